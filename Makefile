@@ -1,0 +1,47 @@
+# Two commands do everything on a fresh machine: `make demo` and `make test`.
+PYTHON ?= python3
+VENV   := .venv
+BIN    := $(VENV)/bin
+OLDEST := .venv-oldest
+
+.PHONY: help install demo test test-slow test-oldest lint bench clean
+
+help:          ## show this help
+	@grep -E '^[a-z-]+: .*##|^[a-z-]+:  *##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 16
+
+install: $(VENV)/.installed   ## create .venv with everything the tests need
+
+$(VENV)/.installed: pyproject.toml constraints.txt
+	$(PYTHON) -c 'import sys; assert sys.version_info >= (3, 11), "replical needs Python 3.11 or newer"'
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[test,lint]'
+	touch $@
+
+demo: install  ## two labs, one published string
+	$(BIN)/replical demo
+
+test: lint test-oldest  ## lint and the fast suite: what CI runs
+	$(BIN)/python -m pytest -n auto -m "not slow"
+
+test-slow: install  ## the slow suite too
+	$(BIN)/python -m pytest -n auto
+
+$(OLDEST)/.installed: pyproject.toml constraints-oldest.txt
+	$(PYTHON) -m venv $(OLDEST)
+	$(OLDEST)/bin/python -m pip install --quiet --disable-pip-version-check -c constraints-oldest.txt -e '.[test]'
+	touch $@
+
+test-oldest: install $(OLDEST)/.installed  ## units, laws and golden values on the oldest supported versions
+	$(OLDEST)/bin/python -m pytest -n auto -q tests/unit tests/laws tests/golden
+
+lint: install  ## style, types, import contract
+	$(BIN)/ruff check src tests benchmarks
+	$(BIN)/ruff format --check src tests benchmarks
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+
+bench: install  ## every benchmark, ratios measured side by side
+	@for script in benchmarks/*.py; do echo "== $$script"; $(BIN)/python $$script || exit 1; done
+
+clean:         ## remove environments and caches
+	rm -rf $(VENV) $(OLDEST) .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache build dist

@@ -1,0 +1,238 @@
+"""Audits: many pairs of labs, one string a pair. How often do they agree, and at what price?
+
+The two labs of a pair share the world (class, population, target) and the pair's published string, nothing else:
+each has its own private randomness for its pool, its draws and its labels. Every pair is computed from the audit's
+seed and its own number alone, so the figures do not depend on how many workers there are or which pairs ran before.
+"""
+
+from __future__ import annotations
+
+import multiprocessing
+import os
+from collections.abc import Callable, Generator, Sequence
+from concurrent.futures import ProcessPoolExecutor
+from contextlib import closing
+from dataclasses import dataclass
+from fractions import Fraction
+
+import numpy as np
+
+from replical.binomial import clopper_pearson
+from replical.classes.base import HypothesisClass, Items
+from replical.errors import ValueOutOfRange
+from replical.learners.base import Learner, Result, learn
+from replical.population import Population
+from replical.randomness import PrivateRandomness, SharedRandomness
+
+Progress = Callable[[int, int], None]
+
+
+@dataclass(frozen=True, kw_only=True)
+class World:
+    """What both labs of every pair live in."""
+
+    C: HypothesisClass
+    cells: Items | None = None
+    noise: float = 0.0
+    pool_size: int | str = "exact"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Lab:
+    """One lab's run."""
+
+    result: Result
+    excess_error: Fraction
+
+
+@dataclass(frozen=True, kw_only=True)
+class Pair:
+    """Two labs with one string; small enough to travel between processes."""
+
+    number: int
+    target: int
+    hypotheses: tuple[int, int]
+    unrounded: tuple[int, int]
+    same_function: bool
+    jaccard_distance: float
+    survivors: tuple[int, int]
+    labels: tuple[int, int]
+    excess_errors: tuple[Fraction, Fraction]
+    stopped_short: tuple[bool, bool]
+
+    @property
+    def agree(self) -> bool:
+        """Did both labs return the identical hypothesis?"""
+        return self.hypotheses[0] == self.hypotheses[1]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Audit:
+    """The figures of an audit, labels and survivors per lab; intervals are Clopper-Pearson at 95%."""
+
+    pairs: int
+    agreements: int
+    agreement: float
+    agreement_low: float
+    agreement_high: float
+    function_agreement: float
+    expected_jaccard: float
+    survivors_mean: float
+    base_agreement: float
+    labels_mean: float
+    labels_max: int
+    excess_error_mean: float
+    excess_error_max: float
+    excess_over_epsilon: int
+    cap_reached: int
+
+
+def run_pair(learner: Learner, world: World, seed: str, number: int) -> tuple[Population, tuple[Lab, Lab]]:
+    """Run both labs of one pair in full."""
+    target = PrivateRandomness.simulated(seed, number, "world").generator().integers(len(world.C))
+    population = Population(world.C, target=int(target), cells=world.cells, noise=world.noise)
+    shared = SharedRandomness(pair_string(seed, number))
+    first, second = (run_lab(learner, population, world.pool_size, shared, (seed, number, lab)) for lab in "AB")
+    return population, (first, second)
+
+
+def pair_string(seed: str, number: int) -> str:
+    """The string the two labs of a pair publish."""
+    return f"{seed} / pair {number}"
+
+
+def run_lab(
+    learner: Learner,
+    population: Population,
+    pool_size: int | str,
+    shared: SharedRandomness,
+    name: tuple[str | int, ...],
+) -> Lab:
+    """One lab: its own pool, its own draws, its own labels."""
+    private = PrivateRandomness.simulated(*name)
+    pool = population.pool(pool_size, private)
+    result = learn(learner, pool, population.labels(pool, private), shared)
+    return Lab(result=result, excess_error=population.error(result.hypothesis) - population.error(population.target))
+
+
+def summarise(number: int, population: Population, labs: tuple[Lab, Lab]) -> Pair:
+    """Keep the figures, drop the version spaces."""
+    one, two = (lab.result for lab in labs)
+    common = len(np.intersect1d(one.V.indices, two.V.indices, assume_unique=True))
+    weighted = population.weights > 0
+    says_one, says_two = (population.codes(result.hypothesis)[weighted] for result in (one, two))
+    return Pair(
+        number=number,
+        target=population.target,
+        hypotheses=(one.hypothesis, two.hypothesis),
+        unrounded=(one.unrounded, two.unrounded),
+        same_function=np.array_equal(says_one, says_two),
+        jaccard_distance=1 - common / (one.V.size + two.V.size - common),
+        survivors=(one.V.size, two.V.size),
+        labels=(one.labels, two.labels),
+        excess_errors=(labs[0].excess_error, labs[1].excess_error),
+        stopped_short=(not one.stopped, not two.stopped),
+    )
+
+
+def run_pairs(
+    learner: Learner, world: World, *, seed: str, pairs: int, workers: int | None = None
+) -> Generator[Pair, None, None]:
+    """All pairs in order, on `workers` processes (every core if left out)."""
+    if isinstance(pairs, bool) or not isinstance(pairs, int) or pairs < 1:
+        raise ValueOutOfRange(f"an audit needs at least 1 pair, got {pairs!r}")
+    if workers is not None and workers < 1:
+        raise ValueOutOfRange(f"an audit needs at least 1 worker, got {workers}")
+    count = min(pairs, workers or _cores())
+    task = _PairTask(learner=learner, world=world, seed=seed)
+    if count == 1:
+        yield from map(task, range(pairs))
+        return
+    # "spawn" starts clean processes: forking a process that holds threads can hang.
+    with ProcessPoolExecutor(count, mp_context=multiprocessing.get_context("spawn")) as executor:
+        try:
+            yield from executor.map(task, range(pairs), chunksize=max(1, min(16, pairs // (4 * count))))
+        finally:
+            executor.shutdown(wait=False, cancel_futures=True)
+
+
+def _cores() -> int:
+    """Cores this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+@dataclass(frozen=True, kw_only=True)
+class _PairTask:
+    learner: Learner
+    world: World
+    seed: str
+
+    def __call__(self, number: int) -> Pair:
+        return summarise(number, *run_pair(self.learner, self.world, self.seed, number))
+
+
+def audit(
+    learner: Learner,
+    world: World,
+    *,
+    seed: str,
+    pairs: int = 200,
+    workers: int | None = 1,
+    progress: Progress | None = None,
+) -> Audit:
+    """Run `pairs` pairs of labs and report how often they return the identical hypothesis.
+
+    Parameters
+    ----------
+    learner
+        The learner both labs run.
+    world
+        Class, population and pool size.
+    seed
+        Any text; the same text gives the same figures.
+    workers
+        Processes; None takes every core.
+    progress
+        Called with (pairs done, pairs in all).
+
+    Examples
+    --------
+    >>> from replical import CAL, Thresholds, World, audit, plan
+    >>> C = Thresholds(100_000)
+    >>> cal = CAL(plan("cal", C, epsilon=.05, delta=.05, pool="finite"))
+    >>> figures = audit(cal, World(C=C, pool_size=1000), seed="doctest", pairs=20)
+    >>> figures.agreement
+    0.4
+    """
+    done: list[Pair] = []
+    with closing(run_pairs(learner, world, seed=seed, pairs=pairs, workers=workers)) as running:
+        for pair in running:
+            done.append(pair)
+            if progress is not None:
+                progress(len(done), pairs)
+    return figures(done, epsilon=learner.plan.epsilon)
+
+
+def figures(done: Sequence[Pair], *, epsilon: Fraction) -> Audit:
+    """The figures of an audit from its pairs."""
+    agreements = sum(pair.agree for pair in done)
+    low, high = clopper_pearson(agreements, len(done))
+    labels = [count for pair in done for count in pair.labels]
+    excess = [error for pair in done for error in pair.excess_errors]
+    return Audit(
+        pairs=len(done),
+        agreements=agreements,
+        agreement=agreements / len(done),
+        agreement_low=low,
+        agreement_high=high,
+        function_agreement=sum(pair.same_function for pair in done) / len(done),
+        expected_jaccard=sum(pair.jaccard_distance for pair in done) / len(done),
+        survivors_mean=sum(sum(pair.survivors) for pair in done) / (2 * len(done)),
+        base_agreement=sum(pair.unrounded[0] == pair.unrounded[1] for pair in done) / len(done),
+        labels_mean=sum(labels) / len(labels),
+        labels_max=max(labels),
+        excess_error_mean=float(sum(excess) / len(excess)),
+        excess_error_max=float(max(excess)),
+        excess_over_epsilon=sum(error > epsilon for error in excess),
+        cap_reached=sum(sum(pair.stopped_short) for pair in done),
+    )

@@ -1,0 +1,67 @@
+"""One spelling for every value: canonical JSON (RFC 8785) and its SHA-256 fingerprint.
+
+Fingerprints are published, so the bytes below are frozen. One deliberate widening of the RFC: integers beyond
+2**53 are written out in full instead of being rounded to a double.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import math
+
+from replical.errors import ValueOutOfRange
+
+Json = None | bool | int | float | str | list["Json"] | tuple["Json", ...] | dict[str, "Json"]
+
+
+def canonical(value: Json) -> str:
+    """Write `value` as canonical JSON.
+
+    Examples
+    --------
+    >>> canonical({"b": [1.0, 1e-7, 10**20], "a": "é"})
+    '{"a":"é","b":[1,1e-7,100000000000000000000]}'
+    """
+    if isinstance(value, float):
+        return _number(value)
+    if isinstance(value, dict):
+        keys = sorted(value, key=lambda key: key.encode("utf-16-be"))
+        return "{" + ",".join(f"{canonical(key)}:{canonical(value[key])}" for key in keys) + "}"
+    if isinstance(value, list | tuple):
+        return "[" + ",".join(canonical(element) for element in value) + "]"
+    return json.dumps(value, ensure_ascii=False)
+
+
+def fingerprint(value: Json) -> str:
+    """Hash the canonical form of `value`.
+
+    Examples
+    --------
+    >>> fingerprint({"a": 1})[:23]
+    'sha256:015abd7f5cc57a2d'
+    """
+    return "sha256:" + hashlib.sha256(canonical(value).encode()).hexdigest()
+
+
+def _number(value: float) -> str:
+    """Shortest round-trip digits in ECMAScript's layout, as the RFC demands."""
+    if not math.isfinite(value):
+        raise ValueOutOfRange(f"a published number must be finite, got {value}")
+    if value == 0:
+        return "0"
+    sign = "-" if value < 0 else ""
+    mantissa, _, exponent_text = f"{abs(value)!r}".partition("e")
+    whole, _, fraction = mantissa.partition(".")
+    fraction = "" if fraction == "0" else fraction
+    digits = (whole + fraction).lstrip("0")
+    point = len(whole) + int(exponent_text or 0) - (len(whole + fraction) - len(digits))
+    digits = digits.rstrip("0")
+    if 0 < point <= 21:
+        if len(digits) <= point:
+            return sign + digits + "0" * (point - len(digits))
+        return sign + digits[:point] + "." + digits[point:]
+    if -6 < point <= 0:
+        return sign + "0." + "0" * -point + digits
+    tail = "." + digits[1:] if len(digits) > 1 else ""
+    return f"{sign}{digits[0]}{tail}e{'+' if point > 0 else '-'}{abs(point - 1)}"

@@ -1,0 +1,143 @@
+"""What a hypothesis class is: finite, ordered, public, and independent of anything a lab measured.
+
+Inside the library a label is its *code*, the position in the class's label set; values appear at the border only.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any, Protocol, runtime_checkable
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from replical.errors import BadLabel, BadTable, ValueOutOfRange
+
+Label = str | int
+Codes = NDArray[np.uint16]
+Items = NDArray[Any]
+Indices = NDArray[np.int64]
+
+_MOST_LABELS = 2**16  # codes are 16-bit
+_MOST_HYPOTHESES = 2**40  # indices are 64-bit and are added to positions
+
+
+@runtime_checkable
+class HypothesisClass(Protocol):
+    """A finite ordered class C of hypotheses; anything with these members can be learned."""
+
+    @property
+    def labels(self) -> tuple[Label, ...]:
+        """The label set, in its public order."""
+        ...
+
+    @property
+    def fingerprint(self) -> str:
+        """A hash of everything that defines the class."""
+        ...
+
+    def __len__(self) -> int: ...
+
+    def describe(self, h: int) -> str:
+        """Hypothesis `h` in words."""
+        ...
+
+    def items(self, X: ArrayLike) -> Items:
+        """Check raw items and bring them into the form `codes` takes; the first axis counts items."""
+        ...
+
+    def codes(self, items: Items, hypotheses: Indices) -> Codes:
+        """Label codes, one row a hypothesis, one column an item."""
+        ...
+
+    def cells(self) -> Items | None:
+        """Items that stand for every way the class can tell points apart, if they can be listed."""
+        ...
+
+
+def predict(C: HypothesisClass, X: ArrayLike) -> NDArray[Any]:
+    """Label values of every hypothesis (rows) on every item of `X` (columns)."""
+    return values(C.codes(C.items(X), np.arange(len(C), dtype=np.int64)), C.labels)
+
+
+def label_set(labels: Sequence[Label]) -> tuple[Label, ...]:
+    """Check a label set: two or more distinct texts or integers.
+
+    Examples
+    --------
+    >>> label_set(["no", "yes"])
+    ('no', 'yes')
+    """
+    kept = tuple(labels)
+    if any(not isinstance(label, str | int) for label in kept):
+        raise BadLabel(f"labels must be texts or integers, got {list(kept)!r}")
+    if not 2 <= len(kept) <= _MOST_LABELS or len(set(kept)) < len(kept):
+        raise BadLabel(f"a label set must hold 2 to {_MOST_LABELS} distinct labels, got {list(kept)!r}")
+    return kept
+
+
+def two_labels(labels: Sequence[Label]) -> tuple[Label, ...]:
+    """Check a label set for a class that only ever says "low" or "high"."""
+    kept = label_set(labels)
+    if len(kept) != 2:
+        raise BadLabel(f"this class tells two labels apart, got {list(kept)!r}")
+    return kept
+
+
+def class_size(name: str, size: int) -> int:
+    """Check the size of a class."""
+    if isinstance(size, bool) or not isinstance(size, int | np.integer):
+        raise ValueOutOfRange(f"{name} must be a whole number, got {size!r}")
+    if not 1 <= size <= _MOST_HYPOTHESES:
+        raise ValueOutOfRange(f"{name} must be between 1 and 2**40, got {size}: a class needs at least one hypothesis")
+    return int(size)
+
+
+def cell_numbers(X: ArrayLike, cells: int) -> Indices:
+    """Check items that are cell numbers 0 to ``cells - 1``."""
+    raw = np.asarray(X)
+    if raw.ndim != 1 or raw.dtype.kind not in "iu":
+        raise BadTable(f"items must be a one-dimensional array of cell numbers 0 to {cells - 1}, got {raw!r:.60}")
+    if raw.size and not (raw.min() >= 0 and raw.max() < cells):
+        wrong = raw[(raw < 0) | (raw >= cells)][0]
+        raise BadTable(f"items must be cell numbers 0 to {cells - 1}, got {wrong}")
+    return raw.astype(np.int64, copy=False)
+
+
+def encode(raw: ArrayLike, labels: tuple[Label, ...]) -> Codes:
+    """Turn label values into codes; the first value that is missing or no label is named with its place.
+
+    Examples
+    --------
+    >>> encode(["yes", "no"], ("no", "yes")).tolist()
+    [1, 0]
+    >>> encode([1, 7], (0, 1))
+    Traceback (most recent call last):
+        ...
+    replical.errors.BadLabel: 7 at position 1 is not in the label set [0, 1]
+    """
+    array = np.asarray(raw)
+    if array.dtype.kind not in "iufb" or any(isinstance(label, str) for label in labels):
+        array = np.asarray(raw, dtype=object)
+    codes = np.zeros(array.shape, dtype=np.uint16)
+    known = np.zeros(array.shape, dtype=np.bool_)
+    for code, label in enumerate(labels):
+        same = np.asarray(array == label, dtype=np.bool_)
+        codes[same] = code
+        known |= same
+    if not known.all():
+        place = tuple(int(i) for i in np.argwhere(~known)[0])
+        where = "position " + ", ".join(map(str, place)) if len(place) == 1 else f"row {place[0]}, column {place[1]}"
+        value = array[place]
+        if value is None or value == "" or (isinstance(value, float) and math.isnan(value)):
+            raise BadTable(f"the value at {where} is missing; every item needs one of {list(labels)!r}")
+        shown = value.item() if isinstance(value, np.generic) else value
+        raise BadLabel(f"{shown!r} at {where} is not in the label set {list(labels)!r}")
+    return codes
+
+
+def values(codes: Codes, labels: tuple[Label, ...]) -> NDArray[Any]:
+    """Turn codes back into label values."""
+    plain = all(isinstance(label, str) for label in labels) or not any(isinstance(label, str) for label in labels)
+    return np.array(labels, dtype=None if plain else object)[codes]

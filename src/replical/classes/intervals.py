@@ -1,0 +1,68 @@
+"""Intervals on a grid: all runs of neighbouring cells, and the empty one."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from replical.canonical import fingerprint
+from replical.classes.base import Codes, Indices, Items, Label, cell_numbers, class_size, predict, two_labels
+
+
+class Intervals:
+    """The empty set (index 0) and every ``[first, last]`` on `grid` cells, by first cell, then by last.
+
+    Examples
+    --------
+    >>> C = Intervals(3)
+    >>> len(C), C.describe(0), C.describe(5)
+    (7, '0 everywhere', '1 on cells 1 to 2, else 0')
+    """
+
+    def __init__(self, grid: int, *, labels: Sequence[Label] = (0, 1)) -> None:
+        self.grid = class_size("the number of cells", grid)
+        class_size("the number of intervals", grid * (grid + 1) // 2 + 1)
+        self.labels = two_labels(labels)
+
+    def __len__(self) -> int:
+        return self.grid * (self.grid + 1) // 2 + 1
+
+    @property
+    def fingerprint(self) -> str:
+        """A hash of everything that defines the class."""
+        return fingerprint({"kind": "intervals", "grid": self.grid, "labels": list(self.labels)})
+
+    def ends(self, hypotheses: Indices) -> tuple[Indices, Indices]:
+        """First and last cell of each interval; the empty one has its last before its first."""
+        index = np.asarray(hypotheses, dtype=np.int64)
+        starts = np.arange(self.grid, dtype=np.int64)
+        offsets = 1 + starts * self.grid - starts * (starts - 1) // 2  # index of the interval [first, first]
+        first = np.maximum(np.searchsorted(offsets, index, side="right") - 1, 0)
+        last = first + index - offsets[first]
+        return first, last
+
+    def describe(self, h: int) -> str:
+        """Hypothesis `h` in words."""
+        first, last = (int(end[0]) for end in self.ends(np.array([h])))
+        low, high = self.labels
+        return f"{low} everywhere" if last < first else f"{high} on cells {first} to {last}, else {low}"
+
+    def items(self, X: ArrayLike) -> Items:
+        """Check cell numbers."""
+        return cell_numbers(X, self.grid)
+
+    def codes(self, items: Items, hypotheses: Indices) -> Codes:
+        """Label codes, one row a hypothesis, one column an item."""
+        first, last = self.ends(hypotheses)
+        return ((first[:, None] <= items) & (items <= last[:, None])).astype(np.uint16)
+
+    def predict(self, X: ArrayLike) -> NDArray[Any]:
+        """Label values of every hypothesis (rows) on every item (columns)."""
+        return predict(self, X)
+
+    def cells(self) -> Items:
+        """The grid itself."""
+        return np.arange(self.grid, dtype=np.int64)

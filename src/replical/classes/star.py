@@ -1,0 +1,60 @@
+"""The star: a centre and leaves that each differ from it on a cell of their own.
+
+The paper's worst case for active learning: every cell has to be looked at, and the disagreement coefficient is the
+number of leaves.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from replical.canonical import fingerprint
+from replical.classes.base import Codes, Indices, Items, Label, cell_numbers, class_size, predict, two_labels
+
+
+class Star:
+    """Index 0 is the centre, index i the leaf that differs on cell ``i - 1``.
+
+    Examples
+    --------
+    >>> Star(3).predict([0, 1, 2]).tolist()
+    [[0, 0, 0], [1, 0, 0], [0, 1, 0], [0, 0, 1]]
+    """
+
+    def __init__(self, leaves: int, *, labels: Sequence[Label] = (0, 1)) -> None:
+        self.leaves = class_size("the number of leaves", leaves)
+        self.labels = two_labels(labels)
+
+    def __len__(self) -> int:
+        return self.leaves + 1
+
+    @property
+    def fingerprint(self) -> str:
+        """A hash of everything that defines the class."""
+        return fingerprint({"kind": "star", "leaves": self.leaves, "labels": list(self.labels)})
+
+    def describe(self, h: int) -> str:
+        """Hypothesis `h` in words."""
+        low, high = self.labels
+        return f"{low} everywhere" if h == 0 else f"{high} on cell {h - 1}, else {low}"
+
+    def items(self, X: ArrayLike) -> Items:
+        """Check cell numbers."""
+        return cell_numbers(X, self.leaves)
+
+    def codes(self, items: Items, hypotheses: Indices) -> Codes:
+        """Label codes, one row a hypothesis, one column an item."""
+        own: NDArray[np.bool_] = np.asarray(hypotheses)[:, None] - 1 == items[None, :]
+        return own.astype(np.uint16)
+
+    def predict(self, X: ArrayLike) -> NDArray[Any]:
+        """Label values of every hypothesis (rows) on every item (columns)."""
+        return predict(self, X)
+
+    def cells(self) -> Items:
+        """One cell a leaf."""
+        return np.arange(self.leaves, dtype=np.int64)

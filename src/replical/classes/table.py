@@ -1,0 +1,95 @@
+"""Prediction tables: any candidates at all, known by what they say about each item."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from replical.canonical import fingerprint
+from replical.classes.base import Codes, Indices, Items, Label, class_size, encode, label_set, predict
+from replical.errors import BadTable
+
+
+class PredictionTable:
+    """Candidates by name; an item *is* the row of their predictions.
+
+    The candidates and their order are public. Two candidates may predict alike everywhere: they stay two
+    hypotheses, because dropping one on private data would make the class depend on the data.
+
+    Parameters
+    ----------
+    candidates
+        Distinct names, in the public order.
+    labels
+        The label set.
+
+    Examples
+    --------
+    >>> C = PredictionTable(["a", "b"], labels=("no", "yes"))
+    >>> C.predict([["no", "yes"], ["yes", "yes"]]).tolist()
+    [['no', 'yes'], ['yes', 'yes']]
+    """
+
+    def __init__(self, candidates: Sequence[str], *, labels: Sequence[Label] = (0, 1)) -> None:
+        self.candidates = tuple(candidates)
+        class_size("the number of candidates", len(self.candidates))
+        if any(not isinstance(name, str) for name in self.candidates):
+            raise BadTable("candidate names must be texts")
+        if len(set(self.candidates)) < len(self.candidates):
+            twice = next(name for name in self.candidates if self.candidates.count(name) > 1)
+            raise BadTable(f"the candidate {twice!r} is named twice; every candidate needs its own name")
+        self.labels = label_set(labels)
+
+    def __len__(self) -> int:
+        return len(self.candidates)
+
+    @property
+    def fingerprint(self) -> str:
+        """A hash of everything that defines the class."""
+        return fingerprint({"kind": "table", "candidates": list(self.candidates), "labels": list(self.labels)})
+
+    def describe(self, h: int) -> str:
+        """The candidate's name."""
+        return self.candidates[h]
+
+    def items(self, X: ArrayLike | Mapping[str, ArrayLike]) -> Items:
+        """Check a table of label values: rows of predictions, or a mapping from candidate to column."""
+        rows = self.rows(X)
+        lengths = {np.shape(row) for row in rows} if isinstance(rows, list | tuple) else set()
+        if len(lengths) > 1:
+            raise BadTable(f"the rows of a prediction table have unequal lengths: {sorted(lengths)}")
+        codes = encode(rows, self.labels)
+        if codes.ndim != 2 or codes.shape[1] != len(self):
+            raise BadTable(f"a prediction table needs {len(self)} predictions an item, got shape {codes.shape}")
+        return codes
+
+    def rows(self, X: ArrayLike | Mapping[str, ArrayLike]) -> ArrayLike:
+        """Rows of predictions, from rows or from a mapping of candidates to columns."""
+        if not isinstance(X, Mapping):
+            return X
+        missing = [name for name in self.candidates if name not in X]
+        if missing:
+            raise BadTable(f"the table has no column for the candidate {missing[0]!r}")
+        columns = [np.asarray(X[name], dtype=object) for name in self.candidates]
+        for name, column in zip(self.candidates, columns, strict=True):
+            if column.shape != columns[0].shape:
+                first = self.candidates[0]
+                raise BadTable(
+                    f"columns have unequal lengths: {len(columns[0])} in {first!r}, {len(column)} in {name!r}"
+                )
+        return np.stack(columns, axis=1)
+
+    def codes(self, items: Items, hypotheses: Indices) -> Codes:
+        """Label codes, one row a hypothesis, one column an item."""
+        return np.ascontiguousarray(items[:, hypotheses].T)
+
+    def predict(self, X: ArrayLike | Mapping[str, ArrayLike]) -> NDArray[Any]:
+        """Label values of every hypothesis (rows) on every item (columns)."""
+        return predict(self, self.rows(X))
+
+    def cells(self) -> None:
+        """Unknown: which rows occur is what a pool tells."""
+        return

@@ -1,0 +1,90 @@
+"""Thresholds on a line: h_i says "high" from its cut on."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from replical.canonical import fingerprint
+from replical.classes.base import Codes, Indices, Items, Label, class_size, predict, two_labels
+from replical.errors import BadTable, ValueOutOfRange
+
+
+class Thresholds:
+    """Hypotheses ``h_i(x) = 1[x >= cut_i]``, i = 0 .. n-1, with cuts in ascending order.
+
+    Parameters
+    ----------
+    n
+        Number of hypotheses with the default cuts 0, 1, .., n-1, over the cells 0, .., n-2.
+    cuts
+        Public cut points instead of `n`, strictly ascending.
+    labels
+        What is said below and from the cut on.
+
+    Examples
+    --------
+    >>> C = Thresholds(4)
+    >>> C.predict([0, 1, 2]).tolist()
+    [[1, 1, 1], [0, 1, 1], [0, 0, 1], [0, 0, 0]]
+    >>> C.describe(2)
+    '1 if x >= 2 else 0'
+    """
+
+    def __init__(
+        self, n: int | None = None, *, cuts: Sequence[float] | None = None, labels: Sequence[Label] = (0, 1)
+    ) -> None:
+        if (n is None) == (cuts is None):
+            raise ValueOutOfRange("Thresholds takes either a number of hypotheses or a list of cuts")
+        self._cuts = None if cuts is None else np.asarray(cuts, dtype=np.float64)
+        if self._cuts is not None and not (np.isfinite(self._cuts).all() and (np.diff(self._cuts) > 0).all()):
+            raise ValueOutOfRange("cuts must be finite and strictly ascending")
+        self._size = class_size("the number of thresholds", len(self._cuts) if self._cuts is not None else n or 0)
+        self.labels = two_labels(labels)
+
+    def __len__(self) -> int:
+        return self._size
+
+    @property
+    def fingerprint(self) -> str:
+        """A hash of everything that defines the class."""
+        cuts = None if self._cuts is None else self._cuts.tolist()
+        return fingerprint({"kind": "thresholds", "n": self._size, "cuts": cuts, "labels": list(self.labels)})
+
+    def describe(self, h: int) -> str:
+        """Hypothesis `h` in words."""
+        cut = h if self._cuts is None else self._cuts[h].item()
+        return f"{self.labels[1]} if x >= {cut} else {self.labels[0]}"
+
+    def items(self, X: ArrayLike) -> Items:
+        """Check a one-dimensional array of finite numbers."""
+        x = np.asarray(X)
+        if x.ndim != 1 or x.dtype.kind not in "iuf":
+            raise BadTable(f"items must be a one-dimensional array of numbers, got {x!r:.60}")
+        if x.dtype.kind == "f" and not np.isfinite(x).all():
+            raise BadTable(f"the value at position {int(np.argmin(np.isfinite(x)))} is missing or infinite")
+        return x
+
+    def positions(self, items: Items) -> NDArray[np.int64]:
+        """How many cuts each item has reached: ``h_i(x) = 1`` exactly when ``i < position``."""
+        if self._cuts is not None:
+            return np.searchsorted(self._cuts, items, side="right").astype(np.int64)
+        whole = items if items.dtype.kind == "i" else np.floor(items)
+        return np.clip(whole, -1, self._size - 1).astype(np.int64, copy=False) + 1
+
+    def codes(self, items: Items, hypotheses: Indices) -> Codes:
+        """Label codes, one row a hypothesis, one column an item."""
+        return (np.asarray(hypotheses)[:, None] < self.positions(items)[None, :]).astype(np.uint16)
+
+    def predict(self, X: ArrayLike) -> NDArray[Any]:
+        """Label values of every hypothesis (rows) on every item (columns)."""
+        return predict(self, X)
+
+    def cells(self) -> Items:
+        """One item between any two neighbouring cuts (a single one where there is only one hypothesis)."""
+        if self._cuts is not None:
+            return self._cuts[: max(1, self._size - 1)]
+        return np.arange(max(1, self._size - 1), dtype=np.int64)

@@ -1,0 +1,173 @@
+"""``replical audit``: how often do two labs agree, and at what price?"""
+
+from __future__ import annotations
+
+import time
+from dataclasses import asdict
+from typing import Annotated, Any
+
+import typer
+from rich.table import Table
+
+from replical.auditing import Audit, Lab, World, audit, pair_string, run_pair
+from replical.classes.spec import parse
+from replical.cli.output import amount, answer, interval, number, progress, prose, whole
+from replical.disagreement import theta as disagreement_coefficient
+from replical.errors import ValueOutOfRange
+from replical.learners.base import Learner
+from replical.learners.catalogue import learner_for
+from replical.plans import needs, plan
+from replical.population import Population
+
+# Figures of learners that certify their own replicability; null for those that do not.
+_CERTIFIED = ("labels_sufficient_fraction", "certified_fraction", "rho_proven", "rho_predicted")
+
+
+def audit_command(
+    class_spec: Annotated[str, typer.Option("--class", help="thresholds:N, intervals:G, star:N or table:FILE.csv")],
+    learner: Annotated[str, typer.Option(help="erm, cal, cal-rounds or replical")],
+    epsilon: Annotated[float, typer.Option(parser=number, help="target error")],
+    pool_size: Annotated[str, typer.Option(help="items in each lab's pool, or 'exact' for the distribution itself")],
+    seed: Annotated[str, typer.Option(help="any text; the same text gives the same figures")],
+    delta: Annotated[float, typer.Option(parser=number, help="failure probability of the error bound")] = 0.05,
+    rho: Annotated[float, typer.Option(parser=number, help="how often two labs may differ")] = 0.1,
+    theta: Annotated[
+        float | None, typer.Option(parser=number, help="disagreement coefficient; exact on the population if left out")
+    ] = None,
+    noise: Annotated[float, typer.Option(parser=number, help="probability that a label is wrong")] = 0.0,
+    plan_name: Annotated[str, typer.Option("--plan", help="paper or tight")] = "tight",
+    T: Annotated[
+        float | None, typer.Option("--T", parser=number, help="threshold range T/Θ of the paper's plan (1/8)")
+    ] = None,
+    k_loop: Annotated[int | None, typer.Option(parser=whole, help="your own number of labels a round")] = None,
+    k_final: Annotated[int | None, typer.Option(parser=whole, help="your own size of the last sample")] = None,
+    max_labels: Annotated[int | None, typer.Option(parser=whole, help="budget of labels a lab")] = None,
+    pairs: Annotated[int, typer.Option(parser=whole, help="pairs of labs")] = 200,
+    workers: Annotated[int | None, typer.Option(parser=whole, help="processes; every core if left out")] = None,
+    pair: Annotated[int | None, typer.Option(parser=whole, help="rerun this pair alone (0 is the first)")] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="one JSON object on standard output")] = False,
+) -> None:
+    """Run many pairs of labs, each pair sharing one random string, and report how often they agree."""
+    C, cells = parse(class_spec)
+    size = _pool_size(pool_size)
+    world = World(C=C, cells=cells, noise=noise, pool_size=size)
+    source = "given"
+    if theta is None and "theta" in needs(learner):
+        with progress("disagreement coefficient") as update:
+            theta = disagreement_coefficient(C, Population(C, target=0, cells=cells), progress=update).value
+        source = "exact maximum over centres on the population"
+    made = plan(
+        learner,
+        C,
+        epsilon=epsilon,
+        delta=delta,
+        rho=rho,
+        theta=theta,
+        name=plan_name,
+        pool="exact" if size == "exact" else "finite",
+        T=T,
+        k_loop=k_loop,
+        k_final=k_final,
+        max_labels=max_labels,
+    )
+    inputs = {
+        "class": class_spec,
+        "learner": learner,
+        "plan": plan_name,
+        "epsilon": epsilon,
+        "delta": delta,
+        "rho": rho,
+        "theta": theta,
+        "theta_source": source if theta is not None else None,
+        "T": T,
+        "noise": noise,
+        "pool_size": size,
+        "k_loop": k_loop,
+        "k_final": k_final,
+        "max_labels": max_labels,
+        "seed": seed,
+    }
+    if pair is not None:
+        _one_pair(learner_for(made), world, inputs, pair, as_json=as_json)
+    else:
+        _all_pairs(learner_for(made), world, inputs, pairs, workers, as_json=as_json)
+
+
+def _pool_size(text: str) -> int | str:
+    if text == "exact":
+        return text
+    if not (text.isascii() and text.isdigit()) or int(text) < 1:
+        raise ValueOutOfRange(f"--pool-size must be a whole number of at least 1 or 'exact', got {text!r}")
+    return int(text)
+
+
+def _all_pairs(
+    learner: Learner, world: World, inputs: dict[str, Any], pairs: int, workers: int | None, *, as_json: bool
+) -> None:
+    started = time.perf_counter()
+    with progress("pairs of labs") as update:
+        figures = audit(learner, world, seed=inputs["seed"], pairs=pairs, workers=workers, progress=update)
+    seconds = round(time.perf_counter() - started, 2)
+    if as_json:
+        measured = asdict(figures)
+        cap_reached = measured.pop("cap_reached")
+        answer(
+            {"schema": "replical.audit/1", "inputs": inputs}
+            | measured
+            | dict.fromkeys(_CERTIFIED)
+            | {"cap_reached": cap_reached, "seconds": seconds}
+        )
+    else:
+        _show(figures, inputs, seconds)
+
+
+def _show(figures: Audit, inputs: dict[str, Any], seconds: float) -> None:
+    table = Table(title=f"{inputs['learner']} on {inputs['class']}, {figures.pairs} pairs of labs", show_header=False)
+    table.add_row("identical hypothesis", f"{100 * figures.agreement:.1f}%")
+    table.add_row("  95% interval", interval(figures.agreement_low, figures.agreement_high))
+    table.add_row("identical function", f"{100 * figures.function_agreement:.1f}%")
+    table.add_row("before the last step", f"{100 * figures.base_agreement:.1f}%")
+    table.add_row("mean Jaccard distance", f"{figures.expected_jaccard:.4f}")
+    table.add_row("survivors, mean", amount(figures.survivors_mean))
+    table.add_row("labels a lab, mean", amount(figures.labels_mean))
+    table.add_row("labels a lab, most", amount(figures.labels_max))
+    table.add_row("excess error, mean", f"{figures.excess_error_mean:.5f}")
+    table.add_row("excess error, most", f"{figures.excess_error_max:.5f}")
+    table.add_row("labs above epsilon", str(figures.excess_over_epsilon))
+    table.add_row("labs stopped short", str(figures.cap_reached))
+    prose.print(table)
+    prose.print(f"Took {seconds} s; the same seed gives the same figures on any number of workers.")
+
+
+def _one_pair(learner: Learner, world: World, inputs: dict[str, Any], number: int, *, as_json: bool) -> None:
+    if number < 0:
+        raise ValueOutOfRange(f"pairs are numbered from 0, got {number}")
+    population, labs = run_pair(learner, world, inputs["seed"], number)
+    string = pair_string(inputs["seed"], number)
+    told = [_lab(world, lab) for lab in labs]
+    agree = told[0]["hypothesis"] == told[1]["hypothesis"]
+    if as_json:
+        head = {"schema": "replical.audit-pair/1", "inputs": inputs, "pair": number, "string": string}
+        answer(head | {"target": population.target, "agree": agree, "labs": told})
+        return
+    prose.print(f"Pair {number}, shared string {string!r}, target {population.target}.", markup=False)
+    for name, lab in zip("AB", told, strict=True):
+        hypothesis = lab["hypothesis"]
+        prose.print(
+            f"Lab {name} asked for {amount(lab['labels'])} labels in {len(lab['rounds'])} rounds and chose hypothesis "
+            f"{hypothesis['index']} ({hypothesis['description']}); {lab['survivors']} survived.",
+            markup=False,
+        )
+    prose.print("The answers are identical." if agree else "The answers differ.")
+
+
+def _lab(world: World, lab: Lab) -> dict[str, Any]:
+    result = lab.result
+    return {
+        "hypothesis": {"index": result.hypothesis, "description": world.C.describe(result.hypothesis)},
+        "labels": result.labels,
+        "rounds": [asdict(each) for each in result.rounds],
+        "survivors": result.V.size,
+        "excess_error": float(lab.excess_error),
+        "conditions": [asdict(condition) for condition in result.conditions],
+    }

@@ -1,0 +1,40 @@
+"""``replical doctor``: versions, optional parts, and whether this machine makes the published bits."""
+
+from __future__ import annotations
+
+import platform
+from importlib.metadata import PackageNotFoundError, version
+from typing import Annotated
+
+import typer
+
+from replical import __version__
+from replical.cli.output import answer, prose
+from replical.selftest import wrong_words
+
+_CORE = ("numpy", "scipy", "typer", "rich")
+_OPTIONAL = ("pyarrow", "sqlalchemy", "starlette", "uvicorn", "matplotlib", "dask", "scikit-learn", "numba", "torch")
+
+
+def doctor_command(as_json: Annotated[bool, typer.Option("--json", help="one JSON object")] = False) -> None:
+    """Show versions and optional parts, and test the shared randomness against its golden words."""
+    found = {name: _version(name) for name in (*_CORE, *_OPTIONAL)}
+    wrong = wrong_words()
+    if as_json:
+        system = {"replical": __version__, "python": platform.python_version(), "packages": found}
+        answer({"schema": "replical.doctor/1", **system, "golden": not wrong, "wrong_words": wrong})
+    else:
+        prose.print(f"replical {__version__}, Python {platform.python_version()}, {platform.platform()}")
+        for name, installed in found.items():
+            prose.print(f"  {name:<14} {installed or 'not installed (optional)'}")
+        verdict = "as published" if not wrong else f"WRONG at {', '.join(wrong)}: results will not match other labs"
+        prose.print(f"Golden words of the shared randomness: {verdict}.", markup=False)
+    if wrong:
+        raise typer.Exit(1)
+
+
+def _version(name: str) -> str | None:
+    try:
+        return version(name)
+    except PackageNotFoundError:
+        return None

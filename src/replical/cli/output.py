@@ -1,0 +1,73 @@
+"""What every command does with its answer: JSON or prose on standard output, progress and errors on standard error."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import typer
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+
+prose = Console(highlight=False)
+notes = Console(stderr=True, highlight=False)
+
+
+def answer(value: dict[str, Any]) -> None:
+    """One JSON object on standard output."""
+    sys.stdout.write(json.dumps(value, ensure_ascii=False, allow_nan=False) + "\n")
+
+
+def fail(kind: str, message: str, *, as_json: bool, code: int = 2) -> int:
+    """One sentence on standard error, or one JSON object on standard output; the exit code either way."""
+    if as_json:
+        answer({"schema": "replical.error/1", "error": kind, "message": message, "exit": code})
+    else:
+        notes.print(f"Error: {message}", style="bold red", markup=False, soft_wrap=True)
+    return code
+
+
+@contextmanager
+def progress(what: str) -> Iterator[Callable[[int, int], None]]:
+    """A progress bar on standard error; lines of text where that is not a terminal."""
+    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
+    with Progress(*columns, console=notes, transient=True, disable=not notes.is_terminal) as bar:
+        task = bar.add_task(what, total=None)
+        quarter = [0]
+
+        def update(done: int, total: int) -> None:
+            bar.update(task, completed=done, total=total)
+            if not notes.is_terminal and 4 * done // total > quarter[0]:
+                quarter[0] = 4 * done // total
+                notes.print(f"{what}: {done} of {total}", markup=False)
+
+        yield update
+
+
+def number(text: str) -> float:
+    """Parse a number, naming the text that is none."""
+    try:
+        return float(text)
+    except ValueError:
+        raise typer.BadParameter(f"{text!r} is not a number.") from None
+
+
+def whole(text: str) -> int:
+    """Parse a whole number, naming the text that is none."""
+    try:
+        return int(text)
+    except ValueError:
+        raise typer.BadParameter(f"{text!r} is not a whole number.") from None
+
+
+def interval(low: float, high: float) -> str:
+    """A confidence interval in percent."""
+    return f"{100 * low:.1f}% to {100 * high:.1f}%"
+
+
+def amount(x: float) -> str:
+    """A count of labels a person can read at a glance."""
+    return f"{x:,.0f}" if x == int(x) and x < 1e9 else f"{x:,.1f}" if x < 1e6 else f"{x:.3g}"

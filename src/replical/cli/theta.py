@@ -1,0 +1,67 @@
+"""``replical theta``: the disagreement coefficient, exactly."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from pathlib import Path
+from typing import Annotated
+
+import numpy as np
+import typer
+
+from replical.classes.base import HypothesisClass
+from replical.classes.spec import parse, read_csv
+from replical.classes.table import PredictionTable
+from replical.cli.output import answer, number, progress, prose, whole
+from replical.disagreement import theta
+from replical.errors import BadTable
+from replical.pool import Pool
+from replical.population import Population
+from replical.randomness import PrivateRandomness
+
+
+def theta_command(
+    class_spec: Annotated[str, typer.Option("--class", help="thresholds:N, intervals:G, star:N or table:FILE.csv")],
+    pool: Annotated[
+        Path | None, typer.Option(help="CSV of items to measure on; the class's uniform population if left out")
+    ] = None,
+    centre: Annotated[int | None, typer.Option(parser=whole, help="one hypothesis; the maximum if left out")] = None,
+    r0: Annotated[float, typer.Option(parser=number, help="smallest radius that matters")] = 0.0,
+    as_json: Annotated[bool, typer.Option("--json", help="one JSON object on standard output")] = False,
+) -> None:
+    """Compute the disagreement coefficient of a class from unlabelled items."""
+    C, cells = parse(class_spec)
+    over = Population(C, target=0, cells=cells) if pool is None else _read_pool(C, pool)
+    with progress("centres") as update:
+        found = theta(C, over, centre=centre, r0=r0, progress=update)
+    points = len(cells) if isinstance(over, Population) else len(over)
+    if as_json:
+        measured = asdict(found)
+        head = {"schema": "replical.theta/1", "class": class_spec, "hypotheses": len(C), "points": points, "r0": r0}
+        answer(head | {"theta": measured.pop("value")} | measured)
+        return
+    (near, of), (disputed, total) = found.radius, found.disagreement
+    prose.print(
+        f"theta = {found.value:g}: within distance {near}/{of} of hypothesis {found.centre} ({C.describe(found.centre)}), "
+        f"hypotheses disagree on {disputed}/{total} of {points} points.",
+        markup=False,
+        soft_wrap=True,
+    )
+
+
+def _read_pool(C: HypothesisClass, path: Path) -> Pool:
+    header, rows = read_csv(path)
+    # The coefficient does not depend on the order of the items, so any private order will do.
+    private = PrivateRandomness.fresh()
+    if isinstance(C, PredictionTable):
+        columns = {name: [row[i] for row in rows] for i, name in enumerate(header)}
+        return Pool(C, C.rows(columns), private)
+    if len(header) != 1 and "x" not in header:
+        raise BadTable(f"{path} needs a column 'x' with the items, it has {', '.join(header)}")
+    column = header.index("x") if "x" in header else 0
+    try:
+        items = np.array([float(row[column]) for row in rows])
+    except ValueError as error:
+        raise BadTable(f"{path}: the column {header[column]!r} must hold numbers ({error})") from error
+    whole_numbers = bool(np.isfinite(items).all() and (items == np.floor(items)).all())
+    return Pool(C, items.astype(np.int64) if whole_numbers else items, private)

@@ -1,0 +1,39 @@
+"""Errors a user can act on.
+
+Every message is one sentence that names the offending value and, where there is one, the remedy.
+`ReplicalError` is the root: the command line turns it into exit code 2, a program may catch it whole.
+"""
+
+from __future__ import annotations
+
+
+class ReplicalError(Exception):
+    """Root of every error raised on purpose by this library."""
+
+
+class ValueOutOfRange(ReplicalError, ValueError):
+    """A number lies outside the range in which it means something."""
+
+
+class BadSpec(ReplicalError, ValueError):
+    """A class, learner or plan is named in a way nobody understands."""
+
+
+class BadTable(ReplicalError, ValueError):
+    """A table of items has missing cells, unequal lengths or values that are not labels."""
+
+
+class BadLabel(ReplicalError, ValueError):
+    """A label is not in the label set of the class."""
+
+
+class PoolExhausted(ReplicalError):
+    """A learner needs more fresh items than the pool still holds."""
+
+
+class PlanMismatch(ReplicalError):
+    """A plan is used where its proof does not hold, e.g. the paper's plan on a finite pool."""
+
+
+class EmptyVersionSpace(ReplicalError):
+    """No hypothesis is left: the labels contradict the realizable setting."""

@@ -1,0 +1,78 @@
+"""Numbers two machines agree on to the last digit.
+
+A published parameter such as ``epsilon = 0.01`` means one hundredth, not the double nearest to it, and a plan's
+sizes must not depend on the last bit of a platform's `log`. So parameters are read as the decimal they print as,
+plans are computed in decimal arithmetic (whose logarithm is correctly rounded everywhere), and comparisons are
+between integers or fractions.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from contextlib import contextmanager
+from decimal import Context, Decimal, localcontext
+from fractions import Fraction
+
+from replical.errors import ValueOutOfRange
+
+# Sizes reach 1e18 and are rounded up to integers: 50 digits leave 30 to spare.
+_CONTEXT = Context(prec=50)
+
+Real = int | float | Fraction | Decimal
+
+
+@contextmanager
+def decimals() -> Iterator[None]:
+    """Compute in the frozen decimal context, whatever the caller has set."""
+    with localcontext(_CONTEXT):
+        yield
+
+
+def fraction(x: Real) -> Fraction:
+    """Read a number as the decimal it prints as.
+
+    Examples
+    --------
+    >>> fraction(0.1), fraction(3)
+    (Fraction(1, 10), Fraction(3, 1))
+    """
+    return Fraction(repr(float(x))) if isinstance(x, float) else Fraction(x)
+
+
+def decimal(x: Real) -> Decimal:
+    """Read a number as a decimal, exactly where it is a float or an integer."""
+    exact = fraction(x)
+    return Decimal(exact.numerator) / Decimal(exact.denominator)
+
+
+def ln(x: Decimal | int) -> Decimal:
+    """Natural logarithm, correctly rounded on every platform."""
+    return Decimal(x).ln()
+
+
+def ceil(x: Decimal) -> int:
+    """Round up to an integer of any size."""
+    return math.ceil(x)
+
+
+def in_open(name: str, x: float, low: float, high: float) -> float:
+    """Check ``low < x < high``, with NaN refused.
+
+    Examples
+    --------
+    >>> in_open("epsilon", 1.5, 0, 1)
+    Traceback (most recent call last):
+        ...
+    replical.errors.ValueOutOfRange: epsilon must be in (0, 1), got 1.5
+    """
+    if not low < x < high:
+        raise ValueOutOfRange(f"{name} must be in ({low:g}, {high:g}), got {x:g}")
+    return x
+
+
+def at_least(name: str, x: float, low: float) -> float:
+    """Check ``x >= low`` and finite, with NaN refused."""
+    if not low <= x < math.inf:
+        raise ValueOutOfRange(f"{name} must be a finite number of at least {low:g}, got {x:g}")
+    return x

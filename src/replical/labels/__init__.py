@@ -1,0 +1,1 @@
+"""Who answers: a known column, a function, a population."""

@@ -1,0 +1,1 @@
+"""Learners: conversations that ask for labels and end in a result."""

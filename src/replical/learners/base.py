@@ -1,0 +1,126 @@
+"""A learner is a conversation.
+
+``learner.run(pool, shared)`` yields the items it wants labelled, is sent how often each label came back, and returns
+its result. It sees a pool, never a population; its answer is A(S; r) with S the pool and r the shared randomness.
+`learn` drives the conversation with any source of labels and keeps the books.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Generator
+from dataclasses import dataclass, replace
+from typing import Protocol
+
+from replical.errors import ValueOutOfRange
+from replical.labels.base import Labels
+from replical.plans.base import Condition, Plan
+from replical.pool import AnyPool
+from replical.query import Answers, Query
+from replical.randomness import SharedRandomness
+from replical.version_space import VersionSpace
+
+STOP = "disagreement mass at the stop is at most epsilon"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Round:
+    """One exchange: the state of V when it asked, and how much it asked for."""
+
+    disagreement: tuple[int, int]
+    survivors: int
+    drawn: int
+    scanned: int
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Result:
+    """What a run returns.
+
+    Attributes
+    ----------
+    hypothesis
+        Index of the chosen hypothesis.
+    unrounded
+        What the run would have returned without its replicable last step.
+    V
+        The terminal version space.
+    conditions
+        What the guarantee needs, and whether it held.
+    labels, rounds
+        What was asked; kept by `learn`.
+    """
+
+    hypothesis: int
+    unrounded: int
+    V: VersionSpace
+    conditions: tuple[Condition, ...]
+    labels: int = 0
+    rounds: tuple[Round, ...] = ()
+
+    @property
+    def stopped(self) -> bool:
+        """Did the run end by its own stop test, and not at a cap or budget?"""
+        return all(condition.held for condition in self.conditions if condition.name == STOP)
+
+    @property
+    def sound(self) -> bool:
+        """Did every condition of the guarantee hold?"""
+        return all(condition.held for condition in self.conditions)
+
+
+Conversation = Generator[Query, Answers, Result]
+
+
+class Learner(Protocol):
+    """Anything that learns by conversation."""
+
+    @property
+    def plan(self) -> Plan:
+        """Its numbers."""
+        ...
+
+    def run(self, pool: AnyPool, shared: SharedRandomness) -> Conversation:
+        """Ask, listen, return."""
+        ...
+
+
+def learn(learner: Learner, pool: AnyPool, labels: Labels, shared: SharedRandomness) -> Result:
+    """Run `learner` on one lab's pool with one source of labels.
+
+    Examples
+    --------
+    >>> from replical import CAL, Population, PrivateRandomness, SharedRandomness, Thresholds, learn, plan
+    >>> C = Thresholds(1000)
+    >>> world, lab = Population(C, target=314), PrivateRandomness.simulated("doctest")
+    >>> pool = world.pool(5000, lab)
+    >>> cal = CAL(plan("cal", C, epsilon=.05, delta=.05, pool="finite"))
+    >>> result = learn(cal, pool, world.labels(pool, lab), SharedRandomness("published"))
+    >>> result.labels, float(world.error(result.hypothesis)) <= .05
+    (7, True)
+    """
+    if not isinstance(shared, SharedRandomness):
+        raise ValueOutOfRange(f"the shared randomness must come from a published text, got {type(shared).__name__}")
+    learner.plan.check(pool)
+    conversation, rounds = learner.run(pool, shared), []
+    try:
+        query = next(conversation)
+        while True:
+            rounds.append(_round(query))
+            query = conversation.send(labels.answer(query).check(query, len(pool.C.labels)))
+    except StopIteration as stop:
+        result: Result = stop.value
+    return replace(result, labels=sum(each.drawn for each in rounds), rounds=tuple(rounds))
+
+
+def _round(query: Query) -> Round:
+    return Round(disagreement=query.disagreement, survivors=query.survivors, drawn=query.total, scanned=query.scanned)
+
+
+def stopped_below(V: VersionSpace, plan: Plan) -> Condition:
+    """Did the loop end because Δ(V) is small, and not at its cap or budget?"""
+    return Condition(
+        name=STOP,
+        value=float(V.mass),
+        bound=float(plan.epsilon),
+        held=V.mass <= plan.epsilon,
+    )

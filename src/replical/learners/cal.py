@@ -1,0 +1,41 @@
+"""CAL, realizable: ask only where survivors disagree, drop everyone who is ever wrong, stop at Δ(V) ≤ ε.
+
+Claim: if some hypothesis makes no error, every survivor at the stop has error at most Δ(V) ≤ ε; with k = 2Θ ln(nN/δ)
+labels a round, N rounds suffice with probability at least 1-δ.
+Reference: Algorithm 1. With k = 1 it is the streaming form: one item at a time, in private order (learner id "cal");
+with the plan's k it is Algorithm 1 itself ("cal-rounds"). Not replicable: "any h in V" is the first in the shared
+order, the choice most favourable to it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from replical.learners.base import Conversation, Result, stopped_below
+from replical.plans.base import CALPlan
+from replical.pool import AnyPool
+from replical.randomness import SharedRandomness
+
+
+@dataclass(frozen=True)
+class CAL:
+    """CAL, streaming or in rounds as its plan says.
+
+    Parameters
+    ----------
+    plan
+        ``plan("cal", C, epsilon=.., delta=..)`` or ``plan("cal-rounds", C, epsilon=.., delta=.., theta=..)``.
+    """
+
+    plan: CALPlan
+
+    def run(self, pool: AnyPool, shared: SharedRandomness) -> Conversation:
+        """Ask, listen, return."""
+        plan, rounds = self.plan, 0
+        V, scan = pool.version_space(), pool.scan()
+        while V.mass > plan.epsilon and not plan.spent(rounds):
+            S = yield scan.draw(V, plan.k)
+            V = V.keep(V.errors(S) == 0)
+            rounds += 1
+        h = V.first(shared)
+        return Result(hypothesis=h, unrounded=h, V=V, conditions=(*plan.conditions, stopped_below(V, plan)))

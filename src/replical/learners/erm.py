@@ -1,0 +1,37 @@
+"""Passive empirical risk minimisation, realizable: label k items drawn from D, return a hypothesis with fewest errors.
+
+Claim: with k from the plan, err ≤ ε with probability at least 1-δ, if some hypothesis of the class makes no error.
+Reference: the sample size of the passive learner, after Algorithm 1. Not replicable: "any minimiser" is the first in
+the shared order, the choice most favourable to it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from replical.learners.base import Conversation, Result
+from replical.plans.base import ERMPlan
+from replical.pool import AnyPool
+from replical.randomness import SharedRandomness
+
+
+@dataclass(frozen=True)
+class ERM:
+    """The passive learner.
+
+    Parameters
+    ----------
+    plan
+        ``plan("erm", C, epsilon=.., delta=..)``.
+    """
+
+    plan: ERMPlan
+
+    def run(self, pool: AnyPool, shared: SharedRandomness) -> Conversation:
+        """Ask, listen, return."""
+        V, scan = pool.version_space(), pool.scan()
+        S = yield scan.anywhere(V, self.plan.k)
+        errors = V.errors(S)
+        V = V.keep(errors == errors.min())
+        h = V.first(shared)
+        return Result(hypothesis=h, unrounded=h, V=V, conditions=self.plan.conditions)

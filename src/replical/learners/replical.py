@@ -1,0 +1,50 @@
+"""RepliCAL, realizable: CAL with a shared random threshold on the error and a shared order of the class.
+
+Claim: if some hypothesis makes no error, then with the sizes of its plan two labs that share one random string return
+the same hypothesis with probability at least 1-ρ, and its error is at most ε with probability at least 1-δ.
+Reference: Algorithm 3, Theorem 1 (plan "paper"); docs/claims/replical.md (both plans, line by line).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from replical.learners.base import Conversation, Result, stopped_below
+from replical.plans.base import RepliCALPlan
+from replical.pool import AnyPool
+from replical.randomness import SharedRandomness
+
+
+@dataclass(frozen=True)
+class RepliCAL:
+    """The paper's replicable CAL.
+
+    Parameters
+    ----------
+    plan
+        ``plan("replical", C, epsilon=.., delta=.., rho=.., theta=..)``.
+    """
+
+    plan: RepliCALPlan
+
+    def run(self, pool: AnyPool, shared: SharedRandomness) -> Conversation:
+        """Ask, listen, return."""
+        plan, rounds = self.plan, 0
+        pool = pool.reserve(plan.measuring)
+        V, scan = pool.version_space(), pool.scan()
+        v = plan.threshold(shared)
+        while V.mass >= plan.epsilon and rounds < plan.rounds_most:
+            S = yield scan.draw(V, plan.k)
+            V = V.keep(V.errors(S) <= plan.loop_most(v))
+            rounds += 1
+        before = V
+        query, most = plan.final_query(scan, V), plan.final_most(V.mass, v)
+        if query.total > most:  # otherwise nobody can make more than `most` errors: keep everyone, ask nothing
+            S = yield query
+            V = V.keep(V.errors(S) <= most)
+        return Result(
+            hypothesis=V.first(shared),
+            unrounded=before.first(shared),
+            V=V,
+            conditions=(*plan.conditions, stopped_below(before, plan)),
+        )

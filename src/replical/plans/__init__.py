@@ -1,0 +1,129 @@
+"""From a task to a plan."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from replical.classes.base import HypothesisClass
+from replical.errors import BadSpec, ValueOutOfRange
+from replical.exact import at_least, decimal, decimals, in_open
+from replical.plans import paper, tight
+from replical.plans.base import Plan, Task
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Learner:
+    paper: Callable[[Task], Plan]
+    tight: Callable[[Task], Plan]
+    needs: frozenset[str] = frozenset()
+    sizes: frozenset[str] = frozenset()
+
+
+_LEARNERS = {
+    "erm": _Learner(paper=paper.erm, tight=tight.erm, sizes=frozenset({"k_final"})),
+    "cal": _Learner(paper=tight.cal, tight=tight.cal),
+    "cal-rounds": _Learner(
+        paper=paper.cal_rounds, tight=tight.cal_rounds, needs=frozenset({"theta"}), sizes=frozenset({"k_loop"})
+    ),
+    "replical": _Learner(
+        paper=paper.replical,
+        tight=tight.replical,
+        needs=frozenset({"theta", "rho"}),
+        sizes=frozenset({"k_loop", "k_final"}),
+    ),
+}
+
+
+def needs(learner: str) -> frozenset[str]:
+    """Which of theta and rho a learner's plan depends on."""
+    if learner not in _LEARNERS:
+        raise BadSpec(f"unknown learner {learner!r}; the learners are {', '.join(_LEARNERS)}")
+    return _LEARNERS[learner].needs
+
+
+def plan(
+    learner: str,
+    C: HypothesisClass | int,
+    *,
+    epsilon: float,
+    delta: float,
+    rho: float | None = None,
+    theta: float | None = None,
+    name: str = "tight",
+    pool: str = "exact",
+    T: float | None = None,
+    k_loop: int | None = None,
+    k_final: int | None = None,
+    max_labels: int | None = None,
+) -> Plan:
+    """Every size and threshold of a learner, each with its source.
+
+    Parameters
+    ----------
+    learner
+        A learner id: erm, cal, cal-rounds, replical.
+    C
+        The class, or its number of hypotheses.
+    epsilon, delta
+        Error at most `epsilon` with probability at least ``1 - delta``.
+    rho
+        Two labs may differ with probability at most `rho`; needed by replicable learners.
+    theta
+        Disagreement coefficient, public; needed by learners that work in rounds.
+    name
+        ``"paper"`` or ``"tight"``.
+    pool
+        ``"exact"`` where masses are known, ``"finite"`` where they are measured.
+    T
+        Threshold range T/Θ of the paper's RepliCAL, 1/8 if left out.
+    k_loop, k_final
+        Your own sizes in place of the proof's; the result then says which condition they break.
+    max_labels
+        Budget.
+
+    Examples
+    --------
+    >>> p = plan("replical", 1000, epsilon=.01, delta=.05, rho=.1, theta=2, name="paper")
+    >>> f"{p.integer('m'):.3g} intervals, {p.integer('k_loop'):.2g} labels a round, {p.labels_most:.2g} in all"
+    '8.13e+06 intervals, 1.5e+17 labels a round, 1.2e+18 in all'
+    """
+    required = needs(learner)
+    if name not in ("paper", "tight"):
+        raise BadSpec(f"unknown plan {name!r}; the plans are paper and tight")
+    if pool not in ("exact", "finite"):
+        raise BadSpec(f"a plan is for an 'exact' or a 'finite' pool, got {pool!r}")
+    if T is not None and (learner, name) != ("replical", "paper"):
+        raise BadSpec(f"T belongs to the plan 'paper' of replical, not to {name!r} of {learner}")
+    for parameter, value in (("theta", theta), ("rho", rho)):
+        if parameter in required and value is None:
+            raise ValueOutOfRange(f"{learner} needs {parameter}, and none was given")
+    for size, given in (("k_loop", k_loop), ("k_final", k_final)):
+        if given is not None and size not in _LEARNERS[learner].sizes:
+            raise BadSpec(f"{learner} has no size {size}")
+    with decimals():
+        task = Task(
+            n=C if isinstance(C, int) else len(C),
+            epsilon=decimal(in_open("epsilon", epsilon, 0, 1)),
+            delta=decimal(in_open("delta", delta, 0, 1)),
+            rho=decimal(0.5 if rho is None else in_open("rho", rho, 0, 1)),
+            theta=decimal(1 if theta is None else at_least("theta", theta, 1)),
+            T=decimal(0.125 if T is None else in_open("T", T, 0, 0.5)),
+            k_loop=_size("k_loop", k_loop),
+            k_final=_size("k_final", k_final),
+            max_labels=_size("max_labels", max_labels),
+            exact=pool == "exact",
+        )
+        made = _LEARNERS[learner].paper(task) if name == "paper" else _LEARNERS[learner].tight(task)
+    if max_labels is not None and (made.labels_most or 0) > max_labels:
+        raise ValueOutOfRange(
+            f"{learner} may ask for {made.labels_most} labels, more than max_labels = {max_labels}: give smaller sizes "
+            "(k_loop, k_final) or raise the budget"
+        )
+    return made
+
+
+def _size(name: str, value: int | None) -> int | None:
+    if value is not None and (isinstance(value, bool) or not isinstance(value, int) or value < 1):
+        raise ValueOutOfRange(f"{name} must be a whole number of at least 1, got {value!r}")
+    return value

@@ -1,0 +1,240 @@
+"""Plans: every size and threshold a learner uses, each with where it came from.
+
+A learner's file has no constants; it asks its plan. Plans are frozen numbers plus pure functions of what a run has
+measured, computed in decimal arithmetic so that two machines hold the same plan to the last label.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from decimal import Decimal
+from fractions import Fraction
+from math import floor
+
+from replical.errors import PlanMismatch
+from replical.exact import fraction
+from replical.pool import AnyPool
+from replical.query import Query
+from replical.randomness import SharedRandomness
+from replical.scan import Scan
+from replical.version_space import VersionSpace
+
+
+@dataclass(frozen=True, kw_only=True)
+class Number:
+    """One number of a plan and where it came from."""
+
+    name: str
+    value: int | Fraction
+    source: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class Condition:
+    """Something a guarantee needs: what was found, what it had to be, whether it held."""
+
+    name: str
+    value: float
+    bound: float
+    held: bool
+
+
+@dataclass(frozen=True, kw_only=True)
+class Task:
+    """What is asked of a learner, as exact decimals: the public inputs, checked."""
+
+    n: int
+    epsilon: Decimal
+    delta: Decimal
+    rho: Decimal
+    theta: Decimal
+    T: Decimal
+    k_loop: int | None
+    k_final: int | None
+    max_labels: int | None
+    exact: bool
+
+    @property
+    def rounds(self) -> int:
+        """N = ⌊log2(1/ε)⌋ + 1: after N halvings the mass is below ε."""
+        N = 1
+        while Fraction(1, 2**N) >= fraction(self.epsilon):
+            N += 1
+        return N
+
+    def size(self, name: str, needed: int, source: str) -> tuple[Number, tuple[Condition, ...]]:
+        """The size the proof needs, or the user's own with the condition it may break."""
+        given = self.k_loop if name == "k_loop" else self.k_final
+        if given is None:
+            return Number(name=name, value=needed, source=source), ()
+        kept = Condition(
+            name=f"{name} is at least what the proof needs", value=given, bound=needed, held=given >= needed
+        )
+        return Number(name=name, value=given, source=f"given; the proof asks for {needed}"), (kept,)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Plan:
+    """Every number a learner uses.
+
+    Attributes
+    ----------
+    exact_only
+        Why the proof needs a known distribution; empty where finite pools will do.
+    """
+
+    learner: str
+    name: str
+    n: int
+    epsilon: Fraction
+    numbers: tuple[Number, ...]
+    conditions: tuple[Condition, ...] = ()
+    exact_only: str = ""
+
+    def __getitem__(self, name: str) -> Fraction:
+        return next(Fraction(number.value) for number in self.numbers if number.name == name)
+
+    def integer(self, name: str) -> int:
+        """A number that is a size."""
+        return int(self[name])
+
+    @property
+    def labels_most(self) -> int | None:
+        """The most labels a run can ask for; None where only the pool limits it."""
+        raise NotImplementedError
+
+    def check(self, pool: AnyPool) -> None:
+        """Refuse a pool this plan was not made for."""
+        if len(pool.C) != self.n:
+            raise PlanMismatch(f"the plan is for {self.n} hypotheses, but the pool's class has {len(pool.C)}")
+        if self.exact_only and not pool.exact:
+            raise PlanMismatch(self.exact_only)
+
+
+@dataclass(frozen=True, kw_only=True)
+class ERMPlan(Plan):
+    """Passive learning: label k items, take a best hypothesis."""
+
+    @property
+    def k(self) -> int:
+        """Labels."""
+        return self.integer("k_final")
+
+    @property
+    def labels_most(self) -> int:
+        """The most labels a run can ask for."""
+        return self.k
+
+
+@dataclass(frozen=True, kw_only=True)
+class CALPlan(Plan):
+    """CAL: k labels a round; k = 1 is the streaming form."""
+
+    rounds_most: int | None
+    budget: int | None = None
+
+    @property
+    def k(self) -> int:
+        """Labels a round."""
+        return self.integer("k_loop")
+
+    def spent(self, rounds: int) -> bool:
+        """Is the number of rounds (or, one item at a time, the budget of labels) used up?"""
+        most = self.budget if self.rounds_most is None else self.rounds_most
+        return most is not None and rounds >= most
+
+    @property
+    def labels_most(self) -> int | None:
+        """The most labels a run can ask for."""
+        return self.budget if self.rounds_most is None else self.k * self.rounds_most
+
+
+@dataclass(frozen=True, kw_only=True)
+class RepliCALPlan(Plan):
+    """RepliCAL: sizes, the shared threshold, and how many errors it allows."""
+
+    @property
+    def k(self) -> int:
+        """Labels a round."""
+        return self.integer("k_loop")
+
+    @property
+    def rounds_most(self) -> int:
+        """N."""
+        return self.integer("N")
+
+    @property
+    def measuring(self) -> int:
+        """Items of a finite pool set aside to measure Δ."""
+        return 0
+
+    @property
+    def labels_most(self) -> int:
+        """The most labels a run can ask for."""
+        return self.k * self.rounds_most + self.integer("k_final")
+
+    def threshold(self, shared: SharedRandomness) -> Fraction:
+        """The shared random threshold v."""
+        raise NotImplementedError
+
+    def loop_most(self, v: Fraction) -> int:
+        """Errors a hypothesis may make in a round of the loop."""
+        raise NotImplementedError
+
+    def final_query(self, scan: Scan, V: VersionSpace) -> Query:
+        """The labels of the final filter."""
+        raise NotImplementedError
+
+    def final_most(self, mass: Fraction, v: Fraction) -> int:
+        """Errors a hypothesis may make in the final filter."""
+        raise NotImplementedError
+
+
+@dataclass(frozen=True, kw_only=True)
+class PaperRepliCALPlan(RepliCALPlan):
+    """Algorithm 3 as printed: one threshold on the conditional error, in the loop and, rescaled, at the end."""
+
+    def threshold(self, shared: SharedRandomness) -> Fraction:
+        """The middle of one of m equal intervals of [0, T/Θ], the interval shared."""
+        m = self.integer("m")
+        i = shared.integer("threshold", high=m)
+        return self["v_max"] * Fraction(2 * i + 1, 2 * m)
+
+    def loop_most(self, v: Fraction) -> int:
+        """err ≤ v, in whole errors."""
+        return floor(self.k * v)
+
+    def final_query(self, scan: Scan, V: VersionSpace) -> Query:
+        """k points from DIS(V)."""
+        return scan.draw(V, self.integer("k_final"))
+
+    def final_most(self, mass: Fraction, v: Fraction) -> int:
+        """err ≤ v' = εv/Δ(V), in whole errors; with nothing disputed everything is kept."""
+        k = self.integer("k_final")
+        return floor(k * self.epsilon * v / mass) if mass else k
+
+
+@dataclass(frozen=True, kw_only=True)
+class TightRepliCALPlan(RepliCALPlan):
+    """Ours: the loop cuts at a fixed place, only the final filter looks at the shared threshold, in global error."""
+
+    @property
+    def measuring(self) -> int:
+        """Items of a finite pool set aside to measure Δ."""
+        return self.integer("measuring")
+
+    def threshold(self, shared: SharedRandomness) -> Fraction:
+        """g uniform on [0, G]."""
+        return self["G"] * Fraction(shared.uniform("threshold"))
+
+    def loop_most(self, v: Fraction) -> int:
+        """err ≤ 3/(8Θ) whatever the shared threshold is."""
+        return floor(self.k * self["v_loop"])
+
+    def final_query(self, scan: Scan, V: VersionSpace) -> Query:
+        """Those of M fresh items that lie in DIS(V); on all others every survivor is right."""
+        return scan.among(V, self.integer("k_final"))
+
+    def final_most(self, mass: Fraction, v: Fraction) -> int:
+        """errors / M ≤ g, in whole errors."""
+        return floor(self.integer("k_final") * v)

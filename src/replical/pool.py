@@ -1,0 +1,176 @@
+"""A lab's unlabelled items, or a known distribution in their place."""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from replical.classes.base import HypothesisClass, Indices, Items
+from replical.errors import PoolExhausted, ValueOutOfRange
+from replical.randomness import PrivateRandomness
+from replical.scan import ExactScan, FiniteScan, Scan
+from replical.version_space import VersionSpace
+
+_MOST_WEIGHT = 2**53  # masses stay exact in doubles
+
+
+class AnyPool(Protocol):
+    """What a learner sees of a pool."""
+
+    @property
+    def C(self) -> HypothesisClass:
+        """The class whose predictions the items carry."""
+        ...
+
+    @property
+    def exact(self) -> bool:
+        """Are masses known instead of measured?"""
+        ...
+
+    def reserve(self, measuring: int) -> AnyPool:
+        """Set items aside that measure masses and are never asked."""
+        ...
+
+    def version_space(self) -> VersionSpace:
+        """V = C on this pool."""
+        ...
+
+    def scan(self) -> Scan:
+        """A fresh pass; the same one at every call."""
+        ...
+
+
+class Pool:
+    """A finite pool of items, scanned once in a private order fixed before any label.
+
+    Parameters
+    ----------
+    C
+        The class the items are for; it checks them.
+    X
+        The items.
+    private
+        This lab's own randomness: it decides the order of the scan.
+    weights
+        How many separate items each row stands for; one each if left out.
+
+    Attributes
+    ----------
+    ids
+        Which item of the outside world each item is: its row in `X`, or its cell in a population.
+
+    Examples
+    --------
+    >>> from replical import PrivateRandomness, Thresholds
+    >>> pool = Pool(Thresholds(4), [0, 1, 1, 2], PrivateRandomness.simulated("doctest"))
+    >>> len(pool), pool.version_space().mass
+    (4, Fraction(1, 1))
+    """
+
+    exact = False
+
+    def __init__(
+        self, C: HypothesisClass, X: ArrayLike, private: PrivateRandomness, *, weights: ArrayLike | None = None
+    ) -> None:
+        if not isinstance(private, PrivateRandomness):
+            raise ValueOutOfRange(f"a pool is scanned in private order, got {type(private).__name__}")
+        items = C.items(X)
+        counts = cell_weights(weights, len(items))
+        everything = np.repeat(np.arange(len(items), dtype=np.int64), counts)
+        order = everything[private.permutation(len(everything))]
+        self._set(C, items, np.arange(len(items), dtype=np.int64), weights=counts, order=order)
+
+    @classmethod
+    def in_order(cls, C: HypothesisClass, items: Items, ids: Indices, order: Indices) -> Pool:
+        """A pool whose scan order is known: item numbers, each as often as the item occurs."""
+        pool = cls.__new__(cls)
+        pool._set(C, items, ids, weights=_tally(order, len(items)), order=order)
+        return pool
+
+    def _set(
+        self, C: HypothesisClass, items: Items, ids: Indices, *, weights: NDArray[np.int64], order: Indices
+    ) -> None:
+        if len(order) == 0:
+            raise ValueOutOfRange("a pool needs at least one item, got none")
+        self.C, self.items, self.ids, self.weights, self._order = C, items, ids, weights, order
+
+    def __len__(self) -> int:
+        return len(self._order)
+
+    def reserve(self, measuring: int) -> Pool:
+        """Set the last `measuring` items of the private order aside: they measure masses and are never asked."""
+        if measuring == 0:
+            return self
+        if measuring >= len(self):
+            raise PoolExhausted(
+                f"the plan sets {measuring} items aside to measure disagreement, but the pool holds {len(self)}: "
+                f"at least {measuring + 1 - len(self)} more are needed"
+            )
+        asked, measured = self._order[:-measuring], self._order[-measuring:]
+        pool = Pool.__new__(Pool)
+        pool._set(self.C, self.items, self.ids, weights=_tally(measured, len(self.items)), order=asked)
+        return pool
+
+    def version_space(self) -> VersionSpace:
+        """V = C on this pool."""
+        return VersionSpace.whole(self.C, self.items, self.weights)
+
+    def scan(self) -> Scan:
+        """A fresh pass from the first item of the private order."""
+        return FiniteScan(self._order)
+
+
+class ExactPool:
+    """A known distribution in place of a sample: masses are exact and fresh items never run out.
+
+    Parameters
+    ----------
+    C
+        The class the items are for.
+    items
+        One checked item a cell.
+    weights
+        Integer masses of the cells.
+    private
+        This lab's own randomness: it decides what is drawn.
+    """
+
+    exact = True
+
+    def __init__(
+        self, C: HypothesisClass, items: Items, weights: NDArray[np.int64], private: PrivateRandomness
+    ) -> None:
+        self.C, self.items, self.weights, self._private = C, items, weights, private
+        self.ids = np.arange(len(items), dtype=np.int64)
+
+    def reserve(self, measuring: int) -> ExactPool:
+        """Nothing has to be measured where masses are known."""
+        return self
+
+    def version_space(self) -> VersionSpace:
+        """V = C on this distribution."""
+        return VersionSpace.whole(self.C, self.items, self.weights)
+
+    def scan(self) -> Scan:
+        """A fresh sequence of draws; the same one at every call."""
+        return ExactScan(self.weights, self._private.generator("draws"))
+
+
+def cell_weights(weights: ArrayLike | None, count: int) -> NDArray[np.int64]:
+    """Check integer weights, one an item; equal if left out."""
+    if weights is None:
+        return np.ones(count, dtype=np.int64)
+    raw = np.asarray(weights)
+    if raw.shape != (count,) or raw.dtype.kind not in "iu":
+        raise ValueOutOfRange(
+            f"weights must be {count} whole numbers, one an item, got shape {raw.shape} of {raw.dtype}"
+        )
+    if raw.size and (raw.min() < 0 or not 0 < raw.sum() <= _MOST_WEIGHT):
+        raise ValueOutOfRange(f"weights must be non-negative and add up to 1 .. 2**53, got a sum of {raw.sum()}")
+    return raw.astype(np.int64)
+
+
+def _tally(order: Indices, count: int) -> NDArray[np.int64]:
+    return np.bincount(order, minlength=count).astype(np.int64)

@@ -1,0 +1,38 @@
+"""What every hypothesis says about every item of one pool, in the form that suits the class.
+
+`predictions_of` picks the form: a line needs only the position of each item, anything else a packed matrix. Both
+keep one interface and agree to the bit.
+"""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from replical.classes.base import Codes, HypothesisClass, Indices, Items
+from replical.classes.thresholds import Thresholds
+from replical.predictions.line import LinePredictions
+from replical.predictions.packed import PackedPredictions
+
+
+class Predictions(Protocol):
+    """The predictions of a class on a fixed list of items."""
+
+    def disagreement(self, alive: Indices, within: Indices) -> NDArray[np.bool_]:
+        """For each item of `within`: do two hypotheses of `alive` differ on it?"""
+        ...
+
+    def errors(self, items: Indices, counts: NDArray[np.int64], alive: Indices) -> NDArray[np.int64]:
+        """For each hypothesis of `alive`: how many of the labels in `counts` (items × codes) it contradicts."""
+        ...
+
+    def codes(self, h: int) -> Codes:
+        """What hypothesis `h` says about every item."""
+        ...
+
+
+def predictions_of(C: HypothesisClass, items: Items) -> Predictions:
+    """The predictions of `C` on `items`, structured where the class allows it."""
+    return LinePredictions(C, items) if isinstance(C, Thresholds) else PackedPredictions(C, items)

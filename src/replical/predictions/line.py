@@ -1,0 +1,40 @@
+"""Thresholds without a matrix: consensus from the two outermost survivors, errors from prefix sums."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from replical.classes.base import Codes, Indices, Items
+from replical.classes.thresholds import Thresholds
+
+
+class LinePredictions:
+    """Predictions of thresholds, O(|C| + |items|) memory and time."""
+
+    def __init__(self, C: Thresholds, items: Items) -> None:
+        self._positions = C.positions(items)
+
+    def disagreement(self, alive: Indices, within: Indices) -> NDArray[np.bool_]:
+        """An item is disputed when it lies between the lowest and the highest surviving cut."""
+        lowest, highest = alive[0], alive[-1]
+        positions = self._positions[within]
+        disputed: NDArray[np.bool_] = (lowest < positions) & (positions <= highest)
+        return disputed
+
+    def errors(self, items: Indices, counts: NDArray[np.int64], alive: Indices) -> NDArray[np.int64]:
+        """h_i is wrong on the low labels above its cut and on the high labels below it."""
+        positions = self._positions[items]
+        if (positions[1:] < positions[:-1]).any():
+            order = np.argsort(positions, kind="stable")
+            positions, counts = positions[order], counts[order]
+        low_above = np.concatenate(([0], np.cumsum(counts[:, 0])))
+        high_below = np.concatenate(([0], np.cumsum(counts[:, 1])))
+        steps = high_below + (low_above[-1] - low_above)  # errors after passing j items
+        passed = np.searchsorted(alive, positions, side="left")  # first survivor whose cut lies above item j
+        lengths = np.diff(passed, prepend=0, append=len(alive))
+        return np.repeat(steps, lengths)
+
+    def codes(self, h: int) -> Codes:
+        """What threshold `h` says about every item."""
+        return (h < self._positions).astype(np.uint16)

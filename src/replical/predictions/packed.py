@@ -1,0 +1,83 @@
+"""Any class as packed bits, one row an item, one bit plane a binary digit of the label code.
+
+Rows are items because the questions asked most often, "is this item disputed?" and "who is wrong on these labels?",
+read whole rows.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+from numpy.typing import NDArray
+
+from replical import bits
+from replical.classes.base import Codes, HypothesisClass, Indices, Items
+from replical.errors import ValueOutOfRange
+
+_BLOCK = 2**23  # values held unpacked at a time; larger blocks leave the cache and gain nothing
+_MOST_BYTES = 2**34  # 16 GiB of packed bits
+_EXACT_DOUBLE = 2**53  # sums below this are exact in the floating-point matrix product
+
+
+class PackedPredictions:
+    """Predictions of a class as ``planes[digit, item, word]``."""
+
+    def __init__(self, C: HypothesisClass, items: Items) -> None:
+        self._size, self._labels = len(C), len(C.labels)
+        digits, words = bits.planes_for(self._labels), bits.words_for(self._size)
+        if digits * len(items) * words * 8 > _MOST_BYTES:
+            raise ValueOutOfRange(
+                f"{self._size} hypotheses on {len(items)} items need {digits * len(items) * words * 8 / 2**30:.0f} GiB "
+                f"of packed predictions, more than {_MOST_BYTES // 2**30}: use a smaller class or pool"
+            )
+        self._planes = np.zeros((digits, len(items), words), dtype=np.uint64)
+        everyone = np.arange(self._size, dtype=np.int64)
+        for block in _blocks(len(items), self._size):
+            codes = C.codes(items[block], everyone).T
+            for digit in range(digits):
+                self._planes[digit, block] = bits.pack((codes >> digit) & 1 == 1)
+
+    def disagreement(self, alive: Indices, within: Indices) -> NDArray[np.bool_]:
+        """An item is disputed when some binary digit takes both values among the survivors."""
+        among = np.zeros(self._size, dtype=np.bool_)
+        among[alive] = True
+        packed = bits.pack(among)
+        words = np.flatnonzero(packed)
+        disputed = np.zeros(len(within), dtype=np.bool_)
+        for block in _blocks(len(within), len(words) * 64):
+            for plane in self._planes:
+                disputed[block] |= bits.mixed(plane[np.ix_(within[block], words)], packed[words])
+        return disputed
+
+    def errors(self, items: Indices, counts: NDArray[np.int64], alive: Indices) -> NDArray[np.int64]:
+        """All labels, less those each survivor predicted."""
+        asked = int(counts.sum())
+        exact = np.float64 if asked < _EXACT_DOUBLE else np.int64
+        right = np.zeros(len(alive), dtype=exact)
+        for block in _blocks(len(items), self._size):
+            codes = self._codes(items[block], alive)
+            for label in range(self._labels):
+                right += counts[block, label].astype(exact) @ (codes == label).astype(exact)
+        return asked - right.astype(np.int64)
+
+    def codes(self, h: int) -> Codes:
+        """What hypothesis `h` says about every item."""
+        word, bit = divmod(h, 64)
+        digits = (self._planes[:, :, word] >> np.uint64(bit)) & np.uint64(1)
+        codes = np.zeros(digits.shape[1], dtype=np.uint16)
+        for digit, values in enumerate(digits):
+            codes |= values.astype(np.uint16) << np.uint16(digit)
+        return codes
+
+    def _codes(self, items: Indices, alive: Indices) -> Codes:
+        codes = np.zeros((len(items), len(alive)), dtype=np.uint16)
+        for digit, plane in enumerate(self._planes):
+            said = bits.unpack(plane[items], self._size)
+            codes |= (said if len(alive) == self._size else said[:, alive]).astype(np.uint16) << np.uint16(digit)
+        return codes
+
+
+def _blocks(rows: int, width: int) -> Iterator[slice]:
+    step = max(1, _BLOCK // max(1, width))
+    return (slice(start, min(start + step, rows)) for start in range(0, rows, step))

@@ -1,0 +1,78 @@
+"""What a learner says and hears: items it wants labelled, and how often each label came back."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from replical.errors import BadLabel
+
+Indices = NDArray[np.int64]
+# int64 while a query asks for fewer than 2**62 labels, Python integers (dtype object) beyond.
+Counts = NDArray[np.int64] | NDArray[np.object_]
+
+_LIMB = 40  # bits of a part: 2**22 parts of 40 bits still add up inside 63 bits
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Query:
+    """Items to label, each `counts` times, with the state of the version space that asks for them."""
+
+    items: Indices
+    counts: Counts
+    scanned: int  # unlabelled items looked at to find these
+    disagreement: tuple[int, int]  # mass of DIS(V) when asking, as [count, total]
+    survivors: int
+
+    @property
+    def total(self) -> int:
+        """How many labels this asks for."""
+        return total(self.counts)
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Answers:
+    """For each asked item (row) how often each label code (column) came back."""
+
+    items: Indices
+    counts: Counts
+
+    @classmethod
+    def unanimous(cls, query: Query, codes: NDArray[np.uint16], labels: int) -> Answers:
+        """Every copy of an item came back with the item's own label."""
+        counts = blank_counts((len(query.items), labels), query.counts)
+        counts[np.arange(len(query.items)), codes] = query.counts
+        return cls(items=query.items, counts=counts)
+
+    def check(self, query: Query, labels: int) -> Answers:
+        """Refuse answers that do not belong to `query`."""
+        if self.counts.shape != (len(query.items), labels) or not np.array_equal(self.items, query.items):
+            raise BadLabel(f"the answers do not match the {len(query.items)} items asked for")
+        if (self.counts.sum(axis=1) != query.counts).any() or (self.counts < 0).any():
+            raise BadLabel("every item must be answered exactly as often as it was asked")
+        return self
+
+    def parts(self) -> Iterator[tuple[int, NDArray[np.int64]]]:
+        """Counts as int64 summands with their scales, so that integers of any size can be added up exactly."""
+        if self.counts.dtype != object:
+            yield 1, self.counts.astype(np.int64, copy=False)
+            return
+        rest = self.counts.copy()
+        shift = 0
+        while rest.any():
+            yield 2**shift, (rest % 2**_LIMB).astype(np.int64)
+            rest = rest // 2**_LIMB
+            shift += _LIMB
+
+
+def blank_counts(shape: tuple[int, ...], like: Counts) -> Counts:
+    """Zeros that can hold integers as large as `like` does."""
+    return np.zeros(shape, dtype=object) if like.dtype == object else np.zeros(shape, dtype=np.int64)
+
+
+def total(counts: Counts) -> int:
+    """Sum of counts as a Python integer."""
+    return int(counts.sum()) if counts.size else 0
