@@ -202,7 +202,7 @@ def audit(
     >>> cal = CAL(plan("cal", C, epsilon=.05, delta=.05, pool="finite"))
     >>> figures = audit(cal, World(C=C, pool_size=1000), seed="doctest", pairs=20)
     >>> figures.agreement
-    0.4
+    0.6
     """
     done: list[Pair] = []
     with closing(run_pairs(learner, world, seed=seed, pairs=pairs, workers=workers)) as running:

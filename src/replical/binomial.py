@@ -74,7 +74,7 @@ def detects(trials: int, rho: float, alarm: float, power: float = 0.99) -> float
     Examples
     --------
     >>> round(detects(1000, 0.1, 1e-6), 3)
-    0.18
+    0.176
     """
     from scipy.special import betaincinv
 

@@ -159,7 +159,9 @@ def _words(secret: bytes, name: tuple[str | int, ...], start: int, count: int) -
 
 def _scattered(secret: bytes, name: tuple[str | int, ...], ascending: Indices) -> Words:
     """Words at ascending indices, far apart or near, from one pass of the generator."""
-    if ascending.size and ascending[0] < 0:
+    if ascending.size == 0:
+        return np.empty(0, dtype=np.uint64)
+    if ascending[0] < 0:
         raise ValueOutOfRange(f"words are addressed from 0 on, got index {ascending[0]}")
     bits, reached = _philox(secret, name), 0
     found = np.empty(len(ascending), dtype=np.uint64)

@@ -106,11 +106,13 @@ class ExactScan:
         return self._draw(V, np.flatnonzero(self._weights), k, scanned=k)
 
     def _draw(self, V: VersionSpace, region: Indices, k: int, *, scanned: int) -> Query:
+        if k == 0:
+            return _query(V, region[:0], scanned=scanned)
         weights = self._weights[region]
         if k < len(region):  # few draws: find their cells instead of visiting every cell
-            ticks = self._generator.integers(max(1, int(weights.sum())), size=k)
+            ticks = self._generator.integers(int(weights.sum()), size=k)
             return _query(V, region[np.searchsorted(np.cumsum(weights), ticks, side="right")], scanned=scanned)
-        p = weights / weights.sum() if k else weights
+        p = weights / weights.sum()
         counts = _sum([self._generator.multinomial(part, p).astype(np.int64) for part in _parts(k)])
         return _query(V, region, counts, scanned=scanned)
 

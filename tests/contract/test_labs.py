@@ -1,0 +1,123 @@
+"""The two labs of an audit share the world and the string, and nothing else."""
+
+import numpy as np
+import pytest
+
+from replical import Population, PrivateRandomness, RepliCAL, SharedRandomness, Thresholds, World, audit, auditing, plan
+from replical.auditing import run_lab, run_pair, summarise
+
+C = Thresholds(500)
+WORLD = World(C=C, pool_size=40_000)
+LEARNER = RepliCAL(
+    plan("replical", C, epsilon=0.1, delta=0.1, rho=0.3, theta=2.0, pool="finite", k_loop=50, k_final=500)
+)
+
+
+class Spy:
+    """A learner that shows what each lab was given."""
+
+    plan = LEARNER.plan
+
+    def __init__(self):
+        self.pools, self.strings, self.asked = [], [], []
+
+    def run(self, pool, shared):
+        self.pools.append(pool)
+        self.strings.append(shared.seed)
+        conversation = LEARNER.run(pool, shared)
+        query = next(conversation)
+        while True:
+            self.asked.append(query.items)
+            try:
+                query = conversation.send((yield query))
+            except StopIteration as stop:
+                return stop.value
+
+
+def order(pool):
+    return pool.ids[pool.scan().anywhere(pool.version_space(), len(pool)).items]
+
+
+def test_pools_are_independent_and_the_string_is_common():
+    spy = Spy()
+    run_pair(spy, WORLD, "contract", 3)
+    one, two = spy.pools
+    assert one is not two
+    assert not np.array_equal(order(one), order(two))
+    assert spy.strings[0] == spy.strings[1] == auditing.pair_string("contract", 3)
+
+
+def test_samples_of_the_two_labs_are_uncorrelated():
+    """Cell counts of two independent pools: the correlation over 500 cells stays within five standard errors."""
+    correlations = []
+    for number in range(20):
+        spy = Spy()
+        run_pair(spy, WORLD, "correlation", number)
+        counts = [np.bincount(pool.ids, weights=pool.weights, minlength=499) for pool in spy.pools]
+        correlations.append(np.corrcoef(*counts)[0, 1])
+    assert abs(np.mean(correlations)) < 5 / np.sqrt(499 * 20)
+
+
+def test_a_lab_alone_does_what_it_did_in_the_pair():
+    population, labs = run_pair(LEARNER, WORLD, "contract", 5)
+    string = SharedRandomness(auditing.pair_string("contract", 5))
+    alone = run_lab(LEARNER, population, WORLD.pool_size, string, ("contract", 5, "B"))
+    assert alone.result.hypothesis == labs[1].result.hypothesis
+    assert alone.result.V.indices.tolist() == labs[1].result.V.indices.tolist()
+
+
+def test_the_string_decides_nothing_about_a_lab_s_data(monkeypatch):
+    before = Spy()
+    run_pair(before, WORLD, "contract", 7)
+    monkeypatch.setattr(auditing, "pair_string", lambda seed, number: "another string")
+    after = Spy()
+    run_pair(after, WORLD, "contract", 7)
+    assert before.strings != after.strings
+    for one, two in zip(before.pools, after.pools, strict=True):
+        assert np.array_equal(order(one), order(two))
+    assert np.array_equal(before.asked[0], after.asked[0])
+
+
+def test_private_randomness_of_the_labs_never_meets_the_shared_words():
+    shared = SharedRandomness(auditing.pair_string("contract", 0)).words("order", count=1000)
+    private = PrivateRandomness.simulated("contract", 0, "A").generator("pool").bit_generator.random_raw(1000)
+    assert not set(shared.tolist()) & set(private.tolist())
+
+
+@pytest.mark.parametrize("workers", [2, 3])
+def test_the_same_figures_for_any_number_of_workers(workers):
+    world = World(C=C)
+    learner = RepliCAL(plan("replical", C, epsilon=0.1, delta=0.1, rho=0.3, theta=2.0))
+    alone = audit(learner, world, seed="workers", pairs=7, workers=1)
+    assert audit(learner, world, seed="workers", pairs=7, workers=workers) == alone
+
+
+def test_a_pair_s_figures_do_not_depend_on_the_pairs_before_it():
+    learner = RepliCAL(plan("replical", C, epsilon=0.1, delta=0.1, rho=0.3, theta=2.0))
+    listed = list(auditing.run_pairs(learner, World(C=C), seed="s", pairs=4, workers=1))
+    assert summarise(3, *run_pair(learner, World(C=C), "s", 3)) == listed[3]
+
+
+def test_function_agreement_sees_through_duplicates():
+    """Two names for one function: different indices, identical predictions."""
+    from dataclasses import replace
+
+    from replical import PredictionTable
+    from replical.auditing import Lab
+
+    T = PredictionTable(["a", "twin of a", "b"])
+    cells = T.items([[0, 0, 1], [1, 1, 1]])
+    population, labs = run_pair(_erm(T), World(C=T, cells=cells), "twins", 0)
+    forced = tuple(
+        Lab(result=replace(lab.result, hypothesis=h), excess_error=lab.excess_error) for h, lab in enumerate(labs)
+    )
+    pair = summarise(0, population, forced)
+    assert not pair.agree
+    assert pair.same_function
+    assert isinstance(population, Population)
+
+
+def _erm(T):
+    from replical import ERM
+
+    return ERM(plan("erm", T, epsilon=0.2, delta=0.1))

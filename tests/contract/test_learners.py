@@ -1,0 +1,129 @@
+"""Every learner × class × pool keeps the protocol."""
+
+import random
+
+import numpy as np
+import pytest
+
+from replical import KnownLabels, Pool, Population, PrivateRandomness, SharedRandomness, learn
+from replical.query import Answers
+from support.worlds import classes, learners
+
+SHARED = SharedRandomness("contract")
+CASES = [
+    (name, learner)
+    for name, *_ in classes()
+    for learner in ("erm", "cal", "cal-rounds", "replical-paper", "replical-tight")
+]
+
+
+def setting(name, learner, kind):
+    C, cells = next((C, cells) for other, C, cells in classes() if other == name)
+    private = PrivateRandomness.simulated("contract", name)
+    world = Population(C, target=len(C) // 2, cells=cells)
+    pool = world.pool("exact" if kind == "exact" else 40_000, private)
+    return learners(C, pool=kind)[learner], pool, world.labels(pool, private), world
+
+
+class Book:
+    """A label source that writes everything down."""
+
+    def __init__(self, source):
+        self.source, self.entries = source, []
+
+    def answer(self, query):
+        answers = self.source.answer(query)
+        self.entries.append((query, answers))
+        return answers
+
+
+class Replay:
+    """A label source that reads from a book."""
+
+    def __init__(self, entries):
+        self.entries = iter(entries)
+
+    def answer(self, query):
+        asked, answers = next(self.entries)
+        assert query.items.tolist() == asked.items.tolist()
+        assert list(query.counts) == list(asked.counts)
+        return Answers(items=answers.items.copy(), counts=answers.counts.copy())
+
+
+def outcome(result):
+    return (
+        result.hypothesis,
+        result.unrounded,
+        result.V.indices.tolist(),
+        result.labels,
+        result.rounds,
+        result.conditions,
+    )
+
+
+@pytest.mark.parametrize("kind", ["exact", "finite"])
+@pytest.mark.parametrize(("name", "learner"), CASES)
+def test_the_protocol(name, learner, kind):
+    active, pool, labels, world = setting(name, learner, kind)
+    book = Book(labels)
+    result = learn(active, pool, book, SHARED)
+
+    # the answer is a survivor, the books balance
+    assert result.hypothesis in result.V.indices
+    assert result.labels == sum(query.total for query, _ in book.entries)
+    assert len(result.rounds) == len(book.entries)
+
+    # the same inputs give the same result, whatever the state of the world's random generators
+    np.random.seed(1)  # noqa: NPY002 - the point is to disturb the global state
+    random.seed(1)
+    assert outcome(
+        learn(active, pool, world.labels(pool, PrivateRandomness.simulated("contract", name)), SHARED)
+    ) == outcome(result)
+
+    # a run is rebuilt from its journal alone
+    assert outcome(learn(active, pool, Replay(book.entries), SHARED)) == outcome(result)
+
+    # an active learner asks inside the disagreement region of its survivors and nowhere else
+    if learner != "erm":
+        V = (pool.reserve(active.plan.measuring) if "replical" in learner else pool).version_space()
+        for query, _ in book.entries:
+            assert set(query.items) <= set(V.disputed)
+            assert query.disagreement[0] <= V.disagreement_weight
+
+    # no item of a finite pool is asked more often than it occurs
+    if kind == "finite":
+        asked = np.zeros(len(pool.items), dtype=int)
+        for query, _ in book.entries:
+            np.add.at(asked, query.items, query.counts.astype(int))
+        assert (asked <= pool.weights).all()
+
+
+@pytest.mark.parametrize(("name", "learner"), CASES)
+def test_a_column_and_a_population_give_the_same_run(name, learner):
+    active, pool, labels, world = setting(name, learner, "finite")
+    column = KnownLabels(world.C, np.array(world.C.labels, dtype=object)[world.codes(world.target)[pool.ids]])
+    assert outcome(learn(active, pool, column, SHARED)) == outcome(learn(active, pool, labels, SHARED))
+
+
+def test_asked_items_lie_in_the_region_of_the_moment():
+    """Follow CAL label by label: each item is disputed by the hypotheses that fit all earlier labels."""
+    C, cells = classes()[0][1:]
+    pool = Pool(C, np.tile(cells, 20), PrivateRandomness.simulated("moment"))
+    world = Population(C, target=31, cells=np.tile(cells, 20))
+    truth = world.codes(31)
+    codes = C.codes(pool.items, np.arange(len(C)))
+    alive = np.arange(len(C))
+    conversation = learners(C)["cal"].run(pool, SHARED)
+    query = next(conversation)
+    asked = 0
+    while True:
+        column = codes[alive, query.items[0]]
+        assert column.min() < column.max()
+        alive = alive[column == truth[query.items[0]]]
+        asked += 1
+        try:
+            query = conversation.send(KnownLabels(C, truth).answer(query))
+        except StopIteration as stop:
+            assert stop.value.V.indices.tolist() == alive.tolist()
+            break
+    assert asked > 3

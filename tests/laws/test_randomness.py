@@ -1,0 +1,110 @@
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from replical import PrivateRandomness, SharedRandomness
+from replical.errors import ValueOutOfRange
+from support.reference import shared_word
+
+texts = st.text(st.characters(exclude_categories=("Cs",)), max_size=20)
+names = st.lists(st.one_of(texts, st.integers(-(10**6), 10**20)), min_size=1, max_size=3).map(tuple)
+indices = st.integers(0, 2**40)
+
+
+@given(texts, names, indices)
+def test_words_equal_the_reference(seed, name, index):
+    assert SharedRandomness(seed).word(*name, index=index) == shared_word(seed, name, index)
+
+
+@given(texts, names, st.integers(0, 2**30), st.integers(0, 50))
+def test_a_stretch_of_words_is_its_words(seed, name, start, count):
+    shared = SharedRandomness(seed)
+    assert shared.words(*name, start=start, count=count).tolist() == [
+        shared.word(*name, index=start + i) for i in range(count)
+    ]
+
+
+@given(texts, st.lists(st.one_of(st.integers(0, 300), indices), max_size=30))
+def test_ranks_are_words_in_any_order_with_repeats(seed, wanted):
+    shared = SharedRandomness(seed)
+    ranks = shared.ranks("order", indices=np.array(wanted, dtype=np.int64))
+    assert ranks.tolist() == [shared.word("order", index=i) for i in wanted]
+
+
+@given(texts, st.lists(names, min_size=2, max_size=4, unique=True), st.randoms())
+def test_the_order_of_calls_is_irrelevant(seed, asked, random):
+    shared = SharedRandomness(seed)
+    before = {name: (shared.uniform(*name), shared.integer(*name, high=1000)) for name in asked}
+    random.shuffle(asked)
+    assert {name: (shared.uniform(*name), shared.integer(*name, high=1000)) for name in asked} == before
+
+
+@given(texts, names, st.floats(-1e6, 1e6), st.floats(1e-9, 1e6))
+def test_uniforms_stay_in_their_range(seed, name, low, width):
+    high = low + width
+    if low < high:
+        assert low <= SharedRandomness(seed).uniform(*name, low=low, high=high) < high
+
+
+@given(texts, names, st.integers(-(10**9), 10**9), st.integers(1, 2**64))
+def test_integers_stay_in_their_range(seed, name, low, size):
+    assert low <= SharedRandomness(seed).integer(*name, low=low, high=low + size) < low + size
+
+
+@given(texts, st.sets(st.integers(0, 1000), min_size=1, max_size=20))
+def test_first_is_the_lowest_rank(seed, members):
+    shared = SharedRandomness(seed)
+    assert shared.first("order", indices=np.array(sorted(members))) == min(
+        members, key=lambda h: (shared.word("order", index=h), h)
+    )
+
+
+def test_equal_ranks_are_broken_by_the_smaller_index():
+    class Tied(SharedRandomness):
+        def ranks(self, *name, indices):
+            return np.zeros(len(indices), dtype=np.uint64)
+
+    assert Tied("s").first("order", indices=np.array([7, 3, 9])) == 3
+
+
+def test_composed_and_decomposed_seeds_are_one_seed():
+    assert SharedRandomness("Zu\u0308rich").word("a") == SharedRandomness("Z\u00fcrich").word("a")
+
+
+def test_text_and_number_names_differ():
+    shared = SharedRandomness("s")
+    assert len({shared.word("1"), shared.word(1), shared.word("1", 1), shared.word("1,1")}) == 4
+
+
+def test_integers_are_uniform():
+    """Chi-square with 9 degrees of freedom; 45 is exceeded with probability 1e-6."""
+    shared = SharedRandomness("uniformity")
+    counts = np.bincount([shared.integer("i", i, high=10) for i in range(5000)], minlength=10)
+    assert ((counts - 500) ** 2 / 500).sum() < 45
+
+
+def test_rejection_is_exact_just_above_half_the_words():
+    """With 2**63 + 1 values nearly half the words are passed over; a biased modulus would map them to small values."""
+    shared, size = SharedRandomness("rejection"), 2**63 + 1
+    drawn = [shared.integer("i", i, high=size) for i in range(2000)]
+    small = sum(value < size // 2 for value in drawn)
+    assert abs(small - 1000) < 5 * 22.4  # five standard deviations; taking the modulus at once would give 1500
+
+
+@pytest.mark.parametrize("call", [lambda s: s.word(1.5), lambda s: s.word(True), lambda s: s.word("a", index=-1),
+                                  lambda s: s.integer("a", low=3, high=3), lambda s: s.uniform("a", low=1, high=0),
+                                  lambda s: s.uniform("a", low=0, high=float("inf")),
+                                  lambda s: s.ranks("a", indices=np.array([-1, 5]))])  # fmt: skip
+def test_nonsense_is_refused(call):
+    with pytest.raises(ValueOutOfRange):
+        call(SharedRandomness("s"))
+
+
+def test_private_randomness_repeats_itself_and_nobody_else():
+    one, two = PrivateRandomness.simulated("lab", 1), PrivateRandomness.simulated("lab", 2)
+    assert one.permutation(50).tolist() == PrivateRandomness.simulated("lab", 1).permutation(50).tolist()
+    assert one.permutation(50).tolist() != two.permutation(50).tolist()
+    assert sorted(one.permutation(50)) == list(range(50))
+    assert one.generator("a").random() == one.generator("a").random() != one.generator("b").random()
+    assert PrivateRandomness.fresh().permutation(50).tolist() != PrivateRandomness.fresh().permutation(50).tolist()

@@ -1,0 +1,116 @@
+"""Version spaces against brute force, and structured predictions against the packed matrix, to the bit."""
+
+from fractions import Fraction
+
+import numpy as np
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from replical import PredictionTable, SharedRandomness, Thresholds, VersionSpace, bits
+from replical.predictions.line import LinePredictions
+from replical.predictions.packed import PackedPredictions
+from replical.query import Answers
+from support import reference
+
+
+@st.composite
+def tables(draw):
+    labels = draw(st.sampled_from([2, 3, 10]))
+    n, m = draw(st.integers(1, 130)), draw(st.integers(1, 12))
+    seed = draw(st.integers(0, 2**32))
+    codes = np.random.default_rng(seed).integers(labels, size=(m, n))
+    C = PredictionTable([f"c{i}" for i in range(n)], labels=tuple(range(labels)))
+    return C, C.items(codes)
+
+
+@st.composite
+def spaces(draw):
+    C, items = draw(tables())
+    weights = np.array(draw(st.lists(st.integers(0, 5), min_size=len(items), max_size=len(items))), dtype=np.int64)
+    weights[0] += 1
+    alive = np.array(draw(st.lists(st.booleans(), min_size=len(C), max_size=len(C))))
+    alive[draw(st.integers(0, len(C) - 1))] = True
+    V = VersionSpace.whole(C, items, weights)
+    return C, items, weights, V.keep(alive), np.flatnonzero(alive)
+
+
+@st.composite
+def answers(draw, items, labels, most=9):
+    asked = draw(st.lists(st.integers(0, items - 1), max_size=8))
+    cells = st.lists(st.integers(0, most), min_size=labels, max_size=labels)
+    counts = [draw(cells) for _ in asked]
+    dtype = object if most >= 2**62 else np.int64
+    return Answers(
+        items=np.array(asked, dtype=np.int64), counts=np.array(counts, dtype=dtype).reshape(len(asked), labels)
+    )
+
+
+@given(st.lists(st.lists(st.booleans(), min_size=1, max_size=200), min_size=1, max_size=1), st.data())
+def test_packing_loses_nothing(rows, data):
+    array = np.array(rows)
+    assert (bits.unpack(bits.pack(array), array.shape[1]) == array).all()
+    among = np.array(data.draw(st.lists(st.booleans(), min_size=array.shape[1], max_size=array.shape[1])))
+    seen = {bool(bit) for bit, chosen in zip(array[0], among, strict=True) if chosen}
+    assert bits.mixed(bits.pack(array), bits.pack(among))[0] == (len(seen) == 2)
+
+
+@given(spaces(), st.data())
+def test_everything_equals_brute_force(space, data):
+    C, items, weights, V, alive = space
+    codes = reference.all_codes(C, items)
+    disputed = reference.dis(codes, alive)
+    assert V.disagreement.tolist() == disputed
+    assert V.mass == Fraction(int(weights[disputed].sum()), int(weights.sum()))
+    S = data.draw(answers(len(items), len(C.labels)))
+    assert V.errors(S).tolist() == reference.errors(codes, alive, S.items, S.counts)
+    h = data.draw(st.integers(0, len(C) - 1))
+    assert V.distances(h).tolist() == [reference.distance(codes, weights, g, h) for g in alive]
+    assert V.first(SharedRandomness("s")) == reference.first("s", alive)
+
+
+@given(spaces(), st.data())
+def test_errors_of_any_size_are_exact(space, data):
+    C, items, _, V, alive = space
+    S = data.draw(answers(len(items), len(C.labels), most=10**25))
+    assert list(V.errors(S)) == reference.errors(reference.all_codes(C, items), alive, S.items, S.counts)
+
+
+@given(spaces(), st.data())
+def test_keep_only_shrinks(space, data):
+    _, _, _, V, _ = space
+    mask = np.array(data.draw(st.lists(st.booleans(), min_size=V.size, max_size=V.size)))
+    mask[data.draw(st.integers(0, V.size - 1))] = True
+    smaller = V.keep(mask)
+    assert set(smaller.indices) == set(V.indices[mask])
+    assert set(smaller.disputed) <= set(V.disputed)
+    assert smaller.mass <= V.mass
+
+
+@settings(max_examples=200)
+@given(st.integers(1, 150), st.data())
+def test_the_line_equals_the_packed_matrix(n, data):
+    C = Thresholds(n)
+    x = np.array(data.draw(st.lists(st.integers(-2, n + 2), min_size=1, max_size=20)))
+    line, packed = LinePredictions(C, x), PackedPredictions(C, x)
+    alive = np.array(sorted(data.draw(st.sets(st.integers(0, n - 1), min_size=1))))
+    everything = np.arange(len(x))
+    assert line.disagreement(alive, everything).tolist() == packed.disagreement(alive, everything).tolist()
+    S = data.draw(answers(len(x), 2, most=2**55))
+    assert line.errors(S.items, S.counts, alive).tolist() == packed.errors(S.items, S.counts, alive).tolist()
+    h = data.draw(st.integers(0, n - 1))
+    assert line.codes(h).tolist() == packed.codes(h).tolist()
+
+
+@given(st.integers(1, 30), st.data())
+def test_a_structured_class_equals_its_explicit_table(n, data):
+    C = Thresholds(n)
+    x = np.array(data.draw(st.lists(st.integers(0, n), min_size=1, max_size=20)))
+    table = PredictionTable([C.describe(h) for h in range(n)])
+    weights = np.ones(len(x), dtype=np.int64)
+    V, W = VersionSpace.whole(C, x, weights), VersionSpace.whole(table, table.items(C.predict(x).T), weights)
+    S = data.draw(answers(len(x), 2))
+    for _ in range(2):
+        assert V.mass == W.mass
+        assert V.errors(S).tolist() == W.errors(S).tolist()
+        keep = V.errors(S) == V.errors(S).min()
+        V, W = V.keep(keep), W.keep(keep)
