@@ -1,6 +1,6 @@
 """The core operations beside their plain versions, in one run: only the ratios are claims.
 
-    python benchmarks/core.py
+python benchmarks/core.py
 """
 
 from __future__ import annotations
@@ -81,11 +81,10 @@ def main() -> None:
     pool = world.pool("exact", PrivateRandomness.simulated("benchmark"))
     V = VersionSpace.whole(world.C, world.cells, world.weights)
     assert V.disagreement_weight
-    million = 10**6
     row(
         "10¹⁷ exact draws from 99,999 cells",
-        "10⁶ draws one by one",
-        lambda: np.bincount(generator.integers(99_999, size=million), minlength=99_999),
+        "10⁷ draws one by one",
+        lambda: np.bincount(generator.integers(99_999, size=10**7), minlength=99_999),
         lambda: pool.scan().draw(V, 10**17),
     )
     shared = SharedRandomness("benchmark")

@@ -84,6 +84,8 @@ def theta(
         best = max(best, peak, key=lambda each: each.ratio)
         if progress is not None:
             progress(done, len(centres))
+    if progress is not None:
+        progress(len(centres), len(centres))
     exact = isinstance(over, Population | ExactPool)
     return best.scaled(int(weights.sum()), 0.0 if exact else _sampling_error(len(C), int(weights.sum())))
 
@@ -100,8 +102,11 @@ class _Peak:
     def scaled(self, total: int, sampling_error: float) -> DisagreementCoefficient:
         radius = self.radius / total
         attained = self.radius.denominator == 1
+        value = float(self.ratio)
+        if Fraction(value) < self.ratio:  # plans use it as an upper bound
+            value = math.nextafter(value, math.inf)
         return DisagreementCoefficient(
-            value=float(self.ratio),
+            value=value,
             centre=self.centre,
             radius=(int(self.radius), total) if attained else (radius.numerator, radius.denominator),
             disagreement=(self.disputed, total),

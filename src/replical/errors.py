@@ -31,6 +31,10 @@ class PoolExhausted(ReplicalError):
     """A learner needs more fresh items than the pool still holds."""
 
 
+class BudgetSpent(ReplicalError):
+    """A learner needs more labels than its budget allows."""
+
+
 class PlanMismatch(ReplicalError):
     """A plan is used where its proof does not hold, e.g. the paper's plan on a finite pool."""
 

@@ -64,13 +64,15 @@ class SharedRandomness:
 
     def uniform(self, *name: str | int, low: float = 0.0, high: float = 1.0) -> float:
         """A number in [low, high) with 53 random bits."""
-        if not (math.isfinite(low) and math.isfinite(high) and low < high):
+        if not (math.isfinite(high - low) and low < high):
             raise ValueOutOfRange(f"a uniform range must be finite with low < high, got [{low:g}, {high:g})")
         value = low + (high - low) * ((self.word(*name) >> 11) * 2.0**-53)
         return min(value, math.nextafter(high, low))
 
     def integer(self, *name: str | int, low: int = 0, high: int) -> int:
         """An integer in [low, high), exactly uniform: words that would favour small values are passed over."""
+        if any(isinstance(end, bool) or not isinstance(end, int) for end in (low, high)):
+            raise ValueOutOfRange(f"an integer range has whole ends, got [{low}, {high})")
         size = high - low
         if not 0 < size <= 2**64:
             raise ValueOutOfRange(f"an integer range must hold 1 to 2**64 values, got [{low}, {high})")
@@ -90,6 +92,8 @@ class SharedRandomness:
 
     def first(self, *name: str | int, indices: Indices) -> int:
         """The hypothesis of lowest rank among `indices`; equal words are broken by the smaller index."""
+        if len(indices) == 0:
+            raise ValueOutOfRange("there is no first of no hypotheses")
         ranks = self.ranks(*name, indices=indices)
         return int(indices[ranks == ranks.min()].min())
 

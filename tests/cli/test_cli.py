@@ -167,7 +167,7 @@ OK = {
         ({"--noise": ".3", "--learner": "cal-rounds", "--theta": "50"}, "realizable setting"),
         ({"--k-loop": "0"}, "k_loop must be a whole number of at least 1, got 0"),
         ({"--k-loop": "1e3"}, "'1e3' is not a whole number"),
-        ({"--k-final": "1" + "0" * 40, "--plan": "paper"}, "2**72"),
+        ({"--k-final": "1" + "0" * 40, "--plan": "paper"}, "2**68"),
         ({"--max-labels": "5"}, "more than max_labels = 5"),
         ({"--learner": "cal", "--k-final": "5"}, "cal has no size k_final"),
         ({"--frobnicate": "5"}, "No such option"),

@@ -93,7 +93,7 @@ def test_rejection_is_exact_just_above_half_the_words():
 
 
 @pytest.mark.parametrize("call", [lambda s: s.word(1.5), lambda s: s.word(True), lambda s: s.word("a", index=-1),
-                                  lambda s: s.integer("a", low=3, high=3), lambda s: s.uniform("a", low=1, high=0),
+                                  lambda s: s.integer("a", low=3, high=3), lambda s: s.integer("a", high=2.5), lambda s: s.uniform("a", low=1, high=0),
                                   lambda s: s.uniform("a", low=0, high=float("inf")),
                                   lambda s: s.ranks("a", indices=np.array([-1, 5]))])  # fmt: skip
 def test_nonsense_is_refused(call):

@@ -69,7 +69,7 @@ def test_exact_draws_of_any_size_add_up_and_stay_in_the_region(k):
 
 def test_exact_sizes_beyond_what_can_be_simulated_are_refused():
     pool = Population(Thresholds(4), target=0).pool("exact", LAB)
-    with pytest.raises(ValueOutOfRange, match=r"2\*\*72"):
+    with pytest.raises(ValueOutOfRange, match=r"2\*\*68"):
         pool.scan().draw(pool.version_space(), 10**30)
 
 
@@ -146,3 +146,48 @@ def test_answers_must_match_the_query():
 def test_bad_input_is_one_sentence(make, message):
     with pytest.raises(ReplicalError, match=message):
         make()
+
+
+@pytest.mark.parametrize(("k", "draws"), [(3 * 10**5, 3000), (10**17, 3000), (2**60, 1000), (10**20, 100)])
+def test_exact_draws_have_multinomial_variance(k, draws):
+    """Counts over unequal cells, one of them without mass: mean and variance within six standard errors."""
+    C = Thresholds(6)
+    weights = np.array([1, 5, 0, 2, 8])
+    pool = Population(C, target=0, weights=weights).pool("exact", LAB)
+    V, scan, p = pool.version_space(), pool.scan(), weights / weights.sum()
+    deviations = np.zeros((draws, 5))
+    for i in range(draws):
+        query = scan.draw(V, k)
+        counts = np.zeros(5, dtype=object)
+        counts[query.items] = query.counts
+        assert counts[2] == 0
+        exact = [int(w) * k for w in weights]
+        deviations[i] = [
+            (16 * int(c) - e) / 16 / (k * max(q * (1 - q), 1e-9)) ** 0.5
+            for c, e, q in zip(counts, exact, p, strict=True)
+        ]
+    kept = deviations[:, weights > 0]
+    assert (abs(kept.mean(axis=0)) < 6 / draws**0.5).all()
+    assert (abs(kept.var(axis=0) - 1) < 6 * (2 / draws) ** 0.5).all()
+    assert abs(kept).max() < 7
+
+
+def test_a_final_draw_that_could_remove_nobody_is_not_made():
+    """Δ̂(V) = 0 on the pool, though cells nobody drew are disputed: RepliCAL ends instead of running out of items."""
+    from replical import RepliCAL, learn, plan
+
+    C = Thresholds(30)
+    made = plan(
+        "replical", C, epsilon=0.1, delta=0.1, rho=0.3, theta=2.0, name="paper", pool="finite", k_loop=3, k_final=1
+    )
+    ended = 0
+    for i in range(200):
+        lab = PrivateRandomness.simulated("empty final", i)
+        world = Population(C, target=i % 30)
+        pool = world.pool(60, lab)
+        try:
+            result = learn(RepliCAL(made), pool, world.labels(pool, lab), SharedRandomness(f"s {i}"))
+        except PoolExhausted:
+            continue
+        ended += result.V.mass == 0 and len(result.V.disputed) > 0
+    assert ended

@@ -11,7 +11,7 @@ from collections.abc import Generator
 from dataclasses import dataclass, replace
 from typing import Protocol
 
-from replical.errors import ValueOutOfRange
+from replical.errors import BudgetSpent, ValueOutOfRange
 from replical.labels.base import Labels
 from replical.plans.base import Condition, Plan
 from replical.pool import AnyPool
@@ -19,7 +19,7 @@ from replical.query import Answers, Query
 from replical.randomness import SharedRandomness
 from replical.version_space import VersionSpace
 
-STOP = "disagreement mass at the stop is at most epsilon"
+STOP = "disagreement mass at the stop is below epsilon"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -101,26 +101,38 @@ def learn(learner: Learner, pool: AnyPool, labels: Labels, shared: SharedRandomn
     if not isinstance(shared, SharedRandomness):
         raise ValueOutOfRange(f"the shared randomness must come from a published text, got {type(shared).__name__}")
     learner.plan.check(pool)
-    conversation, rounds = learner.run(pool, shared), []
+    conversation = learner.run(pool, shared)
+    rounds: list[Round] = []
     try:
         query = next(conversation)
         while True:
             rounds.append(_round(query))
+            _within_budget(learner.plan, rounds)
             query = conversation.send(labels.answer(query).check(query, len(pool.C.labels)))
     except StopIteration as stop:
         result: Result = stop.value
     return replace(result, labels=sum(each.drawn for each in rounds), rounds=tuple(rounds))
 
 
+def _within_budget(plan: Plan, rounds: list[Round]) -> None:
+    asked = sum(each.drawn for each in rounds)
+    if plan.max_labels is not None and asked > plan.max_labels:
+        raise BudgetSpent(
+            f"the next {rounds[-1].drawn} labels would make {asked}, more than max_labels = {plan.max_labels}: raise the "
+            "budget or give smaller sizes"
+        )
+
+
 def _round(query: Query) -> Round:
     return Round(disagreement=query.disagreement, survivors=query.survivors, drawn=query.total, scanned=query.scanned)
 
 
-def stopped_below(V: VersionSpace, plan: Plan) -> Condition:
+def stop_test(V: VersionSpace, plan: Plan, *, held: bool) -> Condition:
     """Did the loop end because Δ(V) is small, and not at its cap or budget?"""
-    return Condition(
-        name=STOP,
-        value=float(V.mass),
-        bound=float(plan.epsilon),
-        held=V.mass <= plan.epsilon,
-    )
+    return Condition(name=STOP, value=float(V.mass), bound=float(plan.epsilon), held=held)
+
+
+def masses_known(pool: AnyPool) -> Condition:
+    """Where Δ is measured on a finite pool, "error at most ε" is about that pool, not about its distribution."""
+    name = "disagreement mass is known, so the error bound speaks of the distribution"
+    return Condition(name=name, value=float(pool.exact), bound=1.0, held=pool.exact)

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from replical.learners.base import Conversation, Result, stopped_below
+from replical.learners.base import Conversation, Result, masses_known, stop_test
 from replical.plans.base import CALPlan
 from replical.pool import AnyPool
 from replical.randomness import SharedRandomness
@@ -38,4 +38,5 @@ class CAL:
             V = V.keep(V.errors(S) == 0)
             rounds += 1
         h = V.first(shared)
-        return Result(hypothesis=h, unrounded=h, V=V, conditions=(*plan.conditions, stopped_below(V, plan)))
+        conditions = (*plan.conditions, stop_test(V, plan, held=V.mass <= plan.epsilon), masses_known(pool))
+        return Result(hypothesis=h, unrounded=h, V=V, conditions=conditions)

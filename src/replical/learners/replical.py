@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from replical.learners.base import Conversation, Result, stopped_below
+from replical.learners.base import Conversation, Result, stop_test
 from replical.plans.base import RepliCALPlan
 from replical.pool import AnyPool
 from replical.randomness import SharedRandomness
@@ -38,7 +38,8 @@ class RepliCAL:
             V = V.keep(V.errors(S) <= plan.loop_most(v))
             rounds += 1
         before = V
-        query, most = plan.final_query(scan, V), plan.final_most(V.mass, v)
+        most = plan.final_most(V.mass, v)
+        query = plan.final_query(scan, V, most)
         if query.total > most:  # otherwise nobody can make more than `most` errors: keep everyone, ask nothing
             S = yield query
             V = V.keep(V.errors(S) <= most)
@@ -46,5 +47,5 @@ class RepliCAL:
             hypothesis=V.first(shared),
             unrounded=before.first(shared),
             V=V,
-            conditions=(*plan.conditions, stopped_below(before, plan)),
+            conditions=(*plan.conditions, stop_test(before, plan, held=before.mass < plan.epsilon)),
         )

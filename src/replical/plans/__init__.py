@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from replical.classes.base import HypothesisClass
 from replical.errors import BadSpec, ValueOutOfRange
@@ -66,7 +66,7 @@ def plan(
     C
         The class, or its number of hypotheses.
     epsilon, delta
-        Error at most `epsilon` with probability at least ``1 - delta``.
+        Error at most `epsilon` with probability at least ``1 - delta``; for CAL on a finite pool, error on that pool.
     rho
         Two labs may differ with probability at most `rho`; needed by replicable learners.
     theta
@@ -111,10 +111,10 @@ def plan(
             T=decimal(0.125 if T is None else in_open("T", T, 0, 0.5)),
             k_loop=_size("k_loop", k_loop),
             k_final=_size("k_final", k_final),
-            max_labels=_size("max_labels", max_labels),
             exact=pool == "exact",
         )
         made = _LEARNERS[learner].paper(task) if name == "paper" else _LEARNERS[learner].tight(task)
+    made = replace(made, name=name, max_labels=_size("max_labels", max_labels))
     if max_labels is not None and (made.labels_most or 0) > max_labels:
         raise ValueOutOfRange(
             f"{learner} may ask for {made.labels_most} labels, more than max_labels = {max_labels}: give smaller sizes "

@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from decimal import Decimal
 from fractions import Fraction
-from math import floor
+from math import ceil, floor
 
 from replical.errors import PlanMismatch
 from replical.exact import fraction
@@ -51,7 +51,6 @@ class Task:
     T: Decimal
     k_loop: int | None
     k_final: int | None
-    max_labels: int | None
     exact: bool
 
     @property
@@ -61,6 +60,12 @@ class Task:
         while Fraction(1, 2**N) >= fraction(self.epsilon):
             N += 1
         return N
+
+    @property
+    def measured_rounds(self) -> int:
+        """Halvings after which a mass measured to one part in eight is below ε: 2^-N ≤ 8ε/9."""
+        near = Fraction(1, 2**self.rounds) > Fraction(8, 9) * fraction(self.epsilon)
+        return self.rounds + (1 if near and not self.exact else 0)
 
     def size(self, name: str, needed: int, source: str) -> tuple[Number, tuple[Condition, ...]]:
         """The size the proof needs, or the user's own with the condition it may break."""
@@ -90,6 +95,7 @@ class Plan:
     numbers: tuple[Number, ...]
     conditions: tuple[Condition, ...] = ()
     exact_only: str = ""
+    max_labels: int | None = None
 
     def __getitem__(self, name: str) -> Fraction:
         return next(Fraction(number.value) for number in self.numbers if number.name == name)
@@ -100,7 +106,7 @@ class Plan:
 
     @property
     def labels_most(self) -> int | None:
-        """The most labels a run can ask for; None where only the pool limits it."""
+        """The most labels a run can be expected to ask for; None where only the pool limits it."""
         raise NotImplementedError
 
     def check(self, pool: AnyPool) -> None:
@@ -131,7 +137,6 @@ class CALPlan(Plan):
     """CAL: k labels a round; k = 1 is the streaming form."""
 
     rounds_most: int | None
-    budget: int | None = None
 
     @property
     def k(self) -> int:
@@ -140,13 +145,13 @@ class CALPlan(Plan):
 
     def spent(self, rounds: int) -> bool:
         """Is the number of rounds (or, one item at a time, the budget of labels) used up?"""
-        most = self.budget if self.rounds_most is None else self.rounds_most
+        most = self.max_labels if self.rounds_most is None else self.rounds_most
         return most is not None and rounds >= most
 
     @property
     def labels_most(self) -> int | None:
         """The most labels a run can ask for."""
-        return self.budget if self.rounds_most is None else self.k * self.rounds_most
+        return self.max_labels if self.rounds_most is None else self.k * self.rounds_most
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -181,8 +186,8 @@ class RepliCALPlan(Plan):
         """Errors a hypothesis may make in a round of the loop."""
         raise NotImplementedError
 
-    def final_query(self, scan: Scan, V: VersionSpace) -> Query:
-        """The labels of the final filter."""
+    def final_query(self, scan: Scan, V: VersionSpace, most: int) -> Query:
+        """The labels of the final filter that allows `most` errors."""
         raise NotImplementedError
 
     def final_most(self, mass: Fraction, v: Fraction) -> int:
@@ -204,9 +209,10 @@ class PaperRepliCALPlan(RepliCALPlan):
         """err ≤ v, in whole errors."""
         return floor(self.k * v)
 
-    def final_query(self, scan: Scan, V: VersionSpace) -> Query:
-        """k points from DIS(V)."""
-        return scan.draw(V, self.integer("k_final"))
+    def final_query(self, scan: Scan, V: VersionSpace, most: int) -> Query:
+        """k points from DIS(V); none where v' ≥ 1 or nothing is disputed."""
+        k = self.integer("k_final")
+        return scan.draw(V, k if k > most else 0)
 
     def final_most(self, mass: Fraction, v: Fraction) -> int:
         """err ≤ v' = εv/Δ(V), in whole errors; with nothing disputed everything is kept."""
@@ -223,6 +229,11 @@ class TightRepliCALPlan(RepliCALPlan):
         """Items of a finite pool set aside to measure Δ."""
         return self.integer("measuring")
 
+    @property
+    def labels_most(self) -> int:
+        """N rounds, and about a fraction ε of the M items of the final stage."""
+        return self.k * self.rounds_most + ceil(self.integer("k_final") * self.epsilon)
+
     def threshold(self, shared: SharedRandomness) -> Fraction:
         """g uniform on [0, G]."""
         return self["G"] * Fraction(shared.uniform("threshold"))
@@ -231,7 +242,7 @@ class TightRepliCALPlan(RepliCALPlan):
         """err ≤ 3/(8Θ) whatever the shared threshold is."""
         return floor(self.k * self["v_loop"])
 
-    def final_query(self, scan: Scan, V: VersionSpace) -> Query:
+    def final_query(self, scan: Scan, V: VersionSpace, most: int) -> Query:
         """Those of M fresh items that lie in DIS(V); on all others every survivor is right."""
         return scan.among(V, self.integer("k_final"))
 

@@ -45,7 +45,8 @@ def replical(task: Task) -> PaperRepliCALPlan:
     N, theta, T = task.rounds, task.theta, task.T
     rho = task.rho / N  # the paper's ρ' = ρ/N
     m = ceil(8 / rho * (1 + ln(task.n) / ln(1 + rho / 30)))
-    accurate = 4 * theta * ln(task.n * N / task.delta) / (1 - 2 * T) ** 2
+    failure = min(task.delta, task.rho / 8)  # a loop that hits its cap is inaccurate and may split the labs
+    accurate = 4 * theta * ln(task.n * N / failure) / (1 - 2 * T) ** 2
     replicable = 8 * theta * m**2 / T * max(1 + ln(2000 / rho**2), ln(1920 * (N + 1) / rho**2))
     needed = ceil(max(accurate, replicable))
     k_loop, loop_conditions = task.size(

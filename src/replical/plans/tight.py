@@ -31,7 +31,6 @@ def cal(task: Task) -> CALPlan:
         epsilon=fraction(task.epsilon),
         numbers=numbers,
         rounds_most=None,
-        budget=task.max_labels,
     )
 
 
@@ -56,7 +55,7 @@ def cal_rounds(task: Task) -> CALPlan:
 
 def replical(task: Task) -> TightRepliCALPlan:
     """RepliCAL by the rank lemma: the loop is plain, the final filter decides, and nothing is divided by Δ."""
-    N, theta, n = task.rounds, task.theta, task.n
+    N, theta, n = task.measured_rounds, task.theta, task.n
     failure = min(task.delta, task.rho / 16)
     G = fraction(task.epsilon) / (4 * fraction(theta)) * (1 if task.exact else Fraction(8, 9))
     l, l2 = 1 + ln(n), 1 + ln(2 * n)
@@ -65,9 +64,11 @@ def replical(task: Task) -> TightRepliCALPlan:
         ceil(64 * theta * ln(2 * N * n / failure)),
         "64Θ ln(2Nn/min(δ, ρ/16)): Chernoff at 3/(8Θ) on both sides",
     )
+    replicable = Decimal("8.67") * l**2 * l2 / (decimal(G) * (Decimal("0.9") * task.rho) ** 2)
+    accurate = 2 * task.epsilon * ln(n / task.delta) / (task.epsilon - decimal(G)) ** 2
     k_final, final_conditions = task.size(
         "k_final",
-        ceil(Decimal("8.67") * l**2 * l2 / (decimal(G) * (Decimal("0.9") * task.rho) ** 2)),
+        ceil(max(replicable, accurate)),
         "M = 8.67 l² l2/(G(.9ρ)²), l = 1+ln n, l2 = 1+ln 2n: rank lemma and Bernstein; unlabelled items, asked in DIS(V)",
     )
     measuring = 0 if task.exact else ceil(162 * ln(16 * N / failure) / task.epsilon)
