@@ -9,10 +9,12 @@ from __future__ import annotations
 import hashlib
 import json
 import math
+from collections.abc import Mapping, Sequence
 
 from replical.errors import ValueOutOfRange
 
-Json = None | bool | int | float | str | list["Json"] | tuple["Json", ...] | dict[str, "Json"]
+# Covariant containers, so that lists of one kind of value are values too.
+Json = None | bool | int | float | str | Sequence["Json"] | Mapping[str, "Json"]
 
 
 def canonical(value: Json) -> str:
