@@ -1,16 +1,23 @@
 """Active learning whose answer another lab can reproduce."""
 
 from replical.auditing import Audit, World, audit
+from replical.classes.boxes import Boxes
+from replical.classes.halfspaces import HalfSpaces
 from replical.classes.intervals import Intervals
 from replical.classes.star import Star
+from replical.classes.stumps import Stumps
 from replical.classes.table import PredictionTable
 from replical.classes.thresholds import Thresholds
 from replical.disagreement import theta
 from replical.labels.known import KnownLabels
+from replical.learners.a2 import A2, A2Rounds
 from replical.learners.base import Result, learn
 from replical.learners.cal import CAL
 from replical.learners.erm import ERM
+from replical.learners.replica2 import ReplicA2
+from replical.learners.replicable_erm import ReplicableERM
 from replical.learners.replical import RepliCAL
+from replical.noise import BoundaryNoise
 from replical.plans import plan
 from replical.pool import Pool
 from replical.population import Population
@@ -18,9 +25,14 @@ from replical.randomness import PrivateRandomness, SharedRandomness
 from replical.version_space import VersionSpace
 
 __all__ = [
+    "A2",
     "CAL",
     "ERM",
+    "A2Rounds",
     "Audit",
+    "BoundaryNoise",
+    "Boxes",
+    "HalfSpaces",
     "Intervals",
     "KnownLabels",
     "Pool",
@@ -28,9 +40,12 @@ __all__ = [
     "PredictionTable",
     "PrivateRandomness",
     "RepliCAL",
+    "ReplicA2",
+    "ReplicableERM",
     "Result",
     "SharedRandomness",
     "Star",
+    "Stumps",
     "Thresholds",
     "VersionSpace",
     "World",

@@ -14,6 +14,7 @@ from concurrent.futures import ProcessPoolExecutor
 from contextlib import closing
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import cached_property
 
 import numpy as np
 
@@ -21,7 +22,9 @@ from replical.binomial import clopper_pearson
 from replical.classes.base import HypothesisClass, Items
 from replical.errors import ValueOutOfRange
 from replical.learners.base import Learner, Result, learn
+from replical.noise import Noise
 from replical.population import Population
+from replical.predictions import Predictions, predictions_of
 from replical.randomness import PrivateRandomness, SharedRandomness
 
 Progress = Callable[[int, int], None]
@@ -33,8 +36,20 @@ class World:
 
     C: HypothesisClass
     cells: Items | None = None
-    noise: float = 0.0
+    noise: Noise = 0.0
     pool_size: int | str = "exact"
+
+    @cached_property
+    def predictions(self) -> Predictions:
+        """What every hypothesis says in each cell: computed once a process, used by every pair."""
+        listed = self.C.cells() if self.cells is None else self.cells
+        if listed is None:
+            raise ValueOutOfRange("this class does not list its cells: give the items of the world")
+        return predictions_of(self.C, listed)
+
+    def population(self, target: int) -> Population:
+        """The world with one target."""
+        return Population(self.C, target=target, cells=self.cells, noise=self.noise, predictions=self.predictions)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -90,7 +105,7 @@ class Audit:
 def run_pair(learner: Learner, world: World, seed: str, number: int) -> tuple[Population, tuple[Lab, Lab]]:
     """Run both labs of one pair in full."""
     target = PrivateRandomness.simulated(seed, number, "world").generator().integers(len(world.C))
-    population = Population(world.C, target=int(target), cells=world.cells, noise=world.noise)
+    population = world.population(int(target))
     shared = SharedRandomness(pair_string(seed, number))
     first, second = (run_lab(learner, population, world.pool_size, shared, (seed, number, lab)) for lab in "AB")
     return population, (first, second)
@@ -112,7 +127,7 @@ def run_lab(
     private = PrivateRandomness.simulated(*name)
     pool = population.pool(pool_size, private)
     result = learn(learner, pool, population.labels(pool, private), shared)
-    return Lab(result=result, excess_error=population.error(result.hypothesis) - population.error(population.target))
+    return Lab(result=result, excess_error=population.error(result.hypothesis) - population.nu)
 
 
 def summarise(number: int, population: Population, labs: tuple[Lab, Lab]) -> Pair:
@@ -149,9 +164,10 @@ def run_pairs(
         yield from map(task, range(pairs))
         return
     # "spawn" starts clean processes: forking a process that holds threads can hang.
-    with ProcessPoolExecutor(count, mp_context=multiprocessing.get_context("spawn")) as executor:
+    context = multiprocessing.get_context("spawn")
+    with ProcessPoolExecutor(count, mp_context=context, initializer=_receive, initargs=(task,)) as executor:
         try:
-            yield from executor.map(task, range(pairs), chunksize=max(1, min(16, pairs // (4 * count))))
+            yield from executor.map(_run, range(pairs), chunksize=max(1, min(16, pairs // (4 * count))))
         finally:
             executor.shutdown(wait=False, cancel_futures=True)
 
@@ -169,6 +185,17 @@ class _PairTask:
 
     def __call__(self, number: int) -> Pair:
         return summarise(number, *run_pair(self.learner, self.world, self.seed, number))
+
+
+_received: list[_PairTask] = []  # what this worker process runs: sent once, so that it can keep what it computes
+
+
+def _receive(task: _PairTask) -> None:
+    _received[:] = [task]
+
+
+def _run(number: int) -> Pair:
+    return _received[0](number)
 
 
 def audit(

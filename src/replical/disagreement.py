@@ -158,31 +158,62 @@ def _matrix_peaks(
     C: HypothesisClass, items: NDArray[np.generic], weights: NDArray[np.int64], centres: Indices, smallest: Fraction
 ) -> Iterator[_Peak]:
     """Any class: sort the others by distance and OR together where they differ from the centre."""
-    everyone = np.arange(len(C), dtype=np.int64)
     used = np.flatnonzero(weights)
-    codes, weights = C.codes(items[used], everyone), weights[used]
+    codes, weights = _merged(C.codes(items[used], np.arange(len(C), dtype=np.int64)), weights[used])
     said = np.stack([bits.pack((codes >> digit) & 1 == 1) for digit in range(bits.planes_for(len(C.labels)))])
     whole = int(weights[(codes != codes[:1]).any(axis=0)].sum())
     best = Fraction(1)
     nearest = max(Fraction(int(weights.min())), smallest)  # no positive radius that matters is smaller
+    for centre, distances in zip(centres, _distances(codes, said, weights, centres), strict=True):
+        radii, disputed = _sweep(said, int(centre), distances, weights, whole, best)
+        peak = _peak(int(centre), radii, disputed, smallest)
+        best = max(best, peak.ratio)
+        yield peak
+        if best >= whole / nearest:  # no ball disputes more than DIS(C), no radius is smaller
+            return
+
+
+def _merged(codes: NDArray[np.uint16], weights: NDArray[np.int64]) -> tuple[NDArray[np.uint16], NDArray[np.int64]]:
+    """Items that no hypothesis tells apart become one, where that at least halves their number."""
+    columns = np.ascontiguousarray(codes.T)
+    keys = columns.view(np.dtype((np.void, columns.dtype.itemsize * columns.shape[1]))).ravel()
+    _, first, which = np.unique(keys, return_index=True, return_inverse=True)
+    if 2 * len(first) > len(keys):
+        return codes, weights
+    merged = np.zeros(len(first), dtype=np.int64)
+    np.add.at(merged, which.ravel(), weights)
+    return codes[:, first], merged
+
+
+def _distances(
+    codes: NDArray[np.uint16], said: NDArray[np.uint64], weights: NDArray[np.int64], centres: Indices
+) -> Iterator[Indices]:
+    """Weight of the items on which everyone differs from each centre; whole numbers, because weights stay below 2**53."""
+    if (weights == weights[0]).all():
+        for centre in centres:
+            yield _weights_of(_differs(said, slice(None), int(centre)), weights)
+        return
     for start in range(0, len(centres), _CENTRES):
         block = centres[start : start + _CENTRES]
-        for centre, distances in zip(block, _distances(codes, weights, len(C.labels), block), strict=True):
-            radii, disputed = _sweep(said, int(centre), distances, weights, whole, best)
-            peak = _peak(int(centre), radii, disputed, smallest)
-            best = max(best, peak.ratio)
-            yield peak
-            if best >= whole / nearest:  # no ball disputes more than DIS(C), no radius is smaller
-                return
+        same = np.zeros((len(block), len(codes)))
+        for label in np.unique(codes):
+            says = (codes == label).astype(np.float64)
+            same += (says[block] * weights) @ says.T
+        yield from int(weights.sum()) - np.rint(same).astype(np.int64)
 
 
-def _distances(codes: NDArray[np.uint16], weights: NDArray[np.int64], labels: int, block: Indices) -> NDArray[np.int64]:
-    """Weighted Hamming distances from each centre of `block` to everyone; exact, because weights stay below 2**53."""
-    same = np.zeros((len(block), len(codes)))
-    for label in range(labels):
-        says = (codes == label).astype(np.float64)
-        same += (says[block] * weights) @ says.T
-    return int(weights.sum()) - same.astype(np.int64)
+def _differs(said: NDArray[np.uint64], hypotheses: Indices | slice, centre: int) -> NDArray[np.uint64]:
+    """Packed items on which each hypothesis differs from the centre: some binary digit of the label does."""
+    differs: NDArray[np.uint64] = np.bitwise_or.reduce(said[:, hypotheses] ^ said[:, centre][:, None], axis=0)
+    return differs
+
+
+def _weights_of(rows: NDArray[np.uint64], weights: NDArray[np.int64]) -> Indices:
+    """Weight of the items marked in each packed row."""
+    if (weights == weights[0]).all():
+        count: Indices = np.bitwise_count(rows).sum(axis=1, dtype=np.int64) * int(weights[0])
+        return count
+    return np.rint(bits.unpack(rows, len(weights)) @ weights.astype(np.float64)).astype(np.int64)
 
 
 def _sweep(
@@ -199,12 +230,12 @@ def _sweep(
     ball = np.zeros(said.shape[2], dtype=np.uint64)
     for start in range(0, len(order), _SWEEP):
         added = order[start : start + _SWEEP]
-        differs = np.bitwise_or.reduce(said[:, added] ^ said[:, centre][:, None], axis=0)
+        differs = _differs(said, added, centre)
         differs[0] |= ball
         balls = np.bitwise_or.accumulate(differs, axis=0)
         ball = balls[-1]
         radii.append(distances[added])
-        disputed.append((bits.unpack(balls, len(weights)) @ weights.astype(np.float64)).astype(np.int64))
+        disputed.append(_weights_of(balls, weights))
         if disputed[-1][-1] == whole or whole <= best * int(radii[-1][-1]):
             break
     if not radii:

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
+from functools import cached_property
+from math import floor
 from typing import Protocol
 
 import numpy as np
@@ -9,10 +12,12 @@ from numpy.typing import ArrayLike, NDArray
 
 from replical.classes.base import HypothesisClass, Indices, Items
 from replical.errors import PoolExhausted, ValueOutOfRange
+from replical.predictions import Predictions, predictions_of
 from replical.randomness import PrivateRandomness
 from replical.scan import ExactScan, FiniteScan, Scan
 from replical.version_space import VersionSpace
 
+_TAIL = 10_000  # items to measure on where any number could be drawn
 _MOST_WEIGHT = 2**53  # masses stay exact in doubles
 
 
@@ -37,8 +42,12 @@ class AnyPool(Protocol):
         """V = C on this pool."""
         ...
 
-    def scan(self) -> Scan:
-        """A fresh pass; the same one at every call."""
+    def scan(self, *, sparing: int = 0) -> Scan:
+        """A fresh pass that never asks the last `sparing` items; the same one at every call."""
+        ...
+
+    def tail(self, part: Fraction) -> Indices:
+        """The last `part` of the private order: items to measure on, spared by ``scan(sparing=len(tail))``."""
         ...
 
 
@@ -83,10 +92,11 @@ class Pool:
         self._set(C, items, np.arange(len(items), dtype=np.int64), weights=counts, order=order)
 
     @classmethod
-    def in_order(cls, C: HypothesisClass, items: Items, ids: Indices, order: Indices) -> Pool:
+    def in_order(cls, C: HypothesisClass, items: Items, ids: Indices, order: Indices, predictions: Predictions) -> Pool:
         """A pool whose scan order is known: item numbers, each as often as the item occurs."""
         pool = cls.__new__(cls)
         pool._set(C, items, ids, weights=_tally(order, len(items)), order=order)
+        pool.predictions = predictions
         return pool
 
     def _set(
@@ -111,15 +121,25 @@ class Pool:
         asked, measured = self._order[:-measuring], self._order[-measuring:]
         pool = Pool.__new__(Pool)
         pool._set(self.C, self.items, self.ids, weights=_tally(measured, len(self.items)), order=asked)
+        pool.predictions = self.predictions
         return pool
+
+    @cached_property
+    def predictions(self) -> Predictions:
+        """What every hypothesis says about every item."""
+        return predictions_of(self.C, self.items)
 
     def version_space(self) -> VersionSpace:
         """V = C on this pool."""
-        return VersionSpace.whole(self.C, self.items, self.weights)
+        return VersionSpace.whole(self.C, self.items, self.weights, self.predictions)
 
-    def scan(self) -> Scan:
-        """A fresh pass from the first item of the private order."""
-        return FiniteScan(self._order)
+    def scan(self, *, sparing: int = 0) -> Scan:
+        """A fresh pass from the first item of the private order that never asks the last `sparing` items."""
+        return FiniteScan(self._order[: len(self) - sparing])
+
+    def tail(self, part: Fraction) -> Indices:
+        """The last `part` of the private order, as item numbers."""
+        return self._order[len(self) - floor(part * len(self)) :]
 
 
 class ExactPool:
@@ -135,14 +155,22 @@ class ExactPool:
         Integer masses of the cells.
     private
         This lab's own randomness: it decides what is drawn.
+    predictions
+        What every hypothesis says about every cell.
     """
 
     exact = True
 
     def __init__(
-        self, C: HypothesisClass, items: Items, weights: NDArray[np.int64], private: PrivateRandomness
+        self,
+        C: HypothesisClass,
+        items: Items,
+        weights: NDArray[np.int64],
+        private: PrivateRandomness,
+        predictions: Predictions,
     ) -> None:
         self.C, self.items, self.weights, self._private = C, items, weights, private
+        self.predictions = predictions
         self.ids = np.arange(len(items), dtype=np.int64)
 
     def reserve(self, measuring: int) -> ExactPool:
@@ -151,11 +179,16 @@ class ExactPool:
 
     def version_space(self) -> VersionSpace:
         """V = C on this distribution."""
-        return VersionSpace.whole(self.C, self.items, self.weights)
+        return VersionSpace.whole(self.C, self.items, self.weights, self.predictions)
 
-    def scan(self) -> Scan:
+    def scan(self, *, sparing: int = 0) -> Scan:
         """A fresh sequence of draws; the same one at every call."""
         return ExactScan(self.weights, self._private.generator("draws"))
+
+    def tail(self, part: Fraction) -> Indices:
+        """Items to measure on, drawn apart from those a scan asks about."""
+        ticks = self._private.generator("tail").integers(int(self.weights.sum()), size=_TAIL)
+        return np.searchsorted(np.cumsum(self.weights), ticks, side="right").astype(np.int64)
 
 
 def cell_weights(weights: ArrayLike | None, count: int) -> NDArray[np.int64]:

@@ -32,17 +32,19 @@ class VersionSpace:
     def __init__(
         self, *, predictions: Predictions, weights: NDArray[np.int64], indices: Indices, undecided: Indices, labels: int
     ) -> None:
-        self._predictions = predictions
+        self.predictions = predictions
         self._weights = weights
         self._undecided = undecided  # items on which a larger version space disagreed; all others are settled
         self._labels = labels
         self.indices = indices
 
     @classmethod
-    def whole(cls, C: HypothesisClass, items: Items, weights: NDArray[np.int64]) -> VersionSpace:
-        """V = C on `items`, each standing for `weights` items of the pool."""
+    def whole(
+        cls, C: HypothesisClass, items: Items, weights: NDArray[np.int64], predictions: Predictions | None = None
+    ) -> VersionSpace:
+        """V = C on `items`, each standing for `weights` items of the pool; predictions may be known already."""
         return cls(
-            predictions=predictions_of(C, items),
+            predictions=predictions_of(C, items) if predictions is None else predictions,
             weights=weights,
             indices=np.arange(len(C), dtype=np.int64),
             undecided=np.arange(len(weights), dtype=np.int64),
@@ -62,7 +64,7 @@ class VersionSpace:
     @cached_property
     def disputed(self) -> Indices:
         """DIS(V) as item numbers."""
-        return self._undecided[self._predictions.disagreement(self.indices, self._undecided)]
+        return self._undecided[self.predictions.disagreement(self.indices, self._undecided)]
 
     @property
     def disagreement(self) -> NDArray[np.bool_]:
@@ -84,7 +86,7 @@ class VersionSpace:
     def errors(self, S: Answers) -> Counts:
         """How many of the labels in `S` each survivor contradicts, in the order of `indices`."""
         sums = [
-            (scale, self._predictions.errors(S.items, counts, self.indices))
+            (scale, self.predictions.errors(S.items, counts, self.indices))
             for scale, counts in S.parts()
             if len(S.items)
         ]
@@ -101,8 +103,8 @@ class VersionSpace:
         """Weight of the items on which each survivor differs from `h`: its errors if `h` gave the labels."""
         items = np.flatnonzero(self._weights)
         counts = np.zeros((len(items), self._labels), dtype=np.int64)
-        counts[np.arange(len(items)), self._predictions.codes(h)[items]] = self._weights[items]
-        return self._predictions.errors(items, counts, self.indices)
+        counts[np.arange(len(items)), self.predictions.codes(h)[items]] = self._weights[items]
+        return self.predictions.errors(items, counts, self.indices)
 
     def keep(self, mask: NDArray[np.bool_]) -> VersionSpace:
         """The survivors marked in `mask`; none at all is an error, because the realizable setting excludes it."""
@@ -110,11 +112,12 @@ class VersionSpace:
             return self
         if not mask.any():
             raise EmptyVersionSpace(
-                f"none of the {self.size} surviving hypotheses fits the labels: the realizable setting (some hypothesis "
-                "of the class makes no error) does not hold here, so use an agnostic learner"
+                f"none of the {self.size} surviving hypotheses fits the labels: what was assumed of them does not hold (in "
+                "the realizable setting that some hypothesis makes no error, in the agnostic one that the best errs at "
+                "most nu), so use an agnostic learner or a larger nu"
             )
         return VersionSpace(
-            predictions=self._predictions,
+            predictions=self.predictions,
             weights=self._weights,
             indices=self.indices[mask],
             undecided=self.disputed,

@@ -148,3 +148,128 @@ def binomial_upper(count, trials, p):
 
 def all_codes(C, items):
     return C.codes(items, np.arange(len(C))).tolist()
+
+
+def nearest(codes, measured, h, among):
+    """The member of `among` that differs from h on fewest measured items, the smallest index if several do."""
+    return min(among, key=lambda b: (sum(codes[b][x] != codes[h][x] for x in measured), b))
+
+
+def a2_betting(codes, order, truth, epsilon, delta, batch, seed):
+    """A² by betting on a scanned pool; the last tenth of the order is never asked and measures nearness."""
+    n, tail = len(codes), len(order) // 10
+    scanned, measured = order[: len(order) - tail], order[len(order) - tail :]
+    stakes = [Fraction(s) for s in ("1", "17/20", "3/5", "7/20", "3/20")]
+    alive, asked, at = list(range(n)), [], 0
+    wealth = {h: [Fraction(1)] * 5 for h in alive}
+    errors = dict.fromkeys(alive, 0)
+    while True:
+        disputed = dis(codes, alive)
+        if Fraction(sum(disputed[x] for x in order), len(order)) <= epsilon:
+            break
+        fewest = min(errors[h] for h in alive)
+        best = [h for h in alive if errors[h] == fewest]
+        rival = {h: h if h in best else nearest(codes, measured, h, best) for h in alive}
+        items = []
+        while len(items) < batch and at < len(scanned):
+            if disputed[scanned[at]]:
+                items.append(scanned[at])
+            at += 1
+        if not items:
+            break
+        for x in items:
+            asked.append(x)
+            for h in alive:
+                h_right, b_right = codes[h][x] == truth[x], codes[rival[h]][x] == truth[x]
+                if b_right and not h_right:
+                    wealth[h] = [w * (1 + s) for w, s in zip(wealth[h], stakes, strict=True)]
+                elif h_right and not b_right:
+                    wealth[h] = [w * (1 - s) for w, s in zip(wealth[h], stakes, strict=True)]
+                errors[h] += not h_right
+        alive = [h for h in alive if sum(wealth[h]) / 5 < 1 / delta]
+    return first(seed, alive), asked, alive
+
+
+def a2_paired(codes, order, truth, epsilon, delta, seed):
+    """A² by paired elimination against the hypothesis with fewest errors."""
+    n, tail = len(codes), len(order) // 10
+    scanned = order[: len(order) - tail]
+    alive, asked, at = list(range(n)), [], 0
+    while True:
+        disputed = dis(codes, alive)
+        if Fraction(sum(disputed[x] for x in order), len(order)) <= epsilon:
+            break
+        while at < len(scanned) and not disputed[scanned[at]]:
+            at += 1
+        if at == len(scanned):
+            break
+        asked.append(scanned[at])
+        at += 1
+        wrong = {h: [codes[h][x] != truth[x] for x in asked] for h in alive}
+        best = min(alive, key=lambda h: (sum(wrong[h]), h))
+        kept = []
+        for h in alive:
+            x = sum(a and not b for a, b in zip(wrong[h], wrong[best], strict=True))
+            y = sum(b and not a for a, b in zip(wrong[h], wrong[best], strict=True))
+            m = x + y
+            if m == 0 or x - y < math.sqrt(2 * m * math.log((n - 1) * m * (m + 1) / delta)):
+                kept.append(h)
+        alive = kept
+    return first(seed, alive), asked, alive
+
+
+class _Rounds:
+    """Draws and masses of the learners that work in rounds."""
+
+    def __init__(self, codes, order, truth):
+        self.codes, self.order, self.truth, self.at, self.asked = codes, order, truth, 0, []
+
+    def mass(self, alive):
+        disputed = dis(self.codes, alive)
+        return Fraction(sum(disputed[x] for x in self.order), len(self.order))
+
+    def errors(self, alive, k):
+        """Errors of each survivor on the next k disputed items."""
+        disputed, batch = dis(self.codes, alive), []
+        while len(batch) < k:
+            if disputed[self.order[self.at]]:
+                batch.append(self.order[self.at])
+            self.at += 1
+        self.asked += batch
+        return {h: sum(self.codes[h][x] != self.truth[x] for x in batch) for h in alive}
+
+
+def a2_rounds(codes, order, truth, stop, rounds_most, k, width, final, seed):
+    """Algorithm 2."""
+    world, alive, rounds = _Rounds(codes, order, truth), list(range(len(codes))), 0
+    while world.mass(alive) >= stop and rounds < rounds_most:
+        errors = world.errors(alive, k)
+        upper = min(Fraction(e, k) + width for e in errors.values())
+        alive = [h for h in alive if Fraction(errors[h], k) - width <= upper]
+        rounds += 1
+    if world.mass(alive) > 0:
+        errors = world.errors(alive, final)
+        alive = [h for h in alive if errors[h] == min(errors.values())]
+    return first(seed, alive), world.asked, alive
+
+
+def replica2(codes, order, truth, stop, rounds_most, k, loop_offset, nu_bar, final, excess, seed):
+    """Algorithm 4; `loop_offset` is v, `excess` the global excess allowed at the end."""
+    world, alive, rounds = _Rounds(codes, order, truth), list(range(len(codes))), 0
+    while (mass := world.mass(alive)) >= stop and rounds < rounds_most:
+        errors = world.errors(alive, k)
+        alive = [h for h in alive if Fraction(errors[h], k) <= loop_offset + nu_bar / mass]
+        rounds += 1
+    if (mass := world.mass(alive)) > 0:
+        errors = world.errors(alive, final)
+        limit = Fraction(min(errors.values()), final) + excess / mass
+        alive = [h for h in alive if Fraction(errors[h], final) <= limit]
+    return first(seed, alive), world.asked, alive
+
+
+def replicable_erm(codes, order, truth, k, threshold, agnostic, seed):
+    """Keep everyone whose (excess) error is at most the shared threshold."""
+    wrong = [sum(codes[h][x] != truth[x] for x in order[:k]) for h in range(len(codes))]
+    base = Fraction(min(wrong), k) if agnostic else 0
+    alive = [h for h in range(len(codes)) if Fraction(wrong[h], k) <= base + threshold]
+    return first(seed, alive), list(order[:k]), alive

@@ -98,7 +98,7 @@ def test_bad_input_is_one_sentence_with_the_value(change, message):
 
 
 def test_sizes_a_learner_does_not_have_are_refused():
-    with pytest.raises(BadSpec, match="cal has no size k_loop"):
+    with pytest.raises(BadSpec, match="cal has no k_loop"):
         plan("cal", 10, epsilon=0.1, delta=0.1, k_loop=5)
     with pytest.raises(BadSpec, match="unknown learner 'foo'"):
         plan("foo", 10, epsilon=0.1, delta=0.1)

@@ -105,6 +105,19 @@ def cell_numbers(X: ArrayLike, cells: int) -> Indices:
     return raw.astype(np.int64, copy=False)
 
 
+def features(X: ArrayLike, dimensions: int) -> Items:
+    """Check a table of finite numbers, one row an item, one column a feature."""
+    raw = np.asarray(X)
+    if raw.ndim != 2 or raw.shape[1] != dimensions or raw.dtype.kind not in "iuf":
+        raise BadTable(
+            f"items must be a table of numbers with {dimensions} columns, got shape {raw.shape} of {raw.dtype}"
+        )
+    if not np.isfinite(raw).all():
+        row, column = np.argwhere(~np.isfinite(raw))[0]
+        raise BadTable(f"the feature in row {row}, column {column} is missing or infinite")
+    return raw.astype(np.float64, copy=False)
+
+
 def encode(raw: ArrayLike, labels: tuple[Label, ...]) -> Codes:
     """Turn label values into codes; the first value that is missing or no label is named with its place.
 

@@ -1,23 +1,46 @@
-"""Class specs, the short names of the command line: ``thresholds:1000``, ``intervals:40``, ``star:32``, ``table:FILE``."""
+"""Class specs, the short names of the command line, e.g. ``thresholds:1000`` or ``table:FILE.csv``."""
 
 from __future__ import annotations
 
 import csv
-from collections.abc import Callable
 from pathlib import Path
 
+import numpy as np
+
 from replical.classes.base import HypothesisClass, Items
+from replical.classes.boxes import Boxes
+from replical.classes.halfspaces import HalfSpaces, gaussians
 from replical.classes.intervals import Intervals
 from replical.classes.star import Star
+from replical.classes.stumps import Stumps
 from replical.classes.table import PredictionTable
 from replical.classes.thresholds import Thresholds
 from replical.errors import BadSpec, BadTable
+from replical.randomness import SharedRandomness
 
-_KINDS: dict[str, Callable[[int], HypothesisClass]] = {"thresholds": Thresholds, "intervals": Intervals, "star": Star}
+ATOMS = 20_000  # points of a population whose cells cannot be listed
+_ATOMS_STRING = "replical atoms"  # public and fixed: every audit of such a class lives on the same points
+
+# kind: how many numbers its spec has, and an example
+_KINDS = {
+    "thresholds": (1, "thresholds:1000"),
+    "intervals": (1, "intervals:40"),
+    "star": (1, "star:32"),
+    "stumps": (2, "stumps:5,40"),
+    "boxes": (2, "boxes:2,8"),
+    "halfspaces": (2, "halfspaces:2,2000"),
+}
 
 
-def parse(spec: str) -> tuple[HypothesisClass, Items]:
-    """Read a spec: the class, and the cells of its standard population.
+def parse(spec: str, *, seed: str | None = None) -> tuple[HypothesisClass, Items]:
+    """Read a spec: the class, and the items of its standard population.
+
+    Parameters
+    ----------
+    spec
+        E.g. ``stumps:5,40``.
+    seed
+        The published text a net of half-spaces is drawn from.
 
     Examples
     --------
@@ -25,18 +48,47 @@ def parse(spec: str) -> tuple[HypothesisClass, Items]:
     >>> len(C), len(cells)
     (1000, 999)
     """
-    kind, _, size = spec.partition(":")
-    if kind == "table" and size:
-        return read_table(Path(size))
+    kind, _, rest = spec.partition(":")
+    if kind == "table" and rest:
+        return read_table(Path(rest))
     if kind not in _KINDS:
-        known = ", ".join(f"{name}:N" for name in _KINDS)
+        known = ", ".join(example for _, example in _KINDS.values())
         raise BadSpec(f"unknown class {spec!r}; the classes are {known} and table:FILE.csv")
-    if not (size.isascii() and size.isdigit()):
-        raise BadSpec(f"malformed class {spec!r}; write {kind}:N with a whole number N, e.g. {kind}:100")
-    C = _KINDS[kind](int(size))
+    count, example = _KINDS[kind]
+    words = rest.split(",")
+    if len(words) != count or not all(word.isascii() and word.isdigit() for word in words):
+        raise BadSpec(f"malformed class {spec!r}; write it as in {example}")
+    C = _make(kind, [int(word) for word in words], seed)
     cells = C.cells()
-    assert cells is not None, "every class named in _KINDS lists its cells"
-    return C, cells
+    return C, cells if cells is not None else _atoms(C, int(words[0]))
+
+
+def _make(kind: str, sizes: list[int], seed: str | None) -> HypothesisClass:
+    match kind:
+        case "thresholds":
+            return Thresholds(sizes[0])
+        case "intervals":
+            return Intervals(sizes[0])
+        case "star":
+            return Star(sizes[0])
+        case "stumps":
+            return Stumps(*sizes)
+        case "boxes":
+            return Boxes(*sizes)
+    if seed is None:
+        raise BadSpec("half-spaces are drawn from a published text: give one with --seed")
+    return HalfSpaces(*sizes, seed=seed)
+
+
+def _atoms(C: HypothesisClass, dimensions: int) -> Items:
+    """Public points: uniform on [0, 1], or standard normal for half-spaces."""
+    shared = SharedRandomness(_ATOMS_STRING)
+    if isinstance(C, HalfSpaces):
+        points = gaussians(shared, "normal", dimensions, count=ATOMS * dimensions)
+    else:
+        words = shared.words("uniform", dimensions, count=ATOMS * dimensions)
+        points = (words >> np.uint64(11)).astype(np.float64) * 2.0**-53
+    return C.items(points.reshape(ATOMS, dimensions))
 
 
 def read_table(path: Path) -> tuple[PredictionTable, Items]:

@@ -79,6 +79,12 @@ class Thresholds:
         """Label codes, one row a hypothesis, one column an item."""
         return (np.asarray(hypotheses)[:, None] < self.positions(items)[None, :]).astype(np.uint16)
 
+    def margin(self, items: Items, h: int) -> NDArray[np.float64]:
+        """Distance of each item from the cut of `h`; cells are mapped to [0, 1]."""
+        if self._cuts is not None:
+            return np.asarray(np.abs(items - self._cuts[h]))
+        return np.asarray(np.abs(items + 0.5 - h) / max(1, self._size - 1))
+
     def predict(self, X: ArrayLike) -> NDArray[Any]:
         """Label values of every hypothesis (rows) on every item (columns)."""
         return predict(self, X)

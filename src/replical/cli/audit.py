@@ -11,21 +11,21 @@ from rich.table import Table
 
 from replical.auditing import Audit, Lab, World, audit, pair_string, run_pair
 from replical.classes.spec import parse
-from replical.cli.output import amount, answer, interval, number, progress, prose, whole
+from replical.cli.output import CLASSES, amount, answer, interval, number, progress, prose, whole
 from replical.disagreement import theta as disagreement_coefficient
 from replical.errors import ValueOutOfRange
 from replical.learners.base import Learner
 from replical.learners.catalogue import learner_for
-from replical.plans import needs, plan
-from replical.population import Population
+from replical.noise import BoundaryNoise, parse_noise
+from replical.plans import LEARNERS, plan, uses
 
 # Figures of learners that certify their own replicability; null for those that do not.
 _CERTIFIED = ("labels_sufficient_fraction", "certified_fraction", "rho_proven", "rho_predicted")
 
 
 def audit_command(
-    class_spec: Annotated[str, typer.Option("--class", help="thresholds:N, intervals:G, star:N or table:FILE.csv")],
-    learner: Annotated[str, typer.Option(help="erm, cal, cal-rounds or replical")],
+    class_spec: Annotated[str, typer.Option("--class", help=CLASSES)],
+    learner: Annotated[str, typer.Option(help=", ".join(LEARNERS))],
     epsilon: Annotated[float, typer.Option(parser=number, help="target error")],
     pool_size: Annotated[str, typer.Option(help="items in each lab's pool, or 'exact' for the distribution itself")],
     seed: Annotated[str, typer.Option(help="any text; the same text gives the same figures")],
@@ -34,13 +34,20 @@ def audit_command(
     theta: Annotated[
         float | None, typer.Option(parser=number, help="disagreement coefficient; exact on the population if left out")
     ] = None,
-    noise: Annotated[float, typer.Option(parser=number, help="probability that a label is wrong")] = 0.0,
+    nu: Annotated[
+        float | None, typer.Option(parser=number, help="upper bound on the best error; the noise rate if left out")
+    ] = None,
+    noise: Annotated[str, typer.Option(help="probability that a label is wrong, or boundary:RATE,RADIUS")] = "0",
     plan_name: Annotated[str, typer.Option("--plan", help="paper or tight")] = "tight",
     T: Annotated[
         float | None, typer.Option("--T", parser=number, help="threshold range T/Θ of the paper's plan (1/8)")
     ] = None,
     k_loop: Annotated[int | None, typer.Option(parser=whole, help="your own number of labels a round")] = None,
     k_final: Annotated[int | None, typer.Option(parser=whole, help="your own size of the last sample")] = None,
+    kappa: Annotated[
+        float | None, typer.Option(parser=number, help="disagreement mass at which A2 stops; epsilon if left out")
+    ] = None,
+    batch: Annotated[int | None, typer.Option(parser=whole, help="items A2 has open at once (1)")] = None,
     max_labels: Annotated[int | None, typer.Option(parser=whole, help="budget of labels a lab")] = None,
     pairs: Annotated[int, typer.Option(parser=whole, help="pairs of labs")] = 200,
     workers: Annotated[int | None, typer.Option(parser=whole, help="processes; every core if left out")] = None,
@@ -48,14 +55,17 @@ def audit_command(
     as_json: Annotated[bool, typer.Option("--json", help="one JSON object on standard output")] = False,
 ) -> None:
     """Run many pairs of labs, each pair sharing one random string, and report how often they agree."""
-    C, cells = parse(class_spec)
-    size = _pool_size(pool_size)
-    world = World(C=C, cells=cells, noise=noise, pool_size=size)
-    source = "given"
-    if theta is None and "theta" in needs(learner):
+    C, cells = parse(class_spec, seed=seed)
+    size, flips = _pool_size(pool_size), parse_noise(noise)
+    world = World(C=C, cells=cells, noise=flips, pool_size=size)
+    sources = {"theta": "given", "nu": "given"}
+    if theta is None and uses(learner, "theta"):
         with progress("disagreement coefficient") as update:
-            theta = disagreement_coefficient(C, Population(C, target=0, cells=cells), progress=update).value
-        source = "exact maximum over centres on the population"
+            theta = disagreement_coefficient(C, world.population(0), progress=update).value
+        sources["theta"] = "exact maximum over centres on the population"
+    if nu is None and uses(learner, "nu"):
+        nu = flips.rate if isinstance(flips, BoundaryNoise) else flips
+        sources["nu"] = "the noise rate"
     made = plan(
         learner,
         C,
@@ -63,11 +73,14 @@ def audit_command(
         delta=delta,
         rho=rho,
         theta=theta,
+        nu=nu,
         name=plan_name,
         pool="exact" if size == "exact" else "finite",
         T=T,
         k_loop=k_loop,
         k_final=k_final,
+        kappa=kappa,
+        batch=batch,
         max_labels=max_labels,
     )
     inputs = {
@@ -78,12 +91,16 @@ def audit_command(
         "delta": delta,
         "rho": rho,
         "theta": theta,
-        "theta_source": source if theta is not None else None,
+        "theta_source": sources["theta"] if theta is not None else None,
+        "nu": nu,
+        "nu_source": sources["nu"] if nu is not None else None,
         "T": T,
-        "noise": noise,
+        "noise": flips if isinstance(flips, float) else noise,
         "pool_size": size,
         "k_loop": k_loop,
         "k_final": k_final,
+        "kappa": kappa,
+        "batch": batch,
         "max_labels": max_labels,
         "seed": seed,
     }

@@ -12,6 +12,8 @@ import typer
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
+CLASSES = "thresholds:N, intervals:G, star:N, stumps:D,B, boxes:D,B, halfspaces:D,N or table:FILE.csv"
+
 prose = Console(highlight=False)
 notes = Console(stderr=True, highlight=False)
 

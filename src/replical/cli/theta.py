@@ -12,7 +12,7 @@ import typer
 from replical.classes.base import HypothesisClass
 from replical.classes.spec import parse, read_csv
 from replical.classes.table import PredictionTable
-from replical.cli.output import answer, number, progress, prose, whole
+from replical.cli.output import CLASSES, answer, number, progress, prose, whole
 from replical.disagreement import theta
 from replical.errors import BadTable
 from replical.pool import Pool
@@ -21,16 +21,17 @@ from replical.randomness import PrivateRandomness
 
 
 def theta_command(
-    class_spec: Annotated[str, typer.Option("--class", help="thresholds:N, intervals:G, star:N or table:FILE.csv")],
+    class_spec: Annotated[str, typer.Option("--class", help=CLASSES)],
     pool: Annotated[
         Path | None, typer.Option(help="CSV of items to measure on; the class's uniform population if left out")
     ] = None,
     centre: Annotated[int | None, typer.Option(parser=whole, help="one hypothesis; the maximum if left out")] = None,
+    seed: Annotated[str | None, typer.Option(help="the published text a net of half-spaces is drawn from")] = None,
     r0: Annotated[float, typer.Option(parser=number, help="smallest radius that matters")] = 0.0,
     as_json: Annotated[bool, typer.Option("--json", help="one JSON object on standard output")] = False,
 ) -> None:
     """Compute the disagreement coefficient of a class from unlabelled items."""
-    C, cells = parse(class_spec)
+    C, cells = parse(class_spec, seed=seed)
     over = Population(C, target=0, cells=cells) if pool is None else _read_pool(C, pool)
     with progress("centres") as update:
         found = theta(C, over, centre=centre, r0=r0, progress=update)

@@ -2,11 +2,29 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import Any
+
+from replical.learners.a2 import A2, A2Rounds
 from replical.learners.base import Learner
 from replical.learners.cal import CAL
 from replical.learners.erm import ERM
+from replical.learners.replica2 import ReplicA2
+from replical.learners.replicable_erm import ReplicableERM
 from replical.learners.replical import RepliCAL
+from replical.plans.a2 import A2Plan, A2RoundsPlan
 from replical.plans.base import CALPlan, ERMPlan, Plan, RepliCALPlan
+from replical.plans.replica2 import ReplicA2Plan, ReplicableERMPlan
+
+_LEARNERS: tuple[tuple[type[Plan], Callable[[Any], Learner]], ...] = (
+    (ERMPlan, ERM),
+    (CALPlan, CAL),
+    (A2Plan, A2),
+    (A2RoundsPlan, A2Rounds),
+    (ReplicableERMPlan, ReplicableERM),
+    (RepliCALPlan, RepliCAL),
+    (ReplicA2Plan, ReplicA2),
+)
 
 
 def learner_for(plan: Plan) -> Learner:
@@ -18,11 +36,4 @@ def learner_for(plan: Plan) -> Learner:
     >>> type(learner_for(plan("cal", 100, epsilon=.1, delta=.1))).__name__
     'CAL'
     """
-    match plan:
-        case ERMPlan():
-            return ERM(plan)
-        case CALPlan():
-            return CAL(plan)
-        case RepliCALPlan():
-            return RepliCAL(plan)
-    raise NotImplementedError(plan.learner)
+    return next(make(plan) for kind, make in _LEARNERS if isinstance(plan, kind))

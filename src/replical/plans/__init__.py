@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from replical.classes.base import HypothesisClass
 from replical.errors import BadSpec, ValueOutOfRange
 from replical.exact import at_least, decimal, decimals, in_open
-from replical.plans import paper, tight
+from replical.plans import a2, paper, replica2, tight
 from replical.plans.base import Plan, Task
 
 
@@ -17,29 +17,54 @@ class _Learner:
     paper: Callable[[Task], Plan]
     tight: Callable[[Task], Plan]
     needs: frozenset[str] = frozenset()
-    sizes: frozenset[str] = frozenset()
+    options: frozenset[str] = frozenset()
 
 
+_SIZES = frozenset({"k_loop", "k_final"})
 _LEARNERS = {
-    "erm": _Learner(paper=paper.erm, tight=tight.erm, sizes=frozenset({"k_final"})),
+    "erm": _Learner(paper=paper.erm, tight=tight.erm, options=frozenset({"k_final", "nu"})),
     "cal": _Learner(paper=tight.cal, tight=tight.cal),
     "cal-rounds": _Learner(
-        paper=paper.cal_rounds, tight=tight.cal_rounds, needs=frozenset({"theta"}), sizes=frozenset({"k_loop"})
+        paper=paper.cal_rounds, tight=tight.cal_rounds, needs=frozenset({"theta"}), options=frozenset({"k_loop"})
+    ),
+    "a2": _Learner(paper=a2.betting, tight=a2.betting, options=frozenset({"kappa", "batch"})),
+    "a2-paired": _Learner(paper=a2.paired, tight=a2.paired, options=frozenset({"kappa", "batch"})),
+    "a2-rounds": _Learner(paper=a2.rounds, tight=a2.rounds, needs=frozenset({"theta", "nu"}), options=_SIZES),
+    "replicable-erm": _Learner(
+        paper=replica2.erm_paper,
+        tight=replica2.erm_tight,
+        needs=frozenset({"rho", "nu"}),
+        options=frozenset({"k_final"}),
+    ),
+    "replica2": _Learner(
+        paper=replica2.paper, tight=replica2.tight, needs=frozenset({"theta", "rho", "nu"}), options=_SIZES
     ),
     "replical": _Learner(
         paper=paper.replical,
         tight=tight.replical,
         needs=frozenset({"theta", "rho"}),
-        sizes=frozenset({"k_loop", "k_final"}),
+        options=_SIZES,
     ),
 }
 
 
+LEARNERS = tuple(_LEARNERS)
+
+
 def needs(learner: str) -> frozenset[str]:
-    """Which of theta and rho a learner's plan depends on."""
+    """Which of theta, rho and nu a learner's plan has to be given."""
+    return _find(learner).needs
+
+
+def uses(learner: str, parameter: str) -> bool:
+    """Does a learner's plan depend on a parameter, needed or optional?"""
+    return parameter in _find(learner).needs | _find(learner).options
+
+
+def _find(learner: str) -> _Learner:
     if learner not in _LEARNERS:
         raise BadSpec(f"unknown learner {learner!r}; the learners are {', '.join(_LEARNERS)}")
-    return _LEARNERS[learner].needs
+    return _LEARNERS[learner]
 
 
 def plan(
@@ -50,11 +75,14 @@ def plan(
     delta: float,
     rho: float | None = None,
     theta: float | None = None,
+    nu: float | None = None,
     name: str = "tight",
     pool: str = "exact",
     T: float | None = None,
     k_loop: int | None = None,
     k_final: int | None = None,
+    kappa: float | None = None,
+    batch: int | None = None,
     max_labels: int | None = None,
 ) -> Plan:
     """Every size and threshold of a learner, each with its source.
@@ -62,7 +90,7 @@ def plan(
     Parameters
     ----------
     learner
-        A learner id: erm, cal, cal-rounds, replical.
+        A learner id, e.g. cal, a2, replical or replica2.
     C
         The class, or its number of hypotheses.
     epsilon, delta
@@ -71,6 +99,9 @@ def plan(
         Two labs may differ with probability at most `rho`; needed by replicable learners.
     theta
         Disagreement coefficient, public; needed by learners that work in rounds.
+    nu
+        Upper bound on the error of the best hypothesis; needed by agnostic learners in rounds and by the passive
+        replicable one. The passive learners are the realizable ones exactly when it is 0.
     name
         ``"paper"`` or ``"tight"``.
     pool
@@ -79,6 +110,10 @@ def plan(
         Threshold range T/Θ of the paper's RepliCAL, 1/8 if left out.
     k_loop, k_final
         Your own sizes in place of the proof's; the result then says which condition they break.
+    kappa
+        Where A² stops: at disagreement mass `kappa` instead of `epsilon`.
+    batch
+        Items A² has open at once, 1 if left out.
     max_labels
         Budget.
 
@@ -95,12 +130,12 @@ def plan(
         raise BadSpec(f"a plan is for an 'exact' or a 'finite' pool, got {pool!r}")
     if T is not None and (learner, name) != ("replical", "paper"):
         raise BadSpec(f"T belongs to the plan 'paper' of replical, not to {name!r} of {learner}")
-    for parameter, value in (("theta", theta), ("rho", rho)):
+    for parameter, value in (("theta", theta), ("rho", rho), ("nu", nu)):
         if parameter in required and value is None:
             raise ValueOutOfRange(f"{learner} needs {parameter}, and none was given")
-    for size, given in (("k_loop", k_loop), ("k_final", k_final)):
-        if given is not None and size not in _LEARNERS[learner].sizes:
-            raise BadSpec(f"{learner} has no size {size}")
+    for option, given in (("k_loop", k_loop), ("k_final", k_final), ("kappa", kappa), ("batch", batch)):
+        if given is not None and option not in _LEARNERS[learner].options:
+            raise BadSpec(f"{learner} has no {option}")
     with decimals():
         task = Task(
             n=C if isinstance(C, int) else len(C),
@@ -108,6 +143,9 @@ def plan(
             delta=decimal(in_open("delta", delta, 0, 1)),
             rho=decimal(0.5 if rho is None else in_open("rho", rho, 0, 1)),
             theta=decimal(1 if theta is None else at_least("theta", theta, 1)),
+            nu=decimal(0 if nu is None else nu_of(nu)),
+            kappa=None if kappa is None else decimal(in_open("kappa", kappa, 0, 1)),
+            batch=_size("batch", batch) or 1,
             T=decimal(0.125 if T is None else in_open("T", T, 0, 0.5)),
             k_loop=_size("k_loop", k_loop),
             k_final=_size("k_final", k_final),
@@ -127,3 +165,10 @@ def _size(name: str, value: int | None) -> int | None:
     if value is not None and (isinstance(value, bool) or not isinstance(value, int) or value < 1):
         raise ValueOutOfRange(f"{name} must be a whole number of at least 1, got {value!r}")
     return value
+
+
+def nu_of(nu: float) -> float:
+    """Check ν: from one half on, guessing would do as well."""
+    if not 0 <= nu < 0.5:
+        raise ValueOutOfRange(f"nu must be in [0, 0.5), got {nu:g}")
+    return nu

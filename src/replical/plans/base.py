@@ -48,10 +48,18 @@ class Task:
     delta: Decimal
     rho: Decimal
     theta: Decimal
+    nu: Decimal
     T: Decimal
+    kappa: Decimal | None
+    batch: int
     k_loop: int | None
     k_final: int | None
     exact: bool
+
+    @property
+    def nu_bar(self) -> Decimal:
+        """ν̄ = max(ν, ε): an upper bound on ν is all that the agnostic learners need."""
+        return max(self.nu, self.epsilon)
 
     @property
     def rounds(self) -> int:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from decimal import Decimal
 from fractions import Fraction
 
 from replical.exact import ceil, fraction, ln
@@ -9,12 +10,13 @@ from replical.plans.base import CALPlan, ERMPlan, Number, PaperRepliCALPlan, Tas
 
 
 def erm(task: Task) -> ERMPlan:
-    """Passive learning in the realizable case."""
-    k, conditions = task.size(
-        "k_final",
-        ceil(ln(task.n / task.delta) / task.epsilon),
-        "ln(n/δ)/ε: a hypothesis of error above ε passes k labels with probability below e^(-kε), union over n",
-    )
+    """Passive learning, realizable or (ν > 0) agnostic."""
+    needed = ln(task.n / task.delta) / task.epsilon
+    source = "ln(n/δ)/ε: a hypothesis of error above ε passes k labels with probability below e^(-kε), union over n"
+    if task.nu > 0:
+        needed = 2 * ln(2 * task.n / task.delta) / task.epsilon**2
+        source = "2 ln(2n/δ)/ε²: every error is estimated to ε/2 (Hoeffding, union over n)"
+    k, conditions = task.size("k_final", ceil(needed), source)
     return ERMPlan(
         learner="erm", name="paper", n=task.n, epsilon=fraction(task.epsilon), numbers=(k,), conditions=conditions
     )
@@ -40,11 +42,16 @@ def cal_rounds(task: Task) -> CALPlan:
     )
 
 
+def intervals(n: int, rho: Decimal) -> int:
+    """How many intervals make at most a fraction ρ/8 of them bad."""
+    return ceil(8 / rho * (1 + ln(n) / ln(1 + rho / 30)))
+
+
 def replical(task: Task) -> PaperRepliCALPlan:
     """Algorithm 3 with the sizes its Lemmas 1 and 2 need."""
     N, theta, T = task.rounds, task.theta, task.T
     rho = task.rho / N  # the paper's ρ' = ρ/N
-    m = ceil(8 / rho * (1 + ln(task.n) / ln(1 + rho / 30)))
+    m = intervals(task.n, rho)
     failure = min(task.delta, task.rho / 8)  # a loop that hits its cap is inaccurate and may split the labs
     accurate = 4 * theta * ln(task.n * N / failure) / (1 - 2 * T) ** 2
     replicable = 8 * theta * m**2 / T * max(1 + ln(2000 / rho**2), ln(1920 * (N + 1) / rho**2))

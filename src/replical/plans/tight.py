@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from decimal import Decimal
 from fractions import Fraction
 
 from replical.exact import ceil, decimal, fraction, ln
+from replical.plans import paper
 from replical.plans.base import CALPlan, ERMPlan, Number, Task, TightRepliCALPlan
 
 
 def erm(task: Task) -> ERMPlan:
-    """Passive learning in the realizable case, with the exact tail."""
+    """Passive learning; in the realizable case with the exact tail."""
+    if task.nu > 0:
+        return replace(paper.erm(task), name="tight")
     k, conditions = task.size(
         "k_final",
         ceil(ln(task.n / task.delta) / -ln(1 - task.epsilon)),

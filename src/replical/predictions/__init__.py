@@ -32,6 +32,22 @@ class Predictions(Protocol):
         """What hypothesis `h` says about every item."""
         ...
 
+    def take(self, items: Indices) -> Predictions:
+        """The predictions on some of the items, in the order given, repeats allowed."""
+        ...
+
+    def nearness(self, items: Indices) -> Nearness:
+        """Distances between hypotheses, measured on these items alone."""
+        ...
+
+
+class Nearness(Protocol):
+    """Which of some hypotheses is nearest to each of others."""
+
+    def nearest(self, hypotheses: Indices, among: Indices) -> Indices:
+        """For each of `hypotheses`, the nearest member of `among` (ascending)."""
+        ...
+
 
 def predictions_of(C: HypothesisClass, items: Items) -> Predictions:
     """The predictions of `C` on `items`, structured where the class allows it."""

@@ -13,7 +13,14 @@ class LinePredictions:
     """Predictions of thresholds, O(|C| + |items|) memory and time."""
 
     def __init__(self, C: Thresholds, items: Items) -> None:
+        self._size = len(C)
         self._positions = C.positions(items)
+
+    def take(self, items: Indices) -> LinePredictions:
+        """The predictions on some of the items."""
+        some = LinePredictions.__new__(LinePredictions)
+        some._size, some._positions = self._size, self._positions[items]
+        return some
 
     def disagreement(self, alive: Indices, within: Indices) -> NDArray[np.bool_]:
         """An item is disputed when it lies between the lowest and the highest surviving cut."""
@@ -38,3 +45,24 @@ class LinePredictions:
     def codes(self, h: int) -> Codes:
         """What threshold `h` says about every item."""
         return (h < self._positions).astype(np.uint16)
+
+    def nearness(self, items: Indices) -> LineNearness:
+        """Distances between thresholds, measured on these items alone."""
+        below = np.cumsum(np.bincount(self._positions[items], minlength=self._size))
+        return LineNearness(below[: self._size])
+
+
+class LineNearness:
+    """On a line the nearest threshold is one of the two neighbours."""
+
+    def __init__(self, below: Indices) -> None:
+        self._below = below  # measured items below each cut; the distance of two cuts is the difference
+
+    def nearest(self, hypotheses: Indices, among: Indices) -> Indices:
+        """For each of `hypotheses`, the nearest member of `among` (ascending), the smallest index if several are."""
+        here, there = self._below[hypotheses], self._below[among]
+        at = np.searchsorted(among, hypotheses)
+        left, right = np.maximum(at - 1, 0), np.minimum(at, len(among) - 1)
+        closer = np.where(np.abs(here - there[left]) <= np.abs(there[right] - here), left, right)
+        nearest: Indices = among[np.searchsorted(there, there[closer])]
+        return nearest

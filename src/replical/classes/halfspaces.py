@@ -1,0 +1,98 @@
+"""Half-spaces: a public net of directions and offsets."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from replical.canonical import fingerprint
+from replical.classes.base import Codes, Indices, Items, Label, class_size, features, predict, two_labels
+from replical.errors import ValueOutOfRange
+from replical.randomness import SharedRandomness
+
+# Coordinates of the net are multiples of this: the last bit of a platform's logarithm then changes nothing.
+_STEP = 2.0**-20
+
+
+class HalfSpaces:
+    """`count` hypotheses ``h(x) = 1[w.x >= b]``, unit normals w and standard normal offsets b.
+
+    The net is drawn once from a published string, so that it is the same for everyone who knows the string.
+
+    Parameters
+    ----------
+    dimensions, count
+        Features and hypotheses.
+    seed
+        The published text the net is drawn from.
+
+    Examples
+    --------
+    >>> C = HalfSpaces(2, 100, seed="published")
+    >>> len(C), C.describe(3)
+    (100, '1 if 0.984 x0 + 0.176 x1 >= 0.187 else 0')
+    """
+
+    def __init__(self, dimensions: int, count: int, *, seed: str, labels: Sequence[Label] = (0, 1)) -> None:
+        self.dimensions = class_size("the number of features", dimensions)
+        self._size = class_size("the number of half-spaces", count)
+        if not isinstance(seed, str):
+            raise ValueOutOfRange(f"the net of half-spaces is drawn from a published text, got {type(seed).__name__}")
+        self.seed, self.labels = seed, two_labels(labels)
+        shared = SharedRandomness(seed)
+        normals = gaussians(shared, "halfspaces", "normals", count=count * dimensions).reshape(count, dimensions)
+        length = np.sqrt((normals**2).sum(axis=1, keepdims=True))
+        self.normals = np.round(normals / length / _STEP) * _STEP
+        self.offsets = np.round(gaussians(shared, "halfspaces", "offsets", count=count) / _STEP) * _STEP
+
+    def __len__(self) -> int:
+        return self._size
+
+    @property
+    def fingerprint(self) -> str:
+        """A hash of everything that defines the class."""
+        shape: dict[str, int | str] = {"dimensions": self.dimensions, "count": self._size, "seed": self.seed}
+        return fingerprint({"kind": "halfspaces", **shape, "labels": list(self.labels)})
+
+    def describe(self, h: int) -> str:
+        """Hypothesis `h` in words."""
+        side = " + ".join(f"{w:.3g} x{d}" for d, w in enumerate(self.normals[h]))
+        return f"{self.labels[1]} if {side} >= {self.offsets[h]:.3g} else {self.labels[0]}"
+
+    def items(self, X: ArrayLike) -> Items:
+        """Check a table of numbers, one column a feature."""
+        return features(X, self.dimensions)
+
+    def codes(self, items: Items, hypotheses: Indices) -> Codes:
+        """Label codes, one row a hypothesis, one column an item."""
+        return (self._heights(items, hypotheses) >= 0).astype(np.uint16)
+
+    def margin(self, items: Items, h: int) -> NDArray[np.float64]:
+        """Distance of each item from the boundary of `h`."""
+        return np.asarray(np.abs(self._heights(items, np.array([h]))[0]))
+
+    def _heights(self, items: Items, hypotheses: Indices) -> NDArray[np.float64]:
+        """w.x - b, added up feature by feature: a matrix product may add in another order on another machine."""
+        heights = np.repeat(-self.offsets[hypotheses][:, None], len(items), axis=1)
+        for d in range(self.dimensions):
+            heights += self.normals[hypotheses, d][:, None] * items[:, d]
+        return heights
+
+    def predict(self, X: ArrayLike) -> NDArray[Any]:
+        """Label values of every hypothesis (rows) on every item (columns)."""
+        return predict(self, X)
+
+    def cells(self) -> None:
+        """Too many to list: a population gives atoms instead."""
+        return
+
+
+def gaussians(shared: SharedRandomness, *name: str | int, count: int) -> NDArray[np.float64]:
+    """Standard normal numbers from shared words (Box and Muller); stable to about 1e-15 between platforms."""
+    words = shared.words(*name, count=2 * count)
+    uniform = ((words >> np.uint64(11)).astype(np.float64) + 0.5) * 2.0**-53
+    radius = np.sqrt(-2 * np.log(uniform[:count]))
+    return np.asarray(radius * np.cos(2 * np.pi * uniform[count:]))

@@ -1,0 +1,100 @@
+"""Decision stumps: one feature, one public cut, one direction."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from replical.canonical import fingerprint
+from replical.classes.base import Codes, Indices, Items, Label, class_size, features, predict, two_labels
+from replical.errors import ValueOutOfRange
+
+
+class Stumps:
+    """Hypotheses "high from the cut on" and "high below the cut", for every feature and cut.
+
+    Cuts are public numbers, never quantiles of anyone's data. The index is ``2 * (cuts before) + direction``, feature
+    by feature, direction 0 for "from the cut on".
+
+    Parameters
+    ----------
+    dimensions, bins
+        `bins` equidistant cuts inside (0, 1) for each of `dimensions` features.
+    cuts
+        One ascending list of cuts a feature, instead.
+
+    Examples
+    --------
+    >>> C = Stumps(2, 3)
+    >>> len(C), C.describe(0), C.describe(7)
+    (12, '1 if x0 >= 0.25 else 0', '0 if x1 >= 0.25 else 1')
+    """
+
+    def __init__(
+        self,
+        dimensions: int | None = None,
+        bins: int | None = None,
+        *,
+        cuts: Sequence[Sequence[float]] | None = None,
+        labels: Sequence[Label] = (0, 1),
+    ) -> None:
+        if cuts is None:
+            inside = class_size("the number of cuts", bins or 0)
+            lines = [[(b + 1) / (inside + 1) for b in range(inside)]] * class_size(
+                "the number of features", dimensions or 0
+            )
+        else:
+            lines = [list(map(float, line)) for line in cuts]
+        self.cuts = tuple(np.array(line) for line in lines)
+        for number, line in enumerate(self.cuts):
+            if len(line) == 0 or not (np.isfinite(line).all() and (np.diff(line) > 0).all()):
+                raise ValueOutOfRange(f"the cuts of feature {number} must be finite and strictly ascending")
+        class_size("the number of stumps", len(self))
+        self.labels = two_labels(labels)
+
+    def __len__(self) -> int:
+        return 2 * sum(map(len, self.cuts))
+
+    @property
+    def fingerprint(self) -> str:
+        """A hash of everything that defines the class."""
+        cuts = [line.tolist() for line in self.cuts]
+        return fingerprint({"kind": "stumps", "cuts": cuts, "labels": list(self.labels)})
+
+    def describe(self, h: int) -> str:
+        """Hypothesis `h` in words."""
+        feature, cut = self._parts(np.array([h]))
+        low, high = self.labels if h % 2 == 0 else self.labels[::-1]
+        return f"{high} if x{feature[0]} >= {cut[0]:g} else {low}"
+
+    def _parts(self, hypotheses: Indices) -> tuple[Indices, NDArray[np.float64]]:
+        """Feature and cut of each hypothesis."""
+        starts = np.cumsum([0] + [len(line) for line in self.cuts])
+        place = np.asarray(hypotheses) // 2
+        return np.searchsorted(starts, place, side="right") - 1, np.concatenate(self.cuts)[place]
+
+    def items(self, X: ArrayLike) -> Items:
+        """Check a table of numbers, one column a feature."""
+        return features(X, len(self.cuts))
+
+    def codes(self, items: Items, hypotheses: Indices) -> Codes:
+        """Label codes, one row a hypothesis, one column an item."""
+        feature, cut = self._parts(hypotheses)
+        reached = items.T[feature] >= cut[:, None]
+        return np.asarray(reached ^ (np.asarray(hypotheses) % 2 == 1)[:, None], dtype=np.uint16)
+
+    def margin(self, items: Items, h: int) -> NDArray[np.float64]:
+        """Distance of each item from the decision boundary of `h`."""
+        feature, cut = self._parts(np.array([h]))
+        return np.asarray(np.abs(items[:, feature[0]] - cut[0]))
+
+    def predict(self, X: ArrayLike) -> NDArray[Any]:
+        """Label values of every hypothesis (rows) on every item (columns)."""
+        return predict(self, X)
+
+    def cells(self) -> None:
+        """Too many to list: a population gives atoms instead."""
+        return

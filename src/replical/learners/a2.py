@@ -1,0 +1,91 @@
+"""A², agnostic: ask only where survivors disagree, remove a hypothesis only when a better one has proved itself.
+
+Claim: whatever the noise, a best hypothesis h* is never removed except with probability δ; so at the stop Δ(V) ≤ κ every
+survivor's error is within κ of the best. No Θ, no ν, no rounds; all labels are reused.
+Reference: the paper's Algorithm 2 is `A2Rounds`, with sizes; `A2` is the sharper form, by betting or by paired
+elimination (docs/claims/a2.md). Not replicable: "any h in V" is the first in the shared order.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from replical.learners.base import Conversation, Result, masses_known, stop_test
+from replical.learners.elimination import Betting, Elimination, Paired
+from replical.plans.a2 import A2Plan, A2RoundsPlan
+from replical.pool import AnyPool
+from replical.query import Indices
+from replical.randomness import SharedRandomness
+from replical.version_space import VersionSpace
+
+
+@dataclass(frozen=True)
+class A2:
+    """A² by elimination.
+
+    Parameters
+    ----------
+    plan
+        ``plan("a2", C, epsilon=.., delta=..)`` (betting) or ``plan("a2-paired", ..)``.
+    """
+
+    plan: A2Plan
+
+    def run(self, pool: AnyPool, shared: SharedRandomness) -> Conversation:
+        """Ask, listen, return."""
+        plan, asked = self.plan, 0
+        tail = self.measuring(pool)
+        V, scan = pool.version_space(), pool.scan(sparing=len(tail))
+        test = self.test(V, tail)
+        while V.mass > plan.stop and not plan.spent(asked):
+            test.before(V)
+            query = scan.some(V, plan.batch)
+            if query.total == 0:  # the pool is used up
+                break
+            S = yield query
+            mask = test.after(V, S)
+            V, asked = V.keep(mask), asked + query.total
+            test.keep(mask)
+        h = V.first(shared)
+        conditions = (*plan.conditions, stop_test(V, plan, held=V.mass <= plan.stop), masses_known(pool))
+        return Result(hypothesis=h, unrounded=h, V=V, conditions=conditions)
+
+    def measuring(self, pool: AnyPool) -> Indices:
+        """Items that measure nearness and are never asked: a choice that looks at items still to come is not fair."""
+        return pool.tail(self.plan["part"])
+
+    def test(self, V: VersionSpace, tail: Indices) -> Elimination:
+        """The test of the plan."""
+        return (
+            Betting(V, V.predictions.nearness(tail), self.plan) if self.plan.test == "betting" else Paired(V, self.plan)
+        )
+
+
+@dataclass(frozen=True)
+class A2Rounds:
+    """Algorithm 2, with confidence bounds LB and UB.
+
+    Parameters
+    ----------
+    plan
+        ``plan("a2-rounds", C, epsilon=.., delta=.., theta=.., nu=..)``.
+    """
+
+    plan: A2RoundsPlan
+
+    def run(self, pool: AnyPool, shared: SharedRandomness) -> Conversation:
+        """Ask, listen, return."""
+        plan, rounds = self.plan, 0
+        V, scan = pool.version_space(), pool.scan()
+        while V.mass >= plan.stop and rounds < plan.rounds_most:
+            S = yield scan.draw(V, plan.k)
+            errors = V.errors(S)
+            V = V.keep(errors <= plan.loop_most(int(errors.min())))
+            rounds += 1
+        conditions = (*plan.conditions, stop_test(V, plan, held=V.mass < plan.stop), masses_known(pool))
+        if V.mass > 0:
+            S = yield scan.draw(V, plan.final_size(V.mass))
+            errors = V.errors(S)
+            V = V.keep(errors == errors.min())
+        h = V.first(shared)
+        return Result(hypothesis=h, unrounded=h, V=V, conditions=conditions)

@@ -1,0 +1,106 @@
+"""Two tests that remove hypotheses without ever removing the best one, except with probability δ.
+
+Both watch only labels on which exactly one of two hypotheses is right, reuse every label, and stay valid at any time and
+for any stop. Betting protects the best hypothesis alone and needs no union bound; paired elimination compares counts
+with a bound that holds for all opponents and times at once. Proofs: docs/claims/a2.md.
+"""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from replical.plans.a2 import A2Plan
+from replical.predictions import Nearness
+from replical.query import Answers, Indices
+from replical.version_space import VersionSpace
+
+Mask = NDArray[np.bool_]
+
+
+class Elimination(Protocol):
+    """What is remembered about each survivor."""
+
+    def before(self, V: VersionSpace) -> None:
+        """Fix, from the past alone, what the next labels will be used for."""
+        ...
+
+    def after(self, V: VersionSpace, S: Answers) -> Mask:
+        """Hear the labels; which survivors stay?"""
+        ...
+
+    def keep(self, mask: Mask) -> None:
+        """Forget the others."""
+        ...
+
+
+class Betting:
+    """Each survivor h bets against an opponent; h is removed when the bets say that it is not the best.
+
+    Five wealths a hypothesis, one for each stake λ, multiplied by 1+λ when the opponent was right and h wrong, by 1-λ
+    in the opposite case. A wealth depends only on how often each happened, so two integers a hypothesis suffice.
+    """
+
+    def __init__(self, V: VersionSpace, nearness: Nearness, plan: A2Plan) -> None:
+        self._nearness, self._plan = nearness, plan
+        self._errors = np.zeros(V.size, dtype=np.int64)
+        self._lost = np.zeros(V.size, dtype=np.int64)  # the opponent was right, h wrong
+        self._won = np.zeros(V.size, dtype=np.int64)
+        self._opponents = np.arange(V.size)
+
+    def before(self, V: VersionSpace) -> None:
+        """The opponent of h: among the survivors with fewest errors the one nearest to h, measured on spared items."""
+        best = np.flatnonzero(self._errors == self._errors.min())
+        rivals = self._nearness.nearest(V.indices, V.indices[best])
+        self._opponents = np.searchsorted(V.indices, rivals)
+        self._opponents[best] = best  # a hypothesis does not bet against itself
+
+    def after(self, V: VersionSpace, S: Answers) -> Mask:
+        """Settle the bets label by label."""
+        for answers in S.single():
+            wrong = V.errors(answers).astype(np.int64)
+            theirs = wrong[self._opponents]
+            self._lost += np.where(theirs < wrong, wrong, 0)
+            self._won += np.where(wrong < theirs, theirs, 0)
+            self._errors += wrong
+        return self._lost < self._plan.losses_allowed(int(self._won.max()))[self._won]
+
+    def keep(self, mask: Mask) -> None:
+        """Forget the others."""
+        self._errors, self._lost, self._won = self._errors[mask], self._lost[mask], self._won[mask]
+
+
+class Paired:
+    """Remove h when the survivor with fewest errors has beaten it by more than chance allows."""
+
+    def __init__(self, V: VersionSpace, plan: A2Plan) -> None:
+        self._plan = plan
+        self._errors = np.zeros(V.size, dtype=np.int64)
+        self._heard: list[Answers] = []
+
+    def before(self, V: VersionSpace) -> None:
+        """Nothing has to be fixed: the bound holds for every opponent, chosen whenever."""
+
+    def after(self, V: VersionSpace, S: Answers) -> Mask:
+        """x - y = difference in errors; m = labels on which exactly one of the two is right."""
+        self._errors += V.errors(S).astype(np.int64)
+        self._heard.append(S)
+        best = int(np.argmin(self._errors))
+        both_wrong = V.errors(self._where_wrong(V, int(V.indices[best]))).astype(np.int64)
+        informative = self._errors + self._errors[best] - 2 * both_wrong
+        lead = self._errors - self._errors[best]
+        stays: Mask = lead < self._plan.lead_allowed(int(informative.max()))[informative]
+        return stays
+
+    def _where_wrong(self, V: VersionSpace, h: int) -> Answers:
+        """All labels heard so far that `h` got wrong."""
+        items: Indices = np.concatenate([S.items for S in self._heard])
+        counts = np.concatenate([S.counts for S in self._heard])
+        counts[np.arange(len(items)), V.predictions.codes(h)[items]] = 0
+        return Answers(items=items, counts=counts)
+
+    def keep(self, mask: Mask) -> None:
+        """Forget the others."""
+        self._errors = self._errors[mask]

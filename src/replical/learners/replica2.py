@@ -1,0 +1,49 @@
+"""ReplicA², agnostic: A² with a shared random threshold on the error and a shared order of the class.
+
+Claim: if the best hypothesis errs at most ν, then with the sizes of its plan two labs that share one random string
+return the same hypothesis with probability at least 1-ρ, and its error is at most ν+ε with probability at least 1-δ.
+Reference: Algorithm 4, Theorem 2 (plan "paper"); docs/claims/replica2.md (both plans, line by line).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from replical.learners.base import Conversation, Result, stop_test
+from replical.plans.replica2 import ReplicA2Plan
+from replical.pool import AnyPool
+from replical.randomness import SharedRandomness
+
+
+@dataclass(frozen=True)
+class ReplicA2:
+    """The paper's replicable A².
+
+    Parameters
+    ----------
+    plan
+        ``plan("replica2", C, epsilon=.., delta=.., rho=.., theta=.., nu=..)``.
+    """
+
+    plan: ReplicA2Plan
+
+    def run(self, pool: AnyPool, shared: SharedRandomness) -> Conversation:
+        """Ask, listen, return."""
+        plan, rounds = self.plan, 0
+        V, scan = pool.version_space(), pool.scan()
+        position = plan.position(shared)
+        while V.mass >= plan.stop and rounds < plan.rounds_most:
+            S = yield scan.draw(V, plan.k)
+            V = V.keep(V.errors(S) <= plan.loop_most(V.mass, position))
+            rounds += 1
+        before = V
+        if V.mass > 0:
+            S = yield scan.draw(V, plan.final_size(V.mass))
+            errors = V.errors(S)
+            V = V.keep(errors <= plan.final_most(V.mass, position, int(errors.min())))
+        return Result(
+            hypothesis=V.first(shared),
+            unrounded=before.first(shared),
+            V=V,
+            conditions=(*plan.conditions, stop_test(before, plan, held=before.mass < plan.stop)),
+        )

@@ -1,0 +1,37 @@
+"""The passive replicable learner for finite classes: label k items, keep everyone below a shared random threshold.
+
+Claim: with k from the plan, two labs return the same hypothesis with probability at least 1-ρ, and its error is at most
+ε (realizable, ν = 0) or ν+ε (agnostic) with probability at least 1-δ.
+Reference: the paper's "Replicable Learner for Finite Classes", after Bun et al. (2023); docs/claims/replicable_erm.md.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from replical.learners.base import Conversation, Result
+from replical.plans.replica2 import ReplicableERMPlan
+from replical.pool import AnyPool
+from replical.randomness import SharedRandomness
+
+
+@dataclass(frozen=True)
+class ReplicableERM:
+    """Passive and replicable.
+
+    Parameters
+    ----------
+    plan
+        ``plan("replicable-erm", C, epsilon=.., delta=.., rho=.., nu=..)``.
+    """
+
+    plan: ReplicableERMPlan
+
+    def run(self, pool: AnyPool, shared: SharedRandomness) -> Conversation:
+        """Ask, listen, return."""
+        plan, V = self.plan, pool.version_space()
+        S = yield pool.scan().anywhere(V, plan.k)
+        errors = V.errors(S)
+        fewest = int(errors.min())
+        best, V = V.keep(errors == fewest), V.keep(errors <= plan.most(shared, fewest))
+        return Result(hypothesis=V.first(shared), unrounded=best.first(shared), V=V, conditions=plan.conditions)

@@ -1,0 +1,203 @@
+"""Plans of A²: by elimination (betting or paired), and Algorithm 2 in rounds."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from decimal import Decimal
+from fractions import Fraction
+from math import floor
+
+import numpy as np
+from numpy.typing import NDArray
+
+from replical.exact import ceil, decimal, decimals, fraction, ln
+from replical.plans.base import Condition, Number, Plan, Task
+
+STAKES = tuple(Decimal(stake) for stake in ("1", "0.85", "0.6", "0.35", "0.15"))
+
+
+@dataclass(frozen=True, kw_only=True)
+class A2Plan(Plan):
+    """A² by elimination: a test, when to stop, how many items are open at once.
+
+    The tables grow as a run goes on and hold whole numbers, computed in decimals: two machines remove alike.
+    """
+
+    test: str
+    batch: int
+    _tables: dict[str, list[int]] = field(default_factory=dict, compare=False, repr=False)
+
+    @property
+    def stop(self) -> Fraction:
+        """Stop when Δ(V) is at most this."""
+        return self["kappa"]
+
+    def spent(self, asked: int) -> bool:
+        """Is the budget of labels used up?"""
+        return self.max_labels is not None and asked + self.batch > self.max_labels
+
+    @property
+    def labels_most(self) -> int | None:
+        """Only the pool and the budget limit it."""
+        return self.max_labels
+
+    def losses_allowed(self, won: int) -> NDArray[np.int64]:
+        """Betting: for y = 0 .. `won` bets won, the fewest bets lost that remove a hypothesis."""
+        table = self._tables.setdefault("losses", [])
+        with decimals():
+            limit = 1 / decimal(self["delta"])
+            while len(table) <= won:
+                y, x = len(table), table[-1] if table else 0
+                while sum((1 + stake) ** x * _power(1 - stake, y) for stake in STAKES) < limit * len(STAKES):
+                    x += 1
+                table.append(x)
+        return np.array(table, dtype=np.int64)
+
+    def lead_allowed(self, informative: int) -> NDArray[np.int64]:
+        """Paired: for m = 0 .. `informative` labels, the smallest lead that removes a hypothesis."""
+        table = self._tables.setdefault("leads", [1])  # no informative label, no lead
+        with decimals():
+            rivals = max(1, self.n - 1)
+            while len(table) <= informative:
+                m = len(table)
+                bound = 2 * m * ln(decimal(Fraction(rivals * m * (m + 1)) / self["delta"]))
+                table.append(ceil(bound.sqrt()))
+        return np.array(table, dtype=np.int64)
+
+
+def _power(base: Decimal, exponent: int) -> Decimal:
+    return Decimal(1) if exponent == 0 else base**exponent
+
+
+@dataclass(frozen=True, kw_only=True)
+class A2RoundsPlan(Plan):
+    """Algorithm 2: k labels a round, confidence bounds, and a last sample whose size depends on Δ."""
+
+    @property
+    def k(self) -> int:
+        """Labels a round."""
+        return self.integer("k_loop")
+
+    @property
+    def rounds_most(self) -> int:
+        """N."""
+        return self.integer("N")
+
+    @property
+    def stop(self) -> Fraction:
+        """The loop runs while Δ(V) is at least this."""
+        return self["stop"]
+
+    @property
+    def labels_most(self) -> int:
+        """N rounds and the largest last sample, at Δ = min(1, 8Θν̄)."""
+        runs = self.rounds_most if self.stop < 1 else 0
+        return self.k * runs + self.final_size(min(Fraction(1), self.stop))
+
+    def loop_most(self, fewest: int) -> int:
+        """LB(h) ≤ min UB, in whole errors: nobody above the fewest errors plus two widths."""
+        return fewest + floor(2 * self.k * self["width"])
+
+    def final_size(self, mass: Fraction) -> int:
+        """k' for the mass that is left."""
+        given = self["k_final"]
+        return int(given) if given else max(1, ceil_of(self["final_scale"] * mass**2))
+
+
+def ceil_of(x: Fraction) -> int:
+    """Round a fraction up."""
+    return -floor(-x)
+
+
+def betting(task: Task) -> A2Plan:
+    """A² by betting."""
+    return _elimination(task, "betting", "a2")
+
+
+def paired(task: Task) -> A2Plan:
+    """A² by paired elimination."""
+    return _elimination(task, "paired", "a2-paired")
+
+
+def _elimination(task: Task, test: str, learner: str) -> A2Plan:
+    kappa = fraction(task.epsilon if task.kappa is None else task.kappa)
+    numbers = (
+        Number(name="delta", value=fraction(task.delta), source="probability that the best hypothesis is ever removed"),
+        Number(name="kappa", value=kappa, source="stop at Δ(V) ≤ κ; ε if not given"),
+        Number(name="part", value=Fraction(1, 10), source="of the private order is never asked and measures nearness"),
+    )
+    return A2Plan(
+        learner=learner,
+        name="tight",
+        n=task.n,
+        epsilon=fraction(task.epsilon),
+        numbers=numbers,
+        test=test,
+        batch=task.batch,
+    )
+
+
+def agnostic_rounds(task: Task) -> int:
+    """N = max(1, ⌊log2(1/min(1, 8Θν̄))⌋ + 1): halvings until the mass is below 8Θν̄."""
+    stop, N = min(Fraction(1), 8 * fraction(task.theta) * fraction(task.nu_bar)), 1
+    while Fraction(1, 2**N) >= stop:
+        N += 1
+    return N
+
+
+def agnostic_numbers(task: Task) -> tuple[Number, ...]:
+    """What the agnostic learners in rounds have in common."""
+    return (
+        Number(name="N", value=agnostic_rounds(task), source="max(1, ⌊log2(1/min(1, 8Θν̄))⌋+1) halvings"),
+        Number(name="nu_bar", value=fraction(task.nu_bar), source="max(ν, ε): only an upper bound on ν is needed"),
+        Number(
+            name="stop",
+            value=8 * fraction(task.theta) * fraction(task.nu_bar),
+            source="8Θν̄: the loop runs while Δ(V) is at least this; from 1 on it never runs and the last sample is passive",
+        ),
+    )
+
+
+def loop_runs(task: Task) -> Condition:
+    """Is there anything active about it? Not a failure of the proof, but the user should know."""
+    stop = 8 * fraction(task.theta) * fraction(task.nu_bar)
+    name = "8 theta nu is below 1, so that the loop runs (otherwise the last sample is passive)"
+    return Condition(name=name, value=float(stop), bound=1.0, held=stop < 1)
+
+
+def rounds(task: Task) -> A2RoundsPlan:
+    """Algorithm 2 with the sizes that halve Δ in every round."""
+    N = agnostic_rounds(task)
+    k, conditions = task.size(
+        "k_loop",
+        ceil(128 * task.theta**2 * ln(4 * task.n * N / task.delta)),
+        "128Θ² ln(4nN/δ): confidence widths of 1/(16Θ), so that conditional excess 1/(4Θ) is removed",
+    )
+    width = (ln(2 * task.n * (N + 1) / task.delta) / (2 * int(k.value))).sqrt()
+    final, more = final_sample(task, 18 * ln(4 * task.n / task.delta) / task.epsilon**2, "18(Δ/ε)² ln(4n/δ)")
+    return A2RoundsPlan(
+        learner="a2-rounds",
+        name="paper",
+        n=task.n,
+        epsilon=fraction(task.epsilon),
+        numbers=(
+            *agnostic_numbers(task),
+            k,
+            Number(name="width", value=fraction(width), source="sqrt(ln(2n(N+1)/δ)/(2k)): LB, UB = p̂ ∓ width"),
+            *final,
+        ),
+        conditions=(loop_runs(task), *conditions, *more),
+    )
+
+
+def final_sample(task: Task, scale: Decimal, formula: str) -> tuple[tuple[Number, ...], tuple[Condition, ...]]:
+    """The last sample: a size that depends on Δ, or the user's own."""
+    numbers = (
+        Number(name="final_scale", value=fraction(scale), source=f"the last sample is this times Δ²: {formula}"),
+    )
+    if task.k_final is None:
+        return (*numbers, Number(name="k_final", value=0, source="computed from Δ(V) at the stop")), ()
+    worst = ceil_of(fraction(scale))
+    name = "k_final is at least what the proof needs at the largest mass"
+    held = Condition(name=name, value=task.k_final, bound=worst, held=task.k_final >= worst)
+    return (*numbers, Number(name="k_final", value=task.k_final, source="given")), (held,)
