@@ -73,6 +73,38 @@ def test_streaming_cal_disagrees_where_it_should():
     assert found["agreement"] < 0.7
 
 
+@pytest.mark.parametrize("noise", ["0", ".05"])
+@pytest.mark.parametrize("spec", ["intervals:40", "stumps:5,40", "boxes:2,8", "halfspaces:2,2000"])
+def test_every_agnostic_learner_on_the_classes_people_use(spec, noise):
+    for learner in ("a2", "a2-rounds", "replicable-erm", "replica2"):
+        found = answer("audit", "--class", spec, "--learner", learner, "--pool-size", "exact", "--epsilon", ".1", "--theta",
+                       "4", "--noise", noise, "--seed", "cli", "--pairs", "2", "--workers", "1")  # fmt: skip
+        assert found["excess_error_max"] <= 0.1
+        assert found["inputs"]["nu"] == (None if learner == "a2" else float(noise))
+
+
+def test_replica2_agrees_at_its_tight_sizes():
+    found = answer("audit", "--class", "thresholds:1000", "--learner", "replica2", "--plan", "tight", "--pool-size", "exact",
+                   "--epsilon", ".05", "--delta", ".05", "--rho", ".1", "--noise", ".05", "--nu", ".05", "--pairs", "100",
+                   "--seed", "8")  # fmt: skip
+    assert found["agreement_high"] >= 0.9
+    assert found["survivors_mean"] >= 20
+    assert found["excess_error_max"] <= 0.05
+
+
+def test_a2_asks_for_few_labels():
+    found = answer("audit", "--class", "thresholds:1000", "--learner", "a2", "--noise", ".05", "--pool-size", "100000",
+                   "--epsilon", ".05", "--pairs", "40", "--seed", "8")  # fmt: skip
+    assert found["labels_mean"] <= 120
+
+
+def test_boundary_noise_and_budgets():
+    found = answer("audit", "--class", "thresholds:1000", "--learner", "a2", "--noise", "boundary:.3,.05", "--pool-size",
+                   "5000", "--epsilon", ".1", "--pairs", "4", "--seed", "8", "--max-labels", "60")  # fmt: skip
+    assert found["inputs"]["noise"] == "boundary:.3,.05"
+    assert found["labels_max"] <= 60
+
+
 def test_workers_and_single_pairs_change_nothing():
     base = [*AUDIT, "--class", "thresholds:2000", "--learner", "cal", "--pool-size", "3000"]
     one, two = answer(*base, "--workers", 1), answer(*base, "--workers", 2)
@@ -170,6 +202,13 @@ OK = {
         ({"--k-final": "1" + "0" * 40, "--plan": "paper"}, "2**68"),
         ({"--max-labels": "5"}, "more than max_labels = 5"),
         ({"--learner": "cal", "--k-final": "5"}, "cal has no k_final"),
+        ({"--learner": "replica2", "--nu": ".5"}, "nu must be in [0, 0.5), got 0.5"),
+        ({"--learner": "replica2", "--pool-size": "1000"}, "relative accuracy"),
+        ({"--learner": "a2", "--kappa": "2"}, "kappa must be in (0, 1), got 2"),
+        ({"--learner": "a2", "--batch": "0"}, "batch must be a whole number of at least 1, got 0"),
+        ({"--noise": "much"}, "malformed noise 'much'"),
+        ({"--class": "star:5", "--noise": "boundary:.1,.1"}, "Star has no decision boundary"),
+        ({"--class": "stumps:5"}, "malformed class 'stumps:5'"),
         ({"--frobnicate": "5"}, "No such option"),
     ],
 )  # fmt: skip

@@ -6,20 +6,22 @@ from pathlib import Path
 import numpy as np
 
 from replical import (
-    CAL,
-    ERM,
+    Boxes,
+    HalfSpaces,
     Intervals,
     KnownLabels,
     Pool,
     PredictionTable,
     PrivateRandomness,
-    RepliCAL,
     SharedRandomness,
     Star,
+    Stumps,
     Thresholds,
     learn,
     plan,
 )
+from replical.learners.catalogue import learner_for
+from replical.plans import LEARNERS, uses
 
 HERE = Path(__file__).parent
 SEEDS = ["", "replical", "Zürich", "seed with\nnewline", "7 / pair 0"]
@@ -52,6 +54,9 @@ def fingerprints():
         "thresholds with cuts": Thresholds(cuts=[0.01, 0.04, 1e-7 + 1], labels=("no", "yes")),
         "intervals:40": Intervals(40),
         "star:32": Star(32),
+        "stumps:5,40": Stumps(5, 40),
+        "boxes:2,8": Boxes(2, 8),
+        "halfspaces:2,20": HalfSpaces(2, 20, seed="golden"),
         "table": PredictionTable(["résnet", "vit"], labels=("benign", "malignant")),
     }
     return {name: C.fingerprint for name, C in made.items()}
@@ -59,41 +64,55 @@ def fingerprints():
 
 def plans():
     written = {}
-    for learner in ("erm", "cal", "cal-rounds", "replical"):
+    for learner in LEARNERS:
         for name in ("paper", "tight"):
             for pool in ("exact", "finite"):
-                made = plan(learner, 1000, epsilon=0.01, delta=0.05, rho=0.1, theta=2.0, name=name, pool=pool)
+                nu = {"nu": 0.02} if uses(learner, "nu") else {}
+                made = plan(learner, 1000, epsilon=0.01, delta=0.05, rho=0.1, theta=2.0, name=name, pool=pool, **nu)
                 written[f"{learner} {name} {pool}"] = {number.name: str(number.value) for number in made.numbers}
     return written
+
+
+def halfspaces():
+    """A net is published by its string; a moved coordinate would be another class under the same fingerprint."""
+    C = HalfSpaces(2, 20, seed="golden")
+    return {"normals": [w.hex() for w in C.normals.ravel()], "offsets": [b.hex() for b in C.offsets]}
 
 
 def results():
     """One run a learner on a pool whose every random bit is frozen."""
     C = Thresholds(300)
-    x = (np.arange(20_000, dtype=np.int64) * 7919) % 299
+    x = (np.arange(60_000, dtype=np.int64) * 7919) % 299
+    clean = (x >= 123).astype(int)
+    noisy = np.where(np.arange(60_000) % 23 == 0, 1 - clean, clean)
     pool = Pool(C, x, PrivateRandomness(b"golden private secret"))
-    labels = KnownLabels(C, (x >= 123).astype(int))
     task = {"epsilon": 0.05, "delta": 0.1, "rho": 0.5, "theta": 2.0, "pool": "finite"}
-    learners = {
-        "erm": ERM(plan("erm", C, **task)),
-        "cal": CAL(plan("cal", C, **task)),
-        "cal-rounds": CAL(plan("cal-rounds", C, **task)),
-        "replical paper": RepliCAL(plan("replical", C, **task, name="paper", k_loop=100, k_final=300)),
-        "replical tight": RepliCAL(plan("replical", C, **task, k_loop=200, k_final=8000, max_labels=20_000)),
+    nu = {"nu": 0.05}
+    runs = {
+        "erm": (clean, {}),
+        "cal": (clean, {}),
+        "cal-rounds": (clean, {}),
+        "replical paper": (clean, {"name": "paper", "k_loop": 100, "k_final": 300}),
+        "replical tight": (clean, {"k_loop": 200, "k_final": 8000}),
+        "a2": (noisy, {}),
+        "a2-paired": (noisy, {}),
+        "a2-rounds": (noisy, {**nu, "k_loop": 500, "k_final": 900}),
+        "replicable-erm tight": (noisy, {**nu, "k_final": 5000}),
+        "replica2 paper": (noisy, {**nu, "name": "paper", "k_loop": 500, "k_final": 900}),
+        "replica2 tight": (noisy, {**nu, "k_loop": 500, "k_final": 900}),
     }
     written = {}
-    for name, learner in learners.items():
-        pool_for = (
-            pool if name != "replical tight" else Pool(C, np.tile(x, 3), PrivateRandomness(b"golden private secret"))
-        )
-        known = labels if name != "replical tight" else KnownLabels(C, (np.tile(x, 3) >= 123).astype(int))
-        result = learn(learner, pool_for, known, SharedRandomness("golden"))
+    for name, (labels, sizes) in runs.items():
+        learner = learner_for(plan(name.split()[0], C, **task, **sizes))
+        result = learn(learner, pool, KnownLabels(C, labels), SharedRandomness("golden"))
         written[name] = {
             "hypothesis": result.hypothesis,
             "unrounded": result.unrounded,
             "labels": result.labels,
             "survivors": result.V.indices.tolist(),
-            "rounds": [[*each.disagreement, each.survivors, each.drawn, each.scanned] for each in result.rounds],
+            "last rounds": [
+                [*each.disagreement, each.survivors, each.drawn, each.scanned] for each in result.rounds[-5:]
+            ],
         }
     return written
 
@@ -103,6 +122,7 @@ GOLDEN = {
     "derived": derived,
     "fingerprints": fingerprints,
     "plans": plans,
+    "halfspaces": halfspaces,
     "results": results,
 }
 

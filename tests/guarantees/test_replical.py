@@ -2,30 +2,13 @@
 
 import pytest
 
-from replical import Population, PrivateRandomness, RepliCAL, SharedRandomness, Thresholds, plan
-from replical.auditing import pair_string, run_lab
+from replical import RepliCAL, Thresholds, plan
 from replical.binomial import detects, rejects_at
-from support.mutants import PrivateFor
+from support.pairs import failures
 
 # Cells of mass at most ε/(160Θ): several dozen hypotheses survive, so agreement is not forced by the data (theory §7).
 C, TASK = Thresholds(10_000), {"epsilon": 0.05, "delta": 0.05, "rho": 0.1, "theta": 2.0}
 PAIRS = 1000
-
-
-def failures(learner, C, pool_size, pairs, seed, mutant=None):
-    """Pairs that differ, labs above ε, mean survivors."""
-    differ = above = survivors = 0
-    for number in range(pairs):
-        target = int(PrivateRandomness.simulated(seed, number, "world").generator().integers(len(C)))
-        world, string = Population(C, target=target), pair_string(seed, number)
-        labs = []
-        for lab in "AB":
-            shared = PrivateFor(string, f"{string} {lab}", mutant) if mutant else SharedRandomness(string)
-            labs.append(run_lab(learner, world, pool_size, shared, (seed, number, lab)))
-        differ += labs[0].result.hypothesis != labs[1].result.hypothesis
-        above += sum(lab.excess_error > learner.plan.epsilon for lab in labs)
-        survivors += sum(lab.result.V.size for lab in labs)
-    return differ, above, survivors / (2 * pairs)
 
 
 @pytest.mark.parametrize("name", ["paper", "tight"])

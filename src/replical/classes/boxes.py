@@ -28,13 +28,13 @@ class Boxes:
     def __init__(self, dimensions: int, bins: int, *, labels: Sequence[Label] = (0, 1)) -> None:
         self.dimensions = class_size("the number of features", dimensions)
         self.bins = class_size("the number of bins", bins)
-        class_size("the number of boxes", len(self))
+        self._size = class_size("the number of boxes", (self.bins * (self.bins + 1) // 2) ** self.dimensions)
         self.labels = two_labels(labels)
         first, last = np.triu_indices(self.bins)
         self._first, self._last = first.astype(np.int64), last.astype(np.int64)
 
     def __len__(self) -> int:
-        return int((self.bins * (self.bins + 1) // 2) ** self.dimensions)
+        return self._size
 
     @property
     def fingerprint(self) -> str:

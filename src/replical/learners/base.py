@@ -103,23 +103,24 @@ def learn(learner: Learner, pool: AnyPool, labels: Labels, shared: SharedRandomn
     learner.plan.check(pool)
     conversation = learner.run(pool, shared)
     rounds: list[Round] = []
+    asked = 0
     try:
         query = next(conversation)
         while True:
             rounds.append(_round(query))
-            _within_budget(learner.plan, rounds)
+            asked += query.total
+            _within_budget(learner.plan, asked)
             query = conversation.send(labels.answer(query).check(query, len(pool.C.labels)))
     except StopIteration as stop:
         result: Result = stop.value
-    return replace(result, labels=sum(each.drawn for each in rounds), rounds=tuple(rounds))
+    return replace(result, labels=asked, rounds=tuple(rounds))
 
 
-def _within_budget(plan: Plan, rounds: list[Round]) -> None:
-    asked = sum(each.drawn for each in rounds)
+def _within_budget(plan: Plan, asked: int) -> None:
     if plan.max_labels is not None and asked > plan.max_labels:
         raise BudgetSpent(
-            f"the next {rounds[-1].drawn} labels would make {asked}, more than max_labels = {plan.max_labels}: raise the "
-            "budget or give smaller sizes"
+            f"the next labels would make {asked} in all, more than max_labels = {plan.max_labels}: raise the budget or give "
+            "smaller sizes"
         )
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from decimal import Decimal
 from fractions import Fraction
@@ -25,7 +26,7 @@ class A2Plan(Plan):
 
     test: str
     batch: int
-    _tables: dict[str, list[int]] = field(default_factory=dict, compare=False, repr=False)
+    _tables: dict[str, NDArray[np.int64]] = field(default_factory=dict, compare=False, repr=False)
 
     @property
     def stop(self) -> Fraction:
@@ -43,26 +44,36 @@ class A2Plan(Plan):
 
     def losses_allowed(self, won: int) -> NDArray[np.int64]:
         """Betting: for y = 0 .. `won` bets won, the fewest bets lost that remove a hypothesis."""
-        table = self._tables.setdefault("losses", [])
-        with decimals():
-            limit = 1 / decimal(self["delta"])
-            while len(table) <= won:
-                y, x = len(table), table[-1] if table else 0
-                while sum((1 + stake) ** x * _power(1 - stake, y) for stake in STAKES) < limit * len(STAKES):
-                    x += 1
-                table.append(x)
-        return np.array(table, dtype=np.int64)
+        return self._table("losses", won, self._fewest_losses)
+
+    def _fewest_losses(self, y: int, x: int) -> int:
+        """The smallest count from `x` on that takes the mean wealth to 1/δ."""
+        limit = len(STAKES) / decimal(self["delta"])
+        while sum((1 + stake) ** x * _power(1 - stake, y) for stake in STAKES) < limit:
+            x += 1
+        return x
 
     def lead_allowed(self, informative: int) -> NDArray[np.int64]:
         """Paired: for m = 0 .. `informative` labels, the smallest lead that removes a hypothesis."""
-        table = self._tables.setdefault("leads", [1])  # no informative label, no lead
-        with decimals():
-            rivals = max(1, self.n - 1)
-            while len(table) <= informative:
-                m = len(table)
-                bound = 2 * m * ln(decimal(Fraction(rivals * m * (m + 1)) / self["delta"]))
-                table.append(ceil(bound.sqrt()))
-        return np.array(table, dtype=np.int64)
+        return self._table("leads", informative, self._smallest_lead)
+
+    def _smallest_lead(self, m: int, _: int) -> int:
+        """⌈sqrt(2m ln((n-1)m(m+1)/δ))⌉; without an informative label there is no lead to have."""
+        if m == 0:
+            return 1
+        bound = 2 * m * ln(decimal(Fraction(max(1, self.n - 1) * m * (m + 1)) / self["delta"]))
+        return ceil(bound.sqrt())
+
+    def _table(self, name: str, last: int, entry: Callable[[int, int], int]) -> NDArray[np.int64]:
+        """Entries 0 .. `last` at least; each is computed from its number and the entry before it."""
+        table = self._tables.get(name, np.empty(0, dtype=np.int64))
+        if len(table) <= last:
+            entries = table.tolist()
+            with decimals():
+                while len(entries) <= 2 * last + 1:
+                    entries.append(entry(len(entries), entries[-1] if entries else 0))
+            self._tables[name] = table = np.array(entries, dtype=np.int64)
+        return table
 
 
 def _power(base: Decimal, exponent: int) -> Decimal:

@@ -32,6 +32,10 @@ class LinePredictions:
     def errors(self, items: Indices, counts: NDArray[np.int64], alive: Indices) -> NDArray[np.int64]:
         """h_i is wrong on the low labels above its cut and on the high labels below it."""
         positions = self._positions[items]
+        if len(items) == 1:  # one item splits the line in two: the common case, label by label
+            errors = np.full(len(alive), counts[0, 1], dtype=np.int64)
+            errors[: np.searchsorted(alive, positions[0], side="left")] = counts[0, 0]
+            return errors
         if (positions[1:] < positions[:-1]).any():
             order = np.argsort(positions, kind="stable")
             positions, counts = positions[order], counts[order]

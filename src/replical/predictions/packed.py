@@ -65,6 +65,9 @@ class PackedPredictions:
 
     def errors(self, items: Indices, counts: NDArray[np.int64], alive: Indices) -> NDArray[np.int64]:
         """Labels contradicted: added up bit by bit where every label came back a few times, else as a product."""
+        if len(items) == 1:
+            wrong_labels: NDArray[np.int64] = (counts[0].sum() - counts[0])[self._codes(items, alive)[0]]
+            return wrong_labels
         if counts.size and counts.max() <= _FEW:
             return self._few_errors(items, counts, alive)
         asked = int(counts.sum())

@@ -1,0 +1,142 @@
+"""A² keeps a best hypothesis with probability at least 1-δ at every stop (docs/claims/a2.md)."""
+
+from dataclasses import dataclass
+
+import numpy as np
+import pytest
+
+from replical import (
+    A2,
+    KnownLabels,
+    Pool,
+    Population,
+    PredictionTable,
+    PrivateRandomness,
+    SharedRandomness,
+    Thresholds,
+    learn,
+    plan,
+)
+from replical.binomial import detects, rejects_at
+from replical.learners.elimination import Betting
+
+DELTA = 0.05
+SHARED = SharedRandomness("a2")
+
+
+def removed(learner, worlds):
+    """In how many runs the best hypothesis is no longer there at the end."""
+    return sum(best not in learn(learner, pool, labels, SHARED).V.indices for pool, labels, best in worlds)
+
+
+# --- all hypotheses equally good: labels are coin flips, and any hypothesis is a best one -----------------------------
+
+COINS = Thresholds(40)
+
+
+def coins(seed, runs, size=400):
+    world = Population(COINS, law=np.full((39, 2), 0.5))
+    for number in range(runs):
+        private = PrivateRandomness.simulated(seed, number)
+        pool = world.pool(size, private)
+        yield pool, world.labels(pool, private), 20
+
+
+@dataclass(frozen=True)
+class AfterTheLabel(A2):
+    """Mutant: the opponent is chosen after the label is known."""
+
+    def test(self, V, tail):
+        class Cheating(Betting):
+            def after(self, V, S):
+                wrong = V.errors(S)
+                self._opponents = np.full(V.size, int(np.argmin(wrong)))  # somebody who is right
+                return super().after(V, S)
+
+        return Cheating(V, V.predictions.nearness(tail), self.plan)
+
+
+@pytest.mark.parametrize(("name", "runs"), [("a2", 2000), ("a2-paired", 500)])
+def test_the_best_is_kept(name, runs, alarm, request, record_property):
+    learner = A2(plan(name, COINS, epsilon=0.05, delta=DELTA, pool="finite", max_labels=120))
+    lost = removed(learner, coins(request.node.name, runs))
+    record_property("power", f"{lost} of {runs} lost; would find a probability of {detects(runs, DELTA, alarm):.3f}")
+    assert lost < rejects_at(runs, DELTA, alarm)
+
+
+def test_an_opponent_chosen_after_the_label_loses_it(alarm, request):
+    runs = 300
+    learner = AfterTheLabel(plan("a2", COINS, epsilon=0.05, delta=DELTA, pool="finite", max_labels=250))
+    assert removed(learner, coins(request.node.name, runs)) >= rejects_at(runs, DELTA, alarm)
+
+
+@pytest.mark.parametrize("twice", [False, True])
+@pytest.mark.parametrize("name", ["a2", "a2-paired"])
+def test_items_used_twice_lose_it(name, twice, alarm, request):
+    """Labels of 120 items, each asked at most once, or drawn with replacement again and again."""
+    runs = 200
+    learner = A2(plan(name, COINS, epsilon=0.05, delta=DELTA, pool="finite", max_labels=500))
+
+    def worlds():
+        for number in range(runs):
+            generator = np.random.default_rng([number, len(request.node.name)])
+            items = generator.integers(39, size=120)
+            order = generator.integers(120, size=4000) if twice else generator.permutation(120)
+            fixed = Pool(COINS, items, PrivateRandomness.simulated("x")).predictions
+            pool = Pool.in_order(COINS, items, np.arange(120), order.astype(np.int64), fixed)
+            yield pool, KnownLabels(COINS, generator.integers(2, size=120)), 20
+
+    assert (removed(learner, worlds()) >= rejects_at(runs, DELTA, alarm)) == twice
+
+
+# --- the pool trap: 300 tied rivals, each wrong on a small region of its own ------------------------------------------
+
+RIVALS, SHARE = 300, 8
+TRAP = PredictionTable(["best"] + [f"rival {i}" for i in range(RIVALS)])
+
+
+def trap(seed, runs, size=4000):
+    """Cell 0 is Z: all rivals are right, the best is wrong. Cell i is X_i: only rival i is wrong. Then everyone is right."""
+    codes = np.zeros((RIVALS + 2, RIVALS + 1), dtype=int)
+    codes[np.arange(RIVALS + 1), np.arange(RIVALS + 1)] = 1
+    cells = TRAP.items(codes)
+    weights = np.full(RIVALS + 2, SHARE)
+    weights[-1] = size - weights[:-1].sum()
+    law = np.tile([1.0, 0.0], (RIVALS + 2, 1))
+    world = Population(TRAP, cells=cells, weights=weights, law=law)
+    assert world.error(0) == world.error(1) == world.nu
+    for number in range(runs):
+        private = PrivateRandomness.simulated(seed, number)
+        pool = world.pool(size, private)
+        yield pool, world.labels(pool, private), 0
+
+
+class WholePool:
+    """Distances measured on every item of the pool, those still to be scanned included."""
+
+    def __init__(self, V, pool):
+        counts = pool.weights[: RIVALS + 1].astype(float)  # the best and rival i differ on Z and on X_i
+        self._from = counts[0] + counts
+
+    def nearest(self, hypotheses, among):
+        return np.full(len(hypotheses), among[np.argmin(self._from[among])])
+
+
+@dataclass(frozen=True)
+class LooksAhead(A2):
+    """Mutant: the nearest rival of the best hypothesis is found on the whole pool."""
+
+    def run(self, pool, shared):
+        object.__setattr__(self, "pool", pool)
+        return super().run(pool, shared)
+
+    def test(self, V, tail):
+        return Betting(V, WholePool(V, self.pool), self.plan)
+
+
+@pytest.mark.parametrize("kind", [A2, LooksAhead])
+def test_nearness_that_looks_ahead_falls_into_the_trap(kind, alarm, request):
+    runs = 200
+    learner = kind(plan("a2", TRAP, epsilon=0.001, delta=DELTA, pool="finite", batch=8))
+    lost = removed(learner, trap(request.node.name, runs))
+    assert (lost >= rejects_at(runs, DELTA, alarm)) == (kind is LooksAhead)
