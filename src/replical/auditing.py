@@ -7,10 +7,8 @@ seed and its own number alone, so the figures do not depend on how many workers 
 
 from __future__ import annotations
 
-import multiprocessing
 import os
 from collections.abc import Callable, Generator, Sequence
-from concurrent.futures import ProcessPoolExecutor
 from contextlib import closing
 from dataclasses import dataclass
 from fractions import Fraction
@@ -20,9 +18,10 @@ import numpy as np
 
 from replical.binomial import clopper_pearson
 from replical.classes.base import HypothesisClass, Items
-from replical.errors import ValueOutOfRange
+from replical.errors import ReplicalError, ValueOutOfRange
 from replical.learners.base import Learner, Result, learn
 from replical.noise import Noise
+from replical.parallel import in_processes
 from replical.population import Population
 from replical.predictions import Predictions, predictions_of
 from replical.randomness import PrivateRandomness, SharedRandomness
@@ -154,8 +153,10 @@ def run_pairs(
     learner: Learner, world: World, *, seed: str, pairs: int, workers: int | None = None
 ) -> Generator[Pair, None, None]:
     """All pairs in order, on `workers` processes (every core if left out)."""
-    if isinstance(pairs, bool) or not isinstance(pairs, int) or pairs < 1:
+    if isinstance(pairs, bool) or not isinstance(pairs, int | np.integer) or pairs < 1:
         raise ValueOutOfRange(f"an audit needs at least 1 pair, got {pairs!r}")
+    if not isinstance(seed, str):
+        raise ValueOutOfRange(f"the seed of an audit is a text, got {type(seed).__name__}")
     if workers is not None and workers < 1:
         raise ValueOutOfRange(f"an audit needs at least 1 worker, got {workers}")
     count = min(pairs, workers or _cores())
@@ -163,13 +164,7 @@ def run_pairs(
     if count == 1:
         yield from map(task, range(pairs))
         return
-    # "spawn" starts clean processes: forking a process that holds threads can hang.
-    context = multiprocessing.get_context("spawn")
-    with ProcessPoolExecutor(count, mp_context=context, initializer=_receive, initargs=(task,)) as executor:
-        try:
-            yield from executor.map(_run, range(pairs), chunksize=max(1, min(16, pairs // (4 * count))))
-        finally:
-            executor.shutdown(wait=False, cancel_futures=True)
+    yield from in_processes(task, pairs, count)
 
 
 def _cores() -> int:
@@ -184,18 +179,10 @@ class _PairTask:
     seed: str
 
     def __call__(self, number: int) -> Pair:
-        return summarise(number, *run_pair(self.learner, self.world, self.seed, number))
-
-
-_received: list[_PairTask] = []  # what this worker process runs: sent once, so that it can keep what it computes
-
-
-def _receive(task: _PairTask) -> None:
-    _received[:] = [task]
-
-
-def _run(number: int) -> Pair:
-    return _received[0](number)
+        try:
+            return summarise(number, *run_pair(self.learner, self.world, self.seed, number))
+        except ReplicalError as error:
+            raise type(error)(f"pair {number}: {error}") from error
 
 
 def audit(

@@ -69,6 +69,8 @@ def theta(
     """
     if not 0 <= r0 < 1:
         raise ValueOutOfRange(f"r0 must be in [0, 1), got {r0:g}")
+    if over.C.fingerprint != C.fingerprint:
+        raise ValueOutOfRange("the population or pool was made for another class")
     if centre is not None and not 0 <= centre < len(C):
         raise ValueOutOfRange(f"the centre must be one of the {len(C)} hypotheses, got {centre}")
     items = over.cells if isinstance(over, Population) else over.items

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from decimal import Decimal
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -26,7 +28,7 @@ def binomial(generator: np.random.Generator, counts: Counts, p: NDArray[np.float
     """
     if total(counts) >= _MOST_PARTS * _LARGEST:
         raise ValueOutOfRange(
-            f"one round of {float(total(counts)):.3g} labels cannot be simulated: ask for fewer than 2**68, e.g. by a "
+            f"one round of {Decimal(total(counts)):.3g} labels cannot be simulated: ask for fewer than 2**68, e.g. by a "
             "larger rho or sizes of your own"
         )
     drawn, rest = blank_counts(counts.shape, counts), counts

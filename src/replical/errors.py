@@ -39,5 +39,9 @@ class PlanMismatch(ReplicalError):
     """A plan is used where its proof does not hold, e.g. the paper's plan on a finite pool."""
 
 
+class WorkerLost(ReplicalError):
+    """A worker process died."""
+
+
 class EmptyVersionSpace(ReplicalError):
     """No hypothesis is left: the labels contradict the realizable setting."""

@@ -9,6 +9,7 @@ between integers or fractions.
 from __future__ import annotations
 
 import math
+import numbers
 from collections.abc import Iterator
 from contextlib import contextmanager
 from decimal import Context, Decimal, localcontext
@@ -56,6 +57,13 @@ def ceil(x: Decimal) -> int:
     return math.ceil(x)
 
 
+def _plain(name: str, x: float) -> float:
+    """A Python number from whatever behaves like one; texts and the like are refused."""
+    if isinstance(x, bool) or not isinstance(x, numbers.Real | Decimal):
+        raise ValueOutOfRange(f"{name} must be a number, got {x!r}")
+    return x if isinstance(x, int | float | Fraction | Decimal) else float(x)
+
+
 def in_open(name: str, x: float, low: float, high: float) -> float:
     """Check ``low < x < high``, with NaN refused.
 
@@ -66,6 +74,7 @@ def in_open(name: str, x: float, low: float, high: float) -> float:
         ...
     replical.errors.ValueOutOfRange: epsilon must be in (0, 1), got 1.5
     """
+    x = _plain(name, x)
     if not low < x < high:
         raise ValueOutOfRange(f"{name} must be in ({low:g}, {high:g}), got {x:g}")
     return x
@@ -73,6 +82,7 @@ def in_open(name: str, x: float, low: float, high: float) -> float:
 
 def at_least(name: str, x: float, low: float) -> float:
     """Check ``x >= low`` and finite, with NaN refused."""
+    x = _plain(name, x)
     if not low <= x < math.inf:
         raise ValueOutOfRange(f"{name} must be a finite number of at least {low:g}, got {x:g}")
     return x

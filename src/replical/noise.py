@@ -56,7 +56,7 @@ def parse_noise(text: str) -> Noise:
 
 def flip_rates(noise: Noise, C: HypothesisClass, cells: Items, target: int) -> Rates:
     """How often the label of each cell is flipped."""
-    rate = noise.rate if isinstance(noise, BoundaryNoise) else noise
+    rate = float(noise.rate if isinstance(noise, BoundaryNoise) else noise)
     most = 1 - 1 / len(C.labels)
     if not 0 <= rate < most:
         raise ValueOutOfRange(f"noise must be in [0, {most:g}) so that the target stays the best, got {rate:g}")

@@ -30,6 +30,11 @@ class AnyPool(Protocol):
         ...
 
     @property
+    def items(self) -> Items:
+        """The items, checked and encoded by the class."""
+        ...
+
+    @property
     def exact(self) -> bool:
         """Are masses known instead of measured?"""
         ...
@@ -200,8 +205,9 @@ def cell_weights(weights: ArrayLike | None, count: int) -> NDArray[np.int64]:
         raise ValueOutOfRange(
             f"weights must be {count} whole numbers, one an item, got shape {raw.shape} of {raw.dtype}"
         )
-    if raw.size and (raw.min() < 0 or not 0 < raw.sum() <= _MOST_WEIGHT):
-        raise ValueOutOfRange(f"weights must be non-negative and add up to 1 .. 2**53, got a sum of {raw.sum()}")
+    added = raw.astype(np.float64).sum()  # as doubles: integers could wrap around
+    if raw.size and (raw.min() < 0 or not 0 < added <= _MOST_WEIGHT):
+        raise ValueOutOfRange(f"weights must be non-negative and add up to 1 .. 2**53, got a sum of {added:g}")
     return raw.astype(np.int64)
 
 

@@ -78,7 +78,7 @@ class Population:
         self.target = self._best() if target is None else self._checked(target)
 
     def _checked(self, target: int) -> int:
-        if not 0 <= target < len(self.C):
+        if isinstance(target, bool) or not isinstance(target, int | np.integer) or not 0 <= target < len(self.C):
             raise ValueOutOfRange(f"the target must be one of the {len(self.C)} hypotheses, got {target}")
         rates = flip_rates(self.noise, self.C, self.cells, target)
         if rates.any():
@@ -125,6 +125,8 @@ class Population:
 
     def error(self, h: int) -> Fraction:
         """err(h), exactly."""
+        if not 0 <= h < len(self.C):
+            raise ValueOutOfRange(f"the class has {len(self.C)} hypotheses, numbered from 0, got {h}")
         total, says = int(self.weights.sum()), self.codes(h)
         if self._law is None:
             return Fraction(int(self.weights[says != self.codes(self.target)].sum()), total)

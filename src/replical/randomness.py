@@ -126,7 +126,8 @@ class PrivateRandomness:
     @classmethod
     def simulated(cls, *name: str | int) -> PrivateRandomness:
         """A lab of a simulation, reproducible from its name: everybody knows it, so it is for audits only."""
-        return cls(hashlib.blake2b(_utf8(canonical(list(name))), digest_size=32, person=b"simulated").digest())
+        plain = [unicodedata.normalize("NFC", part) if isinstance(part, str) else part for part in name]
+        return cls(hashlib.blake2b(_utf8(canonical(plain)), digest_size=32, person=b"simulated").digest())
 
     def permutation(self, count: int) -> Indices:
         """A uniform order of `count` items, from raw words alone, so that a journal replays on any version."""

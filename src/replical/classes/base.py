@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from decimal import Decimal
 from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
@@ -69,11 +70,13 @@ def label_set(labels: Sequence[Label]) -> tuple[Label, ...]:
     >>> label_set(["no", "yes"])
     ('no', 'yes')
     """
-    kept = tuple(labels)
+    if isinstance(labels, set | frozenset):
+        raise BadLabel("a set has no order, and the order of the labels is public: give a list")
+    kept = tuple(label.item() if isinstance(label, np.integer | np.str_) else label for label in labels)
     if any(not isinstance(label, str | int) for label in kept):
         raise BadLabel(f"labels must be texts or integers, got {list(kept)!r}")
     if not 2 <= len(kept) <= _MOST_LABELS or len(set(kept)) < len(kept):
-        raise BadLabel(f"a label set must hold 2 to {_MOST_LABELS} distinct labels, got {list(kept)!r}")
+        raise BadLabel(f"a label set must hold 2 to {_MOST_LABELS} distinct labels, got {list(kept)!r:.60}")
     return kept
 
 
@@ -89,8 +92,10 @@ def class_size(name: str, size: int) -> int:
     """Check the size of a class."""
     if isinstance(size, bool) or not isinstance(size, int | np.integer):
         raise ValueOutOfRange(f"{name} must be a whole number, got {size!r}")
-    if not 1 <= size <= _MOST_HYPOTHESES:
-        raise ValueOutOfRange(f"{name} must be between 1 and 2**40, got {size}: a class needs at least one hypothesis")
+    if size < 1:
+        raise ValueOutOfRange(f"{name} must be positive, got {size}: a class needs at least one hypothesis")
+    if size > _MOST_HYPOTHESES:
+        raise ValueOutOfRange(f"{name} must be at most 2**40, got {Decimal(int(size)):.3g}")
     return int(size)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+from collections import Counter
 from pathlib import Path
 
 import numpy as np
@@ -56,8 +57,8 @@ def parse(spec: str, *, seed: str | None = None) -> tuple[HypothesisClass, Items
         raise BadSpec(f"unknown class {spec!r}; the classes are {known} and table:FILE.csv")
     count, example = _KINDS[kind]
     words = rest.split(",")
-    if len(words) != count or not all(word.isascii() and word.isdigit() for word in words):
-        raise BadSpec(f"malformed class {spec!r}; write it as in {example}")
+    if len(words) != count or not all(word.isascii() and word.isdigit() and len(word) < 20 for word in words):
+        raise BadSpec(f"malformed class {spec!r:.80}; write it as in {example}")
     C = _make(kind, [int(word) for word in words], seed)
     cells = C.cells()
     return C, cells if cells is not None else _atoms(C, int(words[0]))
@@ -93,10 +94,10 @@ def _atoms(C: HypothesisClass, dimensions: int) -> Items:
 
 def read_table(path: Path) -> tuple[PredictionTable, Items]:
     """Read a CSV file with one column a candidate and one row an item; the label set is what occurs, sorted."""
-    names, rows = read_csv(path)
-    for number, row in enumerate(rows, start=2):
+    names, rows, lines = read_csv(path)
+    for row, line in zip(rows, lines, strict=True):
         if "" in row:
-            raise BadTable(f"{path}, line {number}: the prediction of {names[row.index('')]!r} is missing")
+            raise BadTable(f"{path}, line {line}: the prediction of {names[row.index('')]!r} is missing")
     labels = sorted({value for row in rows for value in row})
     if len(labels) < 2:
         raise BadTable(f"{path} holds a single label {labels!r}; candidates that never differ leave nothing to learn")
@@ -104,18 +105,27 @@ def read_table(path: Path) -> tuple[PredictionTable, Items]:
     return C, C.items(rows)
 
 
-def read_csv(path: Path) -> tuple[list[str], list[list[str]]]:
-    """Header and rows of a CSV file, every row as long as the header."""
+def read_csv(path: Path) -> tuple[list[str], list[list[str]], list[int]]:
+    """Header, rows, and the line each row ends on; every row as long as the header, no name twice."""
+    rows: list[list[str]] = []
+    lines: list[int] = []
     try:
         with path.open(newline="", encoding="utf-8-sig") as file:
-            lines = [line for line in csv.reader(file, strict=True) if line]
+            reader = csv.reader(file, strict=True)
+            for row in reader:
+                if row:
+                    rows.append(row)
+                    lines.append(reader.line_num)
     except (OSError, UnicodeDecodeError, csv.Error) as error:
         reason = error.strerror if isinstance(error, OSError) else str(error)
         raise BadTable(f"cannot read the table {path}: {reason}") from error
-    if len(lines) < 2:
+    if len(rows) < 2:
         raise BadTable(f"{path} needs a header and at least one row")
-    header, *rows = lines
-    for number, row in enumerate(rows, start=2):
+    header = rows[0]
+    twice = Counter(header).most_common(1)[0]
+    if twice[1] > 1:
+        raise BadTable(f"{path}: the column {twice[0]!r} is named twice")
+    for row, line in zip(rows, lines, strict=True):
         if len(row) != len(header):
-            raise BadTable(f"{path}, line {number}: {len(row)} values where the header names {len(header)}")
-    return header, rows
+            raise BadTable(f"{path}, line {line}: {len(row)} values where the header names {len(header)}")
+    return header, rows[1:], lines[1:]

@@ -43,6 +43,7 @@ class Stumps:
     ) -> None:
         if cuts is None:
             inside = class_size("the number of cuts", bins or 0)
+            class_size("the number of stumps", 2 * inside * class_size("the number of features", dimensions or 0))
             lines = [[(b + 1) / (inside + 1) for b in range(inside)]] * class_size(
                 "the number of features", dimensions or 0
             )
@@ -52,6 +53,7 @@ class Stumps:
         for number, line in enumerate(self.cuts):
             if len(line) == 0 or not (np.isfinite(line).all() and (np.diff(line) > 0).all()):
                 raise ValueOutOfRange(f"the cuts of feature {number} must be finite and strictly ascending")
+        self.dimensions = class_size("the number of features", len(self.cuts))
         class_size("the number of stumps", len(self))
         self.labels = two_labels(labels)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -34,12 +35,14 @@ class PredictionTable:
     """
 
     def __init__(self, candidates: Sequence[str], *, labels: Sequence[Label] = (0, 1)) -> None:
+        if isinstance(candidates, set | frozenset):
+            raise BadTable("a set has no order, and the order of the candidates is public: give a list")
         self.candidates = tuple(candidates)
         class_size("the number of candidates", len(self.candidates))
         if any(not isinstance(name, str) for name in self.candidates):
             raise BadTable("candidate names must be texts")
         if len(set(self.candidates)) < len(self.candidates):
-            twice = next(name for name in self.candidates if self.candidates.count(name) > 1)
+            twice = Counter(self.candidates).most_common(1)[0][0]
             raise BadTable(f"the candidate {twice!r} is named twice; every candidate needs its own name")
         self.labels = label_set(labels)
 

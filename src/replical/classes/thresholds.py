@@ -66,7 +66,7 @@ class Thresholds:
             raise BadTable(f"items must be a one-dimensional array of numbers, got {x!r:.60}")
         if x.dtype.kind == "f" and not np.isfinite(x).all():
             raise BadTable(f"the value at position {int(np.argmin(np.isfinite(x)))} is missing or infinite")
-        return x
+        return x.astype(np.float64) if x.dtype.kind == "f" else x.astype(np.int64)
 
     def positions(self, items: Items) -> NDArray[np.int64]:
         """How many cuts each item has reached: ``h_i(x) = 1`` exactly when ``i < position``."""

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import io
+import os
+import signal
 import sys
 
 import typer
@@ -33,20 +36,45 @@ def main(arguments: list[str] | None = None) -> int:
     as_json = "--json" in words
     try:
         code = app(words or ["--help"], standalone_mode=False)
+        if code != INTERRUPTED:  # the argument parser may turn an interrupt into its exit code
+            return code if isinstance(code, int) else 0
     except ReplicalError as error:
         return fail(type(error).__name__, str(error), as_json=as_json)
-    except (KeyboardInterrupt, typer.Abort):
-        return fail("Interrupted", "interrupted", as_json=as_json, code=INTERRUPTED)
+    except MemoryError:
+        return fail("MemoryError", "out of memory: use a smaller class, pool or number of workers", as_json=as_json)
     except typer.Exit as leave:
-        return leave.exit_code
+        if leave.exit_code != INTERRUPTED:
+            return leave.exit_code
+    except (KeyboardInterrupt, typer.Abort):
+        pass
+    except BrokenPipeError:
+        return _nobody_listens()
     except Exception as error:
         # Usage errors of the argument parser; which module defines their class depends on its version.
         if not hasattr(error, "format_message"):
             raise
         return fail("BadUsage", error.format_message(), as_json=as_json)
-    return code if isinstance(code, int) else 0
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # once is enough
+    return fail("Interrupted", "interrupted", as_json=as_json, code=INTERRUPTED)
+
+
+def _nobody_listens() -> int:
+    """Whoever read standard output has left: so do we, quietly."""
+    sys.stdout = open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115 - closed with the process
+    return 1
 
 
 def run() -> None:
     """Entry point of the ``replical`` command."""
-    sys.exit(main())
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")
+    code = main()
+    try:
+        sys.stdout.flush()
+    except BrokenPipeError:
+        code = _nobody_listens()
+    if code == INTERRUPTED:  # leave at once: worker processes follow, nothing else is pending
+        sys.stderr.flush()
+        os._exit(code)
+    sys.exit(code)

@@ -7,6 +7,7 @@ from dataclasses import asdict
 from typing import Annotated, Any
 
 import typer
+from rich.markup import escape
 from rich.table import Table
 
 from replical.auditing import Audit, Lab, World, audit, pair_string, run_pair
@@ -58,6 +59,7 @@ def audit_command(
     C, cells = parse(class_spec, seed=seed)
     size, flips = _pool_size(pool_size), parse_noise(noise)
     world = World(C=C, cells=cells, noise=flips, pool_size=size)
+    world.population(0)  # refuses noise that makes no sense before it is used for anything
     sources = {"theta": "given", "nu": "given"}
     if theta is None and uses(learner, "theta"):
         with progress("disagreement coefficient") as update:
@@ -113,8 +115,8 @@ def audit_command(
 def _pool_size(text: str) -> int | str:
     if text == "exact":
         return text
-    if not (text.isascii() and text.isdigit()) or int(text) < 1:
-        raise ValueOutOfRange(f"--pool-size must be a whole number of at least 1 or 'exact', got {text!r}")
+    if not (text.isascii() and text.isdigit() and len(text) <= 12) or int(text) < 1:
+        raise ValueOutOfRange(f"--pool-size must be a whole number from 1 to 10**12 - 1 or 'exact', got {text!r:.40}")
     return int(text)
 
 
@@ -139,7 +141,9 @@ def _all_pairs(
 
 
 def _show(figures: Audit, inputs: dict[str, Any], seconds: float) -> None:
-    table = Table(title=f"{inputs['learner']} on {inputs['class']}, {figures.pairs} pairs of labs", show_header=False)
+    table = Table(
+        title=escape(f"{inputs['learner']} on {inputs['class']}, {figures.pairs} pairs of labs"), show_header=False
+    )
     table.add_row("identical hypothesis", f"{100 * figures.agreement:.1f}%")
     table.add_row("  95% interval", interval(figures.agreement_low, figures.agreement_high))
     table.add_row("identical function", f"{100 * figures.function_agreement:.1f}%")

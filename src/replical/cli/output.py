@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -14,13 +15,16 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 
 CLASSES = "thresholds:N, intervals:G, star:N, stumps:D,B, boxes:D,B, halfspaces:D,N or table:FILE.csv"
 
-prose = Console(highlight=False)
-notes = Console(stderr=True, highlight=False)
+# A terminal that says it is zero columns wide would swallow every line.
+_WIDTH = 80 if os.environ.get("COLUMNS", "").strip() == "0" else None
+
+prose = Console(highlight=False, width=_WIDTH)
+notes = Console(stderr=True, highlight=False, width=_WIDTH)
 
 
 def answer(value: dict[str, Any]) -> None:
     """One JSON object on standard output."""
-    sys.stdout.write(json.dumps(value, ensure_ascii=False, allow_nan=False) + "\n")
+    sys.stdout.write(json.dumps(value, allow_nan=False) + "\n")
 
 
 def fail(kind: str, message: str, *, as_json: bool, code: int = 2) -> int:

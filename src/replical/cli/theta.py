@@ -10,7 +10,10 @@ import numpy as np
 import typer
 
 from replical.classes.base import HypothesisClass
+from replical.classes.boxes import Boxes
+from replical.classes.halfspaces import HalfSpaces
 from replical.classes.spec import parse, read_csv
+from replical.classes.stumps import Stumps
 from replical.classes.table import PredictionTable
 from replical.cli.output import CLASSES, answer, number, progress, prose, whole
 from replical.disagreement import theta
@@ -51,18 +54,23 @@ def theta_command(
 
 
 def _read_pool(C: HypothesisClass, path: Path) -> Pool:
-    header, rows = read_csv(path)
+    header, rows, _ = read_csv(path)
     # The coefficient does not depend on the order of the items, so any private order will do.
     private = PrivateRandomness.fresh()
     if isinstance(C, PredictionTable):
         columns = {name: [row[i] for row in rows] for i, name in enumerate(header)}
         return Pool(C, C.rows(columns), private)
-    if len(header) != 1 and "x" not in header:
-        raise BadTable(f"{path} needs a column 'x' with the items, it has {', '.join(header)}")
-    column = header.index("x") if "x" in header else 0
+    wanted = [f"x{d}" for d in range(C.dimensions)] if isinstance(C, Stumps | Boxes | HalfSpaces) else ["x"]
+    if len(header) == len(wanted) and not set(wanted) <= set(header):
+        wanted = header  # exactly as many columns as are needed, under other names
+    missing = [name for name in wanted if name not in header]
+    if missing:
+        raise BadTable(f"{path} needs a column {missing[0]!r} with the items, it has {', '.join(header)}")
     try:
-        items = np.array([float(row[column]) for row in rows])
+        items = np.array([[float(row[header.index(name)]) for name in wanted] for row in rows])
     except ValueError as error:
-        raise BadTable(f"{path}: the column {header[column]!r} must hold numbers ({error})") from error
-    whole_numbers = bool(np.isfinite(items).all() and (items == np.floor(items)).all())
-    return Pool(C, items.astype(np.int64) if whole_numbers else items, private)
+        raise BadTable(f"{path}: the columns {', '.join(wanted)} must hold numbers ({error})") from error
+    if len(wanted) > 1 or isinstance(C, Stumps | Boxes | HalfSpaces):
+        return Pool(C, items, private)
+    whole_numbers = bool((np.abs(items) < 2**53).all() and (items == np.floor(items)).all())
+    return Pool(C, items[:, 0].astype(np.int64) if whole_numbers else items[:, 0], private)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from numpy.typing import ArrayLike
 
 from replical.classes.base import HypothesisClass, encode
+from replical.errors import BadLabel
 from replical.query import Answers, Query
 
 
@@ -19,7 +20,12 @@ class KnownLabels:
 
     def __init__(self, C: HypothesisClass, column: ArrayLike) -> None:
         self._codes = encode(column, C.labels)
+        if self._codes.ndim != 1:
+            raise BadLabel(f"labels are one value an item, got an array of shape {self._codes.shape}")
         self._labels = len(C.labels)
+
+    def __len__(self) -> int:
+        return len(self._codes)
 
     def answer(self, query: Query) -> Answers:
         """Every copy of an item has the item's label."""

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from replical.learners.base import Conversation, Result, masses_known, stop_test
+from replical.learners.base import Conversation, Result, made_for, masses_known, stop_test
 from replical.learners.elimination import Betting, Elimination, Paired
 from replical.plans.a2 import A2Plan, A2RoundsPlan
 from replical.pool import AnyPool
@@ -30,6 +30,9 @@ class A2:
     """
 
     plan: A2Plan
+
+    def __post_init__(self) -> None:
+        made_for(self.plan, A2Plan, "A2")
 
     def run(self, pool: AnyPool, shared: SharedRandomness) -> Conversation:
         """Ask, listen, return."""
@@ -72,6 +75,9 @@ class A2Rounds:
     """
 
     plan: A2RoundsPlan
+
+    def __post_init__(self) -> None:
+        made_for(self.plan, A2RoundsPlan, "A2Rounds")
 
     def run(self, pool: AnyPool, shared: SharedRandomness) -> Conversation:
         """Ask, listen, return."""

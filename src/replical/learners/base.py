@@ -11,8 +11,9 @@ from collections.abc import Generator
 from dataclasses import dataclass, replace
 from typing import Protocol
 
-from replical.errors import BudgetSpent, ValueOutOfRange
+from replical.errors import BadLabel, BudgetSpent, PlanMismatch, ValueOutOfRange
 from replical.labels.base import Labels
+from replical.labels.known import KnownLabels
 from replical.plans.base import Condition, Plan
 from replical.pool import AnyPool
 from replical.query import Answers, Query
@@ -84,6 +85,12 @@ class Learner(Protocol):
         ...
 
 
+def made_for(plan: Plan, kind: type[Plan], learner: str) -> None:
+    """Refuse a plan that was made for another learner."""
+    if not isinstance(plan, kind):
+        raise PlanMismatch(f"{learner} was given a plan for {getattr(plan, 'learner', plan)!r}")
+
+
 def learn(learner: Learner, pool: AnyPool, labels: Labels, shared: SharedRandomness) -> Result:
     """Run `learner` on one lab's pool with one source of labels.
 
@@ -101,6 +108,8 @@ def learn(learner: Learner, pool: AnyPool, labels: Labels, shared: SharedRandomn
     if not isinstance(shared, SharedRandomness):
         raise ValueOutOfRange(f"the shared randomness must come from a published text, got {type(shared).__name__}")
     learner.plan.check(pool)
+    if isinstance(labels, KnownLabels) and len(labels) != len(pool.items):
+        raise BadLabel(f"{len(labels)} labels were given for {len(pool.items)} items: one label an item is needed")
     conversation = learner.run(pool, shared)
     rounds: list[Round] = []
     asked = 0

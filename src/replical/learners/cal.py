@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from replical.learners.base import Conversation, Result, masses_known, stop_test
+from replical.learners.base import Conversation, Result, made_for, masses_known, stop_test
 from replical.plans.base import CALPlan
 from replical.pool import AnyPool
 from replical.randomness import SharedRandomness
@@ -28,6 +28,9 @@ class CAL:
     """
 
     plan: CALPlan
+
+    def __post_init__(self) -> None:
+        made_for(self.plan, CALPlan, "CAL")
 
     def run(self, pool: AnyPool, shared: SharedRandomness) -> Conversation:
         """Ask, listen, return."""

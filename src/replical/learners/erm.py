@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from replical.learners.base import Conversation, Result
+from replical.learners.base import Conversation, Result, made_for
 from replical.plans.base import ERMPlan
 from replical.pool import AnyPool
 from replical.randomness import SharedRandomness
@@ -26,6 +26,9 @@ class ERM:
     """
 
     plan: ERMPlan
+
+    def __post_init__(self) -> None:
+        made_for(self.plan, ERMPlan, "ERM")
 
     def run(self, pool: AnyPool, shared: SharedRandomness) -> Conversation:
         """Ask, listen, return."""

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from replical.learners.base import Conversation, Result, stop_test
+from replical.learners.base import Conversation, Result, made_for, stop_test
 from replical.plans.replica2 import ReplicA2Plan
 from replical.pool import AnyPool
 from replical.randomness import SharedRandomness
@@ -26,6 +26,9 @@ class ReplicA2:
     """
 
     plan: ReplicA2Plan
+
+    def __post_init__(self) -> None:
+        made_for(self.plan, ReplicA2Plan, "ReplicA2")
 
     def run(self, pool: AnyPool, shared: SharedRandomness) -> Conversation:
         """Ask, listen, return."""

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from replical.learners.base import Conversation, Result
+from replical.learners.base import Conversation, Result, made_for
 from replical.plans.replica2 import ReplicableERMPlan
 from replical.pool import AnyPool
 from replical.randomness import SharedRandomness
@@ -26,6 +26,9 @@ class ReplicableERM:
     """
 
     plan: ReplicableERMPlan
+
+    def __post_init__(self) -> None:
+        made_for(self.plan, ReplicableERMPlan, "ReplicableERM")
 
     def run(self, pool: AnyPool, shared: SharedRandomness) -> Conversation:
         """Ask, listen, return."""

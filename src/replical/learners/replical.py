@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from replical.learners.base import Conversation, Result, stop_test
+from replical.learners.base import Conversation, Result, made_for, stop_test
 from replical.plans.base import RepliCALPlan
 from replical.pool import AnyPool
 from replical.randomness import SharedRandomness
@@ -26,6 +26,9 @@ class RepliCAL:
     """
 
     plan: RepliCALPlan
+
+    def __post_init__(self) -> None:
+        made_for(self.plan, RepliCALPlan, "RepliCAL")
 
     def run(self, pool: AnyPool, shared: SharedRandomness) -> Conversation:
         """Ask, listen, return."""

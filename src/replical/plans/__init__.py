@@ -4,8 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from decimal import DecimalException
 
-from replical.classes.base import HypothesisClass
+import numpy as np
+
+from replical.classes.base import HypothesisClass, class_size
 from replical.errors import BadSpec, ValueOutOfRange
 from replical.exact import at_least, decimal, decimals, in_open
 from replical.plans import a2, paper, replica2, tight
@@ -136,35 +139,42 @@ def plan(
     for option, given in (("k_loop", k_loop), ("k_final", k_final), ("kappa", kappa), ("batch", batch)):
         if given is not None and option not in _LEARNERS[learner].options:
             raise BadSpec(f"{learner} has no {option}")
-    with decimals():
-        task = Task(
-            n=C if isinstance(C, int) else len(C),
-            epsilon=decimal(in_open("epsilon", epsilon, 0, 1)),
-            delta=decimal(in_open("delta", delta, 0, 1)),
-            rho=decimal(0.5 if rho is None else in_open("rho", rho, 0, 1)),
-            theta=decimal(1 if theta is None else at_least("theta", theta, 1)),
-            nu=decimal(0 if nu is None else nu_of(nu)),
-            kappa=None if kappa is None else decimal(in_open("kappa", kappa, 0, 1)),
-            batch=_size("batch", batch) or 1,
-            T=decimal(0.125 if T is None else in_open("T", T, 0, 0.5)),
-            k_loop=_size("k_loop", k_loop),
-            k_final=_size("k_final", k_final),
-            exact=pool == "exact",
-        )
-        made = _LEARNERS[learner].paper(task) if name == "paper" else _LEARNERS[learner].tight(task)
+    try:
+        with decimals():
+            task = Task(
+                n=class_size("the number of hypotheses", C if isinstance(C, int | np.integer) else len(C)),
+                epsilon=decimal(in_open("epsilon", epsilon, 0, 1)),
+                delta=decimal(in_open("delta", delta, 0, 1)),
+                rho=decimal(0.5 if rho is None else in_open("rho", rho, 0, 1)),
+                theta=decimal(1 if theta is None else at_least("theta", theta, 1)),
+                nu=decimal(0 if nu is None else nu_of(nu)),
+                kappa=None if kappa is None else decimal(in_open("kappa", kappa, 0, 1)),
+                batch=_size("batch", batch) or 1,
+                T=decimal(0.125 if T is None else in_open("T", T, 0, 0.5)),
+                k_loop=_size("k_loop", k_loop),
+                k_final=_size("k_final", k_final),
+                exact=pool == "exact",
+            )
+            made = _LEARNERS[learner].paper(task) if name == "paper" else _LEARNERS[learner].tight(task)
+    except (DecimalException, OverflowError) as error:
+        raise ValueOutOfRange(
+            f"these numbers are too extreme to plan with: epsilon {epsilon}, delta {delta}, rho {rho}, theta {theta}, T {T}"
+        ) from error
     made = replace(made, name=name, max_labels=_size("max_labels", max_labels))
     if max_labels is not None and (made.labels_most or 0) > max_labels:
         raise ValueOutOfRange(
-            f"{learner} may ask for {made.labels_most} labels, more than max_labels = {max_labels}: give smaller sizes "
-            "(k_loop, k_final) or raise the budget"
+            f"{learner} may ask for {made.labels_most} labels, more than max_labels = {max_labels}: raise the budget or ask "
+            "for less, by larger epsilon, delta or rho or by sizes of your own"
         )
     return made
 
 
 def _size(name: str, value: int | None) -> int | None:
-    if value is not None and (isinstance(value, bool) or not isinstance(value, int) or value < 1):
+    if value is None:
+        return None
+    if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < 1:
         raise ValueOutOfRange(f"{name} must be a whole number of at least 1, got {value!r}")
-    return value
+    return int(value)
 
 
 def nu_of(nu: float) -> float:

@@ -106,7 +106,10 @@ class Plan:
     max_labels: int | None = None
 
     def __getitem__(self, name: str) -> Fraction:
-        return next(Fraction(number.value) for number in self.numbers if number.name == name)
+        for number in self.numbers:
+            if number.name == name:
+                return Fraction(number.value)
+        raise KeyError(name)
 
     def integer(self, name: str) -> int:
         """A number that is a size."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from decimal import Decimal
 from fractions import Fraction
 
+from replical.errors import ValueOutOfRange
 from replical.exact import ceil, fraction, ln
 from replical.plans.base import CALPlan, ERMPlan, Number, PaperRepliCALPlan, Task
 
@@ -44,7 +45,10 @@ def cal_rounds(task: Task) -> CALPlan:
 
 def intervals(n: int, rho: Decimal) -> int:
     """How many intervals make at most a fraction ρ/8 of them bad."""
-    return ceil(8 / rho * (1 + ln(n) / ln(1 + rho / 30)))
+    m = ceil(8 / rho * (1 + ln(n) / ln(1 + rho / 30)))
+    if m > 2**64:
+        raise ValueOutOfRange(f"the plan 'paper' would need {Decimal(m):.2g} intervals, more than 2**64: raise rho")
+    return m
 
 
 def replical(task: Task) -> PaperRepliCALPlan:

@@ -1,0 +1,82 @@
+"""Numbered pieces of work on several processes, in order, without leaving anyone behind.
+
+Workers are started clean ("spawn"), because forking a process that holds threads can hang. Interrupts are left to the
+parent; when it ends, however it ends, they notice and go too.
+"""
+
+from __future__ import annotations
+
+import multiprocessing
+import os
+import signal
+import threading
+from collections import deque
+from collections.abc import Callable, Generator, Iterator
+from concurrent.futures import Future, ProcessPoolExecutor
+from concurrent.futures.process import BrokenProcessPool
+from contextlib import contextmanager
+from multiprocessing import resource_tracker
+from typing import Any, TypeVar
+
+from replical.errors import WorkerLost
+
+Piece = TypeVar("Piece")
+
+_CHUNK = 16  # pieces sent to a worker at a time, at most
+_AHEAD = 4  # chunks a worker that wait to be taken: enough to keep it busy, few enough to be forgotten quickly
+
+_task: list[Callable[[int], Any]] = []  # what this worker runs: sent once, so that it can keep what it computes
+
+
+def in_processes(task: Callable[[int], Piece], count: int, workers: int) -> Generator[Piece, None, None]:
+    """``task(0), task(1), .. task(count - 1)``, in that order, on `workers` processes."""
+    context = multiprocessing.get_context("spawn")
+    executor = ProcessPoolExecutor(workers, mp_context=context, initializer=_receive, initargs=(task,))
+    step = max(1, min(_CHUNK, count // (4 * workers)))
+    starts = iter(range(0, count, step))
+    waiting: deque[Future[list[Piece]]] = deque()
+    try:
+        with _interrupts_held():  # inherited by the workers, who all start now: an interrupt is the parent's business
+            executor.submit(int)
+        for start in starts:
+            waiting.append(executor.submit(_run, range(start, min(start + step, count))))
+            if len(waiting) > _AHEAD * workers:
+                yield from waiting.popleft().result()
+        while waiting:
+            yield from waiting.popleft().result()
+    except BrokenProcessPool as error:
+        raise WorkerLost(
+            "a worker process ended before its work was done, perhaps for lack of memory: use fewer workers or smaller pools"
+        ) from error
+    finally:
+        executor.shutdown(wait=False, cancel_futures=True)
+
+
+@contextmanager
+def _interrupts_held() -> Iterator[None]:
+    """Interrupts that arrive meanwhile are delivered afterwards; processes started meanwhile never get any."""
+    if not hasattr(signal, "pthread_sigmask"):
+        yield
+        return
+    resource_tracker.ensure_running()  # its start would lift the mask
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+
+
+def _receive(task: Callable[[int], Any]) -> None:
+    _task[:] = [task]
+    threading.Thread(target=_leave_with_the_parent, daemon=True).start()
+
+
+def _leave_with_the_parent() -> None:
+    parent = multiprocessing.parent_process()
+    if parent is not None:
+        parent.join()
+        os._exit(1)
+
+
+def _run(numbers: range) -> list[Any]:
+    return [_task[0](number) for number in numbers]
