@@ -36,8 +36,9 @@ def in_processes(task: Callable[[int], Piece], count: int, workers: int) -> Gene
     starts = iter(range(0, count, step))
     waiting: deque[Future[list[Piece]]] = deque()
     try:
-        with _interrupts_held():  # inherited by the workers, who all start now: an interrupt is the parent's business
-            executor.submit(int)
+        with _interrupts_held():  # inherited by the workers: an interrupt is the parent's business
+            for _ in range(workers):  # one piece of nothing for each, so that all start now
+                executor.submit(int)
         for start in starts:
             waiting.append(executor.submit(_run, range(start, min(start + step, count))))
             if len(waiting) > _AHEAD * workers:
