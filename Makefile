@@ -21,7 +21,7 @@ demo: install  ## two labs, one published string
 	$(BIN)/replical demo
 
 test: lint test-oldest  ## lint and the fast suite: what CI runs
-	$(BIN)/python -m pytest -n auto -m "not slow"
+	$(BIN)/python -m pytest -n auto --dist worksteal -m "not slow"
 
 test-slow: install  ## the slow suite too
 	$(BIN)/python -m pytest -n auto

@@ -58,7 +58,7 @@ class AfterTheLabel(A2):
 
 @pytest.mark.parametrize(("name", "runs"), [("a2", 2000), ("a2-paired", 500)])
 def test_the_best_is_kept(name, runs, alarm, request, record_property):
-    learner = A2(plan(name, COINS, epsilon=0.05, delta=DELTA, pool="finite", max_labels=60))
+    learner = A2(plan(name, COINS, epsilon=0.05, delta=DELTA, pool="finite", max_labels=50))
     lost = removed(learner, coins(request.node.name, runs))
     record_property("power", f"{lost} of {runs} lost; would find a probability of {detects(runs, DELTA, alarm):.3f}")
     assert lost < rejects_at(runs, DELTA, alarm)
@@ -90,7 +90,7 @@ def test_items_used_twice_lose_it(twice, alarm, request):
 
 # --- the pool trap: 300 tied rivals, each wrong on a small region of its own ------------------------------------------
 
-RIVALS, SHARE = 300, 8
+RIVALS, SHARE = 300, 6
 TRAP = PredictionTable(["best"] + [f"rival {i}" for i in range(RIVALS)])
 
 

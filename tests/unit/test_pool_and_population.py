@@ -148,7 +148,7 @@ def test_bad_input_is_one_sentence(make, message):
         make()
 
 
-@pytest.mark.parametrize(("k", "draws"), [(3 * 10**5, 3000), (10**17, 3000), (2**60, 1000), (10**20, 100)])
+@pytest.mark.parametrize(("k", "draws"), [(3 * 10**5, 3000), (10**17, 3000), (2**60, 1000), (10**20, 40)])
 def test_exact_draws_have_multinomial_variance(k, draws):
     """Counts over unequal cells, one of them without mass: mean and variance within six standard errors."""
     C = Thresholds(6)

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from replical.exact import ceil, decimal, decimals, fraction, ln
-from replical.plans.base import Condition, Number, Plan, Task
+from replical.plans.base import Condition, Number, Plan, RoundsPlan, Task
 
 STAKES = tuple(Decimal(stake) for stake in ("1", "0.85", "0.6", "0.35", "0.15"))
 
@@ -81,18 +81,8 @@ def _power(base: Decimal, exponent: int) -> Decimal:
 
 
 @dataclass(frozen=True, kw_only=True)
-class A2RoundsPlan(Plan):
-    """Algorithm 2: k labels a round, confidence bounds, and a last sample whose size depends on Δ."""
-
-    @property
-    def k(self) -> int:
-        """Labels a round."""
-        return self.integer("k_loop")
-
-    @property
-    def rounds_most(self) -> int:
-        """N."""
-        return self.integer("N")
+class AgnosticRoundsPlan(RoundsPlan):
+    """Rounds while Δ(V) ≥ 8Θν̄, then a last sample whose size depends on the Δ that is left."""
 
     @property
     def stop(self) -> Fraction:
@@ -105,14 +95,19 @@ class A2RoundsPlan(Plan):
         runs = self.rounds_most if self.stop < 1 else 0
         return self.k * runs + self.final_size(min(Fraction(1), self.stop))
 
-    def loop_most(self, fewest: int) -> int:
-        """LB(h) ≤ min UB, in whole errors: nobody above the fewest errors plus two widths."""
-        return fewest + floor(2 * self.k * self["width"])
-
     def final_size(self, mass: Fraction) -> int:
         """k' for the mass that is left."""
         given = self["k_final"]
         return int(given) if given else max(1, ceil_of(self["final_scale"] * mass**2))
+
+
+@dataclass(frozen=True, kw_only=True)
+class A2RoundsPlan(AgnosticRoundsPlan):
+    """Algorithm 2, with confidence bounds."""
+
+    def loop_most(self, fewest: int) -> int:
+        """LB(h) ≤ min UB, in whole errors: nobody above the fewest errors plus two widths."""
+        return fewest + floor(2 * self.k * self["width"])
 
 
 def ceil_of(x: Fraction) -> int:

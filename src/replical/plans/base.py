@@ -166,8 +166,8 @@ class CALPlan(Plan):
 
 
 @dataclass(frozen=True, kw_only=True)
-class RepliCALPlan(Plan):
-    """RepliCAL: sizes, the shared threshold, and how many errors it allows."""
+class RoundsPlan(Plan):
+    """A learner that works in at most N rounds of k labels."""
 
     @property
     def k(self) -> int:
@@ -178,6 +178,11 @@ class RepliCALPlan(Plan):
     def rounds_most(self) -> int:
         """N."""
         return self.integer("N")
+
+
+@dataclass(frozen=True, kw_only=True)
+class RepliCALPlan(RoundsPlan):
+    """RepliCAL: sizes, the shared threshold, and how many errors it allows."""
 
     @property
     def measuring(self) -> int:

@@ -8,41 +8,15 @@ from fractions import Fraction
 from math import floor
 
 from replical.exact import ceil, fraction, ln
-from replical.plans.a2 import agnostic_numbers, agnostic_rounds, ceil_of, final_sample, loop_runs
+from replical.plans.a2 import AgnosticRoundsPlan, agnostic_numbers, agnostic_rounds, final_sample, loop_runs
 from replical.plans.base import Condition, Number, Plan, Task
 from replical.plans.paper import intervals
 from replical.randomness import SharedRandomness
 
 
 @dataclass(frozen=True, kw_only=True)
-class ReplicA2Plan(Plan):
+class ReplicA2Plan(AgnosticRoundsPlan):
     """ReplicA²: thresholds above ν̄/Δ in the loop, above the fewest errors at the end."""
-
-    @property
-    def k(self) -> int:
-        """Labels a round."""
-        return self.integer("k_loop")
-
-    @property
-    def rounds_most(self) -> int:
-        """N."""
-        return self.integer("N")
-
-    @property
-    def stop(self) -> Fraction:
-        """The loop runs while Δ(V) is at least this."""
-        return self["stop"]
-
-    @property
-    def labels_most(self) -> int:
-        """N rounds and the largest last sample, at Δ = min(1, 8Θν̄)."""
-        runs = self.rounds_most if self.stop < 1 else 0
-        return self.k * runs + self.final_size(min(Fraction(1), self.stop))
-
-    def final_size(self, mass: Fraction) -> int:
-        """k' for the mass that is left."""
-        given = self["k_final"]
-        return int(given) if given else max(1, ceil_of(self["final_scale"] * mass**2))
 
     def position(self, shared: SharedRandomness) -> Fraction:
         """The shared random position in [0, 1) that decides every threshold."""

@@ -1,0 +1,32 @@
+"""The README does what it says."""
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+ROOT = Path(__file__).parents[2]
+README = (ROOT / "README.md").read_text()
+
+
+def test_the_example_runs_and_ends_in_a_number():
+    code = re.search(r"```python\n(.*?)```", README, re.DOTALL).group(1)
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=60)
+    same, error = done.stdout.split()
+    assert same in ("True", "False")  # different at most one time in ten, and private randomness is fresh
+    assert 0 <= float(error) <= 0.01
+
+
+def test_the_commands_of_the_readme_exist():
+    for command in re.findall(r"replical (\w+)", README):
+        if command in ("demo", "audit", "theta", "doctor"):
+            done = subprocess.run(
+                [sys.executable, "-m", "replical", command, "--help"], capture_output=True, check=True
+            )
+            assert done.stdout
+
+
+def test_links_lead_somewhere():
+    for page in [ROOT / "README.md", *ROOT.glob("docs/**/*.md")]:
+        for target in re.findall(r"\]\(([^)#:]+)\)", page.read_text()):
+            assert (page.parent / target).exists(), f"{page}: {target}"
