@@ -34,12 +34,12 @@ def lab(C, number, size):
     x = generator.integers(len(C.cells()), size=size)
     target = int(generator.integers(len(C)))
     private = PrivateRandomness.simulated("lab", number)
-    truth = C.codes(C.items(x), np.array([target]))[0]
+    truth = C.codes(C.items(x), np.array([target]))[0].tolist()
     return (
         Pool(C, x, private),
         KnownLabels(C, truth),
         reference.all_codes(C, C.items(x)),
-        private.permutation(size),
+        private.permutation(size).tolist(),
         truth,
     )
 
