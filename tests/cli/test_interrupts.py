@@ -1,5 +1,6 @@
 """Interrupted, killed, or not listened to: no traceback, nobody left behind."""
 
+import contextlib
 import json
 import os
 import signal
@@ -15,9 +16,30 @@ LONG = ["audit", "--class", "thresholds:100000", "--learner", "replical", "--eps
         "exact", "--seed", "s", "--pairs", "100000", "--workers", "2"]  # fmt: skip
 
 
-def start(*more):
-    command = [sys.executable, "-m", "replical", *LONG, *more]
-    return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True)
+@pytest.fixture
+def start():
+    """Start long audits in groups of their own; nothing outlives the test."""
+    started = []
+
+    def begin(*more):
+        command = [sys.executable, "-m", "replical", *LONG, *more]
+        # Whoever runs the tests in the background may have switched interrupts off; a person at a terminal has not.
+        process = subprocess.Popen(
+            command,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+            start_new_session=True,
+            preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),  # noqa: PLW1509 - one thread, one call
+        )
+        started.append(process)
+        return process
+
+    yield begin
+    for process in started:
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(process.pid, signal.SIGKILL)
+        process.communicate()
 
 
 def left_behind(group):
@@ -37,7 +59,7 @@ def wait_until_gone(group):
 
 @pytest.mark.parametrize("delay", [1.5, 4.0])
 @pytest.mark.parametrize("times", [1, 2])
-def test_an_interrupt_ends_everything_at_once(delay, times):
+def test_an_interrupt_ends_everything_at_once(delay, times, start):
     process = start("--json")
     time.sleep(delay)
     for _ in range(times):
@@ -56,7 +78,7 @@ def test_an_interrupt_ends_everything_at_once(delay, times):
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGKILL])
-def test_workers_leave_with_their_parent(number):
+def test_workers_leave_with_their_parent(number, start):
     process = start()
     time.sleep(3)
     os.kill(process.pid, number)
@@ -64,7 +86,7 @@ def test_workers_leave_with_their_parent(number):
     assert wait_until_gone(process.pid)
 
 
-def test_a_lost_worker_is_one_sentence():
+def test_a_lost_worker_is_one_sentence(start):
     process = start("--json")
     time.sleep(4)
     listed = subprocess.run(["ps", "-ww", "-eo", "pid,pgid,args"], capture_output=True, text=True, check=True).stdout

@@ -56,9 +56,12 @@ class AfterTheLabel(A2):
         return Cheating(V, V.predictions.nearness(tail), self.plan)
 
 
-@pytest.mark.parametrize(("name", "runs"), [("a2", 2000), ("a2-paired", 500)])
-def test_the_best_is_kept(name, runs, alarm, request, record_property):
-    learner = A2(plan(name, COINS, epsilon=0.05, delta=DELTA, pool="finite", max_labels=50))
+@pytest.mark.parametrize(
+    ("name", "runs", "labels"),
+    [("a2", 2000, 50), ("a2-paired", 500, 50), pytest.param("a2", 2000, 250, marks=pytest.mark.slow)],
+)
+def test_the_best_is_kept(name, runs, labels, alarm, request, record_property):
+    learner = A2(plan(name, COINS, epsilon=0.05, delta=DELTA, pool="finite", max_labels=labels))
     lost = removed(learner, coins(request.node.name, runs))
     record_property("power", f"{lost} of {runs} lost; would find a probability of {detects(runs, DELTA, alarm):.3f}")
     assert lost < rejects_at(runs, DELTA, alarm)

@@ -6,7 +6,7 @@ from replical import RepliCAL, Thresholds, plan
 from replical.binomial import detects, rejects_at
 from support.pairs import failures
 
-# Cells of mass at most ε/(160Θ): several dozen hypotheses survive, so agreement is not forced by the data (theory §7).
+# Cells of mass at most ε/(160Θ): several dozen hypotheses survive, so agreement is not forced by the data.
 C, TASK = Thresholds(10_000), {"epsilon": 0.05, "delta": 0.05, "rho": 0.1, "theta": 2.0}
 PAIRS = 1000
 
