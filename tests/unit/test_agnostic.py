@@ -271,3 +271,15 @@ def test_halfspaces_by_definition_and_from_their_string_alone():
 def test_bad_feature_classes(make, kind, message):
     with pytest.raises(kind, match=message):
         make()
+
+
+@pytest.mark.parametrize(
+    ("learner", "more", "bound"),
+    [("a2", {"kappa": 0.02}, 0.02), ("a2-rounds", {"theta": 1.0, "nu": 0.1}, 0.8), ("cal", {}, 0.1)],
+)
+def test_the_stop_condition_states_the_bound_it_was_held_to(learner, more, bound):
+    C = Thresholds(200)
+    result = run(learner_for(plan(learner, C, epsilon=0.1, delta=0.1, **more)), Population(C, target=50))
+    condition = next(c for c in result.conditions if "at the stop" in c.name)
+    assert condition.bound == pytest.approx(bound)
+    assert condition.held == (condition.value <= condition.bound)

@@ -20,7 +20,7 @@ from replical.query import Answers, Query
 from replical.randomness import SharedRandomness
 from replical.version_space import VersionSpace
 
-STOP = "disagreement mass at the stop is below epsilon"
+STOP = "disagreement mass at the stop is what the plan asks for"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -139,7 +139,7 @@ def _round(query: Query) -> Round:
 
 def stop_test(V: VersionSpace, plan: Plan, *, held: bool) -> Condition:
     """Did the loop end because Δ(V) is small, and not at its cap or budget?"""
-    return Condition(name=STOP, value=float(V.mass), bound=float(plan.epsilon), held=held)
+    return Condition(name=STOP, value=float(V.mass), bound=float(plan.stop), held=held)
 
 
 def masses_known(pool: AnyPool) -> Condition:

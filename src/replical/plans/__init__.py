@@ -54,11 +54,6 @@ _LEARNERS = {
 LEARNERS = tuple(_LEARNERS)
 
 
-def needs(learner: str) -> frozenset[str]:
-    """Which of theta, rho and nu a learner's plan has to be given."""
-    return _find(learner).needs
-
-
 def uses(learner: str, parameter: str) -> bool:
     """Does a learner's plan depend on a parameter, needed or optional?"""
     return parameter in _find(learner).needs | _find(learner).options
@@ -126,7 +121,7 @@ def plan(
     >>> f"{p.integer('m'):.3g} intervals, {p.integer('k_loop'):.2g} labels a round, {p.labels_most:.2g} in all"
     '8.13e+06 intervals, 1.5e+17 labels a round, 1.2e+18 in all'
     """
-    required = needs(learner)
+    entry = _find(learner)
     if name not in ("paper", "tight"):
         raise BadSpec(f"unknown plan {name!r}; the plans are paper and tight")
     if pool not in ("exact", "finite"):
@@ -134,10 +129,10 @@ def plan(
     if T is not None and (learner, name) != ("replical", "paper"):
         raise BadSpec(f"T belongs to the plan 'paper' of replical, not to {name!r} of {learner}")
     for parameter, value in (("theta", theta), ("rho", rho), ("nu", nu)):
-        if parameter in required and value is None:
+        if parameter in entry.needs and value is None:
             raise ValueOutOfRange(f"{learner} needs {parameter}, and none was given")
     for option, given in (("k_loop", k_loop), ("k_final", k_final), ("kappa", kappa), ("batch", batch)):
-        if given is not None and option not in _LEARNERS[learner].options:
+        if given is not None and option not in entry.options:
             raise BadSpec(f"{learner} has no {option}")
     try:
         with decimals():
@@ -155,7 +150,7 @@ def plan(
                 k_final=_size("k_final", k_final),
                 exact=pool == "exact",
             )
-            made = _LEARNERS[learner].paper(task) if name == "paper" else _LEARNERS[learner].tight(task)
+            made = entry.paper(task) if name == "paper" else entry.tight(task)
     except (DecimalException, OverflowError) as error:
         raise ValueOutOfRange(
             f"these numbers are too extreme to plan with: epsilon {epsilon}, delta {delta}, rho {rho}, theta {theta}, T {T}"

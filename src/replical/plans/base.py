@@ -116,6 +116,11 @@ class Plan:
         return int(self[name])
 
     @property
+    def stop(self) -> Fraction:
+        """The disagreement mass at which the loop ends."""
+        return self.epsilon
+
+    @property
     def labels_most(self) -> int | None:
         """The most labels a run can be expected to ask for; None where only the pool limits it."""
         raise NotImplementedError
@@ -128,9 +133,14 @@ class Plan:
             raise PlanMismatch(self.exact_only)
 
 
+def grid_position(shared: SharedRandomness, m: int) -> Fraction:
+    """The middle of one of m equal intervals of [0, 1]; which one is shared."""
+    return Fraction(2 * shared.integer("threshold", high=m) + 1, 2 * m)
+
+
 @dataclass(frozen=True, kw_only=True)
-class ERMPlan(Plan):
-    """Passive learning: label k items, take a best hypothesis."""
+class SamplePlan(Plan):
+    """Passive learning: one sample of k labelled items."""
 
     @property
     def k(self) -> int:
@@ -141,6 +151,11 @@ class ERMPlan(Plan):
     def labels_most(self) -> int:
         """The most labels a run can ask for."""
         return self.k
+
+
+@dataclass(frozen=True, kw_only=True)
+class ERMPlan(SamplePlan):
+    """Take a best hypothesis."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -217,9 +232,7 @@ class PaperRepliCALPlan(RepliCALPlan):
 
     def threshold(self, shared: SharedRandomness) -> Fraction:
         """The middle of one of m equal intervals of [0, T/Θ], the interval shared."""
-        m = self.integer("m")
-        i = shared.integer("threshold", high=m)
-        return self["v_max"] * Fraction(2 * i + 1, 2 * m)
+        return self["v_max"] * grid_position(shared, self.integer("m"))
 
     def loop_most(self, v: Fraction) -> int:
         """err ≤ v, in whole errors."""

@@ -9,7 +9,7 @@ from math import floor
 
 from replical.exact import ceil, fraction, ln
 from replical.plans.a2 import AgnosticRoundsPlan, agnostic_numbers, agnostic_rounds, final_sample, loop_runs
-from replical.plans.base import Condition, Number, Plan, Task
+from replical.plans.base import Condition, Number, SamplePlan, Task, grid_position
 from replical.plans.paper import intervals
 from replical.randomness import SharedRandomness
 
@@ -38,8 +38,7 @@ class PaperReplicA2Plan(ReplicA2Plan):
 
     def position(self, shared: SharedRandomness) -> Fraction:
         """The middle of one of m equal intervals, the interval shared."""
-        m = self.integer("m")
-        return Fraction(2 * shared.integer("threshold", high=m) + 1, 2 * m)
+        return grid_position(shared, self.integer("m"))
 
     def loop_most(self, mass: Fraction, position: Fraction) -> int:
         """v from 1/(16Θ) to 3/(16Θ)."""
@@ -145,25 +144,14 @@ def _refusal(task: Task) -> str:
 
 
 @dataclass(frozen=True, kw_only=True)
-class ReplicableERMPlan(Plan):
+class ReplicableERMPlan(SamplePlan):
     """Passive and replicable: k labels, then a shared threshold on the (excess) error."""
-
-    @property
-    def k(self) -> int:
-        """Labels."""
-        return self.integer("k_final")
-
-    @property
-    def labels_most(self) -> int:
-        """The most labels a run can ask for."""
-        return self.k
 
     def most(self, shared: SharedRandomness, fewest: int) -> int:
         """Errors allowed: a shared threshold, above the fewest errors where labels may be noisy."""
         low, high = self["low"], self["high"]
         if "m" in {number.name for number in self.numbers}:
-            m = self.integer("m")
-            position = Fraction(2 * shared.integer("threshold", high=m) + 1, 2 * m)
+            position = grid_position(shared, self.integer("m"))
         else:
             position = Fraction(shared.uniform("threshold"))
         above = fewest if self["nu"] else 0
