@@ -3,8 +3,8 @@
 import pytest
 
 from replical import RepliCAL, Thresholds, plan
-from replical.binomial import detects, rejects_at
-from support.pairs import failures
+from replical.binomial import rejects_at
+from support.pairs import assert_promise, failures
 
 # Cells of mass at most ε/(160Θ): several dozen hypotheses survive, so agreement is not forced by the data.
 C, TASK = Thresholds(10_000), {"epsilon": 0.05, "delta": 0.05, "rho": 0.1, "theta": 2.0}
@@ -14,13 +14,7 @@ PAIRS = 1000
 @pytest.mark.parametrize("name", ["paper", "tight"])
 def test_two_labs_agree_and_are_accurate(name, alarm, request, record_property):
     learner = RepliCAL(plan("replical", C, **TASK, name=name))
-    differ, above, survivors = failures(learner, C, "exact", PAIRS, request.node.name)
-    power = detects(PAIRS, TASK["rho"], alarm / 2)
-    record_property("power", f"{differ} of {PAIRS} pairs differ; would find a failure probability of {power:.3f}")
-    assert power <= 2 * TASK["rho"]
-    assert survivors >= 20
-    assert differ < rejects_at(PAIRS, TASK["rho"], alarm / 2)
-    assert above < rejects_at(2 * PAIRS, TASK["delta"], alarm / 2)
+    assert_promise(learner, C, TASK, PAIRS, alarm, request.node.name, record_property)
 
 
 @pytest.mark.parametrize("mutant", ["threshold", "order"])

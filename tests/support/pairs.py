@@ -2,6 +2,7 @@
 
 from replical import Population, PrivateRandomness, SharedRandomness
 from replical.auditing import pair_string, run_lab
+from replical.binomial import detects, rejects_at
 from support.mutants import PrivateFor
 
 
@@ -20,3 +21,14 @@ def failures(learner, C, pool_size, pairs, seed, mutant=None, noise=0.0):
         above += sum(lab.excess_error > learner.plan.epsilon for lab in labs)
         survivors += sum(lab.result.V.size for lab in labs)
     return differ, above, survivors / (2 * pairs)
+
+
+def assert_promise(learner, C, task, pairs, alarm, seed, record_property, noise=0.0):
+    """Exact tests of ρ and δ at half the alarm each, on a world that leaves at least 20 survivors."""
+    differ, above, survivors = failures(learner, C, "exact", pairs, seed, noise=noise)
+    power = detects(pairs, task["rho"], alarm / 2)
+    record_property("power", f"{differ} of {pairs} pairs differ; would find a failure probability of {power:.3f}")
+    assert power <= 2 * task["rho"]
+    assert survivors >= 20
+    assert differ < rejects_at(pairs, task["rho"], alarm / 2)
+    assert above < rejects_at(2 * pairs, task["delta"], alarm / 2)
