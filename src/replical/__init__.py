@@ -17,11 +17,14 @@ from replical.learners.erm import ERM
 from replical.learners.replica2 import ReplicA2
 from replical.learners.replicable_erm import ReplicableERM
 from replical.learners.replical import RepliCAL
+from replical.learners.rounded import Rounded
 from replical.noise import BoundaryNoise
 from replical.plans import plan
 from replical.pool import Pool
 from replical.population import Population
+from replical.prior import Prior
 from replical.randomness import PrivateRandomness, SharedRandomness
+from replical.ranks import agreement_bound
 from replical.version_space import VersionSpace
 
 __all__ = [
@@ -38,17 +41,20 @@ __all__ = [
     "Pool",
     "Population",
     "PredictionTable",
+    "Prior",
     "PrivateRandomness",
     "RepliCAL",
     "ReplicA2",
     "ReplicableERM",
     "Result",
+    "Rounded",
     "SharedRandomness",
     "Star",
     "Stumps",
     "Thresholds",
     "VersionSpace",
     "World",
+    "agreement_bound",
     "audit",
     "learn",
     "plan",

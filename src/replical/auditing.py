@@ -10,7 +10,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Generator, Sequence
 from contextlib import closing
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
 
@@ -20,11 +20,14 @@ from replical.binomial import clopper_pearson
 from replical.classes.base import HypothesisClass, Items
 from replical.errors import ReplicalError, ValueOutOfRange
 from replical.learners.base import Learner, Result, learn
+from replical.learners.rounding import Rounding
 from replical.noise import Noise
 from replical.parallel import in_processes
 from replical.population import Population
 from replical.predictions import Predictions, predictions_of
+from replical.prior import UNIFORM, Prior
 from replical.randomness import PrivateRandomness, SharedRandomness
+from replical.ranks import agreement_bound
 
 Progress = Callable[[int, int], None]
 
@@ -73,6 +76,7 @@ class Pair:
     labels: tuple[int, int]
     excess_errors: tuple[Fraction, Fraction]
     stopped_short: tuple[bool, bool]
+    roundings: tuple[Rounding, Rounding] | None = None
 
     @property
     def agree(self) -> bool:
@@ -82,7 +86,11 @@ class Pair:
 
 @dataclass(frozen=True, kw_only=True)
 class Audit:
-    """The figures of an audit, labels and survivors per lab; intervals are Clopper-Pearson at 95%."""
+    """The figures of an audit, labels and survivors per lab; intervals are Clopper-Pearson at 95%.
+
+    Where labs round, `expected_jaccard` is the distance of their balls, integrated over the shared threshold;
+    `rho_proven` and `rho_predicted` are means over labs. They are None for learners that prove nothing of themselves.
+    """
 
     pairs: int
     agreements: int
@@ -98,6 +106,10 @@ class Audit:
     excess_error_mean: float
     excess_error_max: float
     excess_over_epsilon: int
+    labels_sufficient_fraction: float | None
+    certified_fraction: float | None
+    rho_proven: float | None
+    rho_predicted: float | None
     cap_reached: int
 
 
@@ -129,10 +141,9 @@ def run_lab(
     return Lab(result=result, excess_error=population.error(result.hypothesis) - population.nu)
 
 
-def summarise(number: int, population: Population, labs: tuple[Lab, Lab]) -> Pair:
+def summarise(number: int, population: Population, labs: tuple[Lab, Lab], prior: Prior = UNIFORM) -> Pair:
     """Keep the figures, drop the version spaces."""
     one, two = (lab.result for lab in labs)
-    common = len(np.intersect1d(one.V.indices, two.V.indices, assume_unique=True))
     weighted = population.weights > 0
     says_one, says_two = (population.codes(result.hypothesis)[weighted] for result in (one, two))
     return Pair(
@@ -141,12 +152,29 @@ def summarise(number: int, population: Population, labs: tuple[Lab, Lab]) -> Pai
         hypotheses=(one.hypothesis, two.hypothesis),
         unrounded=(one.unrounded, two.unrounded),
         same_function=np.array_equal(says_one, says_two),
-        jaccard_distance=1 - common / (one.V.size + two.V.size - common),
+        jaccard_distance=_distance(one, two, prior),
         survivors=(one.V.size, two.V.size),
         labels=(one.labels, two.labels),
         excess_errors=(labs[0].excess_error, labs[1].excess_error),
         stopped_short=(not one.stopped, not two.stopped),
+        roundings=None if one.rounding is None or two.rounding is None else (_slim(one.rounding), _slim(two.rounding)),
     )
+
+
+def _distance(one: Result, two: Result, prior: Prior) -> float:
+    """Jaccard distance of what the shared order chooses from; of balls, the mean over the shared threshold."""
+    if one.rounding is not None and two.rounding is not None and one.rounding.rho_proven is not None:
+        first, second = one.rounding, two.rounding
+        if first.items == second.items:
+            a, b = (end * first.items for end in first.range)
+            return agreement_bound(first.scores, second.scores, (a, b), prior).exact
+        return agreement_bound(first.scores / first.items, second.scores / second.items, first.range, prior).exact
+    common = len(np.intersect1d(one.V.indices, two.V.indices, assume_unique=True))
+    return 1 - common / (one.V.size + two.V.size - common)
+
+
+def _slim(rounding: Rounding) -> Rounding:
+    return replace(rounding, scores=rounding.scores[:0])
 
 
 def run_pairs(
@@ -180,7 +208,8 @@ class _PairTask:
 
     def __call__(self, number: int) -> Pair:
         try:
-            return summarise(number, *run_pair(self.learner, self.world, self.seed, number))
+            population, labs = run_pair(self.learner, self.world, self.seed, number)
+            return summarise(number, population, labs, self.learner.plan.prior)
         except ReplicalError as error:
             raise type(error)(f"pair {number}: {error}") from error
 
@@ -233,6 +262,7 @@ def figures(done: Sequence[Pair], *, epsilon: Fraction) -> Audit:
     low, high = clopper_pearson(agreements, len(done))
     labels = [count for pair in done for count in pair.labels]
     excess = [error for pair in done for error in pair.excess_errors]
+    roundings = [rounding for pair in done for rounding in pair.roundings or ()]
     return Audit(
         pairs=len(done),
         agreements=agreements,
@@ -248,5 +278,14 @@ def figures(done: Sequence[Pair], *, epsilon: Fraction) -> Audit:
         excess_error_mean=float(sum(excess) / len(excess)),
         excess_error_max=float(max(excess)),
         excess_over_epsilon=sum(error > epsilon for error in excess),
+        labels_sufficient_fraction=_mean([float(each.labels_sufficient) for each in roundings]),
+        certified_fraction=_mean([float(each.certified) for each in roundings]),
+        rho_proven=_mean([each.rho_proven for each in roundings]),
+        rho_predicted=_mean([each.rho_predicted for each in roundings]),
         cap_reached=sum(sum(pair.stopped_short) for pair in done),
     )
+
+
+def _mean(values: Sequence[float | None]) -> float | None:
+    known = [value for value in values if value is not None]
+    return sum(known) / len(known) if known else None

@@ -39,6 +39,15 @@ class AnyPool(Protocol):
         """Are masses known instead of measured?"""
         ...
 
+    @property
+    def size(self) -> int:
+        """Items in the pool; of a known distribution its total weight."""
+        ...
+
+    def first(self, items: int | None) -> AnyPool:
+        """The first `items` of the private order as a pool of their own; all of them if none is given."""
+        ...
+
     def reserve(self, measuring: int) -> AnyPool:
         """Set items aside that measure masses and are never asked."""
         ...
@@ -114,6 +123,18 @@ class Pool:
     def __len__(self) -> int:
         return len(self._order)
 
+    @property
+    def size(self) -> int:
+        """Items in the pool."""
+        return len(self._order)
+
+    def first(self, items: int | None) -> Pool:
+        """The first `items` of the private order as a pool of their own."""
+        if items is None or items == len(self):
+            return self
+        order = self._order[:items]
+        return Pool.in_order(self.C, self.items, self.ids, order, self.predictions)
+
     def reserve(self, measuring: int) -> Pool:
         """Set the last `measuring` items of the private order aside: they measure masses and are never asked."""
         if measuring == 0:
@@ -177,6 +198,15 @@ class ExactPool:
         self.C, self.items, self.weights, self._private = C, items, weights, private
         self.predictions = predictions
         self.ids = np.arange(len(items), dtype=np.int64)
+
+    @property
+    def size(self) -> int:
+        """Total weight of the distribution."""
+        return int(self.weights.sum())
+
+    def first(self, items: int | None) -> ExactPool:
+        """A distribution has no first items."""
+        return self
 
     def reserve(self, measuring: int) -> ExactPool:
         """Nothing has to be measured where masses are known."""

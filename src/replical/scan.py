@@ -39,6 +39,10 @@ class Scan(Protocol):
         """The next `k` items, wherever they lie."""
         ...
 
+    def evenest(self, V: VersionSpace) -> Query:
+        """The item that splits V most evenly; none if no item is disputed."""
+        ...
+
 
 class FiniteScan:
     """A pass over item numbers in a fixed order."""
@@ -81,6 +85,12 @@ class FiniteScan:
         """The next `k` items, wherever they lie."""
         return _query(V, self._take(k), scanned=k)
 
+    def evenest(self, V: VersionSpace) -> Query:
+        """The item that splits V most evenly, the first in private order if several do; the scan does not move."""
+        best = _evenest(V)
+        first = self._order[np.isin(self._order, best)][:1] if len(best) > 1 else best
+        return _query(V, first, scanned=0)
+
     def _take(self, k: int) -> Indices:
         left = len(self._order) - self._at
         if k > left:
@@ -114,6 +124,11 @@ class ExactScan:
         """`k` draws from D."""
         return self._draw(V, np.flatnonzero(self._weights), k, scanned=k)
 
+    def evenest(self, V: VersionSpace) -> Query:
+        """The cell that splits V most evenly; a private choice if several do."""
+        best = _evenest(V)
+        return _query(V, best if len(best) < 2 else self._generator.choice(best, size=1), scanned=0)
+
     def _draw(self, V: VersionSpace, region: Indices, k: int, *, scanned: int) -> Query:
         region = region[self._weights[region] > 0]
         if k == 0:
@@ -123,6 +138,16 @@ class ExactScan:
             ticks = self._generator.integers(int(weights.sum()), size=k)
             return _query(V, region[np.searchsorted(np.cumsum(weights), ticks, side="right")], scanned=scanned)
         return _query(V, region, multinomial(self._generator, k, weights), scanned=scanned)
+
+
+def _evenest(V: VersionSpace) -> Indices:
+    """The disputed items on which the commonest prediction has the fewest votes."""
+    items = V.disputed[V.weight(V.disputed) > 0]
+    if len(items) == 0:
+        return items
+    most = V.predictions.votes(V.indices, items).max(axis=1)
+    evenest: Indices = items[most == most.min()]
+    return evenest
 
 
 def _query(V: VersionSpace, items: Indices, counts: Counts | None = None, *, scanned: int) -> Query:

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from replical.classes.base import HypothesisClass, Indices, Items
 from replical.errors import EmptyVersionSpace
 from replical.predictions import Predictions, predictions_of
+from replical.prior import UNIFORM, Prior
 from replical.query import Answers, Counts
 from replical.randomness import SharedRandomness
 
@@ -66,7 +67,7 @@ class VersionSpace:
         """DIS(V) as item numbers."""
         return self._undecided[self.predictions.disagreement(self.indices, self._undecided)]
 
-    @property
+    @cached_property
     def disagreement(self) -> NDArray[np.bool_]:
         """DIS(V) as a mask over the items."""
         mask = np.zeros(len(self._weights), dtype=np.bool_)
@@ -77,6 +78,10 @@ class VersionSpace:
     def disagreement_weight(self) -> int:
         """Weight of DIS(V)."""
         return int(self._weights[self.disputed].sum())
+
+    def weight(self, items: Indices) -> NDArray[np.int64]:
+        """How many items of the pool each of these stands for."""
+        return self._weights[items]
 
     @property
     def mass(self) -> Fraction:
@@ -116,14 +121,16 @@ class VersionSpace:
                 "the realizable setting that some hypothesis makes no error, in the agnostic one that the best errs at "
                 "most nu), so use an agnostic learner or a larger nu"
             )
-        return VersionSpace(
+        smaller = VersionSpace(
             predictions=self.predictions,
             weights=self._weights,
             indices=self.indices[mask],
             undecided=self.disputed,
             labels=self._labels,
         )
+        smaller.total = self.total
+        return smaller
 
-    def first(self, shared: SharedRandomness) -> int:
-        """The survivor of lowest rank in the one shared order of C: permuting V itself would not be replicable."""
-        return shared.first("order", indices=self.indices)
+    def first(self, shared: SharedRandomness, prior: Prior = UNIFORM) -> int:
+        """The first survivor in the one shared order of C: permuting V itself would not be replicable."""
+        return prior.first(shared, "order", indices=self.indices)

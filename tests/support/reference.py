@@ -159,17 +159,14 @@ def a2_betting(codes, order, truth, epsilon, delta, batch, seed):
     """A² by betting on a scanned pool; the last tenth of the order is never asked and measures nearness."""
     n, tail = len(codes), len(order) // 10
     scanned, measured = order[: len(order) - tail], order[len(order) - tail :]
-    stakes = [Fraction(s) for s in ("1", "17/20", "3/5", "7/20", "3/20")]
+    stakes = [Fraction(s) for s in ("1", "7/10", "7/20")]
     alive, asked, at = list(range(n)), [], 0
-    wealth = {h: [Fraction(1)] * 5 for h in alive}
+    wealth = {h: [Fraction(s, 9) for s in (5, 3, 1)] for h in alive}
     errors = dict.fromkeys(alive, 0)
     while True:
         disputed = dis(codes, alive)
         if Fraction(sum(disputed[x] for x in order), len(order)) <= epsilon:
             break
-        fewest = min(errors[h] for h in alive)
-        best = [h for h in alive if errors[h] == fewest]
-        rival = {h: h if h in best else nearest(codes, measured, h, best) for h in alive}
         items = []
         while len(items) < batch and at < len(scanned):
             if disputed[scanned[at]]:
@@ -177,8 +174,11 @@ def a2_betting(codes, order, truth, epsilon, delta, batch, seed):
             at += 1
         if not items:
             break
+        beaten = set()
         for x in items:
             asked.append(x)
+            best = [h for h in alive if errors[h] == min(errors[h] for h in alive)]
+            rival = {h: h if h in best else nearest(codes, measured, h, best) for h in alive}
             for h in alive:
                 h_right, b_right = codes[h][x] == truth[x], codes[rival[h]][x] == truth[x]
                 if b_right and not h_right:
@@ -186,7 +186,8 @@ def a2_betting(codes, order, truth, epsilon, delta, batch, seed):
                 elif h_right and not b_right:
                     wealth[h] = [w * (1 - s) for w, s in zip(wealth[h], stakes, strict=True)]
                 errors[h] += not h_right
-        alive = [h for h in alive if sum(wealth[h]) / 5 < 1 / delta]
+            beaten |= {h for h in alive if sum(wealth[h]) >= 1 / delta}
+        alive = [h for h in alive if h not in beaten]
     return first(seed, alive), asked, alive
 
 

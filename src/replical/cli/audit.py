@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from dataclasses import asdict
+from pathlib import Path
 from typing import Annotated, Any
 
 import typer
@@ -12,6 +13,7 @@ from rich.table import Table
 
 from replical.auditing import Audit, Lab, World, audit, pair_string, run_pair
 from replical.classes.spec import parse
+from replical.cli.inputs import read_prior
 from replical.cli.output import CLASSES, amount, answer, interval, number, progress, prose, whole
 from replical.disagreement import theta as disagreement_coefficient
 from replical.errors import ValueOutOfRange
@@ -19,9 +21,6 @@ from replical.learners.base import Learner
 from replical.learners.catalogue import learner_for
 from replical.noise import BoundaryNoise, parse_noise
 from replical.plans import LEARNERS, plan, uses
-
-# Figures of learners that certify their own replicability; null for those that do not.
-_CERTIFIED = ("labels_sufficient_fraction", "certified_fraction", "rho_proven", "rho_predicted")
 
 
 def audit_command(
@@ -49,6 +48,16 @@ def audit_command(
         float | None, typer.Option(parser=number, help="disagreement mass at which A2 stops; epsilon if left out")
     ] = None,
     batch: Annotated[int | None, typer.Option(parser=whole, help="items A2 has open at once (1)")] = None,
+    query: Annotated[str | None, typer.Option(help="what CAL asks next: scan or halving")] = None,
+    finish: Annotated[str | None, typer.Option(help="last step of rounded-a2: distance, excess or noise")] = None,
+    a: Annotated[float | None, typer.Option("--a", parser=number, help="start of Rounded's threshold range")] = None,
+    b: Annotated[float | None, typer.Option("--b", parser=number, help="end of Rounded's threshold range")] = None,
+    prior: Annotated[
+        Path | None, typer.Option(help="CSV of prior weights: columns candidate (or index) and weight")
+    ] = None,
+    prefer: Annotated[
+        Path | None, typer.Option(help="strict order of preference: one candidate (or index) a line, best first")
+    ] = None,
     max_labels: Annotated[int | None, typer.Option(parser=whole, help="budget of labels a lab")] = None,
     pairs: Annotated[int, typer.Option(parser=whole, help="pairs of labs")] = 200,
     workers: Annotated[int | None, typer.Option(parser=whole, help="processes; every core if left out")] = None,
@@ -83,6 +92,12 @@ def audit_command(
         k_final=k_final,
         kappa=kappa,
         batch=batch,
+        query=query,
+        items=size if isinstance(size, int) and uses(learner, "items") else None,
+        finish=finish,
+        a=a,
+        b=b,
+        prior=read_prior(C, prior, prefer),
         max_labels=max_labels,
     )
     inputs = {
@@ -103,6 +118,11 @@ def audit_command(
         "k_final": k_final,
         "kappa": kappa,
         "batch": batch,
+        "query": query,
+        "finish": finish,
+        "a": a,
+        "b": b,
+        "prior": None if made.prior.kind == "uniform" else made.prior.fingerprint,
         "max_labels": max_labels,
         "seed": seed,
     }
@@ -128,14 +148,7 @@ def _all_pairs(
         figures = audit(learner, world, seed=inputs["seed"], pairs=pairs, workers=workers, progress=update)
     seconds = round(time.perf_counter() - started, 2)
     if as_json:
-        measured = asdict(figures)
-        cap_reached = measured.pop("cap_reached")
-        answer(
-            {"schema": "replical.audit/1", "inputs": inputs}
-            | measured
-            | dict.fromkeys(_CERTIFIED)
-            | {"cap_reached": cap_reached, "seconds": seconds}
-        )
+        answer({"schema": "replical.audit/1", "inputs": inputs} | asdict(figures) | {"seconds": seconds})
     else:
         _show(figures, inputs, seconds)
 
@@ -156,6 +169,12 @@ def _show(figures: Audit, inputs: dict[str, Any], seconds: float) -> None:
     table.add_row("excess error, most", f"{figures.excess_error_max:.5f}")
     table.add_row("labs above epsilon", str(figures.excess_over_epsilon))
     table.add_row("labs stopped short", str(figures.cap_reached))
+    if figures.certified_fraction is not None:
+        table.add_row("labs certified", f"{100 * figures.certified_fraction:.1f}%")
+        table.add_row("labs with labels enough", f"{100 * (figures.labels_sufficient_fraction or 0):.1f}%")
+    if figures.rho_proven is not None and figures.rho_predicted is not None:
+        table.add_row("rho proven, mean of labs", f"{figures.rho_proven:.4f}")
+        table.add_row("rho predicted, mean of labs", f"{figures.rho_predicted:.4f}")
     prose.print(table)
     prose.print(f"Took {seconds} s; the same seed gives the same figures on any number of workers.")
 
@@ -191,4 +210,5 @@ def _lab(world: World, lab: Lab) -> dict[str, Any]:
         "survivors": result.V.size,
         "excess_error": float(lab.excess_error),
         "conditions": [asdict(condition) for condition in result.conditions],
+        "rounding": None if result.rounding is None else result.rounding.figures(),
     }

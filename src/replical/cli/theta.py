@@ -6,19 +6,12 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated
 
-import numpy as np
 import typer
 
-from replical.classes.base import HypothesisClass
-from replical.classes.boxes import Boxes
-from replical.classes.halfspaces import HalfSpaces
-from replical.classes.spec import parse, read_csv
-from replical.classes.stumps import Stumps
-from replical.classes.table import PredictionTable
+from replical.classes.spec import parse
+from replical.cli.inputs import read_pool
 from replical.cli.output import CLASSES, answer, number, progress, prose, whole
 from replical.disagreement import theta
-from replical.errors import BadTable
-from replical.pool import Pool
 from replical.population import Population
 from replical.randomness import PrivateRandomness
 
@@ -35,7 +28,8 @@ def theta_command(
 ) -> None:
     """Compute the disagreement coefficient of a class from unlabelled items."""
     C, cells = parse(class_spec, seed=seed)
-    over = Population(C, target=0, cells=cells) if pool is None else _read_pool(C, pool)
+    private = PrivateRandomness.fresh()  # the coefficient does not depend on the order of the items
+    over = Population(C, target=0, cells=cells) if pool is None else read_pool(C, pool, private)
     with progress("centres") as update:
         found = theta(C, over, centre=centre, r0=r0, progress=update)
     points = len(cells) if isinstance(over, Population) else len(over)
@@ -51,26 +45,3 @@ def theta_command(
         markup=False,
         soft_wrap=True,
     )
-
-
-def _read_pool(C: HypothesisClass, path: Path) -> Pool:
-    header, rows, _ = read_csv(path)
-    # The coefficient does not depend on the order of the items, so any private order will do.
-    private = PrivateRandomness.fresh()
-    if isinstance(C, PredictionTable):
-        columns = {name: [row[i] for row in rows] for i, name in enumerate(header)}
-        return Pool(C, C.rows(columns), private)
-    wanted = [f"x{d}" for d in range(C.dimensions)] if isinstance(C, Stumps | Boxes | HalfSpaces) else ["x"]
-    if len(header) == len(wanted) and not set(wanted) <= set(header):
-        wanted = header  # exactly as many columns as are needed, under other names
-    missing = [name for name in wanted if name not in header]
-    if missing:
-        raise BadTable(f"{path} needs a column {missing[0]!r} with the items, it has {', '.join(header)}")
-    try:
-        items = np.array([[float(row[header.index(name)]) for name in wanted] for row in rows])
-    except ValueError as error:
-        raise BadTable(f"{path}: the columns {', '.join(wanted)} must hold numbers ({error})") from error
-    if len(wanted) > 1 or isinstance(C, Stumps | Boxes | HalfSpaces):
-        return Pool(C, items, private)
-    whole_numbers = bool((np.abs(items) < 2**53).all() and (items == np.floor(items)).all())
-    return Pool(C, items[:, 0].astype(np.int64) if whole_numbers else items[:, 0], private)

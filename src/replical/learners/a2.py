@@ -10,11 +10,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from replical.learners.base import Conversation, Result, made_for, masses_known, stop_test
+from replical.learners.base import Conversation, Result, Shrinking, Shrunk, Until, made_for, masses_known, stop_test
 from replical.learners.elimination import Betting, Elimination, Paired
 from replical.plans.a2 import A2Plan, A2RoundsPlan
 from replical.pool import AnyPool
-from replical.query import Indices
+from replical.query import Answers, Indices
 from replical.randomness import SharedRandomness
 from replical.version_space import VersionSpace
 
@@ -36,22 +36,29 @@ class A2:
 
     def run(self, pool: AnyPool, shared: SharedRandomness) -> Conversation:
         """Ask, listen, return."""
-        plan, asked = self.plan, 0
+        plan = self.plan
+        V = (yield from self.shrink(pool, lambda V: V.mass <= plan.stop)).V
+        h = V.first(shared, plan.prior)
+        conditions = (*plan.conditions, stop_test(V, plan, held=V.mass <= plan.stop), masses_known(pool))
+        return Result(hypothesis=h, unrounded=h, V=V, conditions=conditions)
+
+    def shrink(self, pool: AnyPool, until: Until) -> Shrinking:
+        """Whoever a better one has beaten is dropped."""
+        plan, asked, scanned = self.plan, 0, 0
+        heard: list[Answers] = []
         tail = self.measuring(pool)
         V, scan = pool.version_space(), pool.scan(sparing=len(tail))
         test = self.test(V, tail)
-        while V.mass > plan.stop and not plan.spent(asked):
-            test.before(V)
+        while not until(V) and not plan.spent(asked):
             query = scan.some(V, plan.batch)
             if query.total == 0:  # the pool is used up
                 break
             S = yield query
             mask = test.after(V, S)
-            V, asked = V.keep(mask), asked + query.total
+            V, asked, scanned = V.keep(mask), asked + query.total, scanned + query.scanned
             test.keep(mask)
-        h = V.first(shared)
-        conditions = (*plan.conditions, stop_test(V, plan, held=V.mass <= plan.stop), masses_known(pool))
-        return Result(hypothesis=h, unrounded=h, V=V, conditions=conditions)
+            heard.append(S)
+        return Shrunk(V=V, heard=tuple(heard), scanned=scanned)
 
     def measuring(self, pool: AnyPool) -> Indices:
         """Items that measure nearness and are never asked: a choice that looks at items still to come is not fair."""
@@ -93,5 +100,5 @@ class A2Rounds:
             S = yield scan.draw(V, plan.final_size(V.mass))
             errors = V.errors(S)
             V = V.keep(errors == errors.min())
-        h = V.first(shared)
+        h = V.first(shared, plan.prior)
         return Result(hypothesis=h, unrounded=h, V=V, conditions=conditions)

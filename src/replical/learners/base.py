@@ -7,13 +7,14 @@ its result. It sees a pool, never a population; its answer is A(S; r) with S the
 
 from __future__ import annotations
 
-from collections.abc import Generator
+from collections.abc import Callable, Generator
 from dataclasses import dataclass, replace
 from typing import Protocol
 
 from replical.errors import BadLabel, BudgetSpent, PlanMismatch, ValueOutOfRange
 from replical.labels.base import Labels
 from replical.labels.known import KnownLabels
+from replical.learners.rounding import Rounding
 from replical.plans.base import Condition, Plan
 from replical.pool import AnyPool
 from replical.query import Answers, Query
@@ -49,6 +50,8 @@ class Result:
         What the guarantee needs, and whether it held.
     labels, rounds
         What was asked; kept by `learn`.
+    rounding
+        What the lab proved about its own replicability, where the learner does that.
     """
 
     hypothesis: int
@@ -57,10 +60,13 @@ class Result:
     conditions: tuple[Condition, ...]
     labels: int = 0
     rounds: tuple[Round, ...] = ()
+    rounding: Rounding | None = None
 
     @property
     def stopped(self) -> bool:
         """Did the run end by its own stop test, and not at a cap or budget?"""
+        if self.rounding is not None:
+            return self.rounding.certified
         return all(condition.held for condition in self.conditions if condition.name == STOP)
 
     @property
@@ -70,6 +76,32 @@ class Result:
 
 
 Conversation = Generator[Query, Answers, Result]
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Shrunk:
+    """Where a learner that shrinks a version space got to, and what it heard on the way."""
+
+    V: VersionSpace
+    heard: tuple[Answers, ...]
+    scanned: int
+
+
+Shrinking = Generator[Query, Answers, Shrunk]
+Until = Callable[[VersionSpace], bool]
+
+
+class Shrinks(Protocol):
+    """A learner that shrinks a version space and can be stopped by any rule."""
+
+    @property
+    def plan(self) -> Plan:
+        """Its numbers."""
+        ...
+
+    def shrink(self, pool: AnyPool, until: Until) -> Shrinking:
+        """Ask and shrink until the rule says so, the budget is spent or the pool is used up."""
+        ...
 
 
 class Learner(Protocol):

@@ -11,9 +11,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from replical.learners.base import Conversation, Result, made_for, masses_known, stop_test
+from replical.learners.base import Conversation, Result, Shrinking, Shrunk, Until, made_for, masses_known, stop_test
 from replical.plans.base import CALPlan
 from replical.pool import AnyPool
+from replical.query import Answers
 from replical.randomness import SharedRandomness
 
 
@@ -34,12 +35,23 @@ class CAL:
 
     def run(self, pool: AnyPool, shared: SharedRandomness) -> Conversation:
         """Ask, listen, return."""
-        plan, rounds = self.plan, 0
-        V, scan = pool.version_space(), pool.scan()
-        while V.mass > plan.epsilon and not plan.spent(rounds):
-            S = yield scan.draw(V, plan.k)
-            V = V.keep(V.errors(S) == 0)
-            rounds += 1
-        h = V.first(shared)
+        plan = self.plan
+        V = (yield from self.shrink(pool, lambda V: V.mass <= plan.epsilon)).V
+        h = V.first(shared, plan.prior)
         conditions = (*plan.conditions, stop_test(V, plan, held=V.mass <= plan.epsilon), masses_known(pool))
         return Result(hypothesis=h, unrounded=h, V=V, conditions=conditions)
+
+    def shrink(self, pool: AnyPool, until: Until) -> Shrinking:
+        """Whoever is ever wrong is dropped."""
+        plan, scanned = self.plan, 0
+        heard: list[Answers] = []
+        V, scan = pool.version_space(), pool.scan()
+        while not until(V) and not plan.spent(len(heard)):
+            query = plan.next(scan, V)
+            if query.total == 0:  # nothing is disputed
+                break
+            S = yield query
+            V = V.keep(V.errors(S) == 0)
+            heard.append(S)
+            scanned += query.scanned
+        return Shrunk(V=V, heard=tuple(heard), scanned=scanned)

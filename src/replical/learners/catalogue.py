@@ -6,15 +6,17 @@ from collections.abc import Callable
 from typing import Any
 
 from replical.learners.a2 import A2, A2Rounds
-from replical.learners.base import Learner
+from replical.learners.base import Learner, Shrinks
 from replical.learners.cal import CAL
 from replical.learners.erm import ERM
 from replical.learners.replica2 import ReplicA2
 from replical.learners.replicable_erm import ReplicableERM
 from replical.learners.replical import RepliCAL
+from replical.learners.rounded import Rounded
 from replical.plans.a2 import A2Plan, A2RoundsPlan
 from replical.plans.base import CALPlan, ERMPlan, Plan, RepliCALPlan
 from replical.plans.replica2 import ReplicA2Plan, ReplicableERMPlan
+from replical.plans.rounded import RoundedPlan
 
 _LEARNERS: tuple[tuple[type[Plan], Callable[[Any], Learner]], ...] = (
     (ERMPlan, ERM),
@@ -24,7 +26,12 @@ _LEARNERS: tuple[tuple[type[Plan], Callable[[Any], Learner]], ...] = (
     (ReplicableERMPlan, ReplicableERM),
     (RepliCALPlan, RepliCAL),
     (ReplicA2Plan, ReplicA2),
+    (RoundedPlan, lambda plan: Rounded(_base_for(plan.base), plan)),
 )
+
+
+def _base_for(plan: CALPlan | A2Plan) -> Shrinks:
+    return CAL(plan) if isinstance(plan, CALPlan) else A2(plan)
 
 
 def learner_for(plan: Plan) -> Learner:

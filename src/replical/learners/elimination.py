@@ -23,10 +23,6 @@ Mask = NDArray[np.bool_]
 class Elimination(Protocol):
     """What is remembered about each survivor."""
 
-    def before(self, V: VersionSpace) -> None:
-        """Fix, from the past alone, what the next labels will be used for."""
-        ...
-
     def after(self, V: VersionSpace, S: Answers) -> Mask:
         """Hear the labels; which survivors stay?"""
         ...
@@ -39,8 +35,8 @@ class Elimination(Protocol):
 class Betting:
     """Each survivor h bets against an opponent; h is removed when the bets say that it is not the best.
 
-    Five wealths a hypothesis, one for each stake λ, multiplied by 1+λ when the opponent was right and h wrong, by 1-λ
-    in the opposite case. A wealth depends only on how often each happened, so two integers a hypothesis suffice.
+    A wealth for each stake λ is multiplied by 1+λ when the opponent was right and h wrong, by 1-λ in the opposite case.
+    It depends only on how often each happened, so two integers a hypothesis suffice.
     """
 
     def __init__(self, V: VersionSpace, nearness: Nearness, plan: A2Plan) -> None:
@@ -48,28 +44,35 @@ class Betting:
         self._errors = np.zeros(V.size, dtype=np.int64)
         self._lost = np.zeros(V.size, dtype=np.int64)  # the opponent was right, h wrong
         self._won = np.zeros(V.size, dtype=np.int64)
-        self._opponents = np.arange(V.size)
-
-    def before(self, V: VersionSpace) -> None:
-        """The opponent of h: among the survivors with fewest errors the one nearest to h, measured on spared items."""
-        best = np.flatnonzero(self._errors == self._errors.min())
-        rivals = self._nearness.nearest(V.indices, V.indices[best])
-        self._opponents = np.searchsorted(V.indices, rivals)
-        self._opponents[best] = best  # a hypothesis does not bet against itself
 
     def after(self, V: VersionSpace, S: Answers) -> Mask:
-        """Settle the bets label by label."""
-        for answers in S.single():
-            wrong = V.errors(answers).astype(np.int64)
-            theirs = wrong[self._opponents]
-            self._lost += np.where(theirs < wrong, wrong, 0)
-            self._won += np.where(wrong < theirs, theirs, 0)
-            self._errors += wrong
-        return self._lost < self._plan.losses_allowed(int(self._won.max()))[self._won]
+        """Settle the bets label by label, in the order of the scan; opponents are chosen before each label is heard."""
+        opponents, stays = self.opponents(V), np.ones(V.size, dtype=np.bool_)
+        for number, answers in enumerate(S.single()):
+            if number and S.in_order:  # where copies of an item are counted together, their order is not known
+                opponents = self.opponents(V)
+            (item,), label = answers.items, int(np.argmax(answers.counts[0]))
+            count = int(answers.counts[0, label])
+            wrong = V.predictions.said(int(item), V.indices) != label
+            np.add(self._errors, count, out=self._errors, where=wrong)
+            bet = np.flatnonzero(wrong != wrong[opponents])
+            self._lost[bet] += np.where(wrong[bet], count, 0)
+            self._won[bet] += np.where(wrong[bet], 0, count)
+            allowed = self._plan.losses_allowed(int(self._won[bet].max(initial=0)))
+            stays[bet] &= self._lost[bet] < allowed[self._won[bet]]
+        return stays
+
+    def opponents(self, V: VersionSpace) -> Indices:
+        """The opponent of h: among the survivors with fewest errors the one nearest to h, measured on spared items."""
+        best = np.flatnonzero(self._errors == self._errors.min())
+        opponents = self._nearness.nearest(V.indices, best)
+        opponents[best] = best  # a hypothesis does not bet against itself
+        return opponents
 
     def keep(self, mask: Mask) -> None:
         """Forget the others."""
-        self._errors, self._lost, self._won = self._errors[mask], self._lost[mask], self._won[mask]
+        if not mask.all():
+            self._errors, self._lost, self._won = self._errors[mask], self._lost[mask], self._won[mask]
 
 
 class Paired:
@@ -79,9 +82,6 @@ class Paired:
         self._plan = plan
         self._errors = np.zeros(V.size, dtype=np.int64)
         self._heard: list[Answers] = []
-
-    def before(self, V: VersionSpace) -> None:
-        """Nothing has to be fixed: the bound holds for every opponent, chosen whenever."""
 
     def after(self, V: VersionSpace, S: Answers) -> Mask:
         """x - y = difference in errors; m = labels on which exactly one of the two is right."""

@@ -36,5 +36,5 @@ class ERM:
         S = yield scan.anywhere(V, self.plan.k)
         errors = V.errors(S)
         V = V.keep(errors == errors.min())
-        h = V.first(shared)
+        h = V.first(shared, self.plan.prior)
         return Result(hypothesis=h, unrounded=h, V=V, conditions=self.plan.conditions)

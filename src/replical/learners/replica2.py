@@ -45,8 +45,8 @@ class ReplicA2:
             errors = V.errors(S)
             V = V.keep(errors <= plan.final_most(V.mass, position, int(errors.min())))
         return Result(
-            hypothesis=V.first(shared),
-            unrounded=before.first(shared),
+            hypothesis=V.first(shared, plan.prior),
+            unrounded=before.first(shared, plan.prior),
             V=V,
             conditions=(*plan.conditions, stop_test(before, plan, held=before.mass < plan.stop)),
         )

@@ -37,4 +37,6 @@ class ReplicableERM:
         errors = V.errors(S)
         fewest = int(errors.min())
         best, V = V.keep(errors == fewest), V.keep(errors <= plan.most(shared, fewest))
-        return Result(hypothesis=V.first(shared), unrounded=best.first(shared), V=V, conditions=plan.conditions)
+        return Result(
+            hypothesis=V.first(shared, plan.prior), unrounded=best.first(shared), V=V, conditions=plan.conditions
+        )

@@ -47,8 +47,8 @@ class RepliCAL:
             S = yield query
             V = V.keep(V.errors(S) <= most)
         return Result(
-            hypothesis=V.first(shared),
-            unrounded=before.first(shared),
+            hypothesis=V.first(shared, plan.prior),
+            unrounded=before.first(shared, plan.prior),
             V=V,
             conditions=(*plan.conditions, stop_test(before, plan, held=before.mass < plan.epsilon)),
         )

@@ -11,8 +11,9 @@ import numpy as np
 from replical.classes.base import HypothesisClass, class_size
 from replical.errors import BadSpec, ValueOutOfRange
 from replical.exact import at_least, decimal, decimals, in_open
-from replical.plans import a2, paper, replica2, tight
-from replical.plans.base import Plan, Task
+from replical.plans import a2, paper, replica2, rounded, tight
+from replical.plans.base import Condition, Plan, Task
+from replical.prior import UNIFORM, Prior
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -26,7 +27,7 @@ class _Learner:
 _SIZES = frozenset({"k_loop", "k_final"})
 _LEARNERS = {
     "erm": _Learner(paper=paper.erm, tight=tight.erm, options=frozenset({"k_final", "nu"})),
-    "cal": _Learner(paper=tight.cal, tight=tight.cal),
+    "cal": _Learner(paper=tight.cal, tight=tight.cal, options=frozenset({"query"})),
     "cal-rounds": _Learner(
         paper=paper.cal_rounds, tight=tight.cal_rounds, needs=frozenset({"theta"}), options=frozenset({"k_loop"})
     ),
@@ -47,6 +48,18 @@ _LEARNERS = {
         tight=tight.replical,
         needs=frozenset({"theta", "rho"}),
         options=_SIZES,
+    ),
+    "rounded-cal": _Learner(
+        paper=rounded.cal,
+        tight=rounded.cal,
+        needs=frozenset({"rho"}),
+        options=frozenset({"query", "items", "kappa", "a", "b"}),
+    ),
+    "rounded-a2": _Learner(
+        paper=rounded.a2_betting,
+        tight=rounded.a2_betting,
+        needs=frozenset({"rho"}),
+        options=frozenset({"batch", "items", "finish", "kappa", "a", "b"}),
     ),
 }
 
@@ -81,6 +94,12 @@ def plan(
     k_final: int | None = None,
     kappa: float | None = None,
     batch: int | None = None,
+    query: str | None = None,
+    items: int | None = None,
+    finish: str | None = None,
+    a: float | None = None,
+    b: float | None = None,
+    prior: Prior = UNIFORM,
     max_labels: int | None = None,
 ) -> Plan:
     """Every size and threshold of a learner, each with its source.
@@ -109,9 +128,21 @@ def plan(
     k_loop, k_final
         Your own sizes in place of the proof's; the result then says which condition they break.
     kappa
-        Where A² stops: at disagreement mass `kappa` instead of `epsilon`.
+        Where A² stops: at disagreement mass `kappa` instead of `epsilon`. Where Rounded stops uncertified: at slack
+        `kappa`; only by its certificate, the pool's end or the budget if left out.
     batch
         Items A² has open at once, 1 if left out.
+    query
+        What CAL asks next: ``"scan"``, the next disputed item, or ``"halving"``, the one that splits V most evenly.
+    items
+        Items on which every lab rounds, its first in private order: public. If left out, each lab uses all it has and
+        is certified against the ideal answer, whatever the others have.
+    finish
+        How Rounded over A² chooses: ``"distance"``, ``"excess"`` or ``"noise"``.
+    a, b
+        Range of Rounded's shared threshold, .45 and .9 of epsilon if left out.
+    prior
+        How the shared order prefers hypotheses.
     max_labels
         Budget.
 
@@ -131,13 +162,23 @@ def plan(
     for parameter, value in (("theta", theta), ("rho", rho), ("nu", nu)):
         if parameter in entry.needs and value is None:
             raise ValueOutOfRange(f"{learner} needs {parameter}, and none was given")
-    for option, given in (("k_loop", k_loop), ("k_final", k_final), ("kappa", kappa), ("batch", batch)):
+    given_options: dict[str, float | str | None] = {
+        "k_loop": k_loop,
+        "k_final": k_final,
+        "kappa": kappa,
+        "batch": batch,
+    }
+    given_options |= {"query": query, "items": items, "finish": finish, "a": a, "b": b}
+    for option, given in given_options.items():
         if given is not None and option not in entry.options:
             raise BadSpec(f"{learner} has no {option}")
+    n = class_size("the number of hypotheses", C if isinstance(C, int | np.integer) else len(C))
+    if not isinstance(C, int | np.integer):
+        prior.check(C)
     try:
         with decimals():
             task = Task(
-                n=class_size("the number of hypotheses", C if isinstance(C, int | np.integer) else len(C)),
+                n=n,
                 epsilon=decimal(in_open("epsilon", epsilon, 0, 1)),
                 delta=decimal(in_open("delta", delta, 0, 1)),
                 rho=decimal(0.5 if rho is None else in_open("rho", rho, 0, 1)),
@@ -149,19 +190,44 @@ def plan(
                 k_loop=_size("k_loop", k_loop),
                 k_final=_size("k_final", k_final),
                 exact=pool == "exact",
+                spread=decimal(prior.spread(n)) if prior.kind == "weights" else decimal(n),
+                strict=prior.kind == "order",
+                query=_one_of("query", query, ("scan", "halving")),
+                items=_size("items", items),
+                finish=_one_of("finish", finish, rounded.FINISHES),
+                a=None if a is None else decimal(in_open("a", a, 0, 1)),
+                b=None if b is None else decimal(in_open("b", b, 0, 1)),
             )
             made = entry.paper(task) if name == "paper" else entry.tight(task)
     except (DecimalException, OverflowError) as error:
         raise ValueOutOfRange(
             f"these numbers are too extreme to plan with: epsilon {epsilon}, delta {delta}, rho {rho}, theta {theta}, T {T}"
         ) from error
-    made = replace(made, name=name, max_labels=_size("max_labels", max_labels))
+    made = replace(made, name=name, max_labels=_size("max_labels", max_labels), prior=prior)
+    if isinstance(made, rounded.RoundedPlan):
+        made = replace(made, base=replace(made.base, max_labels=made.max_labels))
+    elif prior.kind == "order" and "rho" in entry.needs:
+        made = replace(made, conditions=(*made.conditions, _NO_STRICT_PROOF))
     if max_labels is not None and (made.labels_most or 0) > max_labels:
         raise ValueOutOfRange(
             f"{learner} may ask for {made.labels_most} labels, more than max_labels = {max_labels}: raise the budget or ask "
             "for less, by larger epsilon, delta or rho or by sizes of your own"
         )
     return made
+
+
+_NO_STRICT_PROOF = Condition(
+    name="the shared order is random: with a strict order of preference rho is proven for the rounded learners only",
+    value=0.0,
+    bound=1.0,
+    held=False,
+)
+
+
+def _one_of(name: str, value: str | None, known: tuple[str, ...]) -> str:
+    if value is not None and value not in known:
+        raise BadSpec(f"unknown {name} {value!r}; it is one of {', '.join(known)}")
+    return known[0] if value is None else value
 
 
 def _size(name: str, value: int | None) -> int | None:

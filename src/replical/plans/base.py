@@ -14,6 +14,7 @@ from math import ceil, floor
 from replical.errors import PlanMismatch
 from replical.exact import fraction
 from replical.pool import AnyPool
+from replical.prior import UNIFORM, Prior
 from replical.query import Query
 from replical.randomness import SharedRandomness
 from replical.scan import Scan
@@ -55,6 +56,13 @@ class Task:
     k_loop: int | None
     k_final: int | None
     exact: bool
+    spread: Decimal
+    strict: bool
+    query: str
+    items: int | None
+    finish: str
+    a: Decimal | None
+    b: Decimal | None
 
     @property
     def nu_bar(self) -> Decimal:
@@ -94,6 +102,8 @@ class Plan:
     ----------
     exact_only
         Why the proof needs a known distribution; empty where finite pools will do.
+    prior
+        How the shared order prefers hypotheses.
     """
 
     learner: str
@@ -104,6 +114,7 @@ class Plan:
     conditions: tuple[Condition, ...] = ()
     exact_only: str = ""
     max_labels: int | None = None
+    prior: Prior = UNIFORM
 
     def __getitem__(self, name: str) -> Fraction:
         for number in self.numbers:
@@ -129,6 +140,7 @@ class Plan:
         """Refuse a pool this plan was not made for."""
         if len(pool.C) != self.n:
             raise PlanMismatch(f"the plan is for {self.n} hypotheses, but the pool's class has {len(pool.C)}")
+        self.prior.check(pool.C)
         if self.exact_only and not pool.exact:
             raise PlanMismatch(self.exact_only)
 
@@ -160,14 +172,19 @@ class ERMPlan(SamplePlan):
 
 @dataclass(frozen=True, kw_only=True)
 class CALPlan(Plan):
-    """CAL: k labels a round; k = 1 is the streaming form."""
+    """CAL: k labels a round; k = 1 is the streaming form, which may also choose its items."""
 
     rounds_most: int | None
+    query: str = "scan"
 
     @property
     def k(self) -> int:
         """Labels a round."""
         return self.integer("k_loop")
+
+    def next(self, scan: Scan, V: VersionSpace) -> Query:
+        """What to ask next: the next disputed items of the scan, or the one that splits V most evenly."""
+        return scan.evenest(V) if self.query == "halving" else scan.draw(V, self.k)
 
     def spent(self, rounds: int) -> bool:
         """Is the number of rounds (or, one item at a time, the budget of labels) used up?"""

@@ -43,7 +43,7 @@ def cal_rounds(task: Task) -> CALPlan:
     )
 
 
-def intervals(n: int, rho: Decimal) -> int:
+def intervals(n: Decimal | int, rho: Decimal) -> int:
     """How many intervals make at most a fraction ρ/8 of them bad."""
     m = ceil(8 / rho * (1 + ln(n) / ln(1 + rho / 30)))
     if m > 2**64:
@@ -55,7 +55,7 @@ def replical(task: Task) -> PaperRepliCALPlan:
     """Algorithm 3 with the sizes its Lemmas 1 and 2 need."""
     N, theta, T = task.rounds, task.theta, task.T
     rho = task.rho / N  # the paper's ρ' = ρ/N
-    m = intervals(task.n, rho)
+    m = intervals(task.spread, rho)
     failure = min(task.delta, task.rho / 8)  # a loop that hits its cap is inaccurate and may split the labs
     accurate = 4 * theta * ln(task.n * N / failure) / (1 - 2 * T) ** 2
     replicable = 8 * theta * m**2 / T * max(1 + ln(2000 / rho**2), ln(1920 * (N + 1) / rho**2))

@@ -63,7 +63,7 @@ def paper(task: Task) -> PaperReplicA2Plan:
     """Algorithm 4 with the sizes its proof needs."""
     N = agnostic_rounds(task)
     rho = task.rho / (2 * (N + 1))  # the paper's ρ' = ρ/(2(N+1))
-    m, L = intervals(task.n, rho), 1 + ln(2000 / rho**2)
+    m, L = intervals(task.spread, rho), 1 + ln(2000 / rho**2)
     k_loop, conditions = task.size(
         "k_loop",
         ceil(max(128 * task.theta**2 * ln(4 * task.n * N / task.delta), 2 * (8 * task.theta * m) ** 2 * L)),
@@ -109,7 +109,7 @@ def tight(task: Task) -> TightReplicA2Plan:
 
 def excess_scale(task: Task) -> Decimal:
     """Labels, divided by Δ², that know every excess error well enough: accuracy, and the rank lemma on [0, 2ε/3]."""
-    l, l2 = 1 + ln(task.n), 1 + ln(2 * task.n)
+    l, l2 = 1 + ln(task.spread), 1 + ln(2 * task.n)
     replicable = l**2 * l2 / (Decimal("0.9") * task.rho) ** 2
     return 18 * max(ln(4 * task.n / task.delta), replicable) / task.epsilon**2
 
@@ -136,7 +136,7 @@ def _range_fits(task: Task) -> Condition:
 def _refusal(task: Task) -> str:
     if task.k_loop and task.k_final:
         return ""
-    relative = task.rho / (40 * (1 + ln(task.n)))
+    relative = task.rho / (40 * (1 + ln(task.spread)))
     return (
         "replica2 scales excess errors by the mass of DIS(V), which it has to know to relative accuracy "
         f"{float(relative):.1g}: use an exact population (pool size 'exact') or sizes of your own"
@@ -160,7 +160,7 @@ class ReplicableERMPlan(SamplePlan):
 
 def erm_paper(task: Task) -> ReplicableERMPlan:
     """The paper's technique on D itself: a grid of m intervals."""
-    m, L = intervals(task.n, task.rho), 1 + ln(2000 / task.rho**2)
+    m, L = intervals(task.spread, task.rho), 1 + ln(2000 / task.rho**2)
     grid = Number(name="m", value=m, source="(8/ρ)(1 + ln n / ln(1+ρ/30)): at most ρ/8 of the intervals are bad")
     if task.nu == 0:
         needed = max(8 * ln(task.n / task.delta), 16 * m**2 * L) / task.epsilon
@@ -173,7 +173,7 @@ def erm_paper(task: Task) -> ReplicableERMPlan:
 
 def erm_tight(task: Task) -> ReplicableERMPlan:
     """By the rank lemma."""
-    l, l2 = 1 + ln(task.n), 1 + ln(2 * task.n)
+    l, l2 = 1 + ln(task.spread), 1 + ln(2 * task.n)
     if task.nu == 0:
         needed = max(8 * ln(task.n / task.delta), Decimal("17.7") * l**2 * l2 / task.rho**2) / task.epsilon
         source = "the larger of 8 ln(n/δ)/ε and 17.7 l² l2/(ερ²): rank lemma on [0, ε/2]"

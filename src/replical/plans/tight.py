@@ -35,6 +35,7 @@ def cal(task: Task) -> CALPlan:
         epsilon=fraction(task.epsilon),
         numbers=numbers,
         rounds_most=None,
+        query=task.query,
     )
 
 
@@ -62,7 +63,7 @@ def replical(task: Task) -> TightRepliCALPlan:
     N, theta, n = task.measured_rounds, task.theta, task.n
     failure = min(task.delta, task.rho / 16)
     G = fraction(task.epsilon) / (4 * fraction(theta)) * (1 if task.exact else Fraction(8, 9))
-    l, l2 = 1 + ln(n), 1 + ln(2 * n)
+    l, l2 = 1 + ln(task.spread), 1 + ln(2 * n)
     k_loop, loop_conditions = task.size(
         "k_loop",
         ceil(64 * theta * ln(2 * N * n / failure)),

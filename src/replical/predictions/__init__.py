@@ -28,8 +28,16 @@ class Predictions(Protocol):
         """For each hypothesis of `alive`: how many of the labels in `counts` (items × codes) it contradicts."""
         ...
 
-    def codes(self, h: int) -> Codes:
-        """What hypothesis `h` says about every item."""
+    def votes(self, alive: Indices, within: Indices) -> NDArray[np.int64]:
+        """For each item of `within` (rows): how many of `alive` predict each label code (columns)."""
+        ...
+
+    def codes(self, h: int, within: Indices | None = None) -> Codes:
+        """What hypothesis `h` says about every item, or about those of `within`."""
+        ...
+
+    def said(self, item: int, alive: Indices) -> Codes:
+        """What each hypothesis of `alive` says about one item."""
         ...
 
     def take(self, items: Indices) -> Predictions:
@@ -44,8 +52,8 @@ class Predictions(Protocol):
 class Nearness(Protocol):
     """Which of some hypotheses is nearest to each of others."""
 
-    def nearest(self, hypotheses: Indices, among: Indices) -> Indices:
-        """For each of `hypotheses`, the nearest member of `among` (ascending)."""
+    def nearest(self, alive: Indices, among: Indices) -> Indices:
+        """For each hypothesis of `alive` (ascending) the place in `alive` of the nearest one at the places `among`."""
         ...
 
 

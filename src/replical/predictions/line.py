@@ -46,9 +46,21 @@ class LinePredictions:
         lengths = np.diff(passed, prepend=0, append=len(alive))
         return np.repeat(steps, lengths)
 
-    def codes(self, h: int) -> Codes:
-        """What threshold `h` says about every item."""
-        return (h < self._positions).astype(np.uint16)
+    def votes(self, alive: Indices, within: Indices) -> NDArray[np.int64]:
+        """The cuts below an item predict the high label."""
+        high = np.searchsorted(alive, self._positions[within], side="left")
+        return np.stack([len(alive) - high, high], axis=1).astype(np.int64)
+
+    def codes(self, h: int, within: Indices | None = None) -> Codes:
+        """What threshold `h` says about every item, or about those of `within`."""
+        positions = self._positions if within is None else self._positions[within]
+        return (h < positions).astype(np.uint16)
+
+    def said(self, item: int, alive: Indices) -> Codes:
+        """The cuts below the item predict the high label."""
+        said = np.zeros(len(alive), dtype=np.uint16)
+        said[: np.searchsorted(alive, self._positions[item], side="left")] = 1
+        return said
 
     def nearness(self, items: Indices) -> LineNearness:
         """Distances between thresholds, measured on these items alone."""
@@ -62,11 +74,19 @@ class LineNearness:
     def __init__(self, below: Indices) -> None:
         self._below = below  # measured items below each cut; the distance of two cuts is the difference
 
-    def nearest(self, hypotheses: Indices, among: Indices) -> Indices:
-        """For each of `hypotheses`, the nearest member of `among` (ascending), the smallest index if several are."""
-        here, there = self._below[hypotheses], self._below[among]
-        at = np.searchsorted(among, hypotheses)
-        left, right = np.maximum(at - 1, 0), np.minimum(at, len(among) - 1)
-        closer = np.where(np.abs(here - there[left]) <= np.abs(there[right] - here), left, right)
-        nearest: Indices = among[np.searchsorted(there, there[closer])]
+    def nearest(self, alive: Indices, among: Indices) -> Indices:
+        """The places of the nearest survivors among those at `among`, the first if several are equally near."""
+        there = self._below[alive[among]]
+        firsts = among[np.searchsorted(there, there)]  # the first of those at the same measured place
+        nearest = np.empty(len(alive), dtype=np.int64)
+        nearest[among] = firsts
+        nearest[: among[0]], nearest[among[-1] :] = firsts[0], firsts[-1]
+        gaps = np.flatnonzero(np.diff(among) > 1)
+        beyond = np.searchsorted(self._below, (there[gaps] + there[gaps + 1]) // 2, side="right")
+        turns = np.clip(
+            np.searchsorted(alive, beyond), among[gaps] + 1, among[gaps + 1]
+        )  # nearer to the right from here
+        for gap, turn in zip(gaps.tolist(), turns.tolist(), strict=True):
+            nearest[among[gap] + 1 : turn] = firsts[gap]
+            nearest[turn : among[gap + 1]] = firsts[gap + 1]
         return nearest

@@ -63,6 +63,21 @@ class PackedPredictions:
                 disputed[block] |= bits.mixed(_rows(plane, within[block], words), bits.pack(among))
         return disputed
 
+    def votes(self, alive: Indices, within: Indices) -> NDArray[np.int64]:
+        """Survivors behind each label: bits set in all digits of its code."""
+        words, places = _words_of(alive)
+        among = np.zeros(len(words) * 64, dtype=np.bool_)
+        among[places] = True
+        votes = np.zeros((len(within), self._labels), dtype=np.int64)
+        for block in _blocks(len(within), len(among)):
+            rows = [_rows(plane, within[block], words) for plane in self._planes]
+            for label in range(self._labels):
+                saying = np.broadcast_to(bits.pack(among), rows[0].shape)
+                for digit, row in enumerate(rows):
+                    saying = saying & (row if (label >> digit) & 1 else ~row)
+                votes[block, label] = np.bitwise_count(saying).sum(axis=1, dtype=np.int64)
+        return votes
+
     def errors(self, items: Indices, counts: NDArray[np.int64], alive: Indices) -> NDArray[np.int64]:
         """Labels contradicted: added up bit by bit where every label came back a few times, else as a product."""
         if len(items) == 1:
@@ -93,14 +108,20 @@ class PackedPredictions:
                     sums += bits.column_sums(wrong, len(sums)) << power
         return sums[places]
 
-    def codes(self, h: int) -> Codes:
-        """What hypothesis `h` says about every item."""
+    def codes(self, h: int, within: Indices | None = None) -> Codes:
+        """What hypothesis `h` says about every item, or about those of `within`."""
         word, bit = divmod(h, 64)
-        digits = (self._planes[:, :, word] >> np.uint64(bit)) & np.uint64(1)
+        column = self._planes[:, :, word] if within is None else self._planes[:, within, word]
+        digits = (column >> np.uint64(bit)) & np.uint64(1)
         codes = np.zeros(digits.shape[1], dtype=np.uint16)
         for digit, values in enumerate(digits):
             codes |= values.astype(np.uint16) << np.uint16(digit)
         return codes
+
+    def said(self, item: int, alive: Indices) -> Codes:
+        """What each hypothesis of `alive` says about one item."""
+        said: Codes = self._codes(np.array([item]), alive)[0]
+        return said
 
     def _codes(self, items: Indices, alive: Indices) -> Codes:
         codes = np.zeros((len(items), len(alive)), dtype=np.uint16)
@@ -117,10 +138,10 @@ class PackedNearness:
         self._planes = planes
         self._known: dict[int, NDArray[np.int64]] = {}
 
-    def nearest(self, hypotheses: Indices, among: Indices) -> Indices:
-        """For each of `hypotheses`, the nearest member of `among` (or of an even selection where they are many)."""
+    def nearest(self, alive: Indices, among: Indices) -> Indices:
+        """The places of the nearest survivors among those at `among`, or at an even selection where they are many."""
         among = among if len(among) <= _RIVALS else among[np.linspace(0, len(among) - 1, _RIVALS).astype(np.int64)]
-        distances = np.stack([self._from(int(rival))[hypotheses] for rival in among])
+        distances = np.stack([self._from(int(rival))[alive] for rival in alive[among]])
         closest: Indices = among[np.argmin(distances, axis=0)]
         return closest
 
@@ -140,8 +161,9 @@ def _words_of(alive: Indices) -> tuple[Indices, Indices]:
 
 
 def _rows(plane: NDArray[np.uint64], items: Indices, words: Indices) -> NDArray[np.uint64]:
-    rows = plane[items]
-    return rows if len(words) == plane.shape[1] else rows[:, words]
+    if len(words) == plane.shape[1]:
+        return plane[items]
+    return plane[items][:, words] if 4 * len(words) > plane.shape[1] else plane[np.ix_(items, words)]
 
 
 def _blocks(rows: int, width: int) -> Iterator[slice]:

@@ -1,0 +1,90 @@
+"""Files a command reads: pools of items and public priors."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+
+from replical.classes.base import HypothesisClass
+from replical.classes.boxes import Boxes
+from replical.classes.halfspaces import HalfSpaces
+from replical.classes.spec import read_csv
+from replical.classes.stumps import Stumps
+from replical.classes.table import PredictionTable
+from replical.errors import BadTable
+from replical.pool import Pool
+from replical.prior import UNIFORM, Prior
+from replical.randomness import PrivateRandomness
+
+
+def read_pool(C: HypothesisClass, path: Path, private: PrivateRandomness) -> Pool:
+    """A pool from a CSV file: one column a candidate, or the features the class needs."""
+    header, rows, _ = read_csv(path)
+    if isinstance(C, PredictionTable):
+        columns = {name: [row[i] for row in rows] for i, name in enumerate(header)}
+        return Pool(C, C.rows(columns), private)
+    wanted = [f"x{d}" for d in range(C.dimensions)] if isinstance(C, Stumps | Boxes | HalfSpaces) else ["x"]
+    if len(header) == len(wanted) and not set(wanted) <= set(header):
+        wanted = header  # exactly as many columns as are needed, under other names
+    missing = [name for name in wanted if name not in header]
+    if missing:
+        raise BadTable(f"{path} needs a column {missing[0]!r} with the items, it has {', '.join(header)}")
+    try:
+        items = np.array([[float(row[header.index(name)]) for name in wanted] for row in rows])
+    except ValueError as error:
+        raise BadTable(f"{path}: the columns {', '.join(wanted)} must hold numbers ({error})") from error
+    if len(wanted) > 1 or isinstance(C, Stumps | Boxes | HalfSpaces):
+        return Pool(C, items, private)
+    whole_numbers = bool((np.abs(items) < 2**53).all() and (items == np.floor(items)).all())
+    return Pool(C, items[:, 0].astype(np.int64) if whole_numbers else items[:, 0], private)
+
+
+def read_prior(C: HypothesisClass, weights: Path | None, prefer: Path | None) -> Prior:
+    """A public prior from a CSV of weights or a list in order of preference; uniform if neither is given."""
+    if weights is not None and prefer is not None:
+        raise BadTable("give weights or a strict order of preference, not both")
+    if weights is not None:
+        return Prior.weights(C, _weights(C, weights))
+    if prefer is not None:
+        return Prior.order(C, _preferred(C, prefer))
+    return UNIFORM
+
+
+def _weights(C: HypothesisClass, path: Path) -> list[float]:
+    header, rows, lines = read_csv(path)
+    if len(header) != 2 or header[1] != "weight":
+        raise BadTable(f"{path} needs two columns, candidate and weight, it has {', '.join(header)}")
+    found: dict[str, float] = {}
+    for (name, value), line in zip(rows, lines, strict=True):
+        if name in found:
+            raise BadTable(f"{path}, line {line}: {name!r} has two weights")
+        try:
+            found[name] = float(value)
+        except ValueError as error:
+            raise BadTable(f"{path}, line {line}: the weight {value!r} is not a number") from error
+    names = _names(C)
+    for name in names:
+        if name not in found:
+            raise BadTable(f"{path} has no weight for {name!r}: every hypothesis needs one")
+    if len(found) > len(names):
+        unknown = next(name for name in found if name not in set(names))
+        raise BadTable(f"{path} gives a weight to {unknown!r}, which is no hypothesis of the class")
+    return [found[name] for name in names]
+
+
+def _preferred(C: HypothesisClass, path: Path) -> list[int]:
+    try:
+        listed = [line.strip() for line in path.read_text(encoding="utf-8-sig").splitlines() if line.strip()]
+    except (OSError, UnicodeDecodeError) as error:
+        raise BadTable(f"cannot read the order of preference {path}: {error}") from error
+    places = {name: h for h, name in enumerate(_names(C))}
+    unknown = [name for name in listed if name not in places]
+    if unknown:
+        raise BadTable(f"{path} prefers {unknown[0]!r}, which is no hypothesis of the class")
+    return [places[name] for name in listed]
+
+
+def _names(C: HypothesisClass) -> list[str]:
+    """Candidates by name, other hypotheses by index."""
+    return list(C.candidates) if isinstance(C, PredictionTable) else [str(h) for h in range(len(C))]

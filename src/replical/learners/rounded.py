@@ -1,0 +1,76 @@
+"""Rounded: replicability for an additive price in labels.
+
+Shrink a version space with CAL or A² further than accuracy needs, take its centre, and return the first hypothesis in
+the shared order within a shared distance v of it. The last step costs no labels. The run stops as soon as this lab's own
+certificate proves that two certified labs differ with probability at most ρ.
+
+Claim: for every fixed ρ, Pr[both labs certified and their answers differ] ≤ ρ, and Pr[certified, error above ν+ε] ≤ δ; over
+CAL under realizability, over A² whatever the noise. Reference: ours, Theorems L1-L2 (docs/claims/certificate.md).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from replical.learners.base import Conversation, Result, Shrinks, made_for
+from replical.learners.finishes import finish
+from replical.learners.proof import Proof
+from replical.learners.rounding import Rounding
+from replical.plans.base import Condition
+from replical.plans.rounded import RoundedPlan
+from replical.pool import AnyPool
+from replical.randomness import SharedRandomness
+
+CERTIFIED = "this lab's certificate proves rho"
+ACCURATE = "slack is small enough for the error bound"
+
+
+@dataclass(frozen=True)
+class Rounded:
+    """A base learner, stopped by its lab's own certificate and rounded without labels.
+
+    Parameters
+    ----------
+    base
+        The learner that shrinks the version space, e.g. ``CAL(plan.base)`` or ``A2(plan.base)``.
+    plan
+        ``plan("rounded-cal", C, epsilon=.., delta=.., rho=.., pool="finite")`` or ``"rounded-a2"``.
+    """
+
+    base: Shrinks
+    plan: RoundedPlan
+
+    def __post_init__(self) -> None:
+        made_for(self.plan, RoundedPlan, "Rounded")
+
+    def run(self, pool: AnyPool, shared: SharedRandomness) -> Conversation:
+        """Ask, listen, return."""
+        plan, pool = self.plan, pool.first(self.plan.items)
+        proof = Proof(plan, pool)
+        shrunk = yield from self.base.shrink(pool, proof.reached)
+        rounding = proof.conclude(shrunk)
+        return Result(
+            hypothesis=finish(plan, shared, rounding, shrunk),
+            unrounded=shrunk.V.first(shared, plan.prior),
+            V=shrunk.V,
+            conditions=(*plan.conditions, *_conditions(plan, rounding)),
+            rounding=rounding,
+        )
+
+
+def _conditions(plan: RoundedPlan, found: Rounding) -> tuple[Condition, Condition]:
+    proven, rho = found.rho_proven, float(plan["rho"])
+    return (
+        Condition(
+            name=CERTIFIED,
+            value=1.0 if proven is None else proven,
+            bound=rho,
+            held=proven is not None and proven <= rho,
+        ),
+        Condition(
+            name=ACCURATE,
+            value=found.kappa / found.items,
+            bound=found.kappa_most / found.items,
+            held=found.kappa <= found.kappa_most,
+        ),
+    )

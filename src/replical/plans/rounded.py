@@ -1,0 +1,168 @@
+"""Plans of Rounded: what its base may fail with, where the shared threshold lies, what a certificate needs.
+
+Theorems L1-L3 and the simple statements R1 and R2: docs/claims/certificate.md, docs/claims/rounded.md.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from decimal import Decimal
+from fractions import Fraction
+from math import floor
+
+from replical.errors import PlanMismatch, ValueOutOfRange
+from replical.exact import ceil, decimal, decimals, fraction, ln
+from replical.plans import a2, tight
+from replical.plans.base import CALPlan, Number, Plan, Task
+from replical.pool import AnyPool
+from replical.proven import largest_count
+from replical.randomness import SharedRandomness
+
+FINISHES = ("distance", "excess", "noise")
+
+
+@dataclass(frozen=True, kw_only=True)
+class RoundedPlan(Plan):
+    """Shrink with a base learner, then round without labels.
+
+    Attributes
+    ----------
+    base
+        The plan of the learner that shrinks the version space.
+    finish
+        How the answer is chosen at the end: by distance to the centre, by empirical excess error below a shared
+        threshold, or by excess error with shared noise. Fixed before any label.
+    """
+
+    base: CALPlan | a2.A2Plan
+    finish: str
+    items: int | None
+
+    @property
+    def stop(self) -> Fraction:
+        """The slack at which a run may stop without a certificate; 0 if none was given."""
+        return self["kappa"]
+
+    @property
+    def labels_most(self) -> int | None:
+        """Only the pool and the budget limit it."""
+        return self.max_labels
+
+    def check(self, pool: AnyPool) -> None:
+        """Refuse a pool this plan was not made for."""
+        super().check(pool)
+        if pool.exact:
+            raise PlanMismatch(
+                f"{self.learner} measures distances on a finite pool: give a pool size instead of 'exact'"
+            )
+        if self.items is not None and pool.size < self.items:
+            raise PlanMismatch(
+                f"the protocol rounds on {self.items} items and the pool holds {pool.size}: bring {self.items - pool.size} "
+                "more, or publish a protocol with fewer items before any label is asked"
+            )
+
+    def kappa_most(self, U: int) -> int:
+        """The largest slack, in items, with which the error bound is proven; negative if there is none."""
+        failure = float(self["delta"]) / (2 * self.n)
+        return largest_count(U, float(self.epsilon), failure) - floor(U * self["b"])
+
+    def threshold(self, shared: SharedRandomness, U: int) -> int:
+        """The shared threshold v on the distance, uniform on [a, b], in whole items."""
+        return floor(U * self._between(shared, self["a"], self["b"]))
+
+    def excess_most(self, shared: SharedRandomness, scanned: int) -> int:
+        """The shared threshold on excess error, uniform on [2ε/9, 2ε/3], in whole errors on the items scanned."""
+        high = Fraction(2, 3) * self.epsilon
+        return floor(scanned * self._between(shared, high / 3, high))
+
+    def _between(self, shared: SharedRandomness, low: Fraction, high: Fraction) -> Fraction:
+        return low + (high - low) * Fraction(shared.uniform("threshold"))
+
+    @property
+    def pool_for_accuracy(self) -> int:
+        """Items with which some slack is allowed, by Chernoff: 2ε ln(2n/δ)/(ε-b)²."""
+        with decimals():
+            epsilon = decimal(self.epsilon)
+            return ceil(2 * epsilon * ln(2 * self.n / decimal(self["delta"])) / (epsilon - decimal(self["b"])) ** 2) + 1
+
+
+def cal(task: Task) -> RoundedPlan:
+    """Rounded over CAL: realizable, so no survivor is ever lost."""
+    base = tight.cal(task)
+    a, b = _range(task)
+    l, l2 = 1 + ln(task.spread), 1 + ln(2 * task.n)
+    simple = Number(
+        name="pool_R1",
+        value=ceil(Decimal("8.85") * decimal(b) * l**2 * l2 / (decimal(b - a) ** 2 * task.rho**2)),
+        source="8.85 b l² l2/((b-a)ρ)²: Theorem R1, the pool that suffices without looking at it",
+    )
+    return _rounded(task, "rounded-cal", base, Fraction(0), (simple,))
+
+
+def a2_betting(task: Task) -> RoundedPlan:
+    """Rounded over A²."""
+    failure = min(task.delta / 2, task.rho / 8)
+    base = a2.betting(replace(task, delta=failure, kappa=None))
+    a, b = _range(task)
+    l, l2 = 1 + ln(task.spread), 1 + ln(2 * task.n)
+    kappa = task.rho * decimal(b - a) / (8 * l)
+    reach = decimal(b) + kappa
+    pool = Decimal("8.67") * reach * l**2 * l2 / (decimal(b - a) * Decimal("0.49") * task.rho) ** 2
+    if (gap := task.epsilon - reach) > 0:
+        pool = max(pool, 2 * task.epsilon * ln(2 * task.n / task.delta) / gap**2)
+    simple = (
+        Number(name="kappa_R2", value=fraction(kappa), source="ρ(b-a)/(8l): Theorem R2's bound on Δ̂(V)"),
+        Number(name="pool_R2", value=ceil(pool), source="Theorem R2: the pool that suffices without looking at it"),
+    )
+    return _rounded(task, "rounded-a2", base, fraction(failure), simple)
+
+
+def _range(task: Task) -> tuple[Fraction, Fraction]:
+    """[a, b]: b = .9ε leaves room for slack, a = b/2 makes the growth of the class between them small."""
+    epsilon = fraction(task.epsilon)
+    b = Fraction(9, 10) * epsilon if task.b is None else fraction(task.b)
+    a = b / 2 if task.a is None else fraction(task.a)
+    if b >= epsilon:
+        raise ValueOutOfRange(
+            f"b must be below epsilon = {float(epsilon):g}, got {float(b):g}: the rest is for what a pool cannot measure"
+        )
+    if not 0 < a < b:
+        raise ValueOutOfRange(
+            f"a must be above 0 and below b = {float(b):g}, got {float(a):g}: the shared threshold is drawn between them"
+        )
+    return a, b
+
+
+def _rounded(
+    task: Task, learner: str, base: CALPlan | a2.A2Plan, delta_A: Fraction, simple: tuple[Number, ...]
+) -> RoundedPlan:
+    a, b = _range(task)
+    epsilon, kappa = fraction(task.epsilon), fraction(task.kappa or 0)
+    if task.finish != "distance" and not kappa:
+        kappa = epsilon / 3
+    sigma = fraction(2 * task.epsilon / (3 * ln(2 * task.n / task.delta)))
+    numbers = (
+        Number(name="a", value=a, source="start of the range of the shared threshold; b/2 if not given"),
+        Number(name="b", value=b, source="its end; .9ε if not given"),
+        Number(name="rho", value=fraction(task.rho), source="given"),
+        Number(name="delta", value=fraction(task.delta), source="given"),
+        Number(
+            name="delta_A",
+            value=delta_A,
+            source="min(δ/2, ρ/8): the base removes the best" if delta_A else "0: under realizability never removed",
+        ),
+        Number(name="delta_C", value=fraction(task.rho) / 200, source="ρ/200: a lab's intervals of distances fail"),
+        Number(name="kappa", value=kappa, source="slack at which a run stops uncertified; ε/3 for other finishes"),
+        Number(name="sigma", value=sigma, source="(2ε/3)/ln(2n/δ): scale of the shared noise"),
+        *simple,
+    )
+    return RoundedPlan(
+        learner=learner,
+        name="tight",
+        n=task.n,
+        epsilon=epsilon,
+        numbers=numbers,
+        base=base,
+        finish=task.finish,
+        items=task.items,
+    )

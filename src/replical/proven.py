@@ -1,0 +1,269 @@
+"""The certificate: a bound on how often two labs differ that one lab proves from its own pool, without labels.
+
+Lab s measures score(h) = d̂(h, ĥ) on its U items, ĥ any labelling of them, and knows d̂(ĥ, h*) ≤ κ. Scores give an interval
+[L_h, R_h] for every true distance d(h, h*); inside these intervals the worst contribution of h to the disagreement of
+two labs is a binomial number. The sum is Γ̂. Statement and proof: docs/claims/certificate.md (Theorems L1-L3).
+
+All bounds are rigorous: cells in p and bins in v are rectangles on which the binomial distribution function is bounded
+at a corner (it falls in p and rises in v), by the inequalities of Zubkov and Serov (2013).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import ceil, floor, inf, log, sqrt
+
+import numpy as np
+from numpy.typing import NDArray
+
+from replical.prior import Masses
+
+Floats = NDArray[np.float64]
+Counts = NDArray[np.int64]
+
+COARSE, FINE = 0.25, 0.1  # width of a cell in standard deviations: costs about 35% and 14% of the sampling part
+_BAND = 6.8  # standard deviations beyond which a distribution function is 0 or 1 up to 10⁻¹¹
+_ROUNDING = 4e-15  # relative error of a divergence computed in doubles, with room to spare
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Certificate:
+    """What a lab knows when it certifies.
+
+    Attributes
+    ----------
+    U
+        Items of the pool.
+    a, b
+        Range of the shared threshold.
+    beta
+        ln(2n/δ_C): each side of each interval [L_h, R_h] fails with probability e^{-β}.
+    masses
+        Prior masses, one a hypothesis, in any unit; None if all are equal.
+    places
+        Place of each hypothesis in a strict order of preference, where that is the shared order.
+    alone
+        Compare this lab with the ideal answer instead of with another lab of the same size.
+    """
+
+    U: int
+    a: float
+    b: float
+    beta: float
+    masses: Masses | None = None
+    places: Counts | None = None
+    alone: bool = False
+
+    def gamma(self, scores: Counts, kappa: int, least: float = 1.0, *, step: float = FINE) -> float:
+        """Γ̂ for scores and slack κ in items; `least` is the smallest mass the best hypothesis may have.
+
+        Examples
+        --------
+        >>> one = Certificate(U=100_000, a=.0225, b=.045, beta=log(2 * 100_000 / .0005))
+        >>> scores = np.abs(np.arange(-50_000, 50_000))  # thresholds, one an item, seen from the middle
+        >>> round(one.gamma(scores, 0), 3), round(one.gamma(scores, 40), 3)
+        (0.037, 0.079)
+        """
+        if kappa >= self.U * self.a:
+            return inf
+        grid = _Grid(self.U, self.a, self.b, kappa, step, alone=self.alone)
+        low, high = self.intervals(floor(self.U * grid.top) + 2, kappa)
+        if self.places is not None:
+            return self._in_order(grid, scores, low, high)
+        last = len(high) - 1
+        mass = np.bincount(np.minimum(scores, last), weights=self.masses, minlength=last + 1)
+        below = np.concatenate(([0.0], np.cumsum(mass[:last])))
+        inside = np.maximum(below[np.searchsorted(high[:last], grid.bin_low, side="right")], least)
+        worst, beyond = grid.worst(grid.widths / inside / (self.b - self.a), low[:last], high[:last])
+        return float((mass[:last] * worst).sum() + mass[last] * beyond)
+
+    def intervals(self, beyond: int, kappa: int) -> tuple[Floats, Floats]:
+        """L and R for scores 0, 1, .. up to the first whose interval lies above `beyond` items."""
+        most = beyond
+        while most < self.U and self._low(np.array([most - kappa]))[0] * self.U <= beyond:
+            most = min(self.U, most + ceil(4 * sqrt(self.beta * most)) + kappa + 1)
+        counts = np.arange(min(most, self.U) + 1, dtype=np.int64)
+        x, b = np.minimum((counts + kappa) / self.U, 1.0), self.beta / self.U
+        return self._low(counts - kappa), np.minimum(x + b + np.sqrt(b * b + 2 * x * b), 1.0)
+
+    def _low(self, counts: Counts) -> Floats:
+        y = np.maximum(counts, 0) / self.U
+        low: Floats = np.maximum(0.0, y - np.sqrt(2 * y * self.beta / self.U))
+        return low
+
+    def _in_order(self, grid: _Grid, scores: Counts, low: Floats, high: Floats) -> float:
+        """A strict order: h counts only where no hypothesis preferred to it is surely inside."""
+        assert self.places is not None, "only called for a strict order"
+        preferred = np.minimum(scores[np.argsort(self.places)], len(high) - 1)
+        before = np.concatenate(([inf], np.minimum.accumulate(high[preferred])[:-1]))
+        open_until = np.searchsorted(grid.bin_low, before, side="left")  # bins that begin before that
+        total = 0.0
+        for bins in np.unique(open_until[open_until > 0]):
+            weights = np.where(np.arange(len(grid.widths)) < bins, grid.widths, 0.0) / (self.b - self.a)
+            chosen = preferred[open_until == bins]
+            worst, beyond = grid.worst(weights, low[chosen], high[chosen])
+            total += float(worst.sum()) + beyond * float((chosen == len(high) - 1).sum())
+            if total >= 1:
+                break
+        return total
+
+
+class _Grid:
+    """Cells of p and bins of v on one grid, uniform in the square root, where every binomial has the same width."""
+
+    def __init__(self, U: int, a: float, b: float, kappa: int, step: float, *, alone: bool) -> None:
+        self._unit = step / (2 * sqrt(U))
+        slack, band = kappa / U, ceil(_BAND / step)
+        first, last = floor(sqrt(a) / self._unit), ceil(sqrt(b) / self._unit)
+        bins = np.arange(first, last)
+        edges = self._edge(bins)
+        self.bin_low, bin_high = np.maximum(edges, a), np.minimum(self._edge(bins + 1), b)
+        self.widths = np.maximum(bin_high - self.bin_low, 0.0)
+        left = band + 1 + ceil((sqrt(a) - sqrt(max(0.0, a - slack))) / self._unit)
+        right = band + 1 + ceil((sqrt(a + slack) - sqrt(a)) / self._unit)
+        cells = bins[:, None] + np.arange(-left, right + 1)[None, :]
+        self._first, self._count = first - left, last - first + left + right
+        self._cells = cells - self._first
+        self.top = min(1.0, float(self._edge(np.array([last + right]))[0]))
+        self._worst = self._bound(U, kappa, bin_high, alone=alone)
+
+    def _edge(self, index: Counts) -> Floats:
+        return np.minimum((np.maximum(index, 0) * self._unit) ** 2, 1.0)
+
+    def _bound(self, U: int, kappa: int, bin_high: Floats, *, alone: bool) -> Floats:
+        """max of π over each rectangle; rows are bins, columns the cells near them."""
+        edges = _Logs.of(self._edge(np.arange(self._first, self._first + self._count + 1)))
+        cells, next_cells = edges.take(self._cells), edges.take(self._cells + 1)
+        surely = _lower_tail(U, np.floor(U * self.bin_low - 1e-6)[:, None] - kappa, next_cells, upper=False)
+        maybe = _lower_tail(U, np.floor(U * bin_high + 1e-6)[:, None] + kappa, cells, upper=True)
+        above = bin_high[:, None] <= cells.p  # v < p throughout
+        if alone:
+            inside, outside = 1 - surely, maybe
+            below = next_cells.p <= self.bin_low[:, None]  # v >= p throughout
+            bound = np.where(above, outside, np.where(below, inside, np.maximum(inside, outside)))
+        else:
+            inside, outside = 1 - surely**2, 1 - (1 - maybe) ** 2
+            bound = np.where(above, outside - surely**2, inside)
+        self._outside = np.maximum(inside[:, 0], outside[:, -1])  # p further away: both fall with the distance
+        return np.maximum(bound, 0.0)
+
+    def worst(self, weights: Floats, low: Floats, high: Floats) -> tuple[Floats, float]:
+        """max over p in [low, high] of Σ_v weight·π(p, v) for each interval, and the same for p beyond the grid."""
+        beyond = float((weights * self._outside).sum())
+        summed = np.bincount(
+            self._cells.ravel(), weights=(self._worst * weights[:, None]).ravel(), minlength=self._count
+        )
+        padded = np.concatenate(([beyond], summed + beyond, [beyond]))  # one cell for all p below and above the grid
+        begin = np.clip(np.floor(np.sqrt(low) / self._unit * (1 - 1e-12)) - self._first + 1, 0, len(padded) - 1)
+        end = np.clip(np.floor(np.sqrt(high) / self._unit * (1 + 1e-12)) - self._first + 1, 0, len(padded) - 1)
+        return _range_maximum(padded, begin.astype(np.int64), end.astype(np.int64)), beyond
+
+
+@dataclass(frozen=True, eq=False)
+class _Logs:
+    """Probabilities with the logarithms of p and 1-p."""
+
+    p: Floats
+    log_p: Floats
+    log_q: Floats
+
+    @classmethod
+    def of(cls, p: Floats) -> _Logs:
+        with np.errstate(divide="ignore"):
+            return cls(p, np.log(p), np.log1p(-p))
+
+    def take(self, index: Counts) -> _Logs:
+        return _Logs(self.p[index], self.log_p[index], self.log_q[index])
+
+
+def _lower_tail(U: int, m: Floats, at: _Logs, *, upper: bool) -> Floats:
+    """A rigorous bound of Pr[Bin(U, p) ≤ m] from above or below (Zubkov and Serov): Φ(z(m+1)) or Φ(z(m))."""
+    from scipy.special import ndtr, xlogy
+
+    x = np.clip(m + 1 if upper else m, 0, U) / U
+    with np.errstate(invalid="ignore"):  # 0 · ∞ where p is 0 or 1: nothing diverges
+        divergence = xlogy(x, x) + xlogy(1 - x, 1 - x) - x * at.log_p - (1 - x) * at.log_q
+    z = np.sqrt(2 * U * np.maximum(np.nan_to_num(divergence, nan=0.0, posinf=inf), 0.0))
+    error = 2 * U * _ROUNDING
+    slip = error / (z + sqrt(error))
+    tail: Floats = ndtr(np.where(x > at.p, z, -z) + (slip if upper else -slip))
+    return np.where(m >= U, 1.0, np.where(m < 0, 0.0, tail))
+
+
+def largest_count(U: int, p: float, failure: float) -> int:
+    """The largest m with Pr[Bin(U, p) ≤ m] at most `failure`, by a rigorous bound; -1 if there is none.
+
+    Examples
+    --------
+    >>> largest_count(100_000, .05, 2.5e-8)
+    4624
+    """
+    at, low, high = _Logs.of(np.array([p])), -1, U
+    while high - low > 1:
+        middle = (low + high) // 2
+        small = _lower_tail(U, np.array([float(middle)]), at, upper=True)[0] <= failure
+        low, high = (middle, high) if small else (low, middle)
+    return low
+
+
+def _range_maximum(values: Floats, begin: Counts, end: Counts) -> Floats:
+    """max of values[begin..end], both ends included, from a sparse table."""
+    levels = [values]
+    while 2 ** len(levels) <= len(values):
+        half = 2 ** (len(levels) - 1)
+        levels.append(np.maximum(levels[-1][:-half], levels[-1][half:]))
+    table = np.full((len(levels), len(values)), -inf)
+    for level, row in enumerate(levels):
+        table[level, : len(row)] = row
+    depth = np.frexp((end - begin + 1).astype(np.float64))[1] - 1
+    found: Floats = np.maximum(table[depth, begin], table[depth, end - (1 << depth.astype(np.int64)) + 1])
+    return found
+
+
+def gamma_unlimited(scores: Floats, kappa: float, a: float, b: float, masses: Masses | None, least: float) -> float:
+    """Γ̂ of a pool without end: what is left of the bound when only labels are missing.
+
+    Distances are then known up to κ, and h matters for thresholds within κ of its distance.
+    """
+    if kappa >= a:
+        return inf
+    weights = np.ones(len(scores)) if masses is None else masses
+    surely = scores + kappa  # h is inside from here on
+    order = np.argsort(surely, kind="stable")
+    starts, cumulated = surely[order], np.cumsum(weights[order])
+    points = np.unique(np.concatenate(([a, b], starts[(starts > a) & (starts < b)])))
+    inside = np.maximum(np.concatenate(([0.0], cumulated))[np.searchsorted(starts, points[:-1], side="right")], least)
+    integral = np.concatenate(([0.0], np.cumsum(np.diff(points) / inside)))
+    p = np.clip(a + kappa, scores - kappa, scores + kappa)  # 1/N falls with v: the worst p is the smallest that fits
+    reach = np.interp(np.clip(p + kappa, a, b), points, integral) - np.interp(
+        np.clip(p - kappa, a, b), points, integral
+    )
+    return float((weights * reach).sum()) / (b - a)
+
+
+def planned(distances: Floats, *, U: int, kappa: float, a: float, b: float, failure: float) -> float:
+    """Theorem L3: a bound on the disagreement around one centre before any label, in closed form.
+
+    Examples
+    --------
+    >>> line = np.abs(np.linspace(-.5, .5, 1_000_001))
+    >>> [round(planned(line, U=U, kappa=0, a=.0225, b=.045, failure=.0005), 3) for U in (10**5, 10**6, 10**7)]
+    [0.075, 0.016, 0.005]
+    """
+    lam = log(4 * len(distances) / failure)
+    t = sqrt(2 * (b + kappa) * lam / U) + 3 * lam / U
+    reach = t + kappa
+    if reach > a:
+        return inf
+    ordered = np.sort(distances)
+
+    def count(x: Floats | float) -> Floats:
+        return np.searchsorted(ordered, x, side="right").astype(np.float64)
+
+    near = ordered[(ordered > a) & (ordered <= b + reach)]
+    jumps = np.concatenate(([a], near, near - reach))  # the quotient is largest where one of its counts jumps
+    jumps = jumps[(jumps >= a) & (jumps <= b)]
+    growth = float((count(jumps + reach) / np.maximum(count(jumps), 1.0)).max())
+    inside = max(1.0, float(count(a)))
+    g = 1 - float(count(a - reach)) / inside + growth * log(float(count(b + reach)) / inside)
+    return g / (b - a) * (2 * kappa + 1.92 * sqrt((b + reach) / U)) + failure
