@@ -22,6 +22,7 @@ from replical.noise import BoundaryNoise
 from replical.plans import plan
 from replical.pool import Pool
 from replical.population import Population
+from replical.prediction import Prediction, predict_agreement
 from replical.prior import Prior
 from replical.randomness import PrivateRandomness, SharedRandomness
 from replical.ranks import agreement_bound
@@ -40,6 +41,7 @@ __all__ = [
     "KnownLabels",
     "Pool",
     "Population",
+    "Prediction",
     "PredictionTable",
     "Prior",
     "PrivateRandomness",
@@ -58,6 +60,7 @@ __all__ = [
     "audit",
     "learn",
     "plan",
+    "predict_agreement",
     "theta",
 ]
 

@@ -15,6 +15,7 @@ from fractions import Fraction
 from functools import cached_property
 
 import numpy as np
+from numpy.typing import NDArray
 
 from replical.binomial import clopper_pearson
 from replical.classes.base import HypothesisClass, Items
@@ -38,8 +39,10 @@ class World:
 
     C: HypothesisClass
     cells: Items | None = None
+    weights: NDArray[np.int64] | None = None
     noise: Noise = 0.0
     pool_size: int | str = "exact"
+    law: NDArray[np.float64] | None = None  # probabilities of the labels in each cell, instead of a target and noise
 
     @cached_property
     def predictions(self) -> Predictions:
@@ -49,9 +52,20 @@ class World:
             raise ValueOutOfRange("this class does not list its cells: give the items of the world")
         return predictions_of(self.C, listed)
 
-    def population(self, target: int) -> Population:
-        """The world with one target."""
-        return Population(self.C, target=target, cells=self.cells, noise=self.noise, predictions=self.predictions)
+    def population(self, target: int = 0) -> Population:
+        """The world with one target; where a law is given, the target is a best hypothesis."""
+        if self.law is not None:
+            return Population(
+                self.C, cells=self.cells, weights=self.weights, law=self.law, predictions=self.predictions
+            )
+        return Population(
+            self.C,
+            target=target,
+            cells=self.cells,
+            weights=self.weights,
+            noise=self.noise,
+            predictions=self.predictions,
+        )
 
 
 @dataclass(frozen=True, kw_only=True)

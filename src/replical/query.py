@@ -55,11 +55,6 @@ class Answers:
             raise BadLabel("every item must be answered exactly as often as it was asked")
         return self
 
-    @property
-    def in_order(self) -> bool:
-        """Is every answer a single label, so that rows are in the order of the scan?"""
-        return not bool((self.counts > 1).any())
-
     def single(self) -> Iterator[Answers]:
         """One label at a time; copies of one item with one label together."""
         for row, label in np.argwhere(self.counts != 0):

@@ -113,7 +113,10 @@ class ExactScan:
         """`k` draws from D restricted to DIS(V); none if it has no mass."""
         return self._draw(V, V.disputed, k if V.disagreement_weight else 0, scanned=k)
 
-    some = draw
+    def some(self, V: VersionSpace, k: int) -> Query:
+        """`k` draws from D restricted to DIS(V) one by one, in the order drawn; none if it has no mass."""
+        region = V.disputed[self._weights[V.disputed] > 0]
+        return self._singly(V, region, k if len(region) else 0, scanned=k)
 
     def among(self, V: VersionSpace, M: int) -> Query:
         """Those of `M` draws that fall into DIS(V)."""
@@ -135,9 +138,13 @@ class ExactScan:
             return _query(V, region[:0], scanned=scanned)
         weights = self._weights[region]
         if k < len(region):  # few draws: find their cells instead of visiting every cell
-            ticks = self._generator.integers(int(weights.sum()), size=k)
-            return _query(V, region[np.searchsorted(np.cumsum(weights), ticks, side="right")], scanned=scanned)
+            return self._singly(V, region, k, scanned=scanned)
         return _query(V, region, multinomial(self._generator, k, weights), scanned=scanned)
+
+    def _singly(self, V: VersionSpace, region: Indices, k: int, *, scanned: int) -> Query:
+        mass = np.cumsum(self._weights[region])
+        ticks = self._generator.integers(int(mass[-1]), size=k) if k else np.zeros(0, dtype=np.int64)
+        return _query(V, region[np.searchsorted(mass, ticks, side="right")], scanned=scanned)
 
 
 def _evenest(V: VersionSpace) -> Indices:

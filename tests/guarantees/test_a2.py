@@ -122,8 +122,8 @@ class WholePool:
         counts = pool.weights[: RIVALS + 1].astype(float)  # the best and rival i differ on Z and on X_i
         self._from = counts[0] + counts
 
-    def nearest(self, hypotheses, among):
-        return np.full(len(hypotheses), among[np.argmin(self._from[among])])
+    def nearest(self, alive, among):
+        return np.full(len(alive), among[np.argmin(self._from[alive[among]])])
 
 
 @dataclass(frozen=True)

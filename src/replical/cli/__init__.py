@@ -13,6 +13,7 @@ from replical.cli.audit import audit_command
 from replical.cli.demo import demo_command
 from replical.cli.doctor import doctor_command
 from replical.cli.output import fail
+from replical.cli.plan import plan_command
 from replical.cli.theta import theta_command
 from replical.errors import ReplicalError
 
@@ -24,6 +25,7 @@ app = typer.Typer(
 )
 app.command("demo")(demo_command)
 app.command("audit")(audit_command)
+app.command("plan")(plan_command)
 app.command("theta")(theta_command)
 app.command("doctor")(doctor_command)
 

@@ -51,11 +51,12 @@ class A2:
         test = self.test(V, tail)
         while not until(V) and not plan.spent(asked):
             query = scan.some(V, plan.batch)
+            asked, scanned = asked + query.total, scanned + query.scanned
             if query.total == 0:  # the pool is used up
                 break
             S = yield query
             mask = test.after(V, S)
-            V, asked, scanned = V.keep(mask), asked + query.total, scanned + query.scanned
+            V = V.keep(mask)
             test.keep(mask)
             heard.append(S)
         return Shrunk(V=V, heard=tuple(heard), scanned=scanned)

@@ -47,10 +47,9 @@ class Betting:
 
     def after(self, V: VersionSpace, S: Answers) -> Mask:
         """Settle the bets label by label, in the order of the scan; opponents are chosen before each label is heard."""
-        opponents, stays = self.opponents(V), np.ones(V.size, dtype=np.bool_)
-        for number, answers in enumerate(S.single()):
-            if number and S.in_order:  # where copies of an item are counted together, their order is not known
-                opponents = self.opponents(V)
+        stays = np.ones(V.size, dtype=np.bool_)
+        for answers in S.single():
+            opponents = self.opponents(V)
             (item,), label = answers.items, int(np.argmax(answers.counts[0]))
             count = int(answers.counts[0, label])
             wrong = V.predictions.said(int(item), V.indices) != label

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from math import ceil, inf, log
+from dataclasses import replace
+from math import ceil, inf, log, sqrt
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,11 +14,12 @@ from replical.learners.rounding import Rounding
 from replical.plans.rounded import RoundedPlan
 from replical.pool import AnyPool
 from replical.predicted import predicted
-from replical.proven import COARSE, FINE, Certificate, gamma_unlimited
+from replical.proven import COARSE, FINE, FINEST, Certificate, gamma_unlimited
 from replical.query import Answers
 from replical.version_space import VersionSpace
 
-_HOPELESS = 1.4  # a coarse grid overstates the bound by less than this
+# Grids from coarse to fine, and how far each may overstate the bound that the next one finds.
+_GRIDS = ((COARSE, 1.4), (FINE, 1.1), (FINEST, 1.0))
 _WORTH = 0.95  # nothing has changed before V has shrunk by a twentieth
 _SOONEST, _LATEST = 0.9, 0.4  # look again when the slack has shrunk by a tenth, or as much more as seems needed
 _EARLY = 1.15  # rather a little too early than too late: a look costs milliseconds, a label money
@@ -43,6 +45,9 @@ class Proof:
             places=prior.places,
             alone=self._alone,
         )
+        # Without slack Λ(0) is one number: two labs that both misjudge it are needed to go wrong (remark 1).
+        loose = min(0.1, sqrt(float(plan["rho"])) - float(plan["delta_A"]))
+        self._exact = None if self._alone else replace(self._certificate, beta=log(2 * n / loose))
         self._stop = int(plan["kappa"] * self._U) if plan["kappa"] else -1
         self._accurate = plan.kappa_most(self._U)
         self._most = min(self._accurate, ceil(plan["a"] * self._U) - 1)
@@ -66,20 +71,23 @@ class Proof:
 
     def _passes(self, V: VersionSpace, kappa: int) -> bool:
         rho, scores = float(self._plan["rho"]), self._centre.distances(V)
-        coarse = self._bound(V, scores, kappa, step=COARSE)
-        if coarse <= _HOPELESS * rho:
-            self._proven = self._bound(V, scores, kappa)
-            if self._proven <= rho:
+        found, step = 1.0, COARSE
+        for step, overstated in _GRIDS:
+            found = self._bound(V, scores, kappa, step=step)
+            if found <= rho and step != COARSE:
+                self._proven = found
                 return True
-        least = self._bound(V, scores, 0, step=COARSE)  # the bound grows about linearly with the slack
-        share = (rho - least) / (coarse - least) if least < min(rho, coarse) else 0.0
+            if found > overstated * rho:
+                break
+        least = self._bound(V, scores, 0, step=step)  # the bound grows about linearly with the slack
+        share = (rho - least) / (found - least) if least < min(rho, found) else 0.0
         self._next = kappa * min(_SOONEST, max(_LATEST, _EARLY * share))
         return False
 
     def _bound(self, V: VersionSpace, scores: NDArray[np.int64], kappa: int, step: float = FINE) -> float:
         """rho_proven: Γ̂ and every way in which it may not hold."""
-        gamma = self._certificate.gamma(scores, kappa, self._least(V), step=step)
-        return self._with_failures(gamma)
+        certificate = self._exact if kappa == 0 and self._exact is not None else self._certificate
+        return self._with_failures(certificate.gamma(scores, kappa, self._least(V), step=step))
 
     def _with_failures(self, gamma: float) -> float:
         """Both labs may lose the best hypothesis or misjudge distances; alone, each counts against the ideal."""
@@ -108,7 +116,7 @@ class Proof:
             rho_predicted = predicted(scores / U, U, a, b, shift=shift, masses=self._masses)
             if not certified:
                 supports = self._bound(V, scores, 0)
-                pool_needed = self._pool_needed(self._certificate.gamma(scores, 0, self._least(V)))
+                pool_needed = self._pool_needed((self._exact or self._certificate).gamma(scores, 0, self._least(V)))
         return Rounding(
             rho_proven=rho_proven,
             labels_sufficient=sufficient,

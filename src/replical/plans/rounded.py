@@ -62,9 +62,13 @@ class RoundedPlan(Plan):
             )
 
     def kappa_most(self, U: int) -> int:
-        """The largest slack, in items, with which the error bound is proven; negative if there is none."""
+        """The largest slack, in items, with which the error bound is proven; negative if there is none.
+
+        The answer is within b+κ of the best hypothesis on the pool, or, as a survivor, within 2κ.
+        """
         failure = float(self["delta"]) / (2 * self.n)
-        return largest_count(U, float(self.epsilon), failure) - floor(U * self["b"])
+        most = largest_count(U, float(self.epsilon), failure)
+        return most - floor(U * self["b"]) if self.finish == "distance" else most // 2
 
     def threshold(self, shared: SharedRandomness, U: int) -> int:
         """The shared threshold v on the distance, uniform on [a, b], in whole items."""
