@@ -28,7 +28,7 @@ def predicted(
     --------
     >>> line = np.abs(np.linspace(-.5, .5, 1_000_001))
     >>> [round(predicted(line, U, .0225, .045), 4) for U in (10**5, 10**6)]
-    [0.0209, 0.0066]
+    [0.0192, 0.0061]
     """
     reach = _FAR * np.sqrt(b / U + shift)
     near = np.flatnonzero((distances >= a - reach) & (distances <= b + reach))

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from fractions import Fraction
 from math import ceil, log, sqrt
 
 import numpy as np
@@ -16,6 +17,7 @@ from numpy.typing import NDArray
 
 from replical.auditing import World, run_pair
 from replical.classes.base import HypothesisClass
+from replical.classes.table import PredictionTable
 from replical.errors import ValueOutOfRange
 from replical.learners.base import Result
 from replical.learners.catalogue import learner_for
@@ -30,6 +32,7 @@ from replical.ranks import agreement_bound
 Progress = Callable[[int, int], None]
 
 _MOST_TIED = 2000  # candidates among which near-ties are looked for: all pairs are compared
+_MEASURED = 4096  # items on which they are compared, drawn by the private order
 _LARGEST_POOL = 10**8
 
 
@@ -50,7 +53,7 @@ class Prediction:
     pool_for_rho
         Items with which the certificate passes for the worst truth, labels permitting; None beyond 10⁸.
     ties
-        Groups of hypotheses that pairwise differ on at most ε of the items: no choice among them costs more than ε.
+        Groups of candidates that pairwise differ on at most ε of the items: no choice among them costs more than ε.
     prior_log, uniform_log, uniform_disagreement
         1 + ln(1/μ_a) with the prior and without, and the disagreement without: a prior helps where it is smaller.
     """
@@ -116,15 +119,16 @@ def predict_agreement(
     >>> X = np.random.default_rng(1).integers(4999, size=20_000)
     >>> found = predict_agreement(C, Pool(C, X, PrivateRandomness.simulated("doctest")), .2, truths=4)
     >>> found.labels_mean, round(found.disagreement_mean, 3), found.certified_fraction
-    (8.0, 0.023, 1.0)
+    (11.875, 0.024, 1.0)
     """
-    U = len(pool) if items is None else items
-    options = {"prior": prior, "max_labels": max_labels, "kappa": kappa}
-    made = plan(learner, C, epsilon=epsilon, delta=delta, rho=rho, pool="finite", items=U, **options)  # type: ignore[arg-type]
-    if not isinstance(made, RoundedPlan):
+    if not learner.startswith("rounded-"):
         raise ValueOutOfRange(f"agreement is predicted for rounded-cal and rounded-a2, got {learner}")
     if truths < 1:
         raise ValueOutOfRange(f"at least one hypothesis must take its turn as the truth, got {truths}")
+    U = len(pool) if items is None else items
+    options = {"prior": prior, "max_labels": max_labels, "kappa": kappa}
+    made = plan(learner, C, epsilon=epsilon, delta=delta, rho=rho, pool="finite", items=U, **options)  # type: ignore[arg-type]
+    assert isinstance(made, RoundedPlan), "plans of rounded learners are rounded plans"
     world = World(C=C, cells=pool.items, weights=pool.weights, noise=noise, pool_size=U)
     active, seen = learner_for(made), []
     for number in range(truths):
@@ -183,9 +187,11 @@ def _compare(one: Result, two: Result, prior: Prior) -> _Pair:
 
 def _pool_for_rho(made: RoundedPlan, distances: NDArray[np.float64]) -> int | None:
     """The smallest pool, to 5%, with which a lab that knows the truth proves ρ and the error bound."""
-    low, high = 10, _LARGEST_POOL
-    if not _suffices(made, distances, high):
-        return None
+    low, high = 100, 1000
+    while not _suffices(made, distances, high):  # from below: large pools cost memory to think about
+        if high >= _LARGEST_POOL:
+            return None
+        low, high = high, 4 * high
     while high > 1.05 * low:
         middle = ceil(sqrt(low * high))
         low, high = (low, middle) if _suffices(made, distances, middle) else (middle, high)
@@ -213,12 +219,17 @@ def _suffices(made: RoundedPlan, distances: NDArray[np.float64], U: int) -> bool
 
 def _ties(pool: Pool, epsilon: float) -> tuple[tuple[int, ...], ...]:
     """Groups, formed in the order of the class, in which every two hypotheses differ on at most ε of the items."""
-    V = pool.version_space()
-    if V.size > _MOST_TIED:
+    if not isinstance(pool.C, PredictionTable) or len(pool.C) > _MOST_TIED:
         return ()
-    near = np.stack([V.distances(h) <= epsilon * V.total for h in range(V.size)])
-    free, groups = np.ones(V.size, dtype=np.bool_), []
-    for h in range(V.size):
+    n, items = len(pool.C), pool.tail(Fraction(1))[:_MEASURED]
+    said = np.stack([pool.predictions.codes(h, items) for h in range(n)])
+    same = np.zeros((n, n))
+    for code in range(len(pool.C.labels)):
+        votes = (said == code).astype(np.float64)
+        same += votes @ votes.T
+    near = len(items) - same <= epsilon * len(items)
+    free, groups = np.ones(n, dtype=np.bool_), []
+    for h in range(n):
         if not free[h]:
             continue
         group, candidates = [h], near[h] & free

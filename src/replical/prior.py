@@ -50,7 +50,7 @@ class Prior:
         """Public weights, one a hypothesis: any positive numbers, in the order of the class or by candidate name."""
         listed = _by_name(C, weights, "weight") if isinstance(weights, Mapping) else weights
         try:
-            values = np.asarray(listed, dtype=np.float64)
+            values = np.array(listed, dtype=np.float64)
         except (TypeError, ValueError) as error:
             raise ValueOutOfRange(f"prior weights must be numbers ({error})") from error
         if values.shape != (len(C),):
@@ -140,7 +140,7 @@ def exponentials(words: NDArray[np.uint64]) -> Masses:
     Examples
     --------
     >>> exponentials(np.array([2**63], dtype=np.uint64)).tolist()
-    [0.6931471805599452]
+    [0.6931471805599455]
     """
     left = 2 * (np.uint64(2**52 - 1) - (words >> np.uint64(12))).astype(np.int64) + 1  # odd: 1-u = left / 2**53
     mantissa, exponent = np.frexp(left.astype(np.float64) * 2.0**-53)

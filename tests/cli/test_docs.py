@@ -14,12 +14,12 @@ def test_the_example_runs_and_ends_in_a_number():
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=60)
     same, error = done.stdout.split()
     assert same in ("True", "False")  # different at most one time in ten, and private randomness is fresh
-    assert 0 <= float(error) <= 0.01
+    assert 0 <= float(error) <= 0.05
 
 
 def test_the_commands_of_the_readme_exist():
     for command in re.findall(r"replical (\w+)", README):
-        if command in ("demo", "audit", "theta", "doctor"):
+        if command in ("demo", "audit", "theta", "doctor", "plan"):
             done = subprocess.run(
                 [sys.executable, "-m", "replical", command, "--help"], capture_output=True, check=True
             )

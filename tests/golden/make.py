@@ -12,6 +12,7 @@ from replical import (
     KnownLabels,
     Pool,
     PredictionTable,
+    Prior,
     PrivateRandomness,
     SharedRandomness,
     Star,
@@ -40,7 +41,9 @@ def randomness():
 
 def derived():
     shared = SharedRandomness("replical")
+    weighted = Prior.weights(Thresholds(1000), 1 + np.arange(1000) % 10)
     return {
+        "weighted first": weighted.first(shared, "order", indices=np.arange(1000)),
         "uniform": shared.uniform("threshold", low=0.25, high=0.75).hex(),
         "integer": shared.integer("threshold", high=8_126_015),
         "first": shared.first("order", indices=np.arange(10**6)),
@@ -100,6 +103,12 @@ def results():
         "replicable-erm tight": (noisy, {**nu, "k_final": 5000}),
         "replica2 paper": (noisy, {**nu, "name": "paper", "k_loop": 500, "k_final": 900}),
         "replica2 tight": (noisy, {**nu, "k_loop": 500, "k_final": 900}),
+        "rounded-cal": (clean, {"items": 50_000}),
+        "rounded-cal halving": (clean, {"query": "halving"}),
+        "rounded-cal weights": (clean, {"items": 50_000, "prior": Prior.weights(C, 1 + np.arange(300) % 7)}),
+        "rounded-a2": (noisy, {"items": 50_000}),
+        "rounded-a2 excess": (noisy, {"finish": "excess"}),
+        "rounded-a2 noise": (noisy, {"finish": "noise"}),
     }
     written = {}
     for name, (labels, sizes) in runs.items():
@@ -114,6 +123,10 @@ def results():
                 [*each.disagreement, each.survivors, each.drawn, each.scanned] for each in result.rounds[-5:]
             ],
         }
+        if result.rounding is not None:
+            told = result.rounding.figures()
+            told["rho_predicted"] = told["rho_predicted"] and round(told["rho_predicted"], 6)
+            written[name]["rounding"] = told
     return written
 
 

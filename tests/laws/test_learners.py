@@ -11,37 +11,16 @@ from hypothesis import strategies as st
 from replical import (
     CAL,
     ERM,
-    Intervals,
-    KnownLabels,
-    Pool,
     Population,
     PrivateRandomness,
     RepliCAL,
     SharedRandomness,
-    Star,
     Thresholds,
     learn,
     plan,
 )
 from support import reference
-
-CLASSES = [Thresholds(30), Intervals(7), Star(6)]
-worlds = st.tuples(st.sampled_from(CLASSES), st.integers(0, 10**6), st.sampled_from(["x", "y", "published"]))
-
-
-def lab(C, number, size):
-    generator = np.random.default_rng(number)
-    x = generator.integers(len(C.cells()), size=size)
-    target = int(generator.integers(len(C)))
-    private = PrivateRandomness.simulated("lab", number)
-    truth = C.codes(C.items(x), np.array([target]))[0].tolist()
-    return (
-        Pool(C, x, private),
-        KnownLabels(C, truth),
-        reference.all_codes(C, C.items(x)),
-        private.permutation(size).tolist(),
-        truth,
-    )
+from support.labs import lab, worlds
 
 
 def same(result, expected):

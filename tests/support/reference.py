@@ -159,9 +159,9 @@ def a2_betting(codes, order, truth, epsilon, delta, batch, seed):
     """A² by betting on a scanned pool; the last tenth of the order is never asked and measures nearness."""
     n, tail = len(codes), len(order) // 10
     scanned, measured = order[: len(order) - tail], order[len(order) - tail :]
-    stakes = [Fraction(s) for s in ("1", "7/10", "7/20")]
+    stakes = [Fraction(s) for s in ("19/20", "7/10", "9/20", "1/5")]
     alive, asked, at = list(range(n)), [], 0
-    wealth = {h: [Fraction(s, 9) for s in (5, 3, 1)] for h in alive}
+    wealth = {h: [Fraction(s, 8) for s in (3, 2, 2, 1)] for h in alive}
     errors = dict.fromkeys(alive, 0)
     while True:
         disputed = dis(codes, alive)
@@ -274,3 +274,25 @@ def replicable_erm(codes, order, truth, k, threshold, agnostic, seed):
     base = Fraction(min(wrong), k) if agnostic else 0
     alive = [h for h in range(len(codes)) if Fraction(wrong[h], k) <= base + threshold]
     return first(seed, alive), list(order[:k]), alive
+
+
+def centre_and_radius(codes, items, alive, labels):
+    """Majority vote of the survivors on every item, the smallest code if tied, and its largest distance to one of them."""
+    centre = {x: min(range(labels), key=lambda c: (-sum(codes[h][x] == c for h in alive), c)) for x in set(items)}
+    return centre, max(sum(codes[h][x] != centre[x] for x in items) for h in alive)
+
+
+def rounded(codes, order, shrunk, threshold, seed):
+    """What Rounded by distance returns for a version space: the first within the threshold (in items) of the centre."""
+    labels = 1 + max(max(row) for row in codes)
+    centre, _ = centre_and_radius(codes, order, shrunk, labels)
+    within = [h for h in range(len(codes)) if sum(codes[h][x] != centre[x] for x in order) <= threshold]
+    return first(seed, within or shrunk)
+
+
+def most_even(codes, order, alive):
+    """The first item in private order on which the commonest prediction has the fewest votes; None if nothing is disputed."""
+    disputed = dis(codes, alive)
+    candidates = [x for x in order if disputed[x]]
+    most = {x: max(sum(codes[h][x] == c for h in alive) for c in {codes[h][x] for h in alive}) for x in set(candidates)}
+    return min(candidates, key=lambda x: most[x]) if candidates else None

@@ -47,7 +47,14 @@ SIZES = {
     "replical-tight": ("replical", {"k_loop": 40, "k_final": 400}),
     "replica2-paper": ("replica2", {"theta": 1.0, "nu": 0.01, "name": "paper", "k_loop": 60, "k_final": 80}),
     "replica2-tight": ("replica2", {"theta": 1.0, "nu": 0.01, "k_loop": 60, "k_final": 80}),
+    "cal-halving": ("cal", {"query": "halving"}),
+    "rounded-cal": ("rounded-cal", {"items": 30_000}),
+    "rounded-cal-alone": ("rounded-cal", {"query": "halving"}),
+    "rounded-a2": ("rounded-a2", {"items": 30_000}),
+    "rounded-a2-excess": ("rounded-a2", {"finish": "excess", "batch": 3}),
+    "rounded-a2-noise": ("rounded-a2", {"finish": "noise"}),
 }
+FINITE_ONLY = "rounded"  # learners that measure distances on a pool
 
 
 def learners(C, *, pool="finite"):

@@ -172,9 +172,9 @@ def _show(figures: Audit, inputs: dict[str, Any], seconds: float) -> None:
     if figures.certified_fraction is not None:
         table.add_row("labs certified", f"{100 * figures.certified_fraction:.1f}%")
         table.add_row("labs with labels enough", f"{100 * (figures.labels_sufficient_fraction or 0):.1f}%")
-    if figures.rho_proven is not None and figures.rho_predicted is not None:
-        table.add_row("rho proven, mean of labs", f"{figures.rho_proven:.4f}")
-        table.add_row("rho predicted, mean of labs", f"{figures.rho_predicted:.4f}")
+    for name, value in (("rho proven", figures.rho_proven), ("rho predicted", figures.rho_predicted)):
+        if value is not None:
+            table.add_row(f"{name}, mean of labs", f"{value:.4f}")
     prose.print(table)
     prose.print(f"Took {seconds} s; the same seed gives the same figures on any number of workers.")
 

@@ -23,10 +23,10 @@ def demo_command() -> None:
     started = time.perf_counter()
     world = real_world("digits", ITEMS)
     prose.print(
-        f"[bold]Two labs choose one of {len(world.C)} classifiers of handwritten digits (even or odd?).[/bold] The models were "
-        f"fitted on public data. Each lab has {ITEMS:,} unlabelled digits of its own and asks its own experts for labels; all "
-        f"the labs share is the published text {pair_string(SEED, 0)!r}. Wanted: error within {EPSILON:g} of the best model, "
-        "and the identical model in both labs.\n"
+        f"[bold]Two labs choose one of {len(world.C)} classifiers of handwritten digits (even or odd?).[/bold] The models "
+        f"were fitted on public data. Each lab has {ITEMS:,} unlabelled digits of its own and asks its own experts; all "
+        f"the labs share is the published text {pair_string(SEED, 0)!r}. Wanted: error within {EPSILON:g} of the best "
+        "model, and the identical model in both labs.\n"
     )
     figures = {"A2, at its own stop": _run("A2", _learner("a2", world), world)}
     rounded = _run("Rounded A2", _learner("rounded-a2", world, rho=RHO, items=ITEMS, kappa=SLACK), world)
@@ -37,11 +37,11 @@ def demo_command() -> None:
     prose.print(_one_pair(world))
     gained = rounded.labels_mean - figures["A2, at its own stop"].labels_mean
     prose.print(
-        f"\nRounding costs no labels; the {gained:.0f} labels more buy a version space small enough to round. "
-        f"{100 * rounded.base_agreement:.0f}% of the same runs would have agreed without it. Many of these models are nearly "
-        f"tied, so the runs stop at slack {SLACK:g} and none claims to have proven {RHO:g}: what you see is "
-        "measured, and `replical audit --class thresholds:1000000 --learner rounded-cal --epsilon .05 --pool-size 100000 "
-        f"--seed 3` shows a world where it is proven. ({time.perf_counter() - started:.0f} s)"
+        f"\nRounding costs no labels; the {gained:.0f} labels more buy a version space small enough to round. At the same "
+        f"stop, but unrounded, {100 * rounded.base_agreement:.0f}% would have agreed. Many of these models are nearly tied, "
+        f"so the runs stop at slack {SLACK:g} and none claims to have proven {RHO:g}: what you see is measured. For a "
+        "world where a lab proves it, with 15 labels, try:\n  replical audit --class thresholds:1000000 --learner "
+        f"rounded-cal --epsilon .05 --pool-size 100000 --pairs 50 --seed 3\n({time.perf_counter() - started:.0f} s)"
     )
 
 

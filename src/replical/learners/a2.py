@@ -49,8 +49,8 @@ class A2:
         tail = self.measuring(pool)
         V, scan = pool.version_space(), pool.scan(sparing=len(tail))
         test = self.test(V, tail)
-        while not until(V) and not plan.spent(asked):
-            query = scan.some(V, plan.batch)
+        while not until(V) and plan.opens(asked):
+            query = scan.some(V, plan.opens(asked))
             asked, scanned = asked + query.total, scanned + query.scanned
             if query.total == 0:  # the pool is used up
                 break

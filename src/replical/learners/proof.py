@@ -112,11 +112,14 @@ class Proof:
             if not certified and kappa < U * (plan.epsilon - plan["b"]) and self._certificate.places is None:
                 unlimited = gamma_unlimited(scores / U, kappa / U, a, b, self._masses, self._least(V))
             sufficient = certified or self._with_failures(unlimited) <= rho
-            shift = self._shift(shrunk, scores)
-            rho_predicted = predicted(scores / U, U, a, b, shift=shift, masses=self._masses)
+            if self._certificate.places is None:
+                shift = self._shift(shrunk, scores)
+                rho_predicted = predicted(scores / U, U, a, b, shift=shift, masses=self._masses)
             if not certified:
                 supports = self._bound(V, scores, 0)
                 pool_needed = self._pool_needed((self._exact or self._certificate).gamma(scores, 0, self._least(V)))
+                if self._certificate.places is not None and supports == 1:
+                    pool_needed = None  # a bound above 1 says nothing about how fast it falls
         return Rounding(
             rho_proven=rho_proven,
             labels_sufficient=sufficient,

@@ -19,7 +19,7 @@ class Rounding:
     labels_sufficient
         More labels are not needed: on a large enough pool the bound would be at most ρ.
     rho_predicted
-        An estimate of how often two labs with such pools differ, not a bound.
+        An estimate of how often two labs with such pools differ, not a bound. None where the order is strict.
     certified
         rho_proven ≤ ρ, and the slack is small enough for the error bound.
     kappa

@@ -1,0 +1,110 @@
+"""How many labels A² asks for, before and after: five equal stakes and opponents frozen for a batch, against what is used.
+
+Side by side on the same pools: labels until Δ̂(V) ≤ ε = .05 with δ = .05; CAL at noise 0 for comparison.
+
+    python benchmarks/elimination.py [--runs N]
+"""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from decimal import Decimal
+
+import numpy as np
+
+from replical import A2, PrivateRandomness, SharedRandomness, World, learn, plan
+from replical.classes.spec import parse
+from replical.learners.catalogue import learner_for
+from replical.learners.elimination import Betting, Elimination
+from replical.noise import parse_noise
+from replical.plans import a2
+from replical.query import Indices
+from replical.version_space import VersionSpace
+
+WORLDS = ("thresholds:1000", "intervals:60", "stumps:10,50", "halfspaces:2,2000")
+NOISES = ("0", "0.05", "0.2", "boundary:0.2,0.05")
+FIVE = tuple((Decimal(stake), Decimal(1) / 5) for stake in ("1", "0.85", "0.6", "0.35", "0.15"))
+SHARED = SharedRandomness("elimination")
+
+
+class Frozen(Betting):
+    """Opponents chosen once a batch."""
+
+    def after(self, V, S):  # type: ignore[no-untyped-def]
+        self._fixed = None
+        return super().after(V, S)
+
+    def opponents(self, V: VersionSpace) -> Indices:
+        if self._fixed is None:
+            self._fixed = super().opponents(V)
+        return self._fixed
+
+
+@dataclass(frozen=True)
+class Before(A2):
+    """A² as it was."""
+
+    def test(self, V: VersionSpace, tail: Indices) -> Elimination:
+        return Frozen(V, V.predictions.nearness(tail), self.plan)
+
+
+@contextmanager
+def stakes(used: tuple[tuple[Decimal, Decimal], ...]) -> Iterator[None]:
+    kept, a2.STAKES = a2.STAKES, used
+    try:
+        yield
+    finally:
+        a2.STAKES = kept
+
+
+def labels(kind, world: World, runs: int, **options) -> float:  # type: ignore[no-untyped-def]
+    """Mean labels over pools with a new target each."""
+    asked = []
+    for number in range(runs):
+        private = PrivateRandomness.simulated("elimination", number)
+        population = world.population(int(private.generator("target").integers(len(world.C))))
+        pool = population.pool(world.pool_size, private)
+        made = plan("a2", world.C, epsilon=0.05, delta=0.05, pool="finite", max_labels=3000, **options)
+        asked.append(learn(kind(made), pool, population.labels(pool, private), SHARED).labels)
+    return float(np.mean(asked))
+
+
+def cal(world: World, runs: int) -> float:
+    learner = learner_for(plan("cal", world.C, epsilon=0.05, delta=0.05, pool="finite"))
+    asked = []
+    for number in range(runs):
+        private = PrivateRandomness.simulated("elimination", number)
+        population = world.population(int(private.generator("target").integers(len(world.C))))
+        pool = population.pool(world.pool_size, private)
+        asked.append(learn(learner, pool, population.labels(pool, private), SHARED).labels)
+    return float(np.mean(asked))
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--runs", type=int, default=20)
+    runs = parser.parse_args().runs
+    print("| world | noise | CAL | A² before | after | ratio | batch 16 before | after | ratio |")
+    print("|" + "---|" * 9)
+    for spec in WORLDS:
+        C, cells = parse(spec, seed="elimination")
+        for noise in NOISES:
+            if noise.startswith("boundary") and not hasattr(C, "margin"):
+                continue
+            world = World(C=C, cells=cells, noise=parse_noise(noise), pool_size=100_000)
+            with stakes(FIVE):
+                before, batch_before = labels(Before, world, runs), labels(Before, world, runs, batch=16)
+            after, batch_after = labels(A2, world, runs), labels(A2, world, runs, batch=16)
+            own = f"{cal(world, runs):.1f}" if noise == "0" else "-"
+            print(
+                f"| {spec} | {noise} | {own} | {before:.1f} | {after:.1f} | {after / before:.2f} | {batch_before:.1f} | "
+                f"{batch_after:.1f} | {batch_after / batch_before:.2f} |",
+                flush=True,
+            )
+
+
+if __name__ == "__main__":
+    main()
