@@ -33,7 +33,7 @@ Progress = Callable[[int, int], None]
 
 _MOST_TIED = 2000  # candidates among which near-ties are looked for: all pairs are compared
 _MEASURED = 4096  # items on which they are compared, drawn by the private order
-_LARGEST_POOL = 10**8
+_LARGEST_POOL = 10**7
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -51,7 +51,7 @@ class Prediction:
     certified_fraction
         Labs that would end certified.
     pool_for_rho
-        Items with which the certificate passes for the worst truth, labels permitting; None beyond 10⁸.
+        Items with which the certificate passes for the worst truth, labels permitting; None beyond 10⁷.
     ties
         Groups of candidates that pairwise differ on at most ε of the items: no choice among them costs more than ε.
     prior_log, uniform_log, uniform_disagreement
@@ -189,7 +189,7 @@ def _pool_for_rho(made: RoundedPlan, distances: NDArray[np.float64]) -> int | No
     """The smallest pool, to 5%, with which a lab that knows the truth proves ρ and the error bound."""
     low, high = 100, 1000
     while not _suffices(made, distances, high):  # from below: large pools cost memory to think about
-        if high >= _LARGEST_POOL:
+        if 4 * high > _LARGEST_POOL:
             return None
         low, high = high, 4 * high
     while high > 1.05 * low:

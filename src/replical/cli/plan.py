@@ -116,7 +116,7 @@ def _show(C: HypothesisClass, found: Prediction) -> None:
         "labels a lab": f"{amount(round(found.labels_mean))} ({found.labels_low:.0f} to {found.labels_high:.0f})",
         "labs differ": f"{found.disagreement_mean:.3f}, at worst {found.disagreement_worst:.3f}",
         "certified": f"{100 * found.certified_fraction:.0f}% of labs",
-        "pool for rho": "more than 10^8 items" if found.pool_for_rho is None else f"{found.pool_for_rho:,} items",
+        "pool for rho": "more than 10^7 items" if found.pool_for_rho is None else f"{found.pool_for_rho:,} items",
     }
     for name, value in rows.items():
         prose.print(f"  {name:<14} {value}", markup=False)

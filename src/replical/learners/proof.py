@@ -45,7 +45,7 @@ class Proof:
             places=prior.places,
             alone=self._alone,
         )
-        # Without slack Λ(0) is one number: two labs that both misjudge it are needed to go wrong (remark 1).
+        # Without slack Λ(0) is one number, and only two labs that both misjudge it go wrong (docs/claims/certificate.md).
         loose = min(0.1, sqrt(float(plan["rho"])) - float(plan["delta_A"]))
         self._exact = None if self._alone else replace(self._certificate, beta=log(2 * n / loose))
         self._stop = int(plan["kappa"] * self._U) if plan["kappa"] else -1

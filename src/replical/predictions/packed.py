@@ -136,7 +136,7 @@ class PackedNearness:
 
     def __init__(self, planes: list[NDArray[np.uint64]]) -> None:
         self._planes = planes
-        self._known: dict[int, NDArray[np.int64]] = {}
+        self._known: dict[int, NDArray[np.uint16]] = {}
 
     def nearest(self, alive: Indices, among: Indices) -> Indices:
         """The places of the nearest survivors among those at `among`, or at an even selection where they are many."""
@@ -145,12 +145,12 @@ class PackedNearness:
         closest: Indices = among[np.argmin(distances, axis=0)]
         return closest
 
-    def _from(self, h: int) -> NDArray[np.int64]:
+    def _from(self, h: int) -> NDArray[np.uint16]:
         if h not in self._known:
             differs = np.zeros_like(self._planes[0])
             for plane in self._planes:
                 differs |= plane ^ plane[h]
-            self._known[h] = np.bitwise_count(differs).sum(axis=1, dtype=np.int64)
+            self._known[h] = np.bitwise_count(differs).sum(axis=1, dtype=np.uint16)  # at most _MEASURED items
         return self._known[h]
 
 
