@@ -10,10 +10,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
-from math import ceil, log, sqrt
+from math import log
 
 import numpy as np
-from numpy.typing import NDArray
 
 from replical.auditing import World, run_pair
 from replical.classes.base import HypothesisClass
@@ -26,14 +25,12 @@ from replical.plans import plan
 from replical.plans.rounded import RoundedPlan
 from replical.pool import Pool
 from replical.prior import UNIFORM, Prior
-from replical.proven import Certificate, largest_count
 from replical.ranks import agreement_bound
 
 Progress = Callable[[int, int], None]
 
 _MOST_TIED = 2000  # candidates among which near-ties are looked for: all pairs are compared
 _MEASURED = 4096  # items on which they are compared, drawn by the private order
-_LARGEST_POOL = 10**7
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -149,7 +146,7 @@ def predict_agreement(
         labels_mean=float(labels.mean()),
         labels_high=float(high),
         certified_fraction=float(np.mean([pair.certified for _, pair in seen])),
-        pool_for_rho=_pool_for_rho(made, distances),
+        pool_for_rho=made.pool_needed(distances),
         ties=_ties(pool, epsilon),
         prior_log=float(np.mean([pair.prior_log for _, pair in seen])),
         uniform_log=float(np.mean([pair.uniform_log for _, pair in seen])),
@@ -183,38 +180,6 @@ def _compare(one: Result, two: Result, prior: Prior) -> _Pair:
         prior_log=1 + log(1 / max(share, 1e-300)),
         uniform_log=1 + log(1 / max(float(near.mean()), 1e-300)),
     )
-
-
-def _pool_for_rho(made: RoundedPlan, distances: NDArray[np.float64]) -> int | None:
-    """The smallest pool, to 5%, with which a lab that knows the truth proves ρ and the error bound."""
-    low, high = 100, 1000
-    while not _suffices(made, distances, high):  # from below: large pools cost memory to think about
-        if 4 * high > _LARGEST_POOL:
-            return None
-        low, high = high, 4 * high
-    while high > 1.05 * low:
-        middle = ceil(sqrt(low * high))
-        low, high = (low, middle) if _suffices(made, distances, middle) else (middle, high)
-    return high
-
-
-def _suffices(made: RoundedPlan, distances: NDArray[np.float64], U: int) -> bool:
-    n, prior = made.n, made.prior
-    if largest_count(U, float(made.epsilon), float(made["delta"]) / (2 * n)) < U * made["b"]:
-        return False
-    certificate = Certificate(
-        U=U,
-        a=float(made["a"]),
-        b=float(made["b"]),
-        beta=log(2 * n / float(made["delta_C"])),
-        masses=prior.masses(n) * n if prior.kind == "weights" else None,
-        places=prior.places,
-    )
-    least = n / prior.spread(n)
-    # Above a million items the bound only has to be known roughly, and it falls with the root of the pool.
-    step = 0.1 if U <= 10**6 else 0.5
-    gamma = certificate.gamma(np.rint(distances * U).astype(np.int64), 0, least, step=step)
-    return gamma + 2 * float(made["delta_A"] + made["delta_C"]) <= float(made["rho"])
 
 
 def _ties(pool: Pool, epsilon: float) -> tuple[tuple[int, ...], ...]:

@@ -65,6 +65,25 @@ def test_a_pool_of_a_hundred_items_comes_out_uncertified_and_says_what_would_do(
         assert not all(condition["held"] for condition in lab["conditions"])
 
 
+def test_a_person_reads_why_a_lab_is_not_certified(capsys):
+    words = [
+        "audit",
+        "--class",
+        "thresholds:1000",
+        "--learner",
+        "rounded-cal",
+        "--pairs",
+        "1",
+        "--pair",
+        "0",
+        *COMMON[:-1],
+    ]
+    assert main([*words, "--pool-size", "100"]) == 0
+    assert "Not certified: it proved" in capsys.readouterr().out.replace("\n", " ")
+    assert main([*words, "--pool-size", "100000"]) == 0
+    assert "Certified: two such labs differ" in capsys.readouterr().out.replace("\n", " ")
+
+
 def test_a_person_reads_what_was_proven(capsys):
     assert main(["audit", "--class", "thresholds:1000", "--learner", "rounded-cal", "--pool-size", "100000", "--pairs", "2",
                  "--workers", "1", *COMMON[:-1]]) == 0  # fmt: skip

@@ -195,7 +195,7 @@ def _one_pair(learner: Learner, world: World, inputs: dict[str, Any], number: in
         hypothesis = lab["hypothesis"]
         prose.print(
             f"Lab {name} asked for {amount(lab['labels'])} labels in {len(lab['rounds'])} rounds and chose hypothesis "
-            f"{hypothesis['index']} ({hypothesis['description']}); {lab['survivors']} survived.",
+            f"{hypothesis['index']} ({hypothesis['description']}); {lab['survivors']} survived.{_proof(lab['rounding'])}",
             markup=False,
         )
     prose.print("The answers are identical." if agree else "The answers differ.")
@@ -212,3 +212,18 @@ def _lab(world: World, lab: Lab) -> dict[str, Any]:
         "conditions": [asdict(condition) for condition in result.conditions],
         "rounding": None if result.rounding is None else result.rounding.figures(),
     }
+
+
+def _proof(found: dict[str, Any] | None) -> str:
+    """What a lab proved about its own replicability, in a sentence."""
+    if found is None:
+        return ""
+    if found["rho_proven"] is None:
+        return " This finish has no certificate."
+    if found["certified"]:
+        return f" Certified: two such labs differ with probability at most {found['rho_proven']:.3f}."
+    would = "" if found["pool_needed"] is None else f"; about {found['pool_needed']:,} items would do"
+    return (
+        f" Not certified: it proved {found['rho_proven']:.3f}, its pool of {found['items']:,} items supports "
+        f"{found['supports']:.3f} with all the labels{would}."
+    )

@@ -14,7 +14,7 @@ from replical.learners.rounding import Rounding
 from replical.plans.rounded import RoundedPlan
 from replical.pool import AnyPool
 from replical.predicted import predicted
-from replical.proven import COARSE, FINE, FINEST, Certificate, gamma_unlimited
+from replical.proven import COARSE, FINE, FINEST, gamma_unlimited
 from replical.query import Answers
 from replical.version_space import VersionSpace
 
@@ -33,21 +33,12 @@ class Proof:
     def __init__(self, plan: RoundedPlan, pool: AnyPool) -> None:
         self._plan, self._U = plan, pool.size
         self._centre = Centre(pool.version_space())
-        prior, n = plan.prior, plan.n
-        self._masses = prior.masses(n) * n if prior.kind == "weights" else None
         self._alone = plan.items is None
-        self._certificate = Certificate(
-            U=self._U,
-            a=float(plan["a"]),
-            b=float(plan["b"]),
-            beta=log(2 * n / float(plan["delta_C"])),
-            masses=self._masses,
-            places=prior.places,
-            alone=self._alone,
-        )
+        self._certificate = plan.certificate(self._U)
+        self._masses = self._certificate.masses
         # Without slack Λ(0) is one number, and only two labs that both misjudge it go wrong (docs/claims/certificate.md).
         loose = min(0.1, sqrt(float(plan["rho"])) - float(plan["delta_A"]))
-        self._exact = None if self._alone else replace(self._certificate, beta=log(2 * n / loose))
+        self._exact = None if self._alone else replace(self._certificate, beta=log(2 * plan.n / loose))
         self._stop = int(plan["kappa"] * self._U) if plan["kappa"] else -1
         self._accurate = plan.kappa_most(self._U)
         self._most = min(self._accurate, ceil(plan["a"] * self._U) - 1)
@@ -117,9 +108,7 @@ class Proof:
                 rho_predicted = predicted(scores / U, U, a, b, shift=shift, masses=self._masses)
             if not certified:
                 supports = self._bound(V, scores, 0)
-                pool_needed = self._pool_needed((self._exact or self._certificate).gamma(scores, 0, self._least(V)))
-                if self._certificate.places is not None and supports == 1:
-                    pool_needed = None  # a bound above 1 says nothing about how fast it falls
+                pool_needed = plan.pool_needed(scores / U)
         return Rounding(
             rho_proven=rho_proven,
             labels_sufficient=sufficient,
@@ -133,12 +122,6 @@ class Proof:
             range=(a, b),
             items=U,
         )
-
-    def _pool_needed(self, gamma: float) -> int:
-        """Γ̂ falls at least with the root of the pool; half of what ρ leaves is for slack."""
-        room = float(self._plan["rho"] - 2 * self._plan["delta_A"] - 2 * self._plan["delta_C"]) / 2
-        factor = ((2 if self._alone else 1) * gamma / room) ** 2
-        return max(self._plan.pool_for_accuracy, ceil(self._U * min(factor, 1e9)))
 
     def _shift(self, shrunk: Shrunk, scores: NDArray[np.int64]) -> float:
         """Variance of what the centre's own error adds to a score: survivors stand for the truth, by their likelihood."""

@@ -8,16 +8,20 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from decimal import Decimal
 from fractions import Fraction
-from math import floor
+from math import floor, log, sqrt
+
+import numpy as np
+from numpy.typing import NDArray
 
 from replical.errors import PlanMismatch, ValueOutOfRange
-from replical.exact import ceil, decimal, decimals, fraction, ln
+from replical.exact import ceil, decimal, fraction, ln
 from replical.plans import a2, tight
 from replical.plans.base import CALPlan, Number, Plan, Task
 from replical.pool import AnyPool
-from replical.proven import largest_count
+from replical.proven import COARSE, FINE, Certificate, largest_count
 from replical.randomness import SharedRandomness
 
+_SMALL_POOL, _LARGEST_POOL = 200_000, 10**7  # up to which a fine grid is worth its time; beyond which nobody goes
 FINISHES = ("distance", "excess", "noise")
 
 
@@ -82,12 +86,41 @@ class RoundedPlan(Plan):
     def _between(self, shared: SharedRandomness, low: Fraction, high: Fraction) -> Fraction:
         return low + (high - low) * Fraction(shared.uniform("threshold"))
 
-    @property
-    def pool_for_accuracy(self) -> int:
-        """Items with which some slack is allowed, by Chernoff: 2ε ln(2n/δ)/(ε-b)²."""
-        with decimals():
-            epsilon = decimal(self.epsilon)
-            return ceil(2 * epsilon * ln(2 * self.n / decimal(self["delta"])) / (epsilon - decimal(self["b"])) ** 2) + 1
+    def certificate(self, U: int) -> Certificate:
+        """What a lab with `U` items certifies with."""
+        prior = self.prior
+        return Certificate(
+            U=U,
+            a=float(self["a"]),
+            b=float(self["b"]),
+            beta=log(2 * self.n / float(self["delta_C"])),
+            masses=prior.masses(self.n) * self.n if prior.kind == "weights" else None,
+            places=prior.places,
+            alone=self.items is None,
+        )
+
+    def pool_needed(self, distances: NDArray[np.float64]) -> int | None:
+        """About the smallest pool with which the certificate passes for a truth at these distances; None beyond 10⁷.
+
+        Half of what ρ leaves for Γ̂ is kept for slack, so that labels need not be exhausted.
+        """
+        low, high = 100, 1000
+        while not self._suffices(distances, high):  # from below: large pools cost memory to think about
+            if high >= _LARGEST_POOL:
+                return None
+            low, high = high, min(4 * high, _LARGEST_POOL)
+        while high > 1.1 * low:
+            middle = floor(sqrt(low * high))
+            low, high = (low, middle) if self._suffices(distances, middle) else (middle, high)
+        return high
+
+    def _suffices(self, distances: NDArray[np.float64], U: int) -> bool:
+        if self.kappa_most(U) < 0:
+            return False
+        scores, least = np.rint(distances * U).astype(np.int64), self.n / self.prior.spread(self.n)
+        gamma = self.certificate(U).gamma(scores, 0, least, step=FINE if U <= _SMALL_POOL else COARSE)
+        room = float(self["rho"] - 2 * self["delta_A"] - 2 * self["delta_C"])
+        return (2 if self.items is None else 1) * gamma <= room / 2
 
 
 def cal(task: Task) -> RoundedPlan:
