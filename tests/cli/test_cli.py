@@ -165,7 +165,7 @@ def test_prose_and_progress_are_separate():
 def test_demo():
     done = replical("demo")
     assert done.returncode == 0
-    assert "replical demo / pair 0" in done.stdout.replace("\n", "").replace("  ", " ")
+    assert "replical demo / pair 0" in " ".join(done.stdout.split())
     assert all(name in done.stdout for name in ("ERM", "CAL", "RepliCAL"))
 
 
