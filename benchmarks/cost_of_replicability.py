@@ -163,27 +163,12 @@ def _world(case: Case) -> World:
 
 def _bills(case: Case, n: int, *, agnostic: bool) -> dict[str, int | None]:
     """Labels that the other replicable learners ask for: known before any run, and nothing a lab would pay."""
-    nu = 0.05 if agnostic else 0.0
-    asked = {"replica2" if agnostic else "replical": "paper", "replicable-erm": "paper"}
     bills: dict[str, int | None] = {}
-    for learner in asked:
+    for learner in ("replica2" if agnostic else "replical", "replicable-erm"):
         for name in ("tight", "paper"):
+            options = {"epsilon": case.epsilon, "delta": DELTA, "rho": RHO, "theta": case.theta, "name": name}
             try:
-                made = (
-                    plan(
-                        learner,
-                        n,
-                        epsilon=case.epsilon,
-                        delta=DELTA,
-                        rho=RHO,
-                        theta=case.theta,
-                        nu=nu or None,
-                        name=name,
-                    )
-                    if learner != "replicable-erm"
-                    else plan(learner, n, epsilon=case.epsilon, delta=DELTA, rho=RHO, nu=nu, name=name)
-                )
-                bills[f"{learner} {name}"] = made.labels_most
+                bills[f"{learner} {name}"] = plan(learner, n, nu=0.05 if agnostic else 0.0, **options).labels_most
             except ReplicalError:
                 bills[f"{learner} {name}"] = None
     return bills

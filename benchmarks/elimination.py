@@ -15,9 +15,9 @@ from decimal import Decimal
 
 import numpy as np
 
-from replical import A2, PrivateRandomness, SharedRandomness, World, learn, plan
+from replical import A2, CAL, PrivateRandomness, SharedRandomness, World, learn, plan
 from replical.classes.spec import parse
-from replical.learners.catalogue import learner_for
+from replical.learners.base import Learner
 from replical.learners.elimination import Betting, Elimination
 from replical.noise import parse_noise
 from replical.plans import a2
@@ -60,20 +60,8 @@ def stakes(used: tuple[tuple[Decimal, Decimal], ...]) -> Iterator[None]:
         a2.STAKES = kept
 
 
-def labels(kind, world: World, runs: int, **options) -> float:  # type: ignore[no-untyped-def]
+def labels(learner: Learner, world: World, runs: int) -> float:
     """Mean labels over pools with a new target each."""
-    asked = []
-    for number in range(runs):
-        private = PrivateRandomness.simulated("elimination", number)
-        population = world.population(int(private.generator("target").integers(len(world.C))))
-        pool = population.pool(world.pool_size, private)
-        made = plan("a2", world.C, epsilon=0.05, delta=0.05, pool="finite", max_labels=3000, **options)
-        asked.append(learn(kind(made), pool, population.labels(pool, private), SHARED).labels)
-    return float(np.mean(asked))
-
-
-def cal(world: World, runs: int) -> float:
-    learner = learner_for(plan("cal", world.C, epsilon=0.05, delta=0.05, pool="finite"))
     asked = []
     for number in range(runs):
         private = PrivateRandomness.simulated("elimination", number)
@@ -81,6 +69,10 @@ def cal(world: World, runs: int) -> float:
         pool = population.pool(world.pool_size, private)
         asked.append(learn(learner, pool, population.labels(pool, private), SHARED).labels)
     return float(np.mean(asked))
+
+
+def made(name: str, world: World, **options):  # type: ignore[no-untyped-def]
+    return plan(name, world.C, epsilon=0.05, delta=0.05, pool="finite", max_labels=3000, **options)
 
 
 def main() -> None:
@@ -96,9 +88,11 @@ def main() -> None:
                 continue
             world = World(C=C, cells=cells, noise=parse_noise(noise), pool_size=100_000)
             with stakes(FIVE):
-                before, batch_before = labels(Before, world, runs), labels(Before, world, runs, batch=16)
-            after, batch_after = labels(A2, world, runs), labels(A2, world, runs, batch=16)
-            own = f"{cal(world, runs):.1f}" if noise == "0" else "-"
+                before, batch_before = (
+                    labels(Before(made("a2", world, batch=batch)), world, runs) for batch in (1, 16)
+                )
+            after, batch_after = (labels(A2(made("a2", world, batch=batch)), world, runs) for batch in (1, 16))
+            own = f"{labels(CAL(made('cal', world)), world, runs):.1f}" if noise == "0" else "-"
             print(
                 f"| {spec} | {noise} | {own} | {before:.1f} | {after:.1f} | {after / before:.2f} | {batch_before:.1f} | "
                 f"{batch_after:.1f} | {batch_after / batch_before:.2f} |",

@@ -28,7 +28,6 @@ from replical.population import Population
 from replical.predictions import Predictions, predictions_of
 from replical.prior import UNIFORM, Prior
 from replical.randomness import PrivateRandomness, SharedRandomness
-from replical.ranks import agreement_bound
 
 Progress = Callable[[int, int], None]
 
@@ -178,11 +177,7 @@ def summarise(number: int, population: Population, labs: tuple[Lab, Lab], prior:
 def _distance(one: Result, two: Result, prior: Prior) -> float:
     """Jaccard distance of what the shared order chooses from; of balls, the mean over the shared threshold."""
     if one.rounding is not None and two.rounding is not None and one.rounding.rho_proven is not None:
-        first, second = one.rounding, two.rounding
-        if first.items == second.items:
-            a, b = (end * first.items for end in first.range)
-            return agreement_bound(first.scores, second.scores, (a, b), prior).exact
-        return agreement_bound(first.scores / first.items, second.scores / second.items, first.range, prior).exact
+        return one.rounding.disagreement(two.rounding, prior)
     common = len(np.intersect1d(one.V.indices, two.V.indices, assume_unique=True))
     return 1 - common / (one.V.size + two.V.size - common)
 

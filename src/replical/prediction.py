@@ -1,8 +1,8 @@
 """What a protocol will cost and how often two labs will agree, before the first label.
 
 The lab's own pool stands in for the population: pairs of labs draw their pools from it, hypotheses of the class take
-turns as the truth, and the learner runs as it would, with simulated labels. Everything is an estimate, except the pool
-size: with that many items the certificate itself passes for the worst truth that was looked at.
+turns as the truth, and the learner runs as it would, with simulated labels. Everything is an estimate, the
+pool size too: it is what the certificate would need for the worst truth that was looked at.
 """
 
 from __future__ import annotations
@@ -25,7 +25,6 @@ from replical.plans import plan
 from replical.plans.rounded import RoundedPlan
 from replical.pool import Pool
 from replical.prior import UNIFORM, Prior
-from replical.ranks import agreement_bound
 
 Progress = Callable[[int, int], None]
 
@@ -48,7 +47,7 @@ class Prediction:
     certified_fraction
         Labs that would end certified.
     pool_for_rho
-        Items with which the certificate passes for the worst truth, labels permitting; None beyond 10⁷.
+        About how many items the certificate needs for the worst truth, labels permitting; None beyond 10⁷.
     ties
         Groups of candidates that pairwise differ on at most ε of the items: no choice among them costs more than ε.
     prior_log, uniform_log, uniform_disagreement
@@ -168,12 +167,11 @@ def _compare(one: Result, two: Result, prior: Prior) -> _Pair:
     first, second = one.rounding, two.rounding
     assert first is not None, "a rounded learner rounds"
     assert second is not None, "a rounded learner rounds"
-    a, b = (end * first.items for end in first.range)
-    uniform = agreement_bound(first.scores, second.scores, (a, b)).exact
-    near = first.scores <= a
+    uniform = first.disagreement(second, UNIFORM)
+    near = first.scores <= first.range[0] * first.items
     share = float(prior.masses(len(near))[near].sum()) if prior.kind == "weights" else float(near.mean())
     return _Pair(
-        disagreement=uniform if prior is UNIFORM else agreement_bound(first.scores, second.scores, (a, b), prior).exact,
+        disagreement=uniform if prior is UNIFORM else first.disagreement(second, prior),
         uniform=uniform,
         labels=(one.labels, two.labels),
         certified=(first.certified + second.certified) / 2,

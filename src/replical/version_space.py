@@ -8,7 +8,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from replical.classes.base import HypothesisClass, Indices, Items
+from replical.classes.base import Codes, HypothesisClass, Indices, Items
 from replical.errors import EmptyVersionSpace
 from replical.predictions import Predictions, predictions_of
 from replical.prior import UNIFORM, Prior
@@ -104,12 +104,22 @@ class VersionSpace:
             big = big + errors.astype(object) * scale
         return big
 
+    def weighted(self, items: Indices, codes: Codes) -> NDArray[np.int64]:
+        """Labels for `items`, each as often as the item occurs in the pool: counts for `Predictions.errors`."""
+        counts = np.zeros((len(items), self._labels), dtype=np.int64)
+        counts[np.arange(len(items)), codes] = self._weights[items]
+        return counts
+
     def distances(self, h: int) -> NDArray[np.int64]:
         """Weight of the items on which each survivor differs from `h`: its errors if `h` gave the labels."""
         items = np.flatnonzero(self._weights)
-        counts = np.zeros((len(items), self._labels), dtype=np.int64)
-        counts[np.arange(len(items)), self.predictions.codes(h)[items]] = self._weights[items]
-        return self.predictions.errors(items, counts, self.indices)
+        return self.predictions.errors(items, self.weighted(items, self.predictions.codes(h, items)), self.indices)
+
+    @cached_property
+    def vote(self) -> Codes:
+        """The commonest prediction on each disputed item, the smallest code if tied."""
+        vote: Codes = self.predictions.votes(self.indices, self.disputed).argmax(axis=1).astype(np.uint16)
+        return vote
 
     def keep(self, mask: NDArray[np.bool_]) -> VersionSpace:
         """The survivors marked in `mask`; none at all is an error, because the realizable setting excludes it."""

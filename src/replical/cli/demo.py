@@ -29,12 +29,13 @@ def demo_command() -> None:
         "model, and the identical model in both labs.\n"
     )
     figures = {"A2, at its own stop": _run("A2", _learner("a2", world), world)}
-    rounded = _run("Rounded A2", _learner("rounded-a2", world, rho=RHO, items=ITEMS, kappa=SLACK), world)
+    active = _learner("rounded-a2", world, rho=RHO, items=ITEMS, kappa=SLACK)
+    rounded = _run("Rounded A2", active, world)
     budget = round(rounded.labels_mean)
     figures[f"best on {budget} labels"] = _run("argmax", _learner("erm", world, k_final=budget), world)
     figures["Rounded A2"] = rounded
     prose.print(_rates(figures))
-    prose.print(_one_pair(world))
+    prose.print(_one_pair(active, world))
     gained = rounded.labels_mean - figures["A2, at its own stop"].labels_mean
     prose.print(
         f"\nRounding costs no labels; the {gained:.0f} labels more buy a version space small enough to round. At the same "
@@ -70,8 +71,8 @@ def _rates(figures: dict[str, Audit]) -> Table:
     return table
 
 
-def _one_pair(world: World) -> Table:
-    _, labs = run_pair(_learner("rounded-a2", world, rho=RHO, items=ITEMS, kappa=SLACK), world, SEED, 0)
+def _one_pair(learner: Learner, world: World) -> Table:
+    _, labs = run_pair(learner, world, SEED, 0)
     table = Table(title="The first pair, Rounded A2", title_justify="left")
     for column in ("lab", "labels", "models still alive", "model chosen"):
         table.add_column(column, justify="right" if column in ("labels", "models still alive") else "left")

@@ -10,7 +10,17 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from replical.learners.base import Conversation, Result, Shrinking, Shrunk, Until, made_for, masses_known, stop_test
+from replical.learners.base import (
+    Conversation,
+    Result,
+    Shrinking,
+    Shrunk,
+    Until,
+    at_own_stop,
+    made_for,
+    masses_known,
+    stop_test,
+)
 from replical.learners.elimination import Betting, Elimination, Paired
 from replical.plans.a2 import A2Plan, A2RoundsPlan
 from replical.pool import AnyPool
@@ -36,11 +46,7 @@ class A2:
 
     def run(self, pool: AnyPool, shared: SharedRandomness) -> Conversation:
         """Ask, listen, return."""
-        plan = self.plan
-        V = (yield from self.shrink(pool, lambda V: V.mass <= plan.stop)).V
-        h = V.first(shared, plan.prior)
-        conditions = (*plan.conditions, stop_test(V, plan, held=V.mass <= plan.stop), masses_known(pool))
-        return Result(hypothesis=h, unrounded=h, V=V, conditions=conditions)
+        return at_own_stop(self, pool, shared)
 
     def shrink(self, pool: AnyPool, until: Until) -> Shrinking:
         """Whoever a better one has beaten is dropped."""

@@ -9,7 +9,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Generator
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
 
 from replical.errors import BadLabel, BudgetSpent, PlanMismatch, ValueOutOfRange
 from replical.labels.base import Labels
@@ -86,6 +90,14 @@ class Shrunk:
     heard: tuple[Answers, ...]
     scanned: int
 
+    @cached_property
+    def errors(self) -> NDArray[np.int64]:
+        """Labels that each survivor got wrong; on scanned items that were not asked they agree with each other."""
+        errors = np.zeros(self.V.size, dtype=np.int64)
+        for S in self.heard:
+            errors += self.V.errors(S).astype(np.int64)
+        return errors
+
 
 Shrinking = Generator[Query, Answers, Shrunk]
 Until = Callable[[VersionSpace], bool]
@@ -115,6 +127,15 @@ class Learner(Protocol):
     def run(self, pool: AnyPool, shared: SharedRandomness) -> Conversation:
         """Ask, listen, return."""
         ...
+
+
+def at_own_stop(base: Shrinks, pool: AnyPool, shared: SharedRandomness) -> Conversation:
+    """Shrink until Δ(V) is what the plan asks for, and return the first of V in the shared order."""
+    plan = base.plan
+    V = (yield from base.shrink(pool, lambda V: V.mass <= plan.stop)).V
+    h = V.first(shared, plan.prior)
+    conditions = (*plan.conditions, stop_test(V, plan, held=V.mass <= plan.stop), masses_known(pool))
+    return Result(hypothesis=h, unrounded=h, V=V, conditions=conditions)
 
 
 def made_for(plan: Plan, kind: type[Plan], learner: str) -> None:

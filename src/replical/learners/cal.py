@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from replical.learners.base import Conversation, Result, Shrinking, Shrunk, Until, made_for, masses_known, stop_test
+from replical.learners.base import Conversation, Shrinking, Shrunk, Until, at_own_stop, made_for
 from replical.plans.base import CALPlan
 from replical.pool import AnyPool
 from replical.query import Answers
@@ -35,11 +35,7 @@ class CAL:
 
     def run(self, pool: AnyPool, shared: SharedRandomness) -> Conversation:
         """Ask, listen, return."""
-        plan = self.plan
-        V = (yield from self.shrink(pool, lambda V: V.mass <= plan.epsilon)).V
-        h = V.first(shared, plan.prior)
-        conditions = (*plan.conditions, stop_test(V, plan, held=V.mass <= plan.epsilon), masses_known(pool))
-        return Result(hypothesis=h, unrounded=h, V=V, conditions=conditions)
+        return at_own_stop(self, pool, shared)
 
     def shrink(self, pool: AnyPool, until: Until) -> Shrinking:
         """Whoever is ever wrong is dropped."""

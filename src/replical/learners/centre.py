@@ -30,34 +30,24 @@ class Centre:
 
     def radius(self, V: VersionSpace) -> int:
         """κ in items: the largest distance from the centre of V to a survivor."""
-        votes = V.predictions.votes(V.indices, V.disputed)
-        labelled = weighted(V, V.disputed, votes.argmax(axis=1).astype(np.uint16), votes.shape[1])
+        labelled = V.weighted(V.disputed, V.vote)
         return int(V.predictions.errors(V.disputed, labelled, V.indices).max(initial=0))
 
     def distances(self, V: VersionSpace) -> Counts:
         """Items on which each hypothesis of the class differs from the centre of V."""
-        whole, votes = self._whole, V.predictions.votes(V.indices, V.disputed)
         codes = V.predictions.codes(int(V.indices[0]))
-        codes[V.disputed] = votes.argmax(axis=1)
+        codes[V.disputed] = V.vote
         if self._codes is None:
-            items = np.flatnonzero(whole.weight(np.arange(len(codes))))
-            self._scores = _errors(whole, items, codes, votes.shape[1])
+            self._scores = self._errors(np.arange(len(codes)), codes)
         else:
             moved = np.flatnonzero(codes != self._codes)
-            moved = moved[whole.weight(moved) > 0]
             if len(moved):
-                gained = _errors(whole, moved, codes, votes.shape[1])
-                self._scores = self._scores + gained - _errors(whole, moved, self._codes, votes.shape[1])
+                self._scores = self._scores + self._errors(moved, codes) - self._errors(moved, self._codes)
         self._codes = codes
         return self._scores
 
-
-def _errors(V: VersionSpace, items: Indices, codes: Codes, labels: int) -> Counts:
-    return V.predictions.errors(items, weighted(V, items, codes[items], labels), V.indices)
-
-
-def weighted(V: VersionSpace, items: Indices, codes: Codes, labels: int) -> Counts:
-    """The items labelled by `codes`, each as often as it occurs in the pool."""
-    counts = np.zeros((len(items), labels), dtype=np.int64)
-    counts[np.arange(len(items)), codes] = V.weight(items)
-    return counts
+    def _errors(self, items: Indices, codes: Codes) -> Counts:
+        """Of everyone in the class, on those of the items that occur in the pool."""
+        whole = self._whole
+        items = items[whole.weight(items) > 0]
+        return whole.predictions.errors(items, whole.weighted(items, codes[items]), whole.indices)

@@ -9,7 +9,6 @@ What is proven about each: docs/claims/rounded.md.
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
 from replical.learners.base import Shrunk
 from replical.learners.rounding import Rounding
@@ -24,18 +23,9 @@ def finish(plan: RoundedPlan, shared: SharedRandomness, rounding: Rounding, shru
         within = np.flatnonzero(rounding.scores <= plan.threshold(shared, rounding.items))
         # A centre that votes with a majority need not be a hypothesis: nobody within v is possible on tiny pools.
         return plan.prior.first(shared, "order", indices=within if len(within) else shrunk.V.indices)
-    excess = excess_errors(shrunk)
+    excess = shrunk.errors - shrunk.errors.min()
     if plan.finish == "excess":
         within = shrunk.V.indices[excess <= plan.excess_most(shared, shrunk.scanned)]
         return plan.prior.first(shared, "order", indices=within)
     noise = float(plan["sigma"]) * exponentials(shared.ranks("noise", indices=shrunk.V.indices))
     return int(shrunk.V.indices[np.argmin(excess / max(1, shrunk.scanned) - noise)])
-
-
-def excess_errors(shrunk: Shrunk) -> NDArray[np.int64]:
-    """Errors above the fewest: survivors agree wherever nothing was asked, so scanned items compare them exactly."""
-    errors = np.zeros(shrunk.V.size, dtype=np.int64)
-    for S in shrunk.heard:
-        errors += shrunk.V.errors(S).astype(np.int64)
-    excess: NDArray[np.int64] = errors - errors.min()
-    return excess

@@ -9,13 +9,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from replical.learners.base import Shrunk
-from replical.learners.centre import Centre, weighted
+from replical.learners.centre import Centre
 from replical.learners.rounding import Rounding
 from replical.plans.rounded import RoundedPlan
 from replical.pool import AnyPool
 from replical.predicted import predicted
 from replical.proven import COARSE, FINE, FINEST, gamma_unlimited
-from replical.query import Answers
 from replical.version_space import VersionSpace
 
 # Grids from coarse to fine, and how far each may overstate the bound that the next one finds.
@@ -39,7 +38,7 @@ class Proof:
         # Without slack Λ(0) is one number, and only two labs that both misjudge it go wrong (docs/claims/certificate.md).
         loose = min(0.1, sqrt(float(plan["rho"])) - float(plan["delta_A"]))
         self._exact = None if self._alone else replace(self._certificate, beta=log(2 * plan.n / loose))
-        self._stop = int(plan["kappa"] * self._U) if plan["kappa"] else -1
+        self._stop = int(plan.stop * self._U) if plan.stop else -1
         self._accurate = plan.kappa_most(self._U)
         self._most = min(self._accurate, ceil(plan["a"] * self._U) - 1)
         self._size, self._last = inf, pool.version_space()  # V at the last look
@@ -129,25 +128,21 @@ class Proof:
         near = np.flatnonzero((scores >= U * float(plan["a"])) & (scores <= U * float(plan["b"])))
         if V.size == 1 or len(near) == 0:
             return 0.0
-        truths, shares = _likely(V, shrunk.heard)
+        truths, shares = _likely(shrunk)
         sample = near[np.linspace(0, len(near) - 1, min(_SOME, len(near))).astype(np.int64)]
-        items, labels = V.disputed, V.predictions.votes(V.indices[:1], V.disputed).shape[1]
-        here = V.predictions.votes(V.indices, items).argmax(axis=1).astype(np.uint16)
-        home = V.predictions.errors(items, weighted(V, items, here, labels), sample)
+        items = V.disputed
+        home = V.predictions.errors(items, V.weighted(items, V.vote), sample)
         moved = [
-            V.predictions.errors(items, weighted(V, items, V.predictions.codes(int(t), items), labels), sample)
-            for t in truths
+            V.predictions.errors(items, V.weighted(items, V.predictions.codes(int(t), items)), sample) for t in truths
         ]
         squares = [float((there - home) / U @ ((there - home) / U)) / len(sample) for there in moved]
         return float(np.dot(shares, squares))
 
 
-def _likely(V: VersionSpace, heard: tuple[Answers, ...]) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+def _likely(shrunk: Shrunk) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
     """Some survivors with their likelihoods if labels are flipped at the rate of the best of them."""
-    errors = np.zeros(V.size)
-    for S in heard:
-        errors += V.errors(S).astype(np.float64)
-    asked = sum(int(S.counts.sum()) for S in heard)
+    V, errors = shrunk.V, shrunk.errors
+    asked = sum(int(S.counts.sum()) for S in shrunk.heard)
     rate = min((errors.min() + 0.5) / (asked + 1), 0.5)
     likelihood = np.exp((errors - errors.min()) * log(rate / (1 - rate))) if errors.max() else np.ones(V.size)
     reached = np.cumsum(likelihood) / likelihood.sum()

@@ -7,6 +7,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from replical.prior import Prior
+from replical.ranks import agreement_bound
+
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Rounding:
@@ -43,6 +46,13 @@ class Rounding:
     scores: NDArray[np.int64]
     range: tuple[float, float]
     items: int
+
+    def disagreement(self, other: Rounding, prior: Prior) -> float:
+        """How often this lab and another differ, over the shared threshold and order."""
+        if self.items == other.items:
+            a, b = (end * self.items for end in self.range)
+            return agreement_bound(self.scores, other.scores, (a, b), prior).exact
+        return agreement_bound(self.scores / self.items, other.scores / other.items, self.range, prior).exact
 
     def figures(self) -> dict[str, float | int | bool | None]:
         """Everything but the scores, for an answer in JSON."""
