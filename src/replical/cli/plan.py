@@ -133,7 +133,7 @@ def _reading(found: Prediction, rho: float, prior: Prior) -> str:
     if found.certified_fraction >= 0.5:
         told += f"; most labs can prove {rho:g}."
     elif found.pool_for_rho is None:
-        told += f"; {rho:g} cannot be proven with any pool: raise rho or epsilon."
+        told += f"; {rho:g} cannot be proven with 10^7 items: raise rho or epsilon."
     elif found.pool_for_rho > found.items:
         told += f"; to prove {rho:g} about {found.pool_for_rho:,} items are needed."
     else:

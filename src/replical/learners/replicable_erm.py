@@ -38,5 +38,8 @@ class ReplicableERM:
         fewest = int(errors.min())
         best, V = V.keep(errors == fewest), V.keep(errors <= plan.most(shared, fewest))
         return Result(
-            hypothesis=V.first(shared, plan.prior), unrounded=best.first(shared), V=V, conditions=plan.conditions
+            hypothesis=V.first(shared, plan.prior),
+            unrounded=best.first(shared, plan.prior),
+            V=V,
+            conditions=plan.conditions,
         )
