@@ -41,9 +41,7 @@ class Betting:
 
     def __init__(self, V: VersionSpace, nearness: Nearness, plan: A2Plan) -> None:
         self._nearness, self._plan = nearness, plan
-        self._errors = np.zeros(V.size, dtype=np.int64)
-        self._lost = np.zeros(V.size, dtype=np.int64)  # the opponent was right, h wrong
-        self._won = np.zeros(V.size, dtype=np.int64)
+        self._errors, self._lost, self._won = np.zeros((3, V.size), dtype=np.int64)  # lost: the opponent alone was right
 
     def after(self, V: VersionSpace, S: Answers) -> Mask:
         """Settle the bets label by label, in the order of the scan; opponents are chosen before each label is heard."""
@@ -54,11 +52,12 @@ class Betting:
             count = int(answers.counts[0, label])
             wrong = V.predictions.said(int(item), V.indices) != label
             np.add(self._errors, count, out=self._errors, where=wrong)
-            bet = np.flatnonzero(wrong != wrong[opponents])
-            self._lost[bet] += np.where(wrong[bet], count, 0)
-            self._won[bet] += np.where(wrong[bet], 0, count)
-            allowed = self._plan.losses_allowed(int(self._won[bet].max(initial=0)))
-            stays[bet] &= self._lost[bet] < allowed[self._won[bet]]
+            opponent_wrong = wrong[opponents]
+            np.add(self._won, count, out=self._won, where=opponent_wrong & ~wrong)
+            losers = np.flatnonzero(wrong & ~opponent_wrong)
+            self._lost[losers] += count
+            won = self._won[losers]
+            stays[losers] &= self._lost[losers] < self._plan.losses_allowed(int(won.max(initial=0)))[won]
         return stays
 
     def opponents(self, V: VersionSpace) -> Indices:

@@ -22,6 +22,7 @@ from replical.proven import COARSE, FINE, Certificate, largest_count
 from replical.randomness import SharedRandomness
 
 _SMALL_POOL, _LARGEST_POOL = 200_000, 10**7  # up to which a fine grid is worth its time; beyond which nobody goes
+_SAMPLED_WELL = 300_000  # items from which on sampling takes so little of ρ that A² may fail more often (decision 12)
 FINISHES = ("distance", "excess", "noise")
 
 
@@ -133,25 +134,31 @@ def cal(task: Task) -> RoundedPlan:
         value=ceil(Decimal("8.85") * decimal(b) * l**2 * l2 / (decimal(b - a) ** 2 * task.rho**2)),
         source="8.85 b l² l2/((b-a)ρ)²: Theorem R1, the pool that suffices without looking at it",
     )
-    return _rounded(task, "rounded-cal", base, Fraction(0), (simple,))
+    never = Number(name="delta_A", value=Fraction(0), source="0: under realizability never removed")
+    return _rounded(task, "rounded-cal", base, never, (simple,))
 
 
 def a2_betting(task: Task) -> RoundedPlan:
     """Rounded over A²."""
-    failure = min(task.delta / 2, task.rho / 8)
+    share = 4 if task.items is not None and task.items >= _SAMPLED_WELL else 8
+    failure = min(task.delta / 2, task.rho / share)
     base = a2.betting(replace(task, delta=failure, kappa=None))
     a, b = _range(task)
     l, l2 = 1 + ln(task.spread), 1 + ln(2 * task.n)
     kappa = task.rho * decimal(b - a) / (8 * l)
     reach = decimal(b) + kappa
-    pool = Decimal("8.67") * reach * l**2 * l2 / (decimal(b - a) * Decimal("0.49") * task.rho) ** 2
+    left = Decimal("0.74") * task.rho - 2 * failure
+    pool = Decimal("8.67") * reach * l**2 * l2 / (decimal(b - a) * left) ** 2
     if (gap := task.epsilon - reach) > 0:
         pool = max(pool, 2 * task.epsilon * ln(2 * task.n / task.delta) / gap**2)
     simple = (
         Number(name="kappa_R2", value=fraction(kappa), source="ρ(b-a)/(8l): Theorem R2's bound on Δ̂(V)"),
         Number(name="pool_R2", value=ceil(pool), source="Theorem R2: the pool that suffices without looking at it"),
     )
-    return _rounded(task, "rounded-a2", base, fraction(failure), simple)
+    delta_A = Number(
+        name="delta_A", value=fraction(failure), source=f"min(δ/2, ρ/{share}): the base removes the best"
+    )
+    return _rounded(task, "rounded-a2", base, delta_A, simple)
 
 
 def _range(task: Task) -> tuple[Fraction, Fraction]:
@@ -171,7 +178,7 @@ def _range(task: Task) -> tuple[Fraction, Fraction]:
 
 
 def _rounded(
-    task: Task, learner: str, base: CALPlan | a2.A2Plan, delta_A: Fraction, simple: tuple[Number, ...]
+    task: Task, learner: str, base: CALPlan | a2.A2Plan, delta_A: Number, simple: tuple[Number, ...]
 ) -> RoundedPlan:
     a, b = _range(task)
     epsilon, kappa = fraction(task.epsilon), fraction(task.kappa or 0)
@@ -183,11 +190,7 @@ def _rounded(
         Number(name="b", value=b, source="its end; .9ε if not given"),
         Number(name="rho", value=fraction(task.rho), source="given"),
         Number(name="delta", value=fraction(task.delta), source="given"),
-        Number(
-            name="delta_A",
-            value=delta_A,
-            source="min(δ/2, ρ/8): the base removes the best" if delta_A else "0: under realizability never removed",
-        ),
+        delta_A,
         Number(name="delta_C", value=fraction(task.rho) / 200, source="ρ/200: a lab's intervals of distances fail"),
         Number(name="kappa", value=kappa, source="slack at which a run stops uncertified; ε/3 for other finishes"),
         Number(name="sigma", value=sigma, source="(2ε/3)/ln(2n/δ): scale of the shared noise"),

@@ -77,7 +77,8 @@ class LineNearness:
     def nearest(self, alive: Indices, among: Indices) -> Indices:
         """The places of the nearest survivors among those at `among`, the first if several are equally near."""
         there = self._below[alive[among]]
-        firsts = among[np.searchsorted(there, there)]  # the first of those at the same measured place
+        new = np.diff(there, prepend=-1) > 0
+        firsts = among[np.maximum.accumulate(np.where(new, np.arange(len(among)), 0))]  # of those at the same place
         nearest = np.empty(len(alive), dtype=np.int64)
         nearest[among] = firsts
         nearest[: among[0]], nearest[among[-1] :] = firsts[0], firsts[-1]
