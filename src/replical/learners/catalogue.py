@@ -14,8 +14,9 @@ from replical.learners.replicable_erm import ReplicableERM
 from replical.learners.replical import RepliCAL
 from replical.learners.rounded import Rounded
 from replical.plans.a2 import A2Plan, A2RoundsPlan
-from replical.plans.base import CALPlan, ERMPlan, Plan, RepliCALPlan
+from replical.plans.base import CALPlan, ERMPlan, Plan
 from replical.plans.replica2 import ReplicA2Plan, ReplicableERMPlan
+from replical.plans.replical import RepliCALPlan
 from replical.plans.rounded import RoundedPlan
 
 _LEARNERS: tuple[tuple[type[Plan], Callable[[Any], Learner]], ...] = (

@@ -10,7 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from replical.learners.base import Conversation, Result, made_for, stop_test
-from replical.plans.base import RepliCALPlan
+from replical.plans.replical import RepliCALPlan
 from replical.pool import AnyPool
 from replical.randomness import SharedRandomness
 

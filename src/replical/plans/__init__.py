@@ -11,7 +11,7 @@ import numpy as np
 from replical.classes.base import HypothesisClass, class_size
 from replical.errors import BadSpec, ValueOutOfRange
 from replical.exact import at_least, decimal, decimals, in_open
-from replical.plans import a2, paper, replica2, rounded, tight
+from replical.plans import a2, paper, replica2, replical, rounded, tight
 from replical.plans.base import Condition, Plan, Task
 from replical.prior import UNIFORM, Prior
 
@@ -44,8 +44,8 @@ _LEARNERS = {
         paper=replica2.paper, tight=replica2.tight, needs=frozenset({"theta", "rho", "nu"}), options=_SIZES
     ),
     "replical": _Learner(
-        paper=paper.replical,
-        tight=tight.replical,
+        paper=replical.paper,
+        tight=replical.tight,
         needs=frozenset({"theta", "rho"}),
         options=_SIZES,
     ),

@@ -9,7 +9,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 from decimal import Decimal
 from fractions import Fraction
-from math import ceil, floor
 
 from replical.errors import PlanMismatch
 from replical.exact import fraction
@@ -210,88 +209,3 @@ class RoundsPlan(Plan):
     def rounds_most(self) -> int:
         """N."""
         return self.integer("N")
-
-
-@dataclass(frozen=True, kw_only=True)
-class RepliCALPlan(RoundsPlan):
-    """RepliCAL: sizes, the shared threshold, and how many errors it allows."""
-
-    @property
-    def measuring(self) -> int:
-        """Items of a finite pool set aside to measure Δ."""
-        return 0
-
-    @property
-    def labels_most(self) -> int:
-        """The most labels a run can ask for."""
-        return self.k * self.rounds_most + self.integer("k_final")
-
-    def threshold(self, shared: SharedRandomness) -> Fraction:
-        """The shared random threshold v."""
-        raise NotImplementedError
-
-    def loop_most(self, v: Fraction) -> int:
-        """Errors a hypothesis may make in a round of the loop."""
-        raise NotImplementedError
-
-    def final_query(self, scan: Scan, V: VersionSpace, most: int) -> Query:
-        """The labels of the final filter that allows `most` errors."""
-        raise NotImplementedError
-
-    def final_most(self, mass: Fraction, v: Fraction) -> int:
-        """Errors a hypothesis may make in the final filter."""
-        raise NotImplementedError
-
-
-@dataclass(frozen=True, kw_only=True)
-class PaperRepliCALPlan(RepliCALPlan):
-    """Algorithm 3 as printed: one threshold on the conditional error, in the loop and, rescaled, at the end."""
-
-    def threshold(self, shared: SharedRandomness) -> Fraction:
-        """The middle of one of m equal intervals of [0, T/Θ], the interval shared."""
-        return self["v_max"] * grid_position(shared, self.integer("m"))
-
-    def loop_most(self, v: Fraction) -> int:
-        """err ≤ v, in whole errors."""
-        return floor(self.k * v)
-
-    def final_query(self, scan: Scan, V: VersionSpace, most: int) -> Query:
-        """k points from DIS(V); none where v' ≥ 1 or nothing is disputed."""
-        k = self.integer("k_final")
-        return scan.draw(V, k if k > most else 0)
-
-    def final_most(self, mass: Fraction, v: Fraction) -> int:
-        """err ≤ v' = εv/Δ(V), in whole errors; with nothing disputed everything is kept."""
-        k = self.integer("k_final")
-        return floor(k * self.epsilon * v / mass) if mass else k
-
-
-@dataclass(frozen=True, kw_only=True)
-class TightRepliCALPlan(RepliCALPlan):
-    """Ours: the loop cuts at a fixed place, only the final filter looks at the shared threshold, in global error."""
-
-    @property
-    def measuring(self) -> int:
-        """Items of a finite pool set aside to measure Δ."""
-        return self.integer("measuring")
-
-    @property
-    def labels_most(self) -> int:
-        """N rounds, and about a fraction ε of the M items of the final stage."""
-        return self.k * self.rounds_most + ceil(self.integer("k_final") * self.epsilon)
-
-    def threshold(self, shared: SharedRandomness) -> Fraction:
-        """g uniform on [0, G]."""
-        return self["G"] * Fraction(shared.uniform("threshold"))
-
-    def loop_most(self, v: Fraction) -> int:
-        """err ≤ 3/(8Θ) whatever the shared threshold is."""
-        return floor(self.k * self["v_loop"])
-
-    def final_query(self, scan: Scan, V: VersionSpace, most: int) -> Query:
-        """Those of M fresh items that lie in DIS(V); on all others every survivor is right."""
-        return scan.among(V, self.integer("k_final"))
-
-    def final_most(self, mass: Fraction, v: Fraction) -> int:
-        """errors / M ≤ g, in whole errors."""
-        return floor(self.integer("k_final") * v)

@@ -1,0 +1,181 @@
+"""Plans of RepliCAL: Algorithm 3 with the paper's own sizes, and our sharper form. Derivations: docs/claims/replical.md."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from decimal import Decimal
+from fractions import Fraction
+from math import ceil as ceil_of
+from math import floor
+
+from replical.exact import ceil, decimal, fraction, ln
+from replical.plans.base import Number, RoundsPlan, Task, grid_position
+from replical.plans.paper import intervals
+from replical.query import Query
+from replical.randomness import SharedRandomness
+from replical.scan import Scan
+from replical.version_space import VersionSpace
+
+
+@dataclass(frozen=True, kw_only=True)
+class RepliCALPlan(RoundsPlan):
+    """RepliCAL: sizes, the shared threshold, and how many errors it allows."""
+
+    @property
+    def measuring(self) -> int:
+        """Items of a finite pool set aside to measure Δ."""
+        return 0
+
+    @property
+    def labels_most(self) -> int:
+        """The most labels a run can ask for."""
+        return self.k * self.rounds_most + self.integer("k_final")
+
+    def threshold(self, shared: SharedRandomness) -> Fraction:
+        """The shared random threshold v."""
+        raise NotImplementedError
+
+    def loop_most(self, v: Fraction) -> int:
+        """Errors a hypothesis may make in a round of the loop."""
+        raise NotImplementedError
+
+    def final_query(self, scan: Scan, V: VersionSpace, most: int) -> Query:
+        """The labels of the final filter that allows `most` errors."""
+        raise NotImplementedError
+
+    def final_most(self, mass: Fraction, v: Fraction) -> int:
+        """Errors a hypothesis may make in the final filter."""
+        raise NotImplementedError
+
+
+@dataclass(frozen=True, kw_only=True)
+class PaperRepliCALPlan(RepliCALPlan):
+    """Algorithm 3 as printed: one threshold on the conditional error, in the loop and, rescaled, at the end."""
+
+    def threshold(self, shared: SharedRandomness) -> Fraction:
+        """The middle of one of m equal intervals of [0, T/Θ], the interval shared."""
+        return self["v_max"] * grid_position(shared, self.integer("m"))
+
+    def loop_most(self, v: Fraction) -> int:
+        """err ≤ v, in whole errors."""
+        return floor(self.k * v)
+
+    def final_query(self, scan: Scan, V: VersionSpace, most: int) -> Query:
+        """k points from DIS(V); none where v' ≥ 1 or nothing is disputed."""
+        k = self.integer("k_final")
+        return scan.draw(V, k if k > most else 0)
+
+    def final_most(self, mass: Fraction, v: Fraction) -> int:
+        """err ≤ v' = εv/Δ(V), in whole errors; with nothing disputed everything is kept."""
+        k = self.integer("k_final")
+        return floor(k * self.epsilon * v / mass) if mass else k
+
+
+@dataclass(frozen=True, kw_only=True)
+class TightRepliCALPlan(RepliCALPlan):
+    """Ours: the loop cuts at a fixed place, only the final filter looks at the shared threshold, in global error."""
+
+    @property
+    def measuring(self) -> int:
+        """Items of a finite pool set aside to measure Δ."""
+        return self.integer("measuring")
+
+    @property
+    def labels_most(self) -> int:
+        """N rounds, and about a fraction ε of the M items of the final stage."""
+        return self.k * self.rounds_most + ceil_of(self.integer("k_final") * self.epsilon)
+
+    def threshold(self, shared: SharedRandomness) -> Fraction:
+        """g uniform on [0, G]."""
+        return self["G"] * Fraction(shared.uniform("threshold"))
+
+    def loop_most(self, v: Fraction) -> int:
+        """err ≤ 3/(8Θ) whatever the shared threshold is."""
+        return floor(self.k * self["v_loop"])
+
+    def final_query(self, scan: Scan, V: VersionSpace, most: int) -> Query:
+        """Those of M fresh items that lie in DIS(V); on all others every survivor is right."""
+        return scan.among(V, self.integer("k_final"))
+
+    def final_most(self, mass: Fraction, v: Fraction) -> int:
+        """errors / M ≤ g, in whole errors."""
+        return floor(self.integer("k_final") * v)
+
+
+def paper(task: Task) -> PaperRepliCALPlan:
+    """Algorithm 3 with the sizes its Lemmas 1 and 2 need."""
+    N, theta, T = task.rounds, task.theta, task.T
+    rho = task.rho / N  # the paper's ρ' = ρ/N
+    m = intervals(task.spread, rho)
+    failure = min(task.delta, task.rho / 8)  # a loop that hits its cap is inaccurate and may split the labs
+    accurate = 4 * theta * ln(task.n * N / failure) / (1 - 2 * T) ** 2
+    replicable = 8 * theta * m**2 / T * max(1 + ln(2000 / rho**2), ln(1920 * (N + 1) / rho**2))
+    needed = ceil(max(accurate, replicable))
+    k_loop, loop_conditions = task.size(
+        "k_loop", needed, "the larger of Lemma 1 (accuracy) and Lemma 2 (replicability)"
+    )
+    k_final, final_conditions = task.size("k_final", needed, "as in the loop")
+    refusal = (
+        f"the paper's plan needs the mass of DIS(V) to relative accuracy 1/(4m) = {1 / (4 * m):.1g}, which no finite pool "
+        "can measure: use an exact population (pool size 'exact'), the plan 'tight', or sizes of your own"
+    )
+    numbers = (
+        Number(name="N", value=N, source="⌊log2(1/ε)⌋+1 halvings"),
+        Number(
+            name="T", value=fraction(T), source="Algorithm 3 has 1/8, the proof of Lemma 1 has 3/8; any 0 < T < 1/2"
+        ),
+        Number(name="v_max", value=fraction(T) / fraction(theta), source="T/Θ, the threshold range of Algorithm 3"),
+        Number(
+            name="m", value=m, source="(8/ρ')(1 + ln n / ln(1+ρ'/30)), ρ'=ρ/N: at most ρ'/8 of the intervals are bad"
+        ),
+        Number(name="tau", value=fraction(T) / fraction(theta) / Fraction(m), source="T/(Θm)"),
+        k_loop,
+        k_final,
+    )
+    return PaperRepliCALPlan(
+        learner="replical",
+        name="paper",
+        n=task.n,
+        epsilon=fraction(task.epsilon),
+        numbers=numbers,
+        conditions=loop_conditions + final_conditions,
+        exact_only="" if task.k_loop and task.k_final else refusal,
+    )
+
+
+def tight(task: Task) -> TightRepliCALPlan:
+    """RepliCAL by the rank lemma: the loop is plain, the final filter decides, and nothing is divided by Δ."""
+    N, theta, n = task.measured_rounds, task.theta, task.n
+    failure = min(task.delta, task.rho / 16)
+    G = fraction(task.epsilon) / (4 * fraction(theta)) * (1 if task.exact else Fraction(8, 9))
+    l, l2 = 1 + ln(task.spread), 1 + ln(2 * n)
+    k_loop, loop_conditions = task.size(
+        "k_loop",
+        ceil(64 * theta * ln(2 * N * n / failure)),
+        "64Θ ln(2Nn/min(δ, ρ/16)): Chernoff at 3/(8Θ) on both sides",
+    )
+    replicable = Decimal("8.67") * l**2 * l2 / (decimal(G) * (Decimal("0.9") * task.rho) ** 2)
+    accurate = 2 * task.epsilon * ln(n / task.delta) / (task.epsilon - decimal(G)) ** 2
+    k_final, final_conditions = task.size(
+        "k_final",
+        ceil(max(replicable, accurate)),
+        "M = 8.67 l² l2/(G(.9ρ)²), l = 1+ln n, l2 = 1+ln 2n: rank lemma and Bernstein; unlabelled items, asked in DIS(V)",
+    )
+    measuring = 0 if task.exact else ceil(162 * ln(16 * N / failure) / task.epsilon)
+    numbers = (
+        Number(name="N", value=N, source="⌊log2(1/ε)⌋+1 halvings"),
+        Number(name="v_loop", value=Fraction(3, 8) / fraction(theta), source="3/(8Θ), between 1/(4Θ) and 1/(2Θ)"),
+        Number(name="G", value=G, source="Tε/Θ with T=1/4; 8/9 of it where Δ is measured"),
+        Number(name="measuring", value=measuring, source="162 ln(16N/min(δ, ρ/16))/ε: Δ to relative accuracy 1/8"),
+        k_loop,
+        k_final,
+    )
+    return TightRepliCALPlan(
+        learner="replical",
+        name="tight",
+        n=n,
+        epsilon=fraction(task.epsilon),
+        numbers=numbers,
+        conditions=loop_conditions + final_conditions,
+        exact_only="this plan takes Δ as known: make it with pool='finite'" if task.exact else "",
+    )
