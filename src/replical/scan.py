@@ -39,6 +39,10 @@ class Scan(Protocol):
         """The next `k` items, wherever they lie."""
         ...
 
+    def inside(self, V: VersionSpace, count: int) -> int:
+        """How many of the next `count` items lie in DIS(V); no label is asked."""
+        ...
+
     def evenest(self, V: VersionSpace) -> Query:
         """The item that splits V most evenly; none if no item is disputed."""
         ...
@@ -85,6 +89,10 @@ class FiniteScan:
         """The next `k` items, wherever they lie."""
         return _query(V, self._take(k), scanned=k)
 
+    def inside(self, V: VersionSpace, count: int) -> int:
+        """How many of the next `count` items lie in DIS(V)."""
+        return int(np.count_nonzero(V.disagreement[self._take(count)]))
+
     def evenest(self, V: VersionSpace) -> Query:
         """The item that splits V most evenly, the first in private order if several do; the scan does not move."""
         best = _evenest(V)
@@ -120,12 +128,15 @@ class ExactScan:
 
     def among(self, V: VersionSpace, M: int) -> Query:
         """Those of `M` draws that fall into DIS(V)."""
-        inside = int(binomial(self._generator, np.array([M], dtype=object), np.array([float(V.mass)]))[0])
-        return self._draw(V, V.disputed, inside, scanned=M)
+        return self._draw(V, V.disputed, self.inside(V, M), scanned=M)
 
     def anywhere(self, V: VersionSpace, k: int) -> Query:
         """`k` draws from D."""
         return self._draw(V, np.flatnonzero(self._weights), k, scanned=k)
+
+    def inside(self, V: VersionSpace, count: int) -> int:
+        """How many of `count` draws fall into DIS(V)."""
+        return int(binomial(self._generator, np.array([count], dtype=object), np.array([float(V.mass)]))[0])
 
     def evenest(self, V: VersionSpace) -> Query:
         """The cell that splits V most evenly; a private choice if several do."""

@@ -20,6 +20,7 @@ from replical.labels.base import Labels
 from replical.labels.known import KnownLabels
 from replical.learners.rounding import Rounding
 from replical.plans.base import Condition, Plan
+from replical.plans.stopping import StoppedPlan
 from replical.pool import AnyPool
 from replical.query import Answers, Query
 from replical.randomness import SharedRandomness
@@ -192,7 +193,8 @@ def _round(query: Query) -> Round:
 
 def stop_test(V: VersionSpace, plan: Plan, *, held: bool) -> Condition:
     """Did the loop end because Δ(V) is small, and not at its cap or budget?"""
-    return Condition(name=STOP, value=float(V.mass), bound=float(plan.stop), held=held)
+    bound = plan.reach if isinstance(plan, StoppedPlan) else plan.stop
+    return Condition(name=STOP, value=float(V.mass), bound=float(bound), held=held)
 
 
 def masses_known(pool: AnyPool) -> Condition:

@@ -35,7 +35,7 @@ class ReplicA2:
         plan, rounds = self.plan, 0
         V, scan = pool.version_space(), pool.scan()
         position = plan.position(shared)
-        while V.mass >= plan.stop and rounds < plan.rounds_most:
+        while rounds < plan.rounds_most and plan.large(V, scan, shared, rounds):
             S = yield scan.draw(V, plan.k)
             V = V.keep(V.errors(S) <= plan.loop_most(V.mass, position))
             rounds += 1
@@ -48,5 +48,5 @@ class ReplicA2:
             hypothesis=V.first(shared, plan.prior),
             unrounded=before.first(shared, plan.prior),
             V=V,
-            conditions=(*plan.conditions, stop_test(before, plan, held=before.mass < plan.stop)),
+            conditions=(*plan.conditions, stop_test(before, plan, held=before.mass < plan.reach)),
         )

@@ -36,7 +36,7 @@ class RepliCAL:
         pool = pool.reserve(plan.measuring)
         V, scan = pool.version_space(), pool.scan()
         v = plan.threshold(shared)
-        while V.mass >= plan.epsilon and rounds < plan.rounds_most:
+        while rounds < plan.rounds_most and plan.large(V, scan, shared, rounds):
             S = yield scan.draw(V, plan.k)
             V = V.keep(V.errors(S) <= plan.loop_most(v))
             rounds += 1
@@ -50,5 +50,5 @@ class RepliCAL:
             hypothesis=V.first(shared, plan.prior),
             unrounded=before.first(shared, plan.prior),
             V=V,
-            conditions=(*plan.conditions, stop_test(before, plan, held=before.mass < plan.epsilon)),
+            conditions=(*plan.conditions, stop_test(before, plan, held=before.mass < plan.reach)),
         )

@@ -25,6 +25,7 @@ class _Learner:
 
 
 _SIZES = frozenset({"k_loop", "k_final"})
+_STOP = frozenset({"stop", "stop_delta"})
 _LEARNERS = {
     "erm": _Learner(paper=paper.erm, tight=tight.erm, options=frozenset({"k_final", "nu"})),
     "cal": _Learner(paper=tight.cal, tight=tight.cal, options=frozenset({"query"})),
@@ -41,13 +42,13 @@ _LEARNERS = {
         options=frozenset({"k_final"}),
     ),
     "replica2": _Learner(
-        paper=replica2.paper, tight=replica2.tight, needs=frozenset({"theta", "rho", "nu"}), options=_SIZES
+        paper=replica2.paper, tight=replica2.tight, needs=frozenset({"theta", "rho", "nu"}), options=_SIZES | _STOP
     ),
     "replical": _Learner(
         paper=replical.paper,
         tight=replical.tight,
         needs=frozenset({"theta", "rho"}),
-        options=_SIZES,
+        options=_SIZES | _STOP,
     ),
     "rounded-cal": _Learner(
         paper=rounded.cal,
@@ -99,6 +100,8 @@ def plan(
     finish: str | None = None,
     a: float | None = None,
     b: float | None = None,
+    stop: str | None = None,
+    stop_delta: float | None = None,
     prior: Prior = UNIFORM,
     max_labels: int | None = None,
 ) -> Plan:
@@ -141,6 +144,9 @@ def plan(
         How Rounded over A² chooses: ``"distance"``, ``"excess"`` or ``"noise"``.
     a, b
         Range of Rounded's shared threshold, .45 and .9 of epsilon if left out.
+    stop
+        How RepliCAL and ReplicA² know when to leave the loop: ``"mass"``, by the mass of DIS(V), or ``"rstat"``, by a
+        replicable estimate from unlabelled items that misses its tolerance with probability `stop_delta`.
     prior
         How the shared order prefers hypotheses.
     max_labels
@@ -169,6 +175,7 @@ def plan(
         "batch": batch,
     }
     given_options |= {"query": query, "items": items, "finish": finish, "a": a, "b": b}
+    given_options |= {"stop": stop, "stop_delta": stop_delta}
     for option, given in given_options.items():
         if given is not None and option not in entry.options:
             raise BadSpec(f"{learner} has no {option}")
@@ -197,6 +204,8 @@ def plan(
                 finish=_one_of("finish", finish, rounded.FINISHES),
                 a=None if a is None else decimal(in_open("a", a, 0, 1)),
                 b=None if b is None else decimal(in_open("b", b, 0, 1)),
+                stop=_one_of("stop", stop, ("mass", "rstat")),
+                stop_delta=None if stop_delta is None else decimal(in_open("stop_delta", stop_delta, 0, 1)),
             )
             made = entry.paper(task) if name == "paper" else entry.tight(task)
     except (DecimalException, OverflowError) as error:

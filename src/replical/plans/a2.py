@@ -12,7 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from replical.exact import ceil, decimal, decimals, fraction, ln
-from replical.plans.base import Condition, Number, Plan, RoundsPlan, Task
+from replical.plans.base import Condition, Number, Plan, Task
+from replical.plans.stopping import StoppedPlan
 
 # Stakes λ with their shares of the wealth, in eighths: of the mixtures tried the one that never asked for more labels than
 # five equal stakes from 1 to .15 did and, from 5% noise on, asked for 1 to 5% fewer (benchmarks/elimination.py).
@@ -85,7 +86,7 @@ def _power(base: Decimal, exponent: int) -> Decimal:
 
 
 @dataclass(frozen=True, kw_only=True)
-class AgnosticRoundsPlan(RoundsPlan):
+class AgnosticRoundsPlan(StoppedPlan):
     """Rounds while Δ(V) ≥ 8Θν̄, then a last sample whose size depends on the Δ that is left."""
 
     @property
@@ -95,9 +96,9 @@ class AgnosticRoundsPlan(RoundsPlan):
 
     @property
     def labels_most(self) -> int:
-        """N rounds and the largest last sample, at Δ = min(1, 8Θν̄)."""
+        """N rounds and the largest last sample, at the mass the loop stops at."""
         runs = self.rounds_most if self.stop < 1 else 0
-        return self.k * runs + self.final_size(min(Fraction(1), self.stop))
+        return self.k * runs + self.final_size(min(Fraction(1), self.reach))
 
     def final_size(self, mass: Fraction) -> int:
         """k' for the mass that is left."""

@@ -62,6 +62,8 @@ class Task:
     finish: str
     a: Decimal | None
     b: Decimal | None
+    stop: str
+    stop_delta: Decimal | None
 
     @property
     def nu_bar(self) -> Decimal:
@@ -70,11 +72,11 @@ class Task:
 
     @property
     def rounds(self) -> int:
-        """N = ⌊log2(1/ε)⌋ + 1: after N halvings the mass is below ε."""
+        """N = ⌊log2(1/ε)⌋ + 1: after N halvings the mass is below ε; one more where rSTAT has to see it."""
         N = 1
         while Fraction(1, 2**N) >= fraction(self.epsilon):
             N += 1
-        return N
+        return N + (1 if self.stop == "rstat" else 0)
 
     @property
     def measured_rounds(self) -> int:

@@ -11,6 +11,7 @@ from replical.exact import ceil, fraction, ln
 from replical.plans.a2 import AgnosticRoundsPlan, agnostic_numbers, agnostic_rounds, final_sample, loop_runs
 from replical.plans.base import Condition, Number, SamplePlan, Task, grid_position
 from replical.plans.paper import intervals
+from replical.plans.stopping import StopTest, stopping
 from replical.randomness import SharedRandomness
 
 
@@ -62,6 +63,7 @@ class TightReplicA2Plan(ReplicA2Plan):
 def paper(task: Task) -> PaperReplicA2Plan:
     """Algorithm 4 with the sizes its proof needs."""
     N = agnostic_rounds(task)
+    task, stop_test, stop_numbers = _stopping(task, N)
     rho = task.rho / (2 * (N + 1))  # the paper's ρ' = ρ/(2(N+1))
     m, L = intervals(task.spread, rho), 1 + ln(2000 / rho**2)
     k_loop, conditions = task.size(
@@ -80,15 +82,18 @@ def paper(task: Task) -> PaperReplicA2Plan:
         name="paper",
         n=task.n,
         epsilon=fraction(task.epsilon),
-        numbers=(*agnostic_numbers(task), *_thresholds(task, Fraction(1, 3)), grid, k_loop, *final),
+        numbers=(*agnostic_numbers(task), *_thresholds(task, Fraction(1, 3)), grid, k_loop, *final, *stop_numbers),
         conditions=(loop_runs(task), _range_fits(task), *conditions, *more),
         exact_only=_refusal(task),
+        stop_test=stop_test,
     )
 
 
 def tight(task: Task) -> TightReplicA2Plan:
     """ReplicA² by the rank lemma."""
-    N, failure = agnostic_rounds(task), min(task.delta / 2, task.rho / 16)
+    N = agnostic_rounds(task)
+    task, stop_test, stop_numbers = _stopping(task, N)
+    failure = min(task.delta / 2, task.rho / 16)
     halved = 2 * task.epsilon <= task.nu_bar
     k_loop, conditions = task.size(
         "k_loop",
@@ -101,10 +106,16 @@ def tight(task: Task) -> TightReplicA2Plan:
         name="tight",
         n=task.n,
         epsilon=fraction(task.epsilon),
-        numbers=(*agnostic_numbers(task), *_thresholds(task, Fraction(0)), k_loop, *final),
+        numbers=(*agnostic_numbers(task), *_thresholds(task, Fraction(0)), k_loop, *final, *stop_numbers),
         conditions=(loop_runs(task), _range_fits(task), *conditions, *more),
         exact_only=_refusal(task),
+        stop_test=stop_test,
     )
+
+
+def _stopping(task: Task, N: int) -> tuple[Task, StopTest | None, tuple[Number, ...]]:
+    stop = min(Fraction(1), 8 * fraction(task.theta) * fraction(task.nu_bar))
+    return stopping(task, N, tolerance=stop / 2, bound=3 * stop / 2)
 
 
 def excess_scale(task: Task) -> Decimal:

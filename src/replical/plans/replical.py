@@ -9,8 +9,9 @@ from math import ceil as ceil_of
 from math import floor
 
 from replical.exact import ceil, decimal, fraction, ln
-from replical.plans.base import Number, RoundsPlan, Task, grid_position
+from replical.plans.base import Number, Task, grid_position
 from replical.plans.paper import intervals
+from replical.plans.stopping import StoppedPlan, StopTest, stopping
 from replical.query import Query
 from replical.randomness import SharedRandomness
 from replical.scan import Scan
@@ -18,7 +19,7 @@ from replical.version_space import VersionSpace
 
 
 @dataclass(frozen=True, kw_only=True)
-class RepliCALPlan(RoundsPlan):
+class RepliCALPlan(StoppedPlan):
     """RepliCAL: sizes, the shared threshold, and how many errors it allows."""
 
     @property
@@ -105,6 +106,7 @@ class TightRepliCALPlan(RepliCALPlan):
 def paper(task: Task) -> PaperRepliCALPlan:
     """Algorithm 3 with the sizes its Lemmas 1 and 2 need."""
     N, theta, T = task.rounds, task.theta, task.T
+    task, stop_test, stop_numbers = _stopping(task, N)
     rho = task.rho / N  # the paper's ρ' = ρ/N
     m = intervals(task.spread, rho)
     failure = min(task.delta, task.rho / 8)  # a loop that hits its cap is inaccurate and may split the labs
@@ -131,6 +133,7 @@ def paper(task: Task) -> PaperRepliCALPlan:
         Number(name="tau", value=fraction(T) / fraction(theta) / Fraction(m), source="T/(Θm)"),
         k_loop,
         k_final,
+        *stop_numbers,
     )
     return PaperRepliCALPlan(
         learner="replical",
@@ -139,6 +142,7 @@ def paper(task: Task) -> PaperRepliCALPlan:
         epsilon=fraction(task.epsilon),
         numbers=numbers,
         conditions=loop_conditions + final_conditions,
+        stop_test=stop_test,
         exact_only="" if task.k_loop and task.k_final else refusal,
     )
 
@@ -146,6 +150,7 @@ def paper(task: Task) -> PaperRepliCALPlan:
 def tight(task: Task) -> TightRepliCALPlan:
     """RepliCAL by the rank lemma: the loop is plain, the final filter decides, and nothing is divided by Δ."""
     N, theta, n = task.measured_rounds, task.theta, task.n
+    task, stop_test, stop_numbers = _stopping(task, N)
     failure = min(task.delta, task.rho / 16)
     G = fraction(task.epsilon) / (4 * fraction(theta)) * (1 if task.exact else Fraction(8, 9))
     l, l2 = 1 + ln(task.spread), 1 + ln(2 * n)
@@ -169,6 +174,7 @@ def tight(task: Task) -> TightRepliCALPlan:
         Number(name="measuring", value=measuring, source="162 ln(16N/min(δ, ρ/16))/ε: Δ to relative accuracy 1/8"),
         k_loop,
         k_final,
+        *stop_numbers,
     )
     return TightRepliCALPlan(
         learner="replical",
@@ -177,5 +183,11 @@ def tight(task: Task) -> TightRepliCALPlan:
         epsilon=fraction(task.epsilon),
         numbers=numbers,
         conditions=loop_conditions + final_conditions,
+        stop_test=stop_test,
         exact_only="this plan takes Δ as known: make it with pool='finite'" if task.exact else "",
     )
+
+
+def _stopping(task: Task, N: int) -> tuple[Task, StopTest | None, tuple[Number, ...]]:
+    epsilon = fraction(task.epsilon)
+    return stopping(task, N, tolerance=epsilon / 4, bound=3 * epsilon / 4)
