@@ -12,6 +12,7 @@ from replical.disagreement import theta
 from replical.labels.known import KnownLabels
 from replical.learners.a2 import A2, A2Rounds
 from replical.learners.base import Result, learn
+from replical.learners.boosted import Boosted
 from replical.learners.cal import CAL
 from replical.learners.erm import ERM
 from replical.learners.replica2 import ReplicA2
@@ -34,6 +35,7 @@ __all__ = [
     "ERM",
     "A2Rounds",
     "Audit",
+    "Boosted",
     "BoundaryNoise",
     "Boxes",
     "HalfSpaces",

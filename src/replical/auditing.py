@@ -81,7 +81,7 @@ class Pair:
 
     number: int
     target: int
-    hypotheses: tuple[int, int]
+    hypotheses: tuple[int | None, int | None]
     unrounded: tuple[int, int]
     same_function: bool
     jaccard_distance: float
@@ -94,7 +94,7 @@ class Pair:
     @property
     def agree(self) -> bool:
         """Did both labs return the identical hypothesis?"""
-        return self.hypotheses[0] == self.hypotheses[1]
+        return self.hypotheses[0] is not None and self.hypotheses[0] == self.hypotheses[1]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -151,20 +151,19 @@ def run_lab(
     private = PrivateRandomness.simulated(*name)
     pool = population.pool(pool_size, private)
     result = learn(learner, pool, population.labels(pool, private), shared)
-    return Lab(result=result, excess_error=population.error(result.hypothesis) - population.nu)
+    error = Fraction(1) if result.hypothesis is None else population.error(result.hypothesis)  # no answer is no use
+    return Lab(result=result, excess_error=error - population.nu)
 
 
 def summarise(number: int, population: Population, labs: tuple[Lab, Lab], prior: Prior = UNIFORM) -> Pair:
     """Keep the figures, drop the version spaces."""
     one, two = (lab.result for lab in labs)
-    weighted = population.weights > 0
-    says_one, says_two = (population.codes(result.hypothesis)[weighted] for result in (one, two))
     return Pair(
         number=number,
         target=population.target,
         hypotheses=(one.hypothesis, two.hypothesis),
         unrounded=(one.unrounded, two.unrounded),
-        same_function=np.array_equal(says_one, says_two),
+        same_function=_same_function(population, one.hypothesis, two.hypothesis),
         jaccard_distance=_distance(one, two, prior),
         survivors=(one.V.size, two.V.size),
         labels=(one.labels, two.labels),
@@ -172,6 +171,13 @@ def summarise(number: int, population: Population, labs: tuple[Lab, Lab], prior:
         stopped_short=(not one.stopped, not two.stopped),
         roundings=None if one.rounding is None or two.rounding is None else (_slim(one.rounding), _slim(two.rounding)),
     )
+
+
+def _same_function(population: Population, one: int | None, two: int | None) -> bool:
+    if one is None or two is None:
+        return False
+    weighted = population.weights > 0
+    return np.array_equal(population.codes(one)[weighted], population.codes(two)[weighted])
 
 
 def _distance(one: Result, two: Result, prior: Prior) -> float:

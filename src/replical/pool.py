@@ -52,6 +52,10 @@ class AnyPool(Protocol):
         """Set items aside that measure masses and are never asked."""
         ...
 
+    def part(self, number: int, *, of: int) -> AnyPool:
+        """One of `of` equal parts of the private order, as a pool of its own."""
+        ...
+
     def version_space(self) -> VersionSpace:
         """V = C on this pool."""
         ...
@@ -150,6 +154,17 @@ class Pool:
         pool.predictions = self.predictions
         return pool
 
+    def part(self, number: int, *, of: int) -> Pool:
+        """One of `of` equal parts of the private order, as a pool of its own."""
+        size = len(self) // of
+        if size == 0:
+            raise PoolExhausted(
+                f"a pool of {len(self)} items has no {of} parts: bring a larger pool or make fewer runs"
+            )
+        return Pool.in_order(
+            self.C, self.items, self.ids, self._order[number * size : (number + 1) * size], self.predictions
+        )
+
     @cached_property
     def predictions(self) -> Predictions:
         """What every hypothesis says about every item."""
@@ -211,6 +226,14 @@ class ExactPool:
     def reserve(self, measuring: int) -> ExactPool:
         """Nothing has to be measured where masses are known."""
         return self
+
+    def part(self, number: int, *, of: int) -> ExactPool:
+        """The distribution with draws of its own."""
+        return ExactPool(self.C, self.items, self.weights, self._private.derived("part", number), self.predictions)
+
+    def generator(self, *name: str | int) -> np.random.Generator:
+        """Draws of this lab's own, for whoever makes many at once."""
+        return self._private.generator(*name)
 
     def version_space(self) -> VersionSpace:
         """V = C on this distribution."""

@@ -54,6 +54,18 @@ class SharedRandomness:
         self.seed = seed
         self._secret = hashlib.blake2b(_utf8(unicodedata.normalize("NFC", seed)), digest_size=32).digest()
 
+    def derived(self, *name: str | int) -> SharedRandomness:
+        """Another string, made from this one and a name: as good as one published apart.
+
+        Examples
+        --------
+        >>> SharedRandomness("replical").derived("string", 0).integer("threshold", high=100)
+        0
+        """
+        other = SharedRandomness(self.seed)
+        other._secret = _derived(self._secret, name)
+        return other
+
     def words(self, *name: str | int, start: int = 0, count: int) -> Words:
         """Words `start` to ``start + count - 1`` of a name."""
         return _words(self._secret, name, start, count)
@@ -129,6 +141,12 @@ class PrivateRandomness:
         plain = [unicodedata.normalize("NFC", part) if isinstance(part, str) else part for part in name]
         return cls(hashlib.blake2b(_utf8(canonical(plain)), digest_size=32, person=b"simulated").digest())
 
+    def derived(self, *name: str | int) -> PrivateRandomness:
+        """A lab within the lab: its own randomness under a name."""
+        other = PrivateRandomness.__new__(PrivateRandomness)
+        other._secret = _derived(self._secret, name)
+        return other
+
     def permutation(self, count: int) -> Indices:
         """A uniform order of `count` items, from raw words alone, so that a journal replays on any version."""
         return np.argsort(_words(self._secret, ("permutation",), 0, count), kind="stable").astype(np.int64)
@@ -145,11 +163,18 @@ def _utf8(text: str) -> bytes:
         raise ValueOutOfRange(f"a seed or name must be valid Unicode text, got {text!r}") from error
 
 
-def _philox(secret: bytes, name: tuple[str | int, ...]) -> np.random.Philox:
+def _digest(secret: bytes, name: tuple[str | int, ...], size: int) -> bytes:
     if any(isinstance(part, bool) or not isinstance(part, str | int) for part in name):
         raise ValueOutOfRange(f"a name is made of texts and integers, got {name!r}")
-    digest = hashlib.blake2b(_utf8(canonical(list(name))), digest_size=16, key=secret).digest()
-    return np.random.Philox(key=np.frombuffer(digest, dtype="<u8").astype(np.uint64))
+    return hashlib.blake2b(_utf8(canonical(list(name))), digest_size=size, key=secret).digest()
+
+
+def _derived(secret: bytes, name: tuple[str | int, ...]) -> bytes:
+    return _digest(secret, name, 32)
+
+
+def _philox(secret: bytes, name: tuple[str | int, ...]) -> np.random.Philox:
+    return np.random.Philox(key=np.frombuffer(_digest(secret, name, 16), dtype="<u8").astype(np.uint64))
 
 
 def _words(secret: bytes, name: tuple[str | int, ...], start: int, count: int) -> Words:

@@ -203,14 +203,18 @@ def _one_pair(learner: Learner, world: World, inputs: dict[str, Any], number: in
 
 def _lab(world: World, lab: Lab) -> dict[str, Any]:
     result = lab.result
+    boosting = None if result.boosting is None else asdict(result.boosting)
+    if boosting is not None and boosting["frequency"] is not None:
+        boosting["frequency"] = float(boosting["frequency"])
     return {
-        "hypothesis": {"index": result.hypothesis, "description": world.C.describe(result.hypothesis)},
+        "hypothesis": {"index": result.hypothesis, "description": result.described(world.C)},
         "labels": result.labels,
         "rounds": [asdict(each) for each in result.rounds],
         "survivors": result.V.size,
         "excess_error": float(lab.excess_error),
         "conditions": [asdict(condition) for condition in result.conditions],
         "rounding": None if result.rounding is None else result.rounding.figures(),
+        "boosting": boosting,
     }
 
 

@@ -78,5 +78,5 @@ def _one_pair(learner: Learner, world: World) -> Table:
         table.add_column(column, justify="right" if column in ("labels", "models still alive") else "left")
     for name, lab in zip("AB", labs, strict=True):
         result = lab.result
-        table.add_row(name, str(result.labels), str(result.V.size), world.C.describe(result.hypothesis))
+        table.add_row(name, str(result.labels), str(result.V.size), result.described(world.C))
     return table

@@ -9,12 +9,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Generator
 from dataclasses import dataclass, replace
+from fractions import Fraction
 from functools import cached_property
 from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
+from replical.classes.base import HypothesisClass
 from replical.errors import BadLabel, BudgetSpent, PlanMismatch, ValueOutOfRange
 from replical.labels.base import Labels
 from replical.labels.known import KnownLabels
@@ -39,6 +41,15 @@ class Round:
     scanned: int
 
 
+@dataclass(frozen=True, kw_only=True)
+class Boosting:
+    """Runs made in all, strings tried, and how often the winner won with the last one; None: no heavy hitter."""
+
+    runs: int
+    strings: int
+    frequency: Fraction | None
+
+
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Result:
     """What a run returns.
@@ -46,7 +57,7 @@ class Result:
     Attributes
     ----------
     hypothesis
-        Index of the chosen hypothesis.
+        Index of the chosen hypothesis; None where boosting found no heavy hitter.
     unrounded
         What the run would have returned without its replicable last step.
     V
@@ -57,22 +68,29 @@ class Result:
         What was asked; kept by `learn`.
     rounding
         What the lab proved about its own replicability, where the learner does that.
+    boosting
+        How many runs it took and how often the winner won, where the learner is boosted.
     """
 
-    hypothesis: int
+    hypothesis: int | None
     unrounded: int
     V: VersionSpace
     conditions: tuple[Condition, ...]
     labels: int = 0
     rounds: tuple[Round, ...] = ()
     rounding: Rounding | None = None
+    boosting: Boosting | None = None
+
+    def described(self, C: HypothesisClass) -> str:
+        """The answer in words."""
+        return "no heavy hitter" if self.hypothesis is None else C.describe(self.hypothesis)
 
     @property
     def stopped(self) -> bool:
         """Did the run end by its own stop test, and not at a cap or budget?"""
         if self.rounding is not None:
             return self.rounding.certified
-        return all(condition.held for condition in self.conditions if condition.name == STOP)
+        return self.hypothesis is not None and all(each.held for each in self.conditions if each.name == STOP)
 
     @property
     def sound(self) -> bool:

@@ -7,6 +7,7 @@ from typing import Any
 
 from replical.learners.a2 import A2, A2Rounds
 from replical.learners.base import Learner, Shrinks
+from replical.learners.boosted import Boosted
 from replical.learners.cal import CAL
 from replical.learners.erm import ERM
 from replical.learners.replica2 import ReplicA2
@@ -15,6 +16,7 @@ from replical.learners.replical import RepliCAL
 from replical.learners.rounded import Rounded
 from replical.plans.a2 import A2Plan, A2RoundsPlan
 from replical.plans.base import CALPlan, ERMPlan, Plan
+from replical.plans.boosted import BoostedPlan
 from replical.plans.replica2 import ReplicA2Plan, ReplicableERMPlan
 from replical.plans.replical import RepliCALPlan
 from replical.plans.rounded import RoundedPlan
@@ -27,6 +29,7 @@ _LEARNERS: tuple[tuple[type[Plan], Callable[[Any], Learner]], ...] = (
     (ReplicableERMPlan, ReplicableERM),
     (RepliCALPlan, RepliCAL),
     (ReplicA2Plan, ReplicA2),
+    (BoostedPlan, lambda plan: Boosted(learner_for(plan.base), plan)),
     (RoundedPlan, lambda plan: Rounded(_base_for(plan.base), plan)),
 )
 

@@ -41,7 +41,9 @@ class Betting:
 
     def __init__(self, V: VersionSpace, nearness: Nearness, plan: A2Plan) -> None:
         self._nearness, self._plan = nearness, plan
-        self._errors, self._lost, self._won = np.zeros((3, V.size), dtype=np.int64)  # lost: the opponent alone was right
+        self._errors, self._lost, self._won = np.zeros(
+            (3, V.size), dtype=np.int64
+        )  # lost: the opponent alone was right
 
     def after(self, V: VersionSpace, S: Answers) -> Mask:
         """Settle the bets label by label, in the order of the scan; opponents are chosen before each label is heard."""

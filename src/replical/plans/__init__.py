@@ -13,6 +13,7 @@ from replical.errors import BadSpec, ValueOutOfRange
 from replical.exact import at_least, decimal, decimals, in_open
 from replical.plans import a2, paper, replica2, replical, rounded, tight
 from replical.plans.base import Condition, Plan, Task
+from replical.plans.boosted import BoostedPlan, boosted
 from replical.prior import UNIFORM, Prior
 
 
@@ -65,6 +66,17 @@ _LEARNERS = {
 }
 
 
+_LEARNERS |= {
+    f"boosted-{base}": _Learner(
+        paper=boosted(base, entry.paper),
+        tight=boosted(base, entry.tight),
+        needs=entry.needs,
+        options=(entry.options - _STOP) | {"strings", "runs"},
+    )
+    for base, entry in _LEARNERS.items()
+    if base in ("replicable-erm", "replical", "replica2")
+}
+
 LEARNERS = tuple(_LEARNERS)
 
 
@@ -102,6 +114,8 @@ def plan(
     b: float | None = None,
     stop: str | None = None,
     stop_delta: float | None = None,
+    strings: int | None = None,
+    runs: int | None = None,
     prior: Prior = UNIFORM,
     max_labels: int | None = None,
 ) -> Plan:
@@ -147,6 +161,8 @@ def plan(
     stop
         How RepliCAL and ReplicA² know when to leave the loop: ``"mass"``, by the mass of DIS(V), or ``"rstat"``, by a
         replicable estimate from unlabelled items that misses its tolerance with probability `stop_delta`.
+    strings, runs
+        Your own numbers of strings, and of runs with each, in place of boosting's.
     prior
         How the shared order prefers hypotheses.
     max_labels
@@ -175,7 +191,7 @@ def plan(
         "batch": batch,
     }
     given_options |= {"query": query, "items": items, "finish": finish, "a": a, "b": b}
-    given_options |= {"stop": stop, "stop_delta": stop_delta}
+    given_options |= {"stop": stop, "stop_delta": stop_delta, "strings": strings, "runs": runs}
     for option, given in given_options.items():
         if given is not None and option not in entry.options:
             raise BadSpec(f"{learner} has no {option}")
@@ -206,21 +222,30 @@ def plan(
                 b=None if b is None else decimal(in_open("b", b, 0, 1)),
                 stop=_one_of("stop", stop, ("mass", "rstat")),
                 stop_delta=None if stop_delta is None else decimal(in_open("stop_delta", stop_delta, 0, 1)),
+                strings=_size("strings", strings),
+                runs=_size("runs", runs),
             )
             made = entry.paper(task) if name == "paper" else entry.tight(task)
     except (DecimalException, OverflowError) as error:
         raise ValueOutOfRange(
             f"these numbers are too extreme to plan with: epsilon {epsilon}, delta {delta}, rho {rho}, theta {theta}, T {T}"
         ) from error
-    made = replace(made, name=name, max_labels=_size("max_labels", max_labels), prior=prior)
+    return _finished(replace(made, name=name, max_labels=_size("max_labels", max_labels), prior=prior), entry)
+
+
+def _finished(made: Plan, entry: _Learner) -> Plan:
+    """Hand prior and budget down to the base, and refuse a budget that is too small from the start."""
+    prior, max_labels = made.prior, made.max_labels
     if isinstance(made, rounded.RoundedPlan):
-        made = replace(made, base=replace(made.base, max_labels=made.max_labels))
+        made = replace(made, base=replace(made.base, max_labels=max_labels))
     elif prior.kind == "order" and "rho" in entry.needs:
         made = replace(made, conditions=(*made.conditions, _NO_STRICT_PROOF))
+    if isinstance(made, BoostedPlan):
+        made = replace(made, base=replace(made.base, prior=prior))
     if max_labels is not None and (made.labels_most or 0) > max_labels:
         raise ValueOutOfRange(
-            f"{learner} may ask for {made.labels_most} labels, more than max_labels = {max_labels}: raise the budget or ask "
-            "for less, by larger epsilon, delta or rho or by sizes of your own"
+            f"{made.learner} may ask for {made.labels_most} labels, more than max_labels = {max_labels}: raise the budget "
+            "or ask for less, by larger epsilon, delta or rho or by sizes of your own"
         )
     return made
 

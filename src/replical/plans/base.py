@@ -64,6 +64,8 @@ class Task:
     b: Decimal | None
     stop: str
     stop_delta: Decimal | None
+    strings: int | None
+    runs: int | None
 
     @property
     def nu_bar(self) -> Decimal:

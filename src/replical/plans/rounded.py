@@ -155,9 +155,7 @@ def a2_betting(task: Task) -> RoundedPlan:
         Number(name="kappa_R2", value=fraction(kappa), source="ρ(b-a)/(8l): Theorem R2's bound on Δ̂(V)"),
         Number(name="pool_R2", value=ceil(pool), source="Theorem R2: the pool that suffices without looking at it"),
     )
-    delta_A = Number(
-        name="delta_A", value=fraction(failure), source=f"min(δ/2, ρ/{share}): the base removes the best"
-    )
+    delta_A = Number(name="delta_A", value=fraction(failure), source=f"min(δ/2, ρ/{share}): the base removes the best")
     return _rounded(task, "rounded-a2", base, delta_A, simple)
 
 

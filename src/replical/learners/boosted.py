@@ -1,0 +1,86 @@
+"""Boosting in ρ: run a replicable learner many times with each of a few strings, return the first frequent winner.
+
+Claim: if a run with one string agrees with another with probability at least .99, two labs return the same hypothesis
+with probability at least 1-ρ, whatever small ρ is asked for, and never one that no string favours: without a heavy
+hitter there is no answer.
+Reference: the paper's boosting paragraphs, after Bun et al. (2023); docs/claims/boosting.md. A reference
+implementation: its label bills are beyond anybody's means, its runs are not.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Generator
+from dataclasses import dataclass
+from fractions import Fraction
+
+from replical.learners.base import Boosting, Conversation, Learner, Result, made_for
+from replical.learners.bulk import fits, in_bulk
+from replical.plans.base import Condition
+from replical.plans.boosted import BoostedPlan
+from replical.pool import AnyPool, ExactPool
+from replical.query import Answers, Query
+from replical.randomness import SharedRandomness
+from replical.version_space import VersionSpace
+
+FREQUENT = "a heavy hitter: some string's winner is frequent enough"
+
+
+@dataclass(frozen=True)
+class Boosted:
+    """A replicable learner, run with K strings T times each.
+
+    Parameters
+    ----------
+    base
+        The learner of one run, e.g. ``RepliCAL(plan.base)``.
+    plan
+        ``plan("boosted-replical", C, epsilon=.., delta=.., rho=.., theta=..)``.
+    """
+
+    base: Learner
+    plan: BoostedPlan
+
+    def __post_init__(self) -> None:
+        made_for(self.plan, BoostedPlan, "Boosted")
+
+    def run(self, pool: AnyPool, shared: SharedRandomness) -> Conversation:
+        """Ask, listen, return."""
+        plan, v = self.plan, self.plan.frequency(shared)
+        tried: list[tuple[int, Fraction]] = []
+        for string in range(plan.strings):
+            wins = yield from self._runs(pool, shared.derived("string", string), string)
+            h, times = min(wins.items(), key=lambda win: (-win[1], win[0]))
+            tried.append((h, Fraction(times, plan.runs)))
+            if tried[-1][1] >= v:
+                break
+        winner, frequency = tried[-1]
+        found = frequency >= v
+        return Result(
+            hypothesis=winner if found else None,
+            unrounded=tried[0][0],
+            V=_only(pool, winner) if found else pool.version_space(),
+            conditions=(
+                *plan.conditions,
+                Condition(name=FREQUENT, value=float(frequency), bound=float(v), held=found),
+            ),
+            boosting=Boosting(runs=plan.runs * len(tried), strings=len(tried), frequency=frequency if found else None),
+        )
+
+    def _runs(self, pool: AnyPool, shared: SharedRandomness, string: int) -> Generator[Query, Answers, Counter[int]]:
+        """How often each hypothesis wins with one string; every run has fresh items of its own."""
+        runs, base = self.plan.runs, self.base
+        if isinstance(pool, ExactPool) and fits(base.plan, pool):
+            return (yield from in_bulk(base.plan, pool, shared, runs, ("string", string)))
+        wins: Counter[int] = Counter()
+        for run in range(runs):
+            part = pool.part(string * runs + run, of=self.plan.strings * runs)
+            h = (yield from base.run(part, shared)).hypothesis
+            if h is not None:
+                wins[h] += 1
+        return wins
+
+
+def _only(pool: AnyPool, h: int) -> VersionSpace:
+    V = pool.version_space()
+    return V.keep(V.indices == h)
