@@ -45,3 +45,7 @@ class WorkerLost(ReplicalError):
 
 class EmptyVersionSpace(ReplicalError):
     """No hypothesis is left: the labels contradict the realizable setting."""
+
+
+class MissingExtra(ReplicalError):
+    """An optional part of the library is not installed."""

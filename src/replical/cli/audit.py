@@ -52,6 +52,10 @@ def audit_command(
     finish: Annotated[str | None, typer.Option(help="last step of rounded-a2: distance, excess or noise")] = None,
     a: Annotated[float | None, typer.Option("--a", parser=number, help="start of Rounded's threshold range")] = None,
     b: Annotated[float | None, typer.Option("--b", parser=number, help="end of Rounded's threshold range")] = None,
+    stop: Annotated[str | None, typer.Option(help="how replical and replica2 end their loop: mass or rstat")] = None,
+    stop_delta: Annotated[float | None, typer.Option(parser=number, help="how often a stop test may be off")] = None,
+    strings: Annotated[int | None, typer.Option(parser=whole, help="your own number of strings for boosting")] = None,
+    runs: Annotated[int | None, typer.Option(parser=whole, help="your own number of runs with each string")] = None,
     prior: Annotated[
         Path | None, typer.Option(help="CSV of prior weights: columns candidate (or index) and weight")
     ] = None,
@@ -97,6 +101,10 @@ def audit_command(
         finish=finish,
         a=a,
         b=b,
+        stop=stop,
+        stop_delta=stop_delta,
+        strings=strings,
+        runs=runs,
         prior=read_prior(C, prior, prefer),
         max_labels=max_labels,
     )
@@ -122,6 +130,10 @@ def audit_command(
         "finish": finish,
         "a": a,
         "b": b,
+        "stop": stop,
+        "stop_delta": stop_delta,
+        "strings": strings,
+        "runs": runs,
         "prior": None if made.prior.kind == "uniform" else made.prior.fingerprint,
         "max_labels": max_labels,
         "seed": seed,

@@ -7,27 +7,47 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import typer
+from rich.markup import escape
+from rich.table import Table
 
-from replical.classes.base import HypothesisClass
+from replical.auditing import World
+from replical.bills import ABSURD, Bill, Setting, all_agree, bills, cheapest
+from replical.classes.base import HypothesisClass, Items
 from replical.classes.spec import parse
+from replical.classes.table import PredictionTable
 from replical.cli.inputs import read_pool, read_prior
 from replical.cli.output import CLASSES, amount, answer, number, progress, prose, whole
+from replical.disagreement import theta as disagreement_coefficient
+from replical.figures import bills_figure, check_name, save
 from replical.noise import parse_noise
-from replical.plans import plan
 from replical.prediction import Prediction, predict_agreement
 from replical.prior import Prior
 from replical.randomness import PrivateRandomness
+
+_SMALL = 2000  # hypotheses up to which the disagreement coefficient takes seconds
 
 
 def plan_command(
     class_spec: Annotated[str, typer.Option("--class", help=CLASSES)],
     epsilon: Annotated[float, typer.Option(parser=number, help="target error")],
-    learner: Annotated[str, typer.Option(help="rounded-cal or rounded-a2")] = "rounded-a2",
+    learner: Annotated[str | None, typer.Option(help="this learner alone; every learner if left out")] = None,
     delta: Annotated[float, typer.Option(parser=number, help="failure probability of the error bound")] = 0.05,
     rho: Annotated[float, typer.Option(parser=number, help="how often two labs may differ")] = 0.1,
+    theta: Annotated[
+        float | None,
+        typer.Option(parser=number, help="disagreement coefficient; computed for small classes if left out"),
+    ] = None,
+    nu: Annotated[
+        float | None, typer.Option(parser=number, help="upper bound on the best error; without it labels are noiseless")
+    ] = None,
+    labs: Annotated[int, typer.Option(parser=whole, help="labs that shall all agree")] = 2,
+    plot: Annotated[Path | None, typer.Option(help="draw the bills: a .svg, .png or .pdf file")] = None,
+    against: Annotated[str, typer.Option(help="what the drawing varies: epsilon, rho, class or theta")] = "epsilon",
     pool: Annotated[Path | None, typer.Option(help="CSV of this lab's unlabelled items")] = None,
     items: Annotated[int | None, typer.Option(parser=whole, help="items each lab rounds on; all of the pool")] = None,
-    noise: Annotated[str, typer.Option(help="share of wrong labels to expect, or boundary:RATE,RADIUS")] = "0",
+    noise: Annotated[
+        str | None, typer.Option(help="share of wrong labels to expect, or boundary:RATE,RADIUS; nu")
+    ] = None,
     kappa: Annotated[float | None, typer.Option(parser=number, help="slack at which a run stops uncertified")] = None,
     max_labels: Annotated[int | None, typer.Option(parser=whole, help="budget of labels a lab")] = None,
     prior: Annotated[Path | None, typer.Option(help="CSV of prior weights: columns candidate and weight")] = None,
@@ -36,33 +56,27 @@ def plan_command(
     seed: Annotated[str | None, typer.Option(help="the published text a net of half-spaces is drawn from")] = None,
     as_json: Annotated[bool, typer.Option("--json", help="one JSON object on standard output")] = False,
 ) -> None:
-    """Show a plan's numbers and, for a pool of unlabelled items, predict labels and agreement."""
-    C, _ = parse(class_spec, seed=seed)
+    """What would it cost? Every learner's label bill and, for a pool of unlabelled items, labels and agreement predicted."""
+    if plot is not None:
+        check_name(plot)
+    together = all_agree(labs, rho)
+    C, cells = parse(class_spec, seed=seed)
     public = read_prior(C, prior, prefer)
-    made = plan(
-        learner,
-        C,
-        epsilon=epsilon,
-        delta=delta,
-        rho=rho,
-        pool="finite",
-        items=items,
-        kappa=kappa,
-        max_labels=max_labels,
-        prior=public,
-    )
-    found = None
+    theta, source = (theta, "given") if theta is not None else _theta(C, cells)
+    setting = Setting(n=len(C), epsilon=epsilon, delta=delta, rho=rho, theta=theta, nu=nu)
+    found = bills(setting, learner)
+    prediction = None
     if pool is not None:
         given = read_pool(C, pool, PrivateRandomness.simulated("prediction"))
         with progress("simulated pairs of labs") as update:
-            found = predict_agreement(
+            prediction = predict_agreement(
                 C,
                 given,
                 epsilon,
-                learner,
+                learner or "rounded-a2",
                 delta=delta,
                 rho=rho,
-                noise=parse_noise(noise),
+                noise=parse_noise(noise) if noise is not None else nu or 0.0,
                 items=items,
                 prior=public,
                 kappa=kappa,
@@ -70,35 +84,109 @@ def plan_command(
                 truths=truths,
                 progress=update,
             )
-    numbers = [{"name": each.name, "value": _plain(each.value), "source": each.source} for each in made.numbers]
-    reading = _reading(found, rho, public) if found is not None else "give --pool FILE to predict labels and agreement"
+    if plot is not None:
+        save(bills_figure(setting, against), plot)
+    best, best_any = cheapest(found, replicable=True), cheapest(found, replicable=False)
+    reading = _compared(found, best, best_any)
+    if labs > 2:
+        reading += f" All {labs} labs agree with probability at least {together:g}"
+        reading += f"; publish rho = {rho / (labs - 1):.3g} if that shall be {1 - rho:g}."
+    if prediction is not None:
+        reading += " " + _reading(prediction, rho, public)
     if as_json:
-        inputs = {
-            "class": class_spec,
-            "learner": learner,
-            "epsilon": epsilon,
-            "delta": delta,
-            "rho": rho,
-            "noise": noise,
-        }
-        inputs |= {"items": items, "kappa": kappa, "max_labels": max_labels, "prior": public.kind}
-        bills = [{"learner": learner, "plan": made.name, "replicable": True, "numbers": numbers}]
-        prediction = None if found is None else _prediction(C, found)
+        inputs = {"class": class_spec, "learner": learner, "epsilon": epsilon, "delta": delta, "rho": rho}
+        inputs |= {"theta": theta, "theta_source": source, "nu": nu, "labs": labs, "noise": noise, "items": items}
+        inputs |= {"kappa": kappa, "max_labels": max_labels, "prior": public.kind}
         answer(
             {
                 "schema": "replical.plan/1",
                 "inputs": inputs,
-                "bills": bills,
+                "bills": [_told(bill) for bill in found],
+                "best": None if best is None else best.learner,
+                "best_any": None if best_any is None else best_any.learner,
+                "all_agree": together,
                 "reading": reading,
-                "prediction": prediction,
+                "prediction": None if prediction is None else _prediction(C, prediction),
             }
         )
         return
-    for each in numbers:
-        prose.print(f"  {each['name']:<10} {each['value']:<12.6g} {each['source']}", markup=False, soft_wrap=True)
-    if found is not None:
-        _show(C, found)
+    _show_bills(found, class_spec, setting)
+    if prediction is not None:
+        _show(C, prediction)
     prose.print(reading, markup=False, soft_wrap=True)
+    if plot is not None:
+        prose.print(f"Drawn against {against}: {plot}", markup=False, soft_wrap=True)
+
+
+def _theta(C: HypothesisClass, cells: Items | None) -> tuple[float | None, str | None]:
+    """The disagreement coefficient on the population of an audit, where that is quickly known."""
+    if len(C) > _SMALL or (cells is None and isinstance(C, PredictionTable)):
+        return None, None
+    with progress("disagreement coefficient") as update:
+        found = disagreement_coefficient(C, World(C=C, cells=cells, pool_size="exact").population(0), progress=update)
+    return found.value, "exact maximum over centres on the population of an audit"
+
+
+def _told(bill: Bill) -> dict[str, Any]:
+    numbers = [{"name": each.name, "value": _plain(each.value), "source": each.source} for each in bill.numbers]
+    return asdict(bill) | {"numbers": numbers}
+
+
+def _show_bills(found: list[Bill], class_spec: str, setting: Setting) -> None:
+    title = escape(f"Labels a lab on {class_spec}, epsilon {setting.epsilon:g}, rho {setting.rho:g}")
+    table = Table(title=title, box=None, padding=(0, 2, 0, 0), title_justify="left")
+    for column in ("learner", "plan", "repl.", "labels", "", "rounds", "items"):
+        right = column in ("labels", "rounds", "items")
+        table.add_column(column, justify="right" if right else "left", no_wrap=True)
+    for bill in sorted((bill for bill in found if bill.applies), key=lambda bill: bill.labels or 0):
+        labels = _short(bill.labels)
+        table.add_row(
+            bill.learner,
+            bill.plan,
+            "yes" if bill.replicable else "no",
+            f"[red]{labels}[/red]" if bill.absurd else labels,
+            {"expected": "expected", "estimate": "estimated", "most": "at most"}[bill.kind or "most"],
+            "-" if bill.rounds is None else str(bill.rounds),
+            _short(bill.unlabelled),
+        )
+    prose.print(table)
+    one_learner = len({bill.learner for bill in found}) == 1
+    left_out: dict[str, list[str]] = {}
+    for bill in found:
+        if one_learner and bill.applies and bill.note:
+            prose.print(f"{bill.learner} ({bill.plan}): {bill.note}", markup=False, soft_wrap=True)
+        if not bill.applies and bill.learner not in left_out.setdefault(bill.note, []):
+            left_out[bill.note].append(bill.learner)
+    for note, learners in left_out.items():
+        if learners:
+            prose.print(f"Left out: {', '.join(learners)} ({note}).", markup=False, soft_wrap=True)
+    if one_learner:
+        for each in found[-1].numbers:
+            prose.print(f"  {each.name:<10} {float(each.value):<12.6g} {each.source}", markup=False, soft_wrap=True)
+
+
+def _short(count: int | None) -> str:
+    return "-" if count is None else f"{count:,}" if count < ABSURD else f"{float(count):.2g}"
+
+
+def _compared(found: list[Bill], best: Bill | None, best_any: Bill | None) -> str:
+    """The winner, the price of replicability, and what the theorem would ask for."""
+    if best is None or best_any is None:
+        return "No replicable learner's bill is known for these numbers: " + "; ".join(
+            sorted({bill.note for bill in found if bill.note})
+        )
+    told = f"The cheapest replicable learner is {best.learner} with {amount(best.labels or 0)} labels"
+    if not best_any.replicable:
+        told += f", where {best_any.learner} without replicability needs {amount(best_any.labels or 0)}"
+    absurd = [
+        bill for bill in found if bill.absurd and bill.learner in ("replical", "replica2") and bill.plan == "paper"
+    ]
+    if absurd:
+        asked = amount(absurd[0].labels or 0)
+        told += f"; the paper's own sizes for {absurd[0].learner} ask for {asked}, which nobody can pay"
+    if best.absurd:
+        told += f". That is absurd as well: {best.note.removeprefix('nobody can pay this: ').rstrip('.')}"
+    return told + "."
 
 
 def _plain(value: Any) -> int | float:
