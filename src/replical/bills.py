@@ -92,7 +92,7 @@ def bills(setting: Setting, learner: str | None = None) -> list[Bill]:
     --------
     >>> found = bills(Setting(n=1000, epsilon=.01, delta=.05, rho=.1, theta=2))
     >>> [f"{bill.learner} {bill.labels:.2g}" for bill in found if bill.applies and bill.plan == "tight"][:4]
-    ['erm 9.9e+02', 'cal 94', 'cal-rounds 2.9e+02', 'replicable-erm 1.7e+07']
+    ['erm 9.9e+02', 'cal 95', 'cal-rounds 2.9e+02', 'replicable-erm 9.5e+07']
     """
     if learner is not None and learner not in LEARNERS:
         uses(learner, "rho")  # names the learners there are

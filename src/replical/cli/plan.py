@@ -87,7 +87,7 @@ def plan_command(
     if plot is not None:
         save(bills_figure(setting, against), plot)
     best, best_any = cheapest(found, replicable=True), cheapest(found, replicable=False)
-    reading = _compared(found, best, best_any)
+    reading = _compared(setting, found, best, best_any)
     if labs > 2:
         reading += f" All {labs} labs agree with probability at least {together:g}"
         reading += f"; publish rho = {rho / (labs - 1):.3g} if that shall be {1 - rho:g}."
@@ -169,13 +169,14 @@ def _short(count: int | None) -> str:
     return "-" if count is None else f"{count:,}" if count < ABSURD else f"{float(count):.2g}"
 
 
-def _compared(found: list[Bill], best: Bill | None, best_any: Bill | None) -> str:
+def _compared(setting: Setting, found: list[Bill], best: Bill | None, best_any: Bill | None) -> str:
     """The winner, the price of replicability, and what the theorem would ask for."""
     if best is None or best_any is None:
         return "No replicable learner's bill is known for these numbers: " + "; ".join(
             sorted({bill.note for bill in found if bill.note})
         )
-    told = f"The cheapest replicable learner is {best.learner} with {amount(best.labels or 0)} labels"
+    told = "The" if setting.nu is not None else "Without noise (no nu is given) the"
+    told += f" cheapest replicable learner is {best.learner} with {amount(best.labels or 0)} labels"
     if not best_any.replicable:
         told += f", where {best_any.learner} without replicability needs {amount(best_any.labels or 0)}"
     absurd = [

@@ -1,0 +1,83 @@
+"""``replical plan``: the whole comparison for a person's own numbers."""
+
+import json
+
+import pytest
+
+from replical.cli import main
+
+POINT = ["plan", "--class", "thresholds:1000", "--epsilon", ".01", "--delta", ".05", "--rho", ".1", "--theta", "2"]
+
+
+def told(capsys, *args):
+    assert main([*POINT, *map(str, args), "--json"]) == 0
+    return json.loads(capsys.readouterr().out)
+
+
+def test_bills_as_json(capsys):
+    found = told(capsys)
+    assert (found["best"], found["best_any"]) == ("rounded-cal", "cal")
+    assert found["inputs"]["theta_source"] == "given"
+    assert found["all_agree"] == 0.9
+    bills = {(bill["learner"], bill["plan"]): bill for bill in found["bills"]}
+    assert bills["erm", "paper"]["labels"] == 991
+    assert isinstance(bills["replical", "paper"]["labels"], int)
+    assert bills["replical", "paper"]["labels"] > 10**18
+    assert {"m", "k_loop"} <= {number["name"] for number in bills["replical", "paper"]["numbers"]}
+    assert "1.23e+18, which nobody can pay" in found["reading"]
+    assert told(capsys, "--nu", ".02")["best"] == "rounded-a2"
+
+
+def test_bills_as_a_table(capsys):
+    assert main(POINT) == 0
+    out = capsys.readouterr().out
+    assert "boosted-replicable-erm" in out
+    assert "Left out: a2, a2-paired" in out
+    assert "Without noise (no nu is given) the cheapest replicable learner is rounded-cal" in out
+
+
+def test_theta_is_found_for_small_classes_and_asked_for_in_large_ones(capsys):
+    assert main(["plan", "--class", "star:16", "--epsilon", ".1", "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert found["inputs"]["theta"] == 16
+    assert main(["plan", "--class", "thresholds:100000", "--epsilon", ".1"]) == 0
+    assert "give theta" in capsys.readouterr().out
+
+
+def test_several_labs(capsys):
+    found = told(capsys, "--labs", "5")
+    assert found["all_agree"] == pytest.approx(0.6)
+    assert "All 5 labs agree with probability at least 0.6; publish rho = 0.025" in found["reading"]
+
+
+@pytest.mark.parametrize("against", ["epsilon", "rho", "class", "theta"])
+def test_the_comparison_as_a_picture(capsys, tmp_path, against):
+    pytest.importorskip("matplotlib")
+    file = tmp_path / "bills.svg"
+    told(capsys, "--plot", file, "--against", against)
+    drawn = file.read_text()
+    assert drawn.count("<path") > 14
+    assert "<svg" in drawn
+    first = file.read_bytes()
+    told(capsys, "--plot", file, "--against", against, "--nu", ".02")
+    assert file.read_bytes() != first
+
+
+BAD = [
+    (["--labs", "1"], "at least 2 labs, got 1"),
+    (["--plot", "bills.gif"], "a figure is written as .svg, .png, .pdf, got 'bills.gif'"),
+    (["--plot", "bills.svg", "--against", "time"], "bills are drawn against epsilon, rho, class, theta"),
+    (["--plot", "nowhere/bills.svg"], "cannot write the figure nowhere/bills.svg"),
+    (["--rho", "0"], "rho must be in (0, 1)"),
+    (["--nu", ".5"], "nu must be in [0, 0.5)"),
+    (["--theta", ".5"], "theta must be a finite number of at least 1"),
+    (["--learner", "cals"], "unknown learner 'cals'"),
+]
+
+
+@pytest.mark.parametrize(("args", "sentence"), BAD)
+def test_bad_input(capsys, monkeypatch, tmp_path, args, sentence):
+    monkeypatch.chdir(tmp_path)
+    assert main([*POINT, *args]) == 2
+    assert sentence in " ".join(capsys.readouterr().err.split())
+    assert not list(tmp_path.iterdir())
