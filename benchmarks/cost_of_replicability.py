@@ -71,7 +71,7 @@ FULL = [
     Case("halfspaces:2,20000", pairs=40, theta=8),
     Case("halfspaces:5,5000", epsilon=0.2, items=200_000, pairs=40, theta=20),
     Case("boxes:2,12", items=200_000, pairs=40, theta=8),
-    Case("thresholds:1000000", "0.05", items=M, pairs=60),
+    Case("thresholds:1000000", "0.05", items=M, pairs=30),
     Case("thresholds:20000", "0.05", items=M, pairs=60),
     Case("thresholds:1000", "0.05", items=M, pairs=60),
     Case("intervals:200", "0.05", items=M, pairs=12, theta=4),
