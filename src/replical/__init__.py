@@ -25,8 +25,11 @@ from replical.pool import Pool
 from replical.population import Population
 from replical.prediction import Prediction, predict_agreement
 from replical.prior import Prior
+from replical.protocol import Protocol
 from replical.randomness import PrivateRandomness, SharedRandomness
 from replical.ranks import agreement_bound
+from replical.session import Session
+from replical.tables import read_pool
 from replical.version_space import VersionSpace
 
 __all__ = [
@@ -47,11 +50,13 @@ __all__ = [
     "PredictionTable",
     "Prior",
     "PrivateRandomness",
+    "Protocol",
     "RepliCAL",
     "ReplicA2",
     "ReplicableERM",
     "Result",
     "Rounded",
+    "Session",
     "SharedRandomness",
     "Star",
     "Stumps",
@@ -63,6 +68,7 @@ __all__ = [
     "learn",
     "plan",
     "predict_agreement",
+    "read_pool",
     "theta",
 ]
 

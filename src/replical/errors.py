@@ -49,3 +49,19 @@ class EmptyVersionSpace(ReplicalError):
 
 class MissingExtra(ReplicalError):
     """An optional part of the library is not installed."""
+
+
+class BadProtocol(ReplicalError, ValueError):
+    """A protocol file says something it may not say, or leaves something out."""
+
+
+class BadJournal(ReplicalError):
+    """A journal belongs to something else, is in use, or cannot be written."""
+
+
+class BadCertificate(ReplicalError, ValueError):
+    """A file that should be a certificate is none."""
+
+
+class BadUsage(ReplicalError, ValueError):
+    """A command was called in a way that makes no sense."""

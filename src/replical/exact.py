@@ -61,7 +61,17 @@ def _plain(name: str, x: float) -> float:
     """A Python number from whatever behaves like one; texts and the like are refused."""
     if isinstance(x, bool) or not isinstance(x, numbers.Real | Decimal):
         raise ValueOutOfRange(f"{name} must be a number, got {x!r}")
+    if isinstance(x, Decimal) and not x.is_finite():
+        return float(x)  # comparisons with a decimal that is no number raise instead of being false
     return x if isinstance(x, int | float | Fraction | Decimal) else float(x)
+
+
+def _told(x: Real) -> str:
+    """A number for a sentence, however large."""
+    try:
+        return f"{float(x):g}"
+    except OverflowError:
+        return f"{Decimal(int(x)):.3g}"
 
 
 def in_open(name: str, x: float, low: float, high: float) -> float:
@@ -76,7 +86,7 @@ def in_open(name: str, x: float, low: float, high: float) -> float:
     """
     x = _plain(name, x)
     if not low < x < high:
-        raise ValueOutOfRange(f"{name} must be in ({low:g}, {high:g}), got {x:g}")
+        raise ValueOutOfRange(f"{name} must be in ({low:g}, {high:g}), got {_told(x)}")
     return x
 
 
@@ -84,5 +94,5 @@ def at_least(name: str, x: float, low: float) -> float:
     """Check ``x >= low`` and finite, with NaN refused."""
     x = _plain(name, x)
     if not low <= x < math.inf:
-        raise ValueOutOfRange(f"{name} must be a finite number of at least {low:g}, got {x:g}")
+        raise ValueOutOfRange(f"{name} must be a finite number of at least {low:g}, got {_told(x)}")
     return x

@@ -123,6 +123,13 @@ class Pool:
         if len(order) == 0:
             raise ValueOutOfRange("a pool needs at least one item, got none")
         self.C, self.items, self.ids, self.weights, self._order = C, items, ids, weights, order
+        self._unasked: Indices = order[:0]
+
+    def without(self, unasked: Indices) -> Pool:
+        """The same pool, whose scan passes over these items: they still measure masses, but nobody could label them."""
+        pool = Pool.in_order(self.C, self.items, self.ids, self._order, self.predictions)
+        pool._unasked = unasked
+        return pool
 
     def __len__(self) -> int:
         return len(self._order)
@@ -137,7 +144,7 @@ class Pool:
         if items is None or items == len(self):
             return self
         order = self._order[:items]
-        return Pool.in_order(self.C, self.items, self.ids, order, self.predictions)
+        return Pool.in_order(self.C, self.items, self.ids, order, self.predictions).without(self._unasked)
 
     def reserve(self, measuring: int) -> Pool:
         """Set the last `measuring` items of the private order aside: they measure masses and are never asked."""
@@ -151,7 +158,7 @@ class Pool:
         asked, measured = self._order[:-measuring], self._order[-measuring:]
         pool = Pool.__new__(Pool)
         pool._set(self.C, self.items, self.ids, weights=_tally(measured, len(self.items)), order=asked)
-        pool.predictions = self.predictions
+        pool.predictions, pool._unasked = self.predictions, self._unasked
         return pool
 
     def part(self, number: int, *, of: int) -> Pool:
@@ -161,9 +168,8 @@ class Pool:
             raise PoolExhausted(
                 f"a pool of {len(self)} items has no {of} parts: bring a larger pool or make fewer runs"
             )
-        return Pool.in_order(
-            self.C, self.items, self.ids, self._order[number * size : (number + 1) * size], self.predictions
-        )
+        order = self._order[number * size : (number + 1) * size]
+        return Pool.in_order(self.C, self.items, self.ids, order, self.predictions).without(self._unasked)
 
     @cached_property
     def predictions(self) -> Predictions:
@@ -176,7 +182,8 @@ class Pool:
 
     def scan(self, *, sparing: int = 0) -> Scan:
         """A fresh pass from the first item of the private order that never asks the last `sparing` items."""
-        return FiniteScan(self._order[: len(self) - sparing])
+        order = self._order[: len(self) - sparing]
+        return FiniteScan(order if len(self._unasked) == 0 else order[~np.isin(order, self._unasked)])
 
     def tail(self, part: Fraction) -> Indices:
         """The last `part` of the private order, as item numbers."""

@@ -95,7 +95,7 @@ class FiniteScan:
 
     def evenest(self, V: VersionSpace) -> Query:
         """The item that splits V most evenly, the first in private order if several do; the scan does not move."""
-        best = _evenest(V)
+        best = _evenest(V, V.disputed[np.isin(V.disputed, self._order)])
         first = self._order[np.isin(self._order, best)][:1] if len(best) > 1 else best
         return _query(V, first, scanned=0)
 
@@ -140,7 +140,7 @@ class ExactScan:
 
     def evenest(self, V: VersionSpace) -> Query:
         """The cell that splits V most evenly; a private choice if several do."""
-        best = _evenest(V)
+        best = _evenest(V, V.disputed)
         return _query(V, best if len(best) < 2 else self._generator.choice(best, size=1), scanned=0)
 
     def _draw(self, V: VersionSpace, region: Indices, k: int, *, scanned: int) -> Query:
@@ -158,9 +158,9 @@ class ExactScan:
         return _query(V, region[np.searchsorted(mass, ticks, side="right")], scanned=scanned)
 
 
-def _evenest(V: VersionSpace) -> Indices:
+def _evenest(V: VersionSpace, disputed: Indices) -> Indices:
     """The disputed items on which the commonest prediction has the fewest votes."""
-    items = V.disputed[V.weight(V.disputed) > 0]
+    items = disputed[V.weight(disputed) > 0]
     if len(items) == 0:
         return items
     most = V.predictions.votes(V.indices, items).max(axis=1)

@@ -12,9 +12,13 @@ import typer
 from replical.cli.audit import audit_command
 from replical.cli.demo import demo_command
 from replical.cli.doctor import doctor_command
+from replical.cli.journal import correct_command, export_command
 from replical.cli.output import fail
 from replical.cli.plan import plan_command
+from replical.cli.protocol import protocol_app
+from replical.cli.run import run_command
 from replical.cli.theta import theta_command
+from replical.cli.verify import compare_command, verify_command
 from replical.errors import ReplicalError
 
 app = typer.Typer(
@@ -27,6 +31,12 @@ app.command("demo")(demo_command)
 app.command("audit")(audit_command)
 app.command("plan")(plan_command)
 app.command("theta")(theta_command)
+app.add_typer(protocol_app, name="protocol")
+app.command("run")(run_command)
+app.command("verify")(verify_command)
+app.command("compare")(compare_command)
+app.command("correct")(correct_command)
+app.command("export")(export_command)
 app.command("doctor")(doctor_command)
 
 INTERRUPTED = 130

@@ -179,22 +179,61 @@ def learn(learner: Learner, pool: AnyPool, labels: Labels, shared: SharedRandomn
     """
     if not isinstance(shared, SharedRandomness):
         raise ValueOutOfRange(f"the shared randomness must come from a published text, got {type(shared).__name__}")
-    learner.plan.check(pool)
     if isinstance(labels, KnownLabels) and len(labels) != len(pool.items):
         raise BadLabel(f"{len(labels)} labels were given for {len(pool.items)} items: one label an item is needed")
-    conversation = learner.run(pool, shared)
-    rounds: list[Round] = []
-    asked = 0
-    try:
-        query = next(conversation)
-        while True:
-            rounds.append(_round(query))
-            asked += query.total
-            _within_budget(learner.plan, asked)
-            query = conversation.send(labels.answer(query).check(query, len(pool.C.labels)))
-    except StopIteration as stop:
-        result: Result = stop.value
-    return replace(result, labels=asked, rounds=tuple(rounds))
+    course = Course(learner, pool, shared)
+    while course.query is not None:
+        course.tell(labels.answer(course.query))
+    return course.ended()
+
+
+class Course:
+    """A conversation under way: what is asked now, and the books about what was asked before.
+
+    Attributes
+    ----------
+    query
+        What has to be labelled next; None when the run has ended.
+    asked
+        Labels asked so far, those of `query` included.
+    """
+
+    def __init__(self, learner: Learner, pool: AnyPool, shared: SharedRandomness) -> None:
+        learner.plan.check(pool)
+        self._plan, self._labels = learner.plan, len(pool.C.labels)
+        self._conversation = learner.run(pool, shared)
+        self._rounds: list[Round] = []
+        self._result: Result | None = None
+        self.asked = 0
+        self.query: Query | None = None
+        self._go_on(None)
+
+    def tell(self, answers: Answers) -> None:
+        """Answer the present query."""
+        if self.query is None:
+            raise BadLabel("the run has ended: nothing is asked")
+        self._go_on(answers.check(self.query, self._labels))
+
+    def ended(self) -> Result:
+        """The result, with the books."""
+        if self._result is None:
+            raise BadLabel("the run has not ended: labels are missing")
+        return replace(self._result, labels=self.asked, rounds=tuple(self._rounds))
+
+    @property
+    def rounds(self) -> tuple[Round, ...]:
+        """What was asked so far, exchange by exchange."""
+        return tuple(self._rounds)
+
+    def _go_on(self, answers: Answers | None) -> None:
+        try:
+            self.query = next(self._conversation) if answers is None else self._conversation.send(answers)
+        except StopIteration as stop:
+            self.query, self._result = None, stop.value
+            return
+        self._rounds.append(_round(self.query))
+        self.asked += self.query.total
+        _within_budget(self._plan, self.asked)
 
 
 def _within_budget(plan: Plan, asked: int) -> None:

@@ -1,0 +1,140 @@
+"""Labelling by file: the open items as a CSV and as Label Studio tasks, and answers read back from either.
+
+Whoever labels sees what the lab chose to show of an item and nothing else: no predictions, no other labels, no survivors.
+"""
+
+from __future__ import annotations
+
+import csv
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+from xml.sax.saxutils import quoteattr
+
+from replical.classes.base import Label
+from replical.errors import BadLabel, BadTable
+from replical.tables import label_code
+
+SKIP = "?"  # what an annotator writes who cannot say
+_FORMULA = ("=", "+", "-", "@", "\t", "\r")  # a spreadsheet would run a cell that begins so
+
+
+@dataclass(frozen=True, kw_only=True)
+class Reply:
+    """What came back for one item: a label code, or None for "cannot say"."""
+
+    item: str
+    code: int | None
+    annotator: str | None = None
+
+
+def write_batch(
+    folder: Path, number: int, items: Sequence[str], shown: Mapping[str, Mapping[str, str]], labels: Sequence[Label]
+) -> Path:
+    """Write ``batch-NNNN.csv`` to fill in, the same as Label Studio tasks, and the labelling config for them."""
+    columns = list(dict.fromkeys(column for each in shown.values() for column in each))
+    path = folder / f"batch-{number:04d}.csv"
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        with path.open("x", newline="", encoding="utf-8") as file:
+            writer = csv.writer(file)
+            writer.writerow(["id", *columns, "label"])
+            for item in items:
+                writer.writerow([item, *(_harmless(shown.get(item, {}).get(column, "")) for column in columns), ""])
+        tasks = [{"data": {"id": item, **shown.get(item, {})}} for item in items]
+        path.with_suffix(".json").write_text(json.dumps(tasks, ensure_ascii=False, indent=1) + "\n", encoding="utf-8")
+        (folder / "label-studio.xml").write_text(config(columns, labels), encoding="utf-8")
+    except OSError as error:
+        raise BadTable(f"cannot write the batch {path}: {error.strerror or error}") from error
+    return path
+
+
+def _harmless(text: str) -> str:
+    return "'" + text if text.startswith(_FORMULA) else text
+
+
+def config(columns: Sequence[str], labels: Sequence[Label]) -> str:
+    """A Label Studio labelling config: the shown columns, and one choice among the labels."""
+    shown = "".join(
+        f"  <Text name={quoteattr(f'show-{n}')} value={quoteattr(f'${each}')}/>\n" for n, each in enumerate(columns)
+    )
+    subject = "show-0" if columns else "show-id"
+    head = shown or '  <Text name="show-id" value="$id"/>\n'
+    choices = "".join(f"    <Choice value={quoteattr(str(label))}/>\n" for label in labels)
+    return (
+        f'<View>\n{head}  <Choices name="label" toName="{subject}" choice="single" required="true">\n'
+        f"{choices}  </Choices>\n</View>\n"
+    )
+
+
+def read_batch(path: Path, labels: tuple[Label, ...]) -> list[Reply]:
+    """Answers from a filled-in CSV or a Label Studio export; rows without a label are not answered yet."""
+    try:
+        text = path.read_text(encoding="utf-8-sig")
+    except (OSError, UnicodeDecodeError) as error:
+        raise BadTable(f"cannot read the answers {path}: {error}") from error
+    replies = _from_label_studio(path, text, labels) if path.suffix == ".json" else _from_csv(path, text, labels)
+    seen: dict[str, Reply] = {}
+    for reply in replies:
+        if reply.item in seen and seen[reply.item].code != reply.code:
+            raise BadTable(f"{path} answers the item {reply.item!r} twice, and differently")
+        seen[reply.item] = reply
+    return list(seen.values())
+
+
+def _from_csv(path: Path, text: str, labels: tuple[Label, ...]) -> list[Reply]:
+    try:
+        rows = list(csv.DictReader(text.splitlines(keepends=True), strict=True))
+    except csv.Error as error:
+        raise BadTable(f"{path} is no CSV file: {error}") from error
+    if not rows or "id" not in rows[0] or "label" not in rows[0]:
+        raise BadTable(f"{path} needs the columns id and label")
+    replies = []
+    for row in rows:
+        item, value = row["id"], (row["label"] or "").strip()
+        if not item:
+            raise BadTable(f"{path}: a row has no id")
+        if value:
+            replies.append(_reply(item, value, labels, path, row.get("annotator") or None))
+    return replies
+
+
+def _reply(item: str, value: str, labels: tuple[Label, ...], path: Path, annotator: str | None) -> Reply:
+    code = None if value == SKIP else label_code(value, labels, f"the label of the item {item!r} in {path}")
+    return Reply(item=item, code=code, annotator=annotator)
+
+
+def _from_label_studio(path: Path, text: str, labels: tuple[Label, ...]) -> list[Reply]:
+    """Its JSON export: tasks with their data and annotations; a cancelled annotation is a skip."""
+    try:
+        tasks = json.loads(text)
+    except (json.JSONDecodeError, RecursionError) as error:
+        raise BadTable(f"{path} is not valid JSON: {error}") from error
+    if not isinstance(tasks, list) or not all(isinstance(task, dict) for task in tasks):
+        raise BadTable(f"{path} is no Label Studio export: it should be a list of tasks")
+    replies = []
+    for number, task in enumerate(tasks):
+        data = task.get("data")
+        item = data.get("id") if isinstance(data, dict) else None
+        if not isinstance(item, str | int) or isinstance(item, bool):
+            raise BadTable(f"{path}: task {number} has no id in its data")
+        for annotation in task.get("annotations") or []:
+            replies.append(_annotation(annotation, str(item), labels, path))
+    return replies
+
+
+def _annotation(annotation: Any, item: str, labels: tuple[Label, ...], path: Path) -> Reply:
+    if not isinstance(annotation, dict):
+        raise BadTable(f"{path}: an annotation of the item {item!r} is damaged")
+    who = annotation.get("completed_by")
+    name = who.get("email") if isinstance(who, dict) else None if who is None else str(who)
+    if annotation.get("was_cancelled"):
+        return Reply(item=item, code=None, annotator=name)
+    try:
+        chosen = [each["value"]["choices"] for each in annotation["result"] if "choices" in each["value"]]
+        ((value,),) = chosen
+    except (KeyError, TypeError, ValueError) as error:
+        raise BadLabel(f"{path}: the annotation of the item {item!r} is not a single choice") from error
+    return _reply(item, str(value), labels, path, name)

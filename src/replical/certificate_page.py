@@ -1,0 +1,74 @@
+"""A certificate as one readable page: no outside links, nothing a certificate does not already say."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from html import escape
+from typing import Any
+
+_STYLE = """
+:root { color-scheme: light dark; --line: #8884; --good: #009e73; --bad: #d55e00; }
+body { font: 16px/1.5 system-ui, sans-serif; max-width: 46rem; margin: 2rem auto; padding: 0 1rem; }
+h1 { font-size: 1.4rem; } h2 { font-size: 1.05rem; margin-top: 2rem; }
+.answer { border: 1px solid var(--line); border-left: .4rem solid var(--good); padding: .8rem 1rem; font-size: 1.15rem; }
+.answer.open { border-left-color: var(--bad); }
+table { border-collapse: collapse; width: 100%; } th, td { text-align: left; padding: .25rem .6rem .25rem 0;
+border-bottom: 1px solid var(--line); vertical-align: top; } td.n { text-align: right; }
+code { overflow-wrap: anywhere; font-size: .85em; } .no { color: var(--bad); }
+@media print { body { margin: 0; max-width: none; } }
+"""
+
+
+def page(certificate: Mapping[str, Any]) -> str:
+    """The page of a certificate."""
+    body = certificate["body"]
+    protocol = body["protocol"]
+    chosen = body["hypothesis"]
+    answer = "No heavy hitter: no answer" if chosen is None else chosen["description"]
+    certified = (
+        f"Certified: two labs that prove this much differ with probability at most {body['rho_proven']:.3f}."
+        if body["certified"]
+        else "Not certified: agreement with other labs is not proven by this run."
+    )
+    learner = protocol["learner"]
+    facts = {
+        "learner": f"{learner['name']}, ε = {learner['epsilon']:g}, δ = {learner['delta']:g}, ρ = {learner['rho']:g}",
+        "labels asked": f"{body['labels']['asked']} ({body['labels']['skipped']} skipped, "
+        f"{body['labels']['corrected']} corrected)",
+        "pool": f"{body['pool']['items']:,} items",
+        "survivors": f"{body['survivors']['count']:,} hypotheses; the shared order chose among {body['kept']['count']:,}",
+        "proven": "-" if body["rho_proven"] is None else f"{body['rho_proven']:.4f}",
+        "predicted": "-" if body["rho_predicted"] is None else f"{body['rho_predicted']:.4f}",
+        "written": f"{certificate['provenance']['created']}, replical {certificate['provenance']['replical']}",
+    }
+    prints = {
+        "protocol": body["protocol_fingerprint"],
+        "class": body["class_fingerprint"],
+        "pool": body["pool"]["fingerprint"],
+        "this certificate": certificate["digest"],
+    }
+    conditions = "".join(
+        f'<tr><td>{escape(each["name"])}</td><td class="n">{each["value"]:g}</td><td class="n">{each["bound"]:g}</td>'
+        f"<td>{'held' if each['held'] else '<span class=no>not held</span>'}</td></tr>"
+        for each in body["conditions"]
+    )
+    return (
+        '<!doctype html><html lang="en"><head><meta charset="utf-8"><meta name="viewport" '
+        f'content="width=device-width, initial-scale=1"><title>Certificate</title><style>{_STYLE}</style></head><body>'
+        f"<h1>Certificate of a replicable run</h1>"
+        f'<p class="answer{"" if body["certified"] else " open"}">{escape(str(answer))}</p><p>{escape(certified)}</p>'
+        f"<h2>The run</h2>{_table(facts)}"
+        f"<h2>What the promise needs</h2><table><tr><th>condition</th><th>found</th><th>bound</th><th></th></tr>{conditions}"
+        f"</table><h2>Fingerprints</h2>{_table(prints, code=True)}"
+        f"<h2>Protocol</h2><p>Shared string: <code>{escape(protocol['seed'])}</code></p>"
+        f"<p>Labels: {escape(', '.join(map(str, protocol['labels']['values'])))}</p>"
+        "<p>Check it with <code>replical verify</code>: alone, with the pool, or with pool and journal.</p></body></html>\n"
+    )
+
+
+def _table(rows: Mapping[str, str], *, code: bool = False) -> str:
+    cells = (
+        f"<tr><th>{escape(name)}</th><td>{f'<code>{escape(value)}</code>' if code else escape(value)}</td></tr>"
+        for name, value in rows.items()
+    )
+    return f"<table>{''.join(cells)}</table>"

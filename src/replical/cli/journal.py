@@ -1,0 +1,50 @@
+"""``replical export`` and ``replical correct``: a journal as CSV, and another label for an item that was answered."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from replical.cli.output import prose
+from replical.errors import BadJournal, BadLabel
+from replical.journal import Event, Journal
+from replical.tables import label_code
+
+
+def export_command(
+    journal: Annotated[str, typer.Argument(metavar="JOURNAL", help="file or database URL")],
+    out: Annotated[Path | None, typer.Option(help="the CSV file to write; standard output if left out")] = None,
+) -> None:
+    """Every event of a journal as CSV, without the private seed."""
+    with Journal(journal, write=False) as kept:
+        if out is None:
+            kept.export(sys.stdout)
+            return
+        try:
+            with out.open("w", newline="", encoding="utf-8") as file:
+                kept.export(file)
+        except OSError as error:
+            raise BadJournal(f"cannot write {out}: {error.strerror or error}") from error
+
+
+def correct_command(
+    journal: Annotated[str, typer.Argument(metavar="JOURNAL", help="file or database URL")],
+    item: Annotated[str, typer.Option("--item", help="id of the item")],
+    label: Annotated[str, typer.Option("--label", help="its right label")],
+    annotator: Annotated[str | None, typer.Option(help="who says so")] = None,
+) -> None:
+    """Record another label for an item that was answered; the next run replays with it and says what changed."""
+    with Journal(journal) as kept:
+        created = kept.created
+        if created is None:
+            raise BadJournal(f"{journal} is empty: there is nothing to correct")
+        answered = {event.item for event in kept.events() if event.kind in ("answer", "correction")}
+        if item not in answered:
+            raise BadLabel(f"the item {item!r} has no label to correct")
+        labels = tuple(created["protocol"]["labels"]["values"])
+        code = label_code(label, labels, f"the label of the item {item!r}")
+        kept.append([Event(kind="correction", item=item, label=code, annotator=annotator)])
+    prose.print(f"Recorded. Run the protocol again: the run is replayed with the label {label!r}.", markup=False)

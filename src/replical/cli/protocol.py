@@ -1,0 +1,182 @@
+"""``replical protocol new``: write what is published before any label."""
+
+from __future__ import annotations
+
+import csv
+import secrets
+import sys
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from replical.classes.base import Label
+from replical.cli.inputs import read_prior
+from replical.cli.output import CLASSES, answer, number, progress, prose, whole
+from replical.disagreement import theta as disagreement_coefficient
+from replical.errors import BadProtocol, BadTable
+from replical.population import Population
+from replical.protocol import SCHEMA, Protocol
+from replical.recipes import recipe
+from replical.tables import read_pool
+
+protocol_app = typer.Typer(help="Write and look at protocols.", rich_markup_mode=None)
+
+
+@protocol_app.callback()
+def protocol_group() -> None:
+    """Write protocols."""
+
+
+@protocol_app.command("new")
+def new_command(
+    out: Annotated[Path | None, typer.Option(help="the file to write")] = None,
+    class_spec: Annotated[str | None, typer.Option("--class", help=CLASSES)] = None,
+    candidates: Annotated[
+        str | None, typer.Option(help="FILE or FILE:COLUMN with the names of candidate models, one a row")
+    ] = None,
+    label_values: Annotated[str | None, typer.Option(help="the labels in their public order, e.g. no,yes")] = None,
+    learner: Annotated[str | None, typer.Option(help="e.g. rounded-a2")] = None,
+    epsilon: Annotated[float | None, typer.Option(parser=number, help="target error")] = None,
+    delta: Annotated[float | None, typer.Option(parser=number, help="failure probability of the error bound")] = None,
+    rho: Annotated[float | None, typer.Option(parser=number, help="how often two labs may differ")] = None,
+    seed: Annotated[str | None, typer.Option(help="the published random text")] = None,
+    seed_file: Annotated[Path | None, typer.Option(help="a file that holds the published random text")] = None,
+    fresh_seed: Annotated[bool, typer.Option("--fresh-seed", help="draw a random text now")] = False,
+    plan_name: Annotated[str | None, typer.Option("--plan", help="paper or tight")] = None,
+    nu: Annotated[float | None, typer.Option(parser=number, help="upper bound on the best error")] = None,
+    theta: Annotated[float | None, typer.Option(parser=number, help="disagreement coefficient")] = None,
+    theta_from: Annotated[Path | None, typer.Option(help="compute theta on this public pool")] = None,
+    prior: Annotated[Path | None, typer.Option(help="CSV of prior weights: columns candidate and weight")] = None,
+    prefer: Annotated[Path | None, typer.Option(help="strict order of preference, one a line, best first")] = None,
+    items: Annotated[int | None, typer.Option(parser=whole, help="items each lab rounds on")] = None,
+    finish: Annotated[str | None, typer.Option(help="last step: distance, excess or noise")] = None,
+    kappa: Annotated[float | None, typer.Option(parser=number, help="slack at which a run stops uncertified")] = None,
+    batch: Annotated[int | None, typer.Option(parser=whole, help="items open at once")] = None,
+    max_labels: Annotated[int | None, typer.Option(parser=whole, help="budget of labels a lab")] = None,
+    title: Annotated[str | None, typer.Option(help="for people; not in the fingerprint")] = None,
+    force: Annotated[bool, typer.Option("--force", help="replace an existing file")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="one JSON object on standard output")] = False,
+) -> None:
+    """Write a protocol file. At a terminal what is missing is asked for; otherwise a missing flag is an error."""
+    out = Path(_needed("--out", None if out is None else str(out)))
+    if out.exists() and not force:
+        raise BadProtocol(f"{out} exists: a published protocol is not overwritten; use --force, or another name")
+    values = _label_values(_needed("--label-values", label_values))
+    text = _seed(seed, seed_file, fresh=fresh_seed)
+    section = _class_section(class_spec, candidates)
+    made = recipe(section, values, text)
+    public = read_prior(made.C, prior, prefer)
+    said: dict[str, Any] = {
+        "name": _needed("--learner", learner),
+        "plan": plan_name,
+        "epsilon": number(_needed("--epsilon", epsilon)),
+        "delta": number(_needed("--delta", delta)),
+        "rho": number(_needed("--rho", rho)),
+        "nu": nu,
+        "theta": theta if theta_from is None else _theta_from(theta_from, section, values, text),
+        "items": items,
+        "finish": finish,
+        "kappa": kappa,
+        "batch": batch,
+        "max_labels": max_labels,
+    }
+    content: dict[str, Any] = {"schema": SCHEMA}
+    if title is not None:
+        content["title"] = title
+    content |= {"seed": text, "class": section, "labels": {"values": list(values)}}
+    if public.kind == "weights" and public.values is not None:
+        content["prior"] = {"kind": "weights", "weights": public.values.tolist()}
+    elif public.places is not None:
+        content["prior"] = {"kind": "order", "order": public.places.argsort().tolist()}
+    content["learner"] = {key: value for key, value in said.items() if value is not None}
+    protocol = Protocol.of(content)
+    try:
+        out.write_text(protocol.toml(), encoding="utf-8")
+    except OSError as error:
+        raise BadProtocol(f"cannot write the protocol {out}: {error.strerror or error}") from error
+    if as_json:
+        answer({"schema": "replical.protocol-new/1", "file": str(out), "fingerprint": protocol.fingerprint})
+    else:
+        prose.print(f"Wrote {out}: {len(made.C):,} hypotheses, learner {learner}.", markup=False, soft_wrap=True)
+        prose.print(f"Fingerprint {protocol.fingerprint}", markup=False, soft_wrap=True)
+        prose.print("Publish the file, or at least its fingerprint, before any lab asks for a label.")
+
+
+def _needed(flag: str, value: Any) -> str:
+    """What was given, or what a person at a terminal says."""
+    if value is not None:
+        return str(value)
+    if sys.stdin.isatty() and sys.stderr.isatty():
+        return str(typer.prompt(flag.removeprefix("--").replace("-", " "), err=True))
+    raise BadProtocol(f"the flag {flag} is missing")
+
+
+def _label_values(text: str) -> tuple[Label, ...]:
+    words = [word.strip() for word in text.split(",")]
+    if len(words) < 2 or not all(words):
+        raise BadProtocol(f"--label-values lists the labels, separated by commas, e.g. no,yes; got {text!r}")
+    whole_numbers = all(word.lstrip("-").isdigit() for word in words)
+    return tuple(int(word) for word in words) if whole_numbers else tuple(words)
+
+
+def _seed(seed: str | None, file: Path | None, *, fresh: bool) -> str:
+    if sum((seed is not None, file is not None, fresh)) > 1:
+        raise BadProtocol("give one of --seed, --seed-file and --fresh-seed")
+    if fresh:
+        return secrets.token_hex(16)
+    if file is not None:
+        try:
+            return file.read_text(encoding="utf-8").strip()
+        except (OSError, UnicodeDecodeError) as error:
+            raise BadProtocol(f"cannot read the seed {file}: {error}") from error
+    return _needed("--seed", seed)
+
+
+def _class_section(spec: str | None, candidates: str | None) -> dict[str, Any]:
+    if (spec is None) == (candidates is None):
+        raise BadProtocol("give --class SPEC or --candidates FILE, and not both")
+    if candidates is not None:
+        return {"kind": "table", "candidates": [{"name": name} for name in _names(candidates)]}
+    kind, _, rest = (spec or "").partition(":")
+    words = rest.split(",")
+    if not all(word.isascii() and word.isdigit() and len(word) < 20 for word in words):
+        raise BadProtocol(f"malformed class {spec!r}; write it as in stumps:5,40")
+    sizes = [int(word) for word in words]
+    match (kind, len(sizes)):
+        case ("thresholds" | "star", 1):
+            return {"kind": kind, "features": ["x"], "count": sizes[0]}
+        case ("intervals", 1):
+            return {"kind": kind, "features": ["x"], "bins": sizes[0]}
+        case ("stumps" | "boxes", 2):
+            features = [f"x{d}" for d in range(sizes[0])]
+            return {"kind": kind, "features": features, "range": [[0.0, 1.0]] * sizes[0], "bins": sizes[1]}
+        case ("halfspaces", 2):
+            return {"kind": kind, "features": [f"x{d}" for d in range(sizes[0])], "count": sizes[1]}
+    raise BadProtocol(f"unknown class {spec!r}; the classes are {CLASSES.rpartition(' or ')[0]}")
+
+
+def _names(source: str) -> list[str]:
+    """Candidate names: the lines of a text file, or a column of a CSV file."""
+    path, _, column = source.rpartition(":")
+    if not path or Path(source).exists():
+        path, column = source, ""
+    try:
+        text = Path(path).read_text(encoding="utf-8-sig")
+    except (OSError, UnicodeDecodeError) as error:
+        raise BadTable(f"cannot read the candidates {path}: {error}") from error
+    if not column and Path(path).suffix != ".csv":
+        return [line.strip() for line in text.splitlines() if line.strip()]
+    rows = list(csv.DictReader(text.splitlines(keepends=True)))
+    column = column or "name"
+    if not rows or column not in rows[0]:
+        raise BadTable(f"{path} has no column {column!r} with the names of candidates")
+    return [row[column] for row in rows]
+
+
+def _theta_from(file: Path, section: dict[str, Any], values: tuple[Label, ...], seed: str) -> float:
+    """Θ on a public pool, computed once and published: an estimate of each lab's own would couple nothing."""
+    made = recipe(section, values, seed)
+    lab = read_pool(file, made)
+    with progress("disagreement coefficient") as update:
+        return disagreement_coefficient(made.C, Population(made.C, cells=lab.items), progress=update).value

@@ -1,0 +1,295 @@
+"""``replical run``: one lab runs a protocol on its pool, label by label, through its journal."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import asdict
+from functools import partial
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from replical.batches import read_batch, write_batch
+from replical.bills import Setting, bills
+from replical.certificate import certify, write
+from replical.certificate_page import page
+from replical.cli.output import amount, answer, notes, prose, whole
+from replical.cli.terminal import ask_at_terminal
+from replical.errors import BadLabel, BadTable, BadUsage
+from replical.journal import Journal
+from replical.prediction import predict_agreement
+from replical.protocol import Protocol
+from replical.randomness import PrivateRandomness
+from replical.session import Session
+from replical.tables import LabPool, read_columns, read_labels, read_pool
+
+PENDING = 3
+_EVERY = 0.5  # seconds between two lines of progress
+
+
+def run_command(
+    protocol_file: Annotated[Path, typer.Argument(metavar="PROTOCOL", help="the published protocol")],
+    pool: Annotated[Path, typer.Option(help="this lab's items: .parquet, .csv or .arrow")],
+    journal: Annotated[str, typer.Option(help="file, or database URL, that keeps every label")],
+    out: Annotated[Path, typer.Option(help="the certificate to write")],
+    labels: Annotated[
+        str | None, typer.Option(help="FILE:COLUMN with labels; each is read when it is asked for")
+    ] = None,
+    ask: Annotated[str | None, typer.Option(help="terminal, or file: batches to fill in")] = None,
+    show: Annotated[str | None, typer.Option(help="columns of the pool shown to whoever labels, e.g. text,age")] = None,
+    answers: Annotated[
+        Path | None, typer.Option(help="answers to read back: CSV, or Label Studio's JSON export")
+    ] = None,
+    batches: Annotated[Path | None, typer.Option(help="folder of the batches; beside the journal if left out")] = None,
+    id_column: Annotated[str, typer.Option("--id", help="column with the ids of the items")] = "id",
+    annotator: Annotated[str | None, typer.Option(help="name recorded with the labels")] = None,
+    html: Annotated[Path | None, typer.Option(help="the certificate as a readable page")] = None,
+    truths: Annotated[int, typer.Option(parser=whole, help="simulated truths for the prediction; 0 for none")] = 4,
+    as_json: Annotated[bool, typer.Option("--json", help="one JSON object on standard output")] = False,
+) -> int:
+    """Show the plan, ask for labels one batch after the other, and write a certificate.
+
+    A run that was interrupted goes on where its journal ends. Exit code 3 while labels are pending.
+    """
+    if (labels is None) == (ask is None):
+        raise BadUsage("give --labels FILE:COLUMN or --ask terminal|file, and not both")
+    if ask not in (None, "terminal", "file"):
+        raise BadUsage(f"--ask is terminal or file, got {ask!r}")
+    if not out.parent.is_dir():
+        raise BadUsage(f"there is no folder {out.parent} for the certificate")
+    protocol = Protocol.read(protocol_file)
+    lab = read_pool(pool, protocol.recipe, id_column=id_column)
+    columns = _shown(show, protocol)
+    source = _labels_from(labels, protocol, id_column) if labels is not None else None
+    with Journal(journal) as kept:
+        fresh = kept.created is None
+        session = Session(protocol, lab, kept, annotator=annotator)
+        if fresh:
+            _announce(protocol, lab, truths)
+        before = session.known.results[-1] if session.known.results else None
+        changed = bool(session.known.results)
+        batch = None
+        shown = partial(read_columns, pool, columns=columns, id_column=id_column)
+        if source is not None:
+            _from_column(session, source)
+        elif ask == "terminal":
+            ask_at_terminal(session, shown)
+        else:
+            folder = batches or Path(journal if "://" not in journal else str(out)).with_suffix(".batches")
+            batch = _by_file(session, folder, answers, shown)
+        if session.open:
+            return _pending(session, batch, as_json=as_json)
+        session.finish()
+        certificate = certify(session)
+        write(certificate, out)
+        if html is not None:
+            html.write_text(page(certificate), encoding="utf-8")
+        _done(session, kept.where, out, as_json=as_json)
+        if changed and before != session.result.hypothesis:
+            notes.print(f"The answer has changed: it was hypothesis {before}.", markup=False)
+    return 0
+
+
+def _shown(show: str | None, protocol: Protocol) -> list[str]:
+    """Columns for whoever labels; predictions are never among them."""
+    columns = [word.strip() for word in (show or "").split(",") if word.strip()]
+    for column in columns:
+        if protocol.recipe.predicts and column in protocol.recipe.columns:
+            raise BadUsage(f"{column!r} holds predictions: labelling is blind, so it is not shown")
+    return columns
+
+
+def _labels_from(labels: str, protocol: Protocol, id_column: str) -> tuple[str, dict[str, int]]:
+    file, _, column = labels.rpartition(":")
+    if not file:
+        raise BadUsage(f"--labels names a file and a column, FILE:COLUMN, got {labels!r}")
+    if protocol.recipe.predicts and column in protocol.recipe.columns:
+        raise BadUsage(f"{column!r} is a candidate of the protocol: its predictions are not the labels")
+    return labels, read_labels(Path(file), column, protocol.labels, id_column=id_column)
+
+
+def _announce(protocol: Protocol, lab: LabPool, truths: int) -> None:
+    """The plan first: what it may cost and how likely the labs agree."""
+    plan, said = protocol.plan, protocol.content["learner"]
+    C = protocol.recipe.C
+    notes.print(
+        f"{protocol.title or 'Protocol'} ({protocol.fingerprint[:23]}): {plan.learner}, {len(C):,} hypotheses, "
+        f"{len(lab):,} items",
+        markup=False,
+        soft_wrap=True,
+    )
+    setting = Setting(
+        n=len(C),
+        epsilon=said["epsilon"],
+        delta=said["delta"],
+        rho=said["rho"],
+        theta=said.get("theta"),
+        nu=said.get("nu", 0.0 if plan.learner.endswith("a2") else None),
+    )
+    most = plan.labels_most
+    if most is not None:
+        notes.print(f"At most {amount(most)} labels.", markup=False)
+    for bill in bills(setting, plan.learner):
+        if bill.plan == plan.name and bill.labels is not None:
+            notes.print(f"The plan's bill: {amount(bill.labels)} labels ({bill.kind}).", markup=False)
+    if plan.learner.startswith("rounded") and truths:
+        _predict(protocol, lab, truths)
+
+
+def _predict(protocol: Protocol, lab: LabPool, truths: int) -> None:
+    said, C = protocol.content["learner"], protocol.recipe.C
+    found = predict_agreement(
+        C,
+        lab.pool(PrivateRandomness.simulated("prediction")),
+        said["epsilon"],
+        said["name"],
+        delta=said["delta"],
+        rho=said["rho"],
+        noise=said.get("nu", 0.0) if said["name"] == "rounded-a2" else 0.0,
+        items=said.get("items"),
+        prior=protocol.prior,
+        max_labels=said.get("max_labels"),
+        kappa=said.get("kappa"),
+        truths=truths,
+    )
+    notes.print(
+        f"Predicted from the unlabelled items: about {found.labels_mean:.0f} labels ({found.labels_low:.0f} to "
+        f"{found.labels_high:.0f}), another lab differs in {100 * found.disagreement_mean:.1f}% of cases.",
+        markup=False,
+        soft_wrap=True,
+    )
+    if found.ties:
+        tied = max(found.ties, key=len)
+        names = ", ".join(C.describe(h) for h in tied[:4]) + (" .." if len(tied) > 4 else "")
+        notes.print(f"Near-ties that labels will hardly tell apart: {names}", markup=False, soft_wrap=True)
+
+
+def _from_column(session: Session, source: tuple[str, dict[str, int]]) -> None:
+    name, known = source
+    values, last = session.protocol.labels, 0.0
+    while session.open:
+        asked = session.open
+        missing = [item for item in asked if item not in known]
+        if missing:
+            raise BadLabel(f"{name} has no label for the item {missing[0]!r}, which is asked for: add it and run again")
+        session.answer_all({item: values[known[item]] for item in asked})
+        if time.monotonic() - last > _EVERY and session.course.rounds:
+            last = time.monotonic()
+            _progress(session)
+    _progress(session)
+
+
+def _progress(session: Session) -> None:
+    """For the person who runs, never for the one who labels."""
+    if not session.course.rounds:
+        return
+    now = session.course.rounds[-1]
+    mass = now.disagreement[0] / now.disagreement[1]
+    notes.print(
+        f"{len(session.known.labels)} labels, disagreement {mass:.4f}, {now.survivors:,} hypotheses left", markup=False
+    )
+
+
+def _by_file(session: Session, folder: Path, answers: Path | None, shown: Callable[[list[str]], Any]) -> Path | None:
+    """Read back what was filled in, and write the next batch once nothing of the last one is open."""
+    if answers is not None:
+        _hear(session, answers)
+    while session.open:
+        path = folder / f"batch-{len(session.course.rounds):04d}.csv"
+        if not path.exists():
+            return write_batch(
+                folder, len(session.course.rounds), session.open, shown(session.open), session.protocol.labels
+            )
+        if _hear(session, path) == 0:
+            return path
+    return None
+
+
+def _hear(session: Session, path: Path) -> int:
+    """Record the answers of a file that are asked for now; others were recorded before, or contradict and are refused."""
+    heard = 0
+    for reply in read_batch(path, session.protocol.labels):
+        if reply.item in session.open:
+            heard += 1
+            if reply.code is None:
+                session.skip(reply.item, annotator=reply.annotator)
+            else:
+                session.answer(reply.item, session.protocol.labels[reply.code], annotator=reply.annotator)
+        elif reply.item not in session.known.asked:
+            raise BadTable(f"{path} answers the item {reply.item!r}, which was never asked for")
+        elif reply.code is not None and session.known.labels.get(reply.item, reply.code) != reply.code:
+            raise BadTable(
+                f"{path} has another label for the item {reply.item!r} than the journal: record it with replical correct"
+            )
+    return heard
+
+
+def _pending(session: Session, batch: Path | None, *, as_json: bool) -> int:
+    if as_json:
+        told = _told(session, "pending")
+        answer(told | {"pending": len(session.open), "batch": None if batch is None else str(batch)})
+    else:
+        where = "" if batch is None else f": fill in the column label of {batch} ('?' for an item nobody can label)"
+        prose.print(
+            f"{len(session.open)} labels are pending{where}, then run the same command again.",
+            soft_wrap=True,
+            markup=False,
+        )
+    return PENDING
+
+
+def _told(session: Session, status: str) -> dict[str, Any]:
+    known, protocol = session.known, session.protocol
+    return {
+        "schema": "replical.result/1",
+        "status": status,
+        "protocol": protocol.fingerprint,
+        "class": protocol.recipe.C.fingerprint,
+        "labels": {
+            "asked": session.course.asked,
+            "answered": len(known.labels),
+            "skipped": len(known.skipped),
+            "corrected": known.corrected,
+        },
+        "pool": {"items": len(session.lab), "fingerprint": session.lab.fingerprint},
+    }
+
+
+def _done(session: Session, journal: str, out: Path, *, as_json: bool) -> None:
+    result, protocol = session.result, session.protocol
+    spent = protocol.plan.max_labels is not None and result.labels >= protocol.plan.max_labels and not result.stopped
+    body = certify(session)["body"]
+    if as_json:
+        kept = ("hypothesis", "rounds", "survivors", "certified", "labels_sufficient", "rho_proven", "rho_predicted")
+        told = _told(session, "budget" if spent else "done") | {key: body[key] for key in (*kept, "conditions")}
+        answer(told | {"journal": journal, "certificate": str(out)})
+        return
+    h = result.hypothesis
+    chosen = (
+        "No heavy hitter: there is no answer."
+        if h is None
+        else f"Chosen: {protocol.recipe.describe(h)} (hypothesis {h})."
+    )
+    prose.print(chosen, markup=False, soft_wrap=True)
+    skipped = f", {len(session.known.skipped)} skipped" if session.known.skipped else ""
+    prose.print(f"{result.labels} labels{skipped}, {result.V.size:,} hypotheses left.", markup=False)
+    if result.rounding is not None:
+        found = asdict(result.rounding)
+        if found["certified"]:
+            prose.print(
+                f"Certified: two labs that prove this differ with probability at most {found['rho_proven']:.3f}."
+            )
+        elif found["rho_proven"] is not None:
+            prose.print(
+                f"Not certified: proven is {found['rho_proven']:.3f}, predicted {found['rho_predicted'] or 0:.3f}."
+            )
+    for condition in result.conditions:
+        if not condition.held:
+            prose.print(
+                f"Not held: {condition.name} ({condition.value:g}, bound {condition.bound:g}).",
+                markup=False,
+                soft_wrap=True,
+            )
+    prose.print(f"Certificate: {out}", markup=False, soft_wrap=True)

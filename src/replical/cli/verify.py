@@ -1,0 +1,106 @@
+"""``replical verify`` and ``replical compare``: check one certificate, or several against each other."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from replical.certificate import read
+from replical.certificate_page import page
+from replical.cli.output import answer, notes, prose
+from replical.comparison import compare
+from replical.errors import BadCertificate, BadUsage
+from replical.journal import Journal
+from replical.protocol import Protocol
+from replical.tables import read_pool
+from replical.verification import Check, Verdict, verify
+
+NO = 1
+
+
+def verify_command(
+    certificate: Annotated[Path, typer.Argument(metavar="CERT", help="the certificate")],
+    pool: Annotated[Path | None, typer.Option(help="the lab's pool: masses and scores are recomputed")] = None,
+    journal: Annotated[str | None, typer.Option(help="the lab's journal: the whole run is replayed")] = None,
+    id_column: Annotated[str, typer.Option("--id", help="column with the ids of the items")] = "id",
+    html: Annotated[Path | None, typer.Option(help="the certificate as a readable page")] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="one JSON object on standard output")] = False,
+) -> int:
+    """Recompute what a certificate says: alone, with the pool, or with pool and journal. Exit code 1 if it is wrong."""
+    if journal is not None and pool is None:
+        raise BadUsage("a journal is replayed on its pool: give --pool too")
+    if not certificate.exists():
+        raise BadUsage(f"there is no certificate {certificate}")
+    try:
+        told = read(certificate)
+    except BadCertificate as error:
+        verdict = Verdict(level="self", checks=(Check(name="the file is a certificate", ok=False, detail=str(error)),))
+        return _say(verdict, as_json=as_json)
+    verdict = verify(told)
+    if verdict.valid and pool is not None:
+        lab = read_pool(pool, Protocol.of(told["body"]["protocol"]).recipe, id_column=id_column)
+        if journal is None:
+            verdict = verify(told, lab)
+        else:
+            with Journal(journal, write=False) as kept:
+                verdict = verify(told, lab, kept)
+    if html is not None and verdict.valid:
+        try:
+            html.write_text(page(told), encoding="utf-8")
+        except OSError as error:
+            raise BadUsage(f"cannot write the page {html}: {error.strerror or error}") from error
+    return _say(verdict, as_json=as_json)
+
+
+def _say(verdict: Verdict, *, as_json: bool) -> int:
+    if as_json:
+        checks = [asdict(check) for check in verdict.checks]
+        answer({"schema": "replical.verify/1", "valid": verdict.valid, "level": verdict.level, "checks": checks})
+    else:
+        for check in verdict.checks:
+            mark = "ok  " if check.ok else "NO  "
+            detail = f": {check.detail}" if check.detail else ""
+            prose.print(f"{mark}{check.name}{detail}", markup=False, soft_wrap=True)
+        given = {"self": "alone", "pool": "with its pool", "journal": "with its pool and its journal"}[verdict.level]
+        prose.print(f"{'Valid' if verdict.valid else 'Not valid'}, checked {given}.")
+    return 0 if verdict.valid else NO
+
+
+def compare_command(
+    certificates: Annotated[list[Path], typer.Argument(metavar="CERT CERT ..", help="two or more certificates")],
+    as_json: Annotated[bool, typer.Option("--json", help="one JSON object on standard output")] = False,
+) -> int:
+    """Do several labs have one answer to one protocol? Exit code 1 if not."""
+    if len(certificates) < 2:
+        raise BadUsage(f"compare takes two or more certificates, got {len(certificates)}")
+    told: list[dict[str, Any]] = []
+    for path in certificates:
+        if not path.exists():
+            raise BadUsage(f"there is no certificate {path}")
+        certificate = read(path)
+        verdict = verify(certificate)
+        if not verdict.valid:
+            wrong = next(check for check in verdict.checks if not check.ok)
+            raise BadCertificate(f"{path} is not valid ({wrong.name}: {wrong.detail}), so it is not compared")
+        told.append(certificate)
+    found = compare(told)
+    if as_json:
+        answer({"schema": "replical.compare/1", **asdict(found)})
+    else:
+        _compared(found.identical, found.first_difference, told)
+        if found.warning:
+            notes.print(f"Warning: {found.warning}", markup=False, soft_wrap=True)
+    return 0 if found.identical else NO
+
+
+def _compared(identical: bool, difference: str | None, told: list[dict[str, Any]]) -> None:
+    if identical:
+        chosen = told[0]["body"]["hypothesis"]["description"]
+        prose.print(f"Identical: all {len(told)} labs chose {chosen}.", markup=False, soft_wrap=True)
+        certified = sum(certificate["body"]["certified"] for certificate in told)
+        prose.print(f"{certified} of {len(told)} are certified.")
+    else:
+        prose.print(f"Different: {difference}.", markup=False, soft_wrap=True)

@@ -1,0 +1,252 @@
+"""The journal: every label asked and given, append-only, from which a run is rebuilt.
+
+SQLite by default (write-ahead log, every commit on the disk before it is acknowledged), PostgreSQL by URL. One table of
+events; nothing is ever changed or removed. What counts follows from the events alone: an item's label is the latest
+answer or correction for it, so a run can be replayed at any time, by anyone who has pool, protocol and journal.
+Needs SQLAlchemy: ``pip install 'replical[lab]'``.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import csv
+import json
+import secrets
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any, TextIO
+
+from replical.errors import BadJournal, MissingExtra
+
+SCHEMA = "replical.journal/1"
+_FIELDS = ("seq", "kind", "item", "label", "annotator", "at", "detail")
+_LOCK = 0x7265706C  # PostgreSQL's advisory lock takes a number; this one spells "repl"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Event:
+    """One line of the journal; `label` is the position of the label in the protocol's label set."""
+
+    kind: str
+    item: str | None = None
+    label: int | None = None
+    annotator: str | None = None
+    detail: Mapping[str, Any] | None = None
+    seq: int = 0
+    at: str = ""
+
+
+class Journal:
+    """An open journal; only one runner at a time may write to it.
+
+    Parameters
+    ----------
+    where
+        A file, or the URL of a database.
+    """
+
+    def __init__(self, where: str | Path, *, write: bool = True) -> None:
+        self._sql = _sqlalchemy()
+        self._file = None if "://" in str(where) else Path(where)
+        self.where = str(where) if self._file is not None else _without_password(self._sql, str(where))
+        self._lock: Any = None
+        self._write = write
+        if not write and self._file is not None and not self._file.exists():
+            raise BadJournal(f"there is no journal {self.where}")
+        self._engine = _engine(self._sql, str(where), self.where, self._file)
+        self._events = _events(self._sql)
+        try:
+            if write:
+                self._take_lock()
+                with self._said(), self._engine.begin() as connection:
+                    self._events.metadata.create_all(connection)
+                    self._protect(connection)
+            with self._said():
+                self._check()
+        except BaseException:
+            self.close()
+            raise
+
+    def __enter__(self) -> Journal:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Let the next runner in."""
+        self._engine.dispose()
+        if self._lock is not None:
+            self._lock.close()
+            self._lock = None
+
+    def create(self, detail: Mapping[str, Any]) -> None:
+        """The first event: whose journal this is. The private seed is drawn here and never leaves the journal."""
+        private = secrets.token_hex(32)
+        self.append([Event(kind="created", detail={"schema": SCHEMA, "private": private, **detail})])
+
+    @property
+    def writable(self) -> bool:
+        """May this runner add events?"""
+        return self._write
+
+    @property
+    def created(self) -> Mapping[str, Any] | None:
+        """What the first event says; None while the journal is empty."""
+        first = next(iter(self.events(limit=1)), None)
+        return None if first is None else first.detail
+
+    def append(self, events: Iterable[Event]) -> None:
+        """Write events; when this returns they are on the disk."""
+        if not self._write:
+            raise BadJournal(f"{self.where} was opened for reading")
+        now = datetime.now(UTC).isoformat(timespec="milliseconds")
+        rows = [
+            {
+                "kind": event.kind,
+                "item": event.item,
+                "label": event.label,
+                "annotator": event.annotator,
+                "at": event.at or now,
+                "detail": None if event.detail is None else json.dumps(event.detail, sort_keys=True),
+            }
+            for event in events
+        ]
+        if rows:
+            with self._said(), self._engine.begin() as connection:
+                connection.execute(self._events.insert(), rows)
+
+    def events(self, *, limit: int | None = None) -> list[Event]:
+        """All events in the order they were written."""
+        table = self._events
+        query = self._sql.select(table).order_by(table.c.seq)
+        with self._said(), self._engine.connect() as connection:
+            rows = connection.execute(query if limit is None else query.limit(limit)).mappings().all()
+        return [_event(row, self.where) for row in rows]
+
+    def export(self, file: TextIO) -> None:
+        """All events as CSV, without the private seed."""
+        created = self.created or {}
+        values = created.get("protocol", {}).get("labels", {}).get("values", [])
+        writer = csv.writer(file)
+        writer.writerow(_FIELDS)
+        for event in self.events():
+            detail = None if event.detail is None else {k: v for k, v in event.detail.items() if k != "private"}
+            told = "" if detail is None else json.dumps(detail, sort_keys=True)
+            label = "" if event.label is None else values[event.label]
+            writer.writerow([event.seq, event.kind, event.item or "", label, event.annotator or "", event.at, told])
+
+    def _check(self) -> None:
+        """Refuse a database that is no journal."""
+        tables = self._sql.inspect(self._engine).get_table_names()
+        if "replical_events" not in tables:
+            raise BadJournal(f"{self.where} is no journal of replical")
+        created = self.created
+        if created is not None and created.get("schema") != SCHEMA:
+            raise BadJournal(f"{self.where} was written as {created.get('schema')!r}, this version reads {SCHEMA!r}")
+
+    def _protect(self, connection: Any) -> None:
+        """Append-only, enforced by the database where it can."""
+        if self._engine.dialect.name == "sqlite":
+            for verb in ("UPDATE", "DELETE"):
+                connection.exec_driver_sql(
+                    f"CREATE TRIGGER IF NOT EXISTS replical_no_{verb.lower()} BEFORE {verb} ON replical_events "
+                    "BEGIN SELECT RAISE(ABORT, 'a journal is append-only'); END"
+                )
+
+    def _take_lock(self) -> None:
+        """One runner at a time; the lock goes away with the process, however that ends."""
+        busy = f"another runner is using the journal {self.where}: wait until it ends, or give this run its own journal"
+        if self._file is not None:
+            self._lock = _locked_file(self._file, busy)
+        elif self._engine.dialect.name == "postgresql":
+            with self._said():
+                self._lock = self._engine.connect()
+                if not self._lock.exec_driver_sql(f"SELECT pg_try_advisory_lock({_LOCK})").scalar():
+                    raise BadJournal(busy)
+                self._lock.commit()
+
+    @contextlib.contextmanager
+    def _said(self) -> Iterator[None]:
+        """What goes wrong in the database, in one sentence."""
+        try:
+            yield
+        except self._sql.exc.SQLAlchemyError as error:
+            reason = str(getattr(error, "orig", None) or error).splitlines()[0]
+            lost = "nothing that was acknowledged is lost" if self._write else "it was not changed"
+            raise BadJournal(f"the journal {self.where} cannot be used ({reason}); {lost}") from error
+
+
+def _event(row: Mapping[str, Any], where: str) -> Event:
+    try:
+        detail = None if row["detail"] is None else json.loads(row["detail"])
+    except json.JSONDecodeError as error:
+        raise BadJournal(f"{where}: the detail of event {row['seq']} is damaged") from error
+    return Event(**{**row, "detail": detail})
+
+
+def _sqlalchemy() -> Any:
+    try:
+        import sqlalchemy
+    except ImportError as error:
+        raise MissingExtra("a journal needs SQLAlchemy: install it with pip install 'replical[lab]'") from error
+    return sqlalchemy
+
+
+def _without_password(sql: Any, url: str) -> str:
+    try:
+        return str(sql.make_url(url).render_as_string(hide_password=True))
+    except sql.exc.ArgumentError as error:
+        raise BadJournal(f"a journal is a file or the URL of a database, got {url.rpartition('@')[2]!r}") from error
+
+
+def _engine(sql: Any, url: str, where: str, file: Path | None) -> Any:
+    if file is not None and not file.parent.is_dir():
+        raise BadJournal(f"there is no folder {file.parent} for the journal {file.name}")
+    try:
+        engine = sql.create_engine(f"sqlite:///{file}" if file is not None else url)
+    except (sql.exc.ArgumentError, sql.exc.NoSuchModuleError, ImportError) as error:
+        raise BadJournal(f"cannot open the journal {where}: {error}") from error
+    if engine.dialect.name == "sqlite":
+        sql.event.listen(engine, "connect", _durable)
+    return engine
+
+
+def _durable(connection: Any, _: object) -> None:
+    connection.execute("PRAGMA journal_mode=WAL")
+    connection.execute("PRAGMA synchronous=FULL")
+
+
+def _events(sql: Any) -> Any:
+    number = sql.BigInteger().with_variant(sql.Integer, "sqlite")
+    return sql.Table(
+        "replical_events",
+        sql.MetaData(),
+        sql.Column("seq", number, primary_key=True, autoincrement=True),
+        sql.Column("kind", sql.String(16), nullable=False),
+        sql.Column("item", sql.Text),
+        sql.Column("label", sql.Integer),
+        sql.Column("annotator", sql.Text),
+        sql.Column("at", sql.String(40), nullable=False),
+        sql.Column("detail", sql.Text),
+        sqlite_autoincrement=True,
+    )
+
+
+def _locked_file(file: Path, busy: str) -> Any:
+    try:
+        lock = file.with_name(file.name + ".lock").open("a")
+    except OSError as error:
+        raise BadJournal(f"cannot write the journal {file}: {error.strerror}") from error
+    try:
+        import fcntl
+
+        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except ImportError:  # not on this platform: SQLite's own locks still keep the file whole
+        pass
+    except OSError as error:
+        lock.close()
+        raise BadJournal(busy) from error
+    return lock

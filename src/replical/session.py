@@ -1,0 +1,215 @@
+"""A run that lives in its journal: ask, tell, skip, correct, stop, go on tomorrow.
+
+The state of a run is a function of protocol, pool, private seed and what the journal says of each item: its label, or
+that nobody could label it. So a run is rebuilt by replaying the learner's conversation with the labels known so far;
+whatever happened between two labels, the same journal gives the same result to the byte.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from replical.classes.base import Label
+from replical.errors import BadJournal, BadLabel
+from replical.journal import Event, Journal
+from replical.learners.base import Course, Result
+from replical.pool import Pool
+from replical.protocol import Protocol
+from replical.query import Answers, Query
+from replical.randomness import PrivateRandomness
+from replical.tables import LabPool
+
+
+@dataclass
+class Known:
+    """What a journal says of the items: labels by item, skipped items, and how often each thing happened."""
+
+    labels: dict[str, int] = field(default_factory=dict)
+    skipped: set[str] = field(default_factory=set)
+    asked: set[str] = field(default_factory=set)
+    corrected: int = 0
+    results: list[int | None] = field(default_factory=list)
+
+    def hear(self, event: Event) -> None:
+        """The latest answer or correction counts; a label given later lifts a skip."""
+        if event.kind == "done" and event.detail is not None:
+            self.results.append(event.detail.get("hypothesis"))
+        elif event.item is not None:
+            if event.kind == "ask":
+                self.asked.add(event.item)
+            elif event.kind == "skip":
+                self.skipped.add(event.item)
+            elif event.label is not None:
+                self.corrected += event.kind == "correction"
+                self.labels[event.item] = event.label
+                self.skipped.discard(event.item)
+
+
+class Session:
+    """One lab's run of a protocol on its pool.
+
+    Parameters
+    ----------
+    protocol, lab
+        What is published, and the lab's own items.
+    journal
+        A new journal is bound to protocol and pool; an old one must belong to them.
+    annotator
+        Who labels, if nothing else is said.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from replical import Session, read_pool
+    >>> from replical.journal import Journal
+    >>> from replical.protocol import Protocol
+    >>> protocol = Protocol.of({"schema": "replical.protocol/1", "seed": "doctest",
+    ...     "class": {"kind": "thresholds", "features": ["x"], "count": 100}, "labels": {"values": ["no", "yes"]},
+    ...     "learner": {"name": "cal", "epsilon": .1, "delta": .1, "rho": .1}})
+    >>> pool = read_pool({"id": list(range(1000)), "x": [i % 99 for i in range(1000)]}, protocol.recipe)
+    >>> with tempfile.TemporaryDirectory() as folder, Journal(f"{folder}/a.db") as journal:
+    ...     session = Session(protocol, pool, journal)
+    ...     while session.open:
+    ...         item = session.open[0]
+    ...         session.answer(item, "yes" if int(item) % 99 >= 40 else "no")
+    ...     session.result.labels == len(session.known.labels)
+    True
+    """
+
+    def __init__(self, protocol: Protocol, lab: LabPool, journal: Journal, *, annotator: str | None = None) -> None:
+        self.protocol, self.lab, self.journal, self._annotator = protocol, lab, journal, annotator
+        self._places = {each: number for number, each in enumerate(lab.ids)}
+        self._bind()
+        self.known = Known()
+        for event in journal.events():
+            self._check(event)
+            self.known.hear(event)
+        self._replay()
+
+    def _bind(self) -> None:
+        """Register protocol and pool before the first label, or find them as they were."""
+        created = self.journal.created
+        now = {"protocol_fingerprint": self.protocol.fingerprint, "pool_fingerprint": self.lab.fingerprint}
+        if created is None:
+            self.protocol.plan.check(self.lab.pool(PrivateRandomness.fresh()))
+            self.journal.create({"protocol": dict(self.protocol.content), "items": len(self.lab), **now})
+            created = self.journal.created or {}
+        if created["protocol_fingerprint"] != self.protocol.fingerprint:
+            raise BadJournal(
+                f"the journal {self.journal.where} belongs to the protocol {created['protocol_fingerprint'][:23]}, this one "
+                f"is {self.protocol.fingerprint[:23]}: a changed protocol needs a journal of its own"
+            )
+        if created["pool_fingerprint"] != self.lab.fingerprint:
+            raise BadJournal(
+                f"the pool has changed since the journal {self.journal.where} began: it had {created['items']} items and "
+                f"the fingerprint {created['pool_fingerprint'][:23]}, now {len(self.lab)} and {self.lab.fingerprint[:23]}"
+            )
+        self.private = bytes.fromhex(created["private"])
+
+    def _check(self, event: Event) -> None:
+        if event.item is not None and event.item not in self._places:
+            raise BadJournal(
+                f"event {event.seq} of {self.journal.where} is about {event.item!r}, which is not in the pool"
+            )
+        if event.label is not None and not 0 <= event.label < len(self.protocol.labels):
+            raise BadJournal(f"event {event.seq} of {self.journal.where} has a label that the protocol does not have")
+
+    def _pool(self) -> Pool:
+        pool = self.lab.pool(PrivateRandomness(self.private))
+        unasked = np.array(sorted(self._places[each] for each in self.known.skipped), dtype=np.int64)
+        return pool.without(unasked) if len(unasked) else pool
+
+    def _replay(self) -> None:
+        """The conversation from its beginning, with every label known so far."""
+        self._course = Course(self.protocol.learner, self._pool(), self.protocol.shared)
+        self._go_on()
+
+    def _go_on(self) -> None:
+        while (query := self._course.query) is not None and not self._open(query):
+            self._course.tell(self._answers(query))
+        fresh = [each for each in self.open if each not in self.known.asked]
+        self._record([Event(kind="ask", item=each) for each in fresh])
+
+    def _open(self, query: Query) -> list[str]:
+        ids = self.lab.ids
+        return [ids[item] for item in query.items.tolist() if ids[item] not in self.known.labels]
+
+    def _answers(self, query: Query) -> Answers:
+        codes = np.array([self.known.labels[self.lab.ids[item]] for item in query.items.tolist()], dtype=np.uint16)
+        return Answers.unanimous(query, codes, len(self.protocol.labels))
+
+    def _record(self, events: list[Event]) -> None:
+        """First on the disk, then in memory."""
+        if events and self.journal.writable:
+            self.journal.append(events)
+        for event in events:
+            self.known.hear(event)
+
+    @property
+    def open(self) -> list[str]:
+        """Ids of the items to label now; none when the run has ended."""
+        return [] if self._course.query is None else self._open(self._course.query)
+
+    @property
+    def result(self) -> Result:
+        """What the run returned."""
+        return self._course.ended()
+
+    @property
+    def course(self) -> Course:
+        """The conversation, for those who show its progress."""
+        return self._course
+
+    def answer(self, item: str, label: Label, *, annotator: str | None = None) -> None:
+        """A label for an open item; when this returns it is on the disk."""
+        self.answer_all({item: label}, annotator=annotator)
+
+    def answer_all(self, labels: dict[str, Label], *, annotator: str | None = None) -> None:
+        """Labels for open items, all or none."""
+        wanted = set(self.open)
+        for item in labels:
+            if item not in wanted:
+                raise BadLabel(f"the item {item!r} is not asked for now; open are {', '.join(self.open[:5]) or 'none'}")
+        events = [
+            Event(kind="answer", item=item, label=self._code(item, label), annotator=annotator or self._annotator)
+            for item, label in labels.items()
+        ]
+        self._record(events)
+        self._go_on()
+
+    def skip(self, item: str, *, annotator: str | None = None) -> None:
+        """Nobody can label this item: the next one of the scan takes its place."""
+        if item not in self.open:
+            raise BadLabel(f"the item {item!r} is not asked for now, so it cannot be skipped")
+        self._record([Event(kind="skip", item=item, annotator=annotator or self._annotator)])
+        self._replay()
+
+    def correct(self, item: str, label: Label, *, annotator: str | None = None) -> None:
+        """Another label for an item that was answered; the run is replayed with it."""
+        if item not in self.known.labels:
+            raise BadLabel(f"the item {item!r} has no label to correct")
+        event = Event(
+            kind="correction", item=item, label=self._code(item, label), annotator=annotator or self._annotator
+        )
+        self._record([event])
+        self._replay()
+
+    def finish(self) -> None:
+        """The run has ended: its answer is recorded once."""
+        h = self.result.hypothesis
+        if not self.known.results or self.known.results[-1] != h:
+            self._record([Event(kind="done", detail={"hypothesis": h, "labels": self.result.labels})])
+
+    def _code(self, item: str, label: Label) -> int:
+        if isinstance(label, bool) or label not in self.protocol.labels:
+            raise BadLabel(f"{label!r} for the item {item!r} is none of {list(self.protocol.labels)!r}")
+        return self.protocol.labels.index(label)
+
+
+def transcript(session: Session) -> list[list[str | int]]:
+    """Items and labels of the run in the order of their ids, and what was skipped: what a certificate commits to."""
+    used = session.known
+    told: list[list[str | int]] = [[item, used.labels[item]] for item in sorted(used.labels)]
+    return told + [[item, "skipped"] for item in sorted(used.skipped)]

@@ -1,0 +1,279 @@
+"""A lab's own tables: pools with ids, and labels, from Parquet, CSV or Arrow files, data frames or arrays.
+
+Files are read in batches and encoded as they come. What is wrong is named precisely: the column, the row by its id, the
+value. Rows are put into the order of their ids, so that the same items in another order are the same pool.
+Needs pyarrow: ``pip install 'replical[lab]'``.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from replical.canonical import canonical
+from replical.classes.base import Items, Label
+from replical.errors import BadLabel, BadTable, MissingExtra
+from replical.pool import Pool
+from replical.predictions import predictions_of
+from replical.randomness import PrivateRandomness
+from replical.recipes import Recipe
+
+Column = NDArray[Any]
+_BATCH = 65_536  # rows read at a time
+_SUFFIXES = (".parquet", ".csv", ".arrow", ".feather")
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class LabPool:
+    """A lab's items in the order of their ids.
+
+    Attributes
+    ----------
+    ids
+        The lab's own names of the items, as texts.
+    items
+        What the class sees of them.
+    fingerprint
+        A hash of ids and items, whatever the file's format or order of rows.
+    """
+
+    recipe: Recipe
+    ids: tuple[str, ...]
+    items: Items
+    fingerprint: str
+
+    def __len__(self) -> int:
+        return len(self.ids)
+
+    def pool(self, private: PrivateRandomness) -> Pool:
+        """The pool in this lab's private order."""
+        everything = np.arange(len(self), dtype=np.int64)
+        C = self.recipe.C
+        return Pool.in_order(C, self.items, everything, private.permutation(len(self)), predictions_of(C, self.items))
+
+
+def read_pool(source: Any, recipe: Recipe, *, id_column: str = "id") -> LabPool:
+    """A lab's pool.
+
+    Parameters
+    ----------
+    source
+        A path, a data frame, a mapping of names to arrays, or anything that speaks Arrow.
+    recipe
+        The class and the columns it needs.
+
+    Examples
+    --------
+    >>> from replical.recipes import recipe
+    >>> made = recipe({"kind": "thresholds", "features": ["dose"], "cuts": [[1.0, 2.0]]}, ("no", "yes"), "seed")
+    >>> pool = read_pool({"id": ["b", "a"], "dose": [0.5, 1.5]}, made)
+    >>> pool.ids, pool.items.tolist()
+    (('a', 'b'), [1.5, 0.5])
+    """
+    name = _name(source)
+    ids: list[str] = []
+    parts: list[list[Column]] = []
+    for batch in _batches(source, [id_column, *recipe.columns], name, texts=recipe.columns if recipe.predicts else ()):
+        fresh = _ids(batch[id_column], id_column, name, len(ids))
+        columns = [_column(batch[each], each, recipe, fresh, name) for each in recipe.columns]
+        ids += fresh
+        parts.append(columns)
+    if not ids:
+        raise BadTable(f"{name} holds no items")
+    order = _in_order(ids, name)
+    whole = {
+        each: np.concatenate([part[number] for part in parts])[order] for number, each in enumerate(recipe.columns)
+    }
+    items = recipe.items(whole) if recipe.predicts else recipe.C.items(recipe.items(whole))
+    kept = tuple(ids[place] for place in order)
+    return LabPool(recipe=recipe, ids=kept, items=items, fingerprint=_fingerprint(kept, items))
+
+
+def read_labels(source: Any, column: str, labels: tuple[Label, ...], *, id_column: str = "id") -> dict[str, int]:
+    """Label codes by id, from a column of label values; rows without a label are left out."""
+    name = _name(source)
+    found: dict[str, int] = {}
+    for batch in _batches(source, [id_column, column], name, texts=(column,)):
+        ids = _ids(batch[id_column], id_column, name, len(found))
+        for each, value in zip(ids, batch[column].to_pylist(), strict=True):
+            if value is None or value == "":
+                continue
+            if each in found:
+                raise BadTable(f"{name} has two labels for the item {each!r}")
+            found[each] = label_code(value, labels, f"the label of the item {each!r} in {name}")
+    return found
+
+
+def read_columns(
+    source: Any, ids: Sequence[str], columns: Sequence[str], *, id_column: str = "id"
+) -> dict[str, dict[str, str]]:
+    """What a person is shown of some items: columns as texts, by id."""
+    name, wanted = _name(source), set(ids)
+    shown: dict[str, dict[str, str]] = {}
+    for batch in _batches(source, [id_column, *columns], name):
+        texts = [["" if value is None else str(value) for value in batch[each].to_pylist()] for each in columns]
+        for row, each in enumerate(_ids(batch[id_column], id_column, name, 0)):
+            if each in wanted:
+                shown[each] = {column: texts[number][row] for number, column in enumerate(columns)}
+    return shown
+
+
+def column_names(source: Any) -> list[str]:
+    """The columns of a table."""
+    return list(_open(source, _name(source)).schema.names)
+
+
+def label_code(value: Any, labels: tuple[Label, ...], what: str) -> int:
+    """The code of a label value; its type must be that of the label set, but files of texts may spell numbers.
+
+    Examples
+    --------
+    >>> label_code("yes", ("no", "yes"), "it"), label_code("1", (0, 1), "it")
+    (1, 1)
+    """
+    if isinstance(value, str) and all(isinstance(label, int) for label in labels):
+        spelled = {str(label): code for code, label in enumerate(labels)}
+        if value.strip() in spelled:
+            return spelled[value.strip()]
+    elif not isinstance(value, bool | float) and value in labels:
+        return labels.index(value)
+    hint = ""
+    if isinstance(value, bool | float):
+        hint = f": it is a {type(value).__name__}, write the label itself"
+    elif isinstance(value, int) and str(value) in labels:
+        hint = ": it is a number, and the labels are texts"
+    raise BadLabel(f"{what} is {value!r}, which is none of {list(labels)!r}{hint}")
+
+
+def _name(source: Any) -> str:
+    return str(source) if isinstance(source, str | Path) else f"the {type(source).__name__}"
+
+
+def _arrow() -> Any:
+    try:
+        import pyarrow
+    except ImportError as error:
+        raise MissingExtra("tables are read with pyarrow: install it with pip install 'replical[lab]'") from error
+    return pyarrow
+
+
+def _open(source: Any, name: str, texts: Sequence[str] = ()) -> Any:
+    """A reader of record batches."""
+    pa = _arrow()
+    if isinstance(source, str | Path):
+        return _open_file(pa, Path(source), texts)
+    try:
+        table = pa.table(dict(source) if isinstance(source, Mapping) else source)
+    except (pa.ArrowInvalid, pa.ArrowTypeError, TypeError, ValueError) as error:
+        raise BadTable(f"{name} is no table: {error}") from error
+    return table.to_reader(max_chunksize=_BATCH)
+
+
+def _open_file(pa: Any, path: Path, texts: Sequence[str]) -> Any:
+    if path.suffix not in _SUFFIXES:
+        raise BadTable(f"a table is a file that ends in {', '.join(_SUFFIXES)}, got {path}")
+    try:
+        if path.suffix == ".csv":
+            from pyarrow import csv
+
+            # Labels are read as they are written: inference would turn "1" into 1 and "yes" into a truth value.
+            convert = csv.ConvertOptions(
+                column_types={each: pa.string() for each in texts}, strings_can_be_null=True, null_values=[""]
+            )
+            return csv.open_csv(path, convert_options=convert)
+        if path.suffix == ".parquet":
+            from pyarrow import parquet
+
+            file = parquet.ParquetFile(path)
+            return pa.RecordBatchReader.from_batches(file.schema_arrow, file.iter_batches(batch_size=_BATCH))
+        from pyarrow import ipc
+
+        return ipc.open_file(path).read_all().to_reader(max_chunksize=_BATCH)
+    except FileNotFoundError as error:
+        raise BadTable(f"there is no file {path}") from error
+    except (OSError, pa.ArrowInvalid) as error:
+        raise BadTable(f"cannot read the table {path}: {str(error).splitlines()[0]}") from error
+
+
+def _batches(source: Any, columns: Sequence[str], name: str, texts: Sequence[str] = ()) -> Iterator[dict[str, Any]]:
+    """Record batches as mappings of the columns that are needed."""
+    reader = _open(source, name, texts)
+    names = list(reader.schema.names)
+    for column in columns:
+        if column not in names:
+            near = f"; it has {', '.join(names[:8])}{' and more' if len(names) > 8 else ''}"
+            raise BadTable(f"{name} has no column {column!r}{near}")
+        if names.count(column) > 1:
+            raise BadTable(f"{name} has {names.count(column)} columns named {column!r}")
+    pa = _arrow()
+    try:
+        for batch in reader:
+            yield {column: batch.column(names.index(column)) for column in columns}
+    except (OSError, pa.ArrowInvalid) as error:
+        raise BadTable(f"cannot read the table {name}: {str(error).splitlines()[0]}") from error
+
+
+def _ids(column: Any, id_column: str, name: str, before: int) -> list[str]:
+    values = column.to_pylist()
+    for row, value in enumerate(values):
+        if value is None or value == "":
+            raise BadTable(f"{name}, row {before + row + 1}: the id in the column {id_column!r} is missing")
+        if isinstance(value, bool) or not isinstance(value, str | int):
+            raise BadTable(f"{name}: ids are texts or whole numbers, got {value!r} in row {before + row + 1}")
+    return [str(value) for value in values]
+
+
+def _in_order(ids: list[str], name: str) -> NDArray[np.int64]:
+    order = sorted(range(len(ids)), key=ids.__getitem__)
+    for one, two in pairwise(order):
+        if ids[one] == ids[two]:
+            raise BadTable(f"{name} has the id {ids[one]!r} twice, in rows {one + 1} and {two + 1}")
+    return np.array(order, dtype=np.int64)
+
+
+def _column(column: Any, name: str, recipe: Recipe, ids: list[str], table: str) -> Column:
+    """A column of predictions as codes, or a feature as numbers."""
+    pa = _arrow()
+    if not recipe.predicts:
+        kind = column.type
+        if not (pa.types.is_integer(kind) or pa.types.is_floating(kind)):
+            raise BadTable(f"{table}: the feature {name!r} must hold numbers, it holds {kind}")
+        if column.null_count:
+            row = column.is_null().to_pylist().index(True)
+            raise BadTable(f"{table}: the feature {name!r} is missing for the item {ids[row]!r}")
+        return np.asarray(column.to_numpy(zero_copy_only=False))
+    labels = recipe.C.labels
+    if pa.types.is_floating(column.type):
+        raise BadLabel(
+            f"{table}: the column {name!r} holds scores ({column.type}) where labels {list(labels)!r} are expected: "
+            "decide on a label for every item first"
+        )
+    encoded = column.dictionary_encode() if not pa.types.is_dictionary(column.type) else column
+    if encoded.null_count:
+        row = encoded.is_null().to_pylist().index(True)
+        raise BadTable(f"{table}: the prediction of {name!r} is missing for the item {ids[row]!r}")
+    meanings = []
+    for value in encoded.dictionary.to_pylist():
+        try:
+            meanings.append(label_code(value, labels, f"a prediction of {name!r}"))
+        except BadLabel as error:
+            row = encoded.indices.to_pylist().index(encoded.dictionary.to_pylist().index(value))
+            raise BadLabel(f"{table}, item {ids[row]!r}: {error}") from error
+    codes: Column = np.array(meanings, dtype=np.uint16)[encoded.indices.to_numpy(zero_copy_only=False)]
+    return codes
+
+
+def _fingerprint(ids: tuple[str, ...], items: Items) -> str:
+    """Ids, then items as little-endian bytes."""
+    plain = np.ascontiguousarray(items)
+    digest = hashlib.sha256()
+    digest.update(canonical({"ids": list(ids), "shape": list(plain.shape), "type": plain.dtype.kind}).encode())
+    digest.update(plain.astype(plain.dtype.newbyteorder("<"), copy=False).tobytes())
+    return f"sha256:{digest.hexdigest()}"
