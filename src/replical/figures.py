@@ -85,7 +85,8 @@ def bills_figure(setting: Setting, against: str) -> Figure:
             label=f"{learner} ({plan})",
         )
     axes.axhline(ABSURD, color="black", linewidth=0.6)
-    axes.annotate("a million labels", (0.01, ABSURD), xycoords=("axes fraction", "data"), fontsize=8, va="top")
+    line = ("axes fraction", "data")
+    axes.annotate("a million labels", (0.99, ABSURD), xycoords=line, fontsize=8, ha="right", va="bottom")
     if against in ("epsilon", "rho"):
         axes.invert_xaxis()
     axes.set(xlabel=label, ylabel="labels a lab", title=_title(setting, against))
