@@ -14,22 +14,28 @@ from replical.auditing import World
 from replical.bills import ABSURD, Bill, Setting, all_agree, bills, cheapest
 from replical.classes.base import HypothesisClass, Items
 from replical.classes.spec import parse
-from replical.classes.table import PredictionTable
 from replical.cli.inputs import read_pool, read_prior
 from replical.cli.output import CLASSES, amount, answer, number, progress, prose, whole
 from replical.disagreement import theta as disagreement_coefficient
+from replical.errors import BadUsage
 from replical.figures import bills_figure, check_name, save
 from replical.noise import parse_noise
+from replical.pool import Pool
 from replical.prediction import Prediction, predict_agreement
 from replical.prior import Prior
+from replical.protocol import Protocol
 from replical.randomness import PrivateRandomness
+from replical.tables import read_pool as read_lab_pool
 
+_SIMULATED = PrivateRandomness.simulated("prediction")
 _SMALL = 2000  # hypotheses up to which the disagreement coefficient takes seconds
+_SOME = 5000  # items of a pool it is computed on
 
 
 def plan_command(
-    class_spec: Annotated[str, typer.Option("--class", help=CLASSES)],
-    epsilon: Annotated[float, typer.Option(parser=number, help="target error")],
+    protocol_file: Annotated[Path | None, typer.Argument(metavar="[PROTOCOL]", help="a published protocol")] = None,
+    class_spec: Annotated[str | None, typer.Option("--class", help=CLASSES)] = None,
+    epsilon: Annotated[float | None, typer.Option(parser=number, help="target error")] = None,
     learner: Annotated[str | None, typer.Option(help="this learner alone; every learner if left out")] = None,
     delta: Annotated[float, typer.Option(parser=number, help="failure probability of the error bound")] = 0.05,
     rho: Annotated[float, typer.Option(parser=number, help="how often two labs may differ")] = 0.1,
@@ -43,7 +49,8 @@ def plan_command(
     labs: Annotated[int, typer.Option(parser=whole, help="labs that shall all agree")] = 2,
     plot: Annotated[Path | None, typer.Option(help="draw the bills: a .svg, .png or .pdf file")] = None,
     against: Annotated[str, typer.Option(help="what the drawing varies: epsilon, rho, class or theta")] = "epsilon",
-    pool: Annotated[Path | None, typer.Option(help="CSV of this lab's unlabelled items")] = None,
+    pool: Annotated[Path | None, typer.Option(help="this lab's unlabelled items: .csv; with a protocol also .parquet")] = None,
+    id_column: Annotated[str, typer.Option("--id", help="with a protocol: column with the ids of the items")] = "id",
     items: Annotated[int | None, typer.Option(parser=whole, help="items each lab rounds on; all of the pool")] = None,
     noise: Annotated[
         str | None, typer.Option(help="share of wrong labels to expect, or boundary:RATE,RADIUS; nu")
@@ -59,21 +66,34 @@ def plan_command(
     """What would it cost? Every learner's label bill and, for a pool of unlabelled items, labels and agreement predicted."""
     if plot is not None:
         check_name(plot)
+    if protocol_file is not None:
+        if class_spec is not None or epsilon is not None or learner is not None:
+            raise BadUsage("a protocol says class, learner and epsilon: give them or a protocol, not both")
+        protocol = Protocol.read(protocol_file)
+        said, C, cells, public = protocol.content["learner"], protocol.recipe.C, None, protocol.prior
+        class_spec, epsilon, predicted = protocol.title or protocol_file.name, said["epsilon"], said["name"]
+        delta, rho, theta = said["delta"], said["rho"], said.get("theta", theta)
+        nu = said.get("nu", 0.0 if nu is None and predicted.endswith("a2") else nu)
+        items, kappa, max_labels = said.get("items"), said.get("kappa"), said.get("max_labels")
+        given = None if pool is None else read_lab_pool(pool, protocol.recipe, id_column=id_column).pool(_SIMULATED)
+    else:
+        if class_spec is None or epsilon is None:
+            raise BadUsage("give a protocol, or --class and --epsilon")
+        C, cells = parse(class_spec, seed=seed)
+        public = read_prior(C, prior, prefer)
+        given, predicted = None if pool is None else read_pool(C, pool, _SIMULATED), learner or "rounded-a2"
     together = all_agree(labs, rho)
-    C, cells = parse(class_spec, seed=seed)
-    public = read_prior(C, prior, prefer)
-    theta, source = (theta, "given") if theta is not None else _theta(C, cells)
+    theta, source = (theta, "given") if theta is not None else _theta(C, cells, given)
     setting = Setting(n=len(C), epsilon=epsilon, delta=delta, rho=rho, theta=theta, nu=nu)
     found = bills(setting, learner)
     prediction = None
-    if pool is not None:
-        given = read_pool(C, pool, PrivateRandomness.simulated("prediction"))
+    if given is not None:
         with progress("simulated pairs of labs") as update:
             prediction = predict_agreement(
                 C,
                 given,
                 epsilon,
-                learner or "rounded-a2",
+                predicted,
                 delta=delta,
                 rho=rho,
                 noise=parse_noise(noise) if noise is not None else nu or 0.0,
@@ -118,13 +138,15 @@ def plan_command(
         prose.print(f"Drawn against {against}: {plot}", markup=False, soft_wrap=True)
 
 
-def _theta(C: HypothesisClass, cells: Items | None) -> tuple[float | None, str | None]:
-    """The disagreement coefficient on the population of an audit, where that is quickly known."""
-    if len(C) > _SMALL or (cells is None and isinstance(C, PredictionTable)):
+def _theta(C: HypothesisClass, cells: Items | None, pool: Pool | None) -> tuple[float | None, str | None]:
+    """The disagreement coefficient on the population of an audit or on some of the pool, where that is quickly known."""
+    items = cells if cells is not None else None if pool is None else pool.items[:_SOME]
+    if len(C) > _SMALL or items is None:
         return None, None
     with progress("disagreement coefficient") as update:
-        found = disagreement_coefficient(C, World(C=C, cells=cells, pool_size="exact").population(0), progress=update)
-    return found.value, "exact maximum over centres on the population of an audit"
+        found = disagreement_coefficient(C, World(C=C, cells=items, pool_size="exact").population(0), progress=update)
+    on = "the population of an audit" if cells is not None else f"{len(items)} items of the pool"
+    return found.value, f"exact maximum over centres on {on}"
 
 
 def _told(bill: Bill) -> dict[str, Any]:
