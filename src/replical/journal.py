@@ -39,26 +39,30 @@ class Event:
 
 
 class Journal:
-    """An open journal; only one runner at a time may write to it.
+    """An open journal; only one runner at a time may drive it, but people may label beside it.
 
     Parameters
     ----------
     where
         A file, or the URL of a database.
+    write
+        May events be added?
+    runner
+        Is this the one that drives the run? Otherwise the journal must be there already.
     """
 
-    def __init__(self, where: str | Path, *, write: bool = True) -> None:
+    def __init__(self, where: str | Path, *, write: bool = True, runner: bool = True) -> None:
         self._sql = _sqlalchemy()
         self._file = None if "://" in str(where) else Path(where)
         self.where = str(where) if self._file is not None else _without_password(self._sql, str(where))
         self._lock: Any = None
         self._write = write
-        if not write and self._file is not None and not self._file.exists():
+        if not (write and runner) and self._file is not None and not self._file.exists():
             raise BadJournal(f"there is no journal {self.where}")
         self._engine = _engine(self._sql, str(where), self.where, self._file)
         self._events = _events(self._sql)
         try:
-            if write:
+            if write and runner:
                 self._take_lock()
                 with self._said(), self._engine.begin() as connection:
                     self._events.metadata.create_all(connection)
@@ -118,10 +122,10 @@ class Journal:
             with self._said(), self._engine.begin() as connection:
                 connection.execute(self._events.insert(), rows)
 
-    def events(self, *, limit: int | None = None) -> list[Event]:
-        """All events in the order they were written."""
+    def events(self, *, after: int = 0, limit: int | None = None) -> list[Event]:
+        """All events in the order they were written, or those after one of them."""
         table = self._events
-        query = self._sql.select(table).order_by(table.c.seq)
+        query = self._sql.select(table).where(table.c.seq > after).order_by(table.c.seq)
         with self._said(), self._engine.connect() as connection:
             rows = connection.execute(query if limit is None else query.limit(limit)).mappings().all()
         return [_event(row, self.where) for row in rows]

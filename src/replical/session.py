@@ -7,6 +7,7 @@ whatever happened between two labels, the same journal gives the same result to 
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -29,6 +30,7 @@ class Known:
     labels: dict[str, int] = field(default_factory=dict)
     skipped: set[str] = field(default_factory=set)
     asked: set[str] = field(default_factory=set)
+    votes: dict[str, dict[str, int]] = field(default_factory=dict)
     corrected: int = 0
     results: list[int | None] = field(default_factory=list)
 
@@ -41,6 +43,12 @@ class Known:
                 self.asked.add(event.item)
             elif event.kind == "skip":
                 self.skipped.add(event.item)
+            elif event.kind == "undo":
+                self.labels.pop(event.item, None)
+                self.skipped.discard(event.item)
+                self.votes.get(event.item, {}).pop(event.annotator or "", None)
+            elif event.kind == "vote" and event.label is not None:
+                self.votes.setdefault(event.item, {})[event.annotator or ""] = event.label
             elif event.label is not None:
                 self.corrected += event.kind == "correction"
                 self.labels[event.item] = event.label
@@ -83,10 +91,19 @@ class Session:
         self._places = {each: number for number, each in enumerate(lab.ids)}
         self._bind()
         self.known = Known()
-        for event in journal.events():
+        self._heard = 0  # the last event that was heard
+        self._course: Course | None = None
+        self.refresh()
+
+    def refresh(self) -> None:
+        """Take in what was written to the journal since, by this session or others, and go on from there."""
+        for event in self.journal.events(after=self._heard):
             self._check(event)
             self.known.hear(event)
-        self._replay()
+            self._heard = event.seq
+            if event.kind in ("skip", "undo", "correction"):
+                self._course = None  # what was said before has changed
+        self._go_on()
 
     def _bind(self) -> None:
         """Register protocol and pool before the first label, or find them as they were."""
@@ -121,16 +138,15 @@ class Session:
         unasked = np.array(sorted(self._places[each] for each in self.known.skipped), dtype=np.int64)
         return pool.without(unasked) if len(unasked) else pool
 
-    def _replay(self) -> None:
-        """The conversation from its beginning, with every label known so far."""
-        self._course = Course(self.protocol.learner, self._pool(), self.protocol.shared)
-        self._go_on()
-
     def _go_on(self) -> None:
-        while (query := self._course.query) is not None and not self._open(query):
-            self._course.tell(self._answers(query))
-        fresh = [each for each in self.open if each not in self.known.asked]
-        self._record([Event(kind="ask", item=each) for each in fresh])
+        """The conversation with every label known so far; from its beginning if need be."""
+        course = self.course
+        while (query := course.query) is not None and not self._open(query):
+            course.tell(self._answers(query))
+        if query is not None:
+            told = {"disagreement": list(query.disagreement)}
+            fresh = [each for each in self.open if each not in self.known.asked]
+            self._record([Event(kind="ask", item=each, detail=told) for each in fresh])
 
     def _open(self, query: Query) -> list[str]:
         ids = self.lab.ids
@@ -142,25 +158,53 @@ class Session:
 
     def _record(self, events: list[Event]) -> None:
         """First on the disk, then in memory."""
-        if events and self.journal.writable:
+        if not events:
+            return
+        if self.journal.writable:
             self.journal.append(events)
-        for event in events:
-            self.known.hear(event)
+            self.refresh()
+        else:
+            for event in events:
+                self.known.hear(event)
 
     @property
     def open(self) -> list[str]:
         """Ids of the items to label now; none when the run has ended."""
-        return [] if self._course.query is None else self._open(self._course.query)
+        query = self.course.query
+        return [] if query is None else self._open(query)
+
+    @property
+    def ended(self) -> bool:
+        """Has the run ended?"""
+        return self.course.query is None
 
     @property
     def result(self) -> Result:
         """What the run returned."""
-        return self._course.ended()
+        return self.course.ended()
 
     @property
     def course(self) -> Course:
-        """The conversation, for those who show its progress."""
+        """The conversation, also for those who show its progress."""
+        if self._course is None:
+            self._course = Course(self.protocol.learner, self._pool(), self.protocol.shared)
         return self._course
+
+    @property
+    def labels(self) -> tuple[Label, ...]:
+        """The label set."""
+        return self.protocol.labels
+
+    @property
+    def mass(self) -> float:
+        """Δ(V) when the present labels were asked for."""
+        rounds = self.course.rounds
+        return rounds[-1].disagreement[0] / rounds[-1].disagreement[1] if rounds else 0.0
+
+    @property
+    def budget(self) -> int | None:
+        """The most labels the run may ask for, where the protocol says so."""
+        return self.protocol.plan.max_labels
 
     def answer(self, item: str, label: Label, *, annotator: str | None = None) -> None:
         """A label for an open item; when this returns it is on the disk."""
@@ -177,14 +221,28 @@ class Session:
             for item, label in labels.items()
         ]
         self._record(events)
-        self._go_on()
 
     def skip(self, item: str, *, annotator: str | None = None) -> None:
         """Nobody can label this item: the next one of the scan takes its place."""
         if item not in self.open:
             raise BadLabel(f"the item {item!r} is not asked for now, so it cannot be skipped")
         self._record([Event(kind="skip", item=item, annotator=annotator or self._annotator)])
-        self._replay()
+
+    def vote(self, item: str, label: Label, *, annotator: str, needed: int) -> None:
+        """One of several opinions on an open item; its label is the commonest one, once `needed` of them say so or more."""
+        if item not in self.open:
+            raise BadLabel(f"the item {item!r} is not asked for now")
+        self._record([Event(kind="vote", item=item, label=self._code(item, label), annotator=annotator)])
+        tally = Counter(self.known.votes[item].values()).most_common(2)
+        decided = len(tally) == 1 or tally[0][1] > tally[1][1]
+        if sum(Counter(self.known.votes[item].values()).values()) >= needed and decided:
+            self.answer(item, self.protocol.labels[tally[0][0]], annotator="vote")
+
+    def undo(self, item: str, *, annotator: str | None = None) -> None:
+        """Take an answer, skip or vote back: the run is replayed without it."""
+        if item not in self.known.labels and item not in self.known.skipped and item not in self.known.votes:
+            raise BadLabel(f"there is nothing to take back about the item {item!r}")
+        self._record([Event(kind="undo", item=item, annotator=annotator or self._annotator)])
 
     def correct(self, item: str, label: Label, *, annotator: str | None = None) -> None:
         """Another label for an item that was answered; the run is replayed with it."""
@@ -194,7 +252,6 @@ class Session:
             kind="correction", item=item, label=self._code(item, label), annotator=annotator or self._annotator
         )
         self._record([event])
-        self._replay()
 
     def finish(self) -> None:
         """The run has ended: its answer is recorded once."""

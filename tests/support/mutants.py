@@ -1,6 +1,10 @@
 """Broken twins of the shared randomness: each lab secretly uses a string of its own for one purpose."""
 
-from replical import SharedRandomness
+from dataclasses import replace
+
+import numpy as np
+
+from replical import Pool, Result, SharedRandomness
 
 
 class PrivateFor(SharedRandomness):
@@ -25,3 +29,77 @@ class PrivateFor(SharedRandomness):
 
     def _private(self, name):
         return name[0] == self._name
+
+
+# --- plans and learners that break one thing ---------------------------------------------------------------------------
+
+
+def scaled(plan, name, factor):
+    """A plan with one of its numbers multiplied: another threshold, or another size."""
+    assert name in {number.name for number in plan.numbers}, f"{plan.learner} has no {name}"
+    numbers = tuple(
+        replace(number, value=type(number.value)(number.value * factor)) if number.name == name else number
+        for number in plan.numbers
+    )
+    return replace(plan, numbers=numbers)
+
+
+def without_threshold(plan):
+    """Boosting that takes the first string's mode, however rare it is."""
+    return scaled(scaled(plan, "low", 0), "high", 0)
+
+
+class Tickets(Pool):
+    """A pool of cells whose parts are single cells, given as numbers: all that `Tosses` looks at, and four times faster."""
+
+    @classmethod
+    def drawn(cls, world, count, generator):
+        cells = generator.integers(len(world.cells), size=count)
+        pool = cls.in_order(world.C, world.cells, np.arange(len(world.cells)), cells, world.predictions)
+        pool.cells = cells.tolist()
+        return pool
+
+    def part(self, number, *, of):
+        assert of <= len(self.cells)
+        return self.cells[number]
+
+
+class Tosses:
+    """A weak base learner that asks nothing: which of two hypotheses it returns is decided by the one item of its pool.
+
+    `kinds` lists (share of the strings, eighths): with a string of that kind the mode is returned if the item lies in
+    one of so many of eight equally heavy cells, and its neighbour otherwise.
+    """
+
+    def __init__(self, plan, kinds):
+        self.plan, self.kinds, self._read = plan, kinds, (None, None, None)
+        self._results = [Result(hypothesis=h, unrounded=h, V=None, conditions=()) for h in range(plan.n)]
+
+    def run(self, pool, shared):
+        if self._read[0] is not shared:  # all runs with one string: its words are read once
+            self._read = shared, self._eighths(shared.uniform("kind")), shared.integer("mode", high=self.plan.n)
+        _, eighths, mode = self._read
+        return self._results[mode if self._cell(pool) < eighths else (mode + 1) % self.plan.n]
+        yield  # a conversation without a question
+
+    @staticmethod
+    def _cell(pool):
+        return pool if isinstance(pool, int) else pool.ids[pool.weights.argmax()]
+
+    def _eighths(self, u):
+        for share, eighths in self.kinds:
+            if u < share:
+                return eighths
+            u -= share
+        raise AssertionError("the shares add up to one")
+
+
+class Scattered(Tosses):
+    """A base learner that no string makes replicable: each of eight hypotheses is as likely as the others."""
+
+    def __init__(self, plan):
+        super().__init__(plan, ())
+
+    def run(self, pool, shared):
+        return self._results[self._cell(pool)]
+        yield

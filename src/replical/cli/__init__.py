@@ -13,6 +13,7 @@ from replical.cli.audit import audit_command
 from replical.cli.demo import demo_command
 from replical.cli.doctor import doctor_command
 from replical.cli.journal import correct_command, export_command
+from replical.cli.label import label_command
 from replical.cli.output import fail
 from replical.cli.plan import plan_command
 from replical.cli.protocol import protocol_app
@@ -33,6 +34,7 @@ app.command("plan")(plan_command)
 app.command("theta")(theta_command)
 app.add_typer(protocol_app, name="protocol")
 app.command("run")(run_command)
+app.command("label")(label_command)
 app.command("verify")(verify_command)
 app.command("compare")(compare_command)
 app.command("correct")(correct_command)

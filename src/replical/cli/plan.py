@@ -49,7 +49,7 @@ def plan_command(
     labs: Annotated[int, typer.Option(parser=whole, help="labs that shall all agree")] = 2,
     plot: Annotated[Path | None, typer.Option(help="draw the bills: a .svg, .png or .pdf file")] = None,
     against: Annotated[str, typer.Option(help="what the drawing varies: epsilon, rho, class or theta")] = "epsilon",
-    pool: Annotated[Path | None, typer.Option(help="this lab's unlabelled items: .csv; with a protocol also .parquet")] = None,
+    pool: Annotated[Path | None, typer.Option(help="unlabelled items: .csv; with a protocol also .parquet")] = None,
     id_column: Annotated[str, typer.Option("--id", help="with a protocol: column with the ids of the items")] = "id",
     items: Annotated[int | None, typer.Option(parser=whole, help="items each lab rounds on; all of the pool")] = None,
     noise: Annotated[

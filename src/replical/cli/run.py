@@ -15,6 +15,7 @@ from replical.batches import read_batch, write_batch
 from replical.bills import Setting, bills
 from replical.certificate import certify, write
 from replical.certificate_page import page
+from replical.cli.label import columns_shown, serve_page
 from replical.cli.output import amount, answer, notes, prose, whole
 from replical.cli.terminal import ask_at_terminal
 from replical.errors import BadLabel, BadTable, BadUsage
@@ -27,6 +28,7 @@ from replical.tables import LabPool, read_columns, read_labels, read_pool
 
 PENDING = 3
 _EVERY = 0.5  # seconds between two lines of progress
+_LOOK = 0.2  # seconds between two looks into the journal
 
 
 def run_command(
@@ -37,7 +39,9 @@ def run_command(
     labels: Annotated[
         str | None, typer.Option(help="FILE:COLUMN with labels; each is read when it is asked for")
     ] = None,
-    ask: Annotated[str | None, typer.Option(help="terminal, or file: batches to fill in")] = None,
+    ask: Annotated[
+        str | None, typer.Option(help="terminal, file (batches to fill in), page, or journal (replical label)")
+    ] = None,
     show: Annotated[str | None, typer.Option(help="columns of the pool shown to whoever labels, e.g. text,age")] = None,
     answers: Annotated[
         Path | None, typer.Option(help="answers to read back: CSV, or Label Studio's JSON export")
@@ -46,6 +50,11 @@ def run_command(
     id_column: Annotated[str, typer.Option("--id", help="column with the ids of the items")] = "id",
     annotator: Annotated[str | None, typer.Option(help="name recorded with the labels")] = None,
     html: Annotated[Path | None, typer.Option(help="the certificate as a readable page")] = None,
+    votes: Annotated[int, typer.Option(parser=whole, help="page: people who label each item; an odd number")] = 1,
+    host: Annotated[str, typer.Option(help="page: address; beyond this machine only with a token")] = "127.0.0.1",
+    port: Annotated[int, typer.Option(parser=whole, help="page: port; 0 for any free one")] = 8765,
+    media: Annotated[Path | None, typer.Option(help="page: the folder pictures and sounds are served from")] = None,
+    instructions: Annotated[Path | None, typer.Option(help="page: a Markdown file for whoever labels")] = None,
     truths: Annotated[int, typer.Option(parser=whole, help="simulated truths for the prediction; 0 for none")] = 4,
     as_json: Annotated[bool, typer.Option("--json", help="one JSON object on standard output")] = False,
 ) -> int:
@@ -54,14 +63,14 @@ def run_command(
     A run that was interrupted goes on where its journal ends. Exit code 3 while labels are pending.
     """
     if (labels is None) == (ask is None):
-        raise BadUsage("give --labels FILE:COLUMN or --ask terminal|file, and not both")
-    if ask not in (None, "terminal", "file"):
-        raise BadUsage(f"--ask is terminal or file, got {ask!r}")
+        raise BadUsage("give --labels FILE:COLUMN or --ask terminal|file|page|journal, and not both")
+    if ask not in (None, "terminal", "file", "page", "journal"):
+        raise BadUsage(f"--ask is terminal, file, page or journal, got {ask!r}")
     if not out.parent.is_dir():
         raise BadUsage(f"there is no folder {out.parent} for the certificate")
     protocol = Protocol.read(protocol_file)
     lab = read_pool(pool, protocol.recipe, id_column=id_column)
-    columns = _shown(show, protocol)
+    columns = columns_shown(show, set(protocol.recipe.columns) if protocol.recipe.predicts else set())
     source = _labels_from(labels, protocol, id_column) if labels is not None else None
     with Journal(journal) as kept:
         fresh = kept.created is None
@@ -76,6 +85,20 @@ def run_command(
             _from_column(session, source)
         elif ask == "terminal":
             ask_at_terminal(session, shown)
+        elif ask == "page":
+            title = protocol.title or "Labelling"
+            serve_page(
+                session,
+                shown if columns else lambda _: {},
+                title,
+                votes=votes,
+                host=host,
+                port=port,
+                media=media,
+                instructions=instructions,
+            )
+        elif ask == "journal":
+            _wait(session)
         else:
             folder = batches or Path(journal if "://" not in journal else str(out)).with_suffix(".batches")
             batch = _by_file(session, folder, answers, shown)
@@ -90,15 +113,6 @@ def run_command(
         if changed and before != session.result.hypothesis:
             notes.print(f"The answer has changed: it was hypothesis {before}.", markup=False)
     return 0
-
-
-def _shown(show: str | None, protocol: Protocol) -> list[str]:
-    """Columns for whoever labels; predictions are never among them."""
-    columns = [word.strip() for word in (show or "").split(",") if word.strip()]
-    for column in columns:
-        if protocol.recipe.predicts and column in protocol.recipe.columns:
-            raise BadUsage(f"{column!r} holds predictions: labelling is blind, so it is not shown")
-    return columns
 
 
 def _labels_from(labels: str, protocol: Protocol, id_column: str) -> tuple[str, dict[str, int]]:
@@ -179,6 +193,14 @@ def _from_column(session: Session, source: tuple[str, dict[str, int]]) -> None:
             last = time.monotonic()
             _progress(session)
     _progress(session)
+
+
+def _wait(session: Session) -> None:
+    """Labels come through the journal, from ``replical label``."""
+    notes.print("Waiting for labels in the journal: serve the page with replical label.", markup=False)
+    while session.open:
+        time.sleep(_LOOK)
+        session.refresh()
 
 
 def _progress(session: Session) -> None:

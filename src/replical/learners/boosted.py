@@ -14,6 +14,7 @@ from collections.abc import Generator
 from dataclasses import dataclass
 from fractions import Fraction
 
+from replical.errors import EmptyVersionSpace
 from replical.learners.base import Boosting, Conversation, Learner, Result, made_for
 from replical.learners.bulk import fits, in_bulk
 from replical.plans.base import Condition
@@ -50,7 +51,7 @@ class Boosted:
         tried: list[tuple[int, Fraction]] = []
         for string in range(plan.strings):
             wins = yield from self._runs(pool, shared.derived("string", string), string)
-            h, times = min(wins.items(), key=lambda win: (-win[1], win[0]))
+            h, times = min(wins.items(), key=lambda win: (-win[1], win[0]), default=(0, 0))
             tried.append((h, Fraction(times, plan.runs)))
             if tried[-1][1] >= v:
                 break
@@ -73,11 +74,17 @@ class Boosted:
         if isinstance(pool, ExactPool) and fits(base.plan, pool):
             return (yield from in_bulk(base.plan, pool, shared, runs, ("string", string)))
         wins: Counter[int] = Counter()
+        everything, broken = self.plan.strings * runs, None
         for run in range(runs):
-            part = pool.part(string * runs + run, of=self.plan.strings * runs)
-            h = (yield from base.run(part, shared)).hypothesis
+            part = pool.part(string * runs + run, of=everything)
+            try:
+                h = (yield from base.run(part, shared)).hypothesis
+            except EmptyVersionSpace as error:  # a run that keeps nobody wins for nobody
+                h, broken = None, error
             if h is not None:
                 wins[h] += 1
+        if not wins and broken is not None:
+            raise broken
         return wins
 
 

@@ -29,6 +29,7 @@ Errors = NDArray[np.int64]
 Masks = NDArray[np.bool_]
 _EXACT = 2**52  # sums of counts below this are exact in doubles
 _TABLE = 2**22  # entries of a table of draws
+_SUM = 2**62  # labels of one query are added up in 63 bits
 
 
 @dataclass(frozen=True)
@@ -76,9 +77,14 @@ class Flock:
                 errors = _errors(group.V, region, table.shape, run, cell, rows)
                 masks[asked] = stays(group.V, errors[asked])
             for mask, runs in _distinct(masks):
+                if not mask.any():  # a run that keeps nobody wins for nobody
+                    continue
                 V = group.V.keep(mask)
                 key = V.indices.tobytes()
                 found[key] = Group(V, runs + (found[key].runs if key in found else 0))
+        if not found:
+            widest = self.groups[0].V
+            widest.keep(np.zeros(widest.size, dtype=np.bool_))  # nobody in any run: the error that says what is broken
         return Flock(self._generator, self._weights, list(found.values()))
 
     def _table(self, region: Indices, wanted: Sizes) -> Sizes:
@@ -186,7 +192,7 @@ def in_bulk(
     """How often each hypothesis is the answer of a run."""
     generator = pool.generator(*name)
     wins: Counter[int] = Counter()
-    most = max(1, _TABLE // len(pool.items))
+    most = max(1, min(_TABLE // max(len(pool.items), plan.n), _SUM // max(1, _largest(plan))))
     for begin in range(0, runs, most):
         flock = Flock(generator, pool.weights, [Group(pool.version_space(), min(most, runs - begin))])
         if isinstance(plan, RepliCALPlan):

@@ -195,6 +195,8 @@ def plan(
     for option, given in given_options.items():
         if given is not None and option not in entry.options:
             raise BadSpec(f"{learner} has no {option}")
+    if stop_delta is not None and stop != "rstat":
+        raise BadSpec("stop_delta belongs to stop = 'rstat'")
     n = class_size("the number of hypotheses", C if isinstance(C, int | np.integer) else len(C))
     if not isinstance(C, int | np.integer):
         prior.check(C)

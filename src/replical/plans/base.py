@@ -74,11 +74,11 @@ class Task:
 
     @property
     def rounds(self) -> int:
-        """N = ⌊log2(1/ε)⌋ + 1: after N halvings the mass is below ε; one more where rSTAT has to see it."""
+        """N = ⌊log2(1/ε)⌋ + 1: after N halvings the mass is below ε."""
         N = 1
         while Fraction(1, 2**N) >= fraction(self.epsilon):
             N += 1
-        return N + (1 if self.stop == "rstat" else 0)
+        return N
 
     @property
     def measured_rounds(self) -> int:

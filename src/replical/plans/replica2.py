@@ -114,8 +114,7 @@ def tight(task: Task) -> TightReplicA2Plan:
 
 
 def _stopping(task: Task, N: int) -> tuple[Task, StopTest | None, tuple[Number, ...]]:
-    stop = min(Fraction(1), 8 * fraction(task.theta) * fraction(task.nu_bar))
-    return stopping(task, N, tolerance=stop / 2, bound=3 * stop / 2)
+    return stopping(task, N, stop=min(Fraction(1), 8 * fraction(task.theta) * fraction(task.nu_bar)))
 
 
 def excess_scale(task: Task) -> Decimal:

@@ -83,8 +83,8 @@ class TightRepliCALPlan(RepliCALPlan):
 
     @property
     def labels_most(self) -> int:
-        """N rounds, and about a fraction ε of the M items of the final stage."""
-        return self.k * self.rounds_most + ceil_of(self.integer("k_final") * self.epsilon)
+        """N rounds, and of the M items of the final stage about the fraction at which the loop ends."""
+        return self.k * self.rounds_most + ceil_of(self.integer("k_final") * min(Fraction(1), self.reach))
 
     def threshold(self, shared: SharedRandomness) -> Fraction:
         """g uniform on [0, G]."""
@@ -110,13 +110,16 @@ def paper(task: Task) -> PaperRepliCALPlan:
     rho = task.rho / N  # the paper's ρ' = ρ/N
     m = intervals(task.spread, rho)
     failure = min(task.delta, task.rho / 8)  # a loop that hits its cap is inaccurate and may split the labs
-    accurate = 4 * theta * ln(task.n * N / failure) / (1 - 2 * T) ** 2
+    last = 0 if stop_test is None else 1  # Δ < 2ε at the stop: then the final filter has to be accurate too
+    accurate = 4 * theta * ln(task.n * (N + last) / failure) / (1 - 2 * T) ** 2
     replicable = 8 * theta * m**2 / T * max(1 + ln(2000 / rho**2), ln(1920 * (N + 1) / rho**2))
     needed = ceil(max(accurate, replicable))
     k_loop, loop_conditions = task.size(
         "k_loop", needed, "the larger of Lemma 1 (accuracy) and Lemma 2 (replicability)"
     )
-    k_final, final_conditions = task.size("k_final", needed, "as in the loop")
+    k_final, final_conditions = task.size(
+        "k_final", needed * (1 + last), "twice as many as in the loop: Δ may be 2ε" if last else "as in the loop"
+    )
     refusal = (
         f"the paper's plan needs the mass of DIS(V) to relative accuracy 1/(4m) = {1 / (4 * m):.1g}, which no finite pool "
         "can measure: use an exact population (pool size 'exact'), the plan 'tight', or sizes of your own"
@@ -189,5 +192,4 @@ def tight(task: Task) -> TightRepliCALPlan:
 
 
 def _stopping(task: Task, N: int) -> tuple[Task, StopTest | None, tuple[Number, ...]]:
-    epsilon = fraction(task.epsilon)
-    return stopping(task, N, tolerance=epsilon / 4, bound=3 * epsilon / 4)
+    return stopping(task, N, stop=fraction(task.epsilon))

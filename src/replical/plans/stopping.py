@@ -1,8 +1,8 @@
 """The paper's optional stop test: Δ(V) estimated by rSTAT instead of known.
 
-RepliCAL measures Δ to ε/4 and stops below 3ε/4: then Δ(V) < ε, and from ε/2 on it stops for certain, which one more
-halving reaches. ReplicA² halves Δ only while it is at least 8Θν̄, so it measures to half of that and stops below one and
-a half of it. Claim and what it costs: docs/claims/subroutines.md.
+The loops halve Δ and spare everybody who is in the final range only while Δ is at least s = ε (RepliCAL) or 8Θν̄
+(ReplicA²). So Δ is measured to s/2 and the loop stops below 3s/2: a round below s is never run, and what is left is
+below 2s. Claim and what it costs: docs/claims/subroutines.md.
 """
 
 from __future__ import annotations
@@ -34,17 +34,19 @@ class StopTest:
         return self.statistic.round(mean, shared, "stop", rounds) >= self.bound
 
 
-def stopping(
-    task: Task, N: int, *, tolerance: Fraction, bound: Fraction
-) -> tuple[Task, StopTest | None, tuple[Number, ...]]:
-    """The stop test of a learner with at most `N` rounds, and what it leaves of δ and ρ."""
+def stopping(task: Task, N: int, *, stop: Fraction) -> tuple[Task, StopTest | None, tuple[Number, ...]]:
+    """The stop test of a learner with at most `N` rounds at masses from `stop` on, and what it leaves of δ and ρ."""
     if task.stop != "rstat":
         return task, None, ()
+    tolerance, bound = stop / 2, 3 * stop / 2
     rho, delta = task.rho / (2 * N), task.stop_delta or min(task.delta, task.rho) / (8 * N)
-    if 2 * N * delta >= min(task.delta, task.rho):
+    most = min(
+        task.delta / (2 * N), task.rho / (4 * N)
+    )  # half of δ is left, and rSTAT needs its own ρ above 2 stop_delta
+    if delta >= most:
         raise ValueOutOfRange(
             f"stop_delta is spent up to {2 * N} times and must leave some of delta and rho: give less than "
-            f"{float(min(task.delta, task.rho) / (2 * N)):.2g}, got {float(delta):g}"
+            f"{float(most):.2g}, got {float(delta):g}"
         )
     statistic = Statistic.of(tau=float(tolerance), rho=float(rho), delta=float(delta))
     numbers = (

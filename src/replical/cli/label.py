@@ -1,0 +1,98 @@
+"""``replical label``, and ``replical run --ask page``: people label at a page."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import partial
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from replical.cli.output import notes, prose, whole
+from replical.desk import Desk, Labelled
+from replical.elsewhere import Elsewhere
+from replical.errors import BadUsage, MissingExtra
+from replical.journal import Journal
+from replical.tables import read_columns
+
+
+def label_command(
+    journal: Annotated[str, typer.Argument(metavar="JOURNAL", help="of a run started with --ask journal")],
+    pool: Annotated[Path | None, typer.Option(help="the pool, for the columns to show")] = None,
+    show: Annotated[str | None, typer.Option(help="columns of the pool shown to whoever labels")] = None,
+    id_column: Annotated[str, typer.Option("--id", help="column with the ids of the items")] = "id",
+    votes: Annotated[int, typer.Option(parser=whole, help="people who label each item; an odd number")] = 1,
+    host: Annotated[
+        str, typer.Option(help="address to listen on; beyond this machine only with a token")
+    ] = "127.0.0.1",
+    port: Annotated[int, typer.Option(parser=whole, help="port to listen on; 0 for any free one")] = 8765,
+    media: Annotated[Path | None, typer.Option(help="the folder pictures and sounds are served from")] = None,
+    instructions: Annotated[Path | None, typer.Option(help="a Markdown file for whoever labels")] = None,
+) -> None:
+    """Serve the labelling page for a run that is driven elsewhere."""
+    with Journal(journal, runner=False) as kept:
+        run = Elsewhere(kept)
+        created = kept.created or {}
+        candidates = {each["name"] for each in created["protocol"]["class"].get("candidates", ())}
+        columns = columns_shown(show, candidates)
+        if columns and pool is None:
+            raise BadUsage("columns to show are read from the pool: give --pool too")
+        shown = partial(read_columns, pool, columns=columns, id_column=id_column) if columns else _nothing
+        title = created["protocol"].get("title") or "Labelling"
+        serve_page(run, shown, title, votes=votes, host=host, port=port, media=media, instructions=instructions)
+    prose.print("The run has ended.")
+
+
+def columns_shown(show: str | None, predictions: set[str]) -> list[str]:
+    """Columns for whoever labels; predictions are never among them."""
+    columns = [word.strip() for word in (show or "").split(",") if word.strip()]
+    for column in columns:
+        if column in predictions:
+            raise BadUsage(f"{column!r} holds predictions: labelling is blind, so it is not shown")
+    return columns
+
+
+def _nothing(_: Sequence[str]) -> dict[str, dict[str, str]]:
+    return {}
+
+
+def serve_page(
+    run: Labelled,
+    shown: Callable[[list[str]], Any],
+    title: str,
+    *,
+    votes: int,
+    host: str,
+    port: int,
+    media: Path | None,
+    instructions: Path | None,
+) -> None:
+    """Serve until the run has ended."""
+    try:
+        from replical.page.app import Content, application
+        from replical.page.serve import serve, token_for
+    except ImportError as error:
+        raise MissingExtra(
+            "the page needs starlette and uvicorn: install them with pip install 'replical[lab]'"
+        ) from error
+    if media is not None and not media.is_dir():
+        raise BadUsage(f"there is no folder {media}")
+    try:
+        text = "" if instructions is None else instructions.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise BadUsage(f"cannot read the instructions {instructions}: {error}") from error
+    token, desk = token_for(host), Desk(run, votes=votes)
+
+    def ended() -> bool:
+        with desk.lock:
+            run.refresh()
+            return desk.ended
+
+    def started(at: int) -> None:
+        secret = "" if token is None else f"?token={token}"
+        shown_host = "127.0.0.1" if host in ("0.0.0.0", "::") else host
+        notes.print(f"Label at http://{shown_host}:{at}/{secret}", markup=False, soft_wrap=True)
+
+    content = Content(title=title, shown=shown, media=media, instructions=text)
+    serve(application(desk, content, token=token), host=host, port=port, ended=ended, started=started)

@@ -1,0 +1,184 @@
+"""Several people label one run: who gets which item, votes, and taking back. One lock, so nothing is charged twice."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections import Counter
+from collections.abc import Callable
+from dataclasses import dataclass
+from itertools import combinations
+from typing import Any, Protocol
+
+from replical.classes.base import Label
+from replical.errors import BadLabel, ValueOutOfRange
+from replical.session import Known
+
+_PRESENT = 120.0  # seconds after which somebody who was shown an item no longer counts as working on it
+
+
+class Labelled(Protocol):
+    """A run that people label: driven here (`Session`), or elsewhere through its journal (`Elsewhere`)."""
+
+    @property
+    def labels(self) -> tuple[Label, ...]:
+        """The label set."""
+        ...
+
+    @property
+    def open(self) -> list[str]:
+        """Items to label now."""
+        ...
+
+    @property
+    def known(self) -> Known:
+        """What has been said so far."""
+        ...
+
+    @property
+    def mass(self) -> float:
+        """Δ(V) at present."""
+        ...
+
+    @property
+    def budget(self) -> int | None:
+        """The most labels there will be."""
+        ...
+
+    @property
+    def ended(self) -> bool:
+        """Is nothing left to label, for good?"""
+        ...
+
+    def refresh(self) -> None:
+        """Take in what others have written."""
+        ...
+
+    def answer(self, item: str, label: Label, *, annotator: str | None = None) -> None:
+        """A label."""
+        ...
+
+    def vote(self, item: str, label: Label, *, annotator: str, needed: int) -> None:
+        """One of several opinions."""
+        ...
+
+    def skip(self, item: str, *, annotator: str | None = None) -> None:
+        """Nobody can say."""
+        ...
+
+    def undo(self, item: str, *, annotator: str | None = None) -> None:
+        """Take back."""
+        ...
+
+
+@dataclass(frozen=True)
+class Done:
+    """Something an annotator did and may take back."""
+
+    item: str
+    kind: str
+
+
+class Desk:
+    """Hands out open items and hears answers.
+
+    Parameters
+    ----------
+    session
+        The run.
+    votes
+        How many people label each item; the commonest label counts.
+    """
+
+    def __init__(self, session: Labelled, *, votes: int = 1, clock: Callable[[], float] = time.monotonic) -> None:
+        if isinstance(votes, bool) or not isinstance(votes, int) or votes < 1 or votes % 2 == 0:
+            raise ValueOutOfRange(f"votes must be an odd number, so that they decide, got {votes!r}")
+        self.session, self.votes, self._clock = session, votes, clock
+        self.lock = threading.RLock()
+        self._shown: dict[str, dict[str, float]] = {}  # item: annotator: when
+        self._history: dict[str, list[Done]] = {}
+        self.masses: list[tuple[int, float]] = []
+        self._note_mass()
+
+    def next(self, annotator: str) -> str | None:
+        """An open item for this annotator: one that few others are working on; None if there is none for them now."""
+        with self.lock:
+            self.session.refresh()
+            now = self._clock()
+            mine = [item for item in self.session.open if annotator not in self.session.known.votes.get(item, {})]
+            if not mine:
+                return None
+            item = min(
+                mine, key=lambda each: (annotator not in self._shown.get(each, {}), self._busy(each, annotator, now))
+            )
+            self._shown.setdefault(item, {})[annotator] = now
+            return item
+
+    def _busy(self, item: str, annotator: str, now: float) -> int:
+        return sum(now - when < _PRESENT for who, when in self._shown.get(item, {}).items() if who != annotator)
+
+    def answer(self, annotator: str, item: str, label: Label) -> None:
+        """A label or a vote; when this returns it is on the disk."""
+        with self.lock:
+            self._open_for(annotator, item)
+            if self.votes == 1:
+                self.session.answer(item, label, annotator=annotator)
+            else:
+                self.session.vote(item, label, annotator=annotator, needed=self.votes)
+            self._did(annotator, item, "answer")
+
+    def skip(self, annotator: str, item: str) -> None:
+        """The annotator cannot say."""
+        with self.lock:
+            self._open_for(annotator, item)
+            self.session.skip(item, annotator=annotator)
+            self._did(annotator, item, "skip")
+
+    def undo(self, annotator: str) -> str:
+        """Take this annotator's last action back; the item is open again if the run still asks for it."""
+        with self.lock:
+            if not self._history.get(annotator):
+                raise BadLabel("there is nothing to take back")
+            done = self._history[annotator].pop()
+            self.session.undo(done.item, annotator=annotator)
+            self._shown.setdefault(done.item, {})[annotator] = self._clock()
+            self._note_mass()
+            return done.item
+
+    def _open_for(self, annotator: str, item: str) -> None:
+        if item not in self.session.open:
+            raise BadLabel(f"the item {item!r} has its label already, or is not asked for: take the next one")
+        if annotator in self.session.known.votes.get(item, {}):
+            raise BadLabel(f"{annotator} has voted on the item {item!r} already")
+
+    def _did(self, annotator: str, item: str, kind: str) -> None:
+        self._history.setdefault(annotator, []).append(Done(item, kind))
+        self._shown.pop(item, None)
+        self._note_mass()
+
+    def _note_mass(self) -> None:
+        self.masses.append((len(self.session.known.labels), self.session.mass))
+
+    @property
+    def ended(self) -> bool:
+        """Has the run ended?"""
+        return self.session.ended
+
+    def progress(self) -> dict[str, Any]:
+        """What a person who labels may see: counts and Δ(V), never labels, predictions or survivors."""
+        with self.lock:
+            told: dict[str, Any] = {"labels": len(self.session.known.labels), "open": len(self.session.open)}
+            told["ended"] = self.ended
+            most = self.session.budget
+            told |= {"left": None if most is None else max(0, most - len(self.session.known.labels))}
+            return told | {"masses": self.masses[-400:], "agreement": self.agreement()}
+
+    def agreement(self) -> dict[str, Any] | None:
+        """How often two people who labelled one item said the same; None without votes."""
+        if self.votes == 1:
+            return None
+        pairs: Counter[bool] = Counter()
+        for votes in self.session.known.votes.values():
+            pairs.update(one == two for one, two in combinations(votes.values(), 2))
+        total = pairs.total()
+        return {"pairs": total, "same": pairs[True] / total if total else None}

@@ -1,0 +1,297 @@
+"""Like any estimator of scikit-learn: fit, predict, pipelines, cross-validation, with labels revealed as they are asked for.
+
+Needs scikit-learn: ``pip install 'replical[sklearn]'``.
+"""
+
+from __future__ import annotations
+
+import secrets
+import warnings
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.utils.multiclass import check_classification_targets, unique_labels
+from sklearn.utils.validation import check_is_fitted, check_random_state, validate_data
+
+from replical.classes.base import Codes, HypothesisClass
+from replical.classes.halfspaces import HalfSpaces
+from replical.classes.stumps import Stumps
+from replical.classes.table import PredictionTable
+from replical.learners.base import Course, Result
+from replical.learners.catalogue import learner_for
+from replical.plans import plan, uses
+from replical.pool import Pool
+from replical.query import Answers, Query
+from replical.randomness import PrivateRandomness, SharedRandomness
+
+Oracle = Callable[[int], Any]
+
+
+class _Replicable(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
+    """What the two estimators share: parameters of the learner, the seed, and the run itself."""
+
+    def _seed(self) -> str:
+        """The published string; without one the run cannot be repeated elsewhere, so that is said once."""
+        if self.seed is not None:
+            return str(self.seed)
+        warnings.warn(
+            "no seed is given: one was drawn and kept in seed_. Publish it before anyone fits, or give seed=, so that "
+            "another lab can reach the same answer.",
+            UserWarning,
+            stacklevel=3,
+        )
+        return secrets.token_hex(16)
+
+    def _private(self) -> PrivateRandomness:
+        """The order in which labels are asked for: fresh, or fixed by random_state as everywhere in scikit-learn."""
+        if self.random_state is None:
+            return PrivateRandomness.fresh()
+        return PrivateRandomness.simulated("sklearn", int(check_random_state(self.random_state).randint(2**31)))
+
+    def _run(self, C: HypothesisClass, items: Any, labels: Callable[[NDArray[np.int64]], Codes]) -> Result:
+        """Ask for labels as the learner wants them, and for no others."""
+        made = plan(
+            self.learner,
+            C,
+            epsilon=self.epsilon,
+            delta=self.delta,
+            rho=self.rho,
+            nu=self.nu if uses(self.learner, "nu") else None,
+            theta=self.theta if uses(self.learner, "theta") else None,
+            kappa=self.kappa if uses(self.learner, "kappa") else None,
+            pool="finite",
+            max_labels=self.max_labels,
+        )
+        course = Course(learner_for(made), Pool(C, items, self._private()), SharedRandomness(self.seed_))
+        while course.query is not None:
+            course.tell(_answers(course.query, labels(course.query.items), len(C.labels)))
+        return course.ended()
+
+    def _keep(self, result: Result) -> None:
+        self.result_ = result
+        self.n_labels_ = result.labels
+        self.hypothesis_ = result.hypothesis
+        self.certified_ = bool(result.rounding is not None and result.rounding.certified)
+
+    def _labels(self, y: Any, oracle: Oracle | None) -> tuple[NDArray[Any], Callable[[NDArray[np.int64]], Codes]]:
+        """The label set, and a way to look a label up when it is asked for."""
+        if (y is None) == (oracle is None):
+            raise ValueError(f"This {type(self).__name__} estimator requires y to be passed, but the target y is None.")
+        if oracle is not None:
+            if self.classes is None:
+                raise ValueError("an oracle says labels one at a time: give the label set as classes=[..]")
+            known = np.asarray(self.classes)
+            return known, lambda items: _codes([oracle(int(item)) for item in items], known)
+        check_classification_targets(y)
+        known = unique_labels(y) if self.classes is None else np.asarray(self.classes)
+        return known, lambda items: _codes(y[items], known)
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return hasattr(self, "result_")
+
+
+def _answers(query: Query, codes: Codes, labels: int) -> Answers:
+    return Answers.unanimous(query, codes, labels)
+
+
+def _codes(values: Any, classes: NDArray[Any]) -> Codes:
+    values = np.asarray(values)
+    places = np.searchsorted(np.sort(classes), values)
+    order = np.argsort(classes)
+    if len(values) and not (np.isin(values, classes)).all():
+        wrong = values[~np.isin(values, classes)][0]
+        raise ValueError(f"the label {wrong!r} is not among the classes {classes.tolist()!r}")
+    codes: Codes = order[np.minimum(places, len(classes) - 1)].astype(np.uint16)
+    return codes
+
+
+class ReplicableClassifier(_Replicable):
+    """A classifier that another lab, with other data and the same seed, would have chosen too.
+
+    Parameters
+    ----------
+    hypotheses
+        ``"stumps"`` (one feature, one public cut), ``"halfspaces"`` (a public net), or a class of your own. Cuts lie
+        between -`span` and `span`, so scale features by public constants, not by this sample.
+    epsilon, delta, rho, nu, theta, kappa, max_labels, learner
+        As in `replical.plan`.
+    bins, span, count
+        Cuts a feature and their range; half-spaces in the net.
+    classes
+        The label set, where it cannot be read off `y`.
+    seed
+        The published string. If left out one is drawn, kept in ``seed_``, and warned about.
+    random_state
+        Fixes the private order in which labels are asked for.
+
+    Attributes
+    ----------
+    n_labels_
+        Labels that were looked at.
+    result_, hypothesis_, certified_, seed_, classes_
+
+    Examples
+    --------
+    >>> X = np.random.default_rng(0).normal(size=(2000, 2))
+    >>> y = np.where(X[:, 0] > .3, "yes", "no")
+    >>> model = ReplicableClassifier(seed="published", random_state=0).fit(X, y)
+    >>> model.n_labels_ < 100, float((model.predict(X) == y).mean()) > .85
+    (True, True)
+    """
+
+    def __init__(
+        self,
+        hypotheses: str | HypothesisClass = "stumps",
+        *,
+        epsilon: float = 0.1,
+        delta: float = 0.05,
+        rho: float = 0.1,
+        nu: float | None = None,
+        theta: float | None = None,
+        kappa: float | None = 0.05,
+        learner: str = "rounded-a2",
+        bins: int = 32,
+        span: float = 3.0,
+        count: int = 1000,
+        max_labels: int | None = None,
+        classes: Sequence[Any] | None = None,
+        seed: str | None = None,
+        random_state: Any = None,
+    ) -> None:
+        self.hypotheses = hypotheses
+        self.epsilon = epsilon
+        self.delta = delta
+        self.rho = rho
+        self.nu = nu
+        self.theta = theta
+        self.kappa = kappa
+        self.learner = learner
+        self.bins = bins
+        self.span = span
+        self.count = count
+        self.max_labels = max_labels
+        self.classes = classes
+        self.seed = seed
+        self.random_state = random_state
+
+    def fit(self, X: Any, y: Any = None, *, oracle: Oracle | None = None) -> ReplicableClassifier:
+        """Choose a hypothesis, looking at a label only when it is asked for.
+
+        Parameters
+        ----------
+        X
+            Items, one row each.
+        y
+            Their labels; or
+        oracle
+            a function from row numbers to labels, called once a label.
+        """
+        if y is None and oracle is None:
+            self._labels(y, oracle)
+        if y is None:
+            X = validate_data(self, X)
+        else:
+            X, y = validate_data(self, X, y)
+        self.classes_, labels = self._labels(y, oracle)
+        if len(self.classes_) != 2:
+            count = len(self.classes_)
+            raise ValueError(
+                f"Only binary classification is supported. {count} class{'' if count == 1 else 'es'} given."
+            )
+        self.seed_ = self._seed()
+        self.class_ = self._class(X.shape[1])
+        self._keep(self._run(self.class_, X, labels))
+        return self
+
+    def _class(self, features: int) -> HypothesisClass:
+        if not isinstance(self.hypotheses, str):
+            return self.hypotheses
+        if self.hypotheses == "stumps":
+            line = [self.span * (2 * (b + 1) / (self.bins + 1) - 1) for b in range(self.bins)]
+            return Stumps(cuts=[line] * features)
+        if self.hypotheses == "halfspaces":
+            return HalfSpaces(features, self.count, seed=self.seed_)
+        raise ValueError(f"hypotheses must be 'stumps', 'halfspaces' or a class, got {self.hypotheses!r}")
+
+    def predict(self, X: ArrayLike) -> NDArray[Any]:
+        """The chosen hypothesis on every row."""
+        check_is_fitted(self)
+        X = validate_data(self, X, reset=False)
+        codes = self.class_.codes(self.class_.items(X), np.array([self.hypothesis_]))[0]
+        said: NDArray[Any] = self.classes_[codes]
+        return said
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.classifier_tags.multi_class = False
+        return tags
+
+
+class ReplicableSelector(_Replicable):
+    """Choose one of several fitted estimators, as another lab with the same seed would.
+
+    Parameters
+    ----------
+    estimators
+        (name, fitted estimator) pairs; their order is public.
+
+    Attributes
+    ----------
+    best_estimator_, best_name_
+        The chosen one.
+    """
+
+    def __init__(
+        self,
+        estimators: Sequence[tuple[str, Any]] = (),
+        *,
+        epsilon: float = 0.05,
+        delta: float = 0.05,
+        rho: float = 0.1,
+        nu: float | None = None,
+        theta: float | None = None,
+        kappa: float | None = 0.02,
+        learner: str = "rounded-a2",
+        max_labels: int | None = None,
+        classes: Sequence[Any] | None = None,
+        seed: str | None = None,
+        random_state: Any = None,
+    ) -> None:
+        self.estimators = estimators
+        self.epsilon = epsilon
+        self.delta = delta
+        self.rho = rho
+        self.nu = nu
+        self.theta = theta
+        self.kappa = kappa
+        self.learner = learner
+        self.max_labels = max_labels
+        self.classes = classes
+        self.seed = seed
+        self.random_state = random_state
+
+    def fit(self, X: Any, y: ArrayLike | None = None, *, oracle: Oracle | None = None) -> ReplicableSelector:
+        """Choose an estimator; they are asked for predictions on all rows, and for labels only where they disagree."""
+        if not self.estimators:
+            raise ValueError("give the fitted estimators to choose among, as (name, estimator) pairs")
+        predictions = np.stack([np.asarray(estimator.predict(X)) for _, estimator in self.estimators], axis=1)
+        said = [known for _, estimator in self.estimators for known in getattr(estimator, "classes_", ())]
+        self.classes_, labels = self._labels(None if y is None else np.asarray(y), oracle)
+        if self.classes is None:
+            self.classes_ = np.unique(np.concatenate([self.classes_, np.asarray(said, dtype=self.classes_.dtype)]))
+            given = np.asarray(y)
+            labels = lambda items: _codes(given[items], self.classes_)  # noqa: E731
+        self.seed_ = self._seed()
+        C = PredictionTable([name for name, _ in self.estimators], labels=range(len(self.classes_)))
+        codes = _codes(predictions.ravel(), self.classes_).reshape(predictions.shape)
+        self._keep(self._run(C, codes, labels))
+        self.best_name_, self.best_estimator_ = self.estimators[self.hypothesis_ or 0]
+        return self
+
+    def predict(self, X: Any) -> Any:
+        """What the chosen estimator says."""
+        check_is_fitted(self)
+        return self.best_estimator_.predict(X)
