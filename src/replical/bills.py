@@ -175,7 +175,7 @@ def _in_rounds(made: CALPlan | RoundsPlan) -> dict[str, Any]:
     """N rounds of k labels, and a last sample. Finding k items in DIS(V) takes about k/Δ(V), and Δ halves."""
     N, last, found = made.rounds_most or 0, 0, Fraction(0)
     if isinstance(made, AgnosticRoundsPlan):
-        N, mass = (N if made.stop < 1 else 0), min(Fraction(1), made.stop)
+        mass = min(Fraction(1), made.stop)
         last = made.final_size(mass)
         found = last / mass
     elif isinstance(made, RepliCALPlan):

@@ -97,8 +97,12 @@ class AgnosticRoundsPlan(StoppedPlan):
     @property
     def labels_most(self) -> int:
         """N rounds and the largest last sample, at the mass the loop stops at."""
-        runs = self.rounds_most if self.stop < 1 else 0
-        return self.k * runs + self.final_size(min(Fraction(1), self.reach))
+        return self.k * self.rounds_most + self.final_size(min(Fraction(1), self.reach))
+
+    @property
+    def rounds_most(self) -> int:
+        """N, or none where 8Θν̄ is 1 or more: the last sample is then passive."""
+        return self.integer("N") if self.stop < 1 else 0
 
     def final_size(self, mass: Fraction) -> int:
         """k' for the mass that is left."""
