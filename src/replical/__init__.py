@@ -1,5 +1,6 @@
 """Active learning whose answer another lab can reproduce."""
 
+from replical.asktell import AskTell
 from replical.auditing import Audit, World, audit
 from replical.classes.boxes import Boxes
 from replical.classes.halfspaces import HalfSpaces
@@ -37,6 +38,7 @@ __all__ = [
     "CAL",
     "ERM",
     "A2Rounds",
+    "AskTell",
     "Audit",
     "Boosted",
     "BoundaryNoise",

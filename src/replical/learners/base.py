@@ -11,7 +11,7 @@ from collections.abc import Callable, Generator
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
-from typing import Protocol
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -84,6 +84,17 @@ class Result:
     def described(self, C: HypothesisClass) -> str:
         """The answer in words."""
         return "no heavy hitter" if self.hypothesis is None else C.describe(self.hypothesis)
+
+    def _repr_html_(self) -> str:
+        from replical.learners.display import html_of
+
+        return html_of(self)
+
+    def plot(self) -> Any:
+        """A figure of how disagreement and survivors shrank, label by label."""
+        from replical.learners.display import figure_of
+
+        return figure_of(self)
 
     @property
     def stopped(self) -> bool:
