@@ -10,6 +10,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -111,23 +112,37 @@ def read_labels(source: Any, column: str, labels: tuple[Label, ...], *, id_colum
     return found
 
 
-def read_columns(
-    source: Any, ids: Sequence[str], columns: Sequence[str], *, id_column: str = "id"
-) -> dict[str, dict[str, str]]:
-    """What a person is shown of some items: columns as texts, by id."""
-    name, wanted = _name(source), set(ids)
-    shown: dict[str, dict[str, str]] = {}
-    for batch in _batches(source, [id_column, *columns], name):
-        texts = [["" if value is None else str(value) for value in batch[each].to_pylist()] for each in columns]
-        for row, each in enumerate(_ids(batch[id_column], id_column, name, 0)):
-            if each in wanted:
-                shown[each] = {column: texts[number][row] for number, column in enumerate(columns)}
-    return shown
+class Shown:
+    """What a person is shown of an item: some columns as texts. Read once, when first asked for.
 
+    Examples
+    --------
+    >>> shown = Shown({"id": ["a", "b"], "text": ["one", None]}, ["text"])
+    >>> shown(["b", "a"])
+    {'b': {'text': ''}, 'a': {'text': 'one'}}
+    """
 
-def column_names(source: Any) -> list[str]:
-    """The columns of a table."""
-    return list(_open(source, _name(source)).schema.names)
+    def __init__(self, source: Any, columns: Sequence[str], *, id_column: str = "id") -> None:
+        self._source, self._columns, self._id = source, list(columns), id_column
+
+    def __call__(self, ids: Sequence[str]) -> dict[str, dict[str, str]]:
+        """The columns of some items, by id; nothing where no column is shown."""
+        if not self._columns:
+            return {}
+        rows, texts = self._rows
+        return {each: {column: texts[column][rows[each]] for column in self._columns} for each in ids if each in rows}
+
+    @cached_property
+    def _rows(self) -> tuple[dict[str, int], dict[str, list[str]]]:
+        rows: dict[str, int] = {}
+        texts: dict[str, list[str]] = {column: [] for column in self._columns}
+        name = _name(self._source)
+        for batch in _batches(self._source, [self._id, *self._columns], name):
+            for each in _ids(batch[self._id], self._id, name, len(rows)):
+                rows[each] = len(rows)
+            for column in self._columns:
+                texts[column] += ["" if value is None else str(value) for value in batch[column].to_pylist()]
+        return rows, texts
 
 
 def label_code(value: Any, labels: tuple[Label, ...], what: str) -> int:

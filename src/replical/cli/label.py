@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from functools import partial
+from collections.abc import Callable
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -14,7 +13,7 @@ from replical.desk import Desk, Labelled
 from replical.elsewhere import Elsewhere
 from replical.errors import BadUsage, MissingExtra
 from replical.journal import Journal
-from replical.tables import read_columns
+from replical.tables import Shown
 
 
 def label_command(
@@ -38,7 +37,7 @@ def label_command(
         columns = columns_shown(show, candidates)
         if columns and pool is None:
             raise BadUsage("columns to show are read from the pool: give --pool too")
-        shown = partial(read_columns, pool, columns=columns, id_column=id_column) if columns else _nothing
+        shown = Shown(pool, columns, id_column=id_column)
         title = created["protocol"].get("title") or "Labelling"
         serve_page(run, shown, title, votes=votes, host=host, port=port, media=media, instructions=instructions)
     prose.print("The run has ended.")
@@ -51,10 +50,6 @@ def columns_shown(show: str | None, predictions: set[str]) -> list[str]:
         if column in predictions:
             raise BadUsage(f"{column!r} holds predictions: labelling is blind, so it is not shown")
     return columns
-
-
-def _nothing(_: Sequence[str]) -> dict[str, dict[str, str]]:
-    return {}
 
 
 def serve_page(

@@ -5,7 +5,6 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from dataclasses import asdict
-from functools import partial
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -24,7 +23,7 @@ from replical.prediction import predict_agreement
 from replical.protocol import Protocol
 from replical.randomness import PrivateRandomness
 from replical.session import Session
-from replical.tables import LabPool, read_columns, read_labels, read_pool
+from replical.tables import LabPool, Shown, read_labels, read_pool
 
 PENDING = 3
 _EVERY = 0.5  # seconds between two lines of progress
@@ -80,7 +79,7 @@ def run_command(
         before = session.known.results[-1] if session.known.results else None
         changed = bool(session.known.results)
         batch = None
-        shown = partial(read_columns, pool, columns=columns, id_column=id_column)
+        shown = Shown(pool, columns, id_column=id_column)
         if source is not None:
             _from_column(session, source)
         elif ask == "terminal":
@@ -89,7 +88,7 @@ def run_command(
             title = protocol.title or "Labelling"
             serve_page(
                 session,
-                shown if columns else lambda _: {},
+                shown,
                 title,
                 votes=votes,
                 host=host,
