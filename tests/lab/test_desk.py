@@ -1,0 +1,166 @@
+"""Several people at one run: nothing charged twice, nobody held up, votes, taking back, and a run driven elsewhere."""
+
+import contextlib
+import threading
+
+import numpy as np
+import pytest
+
+from replical import Protocol, Session, read_pool
+from replical.certificate import body_of
+from replical.desk import Desk
+from replical.elsewhere import Elsewhere
+from replical.errors import BadJournal, BadLabel, ValueOutOfRange
+from replical.journal import Journal
+
+CUT, ITEMS = 40, 600
+
+
+def protocol(**learner):
+    said = {"name": "rounded-a2", "epsilon": 0.2, "delta": 0.1, "rho": 0.3, "kappa": 0.05, "batch": 5} | learner
+    return Protocol.of({
+        "schema": "replical.protocol/1", "seed": "desk",
+        "class": {"kind": "thresholds", "features": ["x"], "count": 100},
+        "labels": {"values": ["no", "yes"]}, "learner": said,
+    })  # fmt: skip
+
+
+def lab(made):
+    x = np.random.default_rng(5).integers(99, size=ITEMS)
+    return read_pool({"id": [f"{n:04d}" for n in range(ITEMS)], "x": x}, made.recipe), x
+
+
+@pytest.fixture
+def desk(tmp_path):
+    made = protocol()
+    pool, x = lab(made)
+    with Journal(tmp_path / "a.db") as journal:
+        yield Desk(Session(made, pool, journal)), lambda item: "yes" if x[int(item)] >= CUT else "no"
+
+
+def alone(made, truth, path):
+    """The same run with one person, on the same private order."""
+    pool, _ = lab(made)
+    with Journal(path, write=False) as old:
+        private = old.created["private"]
+    with Journal(path.with_name("alone.db")) as journal:
+        journal.create({"protocol": dict(made.content), "items": len(pool),
+                        "protocol_fingerprint": made.fingerprint, "pool_fingerprint": pool.fingerprint,
+                        "private": private})  # fmt: skip
+        session = Session(made, pool, journal)
+        while session.open:
+            session.answer_all({item: truth(item) for item in session.open})
+        session.finish()
+        return body_of(session)
+
+
+def test_three_people_and_the_result_of_one(desk, tmp_path):
+    """Whoever answers what and when, the result is that of the labels."""
+    desk, truth = desk
+
+    def label(name):
+        while not desk.ended:
+            item = desk.next(name)
+            if item is None:
+                continue
+            with contextlib.suppress(BadLabel):  # somebody else was faster
+                desk.answer(name, item, truth(item))
+
+    people = [threading.Thread(target=label, args=(name,)) for name in ("ann", "bob", "cat")]
+    for person in people:
+        person.start()
+    for person in people:
+        person.join()
+    session = desk.session
+    answered = [event.item for event in session.journal.events() if event.kind == "answer"]
+    assert len(answered) == len(set(answered))
+    session.finish()
+    assert body_of(session) == alone(session.protocol, truth, tmp_path / "a.db")
+
+
+def test_people_get_different_items_and_a_slow_one_holds_up_nobody(tmp_path):
+    now = [0.0]
+    made = protocol()
+    pool, x = lab(made)
+    with Journal(tmp_path / "a.db") as journal:
+        desk = Desk(Session(made, pool, journal), clock=lambda: now[0])
+        taken = [desk.next(name) for name in "abcde"]
+        assert len(set(taken)) == 5
+        assert desk.next("a") == taken[0]  # what one was shown stays theirs
+        for name, item in zip("bcde", taken[1:], strict=True):
+            desk.answer(name, item, "yes" if x[int(item)] >= CUT else "no")
+        assert desk.next("b") == taken[0]  # nothing else is open: the slow one's item is not reserved
+        desk.answer("b", taken[0], "yes" if x[int(taken[0])] >= CUT else "no")
+        with pytest.raises(BadLabel, match="has its label already"):
+            desk.answer("a", taken[0], "no")
+
+
+def test_taking_back(desk):
+    desk, _ = desk
+    item = desk.next("ann")
+    desk.answer("ann", item, "yes")
+    assert desk.undo("ann") == item
+    assert item in desk.session.open
+    assert item not in desk.session.known.labels
+    with pytest.raises(BadLabel, match="nothing to take back"):
+        desk.undo("bob")
+    skipped = desk.next("bob")
+    desk.skip("bob", skipped)
+    assert skipped not in desk.session.open
+    desk.undo("bob")
+    assert skipped in desk.session.open
+
+
+def test_votes_decide_and_are_counted(tmp_path):
+    made = protocol()
+    pool, _ = lab(made)
+    with Journal(tmp_path / "a.db") as journal:
+        desk = Desk(Session(made, pool, journal), votes=3)
+        item = desk.next("ann")
+        desk.answer("ann", item, "yes")
+        assert item in desk.session.open
+        with pytest.raises(BadLabel, match="ann has voted"):
+            desk.answer("ann", item, "no")
+        assert desk.next("ann") != item
+        desk.answer("bob", item, "no")
+        desk.answer("cat", item, "yes")
+        assert desk.session.known.labels[item] == 1
+        assert desk.agreement() == {"pairs": 3, "same": pytest.approx(1 / 3)}
+        again = Desk(Session(made, pool, journal), votes=3)
+        assert again.session.known.votes[item] == {"ann": 1, "bob": 0, "cat": 1}
+    for wrong in (0, 2, True, 1.0):
+        with pytest.raises(ValueOutOfRange, match="votes must be an odd number"):
+            Desk(desk.session, votes=wrong)
+
+
+def test_progress_says_nothing_that_would_bias(desk):
+    desk, truth = desk
+    for _ in range(8):
+        item = desk.next("ann")
+        desk.answer("ann", item, truth(item))
+    told = desk.progress()
+    assert set(told) == {"labels", "open", "ended", "left", "masses", "agreement"}
+    assert told["labels"] == 8
+    assert 0 <= told["masses"][-1][1] <= told["masses"][0][1] <= 1
+
+
+def test_a_run_driven_elsewhere(tmp_path):
+    """The runner holds the lock and waits; people answer through the journal; the result is that of the labels."""
+    made = protocol()
+    pool, x = lab(made)
+    path = tmp_path / "a.db"
+    with Journal(path) as journal:
+        session = Session(made, pool, journal)
+        with Journal(path, runner=False) as beside:
+            desk = Desk(Elsewhere(beside))
+            while not session.ended:
+                item = desk.next("ann")
+                if item is not None:
+                    desk.answer("ann", item, "yes" if x[int(item)] >= CUT else "no")
+                session.refresh()
+            session.finish()
+            desk.next("ann")
+            assert desk.ended
+        assert body_of(session) == alone(made, lambda item: "yes" if x[int(item)] >= CUT else "no", path)
+    with pytest.raises(BadJournal, match="there is no journal"):
+        Journal(tmp_path / "none.db", runner=False)
