@@ -1,0 +1,148 @@
+"""Two labs choose among 200 fitted models, each with its own items and its own labels.
+
+The models tell even from odd handwritten digits (scikit-learn's digits data). Somebody else fitted them on public rows
+and published what they are; here their predictions on the other rows come with the library. Each lab draws its items
+from those other rows, writes a table of predictions, runs the published protocol and publishes a certificate.
+
+    python examples/choose_among_models.py --out labs
+
+The first pair of labs works with files and commands, as real labs do, and with private randomness that nobody can
+repeat. After that many pairs run in memory, with randomness made from the title: their figures are always the same.
+"""
+# ruff: noqa: T201
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import io
+import tempfile
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+from pyarrow import parquet
+
+from replical import PrivateRandomness, Protocol, World, audit, predict_agreement, read_pool
+from replical.binomial import lower_tail, upper_tail
+from replical.candidates import real_world
+from replical.cli import main as replical
+
+TITLE = "Even or odd: two labs choose among 200 models"
+VALUES = ("even", "odd")
+ITEMS = 10_000  # what each lab draws
+LEARNER = ["--learner", "rounded-a2", "--epsilon", ".05", "--delta", ".05", "--rho", ".1", "--items", str(ITEMS)]
+LEARNER += ["--nu", ".02", "--kappa", ".02", "--batch", "16"]
+
+
+def main() -> int:
+    """Tables, protocol, two runs, certificates; then many pairs beside the prediction."""
+    parser = argparse.ArgumentParser(description="Two labs choose among 200 fitted models of handwritten digits.")
+    parser.add_argument("--pairs", type=int, default=20, metavar="N", help="pairs to compare with the prediction")
+    parser.add_argument(
+        "--out", type=Path, metavar="DIR", help="a new folder for the files; a temporary one if left out"
+    )
+    given = parser.parse_args()
+    if given.pairs < 1:
+        parser.error("--pairs must be at least 1")
+    with contextlib.ExitStack() as stack:
+        folder = given.out or Path(stack.enter_context(tempfile.TemporaryDirectory()))
+        folder.mkdir(parents=True, exist_ok=True)
+        if any(folder.iterdir()):
+            parser.error(f"{folder} is not empty: journals are kept, so give a new folder")
+        stack.enter_context(contextlib.chdir(folder))
+        example(given.pairs)
+    return 0
+
+
+def example(pairs: int) -> None:
+    """Everything, in the present folder."""
+    print(f"1. The list of candidates, and two tables of their predictions on {ITEMS:,} items: a.parquet, b.parquet.")
+    names, predictions, truth = candidates()
+    Path("candidates.txt").write_text("\n".join(names) + "\n", encoding="utf-8")
+    for lab in "ab":
+        write_tables(lab, names, predictions, truth)
+
+    print("2. The protocol, published before any label is asked.")
+    candidate_list = ["--candidates", "candidates.txt", "--label-values", "even,odd"]
+    command("protocol", "new", "--out", "protocol.toml", *candidate_list, *LEARNER, "--seed", TITLE, "--title", TITLE)
+    protocol = Protocol.read(Path("protocol.toml"))
+    C = protocol.recipe.C
+
+    print("3. What to expect, from lab A's items alone, before the first label.")
+    pool = read_pool("a.parquet", protocol.recipe).pool(PrivateRandomness.simulated(TITLE))
+    found = predict_agreement(C, pool, 0.05, "rounded-a2", noise=0.02, items=ITEMS, kappa=0.02, truths=16)
+    print(
+        f"   Estimate: two labs differ in {100 * found.disagreement_mean:.1f}% of cases. It supposes that some candidate"
+    )
+    print("   is the truth, apart from 2% wrong labels.")
+    print(
+        f"   Near-ties: {max(map(len, found.ties), default=0)} candidates differ from each other on at most 5% of the items."
+    )
+
+    print("4. Each lab runs the protocol; a label is read when it is asked for. Anyone can check and compare.")
+    for lab in "ab":
+        files = ["--pool", f"{lab}.parquet", "--journal", f"{lab}.db"]
+        asks = ["--labels", f"{lab}-labels.parquet:label", "--truths", "0"]
+        command("run", "protocol.toml", *files, *asks, "--out", f"{lab}.json")
+        command("verify", f"{lab}.json", *files, lines=1)
+    command("compare", "a.json", "b.json", allowed=(0, 1))
+
+    print(f"5. {pairs} pairs of labs with fresh samples, one string a pair: '{TITLE} / pair 0' and so on.")
+    world = World(C=C, cells=predictions, law=np.eye(2)[truth], pool_size=ITEMS)
+    figures = audit(protocol.learner, world, seed=TITLE, pairs=pairs)
+    low, high = interval(pairs, found.disagreement_mean)
+    own_low, own_high = interval(pairs, figures.rho_predicted or 0.0)
+    print(f"   predicted: {low} to {high} of {pairs} pairs agree (a 95% range, if the estimate of step 3 is right)")
+    print(f"   predicted by the labs themselves when they stopped: {own_low} to {own_high}")
+    print(f"   observed: {figures.agreements} of {pairs}")
+    certified = round((figures.certified_fraction or 0.0) * 2 * pairs)
+    print(f"   proven: {certified} of {2 * pairs} labs are certified: pools are too small and models too nearly tied")
+    print(
+        f"   labels a lab: {figures.labels_mean:.0f}; error above that of the best model: {figures.excess_error_mean:.3f}"
+    )
+    print(f"   the same labels without rounding: {round(figures.base_agreement * pairs)} of {pairs} agree")
+
+
+def candidates() -> tuple[list[str], np.ndarray, np.ndarray]:
+    """Names, predictions (one row an item) and true labels; models fitted on a tenth of the public rows are left out."""
+    world = real_world("digits", ITEMS)
+    kept = [number for number, name in enumerate(world.C.candidates) if not name.endswith("-tenth")]
+    return [world.C.candidates[number] for number in kept], world.cells[:, kept], world.law[:, 1].astype(np.int64)
+
+
+def write_tables(lab: str, names: list[str], predictions: np.ndarray, truth: np.ndarray) -> None:
+    """A lab's table: where each picture lies, what each candidate says; and the labels, which nobody has seen yet."""
+    rows = PrivateRandomness.simulated(TITLE, lab).generator().integers(len(predictions), size=ITEMS)
+    ids = pa.array([f"{lab}{number:05d}" for number in range(ITEMS)])
+    pictures = pa.array([f"digits/{row:04d}.png" for row in rows])
+    said = {name: column(predictions[rows, number]) for number, name in enumerate(names)}
+    parquet.write_table(pa.table({"id": ids, "picture": pictures, **said}), f"{lab}.parquet")
+    parquet.write_table(pa.table({"id": ids, "label": column(truth[rows])}), f"{lab}-labels.parquet")
+
+
+def column(codes: np.ndarray) -> pa.DictionaryArray:
+    """Label values, each distinct text stored once."""
+    return pa.DictionaryArray.from_arrays(codes.astype(np.int8), list(VALUES))
+
+
+def command(*words: str, lines: int = 0, allowed: tuple[int, ...] = (0,)) -> None:
+    """Run a command of replical and show what it prints, or its last lines only."""
+    print("   $ replical", " ".join(f'"{word}"' if " " in word else word for word in words))
+    with contextlib.redirect_stdout(io.StringIO()) as told, contextlib.redirect_stderr(io.StringIO()) as notes:
+        code = replical(list(words))
+    if code not in allowed:
+        raise SystemExit(notes.getvalue() + told.getvalue())
+    for line in told.getvalue().splitlines()[-lines:]:
+        print("  ", line)
+
+
+def interval(pairs: int, disagreement: float) -> tuple[int, int]:
+    """How many pairs agree, with probability 95%, if each pair differs with this probability."""
+    agrees = 1 - disagreement
+    low = min(count for count in range(pairs + 1) if lower_tail(count, pairs, agrees) > 0.025)
+    return low, max(count for count in range(pairs + 1) if upper_tail(count, pairs, agrees) > 0.025)
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())

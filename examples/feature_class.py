@@ -1,0 +1,170 @@
+"""Two labs choose one of 1,296 boxes in two measurements, each with its own patients and its own labels.
+
+The hypotheses say "malignant" inside a rectangle of mean radius and mean concave points and "benign" outside
+(scikit-learn's breast cancer data). The grid is public: round numbers, written into the protocol, never quantiles of
+anyone's data. Each lab draws its patients from the rows, with replacement, and the labels are the rows' diagnoses.
+
+    python examples/feature_class.py --out labs
+
+On this grid one box is clearly the best, so labs can prove that they agree: they end certified. It was chosen for that;
+with most other grids and features nearly tied boxes keep labs uncertified. The first pair of labs works with files and
+commands, as real labs do, and with private randomness that nobody can repeat. After that many pairs run in memory, with
+randomness made from the title: their figures are always the same.
+"""
+# ruff: noqa: T201
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import io
+import tempfile
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+from pyarrow import csv
+
+from replical import PrivateRandomness, Protocol, World, audit, plan, predict_agreement, read_pool
+from replical.binomial import lower_tail, upper_tail
+from replical.cli import main as replical
+from replical.learners.catalogue import learner_for
+
+TITLE = "Benign or malignant: two labs choose a box"
+FEATURES = ("mean radius", "mean concave points")
+VALUES = ("benign", "malignant")
+ITEMS = 30_000  # what each lab draws
+PROTOCOL = f"""\
+schema = "replical.protocol/1"
+title = "{TITLE}"
+seed = "{TITLE}"
+
+[class]
+kind = "boxes"
+features = ["mean radius", "mean concave points"]
+range = [[5.0, 29.0], [0.0, 0.24]]
+bins = 8
+
+[labels]
+values = ["benign", "malignant"]
+
+[learner]
+name = "rounded-a2"
+epsilon = 0.2
+delta = 0.05
+rho = 0.1
+nu = 0.1
+items = {ITEMS}
+batch = 16
+"""
+
+
+def main() -> int:
+    """Tables, protocol, two runs, certificates; then many pairs beside the prediction."""
+    parser = argparse.ArgumentParser(description="Two labs choose a box in two measurements of breast cancer data.")
+    parser.add_argument("--pairs", type=int, default=20, metavar="N", help="pairs to compare with the prediction")
+    parser.add_argument(
+        "--out", type=Path, metavar="DIR", help="a new folder for the files; a temporary one if left out"
+    )
+    given = parser.parse_args()
+    if given.pairs < 1:
+        parser.error("--pairs must be at least 1")
+    with contextlib.ExitStack() as stack:
+        folder = given.out or Path(stack.enter_context(tempfile.TemporaryDirectory()))
+        folder.mkdir(parents=True, exist_ok=True)
+        if any(folder.iterdir()):
+            parser.error(f"{folder} is not empty: journals are kept, so give a new folder")
+        stack.enter_context(contextlib.chdir(folder))
+        example(given.pairs)
+    return 0
+
+
+def example(pairs: int) -> None:
+    """Everything, in the present folder."""
+    print(f"1. Two tables of {ITEMS:,} patients, a.csv and b.csv: an id, two features, the diagnosis.")
+    features, malignant = measurements()
+    for lab in "ab":
+        write_table(lab, features, malignant)
+
+    print("2. The protocol, published before any label is asked: protocol.toml.")
+    Path("protocol.toml").write_text(PROTOCOL, encoding="utf-8")
+    protocol = Protocol.read(Path("protocol.toml"))
+    C = protocol.recipe.C
+    print(f"   {len(C):,} boxes, fingerprint {protocol.fingerprint}")
+
+    print("3. What to expect, from lab A's items alone, before the first label.")
+    pool = read_pool("a.csv", protocol.recipe).pool(PrivateRandomness.simulated(TITLE))
+    found = predict_agreement(C, pool, 0.2, "rounded-a2", noise=0.1, items=ITEMS, truths=8)
+    print(
+        f"   Estimate: two labs differ in {100 * found.disagreement_mean:.1f}% of cases. It supposes that some box is"
+    )
+    print("   the truth, apart from 10% wrong labels.")
+
+    print("4. Each lab runs the protocol; a label is read when it is asked for. Anyone can check and compare.")
+    for lab in "ab":
+        files = ["--pool", f"{lab}.csv", "--journal", f"{lab}.db"]
+        asks = ["--labels", f"{lab}.csv:diagnosis", "--truths", "0"]
+        command("run", "protocol.toml", *files, *asks, "--out", f"{lab}.json")
+        command("verify", f"{lab}.json", *files, lines=1)
+    command("compare", "a.json", "b.json", allowed=(0, 1))
+
+    print(f"5. {pairs} pairs of labs with fresh samples, one string a pair: '{TITLE} / pair 0' and so on.")
+    items = C.items(protocol.recipe.items(dict(zip(FEATURES, features.T, strict=True))))
+    world = World(C=C, cells=items, law=np.eye(2)[malignant], pool_size=ITEMS)
+    figures = audit(protocol.learner, world, seed=TITLE, pairs=pairs)
+    low, high = interval(pairs, found.disagreement_mean)
+    own_low, own_high = interval(pairs, figures.rho_predicted or 0.0)
+    alone = audit(learner_for(plan("a2", C, epsilon=0.2, delta=0.05, pool="finite")), world, seed=TITLE, pairs=pairs)
+    print(f"   predicted: {low} to {high} of {pairs} pairs agree (a 95% range, if the estimate of step 3 is right)")
+    print(f"   predicted by the labs themselves when they stopped: {own_low} to {own_high}")
+    print(f"   observed: {figures.agreements} of {pairs}")
+    certified = round((figures.certified_fraction or 0.0) * 2 * pairs)
+    print(
+        f"   proven: at most {100 * (figures.rho_proven or 1.0):.1f}% differ; {certified} of {2 * pairs} labs are certified"
+    )
+    print(
+        f"   labels a lab: {figures.labels_mean:.0f}; error above that of the best box: {figures.excess_error_mean:.3f}"
+    )
+    print(
+        f"   A2 alone, without rounding: {alone.agreements} of {pairs} agree, with {alone.labels_mean:.0f} labels a lab"
+    )
+
+
+def measurements() -> tuple[np.ndarray, np.ndarray]:
+    """The two features of every row, and whether the tumour was malignant."""
+    from sklearn.datasets import load_breast_cancer
+
+    data = load_breast_cancer()
+    places = [list(data.feature_names).index(name) for name in FEATURES]
+    return data.data[:, places], 1 - data.target  # scikit-learn codes malignant as 0
+
+
+def write_table(lab: str, features: np.ndarray, malignant: np.ndarray) -> None:
+    """A lab's patients, drawn with replacement: every row of the table is an independent draw."""
+    rows = PrivateRandomness.simulated(TITLE, lab).generator().integers(len(features), size=ITEMS)
+    measured = {name: features[rows, number] for number, name in enumerate(FEATURES)}
+    diagnosis = np.array(VALUES)[malignant[rows]]
+    table = pa.table({"id": [f"{lab}{number:05d}" for number in range(ITEMS)], **measured, "diagnosis": diagnosis})
+    csv.write_csv(table, f"{lab}.csv")
+
+
+def command(*words: str, lines: int = 0, allowed: tuple[int, ...] = (0,)) -> None:
+    """Run a command of replical and show what it prints, or its last lines only."""
+    print("   $ replical", " ".join(f'"{word}"' if " " in word else word for word in words))
+    with contextlib.redirect_stdout(io.StringIO()) as told, contextlib.redirect_stderr(io.StringIO()) as notes:
+        code = replical(list(words))
+    if code not in allowed:
+        raise SystemExit(notes.getvalue() + told.getvalue())
+    for line in told.getvalue().splitlines()[-lines:]:
+        print("  ", line)
+
+
+def interval(pairs: int, disagreement: float) -> tuple[int, int]:
+    """How many pairs agree, with probability 95%, if each pair differs with this probability."""
+    agrees = 1 - disagreement
+    low = min(count for count in range(pairs + 1) if lower_tail(count, pairs, agrees) > 0.025)
+    return low, max(count for count in range(pairs + 1) if upper_tail(count, pairs, agrees) > 0.025)
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())
