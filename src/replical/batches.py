@@ -43,12 +43,27 @@ def write_batch(
             writer.writerow(["id", *columns, "label"])
             for item in items:
                 writer.writerow([item, *(_harmless(shown.get(item, {}).get(column, "")) for column in columns), ""])
-        tasks = [{"data": {"id": item, **shown.get(item, {})}} for item in items]
+        keys = {
+            column: f"show_{number}" for number, column in enumerate(columns)
+        }  # its variables are letters and digits
+        tasks = [
+            {"data": {"id": item, **{keys[column]: text for column, text in shown.get(item, {}).items()}}}
+            for item in items
+        ]
         path.with_suffix(".json").write_text(json.dumps(tasks, ensure_ascii=False, indent=1) + "\n", encoding="utf-8")
         (folder / "label-studio.xml").write_text(config(columns, labels), encoding="utf-8")
     except OSError as error:
         raise BadTable(f"cannot write the batch {path}: {error.strerror or error}") from error
     return path
+
+
+def items_of(path: Path) -> frozenset[str]:
+    """The items a batch asks about, answered or not."""
+    try:
+        with path.open(newline="", encoding="utf-8-sig") as file:
+            return frozenset(row.get("id") or "" for row in csv.DictReader(file))
+    except (OSError, UnicodeDecodeError, csv.Error) as error:
+        raise BadTable(f"cannot read the batch {path}: {error}") from error
 
 
 def _harmless(text: str) -> str:
@@ -58,10 +73,11 @@ def _harmless(text: str) -> str:
 def config(columns: Sequence[str], labels: Sequence[Label]) -> str:
     """A Label Studio labelling config: the shown columns, and one choice among the labels."""
     shown = "".join(
-        f"  <Text name={quoteattr(f'show-{n}')} value={quoteattr(f'${each}')}/>\n" for n, each in enumerate(columns)
+        f'  <Header value={quoteattr(column)}/>\n  <Text name="text_{number}" value="$show_{number}"/>\n'
+        for number, column in enumerate(columns)
     )
-    subject = "show-0" if columns else "show-id"
-    head = shown or '  <Text name="show-id" value="$id"/>\n'
+    subject = "text_0" if columns else "text_id"
+    head = shown or '  <Text name="text_id" value="$id"/>\n'
     choices = "".join(f"    <Choice value={quoteattr(str(label))}/>\n" for label in labels)
     return (
         f'<View>\n{head}  <Choices name="label" toName="{subject}" choice="single" required="true">\n'

@@ -27,7 +27,6 @@ class Elsewhere:
         self.labels: tuple[Label, ...] = tuple(created["protocol"]["labels"]["values"])
         self.budget: int | None = created["protocol"]["learner"].get("max_labels")
         self.known, self.mass = Known(), 0.0
-        self._order: list[str] = []
         self._heard = 0
         self._done = False
         self.refresh()
@@ -38,17 +37,14 @@ class Elsewhere:
             self._heard = event.seq
             self.known.hear(event)
             self._done = event.kind == "done"
-            if event.kind == "ask" and event.item is not None:
-                self._order.append(event.item)
-                if event.detail is not None:
-                    count, total = event.detail["disagreement"]
-                    self.mass = count / total
+            if event.kind == "open" and event.detail is not None:
+                count, total = event.detail["disagreement"]
+                self.mass = count / total
 
     @property
     def open(self) -> list[str]:
-        """Asked, and neither answered nor skipped."""
-        known = self.known
-        return [item for item in self._order if item not in known.labels and item not in known.skipped]
+        """What the run waits for."""
+        return self.known.waiting
 
     @property
     def ended(self) -> bool:

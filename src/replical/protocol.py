@@ -161,12 +161,18 @@ def _check(content: Mapping[str, Any]) -> None:
     for key in _TOP[4:]:
         if not isinstance(content.get(key, {}), Mapping):
             raise BadProtocol(f"{key} must be a section [{key}], got {content[key]!r:.40}")
-    if set(content["labels"]) != {"values"} or not isinstance(content["labels"]["values"], list):
-        raise BadProtocol("[labels] has one key, values: the list of labels in their public order")
-    if any(isinstance(value, bool) or not isinstance(value, str | int) for value in content["labels"]["values"]):
-        raise BadProtocol(f"labels must be texts or whole numbers, got {content['labels']['values']!r:.60}")
+    _check_labels(content["labels"])
     _check_learner(content["learner"])
     _check_candidates(content["class"])
+
+
+def _check_labels(said: Mapping[str, Any]) -> None:
+    if set(said) != {"values"} or not isinstance(said["values"], list):
+        raise BadProtocol("[labels] has one key, values: the list of labels in their public order")
+    if any(isinstance(value, bool) or not isinstance(value, str | int) for value in said["values"]):
+        raise BadProtocol(f"labels must be texts or whole numbers, got {said['values']!r:.60}")
+    if "?" in said["values"]:
+        raise BadProtocol("'?' cannot be a label: whoever labels by file writes it for items nobody can label")
 
 
 def _check_learner(said: Mapping[str, Any]) -> None:

@@ -51,6 +51,7 @@ class Recipe:
     C: HypothesisClass
     columns: tuple[str, ...]
     _items: Callable[[list[NDArray[Any]]], Any]
+    _told: Callable[[int], str] | None = None  # where items are rescaled, so are descriptions
 
     @property
     def predicts(self) -> bool:
@@ -58,11 +59,13 @@ class Recipe:
         return isinstance(self.C, PredictionTable)
 
     def describe(self, h: int) -> str:
-        """Hypothesis `h` in words, with the names of the features."""
+        """Hypothesis `h` in words, with the names of the features and in their units."""
+        if self._told is not None:
+            return self._told(h)
         told = self.C.describe(h)
         if self.predicts:
             return told
-        return re.sub(r"\bx(\d*)\b", lambda found: self.columns[int(found[1] or 0)], told)
+        return re.sub(r"\bx(\d*)(?= (?:>=|<|\+) )", lambda found: self.columns[int(found[1] or 0)], told)
 
     def items(self, columns: Columns) -> Any:
         """The items of the class, from the named columns."""
@@ -131,7 +134,16 @@ def _intervals(section: Mapping[str, Any], names: tuple[str, ...], labels: tuple
         scaled = (np.asarray(columns[0], dtype=np.float64) - low) / (high - low) * bins
         return np.clip(np.floor(scaled), 0, bins - 1).astype(np.int64)
 
-    return Recipe(C=C, columns=names, _items=cells)
+    def told(h: int) -> str:
+        first, last = (int(end[0]) for end in C.ends(np.array([h])))
+        if last < first:
+            return C.describe(h)
+        left, right = (low + (high - low) * end / bins for end in (first, last + 1))
+        inside = names[0] if first == 0 else f"{left:g} <= {names[0]}"  # the outermost cells have no end
+        inside += "" if last == bins - 1 else f" < {right:g}"
+        return f"{labels[1]} if {inside} else {labels[0]}" if inside != names[0] else f"{labels[1]} everywhere"
+
+    return Recipe(C=C, columns=names, _items=cells, _told=told)
 
 
 def _stumps(section: Mapping[str, Any], names: tuple[str, ...], labels: tuple[Label, ...], seed: str) -> Recipe:
@@ -146,7 +158,15 @@ def _boxes(section: Mapping[str, Any], names: tuple[str, ...], labels: tuple[Lab
         inside: NDArray[np.float64] = (_stacked(columns) - ends[:, 0]) / (ends[:, 1] - ends[:, 0])
         return inside
 
-    return Recipe(C=C, columns=names, _items=scaled)
+    def told(h: int) -> str:
+        sides = zip(names, C.ends(h), ends.tolist(), strict=True)
+        parts = [
+            f"{low + (high - low) * start:g} <= {name} < {low + (high - low) * end:g}"
+            for name, (start, end), (low, high) in sides
+        ]
+        return f"{labels[1]} if {' and '.join(parts)} else {labels[0]}"
+
+    return Recipe(C=C, columns=names, _items=scaled, _told=told)
 
 
 def _halfspaces(section: Mapping[str, Any], names: tuple[str, ...], labels: tuple[Label, ...], seed: str) -> Recipe:
@@ -159,7 +179,12 @@ def _halfspaces(section: Mapping[str, Any], names: tuple[str, ...], labels: tupl
         around: NDArray[np.float64] = (_stacked(columns) - ends.mean(axis=1)) / (ends[:, 1] - ends[:, 0]) * _UNIT
         return around
 
-    return Recipe(C=C, columns=names, _items=scaled)
+    def told(h: int) -> str:
+        factors = C.normals[h] * _UNIT / (ends[:, 1] - ends[:, 0])
+        side = " + ".join(f"{factor:.3g} {name}" for factor, name in zip(factors, names, strict=True))
+        return f"{labels[1]} if {side} >= {C.offsets[h] + factors @ ends.mean(axis=1):.3g} else {labels[0]}"
+
+    return Recipe(C=C, columns=names, _items=scaled, _told=told)
 
 
 def _star(section: Mapping[str, Any], names: tuple[str, ...], labels: tuple[Label, ...], seed: str) -> Recipe:

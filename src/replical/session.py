@@ -31,12 +31,15 @@ class Known:
     skipped: set[str] = field(default_factory=set)
     asked: set[str] = field(default_factory=set)
     votes: dict[str, dict[str, int]] = field(default_factory=dict)
+    announced: list[str] = field(default_factory=list)
     corrected: int = 0
     results: list[int | None] = field(default_factory=list)
 
     def hear(self, event: Event) -> None:
         """The latest answer or correction counts; a label given later lifts a skip."""
-        if event.kind == "done" and event.detail is not None:
+        if event.kind == "open" and event.detail is not None:
+            self.announced = list(event.detail["items"])
+        elif event.kind == "done" and event.detail is not None:
             self.results.append(event.detail.get("hypothesis"))
         elif event.item is not None:
             if event.kind == "ask":
@@ -53,6 +56,11 @@ class Known:
                 self.corrected += event.kind == "correction"
                 self.labels[event.item] = event.label
                 self.skipped.discard(event.item)
+
+    @property
+    def waiting(self) -> list[str]:
+        """What the run has asked for last and nobody has answered."""
+        return [item for item in self.announced if item not in self.labels and item not in self.skipped]
 
 
 class Session:
@@ -143,10 +151,10 @@ class Session:
         course = self.course
         while (query := course.query) is not None and not self._open(query):
             course.tell(self._answers(query))
-        if query is not None:
-            told = {"disagreement": list(query.disagreement)}
-            fresh = [each for each in self.open if each not in self.known.asked]
-            self._record([Event(kind="ask", item=each, detail=told) for each in fresh])
+        if query is not None and self.open != self.known.waiting:
+            fresh = [Event(kind="ask", item=each) for each in self.open if each not in self.known.asked]
+            told = {"items": self.open, "disagreement": list(query.disagreement)}
+            self._record([*fresh, Event(kind="open", detail=told)])
 
     def _open(self, query: Query) -> list[str]:
         ids = self.lab.ids

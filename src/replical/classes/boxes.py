@@ -50,10 +50,13 @@ class Boxes:
 
     def describe(self, h: int) -> str:
         """Hypothesis `h` in words."""
-        sides = [int(side[0]) for side in self._sides(np.array([h]))]
-        ends = [(self._first[side] / self.bins, (self._last[side] + 1) / self.bins) for side in sides]
-        inside = " and ".join(f"{low:g} <= x{d} < {high:g}" for d, (low, high) in enumerate(ends))
+        inside = " and ".join(f"{low:g} <= x{d} < {high:g}" for d, (low, high) in enumerate(self.ends(h)))
         return f"{self.labels[1]} if {inside} else {self.labels[0]}"
+
+    def ends(self, h: int) -> list[tuple[float, float]]:
+        """Low and high end of each side of box `h`."""
+        sides = [int(side[0]) for side in self._sides(np.array([h]))]
+        return [(float(self._first[side]) / self.bins, float(self._last[side] + 1) / self.bins) for side in sides]
 
     def items(self, X: ArrayLike) -> Items:
         """Check a table of numbers, one column a feature."""

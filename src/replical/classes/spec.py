@@ -19,6 +19,7 @@ from replical.classes.thresholds import Thresholds
 from replical.errors import BadSpec, BadTable
 from replical.randomness import SharedRandomness
 
+_MOST_LABELS = 256  # different predictions in a table; more are ids or scores
 ATOMS = 20_000  # points of a population whose cells cannot be listed
 _ATOMS_STRING = "replical atoms"  # public and fixed: every audit of such a class lives on the same points
 
@@ -101,6 +102,10 @@ def read_table(path: Path) -> tuple[PredictionTable, Items]:
     labels = sorted({value for row in rows for value in row})
     if len(labels) < 2:
         raise BadTable(f"{path} holds a single label {labels!r}; candidates that never differ leave nothing to learn")
+    if len(labels) > _MOST_LABELS:
+        raise BadTable(
+            f"{path} holds {len(labels)} different values: every column is a candidate, so leave ids, texts and scores out"
+        )
     C = PredictionTable(names, labels=labels)
     return C, C.items(rows)
 

@@ -37,8 +37,10 @@ def plan_command(
     class_spec: Annotated[str | None, typer.Option("--class", help=CLASSES)] = None,
     epsilon: Annotated[float | None, typer.Option(parser=number, help="target error")] = None,
     learner: Annotated[str | None, typer.Option(help="this learner alone; every learner if left out")] = None,
-    delta: Annotated[float, typer.Option(parser=number, help="failure probability of the error bound")] = 0.05,
-    rho: Annotated[float, typer.Option(parser=number, help="how often two labs may differ")] = 0.1,
+    delta: Annotated[
+        float | None, typer.Option(parser=number, help="failure probability of the error bound (0.05)")
+    ] = None,
+    rho: Annotated[float | None, typer.Option(parser=number, help="how often two labs may differ (0.1)")] = None,
     theta: Annotated[
         float | None,
         typer.Option(parser=number, help="disagreement coefficient; computed for small classes if left out"),
@@ -67,8 +69,8 @@ def plan_command(
     if plot is not None:
         check_name(plot)
     if protocol_file is not None:
-        if class_spec is not None or epsilon is not None or learner is not None:
-            raise BadUsage("a protocol says class, learner and epsilon: give them or a protocol, not both")
+        if {class_spec, epsilon, learner, delta, rho, items, kappa, max_labels, prior, prefer} != {None}:
+            raise BadUsage("a protocol says class, learner and their numbers: give them or a protocol, not both")
         protocol = Protocol.read(protocol_file)
         said, C, cells, public = protocol.content["learner"], protocol.recipe.C, None, protocol.prior
         class_spec, epsilon, predicted = protocol.title or protocol_file.name, said["epsilon"], said["name"]
@@ -79,6 +81,7 @@ def plan_command(
     else:
         if class_spec is None or epsilon is None:
             raise BadUsage("give a protocol, or --class and --epsilon")
+        delta, rho = 0.05 if delta is None else delta, 0.1 if rho is None else rho
         C, cells = parse(class_spec, seed=seed)
         public = read_prior(C, prior, prefer)
         given, predicted = None if pool is None else read_pool(C, pool, _SIMULATED), learner or "rounded-a2"
@@ -197,7 +200,7 @@ def _compared(setting: Setting, found: list[Bill], best: Bill | None, best_any: 
         return "No replicable learner's bill is known for these numbers: " + "; ".join(
             sorted({bill.note for bill in found if bill.note})
         )
-    told = "The" if setting.nu is not None else "Without noise (no nu is given) the"
+    told = "Without noise (no nu is given) the" if setting.nu is None else "The" if setting.nu else "Without noise the"
     told += f" cheapest replicable learner is {best.learner} with {amount(best.labels or 0)} labels"
     if not best_any.replicable:
         told += f", where {best_any.learner} without replicability needs {amount(best_any.labels or 0)}"

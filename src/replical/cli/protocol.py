@@ -103,6 +103,24 @@ def new_command(
         prose.print("Publish the file, or at least its fingerprint, before any lab asks for a label.")
 
 
+@protocol_app.command("show")
+def show_command(
+    protocol_file: Annotated[Path, typer.Argument(metavar="PROTOCOL", help="a protocol file")],
+    as_json: Annotated[bool, typer.Option("--json", help="one JSON object on standard output")] = False,
+) -> None:
+    """Check a protocol file, written by hand or not, and print its fingerprint."""
+    protocol = Protocol.read(protocol_file)
+    size = len(protocol.recipe.C)
+    if as_json:
+        told = {"schema": "replical.protocol-show/1", "file": str(protocol_file), "hypotheses": size}
+        answer(told | {"learner": protocol.plan.learner, "fingerprint": protocol.fingerprint})
+    else:
+        prose.print(
+            f"{protocol_file}: {size:,} hypotheses, learner {protocol.plan.learner}.", markup=False, soft_wrap=True
+        )
+        prose.print(f"Fingerprint {protocol.fingerprint}", markup=False, soft_wrap=True)
+
+
 def _needed(flag: str, value: Any) -> str:
     """What was given, or what a person at a terminal says."""
     if value is not None:
@@ -137,7 +155,7 @@ def _class_section(spec: str | None, candidates: str | None) -> dict[str, Any]:
     if (spec is None) == (candidates is None):
         raise BadProtocol("give --class SPEC or --candidates FILE, and not both")
     if candidates is not None:
-        return {"kind": "table", "candidates": [{"name": name} for name in _names(candidates)]}
+        return {"kind": "table", "candidates": _listed(candidates)}
     kind, _, rest = (spec or "").partition(":")
     words = rest.split(",")
     if not all(word.isascii() and word.isdigit() and len(word) < 20 for word in words):
@@ -156,8 +174,8 @@ def _class_section(spec: str | None, candidates: str | None) -> dict[str, Any]:
     raise BadProtocol(f"unknown class {spec!r}; the classes are {CLASSES.rpartition(' or ')[0]}")
 
 
-def _names(source: str) -> list[str]:
-    """Candidate names: the lines of a text file, or a column of a CSV file."""
+def _listed(source: str) -> list[dict[str, str]]:
+    """Candidates: the lines of a text file, or the rows of a CSV file, with their digests where it has such a column."""
     path, _, column = source.rpartition(":")
     if not path or Path(source).exists():
         path, column = source, ""
@@ -166,12 +184,12 @@ def _names(source: str) -> list[str]:
     except (OSError, UnicodeDecodeError) as error:
         raise BadTable(f"cannot read the candidates {path}: {error}") from error
     if not column and Path(path).suffix != ".csv":
-        return [line.strip() for line in text.splitlines() if line.strip()]
+        return [{"name": line.strip()} for line in text.splitlines() if line.strip()]
     rows = list(csv.DictReader(text.splitlines(keepends=True)))
     column = column or "name"
     if not rows or column not in rows[0]:
         raise BadTable(f"{path} has no column {column!r} with the names of candidates")
-    return [row[column] for row in rows]
+    return [{"name": row[column]} | ({"digest": row["digest"]} if row.get("digest") else {}) for row in rows]
 
 
 def _theta_from(file: Path, section: dict[str, Any], values: tuple[Label, ...], seed: str) -> float:

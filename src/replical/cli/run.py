@@ -10,7 +10,7 @@ from typing import Annotated, Any
 
 import typer
 
-from replical.batches import read_batch, write_batch
+from replical.batches import items_of, read_batch, write_batch
 from replical.bills import Setting, bills
 from replical.certificate import certify, write
 from replical.certificate_page import page
@@ -214,17 +214,19 @@ def _progress(session: Session) -> None:
 
 
 def _by_file(session: Session, folder: Path, answers: Path | None, shown: Callable[[list[str]], Any]) -> Path | None:
-    """Read back what was filled in, and write the next batch once nothing of the last one is open."""
+    """Read back what was filled in; open items that no batch holds yet, as after a skip, get a batch of their own."""
     if answers is not None:
         _hear(session, answers)
     while session.open:
-        path = folder / f"batch-{len(session.course.rounds):04d}.csv"
-        if not path.exists():
-            return write_batch(
-                folder, len(session.course.rounds), session.open, shown(session.open), session.protocol.labels
-            )
-        if _hear(session, path) == 0:
-            return path
+        held = {path: items_of(path) for path in sorted(folder.glob("batch-*.csv"))}
+        waiting = [path for path, items in held.items() if not items.isdisjoint(session.open)]
+        if sum(_hear(session, path) for path in waiting):
+            continue
+        fresh = [item for item in session.open if not any(item in items for items in held.values())]
+        if not fresh:
+            return waiting[-1]
+        last = max((int(path.stem[6:]) for path in held if path.stem[6:].isdigit()), default=0)
+        return write_batch(folder, last + 1, fresh, shown(fresh), session.protocol.labels)
     return None
 
 
@@ -242,7 +244,8 @@ def _hear(session: Session, path: Path) -> int:
             raise BadTable(f"{path} answers the item {reply.item!r}, which was never asked for")
         elif reply.code is not None and session.known.labels.get(reply.item, reply.code) != reply.code:
             raise BadTable(
-                f"{path} has another label for the item {reply.item!r} than the journal: record it with replical correct"
+                f"{path} has another label for the item {reply.item!r} than the journal: record it with replical correct, "
+                "or put the label of the journal there"
             )
     return heard
 
@@ -299,8 +302,10 @@ def _done(session: Session, journal: str, out: Path, *, as_json: bool) -> None:
     if result.rounding is not None:
         found = asdict(result.rounding)
         if found["certified"]:
+            supposed = ", if some hypothesis makes no error" if protocol.plan.learner == "rounded-cal" else ""
             prose.print(
-                f"Certified: two labs that prove this differ with probability at most {found['rho_proven']:.3f}."
+                f"Certified: two labs that prove this differ with probability at most {found['rho_proven']:.3f}{supposed}.",
+                soft_wrap=True,
             )
         elif found["rho_proven"] is not None:
             prose.print(
