@@ -6,6 +6,7 @@ Whoever labels sees what the lab chose to show of an item and nothing else: no p
 from __future__ import annotations
 
 import csv
+import io
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -18,6 +19,7 @@ from replical.errors import BadLabel, BadTable
 from replical.tables import label_code
 
 SKIP = "?"  # what an annotator writes who cannot say
+_OWN = ("id", "label", "annotator")  # columns of a batch that are not the pool's
 _FORMULA = ("=", "+", "-", "@", "\t", "\r")  # a spreadsheet would run a cell that begins so
 
 
@@ -35,14 +37,21 @@ def write_batch(
 ) -> Path:
     """Write ``batch-NNNN.csv`` to fill in, the same as Label Studio tasks, and the labelling config for them."""
     columns = list(dict.fromkeys(column for each in shown.values() for column in each))
+    for column in columns:
+        if column in _OWN:
+            raise BadTable(
+                f"a batch has a column {column!r} of its own: show that column of the pool under another name"
+            )
     path = folder / f"batch-{number:04d}.csv"
     try:
         folder.mkdir(parents=True, exist_ok=True)
         with path.open("x", newline="", encoding="utf-8") as file:
             writer = csv.writer(file)
-            writer.writerow(["id", *columns, "label"])
+            writer.writerow(["id", *map(_harmless, columns), "label"])
             for item in items:
-                writer.writerow([item, *(_harmless(shown.get(item, {}).get(column, "")) for column in columns), ""])
+                writer.writerow(
+                    [_harmless(item), *(_harmless(shown.get(item, {}).get(column, "")) for column in columns), ""]
+                )
         keys = {
             column: f"show_{number}" for number, column in enumerate(columns)
         }  # its variables are letters and digits
@@ -61,13 +70,18 @@ def items_of(path: Path) -> frozenset[str]:
     """The items a batch asks about, answered or not."""
     try:
         with path.open(newline="", encoding="utf-8-sig") as file:
-            return frozenset(row.get("id") or "" for row in csv.DictReader(file))
-    except (OSError, UnicodeDecodeError, csv.Error) as error:
+            return frozenset(_as_it_was(row.get("id") or "") for row in csv.DictReader(file))
+    except (OSError, ValueError, csv.Error) as error:
         raise BadTable(f"cannot read the batch {path}: {error}") from error
 
 
 def _harmless(text: str) -> str:
-    return "'" + text if text.startswith(_FORMULA) else text
+    return "'" + text if text.lstrip("'").startswith(_FORMULA) else text
+
+
+def _as_it_was(text: str) -> str:
+    """Without the apostrophe that made it harmless."""
+    return text[1:] if text.startswith("'") and text.lstrip("'").startswith(_FORMULA) else text
 
 
 def config(columns: Sequence[str], labels: Sequence[Label]) -> str:
@@ -87,10 +101,7 @@ def config(columns: Sequence[str], labels: Sequence[Label]) -> str:
 
 def read_batch(path: Path, labels: tuple[Label, ...]) -> list[Reply]:
     """Answers from a filled-in CSV or a Label Studio export; rows without a label are not answered yet."""
-    try:
-        text = path.read_text(encoding="utf-8-sig")
-    except (OSError, UnicodeDecodeError) as error:
-        raise BadTable(f"cannot read the answers {path}: {error}") from error
+    text = _text(path)
     replies = _from_label_studio(path, text, labels) if path.suffix == ".json" else _from_csv(path, text, labels)
     seen: dict[str, Reply] = {}
     for reply in replies:
@@ -100,16 +111,27 @@ def read_batch(path: Path, labels: tuple[Label, ...]) -> list[Reply]:
     return list(seen.values())
 
 
-def _from_csv(path: Path, text: str, labels: tuple[Label, ...]) -> list[Reply]:
+def _text(path: Path) -> str:
     try:
-        rows = list(csv.DictReader(text.splitlines(keepends=True), strict=True))
+        return path.read_bytes().decode("utf-8-sig")
+    except (OSError, ValueError) as error:
+        raise BadTable(f"cannot read the answers {path}: {error}") from error
+
+
+def _rows(path: Path, text: str) -> list[dict[str, str | None]]:
+    try:
+        rows = list(csv.DictReader(io.StringIO(text, newline=""), strict=True))
     except csv.Error as error:
         raise BadTable(f"{path} is no CSV file: {error}") from error
     if not rows or "id" not in rows[0] or "label" not in rows[0]:
         raise BadTable(f"{path} needs the columns id and label")
+    return rows
+
+
+def _from_csv(path: Path, text: str, labels: tuple[Label, ...]) -> list[Reply]:
     replies = []
-    for row in rows:
-        item, value = row["id"], (row["label"] or "").strip()
+    for row in _rows(path, text):
+        item, value = _as_it_was(row["id"] or ""), (row["label"] or "").strip()
         if not item:
             raise BadTable(f"{path}: a row has no id")
         if value:
@@ -126,7 +148,7 @@ def _from_label_studio(path: Path, text: str, labels: tuple[Label, ...]) -> list
     """Its JSON export: tasks with their data and annotations; a cancelled annotation is a skip."""
     try:
         tasks = json.loads(text)
-    except (json.JSONDecodeError, RecursionError) as error:
+    except (ValueError, RecursionError) as error:
         raise BadTable(f"{path} is not valid JSON: {error}") from error
     if not isinstance(tasks, list) or not all(isinstance(task, dict) for task in tasks):
         raise BadTable(f"{path} is no Label Studio export: it should be a list of tasks")
@@ -136,8 +158,10 @@ def _from_label_studio(path: Path, text: str, labels: tuple[Label, ...]) -> list
         item = data.get("id") if isinstance(data, dict) else None
         if not isinstance(item, str | int) or isinstance(item, bool):
             raise BadTable(f"{path}: task {number} has no id in its data")
-        for annotation in task.get("annotations") or []:
-            replies.append(_annotation(annotation, str(item), labels, path))
+        annotations = task.get("annotations") or []
+        if not isinstance(annotations, list):
+            raise BadTable(f"{path}: the annotations of the item {str(item)!r} are no list")
+        replies += [_annotation(annotation, str(item), labels, path) for annotation in annotations]
     return replies
 
 
@@ -145,7 +169,8 @@ def _annotation(annotation: Any, item: str, labels: tuple[Label, ...], path: Pat
     if not isinstance(annotation, dict):
         raise BadTable(f"{path}: an annotation of the item {item!r} is damaged")
     who = annotation.get("completed_by")
-    name = who.get("email") if isinstance(who, dict) else None if who is None else str(who)
+    known = who.get("email") if isinstance(who, dict) else who
+    name = None if known is None else str(known)
     if annotation.get("was_cancelled"):
         return Reply(item=item, code=None, annotator=name)
     try:

@@ -22,8 +22,9 @@ from numpy.typing import NDArray
 
 from replical.canonical import canonical, fingerprint
 from replical.classes.base import Indices
-from replical.errors import BadCertificate
+from replical.errors import BadCertificate, BadUsage
 from replical.learners.base import Result
+from replical.learners.rounding import Rounding
 from replical.plans.base import Plan
 from replical.plans.rounded import RoundedPlan
 from replical.protocol import Protocol
@@ -94,7 +95,7 @@ def body_of(session: Session) -> dict[str, Any]:
         "certified": bool(result.rounding is not None and result.rounding.certified),
         "labels_sufficient": bool(result.rounding is not None and result.rounding.labels_sufficient),
         "rho_proven": None if result.rounding is None else result.rounding.rho_proven,
-        "rho_predicted": None if result.rounding is None else result.rounding.rho_predicted,
+        "rho_predicted": _rounded(result.rounding),
         "pool": {"items": len(lab), "fingerprint": lab.fingerprint, "summary": summary(protocol, lab)},
         "private_commitment": commitment(session.private),
         "transcript": {
@@ -103,6 +104,11 @@ def body_of(session: Session) -> dict[str, Any]:
         },
         "runs_in_journal": len(known.results),
     }
+
+
+def _rounded(found: Rounding | None) -> float | None:
+    """An estimate to six digits: the last bits are those of a machine, and a certificate is for all of them."""
+    return None if found is None or found.rho_predicted is None else round(found.rho_predicted, 6)
 
 
 def plan_of(plan: Plan) -> dict[str, Any]:
@@ -172,14 +178,18 @@ def indices_of(told: Mapping[str, Any], n: int) -> Indices:
 
 def summary(protocol: Protocol, lab: LabPool) -> list[dict[str, Any]]:
     """Label-free: how often some public hypotheses predict each label. Labs of one population have similar counts."""
-    C = protocol.recipe.C
-    ranks = protocol.shared.ranks("summary", indices=np.arange(len(C), dtype=np.int64))
-    chosen = np.sort(np.argsort(ranks, kind="stable")[:_SUMMARISED])
+    C, chosen = protocol.recipe.C, summarised(protocol)
     codes: NDArray[np.uint16] = C.codes(lab.items, chosen)
     return [
         {"hypothesis": int(h), "predicts": np.bincount(row, minlength=len(C.labels)).tolist()}
         for h, row in zip(chosen, codes, strict=True)
     ]
+
+
+def summarised(protocol: Protocol) -> Indices:
+    """The hypotheses whose predictions are counted: public, from the shared string."""
+    ranks = protocol.shared.ranks("summary", indices=np.arange(len(protocol.recipe.C), dtype=np.int64))
+    return np.sort(np.argsort(ranks, kind="stable")[:_SUMMARISED])
 
 
 def commitment(private: bytes) -> str:
@@ -215,8 +225,8 @@ def read(path: Path) -> dict[str, Any]:
     """Read a certificate that is written as we write it; a file changed in any byte that matters to JSON is refused."""
     try:
         raw = path.read_bytes()
-    except OSError as error:
-        raise FileNotFoundError(f"cannot read {path}: {error.strerror or error}") from error
+    except (OSError, ValueError) as error:
+        raise BadUsage(f"cannot read the certificate {path}: {getattr(error, 'strerror', None) or error}") from error
     try:
         certificate = json.loads(raw.decode(), parse_constant=_no_constant, object_pairs_hook=_once)
     except (UnicodeDecodeError, ValueError, RecursionError) as error:
@@ -229,7 +239,11 @@ def read(path: Path) -> dict[str, Any]:
         raise BadCertificate(f"{path} says {certificate['schema']!r}, this version reads {SCHEMA!r}")
     if set(certificate) != {"schema", "body", "digest", "provenance"} or not isinstance(certificate["body"], dict):
         raise BadCertificate(f"{path} has other parts than schema, body, digest and provenance")
-    if text_of(certificate).encode() != raw:
+    try:
+        untouched = text_of(certificate).encode() == raw
+    except (ValueError, RecursionError):  # numbers, texts and nests that we would not write
+        untouched = False
+    if not untouched:
         raise BadCertificate(f"{path} is not written as replical writes it: it has been edited")
     return certificate
 

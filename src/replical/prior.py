@@ -51,7 +51,7 @@ class Prior:
         listed = _by_name(C, weights, "weight") if isinstance(weights, Mapping) else weights
         try:
             values = np.array(listed, dtype=np.float64)
-        except (TypeError, ValueError) as error:
+        except (TypeError, ValueError, OverflowError) as error:
             raise ValueOutOfRange(f"prior weights must be numbers ({error})") from error
         if values.shape != (len(C),):
             raise ValueOutOfRange(

@@ -10,6 +10,7 @@ import csv
 import hashlib
 import io
 import json
+import re
 import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -17,7 +18,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from replical.canonical import fingerprint
+from replical.canonical import canonical, fingerprint
 from replical.classes.base import Label, label_set
 from replical.errors import BadProtocol
 from replical.learners.base import Learner
@@ -64,16 +65,20 @@ class Protocol:
         _check(content)
         protocol = cls(content)
         _ = protocol.plan  # makes the class, the prior and the plan, each of which checks its part
+        try:
+            canonical(dict(content)).encode()
+        except UnicodeEncodeError as error:
+            raise BadProtocol(f"a protocol is valid Unicode text, got {error.object[error.start]!r} in it") from error
         return protocol
 
     @classmethod
     def read(cls, path: Path) -> Protocol:
         """Read a TOML file; candidates may stand in a file beside it."""
         try:
-            content = tomllib.loads(path.read_bytes().decode())
+            content = tomllib.loads(path.read_bytes().decode("utf-8-sig"))
         except OSError as error:
             raise BadProtocol(f"cannot read the protocol {path}: {error.strerror or error}") from error
-        except (UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
+        except (ValueError, RecursionError) as error:  # no text, no TOML, a number of thousands of digits, or a nest
             raise BadProtocol(f"{path} is not a TOML file: {error}") from error
         try:
             return cls.of(_with_candidates(content, path.parent))
@@ -167,7 +172,10 @@ def _check(content: Mapping[str, Any]) -> None:
 
 
 def _check_labels(said: Mapping[str, Any]) -> None:
-    if set(said) != {"values"} or not isinstance(said["values"], list):
+    for key in said:
+        if key != "values":
+            raise BadProtocol(f"[labels] has no key {key!r}; it has one key, values")
+    if not isinstance(said.get("values"), list):
         raise BadProtocol("[labels] has one key, values: the list of labels in their public order")
     if any(isinstance(value, bool) or not isinstance(value, str | int) for value in said["values"]):
         raise BadProtocol(f"labels must be texts or whole numbers, got {said['values']!r:.60}")
@@ -222,7 +230,7 @@ def _with_candidates(content: dict[str, Any], folder: Path) -> dict[str, Any]:
     try:
         raw = path.read_bytes()
         rows = list(csv.DictReader(io.StringIO(raw.decode("utf-8-sig")), strict=True))
-    except (OSError, UnicodeDecodeError, csv.Error) as error:
+    except (OSError, ValueError, csv.Error) as error:
         raise BadProtocol(f"cannot read the candidates {path}: {error}") from error
     found = f"sha256:{hashlib.sha256(raw).hexdigest()}"
     if section.get("digest", found) != found:
@@ -256,7 +264,7 @@ def _prior(content: Mapping[str, Any], made: Recipe) -> Prior:
         return UNIFORM
     if kind == "weights":
         if "weights" in said:
-            return Prior.weights(C, said["weights"])
+            return Prior.weights(C, _weights(said["weights"]))
         return Prior.weights(C, {each["name"]: each["weight"] for each in candidates if "weight" in each})
     if kind == "order":
         if not isinstance(said.get("order"), list):
@@ -267,6 +275,14 @@ def _prior(content: Mapping[str, Any], made: Recipe) -> Prior:
     raise BadProtocol(f"unknown kind of prior {kind!r}; the kinds are uniform, weights and order")
 
 
+def _weights(said: Any) -> Any:
+    """Weights as numbers; a text that looks like one is none."""
+    listed = list(said.values()) if isinstance(said, Mapping) else said
+    if not isinstance(listed, list) or any(isinstance(w, bool) or not isinstance(w, int | float) for w in listed):
+        raise BadProtocol(f"weights must be numbers, one a hypothesis, got {said!r:.60}")
+    return said
+
+
 def _toml(value: Any) -> str:
     """One value; texts are written as JSON writes them, which TOML reads alike."""
     if isinstance(value, bool):
@@ -274,9 +290,14 @@ def _toml(value: Any) -> str:
     if isinstance(value, str):
         return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
     if isinstance(value, Mapping):
-        return "{ " + ", ".join(f"{key} = {_toml(each)}" for key, each in value.items()) + " }"
+        return "{ " + ", ".join(f"{_key(key)} = {_toml(each)}" for key, each in value.items()) + " }"
     if isinstance(value, list | tuple):
         if any(isinstance(each, Mapping) for each in value):
             return "[\n" + "".join(f"  {_toml(each)},\n" for each in value) + "]"
         return "[" + ", ".join(map(_toml, value)) + "]"
     return repr(value)
+
+
+def _key(key: str) -> str:
+    """A key as TOML writes it: bare where it may be."""
+    return key if re.fullmatch(r"[A-Za-z0-9_-]+", key) else _toml(key)

@@ -6,6 +6,7 @@ Everything here is public: cuts, ranges and bins are numbers in the protocol, ne
 from __future__ import annotations
 
 import re
+import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -35,6 +36,7 @@ _KEYS: dict[str, tuple[frozenset[str], frozenset[str]]] = {
     "star": (frozenset({"features", "count"}), frozenset()),
     "table": (frozenset({"candidates"}), frozenset()),
 }
+_MOST_CUTS = 10**7
 _UNIT = float(np.sqrt(12.0))  # a feature uniform on its range gets variance one
 
 
@@ -82,7 +84,7 @@ def recipe(section: Mapping[str, Any], labels: Sequence[Label], seed: str) -> Re
     ('yes if dose >= 4.0 else no', ('dose',))
     """
     kind = section.get("kind")
-    if kind not in _KEYS:
+    if not isinstance(kind, str) or kind not in _KEYS:
         raise BadProtocol(f"unknown kind of class {kind!r}; the kinds are {', '.join(_KEYS)}")
     needed, optional = _KEYS[kind]
     for key in section:
@@ -116,6 +118,8 @@ def _table(section: Mapping[str, Any], labels: Sequence[Label]) -> Recipe:
 def _thresholds(section: Mapping[str, Any], names: tuple[str, ...], labels: tuple[Label, ...], seed: str) -> Recipe:
     _one(names, "thresholds")
     if "count" in section:
+        if len(section) > 3:
+            raise BadProtocol("a class of kind thresholds has a count, or cuts, or range and bins, not several of them")
         C = Thresholds(_whole("count", section["count"]), labels=labels)
     else:
         C = Thresholds(cuts=_cuts(section, names)[0], labels=labels)
@@ -200,6 +204,8 @@ def _stacked(columns: list[NDArray[Any]]) -> NDArray[np.float64]:
 def _cuts(section: Mapping[str, Any], names: tuple[str, ...]) -> list[list[float]]:
     """Cuts as listed, or `bins` equidistant ones inside each range."""
     if "cuts" in section:
+        if "range" in section or "bins" in section:
+            raise BadProtocol(f"a class of kind {section['kind']} has cuts, or range and bins, not both")
         cuts = section["cuts"]
         listed = isinstance(cuts, list) and all(isinstance(line, list) and all(map(_number, line)) for line in cuts)
         if not listed or len(cuts) != len(names):
@@ -208,6 +214,8 @@ def _cuts(section: Mapping[str, Any], names: tuple[str, ...]) -> list[list[float
     if "range" not in section or "bins" not in section:
         raise BadProtocol(f"a class of kind {section['kind']} needs cuts, or range and bins")
     bins = _whole("bins", section["bins"])
+    if bins * len(names) > _MOST_CUTS:
+        raise BadProtocol(f"at most {_MOST_CUTS} cuts are listed, got {bins} bins for each of {len(names)} features")
     return [[low + (high - low) * (b + 1) / (bins + 1) for b in range(bins)] for low, high in _ranges(section, names)]
 
 
@@ -223,7 +231,7 @@ def _ranges(section: Mapping[str, Any], names: tuple[str, ...]) -> list[tuple[fl
 
 
 def _number(value: Any) -> bool:
-    return isinstance(value, int | float) and not isinstance(value, bool) and bool(np.isfinite(value))
+    return isinstance(value, int | float) and not isinstance(value, bool) and abs(value) <= sys.float_info.max
 
 
 def _whole(name: str, value: Any) -> int:

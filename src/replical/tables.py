@@ -81,7 +81,8 @@ def read_pool(source: Any, recipe: Recipe, *, id_column: str = "id") -> LabPool:
     name = _name(source)
     ids: list[str] = []
     parts: list[list[Column]] = []
-    for batch in _batches(source, [id_column, *recipe.columns], name, texts=recipe.columns if recipe.predicts else ()):
+    texts, numbers = (recipe.columns, ()) if recipe.predicts else ((), recipe.columns)
+    for batch in _batches(source, [id_column, *recipe.columns], name, texts=(id_column, *texts), numbers=numbers):
         fresh = _ids(batch[id_column], id_column, name, len(ids))
         columns = [_column(batch[each], each, recipe, fresh, name) for each in recipe.columns]
         ids += fresh
@@ -90,7 +91,8 @@ def read_pool(source: Any, recipe: Recipe, *, id_column: str = "id") -> LabPool:
         raise BadTable(f"{name} holds no items")
     order = _in_order(ids, name)
     whole = {
-        each: np.concatenate([part[number] for part in parts])[order] for number, each in enumerate(recipe.columns)
+        each: _plain(np.concatenate([part[number] for part in parts])[order])
+        for number, each in enumerate(recipe.columns)
     }
     items = recipe.items(whole) if recipe.predicts else recipe.C.items(recipe.items(whole))
     kept = tuple(ids[place] for place in order)
@@ -99,10 +101,11 @@ def read_pool(source: Any, recipe: Recipe, *, id_column: str = "id") -> LabPool:
 
 def read_labels(source: Any, column: str, labels: tuple[Label, ...], *, id_column: str = "id") -> dict[str, int]:
     """Label codes by id, from a column of label values; rows without a label are left out."""
-    name = _name(source)
+    name, rows = _name(source), 0
     found: dict[str, int] = {}
-    for batch in _batches(source, [id_column, column], name, texts=(column,)):
-        ids = _ids(batch[id_column], id_column, name, len(found))
+    for batch in _batches(source, [id_column, column], name, texts=(id_column, column)):
+        ids = _ids(batch[id_column], id_column, name, rows)
+        rows += len(ids)
         for each, value in zip(ids, batch[column].to_pylist(), strict=True):
             if value is None or value == "":
                 continue
@@ -137,8 +140,11 @@ class Shown:
         rows: dict[str, int] = {}
         texts: dict[str, list[str]] = {column: [] for column in self._columns}
         name = _name(self._source)
-        for batch in _batches(self._source, [self._id, *self._columns], name):
+        wanted = [self._id, *self._columns]
+        for batch in _batches(self._source, wanted, name, texts=wanted):
             for each in _ids(batch[self._id], self._id, name, len(rows)):
+                if each in rows:
+                    raise BadTable(f"{name} has the id {each!r} twice, in rows {rows[each] + 1} and {len(rows) + 1}")
                 rows[each] = len(rows)
             for column in self._columns:
                 texts[column] += ["" if value is None else str(value) for value in batch[column].to_pylist()]
@@ -179,11 +185,18 @@ def _arrow() -> Any:
     return pyarrow
 
 
-def _open(source: Any, name: str, texts: Sequence[str] = ()) -> Any:
+def _names(reader: Any, name: str) -> list[str]:
+    try:
+        return list(reader.schema.names)
+    except UnicodeDecodeError as error:
+        raise BadTable(f"{name} is not UTF-8 text: the name of a column cannot be read") from error
+
+
+def _open(source: Any, name: str, texts: Sequence[str] = (), numbers: Sequence[str] = ()) -> Any:
     """A reader of record batches."""
     pa = _arrow()
     if isinstance(source, str | Path):
-        return _open_file(pa, Path(source), texts)
+        return _open_file(pa, Path(source), texts, numbers)
     try:
         table = pa.table(dict(source) if isinstance(source, Mapping) else source)
     except (pa.ArrowInvalid, pa.ArrowTypeError, TypeError, ValueError) as error:
@@ -191,17 +204,17 @@ def _open(source: Any, name: str, texts: Sequence[str] = ()) -> Any:
     return table.to_reader(max_chunksize=_BATCH)
 
 
-def _open_file(pa: Any, path: Path, texts: Sequence[str]) -> Any:
+def _open_file(pa: Any, path: Path, texts: Sequence[str], numbers: Sequence[str]) -> Any:
     if path.suffix not in _SUFFIXES:
         raise BadTable(f"a table is a file that ends in {', '.join(_SUFFIXES)}, got {path}")
     try:
         if path.suffix == ".csv":
             from pyarrow import csv
 
-            # Labels are read as they are written: inference would turn "1" into 1 and "yes" into a truth value.
-            convert = csv.ConvertOptions(
-                column_types={each: pa.string() for each in texts}, strings_can_be_null=True, null_values=[""]
-            )
+            # Labels and ids are read as they are written: inference would turn "007" into 7 and "true" into a truth value,
+            # and it looks at the first rows only.
+            types = {each: pa.string() for each in texts} | {each: pa.float64() for each in numbers}
+            convert = csv.ConvertOptions(column_types=types, strings_can_be_null=True, null_values=[""])
             return csv.open_csv(path, convert_options=convert)
         if path.suffix == ".parquet":
             from pyarrow import parquet
@@ -213,14 +226,16 @@ def _open_file(pa: Any, path: Path, texts: Sequence[str]) -> Any:
         return ipc.open_file(path).read_all().to_reader(max_chunksize=_BATCH)
     except FileNotFoundError as error:
         raise BadTable(f"there is no file {path}") from error
-    except (OSError, pa.ArrowInvalid) as error:
+    except (OSError, pa.ArrowException) as error:
         raise BadTable(f"cannot read the table {path}: {str(error).splitlines()[0]}") from error
 
 
-def _batches(source: Any, columns: Sequence[str], name: str, texts: Sequence[str] = ()) -> Iterator[dict[str, Any]]:
+def _batches(
+    source: Any, columns: Sequence[str], name: str, texts: Sequence[str] = (), numbers: Sequence[str] = ()
+) -> Iterator[dict[str, Any]]:
     """Record batches as mappings of the columns that are needed."""
-    reader = _open(source, name, texts)
-    names = list(reader.schema.names)
+    reader = _open(source, name, texts, numbers)
+    names = _names(reader, name)
     for column in columns:
         if column not in names:
             near = f"; it has {', '.join(names[:8])}{' and more' if len(names) > 8 else ''}"
@@ -231,7 +246,7 @@ def _batches(source: Any, columns: Sequence[str], name: str, texts: Sequence[str
     try:
         for batch in reader:
             yield {column: batch.column(names.index(column)) for column in columns}
-    except (OSError, pa.ArrowInvalid) as error:
+    except (OSError, pa.ArrowException) as error:
         raise BadTable(f"cannot read the table {name}: {str(error).splitlines()[0]}") from error
 
 
@@ -263,26 +278,39 @@ def _column(column: Any, name: str, recipe: Recipe, ids: list[str], table: str) 
         if column.null_count:
             row = column.is_null().to_pylist().index(True)
             raise BadTable(f"{table}: the feature {name!r} is missing for the item {ids[row]!r}")
-        return np.asarray(column.to_numpy(zero_copy_only=False))
+        values = np.asarray(column.to_numpy(zero_copy_only=False))
+        if values.dtype.kind == "f" and not np.isfinite(values).all():
+            row = int(np.argmin(np.isfinite(values)))
+            raise BadTable(f"{table}: the feature {name!r} is missing or infinite for the item {ids[row]!r}")
+        return values
     labels = recipe.C.labels
     if pa.types.is_floating(column.type):
         raise BadLabel(
             f"{table}: the column {name!r} holds scores ({column.type}) where labels {list(labels)!r} are expected: "
             "decide on a label for every item first"
         )
+    if pa.types.is_nested(column.type):
+        raise BadLabel(f"{table}: the column {name!r} holds {column.type} where labels {list(labels)!r} are expected")
     encoded = column.dictionary_encode() if not pa.types.is_dictionary(column.type) else column
     if encoded.null_count:
         row = encoded.is_null().to_pylist().index(True)
         raise BadTable(f"{table}: the prediction of {name!r} is missing for the item {ids[row]!r}")
-    meanings = []
-    for value in encoded.dictionary.to_pylist():
+    values, places = encoded.dictionary.to_pylist(), encoded.indices.to_numpy(zero_copy_only=False)
+    meanings = np.zeros(len(values), dtype=np.uint16)
+    for used in np.unique(places).tolist():  # a category may be there without any item
         try:
-            meanings.append(label_code(value, labels, f"a prediction of {name!r}"))
+            meanings[used] = label_code(values[used], labels, f"a prediction of {name!r}")
         except BadLabel as error:
-            row = encoded.indices.to_pylist().index(encoded.dictionary.to_pylist().index(value))
+            row = int(np.argmax(places == used))
             raise BadLabel(f"{table}, item {ids[row]!r}: {error}") from error
-    codes: Column = np.array(meanings, dtype=np.uint16)[encoded.indices.to_numpy(zero_copy_only=False)]
+    codes: Column = meanings[places]
     return codes
+
+
+def _plain(column: Column) -> Column:
+    """Whole numbers are whole numbers, whether a file writes 1 or 1.0."""
+    whole = column.dtype.kind == "f" and bool((np.abs(column) < 2**53).all() and (column == np.floor(column)).all())
+    return column.astype(np.int64) if whole else column
 
 
 def _fingerprint(ids: tuple[str, ...], items: Items) -> str:

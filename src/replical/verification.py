@@ -6,6 +6,8 @@ was proven. *journal*: the whole run is replayed, and every field must come out 
 
 from __future__ import annotations
 
+import json
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from itertools import pairwise
@@ -22,6 +24,7 @@ from replical.certificate import (
     seal,
     set_of,
     shared_of,
+    summarised,
     summary,
 )
 from replical.errors import ReplicalError
@@ -29,6 +32,7 @@ from replical.journal import Journal
 from replical.learners.base import Shrunk
 from replical.learners.proof import Proof
 from replical.learners.rounded import ACCURATE, CERTIFIED
+from replical.plans.boosted import BoostedPlan
 from replical.plans.rounded import RoundedPlan
 from replical.protocol import Protocol
 from replical.randomness import PrivateRandomness
@@ -76,7 +80,15 @@ class _Checks:
             detail = test()
         except ReplicalError as error:
             detail = str(error)
-        except (KeyError, TypeError, ValueError, IndexError, AttributeError, OverflowError) as error:
+        except (
+            LookupError,
+            TypeError,
+            ValueError,
+            AttributeError,
+            ArithmeticError,
+            RecursionError,
+            MemoryError,
+        ) as error:
             detail = f"damaged ({type(error).__name__}: {error})"
         self.done.append(Check(name=name, ok=detail is None, detail=detail or ""))
 
@@ -87,6 +99,7 @@ def verify(certificate: Mapping[str, Any], lab: LabPool | None = None, journal: 
     checks("the digest is that of the body", lambda: _same(certificate["digest"], fingerprint(body)))
     checks("the seal is that of digest and provenance", lambda: _sealed(certificate))
     checks("the body has the parts it must have", lambda: _same(sorted(body), sorted(_BODY)))
+    checks("every part is written as it must be", lambda: _shape(body))
     checks("the protocol is valid and has this fingerprint", lambda: _protocol(body))
     if not all(check.ok for check in checks.done[2:]):
         return Verdict(level="self", checks=tuple(checks.done))
@@ -102,7 +115,7 @@ def verify(certificate: Mapping[str, Any], lab: LabPool | None = None, journal: 
 
 
 def _same(told: Any, found: Any) -> str | None:
-    if type(told) is type(found) and told == found:
+    if json.dumps(told, sort_keys=True) == json.dumps(found, sort_keys=True):  # 1 is neither 1.0 nor true here
         return None
     return f"the certificate says {str(told)[:60]}, recomputed {str(found)[:60]}"
 
@@ -130,7 +143,7 @@ def _by_itself(checks: _Checks, body: Mapping[str, Any], protocol: Protocol) -> 
     checks("the winner is first in the shared order", lambda: _winner(body, protocol))
     checks("the rounds and labels add up", lambda: _counts(body, protocol))
     checks("what is proven is what is certified", lambda: _proven(body, protocol))
-    checks("the summary counts every item", lambda: _summed(body))
+    checks("the summary counts every item", lambda: _summed(body, protocol))
 
 
 def index_of(body: Mapping[str, Any]) -> int | None:
@@ -164,7 +177,7 @@ def _winner(body: Mapping[str, Any], protocol: Protocol) -> str | None:
     ):  # decided by labels it does not tell
         return None if h in kept else f"hypothesis {h} is not among the survivors"
     if h is None:
-        return None
+        return None if isinstance(protocol.plan, BoostedPlan) else f"{protocol.plan.learner} always has an answer"
     return _same(h, protocol.prior.first(protocol.shared, "order", indices=kept))
 
 
@@ -185,7 +198,8 @@ def _counts(body: Mapping[str, Any], protocol: Protocol) -> str | None:
     if [each["round"] for each in rounds] != list(range(1, len(rounds) + 1)):
         return "the rounds are not numbered from 1"
     sizes = [each["survivors"] for each in rounds] + [body["survivors"]["count"]]
-    if any(after > before for before, after in pairwise(sizes)) or sizes[0] > len(protocol.recipe.C):
+    grows = any(after > before for before, after in pairwise(sizes)) and not isinstance(protocol.plan, BoostedPlan)
+    if grows or max(sizes) > len(protocol.recipe.C):
         return "the number of survivors grows"
     if any(not 0 <= mass <= total for mass, total in (each["disagreement"] for each in rounds)):
         return "a disagreement mass is above its total"
@@ -200,9 +214,8 @@ def _proven(body: Mapping[str, Any], protocol: Protocol) -> str | None:
             return "a condition has a name, a value, a bound and whether it held"
     named = {each["name"]: each for each in body["conditions"]}
     for condition in plan.conditions:
-        if named.get(condition.name) != {
-            "name": condition.name, "value": condition.value, "bound": condition.bound, "held": condition.held
-        }:  # fmt: skip
+        found = {"name": condition.name, "value": condition.value, "bound": condition.bound, "held": condition.held}
+        if _same(named.get(condition.name), found):
             return f"the plan's condition {condition.name!r} is not told as it is"
     if not isinstance(plan, RoundedPlan):
         told = (body["certified"], body["labels_sufficient"], proven, body["rho_predicted"])
@@ -219,10 +232,54 @@ def _proven(body: Mapping[str, Any], protocol: Protocol) -> str | None:
     return _same(body["certified"], both[0]["held"] and both[1]["held"])
 
 
-def _summed(body: Mapping[str, Any]) -> str | None:
-    items = body["pool"]["items"]
-    wrong = [each["hypothesis"] for each in body["pool"]["summary"] if sum(each["predicts"]) != items]
-    return f"the predictions of hypothesis {wrong[0]} do not add up to {items}" if wrong else None
+def _summed(body: Mapping[str, Any], protocol: Protocol) -> str | None:
+    told, items = body["pool"]["summary"], body["pool"]["items"]
+    for each in told:
+        if len(each["predicts"]) != len(protocol.labels) or sum(each["predicts"]) != items:
+            return f"the predictions of hypothesis {each['hypothesis']} do not add up to {items}"
+    return _same([each["hypothesis"] for each in told], summarised(protocol).tolist())
+
+
+_DIGEST = re.compile(r"sha256:[0-9a-f]{64}")
+_SET = {"count", "ranges"}
+_KEYS = {
+    "survivors": _SET, "kept": _SET, "labels": {"asked", "answered", "skipped", "corrected"},
+    "pool": {"items", "fingerprint", "summary"}, "transcript": {"entries", "digest"},
+}  # fmt: skip
+_MEMBERS = {
+    "rounds": {"round", "disagreement", "survivors", "drawn", "scanned"},
+    "conditions": {"name", "value", "bound", "held"},
+}
+
+
+def _shape(body: Mapping[str, Any]) -> str | None:
+    """What is not recomputed here is at least of the right kind, so that whoever reads on need not ask again."""
+    wrong = [part for part, keys in _KEYS.items() if set(body[part]) != keys]
+    wrong += [part for part, keys in _MEMBERS.items() if any(set(each) != keys for each in body[part])]
+    wrong += ["summary" for each in body["pool"]["summary"] if set(each) != {"hypothesis", "predicts"}]
+    if wrong:
+        return f"{wrong[0]} has other parts than it must have"
+    digests = (body["pool"]["fingerprint"], body["private_commitment"], body["transcript"]["digest"])
+    if not all(isinstance(each, str) and _DIGEST.fullmatch(each) for each in digests):
+        return "a digest is written sha256:<64 hex digits>"
+    if not all(isinstance(each, bool) for each in (body["certified"], body["labels_sufficient"])):
+        return "certified and labels_sufficient are true or false"
+    if not all(
+        each is None or (_number(each) and 0 <= each <= 1) for each in (body["rho_proven"], body["rho_predicted"])
+    ):
+        return "rho is a number from 0 to 1, or null"
+    for each in body["conditions"]:
+        if not (isinstance(each["name"], str) and _number(each["value"]) and _number(each["bound"])):
+            return "a condition has a name, a value and a bound"
+    counts = [count for each in body["rounds"] for count in each["disagreement"]]
+    counts += [count for each in body["pool"]["summary"] for count in (each["hypothesis"], *each["predicts"])]
+    if not all(_number(count) and isinstance(count, int) and count >= 0 for count in counts):
+        return "counts are whole numbers of at least 0"
+    return None
+
+
+def _number(value: Any) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool)
 
 
 def _with_pool(checks: _Checks, body: Mapping[str, Any], protocol: Protocol, lab: LabPool) -> None:

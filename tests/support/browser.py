@@ -29,7 +29,9 @@ class Browser:
         options = {"args": [*FLAGS, f"--window-size={size[0]},{size[1]}", f"--user-data-dir={tempfile.mkdtemp()}"]}
         options["binary"] = shutil.which("chromium")
         if phone:
-            options["mobileEmulation"] = {"deviceMetrics": {"width": 390, "height": 780, "pixelRatio": 2.0, "touch": True}}
+            options["mobileEmulation"] = {
+                "deviceMetrics": {"width": 390, "height": 780, "pixelRatio": 2.0, "touch": True}
+            }
         wanted = {"browserName": "chrome", "goog:chromeOptions": options, "goog:loggingPrefs": {"browser": "ALL"}}
         self._base = base
         self._session = self._call("POST", "/session", {"capabilities": {"alwaysMatch": wanted}})["sessionId"]
@@ -98,7 +100,9 @@ class Browser:
 @contextlib.contextmanager
 def browsers():
     """A driver; call what it yields to open windows."""
-    process = subprocess.Popen(["chromedriver", "--port=0"], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+    process = subprocess.Popen(
+        ["chromedriver", "--port=0"], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
+    )
     windows = []
     try:
         for line in process.stdout:

@@ -37,10 +37,10 @@ def correct_command(
     annotator: Annotated[str | None, typer.Option(help="who says so")] = None,
 ) -> None:
     """Record another label for an item that was answered; the next run replays with it and says what changed."""
-    with Journal(journal) as kept:
+    with Journal(journal, runner=False) as kept:  # a wrong name makes no new journal
         created = kept.created
         if created is None:
-            raise BadJournal(f"{journal} is empty: there is nothing to correct")
+            raise BadJournal(f"{kept.where} is empty: there is nothing to correct")
         answered = {event.item for event in kept.events() if event.kind in ("answer", "correction")}
         if item not in answered:
             raise BadLabel(f"the item {item!r} has no label to correct")

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import csv
+import io
+import os
+import re
 import secrets
 import sys
 from pathlib import Path
@@ -60,7 +63,7 @@ def new_command(
 ) -> None:
     """Write a protocol file. At a terminal what is missing is asked for; otherwise a missing flag is an error."""
     out = Path(_needed("--out", None if out is None else str(out)))
-    if out.exists() and not force:
+    if os.path.exists(out) and not force:
         raise BadProtocol(f"{out} exists: a published protocol is not overwritten; use --force, or another name")
     values = _label_values(_needed("--label-values", label_values))
     text = _seed(seed, seed_file, fresh=fresh_seed)
@@ -134,7 +137,7 @@ def _label_values(text: str) -> tuple[Label, ...]:
     words = [word.strip() for word in text.split(",")]
     if len(words) < 2 or not all(words):
         raise BadProtocol(f"--label-values lists the labels, separated by commas, e.g. no,yes; got {text!r}")
-    whole_numbers = all(word.lstrip("-").isdigit() for word in words)
+    whole_numbers = all(re.fullmatch("-?[0-9]{1,18}", word) for word in words)
     return tuple(int(word) for word in words) if whole_numbers else tuple(words)
 
 
@@ -185,7 +188,10 @@ def _listed(source: str) -> list[dict[str, str]]:
         raise BadTable(f"cannot read the candidates {path}: {error}") from error
     if not column and Path(path).suffix != ".csv":
         return [{"name": line.strip()} for line in text.splitlines() if line.strip()]
-    rows = list(csv.DictReader(text.splitlines(keepends=True)))
+    try:
+        rows = list(csv.DictReader(io.StringIO(text, newline=""), strict=True))
+    except csv.Error as error:
+        raise BadTable(f"{path} is no CSV file: {error}") from error
     column = column or "name"
     if not rows or column not in rows[0]:
         raise BadTable(f"{path} has no column {column!r} with the names of candidates")
@@ -197,4 +203,4 @@ def _theta_from(file: Path, section: dict[str, Any], values: tuple[Label, ...], 
     made = recipe(section, values, seed)
     lab = read_pool(file, made)
     with progress("disagreement coefficient") as update:
-        return disagreement_coefficient(made.C, Population(made.C, cells=lab.items), progress=update).value
+        return disagreement_coefficient(made.C, Population(made.C, target=0, cells=lab.items), progress=update).value

@@ -107,11 +107,18 @@ def run_command(
         certificate = certify(session)
         write(certificate, out)
         if html is not None:
-            html.write_text(page(certificate), encoding="utf-8")
+            _write_page(html, page(certificate))
         _done(session, kept.where, out, as_json=as_json)
         if changed and before != session.result.hypothesis:
             notes.print(f"The answer has changed: it was hypothesis {before}.", markup=False)
     return 0
+
+
+def _write_page(path: Path, text: str) -> None:
+    try:
+        path.write_text(text, encoding="utf-8")
+    except OSError as error:
+        raise BadUsage(f"cannot write the page {path}: {error.strerror or error}") from error
 
 
 def _labels_from(labels: str, protocol: Protocol, id_column: str) -> tuple[str, dict[str, int]]:

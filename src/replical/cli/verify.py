@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated, Any
@@ -32,7 +33,7 @@ def verify_command(
     """Recompute what a certificate says: alone, with the pool, or with pool and journal. Exit code 1 if it is wrong."""
     if journal is not None and pool is None:
         raise BadUsage("a journal is replayed on its pool: give --pool too")
-    if not certificate.exists():
+    if not os.path.exists(certificate):
         raise BadUsage(f"there is no certificate {certificate}")
     try:
         told = read(certificate)
@@ -78,7 +79,7 @@ def compare_command(
         raise BadUsage(f"compare takes two or more certificates, got {len(certificates)}")
     told: list[dict[str, Any]] = []
     for path in certificates:
-        if not path.exists():
+        if not os.path.exists(path):
             raise BadUsage(f"there is no certificate {path}")
         certificate = read(path)
         verdict = verify(certificate)

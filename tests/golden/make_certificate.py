@@ -1,0 +1,96 @@
+"""Write the golden certificates. Run it only when published certificates are meant to stop verifying, and say so in CHANGELOG.md."""
+
+import json
+import tempfile
+from pathlib import Path
+
+import numpy as np
+
+from replical.canonical import fingerprint
+from replical.certificate import SCHEMA, body_of, seal
+from replical.journal import SCHEMA as JOURNAL
+from replical.journal import Event, Journal
+from replical.protocol import Protocol
+from replical.session import Session
+from replical.tables import read_pool
+
+HERE = Path(__file__).parent
+PRIVATE = "00112233445566778899aabbccddeeff" * 2
+PROVENANCE = {"replical": "golden", "python": "golden", "numpy": "golden", "created": "2025-01-01T00:00:00+00:00"}
+LABELS = ["no", "yes"]
+ITEMS = 1000
+LINE = (np.arange(ITEMS) * 7919) % 199
+TRUTH = (LINE >= 79).astype(int)
+
+
+def candidates():
+    """Six candidates that err on every 50th item or more, by arithmetic alone."""
+    said = {}
+    for number, every in enumerate((50, 20, 11, 7, 5, 3)):
+        wrong = (np.arange(ITEMS) * 31 + 13 * number) % every == 0
+        said[f"modèle {number}"] = np.where(wrong, 1 - TRUTH, TRUTH)
+    return said
+
+
+def protocols():
+    """A table with a strict order of preference, a table without, and a class on a feature."""
+    said = {"schema": "replical.protocol/1", "seed": "Zürich, golden", "labels": {"values": LABELS}}
+    numbers = {"epsilon": 0.4, "delta": 0.2, "rho": 0.6}
+    table = {"kind": "table", "candidates": [{"name": name} for name in candidates()]}
+    line = {"kind": "thresholds", "features": ["dose"], "range": [[0, 199]], "bins": 60}
+    rounded = {"name": "rounded-a2", "batch": 20, "items": ITEMS, **numbers}
+    order = {"kind": "order", "order": [4, 0, 3, 1, 5, 2]}
+    return {
+        "rounded-a2 order": said | {"class": table, "prior": order, "learner": rounded},
+        "rounded-a2": said | {"class": table, "learner": rounded},
+        "rounded-cal": said | {"class": line, "learner": {"name": "rounded-cal", **numbers}},
+        "replical": said
+        | {
+            "class": line,
+            "learner": {"name": "replical", "plan": "paper", "theta": 2.0, "k_loop": 10, "k_final": 20, **numbers},
+        },
+    }
+
+
+def pool(protocol):
+    """The same thousand items for everyone."""
+    columns = {"id": [f"item {number:04d}" for number in range(ITEMS)], "dose": LINE}
+    columns |= {name: np.array(LABELS, dtype=object)[codes] for name, codes in candidates().items()}
+    return read_pool(columns, protocol.recipe)
+
+
+def journal(path, protocol, lab):
+    """A journal with a private seed that everybody knows; the first item is skipped, everything else answered truly."""
+    kept = Journal(path)
+    detail = {"schema": JOURNAL, "private": PRIVATE, "protocol": dict(protocol.content), "items": len(lab)}
+    detail |= {"protocol_fingerprint": protocol.fingerprint, "pool_fingerprint": lab.fingerprint}
+    kept.append([Event(kind="created", detail=detail)])
+    session = Session(protocol, lab, kept)
+    session.skip(session.open[0])
+    while session.open:
+        session.answer_all({item: LABELS[TRUTH[int(item.split()[1])]] for item in session.open})
+    session.finish()
+    return kept, session
+
+
+def certificates():
+    made = {}
+    for name, said in protocols().items():
+        protocol = Protocol.of(said)
+        with tempfile.TemporaryDirectory() as folder:
+            kept, session = journal(Path(folder) / "golden.db", protocol, pool(protocol))
+            with kept:
+                body = body_of(session)
+        digest = fingerprint(body)
+        made[name] = {
+            "schema": SCHEMA,
+            "body": body,
+            "digest": digest,
+            "provenance": PROVENANCE | {"seal": seal(digest, PROVENANCE)},
+        }
+    return made
+
+
+if __name__ == "__main__":
+    text = json.dumps(certificates(), indent=1, sort_keys=True, ensure_ascii=False)
+    (HERE / "certificate.json").write_text(text + "\n", encoding="utf-8")

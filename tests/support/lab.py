@@ -1,0 +1,109 @@
+"""A lab small enough to run in a blink: candidates and items, protocols, and finished runs with a known private seed."""
+
+import hashlib
+
+import numpy as np
+
+from replical.certificate import certify
+from replical.journal import SCHEMA, Event, Journal
+from replical.protocol import Protocol
+from replical.session import Session
+from replical.tables import read_pool
+
+LABELS = ("no", "yes")
+
+
+def world(candidates=6, items=1000, seed=1, best=0.02, worst=0.35):
+    """Columns of a lab's table: ids, a text, the truth, and what each candidate says; later candidates err more."""
+    generator = np.random.default_rng(seed)
+    truth = generator.integers(2, size=items)
+    rates = np.linspace(best, worst, candidates)
+    said = np.where(generator.random((candidates, items)) < rates[:, None], 1 - truth, truth)
+    values = np.array(LABELS, dtype=object)
+    columns = {"id": [f"i{number:04d}" for number in range(items)], "text": [f"text {n}" for n in range(items)]}
+    columns["truth"] = values[truth].tolist()
+    return columns | {f"m{c}": values[said[c]].tolist() for c in range(candidates)}
+
+
+def content(learner="rounded-a2", *, candidates=6, seed="a published text", **changes):
+    """What a protocol about candidates says; other keywords are the learner's, `prior` and `title` the protocol's."""
+    said = {"schema": "replical.protocol/1", "seed": seed}
+    said |= {key: changes.pop(key) for key in ("title", "notes", "prior") if key in changes}
+    said["class"] = {"kind": "table", "candidates": [{"name": f"m{c}"} for c in range(candidates)]}
+    said["labels"] = {"values": list(LABELS)}
+    said["learner"] = {"name": learner, "epsilon": 0.4, "delta": 0.2, "rho": 0.6} | changes
+    return said
+
+
+# One finished run of every kind that a certificate can tell: pool size, and what the protocol says.
+KINDS = {
+    "rounded-a2 certified": (1000, {"items": 1000, "batch": 24}),
+    "rounded-a2 uncertified": (150, {"batch": 8}),
+    "rounded-a2 first items": (200, {"items": 150, "batch": 8}),
+    "rounded-a2 excess": (150, {"batch": 8, "finish": "excess"}),
+    "rounded-a2 weights": (
+        1000,
+        {"batch": 12, "prior": {"kind": "weights", "weights": [1.0, 2.0, 3.0, 4.0, 5.0, 6.0]}},
+    ),
+    "rounded-a2 order": (1000, {"batch": 12, "prior": {"kind": "order", "order": [3, 1, 4, 0, 5, 2]}}),
+    "rounded-cal": (1000, {"learner": "rounded-cal"}),
+    "cal": (150, {"learner": "cal", "prior": {"kind": "order", "order": [5, 2, 0, 4, 1, 3]}}),
+    "replical": (600, {"learner": "replical", "theta": 2.0, "plan": "paper", "k_loop": 10, "k_final": 20}),
+}
+
+
+def private(name):
+    """A private seed for a test, as a journal keeps it."""
+    return hashlib.sha256(f"private {name}".encode()).hexdigest()
+
+
+def begin(journal, protocol, lab, name):
+    """The first event of a journal, with a private seed that everybody knows."""
+    detail = {"schema": SCHEMA, "private": private(name), "protocol": dict(protocol.content), "items": len(lab)}
+    detail |= {"protocol_fingerprint": protocol.fingerprint, "pool_fingerprint": lab.fingerprint}
+    journal.append([Event(kind="created", detail=detail)])
+
+
+def answered(session, columns):
+    """Answer everything with the truth."""
+    truth = dict(zip(columns["id"], columns["truth"], strict=True))
+    while session.open:
+        session.answer_all({item: truth[item] for item in session.open})
+    session.finish()
+    return session
+
+
+class Run:
+    """A finished run: its protocol, pool, journal and certificate."""
+
+    def __init__(self, folder, said, columns, name="lab", *, skips=0, corrects=0):
+        self.columns, self.path = columns, folder / f"{name}.db"
+        self.protocol = Protocol.of(said)
+        self.lab = read_pool(columns, self.protocol.recipe)
+        self.journal = Journal(self.path)
+        begin(self.journal, self.protocol, self.lab, name)
+        session = Session(self.protocol, self.lab, self.journal)
+        for _ in range(skips):
+            session.skip(session.open[0])
+        for _ in range(corrects):
+            item = session.open[0]
+            right = columns["truth"][columns["id"].index(item)]
+            session.answer(item, next(label for label in LABELS if label != right))
+            session.correct(item, right)
+        self.session = answered(session, columns)
+        self.certificate = certify(self.session)
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.journal.close()
+
+
+def finished(folder, kind, name="lab", *, seed=1, **events):
+    """A finished run of one of the `KINDS`."""
+    items, changes = KINDS[kind]
+    said = content(**changes)
+    realizable = said["learner"]["name"] in ("rounded-cal", "cal", "replical")
+    columns = world(items=items, seed=seed, best=0.0 if realizable else 0.02)
+    return Run(folder, said, columns, name, **events)
