@@ -25,6 +25,7 @@ Counts = NDArray[np.int64]
 COARSE, FINE, FINEST = 0.25, 0.1, 0.05
 _BAND = 6.8  # standard deviations beyond which a distribution function is 0 or 1 up to 10⁻¹¹
 _ROUNDING = 4e-15  # relative error of a divergence computed in doubles, with room to spare
+_LEAST = 1e-300
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -187,6 +188,7 @@ def _lower_tail(U: int, m: Floats, at: _Logs, *, upper: bool) -> Floats:
     error = 2 * U * _ROUNDING
     slip = error / (z + sqrt(error))
     tail: Floats = ndtr(np.where(x > at.p, z, -z) + (slip if upper else -slip))
+    tail = np.maximum(tail, _LEAST) if upper else tail  # a bound from above does not underflow to nothing
     return np.where(m >= U, 1.0, np.where(m < 0, 0.0, tail))
 
 

@@ -60,7 +60,7 @@ class SharedRandomness:
         Examples
         --------
         >>> SharedRandomness("replical").derived("string", 0).integer("threshold", high=100)
-        0
+        55
         """
         other = SharedRandomness(self.seed)
         other._secret = _derived(self._secret, name)

@@ -65,7 +65,7 @@ def test_an_interrupt_ends_everything_at_once(delay, times, start):
     for _ in range(times):
         os.killpg(process.pid, signal.SIGINT)
         time.sleep(0.05)
-    out, err = process.communicate(timeout=30)
+    out, err = process.communicate(timeout=120)
     assert process.returncode == 130
     assert json.loads(out) == {
         "schema": "replical.error/1",
@@ -82,7 +82,7 @@ def test_workers_leave_with_their_parent(number, start):
     process = start()
     time.sleep(3)
     os.kill(process.pid, number)
-    process.communicate(timeout=30)
+    process.communicate(timeout=120)
     assert wait_until_gone(process.pid)
 
 
@@ -94,7 +94,7 @@ def test_a_lost_worker_is_one_sentence(start):
         line.split()[0] for line in listed.split("\n") if str(process.pid) in line.split()[1:2] and "spawn_main" in line
     ]
     os.kill(int(workers[0]), signal.SIGKILL)
-    out, err = process.communicate(timeout=30)
+    out, err = process.communicate(timeout=120)
     assert process.returncode == 2
     assert json.loads(out)["error"] == "WorkerLost"
     assert "Traceback" not in err

@@ -177,6 +177,23 @@ def test_the_next_draw_takes_the_place_of_a_skipped_item(make_world, journal, na
     assert [(event.item, event.annotator) for event in events if event.kind == "skip"] == [(before[-1], "Ada")]
 
 
+@pytest.mark.parametrize("name", HALVING)
+def test_halving_without_the_best_item(make_world, journal, name):
+    """Only one item splits the class most evenly, and nobody can label it: the next best one is asked, and so on."""
+    world = make_world(LEARNERS[name])
+    x = list(range(41))
+    world = type(world)(world.protocol, {"id": [f"i{each}" for each in x], "x": x}, {f"i{each}": "yes" for each in x})
+    session = Session(world.protocol, world.lab, journal)
+    asked = []
+    for _ in range(5):
+        asked += session.open
+        session.skip(session.open[0])
+    assert len(set(asked)) == 5
+    assert max(abs(int(item[1:]) - 19.5) for item in asked) <= 3  # the five in the middle
+    world.finish(session)
+    assert not set(asked) & set(session.known.labels)
+
+
 def test_replical_measures_on_items_that_it_never_asks(make_world, journal):
     """The tight plan sets items aside; a skip is replaced from the others, and the measuring stays as it was."""
     learner = {"name": "replical", "theta": 2.0, "k_loop": 8, "k_final": 15}
