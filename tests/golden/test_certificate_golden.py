@@ -6,6 +6,8 @@ from pathlib import Path
 
 import pytest
 
+pytest.importorskip("pyarrow")
+pytest.importorskip("sqlalchemy")
 from replical.canonical import canonical, fingerprint
 from replical.certificate import body_of
 from replical.protocol import Protocol
