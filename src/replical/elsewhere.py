@@ -57,11 +57,11 @@ class Elsewhere:
 
     def vote(self, item: str, label: Label, *, annotator: str, needed: int) -> None:
         """One of several opinions."""
-        self._write("vote", item, label, annotator)
-        tally = Counter(self.known.votes[item].values())
+        self.refresh()
+        tally = Counter((self.known.votes.get(item, {}) | {annotator: self.labels.index(label)}).values())
         first, *rest = tally.most_common(2)
-        if tally.total() >= needed and (not rest or first[1] > rest[0][1]):
-            self._write("answer", item, self.labels[first[0]], "vote")
+        decided = tally.total() >= needed and (not rest or first[1] > rest[0][1])
+        self._write("vote", item, label, annotator, decides=self.labels[first[0]] if decided else None)
 
     def skip(self, item: str, *, annotator: str | None = None) -> None:
         """Nobody can say."""
@@ -73,9 +73,15 @@ class Elsewhere:
         self._journal.append([Event(kind="undo", item=item, annotator=annotator)])
         self.refresh()
 
-    def _write(self, kind: str, item: str, label: Label, annotator: str | None) -> None:
+    def _write(
+        self, kind: str, item: str, label: Label, annotator: str | None, *, decides: Label | None = None
+    ) -> None:
+        """An answer, or a vote together with the answer that it decides."""
         self.refresh()
         if item not in self.open:
             raise BadLabel(f"the item {item!r} has its label already, or is not asked for: take the next one")
-        self._journal.append([Event(kind=kind, item=item, label=self.labels.index(label), annotator=annotator)])
+        events = [Event(kind=kind, item=item, label=self.labels.index(label), annotator=annotator)]
+        if decides is not None:
+            events.append(Event(kind="answer", item=item, label=self.labels.index(decides), annotator="vote"))
+        self._journal.append(events)
         self.refresh()

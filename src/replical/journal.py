@@ -11,6 +11,7 @@ from __future__ import annotations
 import contextlib
 import csv
 import json
+import re
 import secrets
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
@@ -53,17 +54,22 @@ class Journal:
 
     def __init__(self, where: str | Path, *, write: bool = True, runner: bool = True) -> None:
         self._sql = _sqlalchemy()
-        self._file = None if "://" in str(where) else Path(where)
-        self.where = str(where) if self._file is not None else _without_password(self._sql, str(where))
+        self.where = _without_password(str(where))
+        url = _url(self._sql, str(where), self.where)
+        self._file = (
+            None if url.get_backend_name() != "sqlite" else Path(url.database if "://" in str(where) else where)
+        )
         self._lock: Any = None
         self._write = write
         if not (write and runner) and self._file is not None and not self._file.exists():
             raise BadJournal(f"there is no journal {self.where}")
-        self._engine = _engine(self._sql, str(where), self.where, self._file)
+        self._engine = _engine(self._sql, url, self.where, self._file, write=write)
         self._events = _events(self._sql)
         try:
             if write and runner:
                 self._take_lock()
+                with self._said():
+                    self._refuse_others()
                 with self._said(), self._engine.begin() as connection:
                     self._events.metadata.create_all(connection)
                     self._protect(connection)
@@ -81,10 +87,12 @@ class Journal:
 
     def close(self) -> None:
         """Let the next runner in."""
+        lock, self._lock = self._lock, None
+        if lock is not None and self._file is None:
+            lock.close()  # a connection: it goes back to the pool, which is emptied next
         self._engine.dispose()
-        if self._lock is not None:
-            self._lock.close()
-            self._lock = None
+        if lock is not None and self._file is not None:
+            lock.close()
 
     def create(self, detail: Mapping[str, Any]) -> None:
         """The first event: whose journal this is. The private seed is drawn here and never leaves the journal."""
@@ -120,6 +128,8 @@ class Journal:
         ]
         if rows:
             with self._said(), self._engine.begin() as connection:
+                if self._engine.dialect.name == "postgresql":  # events become visible in the order of their numbers
+                    connection.exec_driver_sql("LOCK TABLE replical_events IN EXCLUSIVE MODE")
                 connection.execute(self._events.insert(), rows)
 
     def events(self, *, after: int = 0, limit: int | None = None) -> list[Event]:
@@ -139,8 +149,18 @@ class Journal:
         for event in self.events():
             detail = None if event.detail is None else {k: v for k, v in event.detail.items() if k != "private"}
             told = "" if detail is None else json.dumps(detail, sort_keys=True)
-            label = "" if event.label is None else values[event.label]
+            code = event.label
+            label = "" if code is None else values[code] if 0 <= code < len(values) else f"label {code}"
             writer.writerow([event.seq, event.kind, event.item or "", label, event.annotator or "", event.at, told])
+
+    def _refuse_others(self) -> None:
+        """A file that holds something else stays as it is; a server's database may hold other tables too."""
+        if self._file is None or not self._file.exists():
+            return
+        plain = self._sql.create_engine(self._engine.url, poolclass=self._sql.NullPool)  # without a write-ahead log
+        tables = self._sql.inspect(plain).get_table_names()
+        if tables and "replical_events" not in tables:
+            raise BadJournal(f"{self.where} is no journal of replical")
 
     def _check(self) -> None:
         """Refuse a database that is no journal."""
@@ -153,19 +173,37 @@ class Journal:
 
     def _protect(self, connection: Any) -> None:
         """Append-only, enforced by the database where it can."""
+        refuse = "SELECT RAISE(ABORT, 'a journal is append-only')"
         if self._engine.dialect.name == "sqlite":
             for verb in ("UPDATE", "DELETE"):
                 connection.exec_driver_sql(
                     f"CREATE TRIGGER IF NOT EXISTS replical_no_{verb.lower()} BEFORE {verb} ON replical_events "
-                    "BEGIN SELECT RAISE(ABORT, 'a journal is append-only'); END"
+                    f"BEGIN {refuse}; END"
                 )
+            connection.exec_driver_sql(  # INSERT OR REPLACE removes a row without asking the other triggers
+                "CREATE TRIGGER IF NOT EXISTS replical_no_replace BEFORE INSERT ON replical_events "
+                f"WHEN EXISTS (SELECT 1 FROM replical_events WHERE seq = NEW.seq) BEGIN {refuse}; END"
+            )
+            return
+        there = (
+            "SELECT 1 FROM pg_trigger WHERE tgname = 'replical_append_only' AND tgrelid = 'replical_events'::regclass"
+        )
+        if connection.exec_driver_sql(there).first() is None:
+            connection.exec_driver_sql(
+                "CREATE OR REPLACE FUNCTION replical_append_only() RETURNS trigger LANGUAGE plpgsql AS "
+                "$$ BEGIN RAISE EXCEPTION 'a journal is append-only'; END $$"
+            )
+            connection.exec_driver_sql(
+                "CREATE TRIGGER replical_append_only BEFORE UPDATE OR DELETE OR TRUNCATE ON replical_events "
+                "FOR EACH STATEMENT EXECUTE FUNCTION replical_append_only()"
+            )
 
     def _take_lock(self) -> None:
         """One runner at a time; the lock goes away with the process, however that ends."""
         busy = f"another runner is using the journal {self.where}: wait until it ends, or give this run its own journal"
         if self._file is not None:
-            self._lock = _locked_file(self._file, busy)
-        elif self._engine.dialect.name == "postgresql":
+            self._lock = _locked_file(self._file.resolve(), busy)  # one lock, whatever links lead there
+        else:
             with self._said():
                 self._lock = self._engine.connect()
                 if not self._lock.exec_driver_sql(f"SELECT pg_try_advisory_lock({_LOCK})").scalar():
@@ -177,7 +215,7 @@ class Journal:
         """What goes wrong in the database, in one sentence."""
         try:
             yield
-        except self._sql.exc.SQLAlchemyError as error:
+        except (self._sql.exc.SQLAlchemyError, UnicodeEncodeError) as error:
             reason = str(getattr(error, "orig", None) or error).splitlines()[0]
             lost = "nothing that was acknowledged is lost" if self._write else "it was not changed"
             raise BadJournal(f"the journal {self.where} cannot be used ({reason}); {lost}") from error
@@ -188,6 +226,8 @@ def _event(row: Mapping[str, Any], where: str) -> Event:
         detail = None if row["detail"] is None else json.loads(row["detail"])
     except json.JSONDecodeError as error:
         raise BadJournal(f"{where}: the detail of event {row['seq']} is damaged") from error
+    if detail is not None and not isinstance(detail, dict):
+        raise BadJournal(f"{where}: the detail of event {row['seq']} is damaged")
     return Event(**{**row, "detail": detail})
 
 
@@ -199,21 +239,38 @@ def _sqlalchemy() -> Any:
     return sqlalchemy
 
 
-def _without_password(sql: Any, url: str) -> str:
+def _without_password(where: str) -> str:
+    """What may be shown of a URL, also of one that nobody can read."""
+    if "://" not in where:
+        return where
+    return re.sub(r"(?i)(password=)[^&]*", r"\1***", re.sub(r"(://[^:/@]*):.*@", r"\1:***@", where))
+
+
+def _url(sql: Any, where: str, shown: str) -> Any:
+    if "://" not in where:
+        # Not as a text: there "?" and "%" would mean something.
+        return sql.URL.create("sqlite", database=str(Path(where).absolute()))
     try:
-        return str(sql.make_url(url).render_as_string(hide_password=True))
-    except sql.exc.ArgumentError as error:
-        raise BadJournal(f"a journal is a file or the URL of a database, got {url.rpartition('@')[2]!r}") from error
+        url = sql.make_url(where)
+    except (sql.exc.ArgumentError, ValueError) as error:
+        raise BadJournal(f"a journal is a file or the URL of a database, got {shown}") from error
+    if url.get_backend_name() not in ("sqlite", "postgresql"):
+        raise BadJournal(f"a journal is a SQLite file or a PostgreSQL database, got {shown}")
+    if "@" in (url.host or ""):  # the rest of a password, which the driver would show
+        raise BadJournal(f"write '@' as %40 in the password of {shown}")
+    if url.get_backend_name() == "sqlite" and (not url.database or ":" in url.database):
+        raise BadJournal(f"a journal has to be a file that outlives its run, got {shown}")
+    return url
 
 
-def _engine(sql: Any, url: str, where: str, file: Path | None) -> Any:
+def _engine(sql: Any, url: Any, where: str, file: Path | None, *, write: bool) -> Any:
     if file is not None and not file.parent.is_dir():
         raise BadJournal(f"there is no folder {file.parent} for the journal {file.name}")
     try:
-        engine = sql.create_engine(f"sqlite:///{file}" if file is not None else url)
+        engine = sql.create_engine(url)
     except (sql.exc.ArgumentError, sql.exc.NoSuchModuleError, ImportError) as error:
         raise BadJournal(f"cannot open the journal {where}: {error}") from error
-    if engine.dialect.name == "sqlite":
+    if file is not None and write:
         sql.event.listen(engine, "connect", _durable)
     return engine
 

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from replical.classes.base import Label
-from replical.errors import BadJournal, BadLabel
+from replical.errors import BadJournal, BadLabel, ReplicalError
 from replical.journal import Event, Journal
 from replical.learners.base import Course, Result
 from replical.pool import Pool
@@ -121,6 +121,9 @@ class Session:
             self.protocol.plan.check(self.lab.pool(PrivateRandomness.fresh()))
             self.journal.create({"protocol": dict(self.protocol.content), "items": len(self.lab), **now})
             created = self.journal.created or {}
+        for key in (*now, "private", "items"):
+            if key not in created:
+                raise BadJournal(f"the first event of {self.journal.where} is damaged: it does not say {key!r}")
         if created["protocol_fingerprint"] != self.protocol.fingerprint:
             raise BadJournal(
                 f"the journal {self.journal.where} belongs to the protocol {created['protocol_fingerprint'][:23]}, this one "
@@ -150,8 +153,12 @@ class Session:
         """The conversation with every label known so far; from its beginning if need be."""
         course = self.course
         while (query := course.query) is not None and not self._open(query):
-            course.tell(self._answers(query))
-        if query is not None and self.open != self.known.waiting:
+            try:
+                course.tell(self._answers(query))
+            except ReplicalError:
+                self._course = None  # it cannot go on, but has not ended: the labels may still be corrected
+                raise
+        if query is not None and self.journal.writable and self.open != self.known.waiting:
             fresh = [Event(kind="ask", item=each) for each in self.open if each not in self.known.asked]
             told = {"items": self.open, "disagreement": list(query.disagreement)}
             self._record([*fresh, Event(kind="open", detail=told)])
@@ -166,14 +173,9 @@ class Session:
 
     def _record(self, events: list[Event]) -> None:
         """First on the disk, then in memory."""
-        if not events:
-            return
-        if self.journal.writable:
+        if events:
             self.journal.append(events)
             self.refresh()
-        else:
-            for event in events:
-                self.known.hear(event)
 
     @property
     def open(self) -> list[str]:
@@ -240,11 +242,13 @@ class Session:
         """One of several opinions on an open item; its label is the commonest one, once `needed` of them say so or more."""
         if item not in self.open:
             raise BadLabel(f"the item {item!r} is not asked for now")
-        self._record([Event(kind="vote", item=item, label=self._code(item, label), annotator=annotator)])
-        tally = Counter(self.known.votes[item].values()).most_common(2)
-        decided = len(tally) == 1 or tally[0][1] > tally[1][1]
-        if sum(Counter(self.known.votes[item].values()).values()) >= needed and decided:
-            self.answer(item, self.protocol.labels[tally[0][0]], annotator="vote")
+        code = self._code(item, label)
+        events = [Event(kind="vote", item=item, label=code, annotator=annotator)]
+        tally = Counter((self.known.votes.get(item, {}) | {annotator: code}).values())
+        first, *rest = tally.most_common(2)
+        if tally.total() >= needed and (not rest or first[1] > rest[0][1]):
+            events.append(Event(kind="answer", item=item, label=first[0], annotator="vote"))
+        self._record(events)  # the vote that decides and what it decides are written together
 
     def undo(self, item: str, *, annotator: str | None = None) -> None:
         """Take an answer, skip or vote back: the run is replayed without it."""

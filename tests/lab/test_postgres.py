@@ -14,6 +14,7 @@ import shutil
 import signal
 import subprocess
 import tempfile
+import threading
 import time
 from pathlib import Path
 
@@ -22,6 +23,7 @@ import sqlalchemy
 
 from replical import Session
 from replical.cli import main
+from replical.errors import BadJournal
 from replical.journal import Event, Journal
 
 pytest.importorskip("psycopg", reason="no PostgreSQL driver: pip install 'psycopg[binary]'")
@@ -138,7 +140,7 @@ def database(server):
 @pytest.fixture
 def files(make_world, tmp_path):
     """A small world on the disk."""
-    world = make_world({"name": "rounded-a2", "batch": BATCH, "epsilon": 0.3, "kappa": 0.2}, noise=0.03)
+    world = make_world({"name": "a2", "batch": BATCH, "epsilon": 0.3}, noise=0.03)
     return world.write(tmp_path)
 
 
@@ -268,3 +270,68 @@ def test_a_password_is_never_shown(database, command):
     assert "127.0.0.1" in err
     assert "hunter2" not in err
     assert "Traceback" not in err
+
+
+def test_closed_is_free(database):
+    """In one process: closed, refused or failed, the lock and every connection are gone."""
+    for _ in range(3):
+        with Journal(database) as journal:
+            journal.append([Event(kind="ask", item="one")])
+            with pytest.raises(BadJournal, match="another runner"):
+                Journal(database)
+    engine = sqlalchemy.create_engine(database, poolclass=sqlalchemy.NullPool)
+    with engine.connect() as connection:
+        others = "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()"
+        assert connection.exec_driver_sql(others).scalar() == 0
+
+
+@pytest.mark.parametrize(
+    "statement",
+    [
+        "UPDATE replical_events SET item = 'x'",
+        "DELETE FROM replical_events",
+        "TRUNCATE replical_events",
+        "INSERT INTO replical_events (seq, kind, at) VALUES (1, 'x', 'y') ON CONFLICT (seq) DO UPDATE SET kind = 'x'",
+    ],
+)
+def test_the_database_itself_refuses_changes(database, statement):
+    for _ in range(2):  # made once, found again
+        with Journal(database) as journal:
+            journal.append([Event(kind="ask", item="one")])
+    engine = sqlalchemy.create_engine(database, poolclass=sqlalchemy.NullPool)
+    with engine.connect() as connection, pytest.raises(sqlalchemy.exc.DBAPIError, match="a journal is append-only"):
+        connection.exec_driver_sql(statement)
+
+
+def test_events_become_visible_in_the_order_of_their_numbers(database):
+    """A reader that asks for what came after event n must not miss one with a smaller number that was committed later."""
+    Journal(database).close()
+    with Journal(database, runner=False) as one, Journal(database, runner=False) as two:
+        held, go, seen = threading.Event(), threading.Event(), []
+
+        def slow(connection, cursor, statement, parameters, context, many):
+            if "slow" in str(parameters):
+                held.set()
+                go.wait(5)
+
+        sqlalchemy.event.listen(sqlalchemy.Engine, "after_cursor_execute", slow)
+        try:
+            first = threading.Thread(target=lambda: one.append([Event(kind="ask", item="slow")]))
+            first.start()
+            assert held.wait(5)
+            second = threading.Thread(target=lambda: two.append([Event(kind="ask", item="quick")]))
+            second.start()
+            second.join(1)
+            last = 0
+            with Journal(database, write=False) as reader:
+                for _ in range(2):
+                    for event in reader.events(after=last):
+                        seen.append(event.item)
+                        last = event.seq
+                    go.set()
+                    first.join()
+                    second.join()
+                seen += [event.item for event in reader.events(after=last)]
+        finally:
+            sqlalchemy.event.remove(sqlalchemy.Engine, "after_cursor_execute", slow)
+    assert sorted(seen) == ["quick", "slow"]

@@ -79,7 +79,7 @@ class Browser:
         """Wait until JavaScript says something true."""
         end = time.monotonic() + seconds
         while not (found := self.run(script, *arguments)):
-            assert time.monotonic() < end, f"waited {seconds} s for {script}"
+            assert time.monotonic() < end, f"waited {seconds} s for {script}; the page says {self.text('body')!r}"
             time.sleep(0.02)
         return found
 

@@ -17,7 +17,7 @@ async function act(path, body) {
   if (busy) return;
   busy = true; byId("item").classList.add("busy");
   for (const button of document.querySelectorAll("button")) button.disabled = true;
-  try { show(await post(path, { annotator: who, ...body })); say(""); }
+  try { const told = await post(path, { annotator: who, ...body }); say(""); show(told); }
   catch (error) {
     say(error.message, true);
     if (error.status === 409) { try { show(await post("/api/next", { annotator: who })); } catch (again) { say(again.message, true); } }
