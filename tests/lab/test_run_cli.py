@@ -112,7 +112,9 @@ def test_the_answer_as_json_is_the_documented_one(lab):
     assert (told["schema"], told["status"]) == ("replical.result/1", "done")
     assert (told["journal"], told["certificate"]) == ("lab.db", "lab.json")
     body = lab.body()
-    for key in ("hypothesis", "labels", "rounds", "survivors", "certified", "rho_proven", "conditions"):
+    assert set(told["hypothesis"]) == {"index", "name", "description"}
+    assert told["hypothesis"] == body["hypothesis"] | {"name": told["hypothesis"]["name"]}
+    for key in ("labels", "rounds", "survivors", "certified", "rho_proven", "conditions"):
         assert told[key] == body[key], key
     assert (told["protocol"], told["class"]) == (body["protocol_fingerprint"], body["class_fingerprint"])
     assert told["pool"] == {"items": 150, "fingerprint": body["pool"]["fingerprint"]}

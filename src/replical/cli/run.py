@@ -295,6 +295,11 @@ def _done(session: Session, journal: str, out: Path, *, as_json: bool) -> None:
     if as_json:
         kept = ("hypothesis", "rounds", "survivors", "certified", "labels_sufficient", "rho_proven", "rho_predicted")
         told = _told(session, "budget" if spent else "done") | {key: body[key] for key in (*kept, "conditions")}
+        if told["hypothesis"] is not None:
+            h = told["hypothesis"]["index"]
+            told["hypothesis"] = {"name": protocol.recipe.columns[h] if protocol.recipe.predicts else None} | told[
+                "hypothesis"
+            ]
         answer(told | {"journal": journal, "certificate": str(out)})
         return
     h = result.hypothesis
