@@ -86,12 +86,7 @@ def body_of(session: Session) -> dict[str, Any]:
             {"name": each.name, "value": each.value, "bound": each.bound, "held": each.held}
             for each in result.conditions
         ],
-        "labels": {
-            "asked": result.labels,
-            "answered": len(known.labels),
-            "skipped": len(known.skipped),
-            "corrected": known.corrected,
-        },
+        "labels": session.counts,
         "certified": bool(result.rounding is not None and result.rounding.certified),
         "labels_sufficient": bool(result.rounding is not None and result.rounding.labels_sufficient),
         "rho_proven": None if result.rounding is None else result.rounding.rho_proven,

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
-
 from replical.classes.base import Label
 from replical.errors import BadJournal, BadLabel
 from replical.journal import Event, Journal
@@ -58,10 +56,8 @@ class Elsewhere:
     def vote(self, item: str, label: Label, *, annotator: str, needed: int) -> None:
         """One of several opinions."""
         self.refresh()
-        tally = Counter((self.known.votes.get(item, {}) | {annotator: self.labels.index(label)}).values())
-        first, *rest = tally.most_common(2)
-        decided = tally.total() >= needed and (not rest or first[1] > rest[0][1])
-        self._write("vote", item, label, annotator, decides=self.labels[first[0]] if decided else None)
+        decided = self.known.decision(item, annotator, self.labels.index(label), needed)
+        self._write("vote", item, label, annotator, decided=decided)
 
     def skip(self, item: str, *, annotator: str | None = None) -> None:
         """Nobody can say."""
@@ -73,15 +69,13 @@ class Elsewhere:
         self._journal.append([Event(kind="undo", item=item, annotator=annotator)])
         self.refresh()
 
-    def _write(
-        self, kind: str, item: str, label: Label, annotator: str | None, *, decides: Label | None = None
-    ) -> None:
+    def _write(self, kind: str, item: str, label: Label, annotator: str | None, *, decided: int | None = None) -> None:
         """An answer, or a vote together with the answer that it decides."""
         self.refresh()
         if item not in self.open:
             raise BadLabel(f"the item {item!r} has its label already, or is not asked for: take the next one")
         events = [Event(kind=kind, item=item, label=self.labels.index(label), annotator=annotator)]
-        if decides is not None:
-            events.append(Event(kind="answer", item=item, label=self.labels.index(decides), annotator="vote"))
+        if decided is not None:
+            events.append(Event(kind="answer", item=item, label=decided, annotator="vote"))
         self._journal.append(events)
         self.refresh()

@@ -62,6 +62,12 @@ class Known:
         """What the run has asked for last and nobody has answered."""
         return [item for item in self.announced if item not in self.labels and item not in self.skipped]
 
+    def decision(self, item: str, annotator: str, code: int, needed: int) -> int | None:
+        """The commonest label of an item if this annotator votes so; None while it is tied or too few have voted."""
+        tally = Counter((self.votes.get(item, {}) | {annotator: code}).values())
+        first, *rest = tally.most_common(2)
+        return first[0] if tally.total() >= needed and (not rest or first[1] > rest[0][1]) else None
+
 
 class Session:
     """One lab's run of a protocol on its pool.
@@ -212,6 +218,17 @@ class Session:
         return rounds[-1].disagreement[0] / rounds[-1].disagreement[1] if rounds else 0.0
 
     @property
+    def counts(self) -> dict[str, int]:
+        """How many labels were asked, answered, skipped and corrected."""
+        known = self.known
+        return {
+            "asked": self.course.asked,
+            "answered": len(known.labels),
+            "skipped": len(known.skipped),
+            "corrected": known.corrected,
+        }
+
+    @property
     def budget(self) -> int | None:
         """The most labels the run may ask for, where the protocol says so."""
         return self.protocol.plan.max_labels
@@ -244,10 +261,8 @@ class Session:
             raise BadLabel(f"the item {item!r} is not asked for now")
         code = self._code(item, label)
         events = [Event(kind="vote", item=item, label=code, annotator=annotator)]
-        tally = Counter((self.known.votes.get(item, {}) | {annotator: code}).values())
-        first, *rest = tally.most_common(2)
-        if tally.total() >= needed and (not rest or first[1] > rest[0][1]):
-            events.append(Event(kind="answer", item=item, label=first[0], annotator="vote"))
+        if (decided := self.known.decision(item, annotator, code, needed)) is not None:
+            events.append(Event(kind="answer", item=item, label=decided, annotator="vote"))
         self._record(events)  # the vote that decides and what it decides are written together
 
     def undo(self, item: str, *, annotator: str | None = None) -> None:

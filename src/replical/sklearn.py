@@ -24,7 +24,7 @@ from replical.learners.base import Course, Result
 from replical.learners.catalogue import learner_for
 from replical.plans import plan, uses
 from replical.pool import Pool
-from replical.query import Answers, Query
+from replical.query import Answers
 from replical.randomness import PrivateRandomness, SharedRandomness
 
 Oracle = Callable[[int], Any]
@@ -67,7 +67,7 @@ class _Replicable(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         )
         course = Course(learner_for(made), Pool(C, items, self._private()), SharedRandomness(self.seed_))
         while course.query is not None:
-            course.tell(_answers(course.query, labels(course.query.items), len(C.labels)))
+            course.tell(Answers.unanimous(course.query, labels(course.query.items), len(C.labels)))
         return course.ended()
 
     def _keep(self, result: Result) -> None:
@@ -76,8 +76,10 @@ class _Replicable(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         self.hypothesis_ = result.hypothesis
         self.certified_ = bool(result.rounding is not None and result.rounding.certified)
 
-    def _labels(self, y: Any, oracle: Oracle | None) -> tuple[NDArray[Any], Callable[[NDArray[np.int64]], Codes]]:
-        """The label set, and a way to look a label up when it is asked for."""
+    def _labels(
+        self, y: Any, oracle: Oracle | None, said: Sequence[Any] = ()
+    ) -> tuple[NDArray[Any], Callable[[NDArray[np.int64]], Codes]]:
+        """The label set, with what the candidates may say, and a way to look a label up when it is asked for."""
         if (y is None) == (oracle is None):
             raise ValueError(f"This {type(self).__name__} estimator requires y to be passed, but the target y is None.")
         if oracle is not None:
@@ -86,15 +88,15 @@ class _Replicable(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             known = np.asarray(self.classes)
             return known, lambda items: _codes([oracle(int(item)) for item in items], known)
         check_classification_targets(y)
-        known = unique_labels(y) if self.classes is None else np.asarray(self.classes)
+        if self.classes is not None:
+            known = np.asarray(self.classes)
+        else:
+            known = unique_labels(y)
+            known = np.unique(np.concatenate([known, np.asarray(said, dtype=known.dtype)]))
         return known, lambda items: _codes(y[items], known)
 
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "result_")
-
-
-def _answers(query: Query, codes: Codes, labels: int) -> Answers:
-    return Answers.unanimous(query, codes, labels)
 
 
 def _codes(values: Any, classes: NDArray[Any]) -> Codes:
@@ -279,11 +281,7 @@ class ReplicableSelector(_Replicable):
             raise ValueError("give the fitted estimators to choose among, as (name, estimator) pairs")
         predictions = np.stack([np.asarray(estimator.predict(X)) for _, estimator in self.estimators], axis=1)
         said = [known for _, estimator in self.estimators for known in getattr(estimator, "classes_", ())]
-        self.classes_, labels = self._labels(None if y is None else np.asarray(y), oracle)
-        if self.classes is None:
-            self.classes_ = np.unique(np.concatenate([self.classes_, np.asarray(said, dtype=self.classes_.dtype)]))
-            given = np.asarray(y)
-            labels = lambda items: _codes(given[items], self.classes_)  # noqa: E731
+        self.classes_, labels = self._labels(None if y is None else np.asarray(y), oracle, said)
         self.seed_ = self._seed()
         C = PredictionTable([name for name, _ in self.estimators], labels=range(len(self.classes_)))
         codes = _codes(predictions.ravel(), self.classes_).reshape(predictions.shape)

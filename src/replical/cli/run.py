@@ -3,21 +3,20 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
 from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
-from replical.batches import items_of, read_batch, write_batch
 from replical.bills import Setting, bills
 from replical.certificate import certify, write
 from replical.certificate_page import page
+from replical.cli.by_file import by_file
 from replical.cli.label import columns_shown, serve_page
 from replical.cli.output import amount, answer, notes, prose, whole
 from replical.cli.terminal import ask_at_terminal
-from replical.errors import BadLabel, BadTable, BadUsage
+from replical.errors import BadLabel, BadUsage
 from replical.journal import Journal
 from replical.prediction import predict_agreement
 from replical.protocol import Protocol
@@ -100,7 +99,7 @@ def run_command(
             _wait(session)
         else:
             folder = batches or Path(journal if "://" not in journal else str(out)).with_suffix(".batches")
-            batch = _by_file(session, folder, answers, shown)
+            batch = by_file(session, folder, answers, shown)
         if session.open:
             return _pending(session, batch, as_json=as_json)
         session.finish()
@@ -108,7 +107,7 @@ def run_command(
         write(certificate, out)
         if html is not None:
             _write_page(html, page(certificate))
-        _done(session, kept.where, out, as_json=as_json)
+        _done(session, certificate["body"], kept.where, out, as_json=as_json)
         if changed and before != session.result.hypothesis:
             notes.print(f"The answer has changed: it was hypothesis {before}.", markup=False)
     return 0
@@ -213,48 +212,8 @@ def _progress(session: Session) -> None:
     """For the person who runs, never for the one who labels."""
     if not session.course.rounds:
         return
-    now = session.course.rounds[-1]
-    mass = now.disagreement[0] / now.disagreement[1]
-    notes.print(
-        f"{len(session.known.labels)} labels, disagreement {mass:.4f}, {now.survivors:,} hypotheses left", markup=False
-    )
-
-
-def _by_file(session: Session, folder: Path, answers: Path | None, shown: Callable[[list[str]], Any]) -> Path | None:
-    """Read back what was filled in; open items that no batch holds yet, as after a skip, get a batch of their own."""
-    if answers is not None:
-        _hear(session, answers)
-    while session.open:
-        held = {path: items_of(path) for path in sorted(folder.glob("batch-*.csv"))}
-        waiting = [path for path, items in held.items() if not items.isdisjoint(session.open)]
-        if sum(_hear(session, path) for path in waiting):
-            continue
-        fresh = [item for item in session.open if not any(item in items for items in held.values())]
-        if not fresh:
-            return waiting[-1]
-        last = max((int(path.stem[6:]) for path in held if path.stem[6:].isdigit()), default=0)
-        return write_batch(folder, last + 1, fresh, shown(fresh), session.protocol.labels)
-    return None
-
-
-def _hear(session: Session, path: Path) -> int:
-    """Record the answers of a file that are asked for now; others were recorded before, or contradict and are refused."""
-    heard = 0
-    for reply in read_batch(path, session.protocol.labels):
-        if reply.item in session.open:
-            heard += 1
-            if reply.code is None:
-                session.skip(reply.item, annotator=reply.annotator)
-            else:
-                session.answer(reply.item, session.protocol.labels[reply.code], annotator=reply.annotator)
-        elif reply.item not in session.known.asked:
-            raise BadTable(f"{path} answers the item {reply.item!r}, which was never asked for")
-        elif reply.code is not None and session.known.labels.get(reply.item, reply.code) != reply.code:
-            raise BadTable(
-                f"{path} has another label for the item {reply.item!r} than the journal: record it with replical correct, "
-                "or put the label of the journal there"
-            )
-    return heard
+    labels, left = len(session.known.labels), session.course.rounds[-1].survivors
+    notes.print(f"{labels} labels, disagreement {session.mass:.4f}, {left:,} hypotheses left", markup=False)
 
 
 def _pending(session: Session, batch: Path | None, *, as_json: bool) -> int:
@@ -272,26 +231,20 @@ def _pending(session: Session, batch: Path | None, *, as_json: bool) -> int:
 
 
 def _told(session: Session, status: str) -> dict[str, Any]:
-    known, protocol = session.known, session.protocol
+    protocol = session.protocol
     return {
         "schema": "replical.result/1",
         "status": status,
         "protocol": protocol.fingerprint,
         "class": protocol.recipe.C.fingerprint,
-        "labels": {
-            "asked": session.course.asked,
-            "answered": len(known.labels),
-            "skipped": len(known.skipped),
-            "corrected": known.corrected,
-        },
+        "labels": session.counts,
         "pool": {"items": len(session.lab), "fingerprint": session.lab.fingerprint},
     }
 
 
-def _done(session: Session, journal: str, out: Path, *, as_json: bool) -> None:
+def _done(session: Session, body: dict[str, Any], journal: str, out: Path, *, as_json: bool) -> None:
     result, protocol = session.result, session.protocol
     spent = protocol.plan.max_labels is not None and result.labels >= protocol.plan.max_labels and not result.stopped
-    body = certify(session)["body"]
     if as_json:
         kept = ("hypothesis", "rounds", "survivors", "certified", "labels_sufficient", "rho_proven", "rho_predicted")
         told = _told(session, "budget" if spent else "done") | {key: body[key] for key in (*kept, "conditions")}
