@@ -12,7 +12,7 @@ from typing import Any, Protocol
 
 from replical.classes.base import Label
 from replical.errors import BadLabel, ValueOutOfRange
-from replical.session import Known
+from replical.known import Known
 
 _PRESENT = 120.0  # seconds after which somebody who was shown an item no longer counts as working on it
 

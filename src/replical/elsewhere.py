@@ -5,7 +5,7 @@ from __future__ import annotations
 from replical.classes.base import Label
 from replical.errors import BadJournal, BadLabel
 from replical.journal import Event, Journal
-from replical.session import Known
+from replical.known import Known
 
 
 class Elsewhere:

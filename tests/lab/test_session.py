@@ -13,8 +13,8 @@ from replical import Session
 from replical.certificate import body_of
 from replical.errors import BadJournal, BadLabel, EmptyVersionSpace, PoolExhausted, ReplicalError
 from replical.journal import Event, Journal
+from replical.known import Known
 from replical.learners.base import STOP
-from replical.session import Known
 
 # Every learner that a protocol can name, with sizes small enough for a pool of 120 items.
 LEARNERS = {
