@@ -4,17 +4,19 @@ from __future__ import annotations
 
 import threading
 import time
-from collections import Counter
+from collections import Counter, deque
 from collections.abc import Callable
 from dataclasses import dataclass
 from itertools import combinations
+from statistics import median
 from typing import Any, Protocol
 
 from replical.classes.base import Label
 from replical.errors import BadLabel, ValueOutOfRange
 from replical.known import Known
 
-_PRESENT = 120.0  # seconds after which somebody who was shown an item no longer counts as working on it
+# For how long an item is left to whoever was shown it: three times the usual answer, within these limits, in seconds.
+_LEAST, _FIRST, _MOST, _TIMES, _RECENT = 5.0, 30.0, 120.0, 3, 50
 
 
 class Labelled(Protocol):
@@ -96,26 +98,34 @@ class Desk:
         self.session, self.votes, self._clock = session, votes, clock
         self.lock = threading.RLock()
         self._shown: dict[str, dict[str, float]] = {}  # item: annotator: when
+        self._took: deque[float] = deque(maxlen=_RECENT)  # seconds of the last answers
         self._history: dict[str, list[Done]] = {}
         self.masses: list[tuple[int, float]] = []
         self._note_mass()
 
     def next(self, annotator: str) -> str | None:
-        """An open item for this annotator: one that few others are working on; None if there is none for them now."""
+        """An open item for this annotator; None if there is none for them now.
+
+        What one was shown stays theirs. Nobody is given an item that enough others are labelling at this moment: their
+        work would count for nothing. Somebody slow, or gone, keeps an item for a while only.
+        """
         with self.lock:
             self.session.refresh()
-            now = self._clock()
-            mine = [item for item in self.session.open if annotator not in self.session.known.votes.get(item, {})]
-            if not mine:
+            voted = self.session.known.votes
+            mine = [item for item in self.session.open if annotator not in voted.get(item, {})]
+            given = [item for item in mine if annotator in self._shown.get(item, {})]
+            busy = {item: self._busy(item) for item in mine}
+            free = [item for item in mine if busy[item] < self.votes - len(voted.get(item, {}))]
+            if not given and not free:
                 return None
-            item = min(
-                mine, key=lambda each: (annotator not in self._shown.get(each, {}), self._busy(each, annotator, now))
-            )
-            self._shown.setdefault(item, {})[annotator] = now
+            item = given[0] if given else min(free, key=busy.__getitem__)
+            self._shown.setdefault(item, {}).setdefault(annotator, self._clock())
             return item
 
-    def _busy(self, item: str, annotator: str, now: float) -> int:
-        return sum(now - when < _PRESENT for who, when in self._shown.get(item, {}).items() if who != annotator)
+    def _busy(self, item: str) -> int:
+        """How many people are labelling an item now."""
+        patience = min(max(_LEAST, _TIMES * median(self._took)), _MOST) if self._took else _FIRST
+        return sum(self._clock() - when < patience for when in self._shown.get(item, {}).values())
 
     def answer(self, annotator: str, item: str, label: Label) -> None:
         """A label or a vote; when this returns it is on the disk."""
@@ -153,7 +163,11 @@ class Desk:
 
     def _did(self, annotator: str, item: str, kind: str) -> None:
         self._history.setdefault(annotator, []).append(Done(item, kind))
-        self._shown.pop(item, None)
+        shown = self._shown.get(item, {})
+        if annotator in shown:
+            self._took.append(self._clock() - shown.pop(annotator))
+        if item not in self.session.open:
+            self._shown.pop(item, None)
         self._note_mass()
 
     def _note_mass(self) -> None:

@@ -3,6 +3,7 @@
 import json
 import subprocess
 import sys
+from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
@@ -13,19 +14,23 @@ pytestmark = pytest.mark.skipif(not installed(), reason="no chromium and chromed
 pa = pytest.importorskip("pyarrow")
 pq = pytest.importorskip("pyarrow.parquet")
 
-SHOWN = "const it = document.querySelector('#item-id').innerText; return it.startsWith('Item ') && it"
+LABELS = 300  # noisy labels, so that the budget ends the run and every run asks for exactly as many
+SHOWN = """const item = document.querySelector('#item-id').innerText;
+return item.startsWith('Item ') ? item.slice(5) : document.querySelector('#say').innerText.startsWith('All done')"""
+CHANGED = "return document.querySelector('#item-id').innerText !== 'Item ' + arguments[0]"
 
 
 @pytest.fixture
 def files(tmp_path):
-    x = np.random.default_rng(2).integers(399, size=4000)
+    rng = np.random.default_rng(2)
+    x, wrong = rng.integers(399, size=4000), rng.random(4000) < 0.3
     table = {"id": [f"{n:04d}" for n in range(4000)], "x": x, "text": [f"value {value}" for value in x]}
-    table["label"] = np.where(x >= 150, "high", "low")
+    table["label"] = np.where((x >= 150) ^ wrong, "high", "low")
     pq.write_table(pa.table(table), tmp_path / "pool.parquet")
     (tmp_path / "rules.md").write_text("# Rules\n\nSay *high* from 150 on.")
     new = ["protocol", "new", "--out", "p.toml", "--class", "thresholds:400", "--label-values", "low,high", "--seed", "browser",
-           "--learner", "rounded-a2", "--epsilon", ".1", "--delta", ".1", "--rho", ".2", "--kappa", ".02", "--batch", "3",
-           "--title", "<b>Title</b>"]  # fmt: skip
+           "--learner", "rounded-a2", "--epsilon", ".1", "--delta", ".1", "--rho", ".2", "--kappa", ".01", "--batch", "6",
+           "--max-labels", str(LABELS), "--title", "<b>Title</b>"]  # fmt: skip
     replical(tmp_path, *new)
     return tmp_path
 
@@ -36,19 +41,21 @@ def replical(folder, *words):
     )
 
 
-def label(window, most):
-    """Label as the text says, until the run ends or `most` answers are given."""
-    for _ in range(most):
-        shown = window.until(f"{SHOWN} || document.querySelector('#say').innerText.startsWith('All done')")
-        if shown is True:
-            return
-        value = int(window.text("#fields dd").split()[1])
-        window.click(f"#choices button:nth-child({2 if value >= 150 else 1})")
-        window.until("return document.querySelector('#item-id').innerText !== arguments[0]", shown)
+def label(window, truth, most):
+    """Label as the expert would, until the run ends or `most` answers are given; returns how many were."""
+    for given in range(most):
+        item = window.until(SHOWN)
+        if item is True:
+            return given
+        window.click(f"#choices button:nth-child({1 + ('low', 'high').index(truth[item])})")
+        window.until(CHANGED, item)
+    return most
 
 
 def test_three_people_one_of_them_killed(files):
-    """The certificate says what the run from the label column says, on the same private order."""
+    """300 items by three people at once; the certificate is that of a run from the label column in the same order."""
+    table = pq.read_table(files / "pool.parquet")
+    truth = dict(zip(table["id"].to_pylist(), table["label"].to_pylist(), strict=True))
     words = ["run", "p.toml", "--pool", "pool.parquet", "--ask", "page", "--show", "text", "--journal", "page.db", "--out",
              "page.json", "--port", "0", "--truths", "0", "--instructions", "rules.md"]  # fmt: skip
     server = subprocess.Popen(
@@ -60,24 +67,26 @@ def test_three_people_one_of_them_killed(files):
     )
     try:
         url = next(line.split()[-1] for line in server.stderr if line.startswith("Label at"))
-        with browsers() as window:
-            people = [window(), window(phone=True), window(dark=True)]
+        with browsers() as window, ThreadPoolExecutor(3) as crowd:
+            ann, bob, cat = people = [window(), window(phone=True), window(dark=True)]
             for name, person in zip(("ann", "bob", "cat"), people, strict=True):
                 person.open(url)
                 person.type("#name", name)
                 person.click("#who button")
-            label(people[1], 4)
-            people[1].close()  # bob's machine dies while he is looking at an item
-            label(people[2], 6)
-            label(people[0], 400)
-            assert people[0].text("header h1") == "<b>Title</b>"
-            said = [entry for entry in people[0].console() if "409" not in entry["message"]]  # somebody else was faster
-            assert said == []
+            given = list(crowd.map(label, people, [truth] * 3, [60, 40, 60]))
+            assert given == [60, 40, 60]
+            bob.until(SHOWN)
+            bob.kill()  # his machine dies while he is looking at an item
+            given = list(crowd.map(label, [ann, cat], [truth] * 2, [LABELS] * 2))
+            assert sum(given) == LABELS - 160, "no label was lost with bob's browser, and none was charged twice"
+            assert ann.text("header h1") == "<b>Title</b>"
+            assert [*ann.console(), *cat.console()] == []
         assert server.wait(30) == 0
     finally:
         server.kill()
         server.stderr.close()
     done = json.loads((files / "page.json").read_text())["body"]
+    assert done["labels"]["answered"] == LABELS
     copied = subprocess.run([sys.executable, "-c", COPY], cwd=files, check=True, capture_output=True, text=True)
     assert not copied.stderr
     replical(files, "run", "p.toml", "--pool", "pool.parquet", "--labels", "pool.parquet:label", "--journal", "column.db",

@@ -3,7 +3,9 @@
 import base64
 import contextlib
 import json
+import os
 import shutil
+import signal
 import subprocess
 import tempfile
 import time
@@ -34,7 +36,8 @@ class Browser:
             }
         wanted = {"browserName": "chrome", "goog:chromeOptions": options, "goog:loggingPrefs": {"browser": "ALL"}}
         self._base = base
-        self._session = self._call("POST", "/session", {"capabilities": {"alwaysMatch": wanted}})["sessionId"]
+        made = self._call("POST", "/session", {"capabilities": {"alwaysMatch": wanted}})
+        self._session, self._process = made["sessionId"], made["capabilities"].get("goog:processID")
         if dark:
             features = {"features": [{"name": "prefers-color-scheme", "value": "dark"}]}
             self._in("POST", "goog/cdp/execute", {"cmd": "Emulation.setEmulatedMedia", "params": features})
@@ -90,6 +93,10 @@ class Browser:
     def screenshot(self, path):
         """A picture of the window."""
         path.write_bytes(base64.b64decode(self._in("GET", "screenshot")))
+
+    def kill(self):
+        """Die, without a word to anybody."""
+        os.kill(self._process, signal.SIGKILL)
 
     def close(self):
         """Leave."""
