@@ -109,9 +109,8 @@ def main() -> int:
             address = next(line.split()[-1] for line in server.stderr if line.startswith("Label at"))
             port = int(address.rstrip("/").rpartition(":")[2])
             threading.Thread(target=server.stderr.read, daemon=True).start()
-            print(
-                f"the page is there after {time.monotonic() - started:.0f} s ({given.candidates} candidates, {given.items} items)"
-            )
+            size = f"{given.candidates} candidates, {given.items} items"
+            print(f"the page is there after {time.monotonic() - started:.0f} s ({size})")
             return measure(port, truth, given.people, given.seconds)
         finally:
             server.kill()

@@ -199,7 +199,7 @@ OK = {
         ({"--class": "table:nowhere.csv"}, "cannot read the table nowhere.csv"),
         ({"--learner": "perceptron"}, "unknown learner 'perceptron'"),
         ({"--plan": "loose"}, "unknown plan 'loose'"),
-        ({"--pool-size": "0"}, "--pool-size must be a whole number from 1 to 10**12 - 1 or 'exact', got '0'"),
+        ({"--pool-size": "0"}, "a pool size is a whole number from 1 to 10**12 - 1 or 'exact', got '0'"),
         ({"--pool-size": "1e5"}, "got '1e5'"),
         ({"--pool-size": "1000", "--plan": "paper"}, "which no finite pool can measure"),
         ({"--pool-size": "1000"}, "the plan sets 14960 items aside"),

@@ -15,12 +15,11 @@ from replical.auditing import Audit, Lab, World, audit, pair_string, run_pair
 from replical.classes.spec import parse
 from replical.cli.inputs import read_prior
 from replical.cli.output import CLASSES, amount, answer, interval, number, progress, prose, whole
-from replical.disagreement import theta as disagreement_coefficient
 from replical.errors import ValueOutOfRange
+from replical.experiment import Experiment, prepare
 from replical.learners.base import Learner
-from replical.learners.catalogue import learner_for
-from replical.noise import BoundaryNoise, parse_noise
-from replical.plans import LEARNERS, plan, uses
+from replical.noise import BoundaryNoise
+from replical.plans import LEARNERS
 
 
 def audit_command(
@@ -69,45 +68,27 @@ def audit_command(
     as_json: Annotated[bool, typer.Option("--json", help="one JSON object on standard output")] = False,
 ) -> None:
     """Run many pairs of labs, each pair sharing one random string, and report how often they agree."""
-    C, cells = parse(class_spec, seed=seed)
-    size, flips = _pool_size(pool_size), parse_noise(noise)
-    world = World(C=C, cells=cells, noise=flips, pool_size=size)
-    world.population(0)  # refuses noise that makes no sense before it is used for anything
-    sources = {"theta": "given", "nu": "given"}
-    if theta is None and uses(learner, "theta"):
-        with progress("disagreement coefficient") as update:
-            theta = disagreement_coefficient(C, world.population(0), progress=update).value
-        sources["theta"] = "exact maximum over centres on the population"
-    if nu is None and uses(learner, "nu"):
-        nu = flips.rate if isinstance(flips, BoundaryNoise) else flips
-        sources["nu"] = "the noise rate"
-    made = plan(
-        learner,
-        C,
+    named = {
+        "T": T, "k_loop": k_loop, "k_final": k_final, "kappa": kappa, "batch": batch, "query": query, "finish": finish,
+        "a": a, "b": b, "stop": stop, "stop_delta": stop_delta, "strings": strings, "runs": runs, "max_labels": max_labels,
+    }  # fmt: skip
+    tried = Experiment(
+        class_spec=class_spec,
+        learner=learner,
         epsilon=epsilon,
+        pool_size=pool_size,
         delta=delta,
         rho=rho,
+        noise=noise,
         theta=theta,
         nu=nu,
-        name=plan_name,
-        pool="exact" if size == "exact" else "finite",
-        T=T,
-        k_loop=k_loop,
-        k_final=k_final,
-        kappa=kappa,
-        batch=batch,
-        query=query,
-        items=size if isinstance(size, int) and uses(learner, "items") else None,
-        finish=finish,
-        a=a,
-        b=b,
-        stop=stop,
-        stop_delta=stop_delta,
-        strings=strings,
-        runs=runs,
-        prior=read_prior(C, prior, prefer),
-        max_labels=max_labels,
+        plan=plan_name,
+        options=named,
     )
+    C, _ = parse(class_spec, seed=seed)
+    with progress("disagreement coefficient") as update:
+        ready = prepare(tried, seed=seed, prior=read_prior(C, prior, prefer), progress=update)
+    given_prior = ready.learner.plan.prior
     inputs = {
         "class": class_spec,
         "learner": learner,
@@ -115,41 +96,20 @@ def audit_command(
         "epsilon": epsilon,
         "delta": delta,
         "rho": rho,
-        "theta": theta,
-        "theta_source": sources["theta"] if theta is not None else None,
-        "nu": nu,
-        "nu_source": sources["nu"] if nu is not None else None,
-        "T": T,
-        "noise": flips if isinstance(flips, float) else noise,
-        "pool_size": size,
-        "k_loop": k_loop,
-        "k_final": k_final,
-        "kappa": kappa,
-        "batch": batch,
-        "query": query,
-        "finish": finish,
-        "a": a,
-        "b": b,
-        "stop": stop,
-        "stop_delta": stop_delta,
-        "strings": strings,
-        "runs": runs,
-        "prior": None if made.prior.kind == "uniform" else made.prior.fingerprint,
-        "max_labels": max_labels,
+        "theta": ready.theta,
+        "theta_source": ready.theta_source,
+        "nu": ready.nu,
+        "nu_source": ready.nu_source,
+        "noise": noise if isinstance(ready.world.noise, BoundaryNoise) else ready.world.noise,
+        "pool_size": ready.world.pool_size,
+        **named,
+        "prior": None if given_prior.kind == "uniform" else given_prior.fingerprint,
         "seed": seed,
     }
     if pair is not None:
-        _one_pair(learner_for(made), world, inputs, pair, as_json=as_json)
+        _one_pair(ready.learner, ready.world, inputs, pair, as_json=as_json)
     else:
-        _all_pairs(learner_for(made), world, inputs, pairs, workers, as_json=as_json)
-
-
-def _pool_size(text: str) -> int | str:
-    if text == "exact":
-        return text
-    if not (text.isascii() and text.isdigit() and len(text) <= 12) or int(text) < 1:
-        raise ValueOutOfRange(f"--pool-size must be a whole number from 1 to 10**12 - 1 or 'exact', got {text!r:.40}")
-    return int(text)
+        _all_pairs(ready.learner, ready.world, inputs, pairs, workers, as_json=as_json)
 
 
 def _all_pairs(
