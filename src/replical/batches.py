@@ -1,5 +1,6 @@
 """Labelling by file: the open items as a CSV and as Label Studio tasks, and answers read back from either.
 
+Label Studio's own formats: labelstud.io/guide/tasks (tasks), /tags/choices (configuration), /guide/export (JSON, JSON-MIN).
 Whoever labels sees what the lab chose to show of an item and nothing else: no predictions, no other labels, no survivors.
 """
 
@@ -8,19 +9,26 @@ from __future__ import annotations
 import csv
 import io
 import json
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
-from xml.sax.saxutils import quoteattr
+from xml.sax.saxutils import escape, quoteattr
 
 from replical.classes.base import Label
 from replical.errors import BadLabel, BadTable
 from replical.tables import label_code
 
 SKIP = "?"  # what an annotator writes who cannot say
-_OWN = ("id", "label", "annotator")  # columns of a batch that are not the pool's
+_OWN = (
+    "id",
+    "label",
+    "annotator",
+    "annotation_id",
+)  # columns of a batch, or of Label Studio's, that are not the pool's
 _FORMULA = ("=", "+", "-", "@", "\t", "\r")  # a spreadsheet would run a cell that begins so
+_NOT_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")  # not in any XML file, escaped or not
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -42,6 +50,12 @@ def write_batch(
             raise BadTable(
                 f"a batch has a column {column!r} of its own: show that column of the pool under another name"
             )
+    for label in labels:
+        if not str(label).strip() or _NOT_XML.search(str(label)):
+            raise BadLabel(
+                f"the label {label!r} cannot be written into a file to fill in: label at the page (--ask page) or from a "
+                "column (--labels FILE:COLUMN)"
+            )
     path = folder / f"batch-{number:04d}.csv"
     try:
         folder.mkdir(parents=True, exist_ok=True)
@@ -52,18 +66,17 @@ def write_batch(
                 writer.writerow(
                     [_harmless(item), *(_harmless(shown.get(item, {}).get(column, "")) for column in columns), ""]
                 )
-        keys = {
-            column: f"show_{number}" for number, column in enumerate(columns)
-        }  # its variables are letters and digits
-        tasks = [
-            {"data": {"id": item, **{keys[column]: text for column, text in shown.get(item, {}).items()}}}
-            for item in items
-        ]
+        tasks = [{"data": _data(item, shown.get(item, {}), columns)} for item in items]
         path.with_suffix(".json").write_text(json.dumps(tasks, ensure_ascii=False, indent=1) + "\n", encoding="utf-8")
         (folder / "label-studio.xml").write_text(config(columns, labels), encoding="utf-8")
     except OSError as error:
         raise BadTable(f"cannot write the batch {path}: {error.strerror or error}") from error
     return path
+
+
+def _data(item: str, shown: Mapping[str, str], columns: Sequence[str]) -> dict[str, str]:
+    """What a task holds: every variable of the config, and the item twice, for JSON-MIN puts a number of its own at id."""
+    return {"id": item, "item": item} | {f"show_{number}": shown.get(name, "") for number, name in enumerate(columns)}
 
 
 def items_of(path: Path) -> frozenset[str]:
@@ -87,26 +100,41 @@ def _as_it_was(text: str) -> str:
 def config(columns: Sequence[str], labels: Sequence[Label]) -> str:
     """A Label Studio labelling config: the shown columns, and one choice among the labels."""
     shown = "".join(
-        f'  <Header value={quoteattr(column)}/>\n  <Text name="text_{number}" value="$show_{number}"/>\n'
+        f'  <Header value={_header(column)}/>\n  <Text name="text_{number}" value="$show_{number}"/>\n'
         for number, column in enumerate(columns)
     )
     subject = "text_0" if columns else "text_id"
     head = shown or '  <Text name="text_id" value="$id"/>\n'
-    choices = "".join(f"    <Choice value={quoteattr(str(label))}/>\n" for label in labels)
+    choices = "".join(_choice(str(label)) for label in labels)
     return (
         f'<View>\n{head}  <Choices name="label" toName="{subject}" choice="single" required="true">\n'
         f"{choices}  </Choices>\n</View>\n"
     )
 
 
+def _header(column: str) -> str:
+    """A name to show; a dollar sign begins a variable unless an invisible character follows it."""
+    return quoteattr(_NOT_XML.sub("\N{REPLACEMENT CHARACTER}", column).replace("$", "$\N{WORD JOINER}"))
+
+
+def _choice(label: str) -> str:
+    """A label to choose; where a dollar sign would begin a variable, `html` is what is shown and `alias` what comes back."""
+    literal = f" alias={quoteattr(label)} html={quoteattr(escape(label))}" if "$" in label else ""
+    return f"    <Choice value={quoteattr(label)}{literal}/>\n"
+
+
 def read_batch(path: Path, labels: tuple[Label, ...]) -> list[Reply]:
     """Answers from a filled-in CSV or a Label Studio export; rows without a label are not answered yet."""
     text = _text(path)
-    replies = _from_label_studio(path, text, labels) if path.suffix == ".json" else _from_csv(path, text, labels)
+    replies = (
+        _from_label_studio(path, text, labels) if path.suffix.lower() == ".json" else _from_csv(path, text, labels)
+    )
     seen: dict[str, Reply] = {}
     for reply in replies:
         if reply.item in seen and seen[reply.item].code != reply.code:
-            raise BadTable(f"{path} answers the item {reply.item!r} twice, and differently")
+            raise BadTable(
+                f"{path} answers the item {reply.item!r} twice, and differently: decide, and leave one answer there"
+            )
         seen[reply.item] = reply
     return list(seen.values())
 
@@ -125,16 +153,21 @@ def _rows(path: Path, text: str) -> list[dict[str, str | None]]:
         raise BadTable(f"{path} is no CSV file: {error}") from error
     if not rows or "id" not in rows[0] or "label" not in rows[0]:
         raise BadTable(f"{path} needs the columns id and label")
+    if "annotation_id" in rows[0]:
+        raise BadTable(
+            f"{path} is a CSV export of Label Studio, whose ids may be its own: export as JSON or JSON-MIN there"
+        )
     return rows
 
 
 def _from_csv(path: Path, text: str, labels: tuple[Label, ...]) -> list[Reply]:
     replies = []
     for row in _rows(path, text):
-        item, value = _as_it_was(row["id"] or ""), (row["label"] or "").strip()
+        item, value = _as_it_was(row["id"] or ""), row["label"] or ""
         if not item:
             raise BadTable(f"{path}: a row has no id")
-        if value:
+        if value.strip():
+            value = value if value in labels else value.strip()
             replies.append(_reply(item, value, labels, path, row.get("annotator") or None))
     return replies
 
@@ -145,37 +178,60 @@ def _reply(item: str, value: str, labels: tuple[Label, ...], path: Path, annotat
 
 
 def _from_label_studio(path: Path, text: str, labels: tuple[Label, ...]) -> list[Reply]:
-    """Its JSON export: tasks with their data and annotations; a cancelled annotation is a skip."""
+    """Its export as JSON or JSON-MIN. An item that one person skipped and another labelled is labelled."""
     try:
         tasks = json.loads(text)
     except (ValueError, RecursionError) as error:
-        raise BadTable(f"{path} is not valid JSON: {error}") from error
+        raise BadTable(f"{path} is not valid JSON ({error}): export it again") from error
     if not isinstance(tasks, list) or not all(isinstance(task, dict) for task in tasks):
-        raise BadTable(f"{path} is no Label Studio export: it should be a list of tasks")
-    replies = []
-    for number, task in enumerate(tasks):
-        data = task.get("data")
-        item = data.get("id") if isinstance(data, dict) else None
-        if not isinstance(item, str | int) or isinstance(item, bool):
-            raise BadTable(f"{path}: task {number} has no id in its data")
+        raise BadTable(
+            f"{path} is no Label Studio export: it should be a list of tasks, so export the project as JSON or JSON-MIN"
+        )
+    replies = [reply for number, task in enumerate(tasks) for reply in _task(task, number, labels, path)]
+    labelled = {reply.item for reply in replies if reply.code is not None}
+    return [reply for reply in replies if reply.code is not None or reply.item not in labelled]
+
+
+def _task(task: dict[str, Any], number: int, labels: tuple[Label, ...], path: Path) -> list[Reply]:
+    """JSON: a task, with its data and a list of annotations. JSON-MIN: data and one annotation, all in one."""
+    whole = "data" in task
+    data = task["data"] if whole else task
+    item = data.get("item", data.get("id") if whole else None) if isinstance(data, dict) else None
+    if not isinstance(item, str | int) or isinstance(item, bool):
+        raise BadTable(
+            f"{path}: task {number} has no id in its data: import the tasks of a batch there, and export them as JSON"
+        )
+    if whole:
         annotations = task.get("annotations") or []
-        if not isinstance(annotations, list):
-            raise BadTable(f"{path}: the annotations of the item {str(item)!r} are no list")
-        replies += [_annotation(annotation, str(item), labels, path) for annotation in annotations]
-    return replies
+    elif "label" in task or task.get("annotation_id") is not None:
+        said = task.get("label")
+        value = said if isinstance(said, dict) else {"choices": [said]}
+        annotations = [{"result": [{"value": value}], "completed_by": task.get("annotator")}]
+    else:
+        annotations = []
+    if not isinstance(annotations, list):
+        raise BadTable(f"{path}: the annotations of the item {str(item)!r} are no list: export it again")
+    return [_annotation(annotation, str(item), labels, path) for annotation in annotations]
 
 
 def _annotation(annotation: Any, item: str, labels: tuple[Label, ...], path: Path) -> Reply:
+    """One person's answer; a cancelled annotation is a skip, and what other controls than `label` say does not count."""
     if not isinstance(annotation, dict):
-        raise BadTable(f"{path}: an annotation of the item {item!r} is damaged")
+        raise BadTable(f"{path}: an annotation of the item {item!r} is damaged: export it again")
     who = annotation.get("completed_by")
     known = who.get("email") if isinstance(who, dict) else who
-    name = None if known is None else str(known)
+    name = None if known in (None, "") else str(known).encode("utf-8", "replace").decode()
     if annotation.get("was_cancelled"):
         return Reply(item=item, code=None, annotator=name)
     try:
-        chosen = [each["value"]["choices"] for each in annotation["result"] if "choices" in each["value"]]
-        ((value,),) = chosen
-    except (KeyError, TypeError, ValueError) as error:
-        raise BadLabel(f"{path}: the annotation of the item {item!r} is not a single choice") from error
-    return _reply(item, str(value), labels, path, name)
+        said = [each.get("value", {}) for each in annotation["result"] if each.get("from_name", "label") == "label"]
+        chosen = [value["choices"] for value in said if "choices" in value]
+    except (AttributeError, KeyError, TypeError):
+        chosen = []
+    match chosen:
+        case [[str() | int() as value]] if not isinstance(value, bool):
+            return _reply(item, str(value), labels, path, name)
+    raise BadLabel(
+        f"{path}: the annotation of the item {item!r} is not a single choice under the name label: label it with the "
+        "configuration of the batch, or delete the annotation there"
+    )

@@ -170,7 +170,7 @@ def label_code(value: Any, labels: tuple[Label, ...], what: str) -> int:
         hint = f": it is a {type(value).__name__}, write the label itself"
     elif isinstance(value, int) and str(value) in labels:
         hint = ": it is a number, and the labels are texts"
-    raise BadLabel(f"{what} is {value!r}, which is none of {list(labels)!r}{hint}")
+    raise BadLabel(f"{what} is {value!r:.80}, which is none of {list(labels)!r}{hint}")
 
 
 def _name(source: Any) -> str:

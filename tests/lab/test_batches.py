@@ -71,7 +71,8 @@ def test_a_batch_is_a_table_to_fill_in_and_a_list_of_tasks(tmp_path):
     assert rows == [{"id": item, **SHOWN[item], "label": ""} for item in ITEMS]
     tasks = json.loads(path.with_suffix(".json").read_text(encoding="utf-8"))
     assert tasks == [
-        {"data": {"id": item, "show_0": SHOWN[item]["text"], "show_1": SHOWN[item]["age"]}} for item in ITEMS
+        {"data": {"id": item, "item": item, "show_0": SHOWN[item]["text"], "show_1": SHOWN[item]["age"]}}
+        for item in ITEMS
     ]
 
 

@@ -325,7 +325,7 @@ def test_batches_are_blind(lab):
     number = {item: int(item[1:]) for item in items}
     assert written[0].read_text().splitlines() == ["id,text,label", *(f"{item},text {number[item]}," for item in items)]
     assert json.loads(written[1].read_text()) == [
-        {"data": {"id": item, "show_0": f"text {number[item]}"}} for item in items
+        {"data": {"id": item, "item": item, "show_0": f"text {number[item]}"}} for item in items
     ]
     for path in written[:2]:
         assert not any(word in path.read_text() for word in ("yes", "no,", "m0", "m1", "predict", "surviv"))
@@ -357,7 +357,7 @@ def test_answers_that_were_not_asked_for_or_contradict_the_journal(lab):
     stranger = next(item for item in lab.truth if item not in items)
     (lab.folder / "more.csv").write_text(f"id,label\n{stranger},yes\n")
     refused = lab.run("--ask", "file", "--answers", "more.csv", code=2)
-    assert refused["message"] == f"more.csv answers the item {stranger!r}, which was never asked for"
+    assert refused["message"] == f"more.csv answers the item {stranger!r}, which was never asked for: give the answers to this run's batches"
     lab.run("--ask", "file", code=3)
     other = "no" if lab.truth[items[0]] == "yes" else "yes"
     (lab.folder / "more.csv").write_text(f"id,label\n{items[0]},{other}\n")

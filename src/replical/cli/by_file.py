@@ -30,16 +30,19 @@ def by_file(session: Session, folder: Path, answers: Path | None, shown: Callabl
 
 def _hear(session: Session, path: Path) -> int:
     """Record the answers of a file that are asked for now; others were recorded before, or contradict and are refused."""
-    heard = 0
-    for reply in read_batch(path, session.protocol.labels):
+    heard, replies = 0, list(read_batch(path, session.protocol.labels))
+    for reply in replies:
+        if reply.item not in session.known.asked:
+            raise BadTable(
+                f"{path} answers the item {reply.item!r}, which was never asked for: give the answers to this run's batches"
+            )
+    for reply in replies:
         if reply.item in session.open:
             heard += 1
             if reply.code is None:
                 session.skip(reply.item, annotator=reply.annotator)
             else:
                 session.answer(reply.item, session.protocol.labels[reply.code], annotator=reply.annotator)
-        elif reply.item not in session.known.asked:
-            raise BadTable(f"{path} answers the item {reply.item!r}, which was never asked for")
         elif reply.code is not None and session.known.labels.get(reply.item, reply.code) != reply.code:
             raise BadTable(
                 f"{path} has another label for the item {reply.item!r} than the journal: record it with replical correct, "

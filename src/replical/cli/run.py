@@ -42,7 +42,7 @@ def run_command(
     ] = None,
     show: Annotated[str | None, typer.Option(help="columns of the pool shown to whoever labels, e.g. text,age")] = None,
     answers: Annotated[
-        Path | None, typer.Option(help="answers to read back: CSV, or Label Studio's JSON export")
+        Path | None, typer.Option(help="answers to read back: CSV, or Label Studio's JSON or JSON-MIN export")
     ] = None,
     batches: Annotated[Path | None, typer.Option(help="folder of the batches; beside the journal if left out")] = None,
     id_column: Annotated[str, typer.Option("--id", help="column with the ids of the items")] = "id",
