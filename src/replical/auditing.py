@@ -7,7 +7,6 @@ seed and its own number alone, so the figures do not depend on how many workers 
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Generator, Sequence
 from contextlib import closing
 from dataclasses import dataclass, replace
@@ -23,7 +22,7 @@ from replical.errors import ReplicalError, ValueOutOfRange
 from replical.learners.base import Learner, Result, learn
 from replical.learners.rounding import Rounding
 from replical.noise import Noise
-from replical.parallel import in_processes
+from replical.parallel import cores, in_processes
 from replical.population import Population
 from replical.predictions import Predictions, predictions_of
 from replical.prior import UNIFORM, Prior
@@ -202,17 +201,12 @@ def run_pairs(
         raise ValueOutOfRange(f"the seed of an audit is a text, got {type(seed).__name__}")
     if workers is not None and workers < 1:
         raise ValueOutOfRange(f"an audit needs at least 1 worker, got {workers}")
-    count = min(pairs, workers or _cores())
+    count = min(pairs, workers or cores())
     task = _PairTask(learner=learner, world=world, seed=seed)
     if count == 1:
         yield from map(task, range(pairs))
         return
     yield from in_processes(task, pairs, count)
-
-
-def _cores() -> int:
-    """Cores this process may use."""
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -65,3 +65,7 @@ class BadCertificate(ReplicalError, ValueError):
 
 class BadUsage(ReplicalError, ValueError):
     """A command was called in a way that makes no sense."""
+
+
+class BadStudy(ReplicalError, ValueError):
+    """A study file says something it may not say, or its folder holds another study."""

@@ -30,15 +30,11 @@ _task: list[Callable[[int], Any]] = []  # what this worker runs: sent once, so t
 
 def in_processes(task: Callable[[int], Piece], count: int, workers: int) -> Generator[Piece, None, None]:
     """``task(0), task(1), .. task(count - 1)``, in that order, on `workers` processes."""
-    context = multiprocessing.get_context("spawn")
-    executor = ProcessPoolExecutor(workers, mp_context=context, initializer=_receive, initargs=(task,))
+    executor = spawned(workers, task)
     step = max(1, min(_CHUNK, count // (4 * workers)))
     starts = iter(range(0, count, step))
     waiting: deque[Future[list[Piece]]] = deque()
     try:
-        with _interrupts_held():  # inherited by the workers: an interrupt is the parent's business
-            for _ in range(workers):  # one piece of nothing for each, so that all start now
-                executor.submit(int)
         for start in starts:
             waiting.append(executor.submit(_run, range(start, min(start + step, count))))
             if len(waiting) > _AHEAD * workers:
@@ -51,6 +47,21 @@ def in_processes(task: Callable[[int], Piece], count: int, workers: int) -> Gene
         ) from error
     finally:
         executor.shutdown(wait=False, cancel_futures=True)
+
+
+def cores() -> int:
+    """Cores this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+def spawned(workers: int, task: Callable[[int], Any] | None = None) -> ProcessPoolExecutor:
+    """Fresh processes that leave interrupts to the parent and go when it goes."""
+    context = multiprocessing.get_context("spawn")
+    executor = ProcessPoolExecutor(workers, mp_context=context, initializer=_receive, initargs=(task,))
+    with _interrupts_held():  # inherited by the workers: an interrupt is the parent's business
+        for _ in range(workers):  # one piece of nothing for each, so that all start now
+            executor.submit(int)
+    return executor
 
 
 @contextmanager
@@ -67,8 +78,8 @@ def _interrupts_held() -> Iterator[None]:
         signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
-def _receive(task: Callable[[int], Any]) -> None:
-    _task[:] = [task]
+def _receive(task: Callable[[int], Any] | None) -> None:
+    _task[:] = [] if task is None else [task]
     threading.Thread(target=_leave_with_the_parent, daemon=True).start()
 
 

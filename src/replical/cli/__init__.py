@@ -18,6 +18,7 @@ from replical.cli.output import fail
 from replical.cli.plan import plan_command
 from replical.cli.protocol import protocol_app
 from replical.cli.run import run_command
+from replical.cli.study import study_command
 from replical.cli.theta import theta_command
 from replical.cli.verify import compare_command, verify_command
 from replical.errors import ReplicalError
@@ -39,6 +40,7 @@ app.command("verify")(verify_command)
 app.command("compare")(compare_command)
 app.command("correct")(correct_command)
 app.command("export")(export_command)
+app.command("study")(study_command)
 app.command("doctor")(doctor_command)
 
 INTERRUPTED = 130

@@ -1,0 +1,1 @@
+"""Studies: a grid of audits, with tables, figures and one report."""

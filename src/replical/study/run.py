@@ -1,0 +1,109 @@
+"""A study from its file to its folder: cells, tables, figures, one report."""
+
+from __future__ import annotations
+
+import json
+import platform
+from collections import Counter
+from collections.abc import Callable
+from dataclasses import dataclass
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from typing import Any
+
+from replical.canonical import fingerprint
+from replical.study.figures import draw
+from replical.study.findings import summary_sentence
+from replical.study.report import report
+from replical.study.results import Row, row, table
+from replical.study.spec import Cell, Study
+from replical.study.store import Kept, Store, arrow
+from replical.study.sweep import Progress, Sweep
+from replical.study.workers import Workers
+
+_PACKAGES = ("replical", "numpy", "scipy", "pyarrow", "matplotlib", "dask")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Done:
+    """A study that has been run."""
+
+    folder: Path
+    rows: list[Row]
+    seconds: float
+
+    @property
+    def sentence(self) -> str:
+        """What it found, in a sentence."""
+        return summary_sentence(self.rows)
+
+    @property
+    def refused(self) -> Counter[str]:
+        """Why cells could not be run, and how many."""
+        return Counter(str(each["reason"]) for each in self.rows if each["status"] == "refused")
+
+    def figures(self) -> dict[str, Any]:
+        """For an answer in JSON."""
+        return {
+            "cells": len(self.rows),
+            "refused": self.refused.total(),
+            "pairs": sum(each["pairs"] for each in self.rows),
+            "sentence": self.sentence,
+            "out": str(self.folder),
+            "seconds": round(self.seconds, 2),
+        }
+
+
+def run_study(
+    study: Study,
+    folder: Path,
+    *,
+    quick: bool,
+    workers: Workers,
+    progress: Callable[[Progress], None] = lambda _: None,
+) -> Done:
+    """Run what is missing in the folder and write everything anew that is made from its cells."""
+    arrow()
+    cells, store = study.cells(quick=quick), Store(folder)
+    kept = Sweep(cells, store, workers, progress).run()
+    rows = sorted((row(cell, kept[cell.id]) for cell in cells), key=lambda each: str(each["cell"]))
+    _write_tables(store, cells, kept, rows)
+    facts = _facts(study, quick=quick, kept=kept)
+    store.whole(
+        folder / "study.json", lambda path: Path(path).write_text(json.dumps(facts, indent=1), encoding="utf-8")
+    )
+    pictures = draw(study, cells, rows, folder / "figures")
+    page = report(study, rows, pictures, facts)
+    store.whole(folder / "report.html", lambda path: Path(path).write_text(page, encoding="utf-8"))
+    return Done(folder=folder, rows=rows, seconds=sum(each.seconds for each in kept.values()))
+
+
+def _write_tables(store: Store, cells: list[Cell], kept: dict[str, Kept], rows: list[Row]) -> None:
+    pa, parquet = arrow()
+    store.whole(store.folder / "results.parquet", lambda path: parquet.write_table(table(rows, pa), path))
+    timings = [
+        {"cell": cell.id, "pairs": kept[cell.id].pairs, "seconds": kept[cell.id].seconds}
+        for cell in sorted(cells, key=lambda each: each.id)
+    ]
+    store.whole(store.folder / "timings.parquet", lambda path: parquet.write_table(pa.Table.from_pylist(timings), path))
+
+
+def _facts(study: Study, *, quick: bool, kept: dict[str, Kept]) -> dict[str, Any]:
+    """What was run and with what; times and machines stay out of it."""
+    return {
+        "schema": "replical.study-run/1",
+        "name": study.name,
+        "quick": quick,
+        "study": dict(study.content),
+        "fingerprint": fingerprint(dict(study.content)),
+        "cells": sorted(kept),
+        "cells_by_version": dict(Counter(each.version for each in kept.values())),
+        "versions": {"python": platform.python_version()} | {name: _version(name) for name in _PACKAGES},
+    }
+
+
+def _version(name: str) -> str | None:
+    try:
+        return version(name)
+    except PackageNotFoundError:
+        return None

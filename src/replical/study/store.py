@@ -1,0 +1,147 @@
+"""The folder of a study: a file a cell, written whole and renamed, so that what is there is complete."""
+
+from __future__ import annotations
+
+import json
+import os
+import tempfile
+from dataclasses import dataclass, field
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+from replical.errors import BadStudy, MissingExtra
+from replical.study.spec import Cell
+from replical.study.work import COLUMNS, Rows, Told
+
+_META = b"replical"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Kept:
+    """What is known of a cell.
+
+    Attributes
+    ----------
+    rows
+        Its pairs so far, from the first on.
+    facts
+        What its plan was made of: theta, nu, hypotheses, labels_most; `refused` where it could not be run.
+    seconds
+        Time all its pairs took, on whatever ran them.
+    """
+
+    rows: Rows
+    facts: dict[str, Any] = field(default_factory=dict)
+    seconds: float = 0.0
+    version: str = version("replical")
+
+    @property
+    def pairs(self) -> int:
+        """How many."""
+        return len(self.rows["pair"])
+
+    @property
+    def agreements(self) -> int:
+        """How many of them agree."""
+        return sum(self.rows["agree"])
+
+    @property
+    def refused(self) -> str | None:
+        """Why it could not be run."""
+        found: str | None = self.facts.get("refused")
+        return found
+
+    def with_more(self, told: Told) -> Kept:
+        """With one more piece of work; a refusal stays the last word."""
+        facts = {name: getattr(told, name) for name in ("theta", "nu", "hypotheses", "refused")}
+        facts["labels_most"] = None if told.labels_most is None else float(told.labels_most)
+        if told.refused is not None:
+            return Kept(rows=told.rows, facts=facts)
+        rows = {name: self.rows[name] + told.rows[name] for name in self.rows}
+        return Kept(rows=rows, facts=facts, seconds=self.seconds + told.seconds)
+
+    def first(self, pairs: int) -> Kept:
+        """Its first pairs only: what a run that asked for so many would have found."""
+        rows = {name: values[:pairs] for name, values in self.rows.items()}
+        seconds = self.seconds * min(1.0, pairs / max(1, self.pairs))
+        return Kept(rows=rows, facts=self.facts, seconds=seconds, version=self.version)
+
+
+NOTHING = Kept(rows={name: [] for name, _ in COLUMNS})
+
+
+class Store:
+    """Cells on the disk.
+
+    Parameters
+    ----------
+    folder
+        Made if it is not there.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        self.folder, self._cells = folder, folder / "cells"
+        try:
+            self._cells.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise BadStudy(f"cannot write to the folder {folder}: {error.strerror or error}") from error
+
+    def read(self, cell: Cell) -> Kept:
+        """What is there of a cell; nothing, if there is none or it cannot be read."""
+        path = self._path(cell)
+        _, parquet = arrow()
+        if not path.exists():
+            return NOTHING
+        try:
+            table = parquet.read_table(path)
+            meta = json.loads((table.schema.metadata or {})[_META])
+            rows = {name: table[name].to_pylist() for name, _ in COLUMNS}
+        except (OSError, KeyError, ValueError):  # pyarrow's errors are among them; a broken file is made again
+            return NOTHING
+        if meta["seed"] != cell.study_seed:
+            raise BadStudy(
+                f"{self.folder} holds cells of a study with the seed {meta['seed']!r:.60}, not {cell.study_seed!r:.60}: "
+                "choose another folder with --out"
+            )
+        return Kept(rows=rows, facts=meta["facts"], seconds=meta["seconds"], version=meta["version"])
+
+    def write(self, cell: Cell, kept: Kept) -> None:
+        """Keep a cell."""
+        pa, parquet = arrow()
+        meta = {"cell": dict(cell.parameters), "seed": cell.study_seed, "facts": kept.facts, "seconds": kept.seconds}
+        kinds = {"int64": pa.int64(), "bool": pa.bool_(), "double": pa.float64()}
+        fields = [(name, kinds[kind]) for name, kind in COLUMNS]
+        schema = pa.schema(fields, metadata={_META: json.dumps(meta | {"version": kept.version})})
+        table = pa.table(kept.rows, schema=schema)
+        self.whole(self._path(cell), lambda path: parquet.write_table(table, path))
+
+    def whole(self, path: Path, write: Any) -> None:
+        """Write a file under another name, then rename it: it is there as a whole or not at all."""
+        try:
+            handle, name = tempfile.mkstemp(dir=path.parent, prefix=".", suffix=path.suffix)
+            os.close(handle)
+            try:
+                write(name)
+                os.chmod(name, 0o644)
+                os.replace(name, path)
+            except BaseException:
+                os.unlink(name)
+                raise
+        except OSError as error:
+            raise BadStudy(f"cannot write {path}: {error.strerror or error}") from error
+
+    def _path(self, cell: Cell) -> Path:
+        return self._cells / f"{cell.id}.parquet"
+
+
+def arrow() -> Any:
+    """pyarrow and its Parquet part."""
+    try:
+        import pyarrow as pa
+        from pyarrow import parquet
+    except ImportError as error:
+        raise MissingExtra(
+            "a study keeps its tables with pyarrow: install it with pip install 'replical[study]'"
+        ) from error
+    return pa, parquet

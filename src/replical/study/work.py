@@ -1,0 +1,134 @@
+"""What a worker does: some pairs of one cell, as rows of plain numbers.
+
+A worker keeps the world of the last cells it saw, because the pieces of one cell follow each other.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import lru_cache
+from typing import Any
+
+from replical.auditing import Pair, run_pair, summarise
+from replical.errors import ReplicalError
+from replical.experiment import Experiment, Ready, prepare
+
+# Columns of a cell's table: name and kind, one row a pair, `_a` and `_b` for its two labs.
+_OF_PAIR = (("pair", "int64"), ("target", "int64"), ("agree", "bool"), ("same_function", "bool"), ("jaccard", "double"))
+_OF_LAB = (
+    ("hypothesis", "int64"), ("unrounded", "int64"), ("survivors", "int64"), ("labels", "double"),
+    ("excess_error", "double"), ("over_epsilon", "bool"), ("stopped_short", "bool"), ("labels_sufficient", "bool"),
+    ("certified", "bool"), ("rho_proven", "double"), ("rho_predicted", "double"),
+)  # fmt: skip
+COLUMNS = _OF_PAIR + tuple((f"{name}_{lab}", kind) for name, kind in _OF_LAB for lab in "ab")
+
+Rows = dict[str, list[Any]]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Piece:
+    """Some pairs of one cell: all a worker needs to know.
+
+    Attributes
+    ----------
+    tried
+        As a tuple of pairs, so that a worker can remember what it prepared for it.
+    class_seed
+        What a net of half-spaces is drawn from: the study's own text, one net for all its cells.
+    """
+
+    cell: str
+    tried: Experiment
+    class_seed: str
+    seed: str
+    start: int
+    end: int
+
+
+@dataclass(frozen=True, kw_only=True)
+class Told:
+    """What a worker answers: rows, or the sentence that says why there are none."""
+
+    piece: Piece
+    rows: Rows
+    theta: float | None = None
+    nu: float | None = None
+    hypotheses: int | None = None
+    labels_most: int | None = None
+    refused: str | None = None
+    seconds: float = 0.0
+
+
+def work(piece: Piece) -> Told:
+    """Run the pairs of a piece; the same rows wherever and whenever it runs."""
+    started = time.perf_counter()
+    try:
+        ready = _ready(_Key(piece.tried), piece.class_seed)
+        pairs = [_pair(ready, piece.seed, number) for number in range(piece.start, piece.end)]
+    except ReplicalError as error:
+        return Told(piece=piece, rows=rows_of([], Fraction(1)), refused=str(error))
+    made = ready.learner.plan
+    return Told(
+        piece=piece,
+        rows=rows_of(pairs, made.epsilon),
+        theta=ready.theta,
+        nu=ready.nu,
+        hypotheses=len(ready.world.C),
+        labels_most=made.labels_most,
+        seconds=time.perf_counter() - started,
+    )
+
+
+class _Key:
+    """An experiment that can be looked up: equal parameters, equal key."""
+
+    def __init__(self, tried: Experiment) -> None:
+        self.tried, self._told = tried, repr(tried)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, _Key) and self._told == other._told
+
+    def __hash__(self) -> int:
+        return hash(self._told)
+
+
+@lru_cache(maxsize=2)
+def _ready(key: _Key, class_seed: str) -> Ready:
+    return prepare(key.tried, seed=class_seed)
+
+
+def _pair(ready: Ready, seed: str, number: int) -> Pair:
+    population, labs = run_pair(ready.learner, ready.world, seed, number)
+    return summarise(number, population, labs, ready.learner.plan.prior)
+
+
+def rows_of(pairs: Sequence[Pair], epsilon: Fraction) -> Rows:
+    """Pairs as columns. Counts of labels beyond 2**53 are rounded to doubles; nothing is compared after rounding."""
+    rows: Rows = {name: [] for name, _ in COLUMNS}
+    for pair in pairs:
+        rows["pair"].append(pair.number)
+        rows["target"].append(pair.target)
+        rows["agree"].append(pair.agree)
+        rows["same_function"].append(pair.same_function)
+        rows["jaccard"].append(pair.jaccard_distance)
+        for lab, letter in enumerate("ab"):
+            rounding = None if pair.roundings is None else pair.roundings[lab]
+            told = {
+                "hypothesis": pair.hypotheses[lab],
+                "unrounded": pair.unrounded[lab],
+                "survivors": pair.survivors[lab],
+                "labels": float(pair.labels[lab]),
+                "excess_error": float(pair.excess_errors[lab]),
+                "over_epsilon": pair.excess_errors[lab] > epsilon,
+                "stopped_short": pair.stopped_short[lab],
+                "labels_sufficient": None if rounding is None else rounding.labels_sufficient,
+                "certified": None if rounding is None else rounding.certified,
+                "rho_proven": None if rounding is None else rounding.rho_proven,
+                "rho_predicted": None if rounding is None else rounding.rho_predicted,
+            }
+            for name, value in told.items():
+                rows[f"{name}_{letter}"].append(value)
+    return rows
