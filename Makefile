@@ -41,7 +41,7 @@ lint: install  ## style, types, import contract
 	$(BIN)/lint-imports
 
 bench: install  ## every benchmark, ratios measured side by side
-	@for name in core elimination page theorem cost_of_replicability; do \
+	@for name in core elimination throughput page theorem cost_of_replicability; do \
 	  echo "== $$name"; $(BIN)/python benchmarks/$$name.py || exit 1; done
 
 clean:         ## remove environments and caches

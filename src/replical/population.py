@@ -108,11 +108,10 @@ class Population:
         drawn = generator.integers(int(mass[-1]), size=int(size))
         if (self.weights != 1).any():  # otherwise tick i falls into cell i
             drawn = np.searchsorted(mass, drawn, side="right").astype(np.int64)
-        everything = np.arange(max(int(size), len(self.cells)), dtype=np.int64)
         if size < len(self.cells):  # mostly different cells: hold the items drawn, not every cell
             chosen = self.predictions.take(drawn)
-            return Pool.in_order(self.C, self.cells[drawn], drawn, everything[:size], chosen)
-        return Pool.in_order(self.C, self.cells, everything[: len(self.cells)], drawn, self.predictions)
+            return Pool.in_order(self.C, self.cells[drawn], drawn, np.arange(int(size), dtype=np.int64), chosen)
+        return Pool.in_order(self.C, self.cells, np.arange(len(self.cells), dtype=np.int64), drawn, self.predictions)
 
     def labels(self, pool: Pool | ExactPool, private: PrivateRandomness) -> PopulationLabels:
         """Answers for the items of a pool that this population gave, from the first one on."""

@@ -11,6 +11,7 @@ at a corner (it falls in p and rises in v), by the inequalities of Zubkov and Se
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import lru_cache
 from math import ceil, floor, inf, log, sqrt
 
 import numpy as np
@@ -26,6 +27,7 @@ COARSE, FINE, FINEST = 0.25, 0.1, 0.05
 _BAND = 6.8  # standard deviations beyond which a distribution function is 0 or 1 up to 10⁻¹¹
 _ROUNDING = 4e-15  # relative error of a divergence computed in doubles, with room to spare
 _LEAST = 1e-300
+_SMALL, _LARGE = 2000, 7000  # steps to the unit of grids that are kept: 0.3 MB at most, 6 MB at most
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -68,45 +70,83 @@ class Certificate:
         """
         if kappa >= self.U * self.a:
             return inf
-        grid = _Grid(self.U, self.a, self.b, kappa, step, alone=self.alone)
-        low, high = self.intervals(floor(self.U * grid.top) + 2, kappa)
+        look = _look(self.U, self.a, self.b, self.beta, kappa, step, self.alone)
+        grid, last = look.grid, len(look.high) - 1
         if self.places is not None:
-            return self._in_order(grid, scores, low, high)
-        last = len(high) - 1
+            return self._in_order(look, scores)
         mass = np.bincount(np.minimum(scores, last), weights=self.masses, minlength=last + 1)
         below = np.concatenate(([0.0], np.cumsum(mass[:last])))
-        inside = np.maximum(below[np.searchsorted(high[:last], grid.bin_low, side="right")], least)
-        worst = grid.worst(grid.widths / inside / (self.b - self.a), low, high)
-        return float((mass * worst).sum())
+        inside = np.maximum(below[look.surely], least)
+        occurring = np.flatnonzero(mass)
+        worst = look.worst(grid.widths / inside / (self.b - self.a), occurring)
+        return float((mass[occurring] * worst).sum())
 
     def intervals(self, beyond: int, kappa: int) -> tuple[Floats, Floats]:
         """L and R for scores 0, 1, .. up to the first whose interval lies above `beyond` items."""
-        most = beyond
-        while most < self.U and self._low(np.array([most - kappa]))[0] * self.U <= beyond:
-            most = min(self.U, most + ceil(4 * sqrt(self.beta * most)) + kappa + 1)
-        counts = np.arange(min(most, self.U) + 1, dtype=np.int64)
-        x, b = np.minimum((counts + kappa) / self.U, 1.0), self.beta / self.U
-        return self._low(counts - kappa), np.minimum(x + b + np.sqrt(b * b + 2 * x * b), 1.0)
+        return _intervals(self.U, self.beta, beyond, kappa)
 
-    def _low(self, counts: Counts) -> Floats:
-        y = np.maximum(counts, 0) / self.U
-        low: Floats = np.maximum(0.0, y - np.sqrt(2 * y * self.beta / self.U))
-        return low
-
-    def _in_order(self, grid: _Grid, scores: Counts, low: Floats, high: Floats) -> float:
+    def _in_order(self, look: _Look, scores: Counts) -> float:
         """A strict order: h counts only where no hypothesis preferred to it is surely inside."""
         assert self.places is not None, "only called for a strict order"
+        grid, high = look.grid, look.high
         preferred = np.minimum(scores[np.argsort(self.places)], len(high) - 1)
         before = np.concatenate(([inf], np.minimum.accumulate(high[preferred])[:-1]))
         open_until = np.searchsorted(grid.bin_low, before, side="left")  # bins that begin before that
         total = 0.0
         for bins in np.unique(open_until[open_until > 0]):
             weights = np.where(np.arange(len(grid.widths)) < bins, grid.widths, 0.0) / (self.b - self.a)
-            chosen = preferred[open_until == bins]
-            total += float(grid.worst(weights, low[chosen], high[chosen]).sum())
+            total += float(look.worst(weights, preferred[open_until == bins]).sum())
             if total >= 1:
                 break
         return total
+
+
+def _intervals(U: int, beta: float, beyond: int, kappa: int) -> tuple[Floats, Floats]:
+    most = beyond
+    while most < U and _low(U, beta, np.array([most - kappa]))[0] * U <= beyond:
+        most = min(U, most + ceil(4 * sqrt(beta * most)) + kappa + 1)
+    counts = np.arange(min(most, U) + 1, dtype=np.int64)
+    x, b = np.minimum((counts + kappa) / U, 1.0), beta / U
+    return _low(U, beta, counts - kappa), np.minimum(x + b + np.sqrt(b * b + 2 * x * b), 1.0)
+
+
+def _low(U: int, beta: float, counts: Counts) -> Floats:
+    y = np.maximum(counts, 0) / U
+    low: Floats = np.maximum(0.0, y - np.sqrt(2 * y * beta / U))
+    return low
+
+
+class _Look:
+    """A grid and the intervals of all scores on it: everything about a look at a certificate but the scores.
+
+    Attributes
+    ----------
+    high
+        R for scores 0, 1, ..; the last stands for all larger ones.
+    surely
+        For each bin, how many scores have R below it.
+    """
+
+    def __init__(self, U: int, a: float, b: float, beta: float, kappa: int, step: float, alone: bool) -> None:
+        self.grid = _Grid(U, a, b, kappa, step, alone=alone)
+        low, self.high = _intervals(U, beta, floor(U * self.grid.top) + 2, kappa)
+        self.surely = np.searchsorted(self.high[:-1], self.grid.bin_low, side="right")
+        self._begin, self._end = self.grid.places(low, 1 - 1e-12), self.grid.places(self.high, 1 + 1e-12)
+
+    def worst(self, weights: Floats, scores: Counts) -> Floats:
+        """max over p in [L, R] of Σ_v weight·π(p, v) for each of the scores."""
+        return _range_maximum(self.grid.summed(weights), self._begin[scores], self._end[scores])
+
+
+def _look(U: int, a: float, b: float, beta: float, kappa: int, step: float, alone: bool) -> _Look:
+    """Labs of one size look at the same grids again and again, most of all at the one without slack."""
+    fineness = sqrt(U) / step
+    kept = _small_looks if fineness < _SMALL else _large_looks if fineness < _LARGE else _Look
+    return kept(U, a, b, beta, kappa, step, alone)
+
+
+_small_looks = lru_cache(maxsize=256)(_Look)
+_large_looks = lru_cache(maxsize=8)(_Look)
 
 
 class _Grid:
@@ -148,16 +188,18 @@ class _Grid:
         self._outside = np.maximum(inside[:, 0], outside[:, -1])  # p further away: both fall with the distance
         return np.maximum(bound, 0.0)
 
-    def worst(self, weights: Floats, low: Floats, high: Floats) -> Floats:
-        """max over p in [low, high] of Σ_v weight·π(p, v) for each interval."""
+    def summed(self, weights: Floats) -> Floats:
+        """Σ_v weight·π(p, v) at most, for each cell of p; the first and the last stand for all p below and above."""
         beyond = float((weights * self._outside).sum())
         summed = np.bincount(
             self._cells.ravel(), weights=(self._worst * weights[:, None]).ravel(), minlength=self._count
         )
-        padded = np.concatenate(([beyond], summed + beyond, [beyond]))  # one cell for all p below and above the grid
-        begin = np.clip(np.floor(np.sqrt(low) / self._unit * (1 - 1e-12)) - self._first + 1, 0, len(padded) - 1)
-        end = np.clip(np.floor(np.sqrt(high) / self._unit * (1 + 1e-12)) - self._first + 1, 0, len(padded) - 1)
-        return _range_maximum(padded, begin.astype(np.int64), end.astype(np.int64))
+        return np.concatenate(([beyond], summed + beyond, [beyond]))
+
+    def places(self, p: Floats, rounding: float) -> Counts:
+        """The cells of `summed` in which these p lie; `rounding` moves those on an edge to the safe side."""
+        places: Counts = (np.floor(np.sqrt(p) / self._unit * rounding) - self._first + 1).astype(np.int64)
+        return np.minimum(np.maximum(places, 0), self._count + 1)
 
 
 @dataclass(frozen=True, eq=False)
@@ -192,6 +234,7 @@ def _lower_tail(U: int, m: Floats, at: _Logs, *, upper: bool) -> Floats:
     return np.where(m >= U, 1.0, np.where(m < 0, 0.0, tail))
 
 
+@lru_cache(maxsize=64)
 def largest_count(U: int, p: float, failure: float) -> int:
     """The largest m with Pr[Bin(U, p) ≤ m] at most `failure`, by a rigorous bound; -1 if there is none.
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
@@ -27,7 +28,7 @@ class Query:
     disagreement: tuple[int, int]  # mass of DIS(V) when asking, as [count, total]
     survivors: int
 
-    @property
+    @cached_property
     def total(self) -> int:
         """How many labels this asks for."""
         return total(self.counts)
@@ -51,7 +52,7 @@ class Answers:
         """Refuse answers that do not belong to `query`."""
         if self.counts.shape != (len(query.items), labels) or not np.array_equal(self.items, query.items):
             raise BadLabel(f"the answers do not match the {len(query.items)} items asked for")
-        if (self.counts.sum(axis=1) != query.counts).any() or (self.counts < 0).any():
+        if not np.array_equal(self.counts.sum(axis=1), query.counts) or self.counts.min(initial=0) < 0:
             raise BadLabel("every item must be answered exactly as often as it was asked")
         return self
 

@@ -172,10 +172,12 @@ def _query(V: VersionSpace, items: Indices, counts: Counts | None = None, *, sca
     """Ask for single items in the order found, or for each item as often as `counts` says."""
     if counts is None:
         counts = np.ones(len(items), dtype=np.int64)
-    drawn = counts != 0
+    else:
+        drawn = counts != 0
+        items, counts = items[drawn], counts[drawn]
     return Query(
-        items=items[drawn],
-        counts=counts[drawn],
+        items=items,
+        counts=counts,
         scanned=scanned,
         disagreement=(V.disagreement_weight, V.total),
         survivors=V.size,

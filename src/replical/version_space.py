@@ -123,9 +123,10 @@ class VersionSpace:
 
     def keep(self, mask: NDArray[np.bool_]) -> VersionSpace:
         """The survivors marked in `mask`; none at all is an error, because the realizable setting excludes it."""
-        if mask.all():
+        kept = np.count_nonzero(mask)
+        if kept == self.size:
             return self
-        if not mask.any():
+        if not kept:
             raise EmptyVersionSpace(
                 f"none of the {self.size} surviving hypotheses fits the labels: what was assumed of them does not hold (in "
                 "the realizable setting that some hypothesis makes no error, in the agnostic one that the best errs at "

@@ -9,6 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from decimal import Decimal
 from fractions import Fraction
+from functools import cached_property
 
 from replical.errors import PlanMismatch
 from replical.exact import fraction
@@ -120,10 +121,11 @@ class Plan:
     prior: Prior = UNIFORM
 
     def __getitem__(self, name: str) -> Fraction:
-        for number in self.numbers:
-            if number.name == name:
-                return Fraction(number.value)
-        raise KeyError(name)
+        return self._values[name]
+
+    @cached_property
+    def _values(self) -> dict[str, Fraction]:
+        return {number.name: Fraction(number.value) for number in reversed(self.numbers)}
 
     def integer(self, name: str) -> int:
         """A number that is a size."""
