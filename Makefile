@@ -14,7 +14,7 @@ install: $(VENV)/.installed   ## create .venv with everything the tests need
 $(VENV)/.installed: pyproject.toml constraints.txt
 	$(PYTHON) -c 'import sys; assert sys.version_info >= (3, 11), "replical needs Python 3.11 or newer"'
 	$(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[test,lint,plot,lab,sklearn]'
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[test,lint,plot,lab,sklearn,study,frames]'
 	touch $@
 
 demo: install  ## two labs, one published string
@@ -28,11 +28,12 @@ test-slow: install  ## the slow suite too
 
 $(OLDEST)/.installed: pyproject.toml constraints-oldest.txt
 	$(PYTHON) -m venv $(OLDEST)
-	$(OLDEST)/bin/python -m pip install --quiet --disable-pip-version-check -c constraints-oldest.txt -e '.[test]'
+	$(OLDEST)/bin/python -m pip install --quiet --disable-pip-version-check -c constraints-oldest.txt -e '.[test,lab]'
 	touch $@
 
-test-oldest: install $(OLDEST)/.installed  ## units, laws and golden values on the oldest supported versions
-	$(OLDEST)/bin/python -m pytest -n auto -q tests/unit tests/laws tests/golden
+test-oldest: install $(OLDEST)/.installed  ## units, laws, golden values and journals on the oldest supported versions
+	$(OLDEST)/bin/python -m pytest -n auto -q tests/unit tests/laws tests/golden \
+	  tests/lab/test_journal.py tests/lab/test_tables.py tests/lab/test_session.py
 
 lint: install  ## style, types, import contract
 	$(BIN)/ruff check src tests benchmarks

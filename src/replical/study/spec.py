@@ -166,8 +166,10 @@ class Study:
             part = _quickened(grid, self.content.get("quick", {})) if quick else grid
             if part is None:
                 continue
-            stop = _stop(part.get("stop", self._stop(quick=quick)))
-            for parameters in _product({**_STANDARD, **self.content.get("defaults", {}), **part}):
+            own = part.get("stop")  # a table counts pairs; a text is the stop test of a learner
+            stop = _stop(own if isinstance(own, dict) else self._stop(quick=quick))
+            tried = {key: value for key, value in part.items() if not isinstance(value, dict)}
+            for parameters in _product({**_STANDARD, **self.content.get("defaults", {}), **tried}):
                 entry = found.setdefault(canonical(parameters), (parameters, [], stop))
                 if name not in entry[1]:
                     entry[1].append(name)
@@ -191,8 +193,8 @@ def _quickened(grid: Mapping[str, Any], quick: Mapping[str, Any]) -> dict[str, A
     if own is False:
         return None
     own = {} if own is True else own
-    changes = {key: value for key, value in quick.items() if key in grid and key != "stop"}
-    return {**{key: value for key, value in grid.items() if key != "stop"}, **changes, **own}
+    usual = {key: value for key, value in grid.items() if not isinstance(value, dict)}  # not its own number of pairs
+    return {**usual, **{key: value for key, value in quick.items() if key in usual and key != "stop"}, **own}
 
 
 def _product(given: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
