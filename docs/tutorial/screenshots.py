@@ -26,6 +26,8 @@ FIGURES = Path(__file__).parent / "figures"
 sys.path.insert(0, str(ROOT / "tests"))
 from support.browser import browsers  # noqa: E402
 
+LABELS = 60
+SHOWN = "const it = document.querySelector('#item-id').innerText; return it.startsWith('Item') && it"
 RULES = """# What to do
 
 Say whether the digit is **even** or **odd**.
@@ -102,28 +104,27 @@ def main() -> None:
 
 def take(url: str) -> None:
     """Three pictures: desktop, phone, dark."""
+    digits = load_digits().target
     with browsers() as window:
-        desk = window(size=(1000, 820))
+        desk = window(size=(1000, 900))
         desk.open(url)
         desk.type("#name", "Ann")
         desk.click("#who button")
-        for answer in range(40):
-            shown = desk.until(
-                "const it = document.querySelector('#item-id').innerText; return it.startsWith('Item') && it"
-            )
-            desk.click(f"#choices button:nth-child({1 + answer % 2})")
+        for _ in range(LABELS):
+            shown = desk.until(SHOWN)
+            odd = digits[int(shown.rpartition("-")[2])] % 2
+            desk.click(f"#choices button:nth-child({1 + odd})")
             desk.until("return document.querySelector('#item-id').innerText !== arguments[0]", shown)
-        desk.until("const img = document.querySelector('#fields img'); return img && img.complete")
+        desk.until(f"if (document.getAnimations().length) return false; {SHOWN}")
         desk.screenshot(FIGURES / "page.png")
         for name, options in (
             ("page-phone.png", {"phone": True}),
-            ("page-dark.png", {"dark": True, "size": (1000, 820)}),
+            ("page-dark.png", {"dark": True, "size": (1000, 900)}),
         ):
             other = window(**options)
             other.open(url)
-            other.type("#name", "Bob")
             other.click("#who button")
-            other.until("const img = document.querySelector('#fields img'); return img && img.complete")
+            other.until(f"if (document.getAnimations().length) return false; {SHOWN}")
             other.screenshot(FIGURES / name)
 
 

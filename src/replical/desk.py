@@ -5,7 +5,8 @@ from __future__ import annotations
 import threading
 import time
 from collections import Counter, deque
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import combinations
 from statistics import median
@@ -16,7 +17,7 @@ from replical.errors import BadLabel, ValueOutOfRange
 from replical.known import Known
 
 # For how long an item is left to whoever was shown it: three times the usual answer, within these limits, in seconds.
-_LEAST, _FIRST, _MOST, _TIMES, _RECENT = 5.0, 30.0, 120.0, 3, 50
+_LEAST, _FIRST, _MOST, _TIMES, _RECENT = 10.0, 30.0, 120.0, 3, 50
 
 
 class Labelled(Protocol):
@@ -131,18 +132,18 @@ class Desk:
         """A label or a vote; when this returns it is on the disk."""
         with self.lock:
             self._open_for(annotator, item)
-            if self.votes == 1:
-                self.session.answer(item, label, annotator=annotator)
-            else:
-                self.session.vote(item, label, annotator=annotator, needed=self.votes)
-            self._did(annotator, item, "answer")
+            with self._remembered(annotator, item, "answer"):
+                if self.votes == 1:
+                    self.session.answer(item, label, annotator=annotator)
+                else:
+                    self.session.vote(item, label, annotator=annotator, needed=self.votes)
 
     def skip(self, annotator: str, item: str) -> None:
         """The annotator cannot say."""
         with self.lock:
             self._open_for(annotator, item)
-            self.session.skip(item, annotator=annotator)
-            self._did(annotator, item, "skip")
+            with self._remembered(annotator, item, "skip"):
+                self.session.skip(item, annotator=annotator)
 
     def undo(self, annotator: str) -> str:
         """Take this annotator's last action back; the item is open again if the run still asks for it."""
@@ -160,6 +161,16 @@ class Desk:
             raise BadLabel(f"the item {item!r} has its label already, or is not asked for: take the next one")
         if annotator in self.session.known.votes.get(item, {}):
             raise BadLabel(f"{annotator} has voted on the item {item!r} already")
+
+    @contextmanager
+    def _remembered(self, annotator: str, item: str, kind: str) -> Iterator[None]:
+        """Whatever was written may be taken back, also if the run cannot go on with it."""
+        try:
+            yield
+        finally:
+            known = self.session.known
+            if item in known.labels or item in known.skipped or annotator in known.votes.get(item, {}):
+                self._did(annotator, item, kind)
 
     def _did(self, annotator: str, item: str, kind: str) -> None:
         self._history.setdefault(annotator, []).append(Done(item, kind))

@@ -90,7 +90,7 @@ def test_people_get_different_items_and_a_slow_one_holds_up_nobody(tmp_path):
         for name, item in zip("bcde", taken[1:], strict=True):
             desk.answer(name, item, "yes" if x[int(item)] >= CUT else "no")
         assert desk.next("b") is None  # labelling the slow one's item too would be work for nothing
-        now[0] = 10.0
+        now[0] = 11.0
         assert desk.next("b") == taken[0]  # but it is not reserved for long
         desk.answer("b", taken[0], "yes" if x[int(taken[0])] >= CUT else "no")
         with pytest.raises(BadLabel, match="has its label already"):

@@ -86,7 +86,7 @@ def serve_page(
 
     def started(at: int) -> None:
         secret = "" if token is None else f"?token={token}"
-        shown_host = "127.0.0.1" if host in ("0.0.0.0", "::") else host
+        shown_host = "127.0.0.1" if host in ("0.0.0.0", "::") else f"[{host}]" if ":" in host else host
         notes.print(f"Label at http://{shown_host}:{at}/{secret}", markup=False, soft_wrap=True)
 
     content = Content(title=title, shown=shown, media=media, instructions=text)

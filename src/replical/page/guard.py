@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
+import hashlib
 import hmac
+import re
 import time
-from collections import defaultdict
 from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
 from starlette.datastructures import Headers, MutableHeaders
+from starlette.exceptions import HTTPException
 from starlette.responses import JSONResponse, RedirectResponse, Response
 
 _LONGEST_BODY = 64 * 1024
 _PER_SECOND, _BURST = 50.0, 200.0
-_COOKIE = "replical-token"
+_CLIENTS = 4096  # whose requests are counted at a time
+_LOOPBACK = re.compile(r"(localhost|127(\.\d{1,3}){3}|\[::1\])(:\d+)?", re.IGNORECASE)
 _HEADERS = {
     "Content-Security-Policy": "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; "
     "media-src 'self'; connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
@@ -27,55 +30,81 @@ _HEADERS = {
 
 
 class Guard:
-    """Middleware in front of every route."""
+    """In front of everything else.
+
+    Parameters
+    ----------
+    token
+        Nothing is served without it. None: only to a browser on this machine that calls us by a name of this machine,
+        since any site may give its own name our address.
+    """
 
     def __init__(self, app: Any, token: str | None) -> None:
         self._app, self._token = app, token
-        self._allowance: dict[str, tuple[float, float]] = defaultdict(lambda: (_BURST, time.monotonic()))
+        self._allowance: dict[str, tuple[float, float]] = {}  # client: requests left, and when; the latest is last
+        # Cookies know no ports: two pages on one machine must not forget each other's.
+        self._cookie = "" if token is None else f"replical-{hashlib.sha256(token.encode()).hexdigest()[:12]}"
 
     async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
         """Refuse, or pass on with our headers."""
-        if scope["type"] != "http":
+        if scope["type"] == "websocket":  # we have none
+            await send({"type": "websocket.close", "code": 1008})
+        elif scope["type"] != "http":
             await self._app(scope, receive, send)
-            return
-        refused = self._refused(scope)
-        if refused is not None:
-            refused.headers.update(_HEADERS)
-            await refused(scope, receive, send)
-            return
-        await self._app(scope, _limited(receive), _with_headers(send))
+        else:
+            app = self._refused(scope) or self._app
+            await app(scope, _limited(receive), _with_headers(send))
 
     def _refused(self, scope: Any) -> Response | None:
         headers = Headers(scope=scope)
         client = (scope.get("client") or ("?", 0))[0]
         if not self._within_rate(client):
-            return JSONResponse({"error": "too many requests: slow down"}, status_code=429)
-        if int(headers.get("content-length") or 0) > _LONGEST_BODY:
-            return JSONResponse({"error": "the request is too long"}, status_code=413)
-        if self._token is not None:
-            given = parse_qs(scope["query_string"].decode("latin-1")).get("token", [""])[0]
-            if given and hmac.compare_digest(given.encode(), self._token.encode()):
-                response = RedirectResponse(scope["path"], status_code=303)  # out of the address bar, into a cookie
-                response.set_cookie(_COOKIE, self._token, httponly=True, samesite="strict")
-                return response
-            if not hmac.compare_digest(_cookie(headers).encode(), self._token.encode()):
-                return JSONResponse({"error": "open the address with the token that was printed"}, status_code=403)
+            return _no(429, "too many requests: slow down")
+        length = headers.get("content-length", "0")
+        if not re.fullmatch("[0-9]{1,18}", length):
+            return _no(400, "the request does not tell its length in digits")
+        if int(length) > _LONGEST_BODY:
+            return _no(413, "the request is too long")
+        stranger = self._unnamed(headers) if self._token is None else self._without_token(scope, headers, self._token)
+        if stranger is not None:
+            return stranger
         if scope["method"] not in ("GET", "HEAD") and not _same_site(headers):
-            return JSONResponse({"error": "posts from other sites are refused"}, status_code=403)
+            return _no(403, "posts from other sites are refused")
+        return None
+
+    def _unnamed(self, headers: Headers) -> Response | None:
+        if _LOOPBACK.fullmatch(headers.get("host", "")):
+            return None
+        return _no(403, "this page is for this machine: open the address that was printed")
+
+    def _without_token(self, scope: Any, headers: Headers, token: str) -> Response | None:
+        given = parse_qs(scope["query_string"].decode("latin-1")).get("token", [""])[0]
+        if given and hmac.compare_digest(given.encode(), token.encode()):
+            response = RedirectResponse("/", status_code=303)  # out of the address bar, into a cookie
+            response.set_cookie(self._cookie, token, httponly=True, samesite="lax")  # also for a link in a mail
+            return response
+        if not hmac.compare_digest(_cookie(headers, self._cookie).encode(), token.encode()):
+            return _no(403, "open the address with the token that was printed")
         return None
 
     def _within_rate(self, client: str) -> bool:
-        left, before = self._allowance[client]
         now = time.monotonic()
+        left, before = self._allowance.pop(client, (_BURST, now))
         left = min(_BURST, left + (now - before) * _PER_SECOND)
+        if len(self._allowance) >= _CLIENTS:
+            del self._allowance[next(iter(self._allowance))]  # whoever has been quiet longest
         self._allowance[client] = (left - 1 if left >= 1 else left, now)
         return left >= 1
 
 
-def _cookie(headers: Headers) -> str:
+def _no(status: int, why: str) -> Response:
+    return JSONResponse({"error": why}, status_code=status)
+
+
+def _cookie(headers: Headers, wanted: str) -> str:
     for part in headers.get("cookie", "").split(";"):
         name, _, value = part.strip().partition("=")
-        if name == _COOKIE:
+        if name == wanted:
             return value
     return ""
 
@@ -99,7 +128,7 @@ def _limited(receive: Any) -> Any:
         message = await receive()
         seen += len(message.get("body", b""))
         if seen > _LONGEST_BODY:
-            return {"type": "http.disconnect"}
+            raise HTTPException(413)
         return message
 
     return counted

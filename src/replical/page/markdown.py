@@ -1,9 +1,14 @@
-"""The little Markdown that instructions need, escaped first: headings, lists, emphasis, code, paragraphs."""
+"""The little Markdown that instructions need, escaped first: headings, lists, emphasis, code, links, paragraphs."""
 
 from __future__ import annotations
 
 import html
 import re
+
+_LISTS = {"ul": re.compile(r"[-*+]\s+"), "ol": re.compile(r"\d+[.)]\s+")}
+_HEADING = re.compile(r"(#{1,4})\s+")
+_INLINE = re.compile(r"`([^`]+)`|\*\*([^*]+)\*\*|\*([^*\s][^*]*)\*|\[([^\]]+)\]\(([^\s()]+)\)")
+_LINK = re.compile(r"https?://|[^:]*$", re.IGNORECASE)  # of any other scheme nothing is made
 
 
 def to_html(text: str) -> str:
@@ -14,24 +19,42 @@ def to_html(text: str) -> str:
     >>> to_html("# Rules\n\n- be *kind*\n- no <b>")
     '<h2>Rules</h2>\n<ul><li>be <em>kind</em></li><li>no &lt;b&gt;</li></ul>'
     """
-    blocks = re.split(r"\n\s*\n", html.escape(text.replace("\r\n", "\n")).strip())
-    return "\n".join(_block(block.strip()) for block in blocks if block.strip())
+    blocks: list[tuple[str, list[str]]] = []
+    apart = True
+    for line in html.escape(text).splitlines():
+        words = line.strip()
+        if not words:
+            apart = True
+        elif heading := _HEADING.match(words):
+            blocks.append((f"h{len(heading[1]) + 1}", [words[heading.end() :]]))
+            apart = True
+        elif tag := next((tag for tag, mark in _LISTS.items() if mark.match(words)), None):
+            if not blocks or blocks[-1][0] != tag:
+                blocks.append((tag, []))
+            blocks[-1][1].append(_LISTS[tag].sub("", words, count=1))
+            apart = False
+        elif apart:
+            blocks.append(("p", [words]))
+            apart = False
+        else:
+            blocks[-1][1][-1] += f" {words}"
+    return "\n".join(f"<{tag}>{_inside(tag, parts)}</{tag}>" for tag, parts in blocks)
 
 
-def _block(block: str) -> str:
-    heading = re.match(r"(#{1,4})\s+(.*)", block)
-    if heading and "\n" not in block:
-        level = len(heading[1]) + 1
-        return f"<h{level}>{_inline(heading[2])}</h{level}>"
-    lines = block.split("\n")
-    for mark, tag in ((r"[-*]\s+", "ul"), (r"\d+[.)]\s+", "ol")):
-        if all(re.match(mark, line) for line in lines):
-            points = "".join(f"<li>{_inline(re.sub(mark, '', line, count=1))}</li>" for line in lines)
-            return f"<{tag}>{points}</{tag}>"
-    return f"<p>{_inline(' '.join(lines))}</p>"
+def _inside(tag: str, parts: list[str]) -> str:
+    return "".join(f"<li>{_inline(part)}</li>" if tag in _LISTS else _inline(part) for part in parts)
 
 
 def _inline(text: str) -> str:
-    text = re.sub(r"`([^`]+)`", r"<code>\1</code>", text)
-    text = re.sub(r"\*\*([^*]+)\*\*", r"<strong>\1</strong>", text)
-    return re.sub(r"\*([^*]+)\*", r"<em>\1</em>", text)
+    return _INLINE.sub(_marked, text)
+
+
+def _marked(found: re.Match[str]) -> str:
+    code, strong, em, words, link = found.groups()
+    if code:
+        return f"<code>{code}</code>"
+    if strong or em:
+        return f"<strong>{_inline(strong)}</strong>" if strong else f"<em>{_inline(em)}</em>"
+    if not _LINK.match(link):
+        return found[0]
+    return f'<a href="{link}" target="_blank" rel="noopener noreferrer">{_inline(words)}</a>'

@@ -1,58 +1,108 @@
 "use strict";
 // One item at a time: show it, send what was said, show the next. Nothing is kept here but the name.
+const LOOK = 500, PATIENCE = 30000, PICTURES = 5000, TAP = 350; // milliseconds
+const LOST = "No answer from the server. Please try again: nothing is counted twice. If the run has ended, you are done.";
+const AGAIN = "No answer from the server; trying again. If the run has ended, you are done.";
+const WAIT = "Nothing for you right now; the next item comes by itself.";
 const byId = (id) => document.getElementById(id);
 const labels = JSON.parse(document.body.dataset.labels);
-let who = "", item = null, busy = false, waiting = 0;
+// Labels that are digits have themselves for keys; others are counted from 1.
+const keys = labels.every((label) => /^\d$/.test(label)) ? labels : labels.slice(0, 9).map((_, number) => String(number + 1));
+let who = "", item = null, ended = false, busy = false, looking = false, acts = 0, touched = -TAP, unsure = {};
 
-function say(text, bad) { const out = byId("say"); out.textContent = text; out.classList.toggle("bad", Boolean(bad)); }
+const pause = (time) => new Promise((done) => setTimeout(done, time));
+const random = () => crypto.getRandomValues(new Uint32Array(1))[0].toString(16).padStart(8, "0");
 
-async function post(path, body) {
-  const answer = await fetch(path, { method: "POST", headers: { "Content-Type": "application/json" }, body: JSON.stringify(body) });
-  const told = await answer.json().catch(() => ({ error: "the answer was not understood" }));
-  if (!answer.ok) throw Object.assign(new Error(told.error || "something went wrong"), { status: answer.status });
+function keep(storage, key, value) { // private windows may have no storage
+  try { if (value !== undefined) window[storage].setItem(key, value); return window[storage].getItem(key) || ""; } catch (error) { return ""; }
+}
+
+function say(text, bad = false) {
+  if (byId("say").textContent !== text) byId("say").textContent = text; // what is written again is read out again
+  byId("say").classList.toggle("bad", bad);
+}
+
+async function ask(path, body) {
+  const post = body && { method: "POST", headers: { "Content-Type": "application/json" }, body: JSON.stringify(body) };
+  const answer = await fetch(path, { ...post, signal: AbortSignal.timeout?.(PATIENCE) }).catch(() => null);
+  const told = answer && await answer.json().catch(() => null);
+  if (answer && !answer.ok) throw Object.assign(new Error(told?.error || LOST), { status: answer.status });
+  if (!told) throw new Error(LOST);
   return told;
 }
 
-async function act(path, body) {
+// Whatever was sent in vain is sent again with the same turn, and the server does it once.
+async function act(path, said = {}, done = "") {
   if (busy) return;
-  busy = true; byId("item").classList.add("busy");
-  for (const button of document.querySelectorAll("button")) button.disabled = true;
-  try { const told = await post(path, { annotator: who, ...body }); say(""); show(told); }
-  catch (error) {
-    say(error.message, true);
-    if (error.status === 409) { try { show(await post("/api/next", { annotator: who })); } catch (again) { say(again.message, true); } }
-  }
-  busy = false; byId("item").classList.remove("busy");
-  for (const button of document.querySelectorAll("button")) button.disabled = false;
+  busy = true; acts += 1; byId("main").classList.add("busy");
+  const waits = path === "/api/next", words = path + JSON.stringify(said);
+  if (!waits) say("");
+  if (!waits && unsure.words !== words) unsure = { words, turn: random() };
+  const slow = setTimeout(() => waits || say("One moment …"), 1000);
+  try {
+    try { await show(await ask(path, { annotator: who, turn: unsure.turn, ...said }), done); }
+    catch (error) {
+      if (error.status !== 409) throw error;
+      await show(await ask("/api/next", { annotator: who }), error.message, true);
+    }
+    if (!waits) unsure = {};
+  } catch (error) { say(waits && !error.status ? AGAIN : error.message, true); }
+  clearTimeout(slow);
+  busy = false; byId("main").classList.remove("busy");
 }
 
-function show(told) {
+// What others do: the plot moves, items come, the run ends.
+async function look() {
+  if (busy || looking || ended) return;
+  if (who && item === null) { act("/api/next"); return; }
+  looking = true;
+  const before = acts;
+  try {
+    const now = await ask("/api/progress");
+    if (acts === before) { if (now.ended) await show({ progress: now, item: null }); else progress(now); }
+  } catch (error) { /* whoever answers next will hear of it */ }
+  looking = false;
+}
+
+async function show(told, text = "", bad = false) {
   progress(told.progress);
-  item = told.item;
-  byId("item").hidden = byId("choices").hidden = item === null;
-  byId("more").hidden = false; byId("skip").hidden = item === null;
-  clearTimeout(waiting);
+  const before = item, same = before && told.item && before.id === told.item.id;
+  const list = told.item && !same && fields(told.item);
+  if (list) { // nobody answers what they have not seen
+    await pictures(list);
+    await pause(touched + TAP - performance.now());
+  }
+  item = told.item; ended = item === null && told.progress.ended;
+  for (const id of ["jump", "item", "choices", "skip", "help"]) byId(id).hidden = item === null;
+  byId("who").hidden = ended || who !== "";
+  byId("more").hidden = ended;
   if (item === null) {
-    byId("item-id").textContent = "";
-    say(told.progress.ended ? "All done. Thank you! You may close this page." : "Nothing for you right now; the next item comes by itself.");
-    if (!told.progress.ended) waiting = setTimeout(() => act("/api/next", {}), 1500);
+    byId("item-id").textContent = ""; byId("fields").replaceChildren();
+    if (!document.activeElement.offsetParent) byId("main").focus(); // it was on something that has gone
+    say(ended ? "All done. Thank you! You may close this page." + agreement(told.progress) : WAIT);
     return;
   }
+  say(text, bad);
+  if (same) return;
   byId("item-id").textContent = "Item " + item.id;
-  byId("fields").replaceChildren(fields(item.fields));
+  byId("fields").replaceChildren(list);
   byId("item").focus({ preventScroll: true });
+  const top = byId("item").getBoundingClientRect().top;
+  if (top < 0 || top > innerHeight / 2) byId("item").scrollIntoView();
 }
 
-function fields(list) {
+function fields(next) {
   const all = document.createElement("dl");
-  for (const field of list) {
+  for (const field of next.fields) {
     const name = document.createElement("dt"), value = document.createElement("dd");
     name.textContent = field.name;
+    name.dir = value.dir = "auto";
     if (field.kind === "text") value.textContent = field.value;
     else {
       const media = document.createElement(field.kind === "image" ? "img" : "audio");
-      media.src = "/media/" + field.value.split("/").map(encodeURIComponent).join("/");
-      if (field.kind === "image") media.alt = field.name; else media.controls = true;
+      if (field.kind === "image") media.alt = field.name + " of item " + next.id;
+      else { media.controls = true; media.setAttribute("aria-label", field.name); }
+      media.src = field.source;
       value.append(media);
     }
     all.append(name, value);
@@ -60,36 +110,79 @@ function fields(list) {
   return all;
 }
 
+function pictures(list) {
+  const all = [...list.querySelectorAll("img")].map((picture) => picture.decode());
+  return all.length && Promise.race([Promise.allSettled(all), pause(PICTURES)]);
+}
+
+const percent = (share) => (100 * share).toFixed(share < .1 ? 1 : 0) + "%";
+
+function agreement(now) {
+  return now.agreement && now.agreement.pairs ? " Two people agreed on " + percent(now.agreement.same) + " of what both labelled." : "";
+}
+
 function progress(now) {
-  const left = now.left === null ? "" : ", " + now.left + " left";
+  const left = now.ended ? "" : now.left === null ? ", " + now.open + " open" : ", at most " + now.left + " left";
   byId("count").textContent = now.labels + (now.labels === 1 ? " label" : " labels") + left;
-  const most = Math.max(1, ...now.masses.map((point) => point[0]));
-  const points = now.masses.map(([x, y]) => (120 * x / most).toFixed(1) + "," + (31 - 30 * Math.min(1, y)).toFixed(1));
-  byId("plot").querySelector("polyline").setAttribute("points", points.join(" "));
+  const [first, last] = [now.masses[0], now.masses.at(-1)], wide = Math.max(1, last[0] - first[0]);
+  const top = Math.max(1e-9, ...now.masses.map((point) => point[1])), height = (mass) => (31 - 29 * mass / top).toFixed(1);
+  const points = now.masses.map(([count, mass]) => (120 * (count - first[0]) / wide).toFixed(1) + "," + height(mass));
+  byId("plot").querySelector("polyline").setAttribute("points", [...points, "120," + height(last[1])].join(" "));
+  byId("plot").setAttribute("aria-label", "Share of items the candidates disagree on: " + percent(last[1]) + " now, " + percent(first[1]) + " at first");
+  byId("mass").textContent = percent(last[1]) + " disputed";
+}
+
+function anonymous() {
+  const kept = keep("sessionStorage", "replical-anonymous");
+  if (kept) return kept;
+  const fresh = "anonymous-" + random();
+  keep("sessionStorage", "replical-anonymous", fresh);
+  return fresh;
 }
 
 byId("who").addEventListener("submit", (event) => {
   event.preventDefault();
-  who = byId("name").value.trim();
-  if (!who) return;
+  const name = byId("name").value.trim();
+  keep("localStorage", "replical-name", name);
+  who = name || anonymous();
   byId("who").hidden = true;
-  try { localStorage.setItem("replical-name", who); } catch (error) { /* private windows have no storage */ }
-  act("/api/next", {});
+  if (byId("rules")) byId("rules").open = false;
+  act("/api/next");
 });
+
+// The second click of a double click would answer an item that nobody has read; the second tap comes before the item.
+document.addEventListener("touchend", () => { touched = performance.now(); }, { passive: true });
+function press(button, action) { button.addEventListener("click", (event) => { if (event.detail < 2) action(); }); }
+const answer = (label) => { if (item) act("/api/answer", { item: item.id, label }); };
+const skip = () => { if (item) act("/api/skip", { item: item.id }); };
+const undo = () => act("/api/undo", {}, "Your last answer is taken back.");
+
+function key(text) { const made = document.createElement("kbd"); made.textContent = text; return made; }
 labels.forEach((label, number) => {
-  const button = document.createElement("button");
-  button.type = "button"; button.append(label);
-  if (number < 9) { const key = document.createElement("kbd"); key.textContent = String(number + 1); button.append(key); }
-  button.addEventListener("click", () => item && act("/api/answer", { item: item.id, label }));
+  const button = document.createElement("button"), text = document.createElement("span");
+  button.type = "button"; text.dir = "auto"; text.textContent = label; button.append(text);
+  if (keys[number]) {
+    button.setAttribute("aria-keyshortcuts", keys[number]);
+    button.append(key(keys[number]));
+    button.lastChild.setAttribute("aria-hidden", "true");
+  }
+  press(button, () => answer(label));
   byId("choices").append(button);
 });
-byId("skip").addEventListener("click", () => item && act("/api/skip", { item: item.id }));
-byId("undo").addEventListener("click", () => act("/api/undo", {}));
+press(byId("skip"), skip);
+press(byId("undo"), undo);
 document.addEventListener("keydown", (event) => {
-  if (!who || event.target.tagName === "INPUT" || event.ctrlKey || event.metaKey || event.altKey) return;
-  const number = Number(event.key);
-  if (item && number >= 1 && number <= Math.min(9, labels.length)) act("/api/answer", { item: item.id, label: labels[number - 1] });
-  else if (item && event.key === "s") act("/api/skip", { item: item.id });
-  else if (event.key === "u") act("/api/undo", {});
+  if (event.repeat && event.target.closest("button")) event.preventDefault(); // Enter held down
+  if (event.repeat || event.isComposing || event.ctrlKey || event.metaKey || event.altKey) return;
+  if (!who || !byId("keys").checked || event.target === byId("name")) return;
+  const number = keys.indexOf(event.key), letter = event.shiftKey ? "" : event.key.toLowerCase();
+  if (number >= 0) answer(labels[number]);
+  else if (letter === "s") skip();
+  else if (letter === "u" && !ended) undo();
 });
-try { byId("name").value = localStorage.getItem("replical-name") || ""; } catch (error) { /* no storage */ }
+byId("range").append(...keys.flatMap((text) => [key(text), " "]));
+byId("foot").classList.toggle("few", labels.length <= 4 && labels.join("").length <= 60); // more would cover the item
+byId("name").value = keep("localStorage", "replical-name");
+look();
+let ticks = 0;
+setInterval(() => { ticks += 1; if ((who && item === null) || ticks % 3 === 0) look(); }, LOOK); // who waits looks more often

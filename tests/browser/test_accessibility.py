@@ -1,0 +1,598 @@
+"""The page as people meet it: by keyboard, by ear, on a phone, in the dark, with a shaky hand and a shaky network."""
+
+import contextlib
+import re
+import struct
+import threading
+import time
+import zlib
+
+import numpy as np
+import pytest
+
+from support.browser import browsers, installed
+
+pytest.importorskip("starlette")
+pytest.importorskip("pyarrow")
+from replical import Protocol, Session, read_pool
+from replical.desk import Desk
+from replical.journal import Journal
+from replical.page import serve as serving
+from replical.page.app import Content, application
+from replical.tables import Shown
+
+pytestmark = pytest.mark.skipif(not installed(), reason="no chromium and chromedriver on this machine")
+
+RULES = "# Rules\n\nSee [the guide](https://example.org).\n\n- a *point*\n- `code`"
+ITEM = "return document.querySelector('#item-id').innerText"
+SAYS = "return document.querySelector('#say').innerText"
+HEAR = """window.written = []; const out = document.querySelector('#say');
+  new MutationObserver(() => written.push(out.innerText)).observe(out, { childList: true })"""
+FOCUS = "const at = document.activeElement; return at.id || at.innerText || at.tagName"
+
+
+def png(width, height):
+    """A grey picture."""
+
+    def chunk(kind, data):
+        return struct.pack(">I", len(data)) + kind + data + struct.pack(">I", zlib.crc32(kind + data))
+
+    rows = zlib.compress((b"\0" + b"\x80" * width) * height)
+    head = struct.pack(">IIBBBBB", width, height, 8, 0, 0, 0, 0)
+    return b"\x89PNG\r\n\x1a\n" + chunk(b"IHDR", head) + chunk(b"IDAT", rows) + chunk(b"IEND", b"")
+
+
+def wav(seconds=1):
+    """Silence."""
+    data = bytes(8000 * seconds)
+    head = struct.pack(
+        "<4sI4s4sIHHIIHH4sI", b"RIFF", 36 + len(data), b"WAVE", b"fmt ", 16, 1, 1, 8000, 8000, 1, 8, b"data", len(data)
+    )
+    return head + data
+
+
+@pytest.fixture(scope="module")
+def window():
+    with browsers() as new:
+        yield Page(new())
+
+
+class Page:
+    """A window, and what a person or an assistive tool does with it."""
+
+    def __init__(self, window):
+        self._window = window
+
+    def __getattr__(self, name):
+        return getattr(self._window, name)
+
+    def cdp(self, command, **params):
+        return self._window._in("POST", "goog/cdp/execute", {"cmd": command, "params": params})
+
+    def looks(self, *, width=1000, height=760, scale=1, touch=False, dark=False):
+        """How large, with a finger or a mouse, in which colours."""
+        self.cdp(
+            "Emulation.setDeviceMetricsOverride", width=width, height=height, deviceScaleFactor=scale, mobile=touch
+        )
+        self.cdp("Emulation.setTouchEmulationEnabled", enabled=touch)
+        colours = {"name": "prefers-color-scheme", "value": "dark" if dark else "light"}
+        self.cdp("Emulation.setEmulatedMedia", features=[colours])
+
+    def key(self, key, *, repeat=False, modifiers=0):
+        text = {"Tab": "", "Enter": "\r"}.get(key, key)
+        said = {"key": key, "text": text, "autoRepeat": repeat, "modifiers": modifiers}
+        said["windowsVirtualKeyCode"] = {"Tab": 9, "Enter": 13}.get(key, ord(key[0].upper()))
+        self.cdp("Input.dispatchKeyEvent", type="keyDown", **said)
+        if not repeat:
+            self.cdp("Input.dispatchKeyEvent", type="keyUp", **said)
+
+    def place(self, selector):
+        place = (
+            "const box = document.querySelector(arguments[0]).getBoundingClientRect(); return [box.x + 9, box.y + 9]"
+        )
+        x, y = self.run(place, selector)
+        return {"x": x, "y": y}
+
+    def mouse(self, selector, count):
+        """One click of a double click."""
+        at = self.place(selector)
+        for kind in ("mousePressed", "mouseReleased"):
+            self.cdp("Input.dispatchMouseEvent", type=kind, button="left", clickCount=count, **at)
+
+    def tap(self, selector):
+        self.cdp("Input.dispatchTouchEvent", type="touchStart", touchPoints=[self.place(selector)])
+        self.cdp("Input.dispatchTouchEvent", type="touchEnd", touchPoints=[])
+
+    def start(self, url, name="ann"):
+        self.open(url)
+        self.run("localStorage.clear(); document.querySelector('#name').value = ''")
+        if name:
+            self.type("#name", name)
+        self.click("#who button")
+        return self.item()
+
+    def item(self, before=None):
+        """The item that is shown, once it is another one than before."""
+        shown = "const it = document.querySelector('#item-id').innerText; return it.startsWith('Item ') && it !== arguments[0] && it"
+        found = self.until(shown, before)
+        self.until("return !document.querySelector('#main').classList.contains('busy')")
+        return found
+
+    def names(self):
+        """Role and name of everything an assistive tool hears of."""
+        nodes = self.cdp("Accessibility.getFullAXTree")["nodes"]
+        return [
+            (node["role"]["value"], node.get("name", {}).get("value", ""))
+            for node in nodes if not node["ignored"] and "role" in node
+        ]  # fmt: skip
+
+
+@pytest.fixture
+def site(tmp_path, monkeypatch):
+    """Serve pages; each call gives an address and its desk."""
+    monkeypatch.setattr(serving, "_GRACE", 0.0)
+    (tmp_path / "media").mkdir()
+    (tmp_path / "media" / "huge.png").write_bytes(png(4000, 3000))
+    (tmp_path / "media" / "a sound.wav").write_bytes(wav())
+    with contextlib.ExitStack() as stack:
+
+        def new(labels=("no", "yes"), shown=None, *, title="Title", votes=1, items=60, learner=None, token=None):
+            said = {"schema": "replical.protocol/1", "seed": "page", "labels": {"values": list(labels)}}
+            said["class"] = {"kind": "table", "candidates": [{"name": name} for name in ("a", "b", "c")]}
+            said["learner"] = {"name": "rounded-a2", "epsilon": 0.2, "delta": 0.1, "rho": 0.3, "batch": 3} | (
+                learner or {}
+            )
+            made = Protocol.of(said)
+            codes = np.random.default_rng(0).integers(len(labels), size=(items, 3))
+            table = {"id": [f"i{n}" for n in range(items)]}
+            for h, column in enumerate(made.recipe.columns):
+                table[column] = [labels[code] for code in codes[:, h]]
+            for name, value in (shown or {"text": "some text"}).items():
+                table[name] = [value] * items
+            number = len(list(tmp_path.glob("*.db")))
+            journal = stack.enter_context(Journal(tmp_path / f"{number}.db"))
+            desk = Desk(Session(made, read_pool(table, made.recipe), journal), votes=votes)
+            columns = Shown(table, list(shown or {"text": ""}))
+            content = Content(title=title, shown=columns, media=tmp_path / "media", instructions=RULES)
+            stop, ready, at = threading.Event(), threading.Event(), []
+
+            def run():
+                serving.serve(
+                    application(desk, content, token=token), host="127.0.0.1", port=0, ended=stop.is_set,
+                    started=lambda port: (at.append(port), ready.set()),
+                )  # fmt: skip
+
+            thread = threading.Thread(target=run)
+            thread.start()
+            stack.callback(thread.join)
+            stack.callback(stop.set)
+            assert ready.wait(20)
+            return f"http://127.0.0.1:{at[0]}/", desk
+
+        yield new
+
+
+EVERYTHING = {"text": "some text", "picture": "huge.png", "sound": "a sound.wav"}
+
+
+def labels(desk):
+    return len(desk.session.known.labels)
+
+
+# Contrast of every text with what is behind it, and of every control with what is around it, as WCAG computes it.
+CONTRAST = """
+const parse = (text) => { const found = text.match(/[\\d.]+/g).map(Number); return [found[0], found[1], found[2], found[3] ?? 1]; };
+const over = (top, under) => [0, 1, 2].map((i) => top[i] * top[3] + under[i] * (1 - top[3]));
+const light = (colour) => colour.slice(0, 3).map((v) => v / 255).map((v) => v <= .04045 ? v / 12.92 : ((v + .055) / 1.055) ** 2.4)
+  .reduce((sum, v, i) => sum + v * [.2126, .7152, .0722][i], 0);
+const ratio = (one, two) => { const [a, b] = [light(one), light(two)].sort((x, y) => y - x); return (a + .05) / (b + .05); };
+const style = (node) => getComputedStyle(node);
+const back = (node) => node === null ? [255, 255, 255] : over(parse(style(node).backgroundColor), back(node.parentElement));
+const seen = (node) => node === null ? 1 : Number(style(node).opacity) * seen(node.parentElement);
+const found = [];
+for (const node of document.body.querySelectorAll("*")) {
+  if (!node.getClientRects().length || ["SCRIPT", "NOSCRIPT"].includes(node.tagName)) continue;
+  const words = [...node.childNodes].filter((child) => child.nodeType === 3 && child.textContent.trim());
+  const ink = parse(style(node).color); ink[3] *= seen(node);
+  if (words.length || node.id === "name") found.push([4.5, ratio(over(ink, back(node)), back(node)), "text " + node.outerHTML]);
+  if (node.matches("button, input")) {
+    const around = back(node.parentElement), edge = parse(style(node).borderTopColor);
+    found.push([3, Math.max(ratio(over(edge, around), around), ratio(back(node), around)), "control " + node.outerHTML]);
+  }
+  if (node.tagName === "polyline") found.push([3, ratio(parse(style(node).stroke), back(node)), "line " + node.outerHTML]);
+}
+return found;
+"""
+
+
+def too_faint(window):
+    window.until("return document.getAnimations().length === 0")
+    found = window.run(CONTRAST)
+    assert len(found) > 5
+    return [(wanted, round(got, 2), what[:200]) for wanted, got, what in found if got < wanted]
+
+
+@pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])
+def test_contrast(window, site, dark):
+    """WCAG AA in every state: at first, with an item, with an error, at the end."""
+    window.looks(dark=dark)
+    url, _ = site(shown=EVERYTHING)
+    window.open(url)
+    window.until("return document.querySelector('#mass').innerText")
+    assert window.run("return matchMedia('(prefers-color-scheme: dark)').matches") is dark
+    assert too_faint(window) == []
+    window.start(url)
+    assert too_faint(window) == []
+    window.key("u")
+    window.until(SAYS)
+    assert window.run("return document.querySelector('#say').className") == "bad"
+    assert too_faint(window) == []
+    ring = """const ring = getComputedStyle(document.activeElement);
+              return [ring.outlineStyle, parseFloat(ring.outlineWidth), ring.outlineColor]"""
+    for selector in ("#choices button", "#skip", "#keys", "summary", "audio"):
+        window.run("document.querySelector(arguments[0]).focus()", selector)
+        kind, width, colour = window.run(ring)
+        assert (kind, width) == ("solid", 3), selector
+        assert colour == ("rgb(53, 184, 152)" if dark else "rgb(11, 110, 91)")
+
+
+HUGE = {"text": "word " * 3000, "word": "x" * 3000, "picture": "huge.png"}
+TARGETS = """return [...document.querySelectorAll("button, summary, label:has(input), input:not([type=checkbox]), audio")]
+  .map((node) => [node.getBoundingClientRect(), node.outerHTML]).filter(([box]) => box.width)
+  .filter(([box]) => box.width < 44 || box.height < 44).map(([box, what]) => [box.width, box.height, what])"""
+
+
+@pytest.mark.parametrize(
+    "size",
+    [
+        {"width": 390, "height": 780, "scale": 2, "touch": True},
+        {"width": 320, "height": 568, "scale": 2, "touch": True},
+        {"width": 640, "height": 400, "scale": 2},  # 200 % on a screen of 1280 by 800
+    ],
+    ids=["phone", "small phone", "200 %"],
+)
+def test_layout(window, site, size):
+    """Nothing sticks out and everything is large enough to hit, whatever the item."""
+    window.looks(**size)
+    url, _ = site(("no" * 60, "yes"), HUGE, title="T" * 200)
+    wide = "return [document.documentElement.scrollWidth, innerWidth]"
+    window.open(url)
+    window.until("return document.querySelector('#mass').innerText")
+    width, most = window.run(wide)
+    assert width <= most
+    assert window.run(TARGETS) == []
+    window.start(url)
+    width, most = window.run(wide)
+    assert width <= most == size["width"]
+    assert window.run(TARGETS) == []
+    assert window.run("return document.querySelector('#fields img').getBoundingClientRect().height <= innerHeight")
+    before = window.run(ITEM)
+    window.run("scrollTo(0, 1e6)")
+    window.key("1")
+    window.item(before)
+    assert 0 <= window.run("return document.querySelector('#item').getBoundingClientRect().top") < size["height"] / 2
+
+
+@pytest.mark.parametrize(
+    ("labels", "height", "there"),
+    [
+        (("no", "yes"), 780, True),
+        (("no", "yes"), 400, False),
+        (("no" * 60, "yes"), 780, False),
+        (tuple("abcdefgh"), 780, False),
+    ],
+)
+def test_labels_are_at_hand_unless_they_would_cover_the_item(window, site, labels, height, there):
+    window.looks(width=390, height=height, touch=True)
+    url, _ = site(labels, HUGE)
+    window.start(url)
+    bottom = window.run("return document.querySelector('#choices').getBoundingClientRect().bottom")
+    assert (bottom <= height) == there
+
+
+def test_less_motion(window, site):
+    window.looks()
+    url, _ = site()
+    window.cdp("Emulation.setEmulatedMedia", features=[{"name": "prefers-reduced-motion", "value": "reduce"}])
+    window.start(url)
+    moves = """return [...document.querySelectorAll("*")].filter((node) => { const style = getComputedStyle(node);
+      return style.transitionDuration !== "0s" || style.animationName !== "none" || style.scrollBehavior !== "auto"; }).length"""
+    assert window.run(moves) == 0
+
+
+def test_names_roles_and_landmarks(window, site):
+    """What a screen reader hears of the page."""
+    window.looks()
+    url, desk = site(shown=EVERYTHING)
+    item = window.start(url)
+    names = window.names()
+    assert window.run("return document.documentElement.lang") == "en"
+    for expected in [("banner", ""), ("main", ""), ("region", item), ("group", "Labels"), ("status", "")]:
+        assert expected in names
+    assert ("heading", "Title") in names
+    assert ("heading", item) in names
+    assert {name for role, name in names if role == "button"} >= {"no", "yes", "I cannot say", "Take back"}
+    assert ("link", "Skip to the item") in names
+    assert ("image", f"picture of item {item.removeprefix('Item ')}") in names
+    assert ("Audio", "sound") in names
+    assert any(role == "checkbox" and "Keys: 1 2 for the labels" in name for role, name in names)
+    now = f"{100 * desk.session.mass:.0f}%"
+    assert ("image", f"Share of items the candidates disagree on: {now} now, {now} at first") in names
+    assert window.text("#mass") == f"{now} disputed"
+    assert re.fullmatch("0 labels, 3 open", window.text("#count"))
+    assert window.run("return document.querySelectorAll('[aria-live], [role=status], [role=alert]').length") == 1
+    assert window.run("return document.querySelector('#choices button').getAttribute('aria-keyshortcuts')") == "1"
+    assert window.run("return document.querySelector('#item').getAttribute('aria-describedby')") == "fields"
+
+
+def test_tab_follows_the_reading_order(window, site):
+    window.looks()
+    url, _ = site(shown={"text": "some text"})
+    window.start(url)
+    assert window.run(FOCUS) == "item"
+    window.run("document.activeElement.blur(); scrollTo(0, 0)")
+    window.run("const top = document.querySelector('#jump'); top.focus()")
+    assert window.run("return document.activeElement.getBoundingClientRect().top >= 0")
+    passed = ["jump"]
+    for _ in range(6):
+        window.key("Tab")
+        passed.append(window.run(FOCUS).split("\n")[0])
+    assert passed == ["jump", "Instructions", "no1", "yes2", "skip", "undo", "keys"]
+    window.run("document.querySelector('#jump').focus()")
+    window.key("Enter")
+    assert window.run(FOCUS) == "item"
+    window.key("Tab")
+    assert window.run(FOCUS).startswith("no")
+
+
+def test_focus_goes_to_the_new_item_and_is_never_lost(window, site):
+    window.looks()
+    url, desk = site()
+    item = window.start(url)
+    window.run(HEAR)
+    window.run("document.querySelector('#choices button').focus()")
+    window.key("Enter")
+    item = window.item(item)
+    assert window.run(FOCUS) == "item"
+    assert window.run("return written") == []  # the item is heard because the focus is there; nothing else is read out
+    window.run("window.fetch = () => new Promise(() => 0); document.querySelector('#choices button').focus()")
+    window.key("Enter")
+    window.until("return document.querySelector('#say').innerText === 'One moment …'")
+    assert window.run(FOCUS).startswith("no")
+    assert labels(desk) == 1
+
+
+def test_waiting_is_said_once(window, site):
+    """A person who has nothing to do hears so once, not at every look; and then the item that comes."""
+    window.looks()
+    url, desk = site(votes=3, learner={"batch": 1})
+    item = window.start(url).removeprefix("Item ")
+    window.run(HEAR)
+    window.key("1")
+    window.until("return document.querySelector('#say').innerText.startsWith('Nothing for you')")
+    assert window.run(FOCUS) == "main"
+    time.sleep(3.5)
+    assert len(window.run("return written")) == 1
+    for name in ("bob", "cat"):
+        desk.answer(name, item, "no")
+    window.item()
+    assert window.run(FOCUS) == "item"
+    assert window.text("#say") == ""
+
+
+def test_keys(window, site):
+    """Described on the page; never while typing, with modifiers, or when held down; and they can be switched off."""
+    window.looks()
+    url, desk = site()
+    window.open(url)
+    window.run("localStorage.clear()")
+    window.type("#name", "12su")
+    assert window.run("return document.querySelector('#name').value") == "12su"
+    window.click("#who button")
+    item = window.item()
+    assert "Keys: 1 2 for the labels, s if you cannot say, u to take your last answer back" in window.text("#help")
+    for modifiers in (1, 2, 4):  # alt, control, meta
+        window.key("1", modifiers=modifiers)
+    window.key("S", modifiers=8)
+    window.key("3")
+    time.sleep(0.3)
+    assert labels(desk) == len(desk.session.known.skipped) == 0
+    window.key("1")
+    item = window.item(item)
+    for _ in range(10):
+        window.key("1", repeat=True)
+    window.run("document.querySelector('#choices button').focus()")
+    window.key("Enter")
+    item = window.item(item)
+    window.run("document.querySelector('#undo').focus()")
+    for _ in range(10):
+        window.key("Enter", repeat=True)
+    time.sleep(0.3)
+    assert window.run(ITEM) == item
+    assert labels(desk) == 2
+    window.click("#keys")
+    window.key("1")
+    window.click("#keys")
+    window.key("s")
+    window.item(item)
+    assert labels(desk) == 2
+    assert len(desk.session.known.skipped) == 1
+    window.key("u")
+    window.until("return document.querySelector('#say').innerText === 'Your last answer is taken back.'")
+    assert len(desk.session.known.skipped) == 0
+
+
+def test_keys_of_a_sound_stay_its_own(window, site):
+    window.looks()
+    url, desk = site(shown=EVERYTHING)
+    item = window.start(url)
+    window.run("document.querySelector('audio').focus()")
+    window.key(" ")
+    window.until("return !document.querySelector('audio').paused || document.querySelector('audio').ended")
+    assert labels(desk) == 0
+    assert window.run("return document.activeElement.tagName") == "AUDIO"
+    window.key("2")
+    window.item(item)
+    assert list(desk.session.known.labels.values()) == [1]
+
+
+def test_labels_that_are_digits_have_their_own_keys(window, site):
+    """Whoever presses 1 means the label 1, not the first label."""
+    window.looks()
+    url, desk = site(("0", "1"))
+    item = window.start(url)
+    window.key("1")
+    window.item(item)
+    assert list(desk.session.known.labels.values()) == [1]
+
+
+def test_a_double_click_is_one_answer(window, site):
+    window.looks()
+    url, desk = site()
+    item = window.start(url)
+    window.mouse("#choices button", 1)
+    second = window.item(item)
+    window.mouse("#choices button", 2)
+    time.sleep(0.5)
+    assert window.run(ITEM) == second
+    assert labels(desk) == 1
+    window.mouse("#choices button", 1)
+    window.item(second)
+
+
+@pytest.mark.parametrize("second", [1, 2], ids=["same place", "other place"])
+def test_a_double_tap_is_one_answer(window, site, second):
+    window.looks(width=390, touch=True)
+    url, desk = site()
+    item = window.start(url)
+    time.sleep(0.5)
+    window.tap("#choices button")
+    time.sleep(0.15)
+    window.tap(f"#choices button:nth-child({second})")
+    item = window.item(item)
+    time.sleep(0.5)
+    assert window.run(ITEM) == item
+    assert labels(desk) == 1
+    window.tap("#choices button")
+    window.item(item)
+
+
+def test_anonymous_in_one_click(window, site):
+    """Nobody has to say who they are, and two of them are two people; one who comes back is the same."""
+    window.looks()
+    url, desk = site(votes=3, learner={"batch": 1})
+    item = window.start(url, name=None).removeprefix("Item ")
+    window.key("1")
+    window.until("return document.querySelector('#say').innerText.startsWith('Nothing for you')")
+    (first,) = desk.session.known.votes[item]
+    assert re.fullmatch("anonymous-[0-9a-f]{8}", first)
+    window.open(url)
+    window.click("#who button")
+    window.until("return document.querySelector('#say').innerText.startsWith('Nothing for you')")
+    window.run("sessionStorage.clear()")
+    window.start(url, name=None)
+    window.key("1")
+    window.until("return document.querySelector('#say').innerText.startsWith('Nothing for you')")
+    assert len(desk.session.known.votes[item]) == 2
+
+
+def test_nothing_is_lost_or_counted_twice_on_a_bad_network(window, site):
+    window.looks()
+    url, desk = site()
+    item = window.start(url)
+    window.key("1")
+    item = window.item(item)
+    window.run("window.honest = fetch; window.fetch = () => Promise.reject(new TypeError('no network'))")
+    window.run("document.querySelector('#choices button').focus()")
+    window.key("Enter")
+    window.until("return document.querySelector('#say').innerText.startsWith('No answer from the server')")
+    assert window.run(ITEM) == item
+    assert window.run(FOCUS).startswith("no")
+    assert labels(desk) == 1
+    window.run(
+        "window.fetch = async (...what) => { await honest(...what); throw new TypeError('lost on the way back'); }"
+    )
+    window.key("1")
+    window.until("return document.querySelector('#say').innerText.startsWith('No answer from the server')")
+    assert window.run(ITEM) == item
+    assert labels(desk) == 2  # it was heard
+    window.run("window.fetch = honest")
+    window.key("1")
+    item = window.item(item)
+    assert labels(desk) == 2
+    assert window.text("#say") == ""
+    window.run(
+        "window.fetch = async (...what) => { await honest(...what); throw new TypeError('lost on the way back'); }"
+    )
+    window.key("u")
+    window.until("return document.querySelector('#say').innerText.startsWith('No answer from the server')")
+    assert labels(desk) == 1
+    window.run("window.fetch = honest")
+    window.key("u")
+    window.until("return document.querySelector('#say').innerText === 'Your last answer is taken back.'")
+    assert labels(desk) == 1  # taken back once
+    window.console()
+
+
+def test_whoever_waits_comes_back_by_themselves(window, site):
+    window.looks()
+    url, _ = site()
+    window.open(url)
+    window.run("window.honest = fetch; window.fetch = () => Promise.reject(new TypeError('no network'))")
+    window.click("#who button")
+    window.until(
+        "return document.querySelector('#say').innerText.startsWith('No answer from the server; trying again')"
+    )
+    window.run("window.fetch = honest")
+    window.item()
+
+
+def test_latecomers_hear_that_all_is_done(window, site):
+    """And so does whoever looks at an item when somebody else gives the last answer."""
+    window.looks()
+    url, desk = site(learner={"max_labels": 4}, votes=3)
+    window.start(url)
+    assert window.text("#count") == "0 labels, at most 4 left"
+    while not desk.ended:
+        for name in ("bob", "cat", "dan"):
+            if (item := desk.next(name)) is not None:
+                desk.answer(name, item, "yes")
+    window.until("return document.querySelector('#say').innerText.startsWith('All done')", seconds=5)
+    assert window.run(FOCUS) == "main"
+    window.open(url)
+    window.until("return document.querySelector('#say').innerText.startsWith('All done')", seconds=5)
+    assert window.text("#say").endswith("Two people agreed on 100% of what both labelled.")
+    for hidden in ("#who", "#item", "#choices", "#more"):
+        assert not window.run("return document.querySelector(arguments[0]).getClientRects().length", hidden)
+    assert too_faint_words(window) == []
+
+
+def too_faint_words(window):
+    return [what for wanted, got, what in window.run(CONTRAST) if got < wanted]
+
+
+def test_a_link_with_the_token_works_from_another_site(window, site):
+    """People find the address in a mail or a chat, whose page is another site."""
+    window.looks()
+    url, _ = site(token="a-secret")
+    window.open(f"data:text/html,<a href='{url}?token=a-secret'>label</a>")
+    window.click("a")
+    window.until("return document.querySelector('h1')?.innerText === 'Title'", seconds=5)
+    assert "token" not in window.run("return location.href")
+
+
+def test_what_is_written_elsewhere_is_shown_as_it_is(window, site):
+    nasty = "<img src=x onerror='document.title=1'>{{labels}}"
+    window.looks()
+    url, _ = site((nasty, "yes"), {nasty: nasty}, title=nasty)
+    window.start(url)
+    assert window.text("#fields dt") == window.text("#fields dd") == window.text("h1") == nasty
+    assert window.text("#choices button span") == nasty
+    assert window.run("return document.title") == nasty
+    assert window.run("return document.querySelectorAll('img').length") == 0
+    link = "const link = document.querySelector('#rules a'); return [link.href, link.rel]"
+    assert window.run(link) == ["https://example.org/", "noopener noreferrer"]
+    said = [
+        entry for entry in window.console() if url in entry["message"]
+    ]  # a page of an earlier test may look for its server
+    assert said == []
