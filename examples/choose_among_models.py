@@ -13,46 +13,21 @@ repeat. After that many pairs run in memory, with randomness made from the title
 
 from __future__ import annotations
 
-import argparse
-import contextlib
-import io
-import tempfile
 from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
 from pyarrow import parquet
+from setting import command, in_a_folder, interval
 
 from replical import PrivateRandomness, Protocol, World, audit, predict_agreement, read_pool
-from replical.binomial import lower_tail, upper_tail
 from replical.candidates import real_world
-from replical.cli import main as replical
 
 TITLE = "Even or odd: two labs choose among 200 models"
 VALUES = ("even", "odd")
 ITEMS = 10_000  # what each lab draws
 LEARNER = ["--learner", "rounded-a2", "--epsilon", ".05", "--delta", ".05", "--rho", ".1", "--items", str(ITEMS)]
 LEARNER += ["--nu", ".02", "--kappa", ".02", "--batch", "16"]
-
-
-def main() -> int:
-    """Tables, protocol, two runs, certificates; then many pairs beside the prediction."""
-    parser = argparse.ArgumentParser(description="Two labs choose among 200 fitted models of handwritten digits.")
-    parser.add_argument("--pairs", type=int, default=20, metavar="N", help="pairs to compare with the prediction")
-    parser.add_argument(
-        "--out", type=Path, metavar="DIR", help="a new folder for the files; a temporary one if left out"
-    )
-    given = parser.parse_args()
-    if given.pairs < 1:
-        parser.error("--pairs must be at least 1")
-    with contextlib.ExitStack() as stack:
-        folder = given.out or Path(stack.enter_context(tempfile.TemporaryDirectory()))
-        folder.mkdir(parents=True, exist_ok=True)
-        if any(folder.iterdir()):
-            parser.error(f"{folder} is not empty: journals are kept, so give a new folder")
-        stack.enter_context(contextlib.chdir(folder))
-        example(given.pairs)
-    return 0
 
 
 def example(pairs: int) -> None:
@@ -126,23 +101,5 @@ def column(codes: np.ndarray) -> pa.DictionaryArray:
     return pa.DictionaryArray.from_arrays(codes.astype(np.int8), list(VALUES))
 
 
-def command(*words: str, lines: int = 0, allowed: tuple[int, ...] = (0,)) -> None:
-    """Run a command of replical and show what it prints, or its last lines only."""
-    print("   $ replical", " ".join(f'"{word}"' if " " in word else word for word in words))
-    with contextlib.redirect_stdout(io.StringIO()) as told, contextlib.redirect_stderr(io.StringIO()) as notes:
-        code = replical(list(words))
-    if code not in allowed:
-        raise SystemExit(notes.getvalue() + told.getvalue())
-    for line in told.getvalue().splitlines()[-lines:]:
-        print("  ", line)
-
-
-def interval(pairs: int, disagreement: float) -> tuple[int, int]:
-    """How many pairs agree, with probability 95%, if each pair differs with this probability."""
-    agrees = 1 - disagreement
-    low = min(count for count in range(pairs + 1) if lower_tail(count, pairs, agrees) > 0.025)
-    return low, max(count for count in range(pairs + 1) if upper_tail(count, pairs, agrees) > 0.025)
-
-
 if __name__ == "__main__":
-    raise SystemExit(main())
+    raise SystemExit(in_a_folder("Two labs choose among 200 fitted models of handwritten digits.", example))

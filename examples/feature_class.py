@@ -15,19 +15,14 @@ randomness made from the title: their figures are always the same.
 
 from __future__ import annotations
 
-import argparse
-import contextlib
-import io
-import tempfile
 from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
 from pyarrow import csv
+from setting import command, in_a_folder, interval
 
 from replical import PrivateRandomness, Protocol, World, audit, plan, predict_agreement, read_pool
-from replical.binomial import lower_tail, upper_tail
-from replical.cli import main as replical
 from replical.learners.catalogue import learner_for
 
 TITLE = "Benign or malignant: two labs choose a box"
@@ -57,26 +52,6 @@ nu = 0.1
 items = {ITEMS}
 batch = 16
 """
-
-
-def main() -> int:
-    """Tables, protocol, two runs, certificates; then many pairs beside the prediction."""
-    parser = argparse.ArgumentParser(description="Two labs choose a box in two measurements of breast cancer data.")
-    parser.add_argument("--pairs", type=int, default=20, metavar="N", help="pairs to compare with the prediction")
-    parser.add_argument(
-        "--out", type=Path, metavar="DIR", help="a new folder for the files; a temporary one if left out"
-    )
-    given = parser.parse_args()
-    if given.pairs < 1:
-        parser.error("--pairs must be at least 1")
-    with contextlib.ExitStack() as stack:
-        folder = given.out or Path(stack.enter_context(tempfile.TemporaryDirectory()))
-        folder.mkdir(parents=True, exist_ok=True)
-        if any(folder.iterdir()):
-            parser.error(f"{folder} is not empty: journals are kept, so give a new folder")
-        stack.enter_context(contextlib.chdir(folder))
-        example(given.pairs)
-    return 0
 
 
 def example(pairs: int) -> None:
@@ -148,23 +123,5 @@ def write_table(lab: str, features: np.ndarray, malignant: np.ndarray) -> None:
     csv.write_csv(table, f"{lab}.csv")
 
 
-def command(*words: str, lines: int = 0, allowed: tuple[int, ...] = (0,)) -> None:
-    """Run a command of replical and show what it prints, or its last lines only."""
-    print("   $ replical", " ".join(f'"{word}"' if " " in word else word for word in words))
-    with contextlib.redirect_stdout(io.StringIO()) as told, contextlib.redirect_stderr(io.StringIO()) as notes:
-        code = replical(list(words))
-    if code not in allowed:
-        raise SystemExit(notes.getvalue() + told.getvalue())
-    for line in told.getvalue().splitlines()[-lines:]:
-        print("  ", line)
-
-
-def interval(pairs: int, disagreement: float) -> tuple[int, int]:
-    """How many pairs agree, with probability 95%, if each pair differs with this probability."""
-    agrees = 1 - disagreement
-    low = min(count for count in range(pairs + 1) if lower_tail(count, pairs, agrees) > 0.025)
-    return low, max(count for count in range(pairs + 1) if upper_tail(count, pairs, agrees) > 0.025)
-
-
 if __name__ == "__main__":
-    raise SystemExit(main())
+    raise SystemExit(in_a_folder("Two labs choose a box in two measurements of breast cancer data.", example))

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -14,19 +16,37 @@ from replical.errors import BadSpec, MissingExtra
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-# Okabe and Ito's colours, told apart by everybody; a boosted learner has the colour of its base.
+# One colour a learner everywhere: Okabe and Ito's, told apart by everybody, and darker shades of them for noisy labels; a
+# boosted learner has the colour of its base and dots.
 COLOURS = {
     "erm": "#999999",
     "cal": "#56B4E9",
     "cal-rounds": "#0072B2",
-    "a2": "#56B4E9",
-    "a2-paired": "#0072B2",
-    "a2-rounds": "#004C7F",
+    "a2": "#E69F00",
+    "a2-paired": "#B07900",
+    "a2-rounds": "#6E4B00",
     "replicable-erm": "#CC79A7",
     "replical": "#D55E00",
-    "replica2": "#D55E00",
+    "replica2": "#8C2D04",
     "rounded-cal": "#009E73",
-    "rounded-a2": "#009E73",
+    "rounded-a2": "#00614A",
+}
+# No two learners have one marker, so that figures can be read without colours too.
+MARKERS = {
+    "erm": "v",
+    "cal": "o",
+    "cal-rounds": "p",
+    "a2": "s",
+    "a2-paired": "d",
+    "a2-rounds": "h",
+    "replicable-erm": "^",
+    "replical": "D",
+    "replica2": "X",
+    "rounded-cal": "*",
+    "rounded-a2": "P",
+    "boosted-replicable-erm": "<",
+    "boosted-replical": ">",
+    "boosted-replica2": "8",
 }
 AXES = {
     "epsilon": ("target error ε", np.geomspace(0.2, 0.001, 25)),
@@ -36,13 +56,55 @@ AXES = {
 }
 _FORMATS = (".svg", ".png", ".pdf")
 _BOOSTED = "boosted-"
+_STYLE = {
+    "font.size": 9,
+    "axes.titlesize": 9.5,
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+    "axes.grid": True,
+    "axes.axisbelow": True,
+    "grid.alpha": 0.25,
+    "grid.linewidth": 0.6,
+    "legend.fontsize": 8,
+    "legend.frameon": False,
+    "lines.markersize": 6,
+}
+
+
+def colour(learner: str) -> str:
+    """The colour of a learner; a boosted one has that of its base.
+
+    Examples
+    --------
+    >>> colour("boosted-replical") == colour("replical")
+    True
+    """
+    return COLOURS[learner.removeprefix(_BOOSTED)]
+
+
+def dashes(learner: str, plan: str) -> str:
+    """The line of a learner: solid, dashed with the paper's sizes, dotted if boosted."""
+    return ":" if learner.startswith(_BOOSTED) else "--" if plan == "paper" else "-"
+
+
+@contextmanager
+def style() -> Iterator[None]:
+    """Our style, whatever the user has set for other figures."""
+    blank()  # says what to install
+    import matplotlib.style
+
+    with matplotlib.style.context(["default", _STYLE]):
+        yield
 
 
 def save(figure: Figure, path: Path) -> None:
     """Write a figure in the format its name ends in."""
     check_name(path)
+    import matplotlib as mpl
+
     try:
-        figure.savefig(path, dpi=160, metadata={"Date": None} if path.suffix == ".svg" else None)
+        with mpl.rc_context({"svg.hashsalt": "replical"}):  # the same figure, the same bytes
+            figure.savefig(path, dpi=160, metadata={"Date": None} if path.suffix == ".svg" else None)
     except OSError as error:
         raise BadSpec(f"cannot write the figure {path}: {error.strerror or error}") from error
 
@@ -78,8 +140,8 @@ def bills_figure(setting: Setting, against: str) -> Figure:
         boosted = learner.startswith(_BOOSTED)
         axes.loglog(
             *zip(*points, strict=True),
-            color=COLOURS[learner.removeprefix(_BOOSTED)],
-            linestyle=(":" if boosted else "--" if plan == "paper" else "-"),
+            color=colour(learner),
+            linestyle=dashes(learner, plan),
             linewidth=1 if boosted else 2.5 if learner.startswith("rounded") else 1.6,
             alpha=0.6 if boosted and plan == "paper" else 1,
             label=f"{learner} ({plan})",

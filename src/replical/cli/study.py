@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -42,7 +43,8 @@ def study_command(
     read = Study.read(study)
     with cluster(at) if at is not None else local(workers) as busy, _shown(read.name) as update:
         notes.print(f"workers: {busy.told}", markup=False)
-        done = run_study(read, out, quick=quick, workers=busy, progress=update)
+        command = ["replical", "study", study.name, "--out", out.name or str(out), *(["--quick"] if quick else [])]
+        done = run_study(read, out, quick=quick, workers=busy, progress=update, command=shlex.join(command))
     if as_json:
         answer({"schema": "replical.study-answer/1", "name": read.name, "quick": quick, **done.figures()})
     else:

@@ -32,24 +32,30 @@ def html_of(result: Result) -> str:
     return f"<table>{cells}</table>"
 
 
-def figure_of(result: Result) -> Any:
-    """Disagreement and survivors against labels asked."""
-    try:
-        from matplotlib.figure import Figure
-    except ImportError as error:
-        raise MissingExtra("figures need matplotlib: install it with pip install 'replical[plot]'") from error
+def steps(result: Result) -> tuple[list[int], list[float], list[int]]:
+    """Labels asked so far, Δ(V) and |V|, from the first label to the end."""
     asked, labels, masses, sizes = 0, [], [], []
     for each in result.rounds:
         labels.append(asked)
         masses.append(each.disagreement[0] / each.disagreement[1])
         sizes.append(each.survivors)
         asked += each.drawn
+    return [*labels, asked], [*masses, float(result.V.mass)], [*sizes, result.V.size]
+
+
+def figure_of(result: Result) -> Any:
+    """Disagreement and survivors against labels asked."""
+    try:
+        from matplotlib.figure import Figure
+    except ImportError as error:
+        raise MissingExtra("figures need matplotlib: install it with pip install 'replical[plot]'") from error
+    labels, masses, sizes = steps(result)
     figure = Figure(figsize=(6, 3.2), layout="constrained")
     left = figure.add_subplot()
-    left.plot([*labels, asked], [*masses, float(result.V.mass)], color="#009E73", label="disagreement Δ(V)")
+    left.plot(labels, masses, color="#009E73", label="disagreement Δ(V)")
     left.set(xlabel="labels asked", ylabel="disagreement Δ(V)", ylim=(0, None))
     right = left.twinx()
-    right.semilogy([*labels, asked], [*sizes, result.V.size], color="#D55E00", linestyle="--", label="survivors")
+    right.semilogy(labels, sizes, color="#D55E00", linestyle="--", label="survivors")
     right.set_ylabel("survivors")
     figure.legend(loc="upper right", bbox_to_anchor=(0.85, 0.95), frameon=False, fontsize=8)
     return figure

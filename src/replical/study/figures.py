@@ -4,10 +4,42 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from replical.errors import BadStudy
+from replical.figures import style
+from replical.study.clouds import disagreement, predicted
+from replical.study.costs import costs
+from replical.study.courses import courses
+from replical.study.curves import curves
+from replical.study.halfplanes import halfplanes
+from replical.study.pictures import Picture
 from replical.study.results import Row
 from replical.study.spec import Cell, Study
 
+__all__ = ["Picture", "draw"]
 
-def draw(study: Study, cells: list[Cell], rows: list[Row], folder: Path) -> list[tuple[str, Path]]:
-    """Draw every figure the study has data for."""
-    return []
+
+def draw(study: Study, cells: list[Cell], rows: list[Row], folder: Path) -> list[Picture]:
+    """Draw every figure the study has data for; the same rows give the same bytes.
+
+    Parameters
+    ----------
+    study, cells
+        What was run; one pair of one cell is run again, to be drawn label by label.
+    rows
+        Its results.
+    folder
+        Where the files go; made if it is not there.
+    """
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise BadStudy(f"cannot write to the folder {folder}: {error.strerror or error}") from error
+    with style():
+        return [
+            *costs(rows, folder),
+            *disagreement(rows, folder),
+            *curves(rows, folder),
+            *predicted(rows, folder),
+            *courses(study, cells, rows, folder),
+            *halfplanes(study, folder),
+        ]

@@ -61,6 +61,7 @@ def run_study(
     quick: bool,
     workers: Workers,
     progress: Callable[[Progress], None] = lambda _: None,
+    command: str | None = None,
 ) -> Done:
     """Run what is missing in the folder and write everything anew that is made from its cells."""
     arrow()
@@ -68,7 +69,7 @@ def run_study(
     kept = Sweep(cells, store, workers, progress).run()
     rows = sorted((row(cell, kept[cell.id]) for cell in cells), key=lambda each: str(each["cell"]))
     _write_tables(store, cells, kept, rows)
-    facts = _facts(study, quick=quick, kept=kept)
+    facts = _facts(study, quick=quick, kept=kept) | ({} if command is None else {"command": command})
     store.whole(
         folder / "study.json", lambda path: Path(path).write_text(json.dumps(facts, indent=1), encoding="utf-8")
     )

@@ -1,0 +1,184 @@
+"""What one row of a study means: which promise it has, whether the data keep it, and what to beware of."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from replical.binomial import upper_tail
+from replical.experiment import OPTIONS
+from replical.plans import LEARNERS
+from replical.study.results import Row
+from replical.study.words import count, some
+
+# Whose labels a replicable learner has to be compared with.
+_PARENTS = {"rounded-cal": "cal", "rounded-a2": "a2", "replicable-erm": "erm"}
+_PARENTS |= {"replical": "cal-rounds", "replica2": "a2-rounds"}
+_PARENTS |= {f"boosted-{base}": base for base in ("replicable-erm", "replical", "replica2")}
+_REALIZABLE = ("replical", "boosted-replical", "rounded-cal")
+_BY_HAND = ("k_loop", "k_final", "strings", "runs")
+_SAME_WORLD = ("class", "noise", "epsilon", "delta", "pool_size")
+_SAME_ORDER = ("query", "batch")  # what a learner and its parent must have in common beside their world
+
+WITHIN, OPEN, BELOW = "within", "compatible", "below"
+
+
+@dataclass(frozen=True)
+class Mark:
+    """Something a reader must know before using a row: a symbol and words, so that no colour is needed."""
+
+    kind: str
+    symbol: str
+    text: str
+
+
+def ordered(rows: Iterable[Row]) -> list[Row]:
+    """Cells of one world beside each other, learners in the library's order."""
+
+    def key(row: Row) -> tuple[object, ...]:
+        place = [part for name in ("class", "noise", "pool_size") for part in _natural(str(row[name]))]
+        learner = LEARNERS.index(row["learner"])
+        return place, -row["epsilon"], row["delta"], learner, row["plan"], row["rho"] or 0, row["cell"]
+
+    return sorted(rows, key=key)
+
+
+def _natural(text: str) -> list[tuple[int, str]]:
+    """Numbers by their size, before words."""
+    return [(int(part) if part.isdigit() else -1, part) for part in re.split(r"([0-9]+)", text)]
+
+
+def done(rows: Iterable[Row]) -> list[Row]:
+    """Those that were run, in order."""
+    return ordered(row for row in rows if row["status"] == "done")
+
+
+def replicable(rows: Iterable[Row]) -> list[Row]:
+    """Those that were run with a learner that promises replicability, in order."""
+    return [row for row in done(rows) if row["replicable"]]
+
+
+def verdict(row: Row) -> str | None:
+    """Where the 95% interval of agreement lies: within the promise 1-ρ, around its border, below it; None: no promise."""
+    if row["status"] != "done" or not row["replicable"] or row["rho"] is None:
+        return None
+    if row["disagreement_high"] <= row["rho"]:
+        return WITHIN
+    return BELOW if row["disagreement_low"] > row["rho"] else OPEN
+
+
+def unproven(row: Row) -> str:
+    """Why the promise is not proven for this row; empty if it is, or if there is none."""
+    if row["status"] != "done" or not row["replicable"]:
+        return ""
+    if by_hand(row):
+        return "sizes set by hand"
+    rate = _rate(str(row["noise"]))
+    if rate != 0 and row["learner"] in _REALIZABLE:
+        return "its proof allows no noise"
+    if rate is not None and row["nu"] is not None and row["nu"] < rate:
+        return "more noise than its ν"
+    if row["certified_fraction"] is not None:
+        labs = 2 * row["pairs"]
+        missing = round((1 - row["certified_fraction"]) * labs)
+        return f"{count(missing)} of {some(labs, 'lab')}" if missing else ""
+    return "cut short" if row["cap_reached"] else ""
+
+
+def by_hand(row: Row) -> bool:
+    """Are sizes set by hand in place of the proof's?"""
+    return any(row[name] is not None for name in _BY_HAND)
+
+
+def kind(row: Row) -> str:
+    """The learner, and what makes its figures others than those of the learner as it is."""
+    more = [f"plan {row['plan']}"] if row["plan"] != "tight" else []
+    more += ["sizes set by hand"] if by_hand(row) else []
+    more += ["with a budget"] if row["max_labels"] is not None else []
+    return f"{row['learner']} ({', '.join(more)})" if more else str(row["learner"])
+
+
+def _rate(noise: str) -> float | None:
+    """The rate of noise that is the same everywhere; None for noise of another shape."""
+    try:
+        return float(noise)
+    except ValueError:
+        return None
+
+
+def above_epsilon(row: Row) -> float | None:
+    """How likely so many labs with an error above ε are if each has one with probability δ; None if there are fewer.
+
+    The exact binomial tail, with all labs taken as independent.
+    """
+    over, labs = row["excess_over_epsilon"] or 0, 2 * row["pairs"]
+    return upper_tail(over, labs, row["delta"]) if over > row["delta"] * labs else None
+
+
+def marks(row: Row) -> list[Mark]:
+    """What to beware of in this row, beside its verdict."""
+    found, labs = [], 2 * row["pairs"]
+    if (chance := above_epsilon(row)) is not None:
+        told = f"errors above ε: {count(row['excess_over_epsilon'])} of {some(labs, 'lab')}, p = {chance:.2g}"
+        found.append(Mark("bad" if chance < 0.05 else "soft", "!", told))
+    if why := unproven(row):
+        found.append(Mark("warn", "?", f"uncertified: {why}"))
+    if row["vacuous"]:
+        found.append(Mark("soft", "∅", "vacuous"))
+    if row["max_labels"] is not None and (row["labels_max"] or 0) >= row["max_labels"]:
+        found.append(Mark("warn", "■", "budget reached"))
+    elif row["certified_fraction"] is None and row["cap_reached"]:
+        found.append(Mark("warn", "■", f"cut short: {count(row['cap_reached'])} of {some(labs, 'lab')}"))
+    return found
+
+
+def told(row: Row) -> str:
+    """Which cell this is, in a few words."""
+    parts = [f"ε {row['epsilon']:g}"]
+    parts += [f"ρ {row['rho']:g}"] if row["rho"] is not None else []
+    parts += [f"pool {row['pool_size']}"]
+    parts += [f"noise {row['noise']}"] if _rate(str(row["noise"])) != 0 else []
+    parts += [f"plan {row['plan']}"] if row["plan"] != "tight" else []
+    parts += options(row)
+    return f"{row['learner']} on {row['class']} ({', '.join(parts)})"
+
+
+def options(row: Row) -> list[str]:
+    """The parameters that only some learners know."""
+    return [f"{name} {_plain(row[name])}" for name in OPTIONS if row[name] is not None]
+
+
+def _plain(value: object) -> str:
+    """Sizes with all their digits, also where they come as doubles."""
+    if not isinstance(value, int | float):
+        return str(value)
+    return count(value) if float(value).is_integer() else f"{value:g}"
+
+
+def task(row: Row) -> tuple[object, ...]:
+    """What a lab wants to know, and how surely: learners with the same task can be compared by their labels."""
+    return tuple(row[name] for name in ("class", "noise", "epsilon", "delta", "rho"))
+
+
+def parents(rows: Iterable[Row]) -> dict[str, Row]:
+    """For each replicable cell the cell of its parent in the same world, where the study has one; by cell id."""
+    ran = done(rows)
+    known: dict[tuple[object, ...], Row] = {}
+    for row in ran:
+        plain = row["kappa"] is None and row["max_labels"] is None and not by_hand(row)
+        if plain or row["replicable"]:
+            known.setdefault((row["learner"], row["plan"], row["rho"], *_place(row)), row)
+            known.setdefault((row["learner"], None, row["rho"], *_place(row)), row)
+    found = {}
+    for row in ran:
+        parent = _PARENTS.get(row["learner"])
+        rho = row["rho"] if parent in _PARENTS else None
+        for plan in (row["plan"], None):
+            if row["cell"] not in found and (parent, plan, rho, *_place(row)) in known:
+                found[row["cell"]] = known[parent, plan, rho, *_place(row)]
+    return found
+
+
+def _place(row: Row) -> tuple[object, ...]:
+    return tuple(row[name] for name in (*_SAME_WORLD, *_SAME_ORDER))

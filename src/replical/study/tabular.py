@@ -1,0 +1,195 @@
+"""The tables of a report, as HTML."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from html import escape
+from typing import Generic, TypeVar
+
+from replical.study.judging import BELOW, OPEN, WITHIN, done, marks, options, ordered, parents, verdict
+from replical.study.results import Row
+from replical.study.words import count, number
+
+T = TypeVar("T")
+
+_SIGNS = {WITHIN: ("good", "✓", "within"), OPEN: ("soft", "○", "compatible"), BELOW: ("bad", "✗", "above ρ")}
+_PARAMETERS = (
+    ("class", "class", False), ("noise", "noise", False), ("epsilon", "ε", True), ("delta", "δ", True),
+    ("rho", "ρ", True), ("pool_size", "pool", False), ("plan", "plan", False),
+)  # fmt: skip
+
+
+@dataclass(frozen=True, kw_only=True)
+class Column(Generic[T]):
+    """A column: its head, what it shows as HTML, and the number it is sorted by; by its text if there is none.
+
+    Attributes
+    ----------
+    look
+        Class of its cells: ``n`` for numbers, else how it behaves on narrow screens and on paper.
+    """
+
+    head: str
+    show: Callable[[T], str]
+    value: Callable[[T], float | None] | None = None
+    look: str = ""
+
+
+def table(ident: str, label: str, columns: Sequence[Column[T]], rows: Iterable[T]) -> str:
+    """A table that can be sorted, in a box of its own that scrolls where it is too wide; first cells are row heads."""
+    looks = [" ".join(filter(None, ("n" if each.value else "", each.look))) for each in columns]
+    heads = "".join(
+        f'<th scope="col"{_class(look)} data-head="{head}"><button type="button">{head}</button></th>'
+        for head, look in zip((escape(column.head) for column in columns), looks, strict=True)
+    )
+    body = "".join(f"<tr>{_cells(columns, looks, row)}</tr>" for row in rows)
+    return (
+        f'<div class="scroll" tabindex="0" role="region" aria-label="{escape(label)}"><table class="sortable" id="{ident}">'
+        f"<thead><tr>{heads}</tr></thead><tbody>{body}</tbody></table></div>"
+    )
+
+
+def _cells(columns: Sequence[Column[T]], looks: list[str], row: T) -> str:
+    parts = []
+    for place, (column, look) in enumerate(zip(columns, looks, strict=True)):
+        value = column.value(row) if column.value else None
+        data = f' data-v="{value!r}"' if value is not None else ""
+        name, scope = ("td", "") if place else ("th", ' scope="row"')
+        parts.append(f"<{name}{scope}{_class(look)}{data}>{column.show(row)}</{name}>")
+    return "".join(parts)
+
+
+def _class(look: str) -> str:
+    return f' class="{look}"' if look else ""
+
+
+def constants(rows: Sequence[Row]) -> dict[str, str]:
+    """Parameters that are the same in all cells that were run, by the head they would have."""
+    found = {}
+    for name, head, numeric in _PARAMETERS:
+        values = {row[name] for row in rows if row[name] is not None}
+        if len(values) == 1:
+            value = values.pop()
+            found[head] = f"{value:g}" if numeric else str(value).removesuffix(".0")
+    return found
+
+
+def cells_table(rows: Sequence[Row]) -> str:
+    """All cells that were run."""
+    ran = done(rows)
+    return table("cells-table", "All cells", [*_parameters(ran), *_figures(ran)], ran)
+
+
+def _parameters(ran: Sequence[Row]) -> list[Column[Row]]:
+    """The learner, and what is not the same everywhere."""
+    columns = [Column[Row](head="learner", show=_learner)]
+    for name, head, numeric in _PARAMETERS:
+        if len({row[name] for row in ran if row[name] is not None}) > 1 and name != "plan":
+            columns.append(_numeric(head, name, "{:g}") if numeric else _text(head, name))
+    return columns
+
+
+def _learner(row: Row) -> str:
+    more = [f"plan {row['plan']}"] if row["plan"] != "tight" else []
+    told = escape(", ".join([*more, *options(row)]))
+    return escape(row["learner"]) + (f"<small>{told}</small>" if told else "")
+
+
+def _figures(ran: Sequence[Row]) -> list[Column[Row]]:
+    of = parents(ran)
+
+    def ratio(row: Row) -> float | None:
+        parent = of.get(row["cell"])
+        return row["labels_mean"] / parent["labels_mean"] if parent and parent["labels_mean"] else None
+
+    columns = [
+        Column[Row](head="agreement, 95%", show=_agreement, value=lambda row: row["agreement"]),
+        Column(head="promise, marks", show=_promise),
+        Column(head="labels a lab", show=_labels, value=lambda row: row["labels_mean"]),
+        Column(head="× parent", show=lambda row: number(ratio(row)), value=ratio),
+        Column(head="without last step", show=lambda row: _share(_base(row)), value=_base),
+        _numeric("E[J]", "expected_jaccard", "{:.3f}"),
+        _numeric("ρ proven", "rho_proven", "{:.3f}"),
+        _numeric("excess error", "excess_error_mean", "{:.4f}"),
+        Column(head="labs above ε", show=_over, value=lambda row: row["excess_over_epsilon"]),
+        Column(head="pairs", show=lambda row: count(row["pairs"]), value=lambda row: row["pairs"]),
+        Column(head="cell", show=lambda row: f"<code>{escape(row['cell'])}</code>", look="identity"),
+    ]
+    optional = {"× parent": ratio, "ρ proven": lambda row: row["rho_proven"], "without last step": _base}
+    return [each for each in columns if each.head not in optional or any(map(_known(optional[each.head]), ran))]
+
+
+def _known(value: Callable[[Row], float | None]) -> Callable[[Row], bool]:
+    return lambda row: value(row) is not None
+
+
+def _text(head: str, name: str) -> Column[Row]:
+    def show(row: Row) -> str:
+        text = str(row[name])
+        return f"{int(text):,}" if text.isdecimal() else escape(text.removesuffix(".0"))
+
+    return Column(head=head, show=show, look="tight")
+
+
+def _numeric(head: str, name: str, form: str) -> Column[Row]:
+    def show(row: Row) -> str:
+        return "-" if row[name] is None else form.format(row[name])
+
+    return Column(head=head, show=show, value=lambda row: row[name])
+
+
+def _base(row: Row) -> float | None:
+    found: float | None = row["base_agreement"] if row["replicable"] else None
+    return found
+
+
+def _share(value: float | None) -> str:
+    return "-" if value is None else f"{100 * value:.1f}%"
+
+
+def _agreement(row: Row) -> str:
+    """Agreement and its interval in numbers, and as a line from 0 to 1 with the promise as a tick."""
+    low, high = 100 * row["agreement_low"], 100 * row["agreement_high"]
+    aim = f'<path class="aim" d="M{100 * (1 - row["rho"]):.1f} 0V10"/>' if verdict(row) else ""
+    drawn = f'<path class="all" d="M0 5H100"/>{aim}<path d="M{low:.1f} 5H{high:.1f}"/>'
+    return (
+        f'{_share(row["agreement"])} <span class="error">{low:.1f} to {high:.1f}</span>'
+        f'<svg class="bar" viewBox="0 0 100 10" aria-hidden="true">{drawn}'
+        f'<circle cx="{100 * row["agreement"]:.1f}" cy="5" r="2.4"/></svg>'
+    )
+
+
+def _promise(row: Row) -> str:
+    """Where the interval lies, and what to beware of."""
+    found = verdict(row)
+    signs = [("soft", "", "no promise")] if found is None else [_SIGNS[found]]
+    signs += [(mark.kind, mark.symbol, mark.text) for mark in marks(row)]
+    each = "".join(
+        f'<li class="{kind}"><span class="sign" aria-hidden="true">{sign}</span>{escape(text)}</li>'
+        for kind, sign, text in signs
+    )
+    return f'<ul class="marks">{each}</ul>'
+
+
+def _labels(row: Row) -> str:
+    error = row["labels_error"]
+    shown = f' <span class="error">± {count(error)}</span>' if error else ""
+    return count(row["labels_mean"]) + shown
+
+
+def _over(row: Row) -> str:
+    return f"{count(row['excess_over_epsilon'])} of {count(2 * row['pairs'])}"
+
+
+def refused_table(rows: Iterable[Row]) -> str:
+    """Cells that were not run, and why."""
+    left = ordered(rows)
+    reason = Column[Row](head="reason", show=lambda row: escape(str(row["reason"])), look="wrap")
+    return table("refused-table", "Cells that were refused", [*_parameters(left), reason], left)
+
+
+def plain_table(rows: Iterable[tuple[str, str]]) -> str:
+    """Names and values."""
+    body = "".join(f'<tr><th scope="row">{escape(name)}</th><td>{escape(value)}</td></tr>' for name, value in rows)
+    return f'<div class="scroll plain"><table><tbody>{body}</tbody></table></div>'

@@ -1,0 +1,265 @@
+"""The report of a study in a real browser: as people open it, sort it, search it, print it, and in the dark."""
+
+import base64
+import json
+import subprocess
+import sys
+
+import pytest
+
+from replical.study.report import report
+from replical.study.spec import Study
+from support.browser import browsers, installed
+
+pytestmark = pytest.mark.skipif(not installed(), reason="no chromium and chromedriver on this machine")
+pq = pytest.importorskip("pyarrow.parquet")
+pytest.importorskip("matplotlib")
+
+STUDY = """
+schema = "replical.study/1"
+name = "tiny"
+title = "<b>Tiny</b> & <script>document.title = 'taken'</script>"
+seed = "browser"
+stop = { pairs = 6 }
+defaults = { class = "thresholds:1000", rho = 0.2, epsilon = [0.1, 0.2] }
+
+[[grid]]
+learner = ["cal", "rounded-cal"]
+pool_size = 2000
+
+[[grid]]
+learner = "replical"
+pool_size = "exact"
+
+[[grid]]
+learner = "rounded-cal"
+pool_size = "exact"
+epsilon = 0.1
+"""
+# What the page asked the network for, and everything on it that could have.
+ASKED = """return [...performance.getEntriesByType('resource').map((each) => each.name),
+  ...[...document.querySelectorAll('[src], [href], [srcset]')].flatMap((node) =>
+    ['src', 'href', 'srcset'].map((name) => node.getAttribute(name)).filter(Boolean))]"""
+COLUMN = """const table = document.querySelector('#cells-table');
+  const at = [...table.tHead.rows[0].cells].findIndex((head) => head.dataset.head === arguments[0]);
+  return [...table.tBodies[0].rows].map((row) => row.cells[at].dataset.v ?? row.cells[at].textContent)"""
+HEAD = "th[data-head='{}'] button"
+# Contrast of every text with what is behind it, and of controls with what is around them, as WCAG computes it.
+CONTRAST = """
+const parse = (text) => { const found = text.match(/[\\d.]+/g).map(Number); return [found[0], found[1], found[2], found[3] ?? 1]; };
+const over = (top, under) => [0, 1, 2].map((i) => top[i] * top[3] + under[i] * (1 - top[3]));
+const light = (colour) => colour.slice(0, 3).map((v) => v / 255).map((v) => v <= .04045 ? v / 12.92 : ((v + .055) / 1.055) ** 2.4)
+  .reduce((sum, v, i) => sum + v * [.2126, .7152, .0722][i], 0);
+const ratio = (one, two) => { const [a, b] = [light(one), light(two)].sort((x, y) => y - x); return (a + .05) / (b + .05); };
+const style = (node) => getComputedStyle(node);
+const back = (node) => node === null ? [255, 255, 255] : over(parse(style(node).backgroundColor), back(node.parentElement));
+const found = [];
+for (const node of document.body.querySelectorAll("*")) {
+  if (!node.getClientRects().length || node.tagName === "SCRIPT") continue;
+  const words = [...node.childNodes].some((child) => child.nodeType === 3 && child.textContent.trim());
+  if (words) found.push([4.5, ratio(over(parse(style(node).color), back(node)), back(node)), node.outerHTML]);
+  if (node.matches("input, .still")) found.push([3, ratio(parse(style(node).borderTopColor), back(node.parentElement)), node.outerHTML]);
+  if (node.matches(".bar path:not(.all)")) found.push([3, ratio(parse(style(node).stroke), back(node)), node.outerHTML]);
+}
+return found;
+"""
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    """A tiny study that has been run."""
+    folder = tmp_path_factory.mktemp("study")
+    (folder / "tiny.toml").write_text(STUDY)
+    words = [sys.executable, "-m", "replical", "study", "tiny.toml", "--out", "out", "--workers", "1"]
+    done = subprocess.run(words, cwd=folder, check=True, capture_output=True, text=True)
+    assert "Not run, 1 cell: rounded-cal measures distances" in done.stdout
+    return folder / "out"
+
+
+@pytest.fixture(scope="module")
+def only():
+    with browsers() as new:
+        yield new()
+
+
+def cdp(window, command, **params):
+    return window._in("POST", "goog/cdp/execute", {"cmd": command, "params": params})
+
+
+def media(window, kind="", **features):
+    """On a screen or on paper, with what people prefer."""
+    wanted = [{"name": f"prefers-{name.replace('_', '-')}", "value": value} for name, value in features.items()]
+    cdp(window, "Emulation.setEmulatedMedia", media=kind, features=wanted)
+
+
+@pytest.fixture
+def window(only, folder):
+    """The report, freshly opened."""
+    media(only)
+    only.open((folder / "report.html").as_uri())
+    yield only
+    only.console()
+
+
+def test_everything_is_inside(window):
+    """Every picture is there, nothing was asked of any other place, and nothing went wrong."""
+    window.until("return [...document.images].every((image) => image.complete)")
+    shown = window.run("return [...document.images].map((image) => image.naturalWidth)")
+    assert shown
+    assert min(shown) > 0
+    assert all(name.startswith(("data:", "#")) for name in window.run(ASKED))
+    assert window.console() == []
+    assert (
+        window.text("h1")
+        == window.run("return document.title")
+        == "<b>Tiny</b> & <script>document.title = 'taken'</script>"
+    )
+    assert window.text(".summary").endswith("1 cell was refused.")
+
+
+def test_foreign_script_and_style_do_nothing(window):
+    window.run("""document.body.insertAdjacentHTML('beforeend', '<img src="https://example.org/x.png"><b onclick="1" style="color: red">x</b>');
+      const script = document.createElement('script'); script.textContent = 'window.taken = 1'; document.body.append(script)""")
+    assert window.run("return window.taken ?? null") is None
+    assert window.run("return getComputedStyle(document.body.querySelector(':scope > b')).color") != "rgb(255, 0, 0)"
+    assert all("Content Security Policy" in entry["message"] for entry in window.console())
+
+
+def test_sorting_by_click_and_by_keyboard(window):
+    assert window.run("return document.querySelectorAll('th[aria-sort]').length") == 0
+    before = window.run(COLUMN, "labels a lab")
+    head = HEAD.format("labels a lab")
+    window.click(head)
+    labels = [float(each) for each in window.run(COLUMN, "labels a lab")]
+    assert labels == sorted(map(float, before))
+    assert window.run("return [...document.querySelectorAll('th[aria-sort]')].map((head) => [head.dataset.head, head.ariaSort])") == [
+        ["labels a lab", "ascending"]
+    ]  # fmt: skip
+    assert window.text("#cells [role=status]") == "6 cells, by labels a lab, ascending"
+    window.type(head, "\ue007")  # Enter
+    assert [float(each) for each in window.run(COLUMN, "labels a lab")] == labels[::-1]
+    assert window.run("return document.activeElement.closest('th').ariaSort") == "descending"
+    window.click(HEAD.format("learner"))
+    assert window.run(COLUMN, "learner") == ["cal"] * 2 + ["replical"] * 2 + ["rounded-cal"] * 2
+    window.click(HEAD.format("× parent"))
+    assert window.run(COLUMN, "× parent")[-1] == "-"  # what is not known comes last, whatever the direction
+    window.click(HEAD.format("× parent"))
+    assert window.run(COLUMN, "× parent")[-1] == "-"
+
+
+def test_filter(window):
+    shown = "return [...document.querySelectorAll('#cells-table tbody tr')].filter((row) => !row.hidden).length"
+    window.type("#cells input", "ROUNDED 0.1")
+    assert window.run(shown) == 1
+    assert window.text("#cells [role=status]") == "1 of 6 cells"
+    window.type("#cells input", " nothing")
+    assert window.run(shown) == 0
+
+
+def test_what_a_screen_reader_hears(window):
+    nodes = cdp(window, "Accessibility.getFullAXTree")["nodes"]
+    heard = {(node["role"]["value"], node.get("name", {}).get("value", "")) for node in nodes if not node["ignored"]}
+    for expected in [
+        ("main", ""),
+        ("region", "All cells"),
+        ("navigation", "Parts of this report"),
+        ("searchbox", "Filter"),
+    ]:
+        assert expected in heard
+    assert {name for role, name in heard if role == "heading"} >= {
+        "What this shows",
+        "What this does not show",
+        "Cells",
+    }
+    assert ("button", "labels a lab") in heard
+    assert window.run("return document.querySelectorAll('.scroll:has(.sortable):not([tabindex=\"0\"])').length") == 0
+    assert all(name for role, name in heard if role == "image")
+
+
+@pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])
+def test_contrast(window, dark):
+    media(window, color_scheme="dark" if dark else "light")
+    assert window.run("return matchMedia('(prefers-color-scheme: dark)').matches") is dark
+    window.run("for (const each of document.querySelectorAll('details')) each.open = true")
+    found = window.run(CONTRAST)
+    assert len(found) > 100
+    assert [(round(got, 2), what[:150]) for wanted, got, what in found if got < wanted] == []
+    card = "return getComputedStyle(document.querySelector('figure .card')).backgroundColor"
+    assert window.run(card) == "rgb(255, 255, 255)"  # figures are drawn for a light ground
+
+
+def test_phone(window):
+    cdp(window, "Emulation.setDeviceMetricsOverride", width=390, height=780, deviceScaleFactor=2, mobile=True)
+    try:
+        assert window.run("return innerWidth") == 390
+        assert window.run("return document.documentElement.scrollWidth") <= 390
+        assert window.run(
+            "const box = document.querySelector('#cells .scroll'); return box.scrollWidth > box.clientWidth"
+        )
+        low = """return [...document.querySelectorAll('button, input, summary')].filter((node) => node.getClientRects().length)
+          .map((node) => node.getBoundingClientRect().height).filter((height) => height < 44)"""
+        assert window.run(low) == []
+    finally:
+        cdp(window, "Emulation.clearDeviceMetricsOverride")
+
+
+def test_animations_can_be_held(window):
+    """On request, on paper, and for whoever wants less motion."""
+    seen = """return [...document.querySelectorAll('figure:has(.moves) img')].filter((node) => node.getClientRects().length)
+      .map((node) => node.className)"""
+    moving = window.run(seen)
+    if not moving:
+        pytest.skip("this study has no animation")
+    assert set(moving) == {"moves"}
+    window.click(".still")
+    assert window.run(seen)[0] == "stands"
+    assert window.text(".still") == "Play the animation"
+    window.click(".still")
+    assert window.run(seen) == moving
+    media(window, reduced_motion="reduce")
+    assert window.run(seen) == ["stands"] * len(moving)
+    media(window, "print")
+    assert window.run(seen) == ["stands"] * len(moving)
+
+
+def test_paper(window):
+    """Nothing that only works on a screen, nothing cut off, dark ink whatever the screen."""
+    media(window, "print", color_scheme="dark")
+    assert window.run("return matchMedia('print').matches")
+    shown = "return [...document.querySelectorAll(arguments[0])].filter((node) => node.getClientRects().length).length"
+    assert window.run(shown, ".tools, nav, button") == 0
+    assert window.run(shown, "#cells-table tbody tr") == 6
+    assert window.run("return getComputedStyle(document.body).color") == "rgb(0, 0, 0)"
+    cut = "return [...document.querySelectorAll('.scroll')].filter((box) => getComputedStyle(box).overflow !== 'visible').length"
+    assert window.run(cut) == 0
+    media(window)
+    assert base64.b64decode(window._in("POST", "print", {"background": True})).startswith(b"%PDF")
+    assert window.console() == []
+
+
+def test_without_scripts_it_says_the_same(window):
+    cdp(window, "Emulation.setScriptExecutionDisabled", value=True)
+    try:
+        window.open(window.run("return location.href"))
+        assert window.run("return document.querySelector('.tools').hidden")
+        assert window.run("return document.querySelectorAll('#cells-table tbody tr').length") == 6
+    finally:
+        cdp(window, "Emulation.setScriptExecutionDisabled", value=False)
+
+
+def test_five_hundred_cells_are_sorted_at_once(window, folder, tmp_path):
+    rows = pq.read_table(folder / "results.parquet").to_pylist()
+    many = [
+        each | {"cell": f"{n:03d}{each['cell'][3:]}", "labels_mean": (n * 37 % 100) + 1.0}
+        for n in range(84)
+        for each in rows
+    ]
+    facts = json.loads((folder / "study.json").read_text())
+    (tmp_path / "many.html").write_text(report(Study.of(facts["study"]), many, [], facts), encoding="utf-8")
+    window.open((tmp_path / "many.html").as_uri())
+    spent = window.run(f"""const start = performance.now(); document.querySelector("{HEAD.format("labels a lab")}").click();
+      document.body.offsetHeight; return performance.now() - start""")
+    assert spent < 1000
+    labels = [float(each) for each in window.run(COLUMN, "labels a lab")]
+    assert len(labels) == 6 * 84
+    assert labels == sorted(labels)
