@@ -27,7 +27,8 @@ COARSE, FINE, FINEST = 0.25, 0.1, 0.05
 _BAND = 6.8  # standard deviations beyond which a distribution function is 0 or 1 up to 10⁻¹¹
 _ROUNDING = 4e-15  # relative error of a divergence computed in doubles, with room to spare
 _LEAST = 1e-300
-_SMALL, _LARGE = 2000, 7000  # steps to the unit of grids that are kept: 0.3 MB at most, 6 MB at most
+# Steps to the unit, and scores, of looks that are kept: at most 1.1 MB each, and at most 12 MB.
+_SMALL, _LARGE = (2000, 15_000), (7000, 200_000)
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -140,12 +141,12 @@ class _Look:
 
 def _look(U: int, a: float, b: float, beta: float, kappa: int, step: float, alone: bool) -> _Look:
     """Labs of one size look at the same grids again and again, most of all at the one without slack."""
-    fineness = sqrt(U) / step
-    kept = _small_looks if fineness < _SMALL else _large_looks if fineness < _LARGE else _Look
-    return kept(U, a, b, beta, kappa, step, alone)
+    fineness, scores = sqrt(U) / step, U * b
+    small, large = (fineness < most[0] and scores < most[1] for most in (_SMALL, _LARGE))
+    return (_small_looks if small else _large_looks if large else _Look)(U, a, b, beta, kappa, step, alone)
 
 
-_small_looks = lru_cache(maxsize=256)(_Look)
+_small_looks = lru_cache(maxsize=128)(_Look)
 _large_looks = lru_cache(maxsize=8)(_Look)
 
 
