@@ -6,6 +6,7 @@ parent; when it ends, however it ends, they notice and go too.
 
 from __future__ import annotations
 
+import gc
 import multiprocessing
 import os
 import signal
@@ -22,6 +23,7 @@ from replical.errors import WorkerLost
 
 Piece = TypeVar("Piece")
 
+_GARBAGE = 100_000  # objects between two looks for garbage in a worker: it makes hardly any, and looking costs a tenth
 _CHUNK = 16  # pieces sent to a worker at a time, at most
 _AHEAD = 4  # chunks a worker that wait to be taken: enough to keep it busy, few enough to be forgotten quickly
 
@@ -80,6 +82,7 @@ def _interrupts_held() -> Iterator[None]:
 
 def _receive(task: Callable[[int], Any] | None) -> None:
     _task[:] = [] if task is None else [task]
+    gc.set_threshold(_GARBAGE)
     threading.Thread(target=_leave_with_the_parent, daemon=True).start()
 
 

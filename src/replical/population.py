@@ -119,7 +119,7 @@ class Population:
             self.codes(self.target)[pool.ids],
             law=None if self._law is None else self._law[pool.ids],
             labels=len(self.C.labels),
-            generator=private.generator("labels"),
+            private=private,
         )
 
     def error(self, h: int) -> Fraction:
@@ -163,8 +163,12 @@ def _flipped(truth: Codes, rates: NDArray[np.float64], labels: int) -> Law:
 class PopulationLabels:
     """Labels drawn when they are asked for; no item is asked twice, so this equals drawing them beforehand."""
 
-    def __init__(self, truth: Codes, *, law: Law | None, labels: int, generator: np.random.Generator) -> None:
-        self._truth, self._law, self._labels, self._generator = truth, law, labels, generator
+    def __init__(self, truth: Codes, *, law: Law | None, labels: int, private: PrivateRandomness) -> None:
+        self._truth, self._law, self._labels, self._private = truth, law, labels, private
+
+    @cached_property
+    def _generator(self) -> np.random.Generator:
+        return self._private.generator("labels")
 
     def answer(self, query: Query) -> Answers:
         """Each label as often as its probability has it."""

@@ -27,8 +27,8 @@ COARSE, FINE, FINEST = 0.25, 0.1, 0.05
 _BAND = 6.8  # standard deviations beyond which a distribution function is 0 or 1 up to 10⁻¹¹
 _ROUNDING = 4e-15  # relative error of a divergence computed in doubles, with room to spare
 _LEAST = 1e-300
-# Steps to the unit, and scores, of looks that are kept: at most 1.1 MB each, and at most 12 MB.
-_SMALL, _LARGE = (2000, 15_000), (7000, 200_000)
+_FEW = 40  # times the cells of a grid: what building a sparse table costs
+_KEPT = 100e6  # bytes of looks that are kept; one takes 0.3 MB on a coarse grid of 10⁵ items, 5 MB on a fine one of 10⁶
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -133,6 +133,7 @@ class _Look:
         low, self.high = _intervals(U, beta, floor(U * self.grid.top) + 2, kappa)
         self.surely = np.searchsorted(self.high[:-1], self.grid.bin_low, side="right")
         self._begin, self._end = self.grid.places(low, 1 - 1e-12), self.grid.places(self.high, 1 + 1e-12)
+        self.bytes = self.grid.bytes + 4 * self.high.nbytes
 
     def worst(self, weights: Floats, scores: Counts) -> Floats:
         """max over p in [L, R] of Σ_v weight·π(p, v) for each of the scores."""
@@ -141,13 +142,15 @@ class _Look:
 
 def _look(U: int, a: float, b: float, beta: float, kappa: int, step: float, alone: bool) -> _Look:
     """Labs of one size look at the same grids again and again, most of all at the one without slack."""
-    fineness, scores = sqrt(U) / step, U * b
-    small, large = (fineness < most[0] and scores < most[1] for most in (_SMALL, _LARGE))
-    return (_small_looks if small else _large_looks if large else _Look)(U, a, b, beta, kappa, step, alone)
+    key = (U, a, b, beta, kappa, step, alone)
+    look = _looks.pop(key, None) or _Look(*key)
+    _looks[key] = look  # the latest is last
+    while sum(each.bytes for each in _looks.values()) > _KEPT:
+        del _looks[next(iter(_looks))]
+    return look
 
 
-_small_looks = lru_cache(maxsize=128)(_Look)
-_large_looks = lru_cache(maxsize=8)(_Look)
+_looks: dict[tuple[int, float, float, float, int, float, bool], _Look] = {}
 
 
 class _Grid:
@@ -163,19 +166,32 @@ class _Grid:
         self.widths = np.maximum(bin_high - self.bin_low, 0.0)
         left = band + 1 + ceil((sqrt(a) - sqrt(max(0.0, a - slack))) / self._unit)
         right = band + 1 + ceil((sqrt(a + slack) - sqrt(a)) / self._unit)
-        cells = bins[:, None] + np.arange(-left, right + 1)[None, :]
-        self._first, self._count = first - left, last - first + left + right
-        self._cells = cells - self._first
+        self._first, self._count, self._near = first - left, last - first + left + right, left + right + 1
         self.top = min(1.0, float(self._edge(np.array([last + right]))[0]))
-        self._worst = self._bound(U, kappa, bin_high, alone=alone)
+        # A row for each cell, with the bins it is near to, from the first to the last: cell c is the j-th near bin c - j.
+        self._by_cell = np.zeros((self._count, self._near))
+        self._by_cell[self._cells, np.arange(self._near)[::-1]] = self._bound(U, kappa, bin_high, alone=alone)
+        self.bytes = self._by_cell.nbytes
+
+    @property
+    def _cells(self) -> Counts:
+        """The cells near each bin."""
+        cells: Counts = np.arange(len(self.widths))[:, None] + np.arange(self._near)
+        return cells
+
+    @property
+    def _worst(self) -> Floats:
+        """max of π over each rectangle; rows are bins, columns the cells near them."""
+        worst: Floats = self._by_cell[self._cells, np.arange(self._near)[::-1]]
+        return worst
 
     def _edge(self, index: Counts) -> Floats:
         return np.minimum((np.maximum(index, 0) * self._unit) ** 2, 1.0)
 
     def _bound(self, U: int, kappa: int, bin_high: Floats, *, alone: bool) -> Floats:
-        """max of π over each rectangle; rows are bins, columns the cells near them."""
-        edges = _Logs.of(self._edge(np.arange(self._first, self._first + self._count + 1)))
-        cells, next_cells = edges.take(self._cells), edges.take(self._cells + 1)
+        """What `_worst` is."""
+        edges, near = _Logs.of(self._edge(np.arange(self._first, self._first + self._count + 1))), self._cells
+        cells, next_cells = edges.take(near), edges.take(near + 1)
         surely = _lower_tail(U, np.floor(U * self.bin_low - 1e-6)[:, None] - kappa, next_cells, upper=False)
         maybe = _lower_tail(U, np.floor(U * bin_high + 1e-6)[:, None] + kappa, cells, upper=True)
         above = bin_high[:, None] <= cells.p  # v < p throughout
@@ -192,10 +208,11 @@ class _Grid:
     def summed(self, weights: Floats) -> Floats:
         """Σ_v weight·π(p, v) at most, for each cell of p; the first and the last stand for all p below and above."""
         beyond = float((weights * self._outside).sum())
-        summed = np.bincount(
-            self._cells.ravel(), weights=(self._worst * weights[:, None]).ravel(), minlength=self._count
-        )
-        return np.concatenate(([beyond], summed + beyond, [beyond]))
+        padded = np.zeros(len(weights) + 2 * self._near)
+        padded[self._near : self._near + len(weights)] = weights
+        one = padded.itemsize  # every row sees the weights of its bins through a window
+        windows: Floats = np.ndarray((self._count, self._near), padded.dtype, padded, offset=one, strides=(one, one))
+        return np.concatenate(([beyond], np.einsum("cj,cj->c", self._by_cell, windows) + beyond, [beyond]))
 
     def places(self, p: Floats, rounding: float) -> Counts:
         """The cells of `summed` in which these p lie; `rounding` moves those on an edge to the safe side."""
@@ -253,7 +270,11 @@ def largest_count(U: int, p: float, failure: float) -> int:
 
 
 def _range_maximum(values: Floats, begin: Counts, end: Counts) -> Floats:
-    """max of values[begin..end], both ends included, from a sparse table."""
+    """max of values[begin..end], both ends included: one by one if they are few, else from a sparse table."""
+    if int((end - begin).sum()) < _FEW * len(values):
+        ends = np.stack([begin, end + 1], axis=1).ravel()
+        one_by_one: Floats = np.maximum.reduceat(np.append(values, -inf), ends)[::2]
+        return one_by_one
     levels = [values]
     while 2 ** len(levels) <= len(values):
         half = 2 ** (len(levels) - 1)

@@ -50,9 +50,10 @@ class Answers:
 
     def check(self, query: Query, labels: int) -> Answers:
         """Refuse answers that do not belong to `query`."""
-        if self.counts.shape != (len(query.items), labels) or not np.array_equal(self.items, query.items):
+        same = self.items is query.items or np.array_equal(self.items, query.items)
+        if self.counts.shape != (len(query.items), labels) or not same:
             raise BadLabel(f"the answers do not match the {len(query.items)} items asked for")
-        if not np.array_equal(self.counts.sum(axis=1), query.counts) or self.counts.min(initial=0) < 0:
+        if (self.counts.sum(axis=1) != query.counts).any() or self.counts.min(initial=0) < 0:
             raise BadLabel("every item must be answered exactly as often as it was asked")
         return self
 

@@ -15,6 +15,7 @@ import hashlib
 import math
 import secrets
 import unicodedata
+from functools import lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
@@ -166,6 +167,11 @@ def _utf8(text: str) -> bytes:
 def _digest(secret: bytes, name: tuple[str | int, ...], size: int) -> bytes:
     if any(isinstance(part, bool) or not isinstance(part, str | int) for part in name):
         raise ValueOutOfRange(f"a name is made of texts and integers, got {name!r}")
+    return _keyed(secret, name, size)
+
+
+@lru_cache(maxsize=64)  # both labs of a pair ask for the same names
+def _keyed(secret: bytes, name: tuple[str | int, ...], size: int) -> bytes:
     return hashlib.blake2b(_utf8(canonical(list(name))), digest_size=size, key=secret).digest()
 
 

@@ -69,16 +69,17 @@ class FiniteScan:
     def some(self, V: VersionSpace, k: int) -> Query:
         """The next `k` items inside DIS(V), or as many as are left."""
         disputed, start = V.disagreement, self._at
-        found = [self._order[:0]]
+        found: list[Indices] = []
         missing, look = k, max(_FIRST_LOOK, 2 * k)
         while missing and self._at < len(self._order):
             ahead = self._order[self._at : self._at + look]
-            hits = np.flatnonzero(disputed[ahead])[:missing]
+            hits = disputed[ahead].nonzero()[0][:missing]
             found.append(ahead[hits])
             missing -= len(hits)
             self._at += len(ahead) if missing else int(hits[-1]) + 1
             look *= 2
-        return _query(V, np.concatenate(found), scanned=self._at - start)
+        items = found[0] if len(found) == 1 else np.concatenate([self._order[:0], *found])
+        return _query(V, items, scanned=self._at - start)
 
     def among(self, V: VersionSpace, M: int) -> Query:
         """Those of the next `M` items that lie in DIS(V)."""

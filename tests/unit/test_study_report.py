@@ -170,8 +170,8 @@ def test_summary():
     ]
     assert findings.summary_sentence(rows) == (
         "In 1 of 2 cells that count the 95% interval of two labs' agreement lies wholly within the promise of 1-ρ, in 1 it is "
-        "compatible with it, in 0 below it. Rounding took 2 times the labels of its parent. 1 cell shows nothing, because "
-        "labs agree there without rounding too. 1 cell was refused."
+        "compatible with it, in 0 below it. Rounding took 2 times the labels of its parent. 1 cell shows nothing about it, because "
+        "labs agree there without the last step too. 1 cell was refused."
     )
 
 

@@ -25,11 +25,16 @@ class Centre:
 
     def at_least(self, V: VersionSpace) -> int:
         """A cheap lower bound on the radius: half the distance of two survivors."""
-        one, two = (V.predictions.codes(int(V.indices[end]), V.disputed) for end in (0, -1))
-        return int(V.weight(V.disputed)[one != two].sum()) // 2
+        if V.size == 1:
+            return 0
+        disputed, says = V.disputed, V.predictions.codes
+        apart = says(int(V.indices[0]), disputed) != says(int(V.indices[-1]), disputed)
+        return int(V.weight(disputed) @ apart) // 2
 
     def radius(self, V: VersionSpace) -> int:
         """κ in items: the largest distance from the centre of V to a survivor."""
+        if V.size == 1:
+            return 0
         labelled = V.weighted(V.disputed, V.vote)
         return int(V.predictions.errors(V.disputed, labelled, V.indices).max(initial=0))
 

@@ -69,6 +69,8 @@ class Proof:
                 return True
             if found > overstated * rho:
                 break
+        if V.size <= 2:  # one survivor has no slack, and is always looked at
+            return False
         least = self._bound(V, scores, 0, step=step)  # the bound grows about linearly with the slack
         share = (rho - least) / (found - least) if least < min(rho, found) else 0.0
         self._next = kappa * min(_SOONEST, max(_LATEST, _EARLY * share))

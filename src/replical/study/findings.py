@@ -29,7 +29,7 @@ def summary_sentence(rows: list[Row]) -> str:
     empty = sum(bool(row["vacuous"]) for row in promised)
     if 0 < empty < len(promised):
         parts.append(
-            f"{some(empty, 'cell shows', 'cells show')} nothing, because labs agree there without rounding too"
+            f"{some(empty, 'cell shows', 'cells show')} nothing about it, because labs agree there without the last step too"
         )
     if refused:
         parts.append(f"{some(refused, 'cell was', 'cells were')} refused")
@@ -45,7 +45,7 @@ def _agreement(ran: list[Row], promised: list[Row]) -> str:
     below = sum(verdict(row) == BELOW for row in promised)
     if not counted:
         first = (
-            f"None of {some(len(promised), 'cell')} with a replicable learner counts: labs agree without rounding too"
+            f"None of {some(len(promised), 'cell')} with a replicable learner counts: labs agree without the last step too"
         )
         return first + (f", and yet agreement lies below the promise of 1-ρ in {below}" if below else "")
     lie = Counter(verdict(row) for row in counted)
