@@ -20,6 +20,7 @@ from replical.binomial import clopper_pearson
 from replical.classes.base import HypothesisClass, Items
 from replical.errors import ReplicalError, ValueOutOfRange
 from replical.learners.base import Learner, Result, learn
+from replical.learners.line import along_a_line
 from replical.learners.rounding import Rounding
 from replical.noise import Noise
 from replical.parallel import cores, in_processes
@@ -149,7 +150,8 @@ def run_lab(
     """One lab: its own pool, its own draws, its own labels."""
     private = PrivateRandomness.simulated(*name)
     pool = population.pool(pool_size, private)
-    result = learn(learner, pool, population.labels(pool, private), shared)
+    labels = population.labels(pool, private)
+    result = along_a_line(learner, pool, labels.truth, shared) or learn(learner, pool, labels, shared)
     error = Fraction(1) if result.hypothesis is None else population.error(result.hypothesis)  # no answer is no use
     return Lab(result=result, excess_error=error - population.nu)
 

@@ -125,6 +125,16 @@ class Pool:
         self.C, self.items, self.ids, self.weights, self._order = C, items, ids, weights, order
         self._unasked: Indices = order[:0]
 
+    @property
+    def order(self) -> Indices:
+        """The private order: item numbers, each as often as the item occurs."""
+        return self._order
+
+    @property
+    def whole(self) -> bool:
+        """May every item be asked about?"""
+        return len(self._unasked) == 0
+
     def without(self, unasked: Indices) -> Pool:
         """The same pool, whose scan passes over these items: they still measure masses, but nobody could label them."""
         pool = Pool.in_order(self.C, self.items, self.ids, self._order, self.predictions)

@@ -170,6 +170,11 @@ class PopulationLabels:
     def _generator(self) -> np.random.Generator:
         return self._private.generator("labels")
 
+    @property
+    def truth(self) -> Codes | None:
+        """The label of each item, where no other ever comes back."""
+        return self._truth if self._law is None else None
+
     def answer(self, query: Query) -> Answers:
         """Each label as often as its probability has it."""
         if self._law is None:

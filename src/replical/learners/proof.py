@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 from math import ceil, inf, log, sqrt
 
@@ -47,11 +48,18 @@ class Proof:
 
     def reached(self, V: VersionSpace) -> bool:
         """May the run stop here?"""
-        if V.size > _WORTH * self._size:
+        return self.worth(V.size, lambda: self._centre.at_least(V)) and self.look(V)
+
+    def worth(self, size: int, at_least: Callable[[], int]) -> bool:
+        """Is a version space of this size, and of at least this radius, worth a look?"""
+        if size > _WORTH * self._size:
             return False
-        self._size, self._last, self._proven = V.size, V, None
-        if self._centre.at_least(V) > max(self._stop, min(self._most, self._next)):
-            return False
+        self._size, self._proven = size, None
+        return at_least() <= max(self._stop, min(self._most, self._next))
+
+    def look(self, V: VersionSpace) -> bool:
+        """May the run stop here?"""
+        self._last = V
         kappa = self._centre.radius(V)
         if kappa <= self._stop:
             return True

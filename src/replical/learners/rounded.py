@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from replical.learners.base import Conversation, Result, Shrinks, made_for
+from replical.learners.base import Conversation, Result, Shrinks, Shrunk, made_for
 from replical.learners.finishes import finish
 from replical.learners.proof import Proof
 from replical.learners.rounding import Rounding
@@ -45,9 +45,14 @@ class Rounded:
 
     def run(self, pool: AnyPool, shared: SharedRandomness) -> Conversation:
         """Ask, listen, return."""
-        plan, pool = self.plan, pool.first(self.plan.items)
-        proof = Proof(plan, pool)
+        pool = pool.first(self.plan.items)
+        proof = Proof(self.plan, pool)
         shrunk = yield from self.base.shrink(pool, proof.reached)
+        return self.conclude(proof, shrunk, shared)
+
+    def conclude(self, proof: Proof, shrunk: Shrunk, shared: SharedRandomness) -> Result:
+        """Round, without labels."""
+        plan = self.plan
         rounding = proof.conclude(shrunk)
         return Result(
             hypothesis=finish(plan, shared, rounding, shrunk),

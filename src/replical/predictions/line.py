@@ -16,6 +16,11 @@ class LinePredictions:
         self._size = len(C)
         self._positions = C.positions(items)
 
+    @property
+    def positions(self) -> NDArray[np.int64]:
+        """The first cut above each item."""
+        return self._positions
+
     def take(self, items: Indices) -> LinePredictions:
         """The predictions on some of the items."""
         some = LinePredictions.__new__(LinePredictions)

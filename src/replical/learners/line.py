@@ -1,0 +1,110 @@
+"""Rounded CAL on a line when every label is known beforehand: the same run, without a conversation.
+
+On a line V is an interval of cuts, and an item is asked if and only if it lies between the outermost survivors: a run is a
+loop over integers, and a version space is made only where the certificate may stop. Audits run pairs this way; the
+learners' own files are the reference (tests/laws/test_line.py compares whole results).
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+
+from replical.classes.base import Codes
+from replical.learners.base import Learner, Result, Round, Shrunk
+from replical.learners.cal import CAL
+from replical.learners.proof import Proof
+from replical.learners.rounded import Rounded
+from replical.pool import AnyPool, Pool
+from replical.predictions.line import LinePredictions
+from replical.query import Answers
+from replical.randomness import SharedRandomness
+from replical.version_space import VersionSpace
+
+_FIRST_LOOK = 256  # items looked at first; doubled every time, because disputed ones get rarer
+
+
+def along_a_line(learner: Learner, pool: AnyPool, truth: Codes | None, shared: SharedRandomness) -> Result | None:
+    """The result of `learn`, or None where this is no such run; `truth` is the label of each item, if it has just one."""
+    if truth is None or not isinstance(learner, Rounded) or not isinstance(pool, Pool):
+        return None
+    base, line = learner.base, pool.predictions
+    if not isinstance(base, CAL) or not isinstance(line, LinePredictions) or not pool.whole:
+        return None
+    if base.plan.query != "scan" or base.plan.rounds_most is not None or base.plan.max_labels is not None:
+        return None
+    learner.plan.check(pool)
+    pool = pool.first(learner.plan.items)
+    proof = Proof(learner.plan, pool)
+    run = _Run(pool, line, truth, proof)
+    result = learner.conclude(proof, run.to_the_end(), shared)
+    return replace(result, labels=len(run.rounds), rounds=tuple(run.rounds))
+
+
+class _Run:
+    """Where a run is: survivors are the cuts from `first` to `last`."""
+
+    def __init__(self, pool: Pool, line: LinePredictions, truth: Codes, proof: Proof) -> None:
+        self._order, self._positions, self._truth, self._proof = pool.order, line.positions, truth, proof
+        self._whole = pool.version_space()
+        self._first, self._last = 0, self._whole.size - 1
+        # Items up to each cut; whole numbers below 2**53 are exact in doubles.
+        counts = np.bincount(line.positions, weights=pool.weights, minlength=self._whole.size)
+        self._below = np.cumsum(counts).astype(np.int64)
+        self.rounds: list[Round] = []
+        self._asked: list[int] = []
+        self._V: VersionSpace | None = None  # as the certificate last saw it
+
+    def to_the_end(self) -> Shrunk:
+        """Ask what is disputed, in private order, until the certificate or the pool ends it."""
+        at, look, passed = 0, _FIRST_LOOK, 0
+        while at < len(self._order):
+            ahead = self._positions[self._order[at : at + look]]
+            for place in ((self._first < ahead) & (ahead <= self._last)).nonzero()[0].tolist():
+                position = int(ahead[place])
+                if not self._first < position <= self._last:  # settled since
+                    continue
+                if self._stops():
+                    return self._shrunk(passed)
+                self._ask(int(self._order[at + place]), position, scanned=at + place + 1 - passed)
+                passed = at + place + 1
+            at, look = at + len(ahead), 2 * look
+        self._stops()
+        return self._shrunk(passed)
+
+    def _disputed(self) -> int:
+        return int(self._below[self._last] - self._below[self._first])
+
+    def _stops(self) -> bool:
+        if not self._proof.worth(self._last - self._first + 1, lambda: self._disputed() // 2):
+            return False
+        self._V = self._survivors()
+        return self._proof.look(self._V)
+
+    def _survivors(self) -> VersionSpace:
+        if self._V is not None and self._V.size == self._last - self._first + 1:
+            return self._V
+        cuts = self._whole.indices
+        return self._whole.keep((cuts >= self._first) & (cuts <= self._last))
+
+    def _ask(self, item: int, position: int, *, scanned: int) -> None:
+        self.rounds.append(
+            Round(
+                disagreement=(self._disputed(), self._whole.total),
+                survivors=self._last - self._first + 1,
+                drawn=1,
+                scanned=scanned,
+            )
+        )
+        self._asked.append(item)
+        if self._truth[item]:
+            self._last = position - 1
+        else:
+            self._first = position
+
+    def _shrunk(self, scanned: int) -> Shrunk:
+        items = np.array(self._asked, dtype=np.int64)
+        counts = np.zeros((len(items), 2), dtype=np.int64)
+        counts[np.arange(len(items)), self._truth[items]] = 1
+        return Shrunk(V=self._survivors(), heard=(Answers(items=items, counts=counts),), scanned=scanned)
