@@ -23,6 +23,7 @@ from replical.errors import WorkerLost
 
 Piece = TypeVar("Piece")
 
+_THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
 _GARBAGE = 100_000  # objects between two looks for garbage in a worker: it makes hardly any, and looking costs a tenth
 _CHUNK = 16  # pieces sent to a worker at a time, at most
 _AHEAD = 4  # chunks a worker that wait to be taken: enough to keep it busy, few enough to be forgotten quickly
@@ -60,10 +61,22 @@ def spawned(workers: int, task: Callable[[int], Any] | None = None) -> ProcessPo
     """Fresh processes that leave interrupts to the parent and go when it goes."""
     context = multiprocessing.get_context("spawn")
     executor = ProcessPoolExecutor(workers, mp_context=context, initializer=_receive, initargs=(task,))
-    with _interrupts_held():  # inherited by the workers: an interrupt is the parent's business
+    with _interrupts_held(), _one_thread_each():  # inherited by the workers: an interrupt is the parent's business
         for _ in range(workers):  # one piece of nothing for each, so that all start now
             executor.submit(int)
     return executor
+
+
+@contextmanager
+def _one_thread_each() -> Iterator[None]:
+    """Processes started meanwhile do linear algebra with one thread: there are as many of them as cores."""
+    ours = [name for name in _THREADS if name not in os.environ]
+    os.environ.update(dict.fromkeys(ours, "1"))
+    try:
+        yield
+    finally:
+        for name in ours:
+            del os.environ[name]
 
 
 @contextmanager

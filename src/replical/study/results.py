@@ -56,7 +56,7 @@ def row(cell: Cell, kept: Kept) -> Row:
     told |= {"cell": cell.id, "grids": list(cell.grids)} | given
     told |= {"noise": str(given["noise"]), "pool_size": str(given["pool_size"])}
     told |= {name: kept.facts.get(name) for name in ("hypotheses", "labels_most")}
-    told |= {name: kept.facts.get(name, given.get(name)) for name in ("theta", "nu")}
+    told |= {name: kept.facts[name] for name in ("theta", "nu") if kept.facts.get(name) is not None}
     told |= {"replicable": uses(given["learner"], "rho"), "status": "done"}
     if kept.refused is not None:
         return told | {"status": "refused", "reason": kept.refused, "pairs": 0}
@@ -122,4 +122,6 @@ def table(rows: list[Row], arrow: Any) -> Any:
     kinds = {"string": arrow.string(), "double": arrow.float64(), "int64": arrow.int64(), "bool": arrow.bool_()}
     kinds["strings"] = arrow.list_(arrow.string())
     schema = arrow.schema([(name, kinds[kind]) for name, kind in SCHEMA])
+    doubles = [name for name, kind in SCHEMA if kind == "double"]
+    rows = [each | {name: float(each[name]) for name in doubles if each[name] is not None} for each in rows]
     return arrow.Table.from_pylist(sorted(rows, key=lambda each: str(each["cell"])), schema=schema)

@@ -12,14 +12,19 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import product
+from math import ceil, prod
 from pathlib import Path
 from typing import Any
 
 from replical.binomial import clopper_pearson
 from replical.canonical import canonical, fingerprint
+from replical.classes.spec import parse
 from replical.errors import BadStudy, ReplicalError
+from replical.exact import at_least, in_open
 from replical.experiment import OPTIONS, Experiment, checked_size
-from replical.plans import uses
+from replical.noise import parse_noise
+from replical.plans import nu_of, uses
+from replical.plans.rounded import FINISHES
 
 SCHEMA = "replical.study/1"
 _TOP = ("schema", "name", "title", "notes", "seed", "defaults", "grid", "stop", "quick")
@@ -28,8 +33,13 @@ _NEEDED = ("class", "learner", "epsilon", "pool_size")
 PARAMETERS = (*_NEEDED, *_STANDARD, "theta", "nu", *OPTIONS)
 _KNOWN_TO_SOME = ("rho", "theta", "nu", *OPTIONS[:-1])  # max_labels is understood by everyone
 _GRID_ONLY = ("name", "stop", "quick")
-_TEXTS = ("class", "learner", "plan", "query", "finish", "stop")
+_WORDS = {"plan": ("tight", "paper"), "query": ("scan", "halving"), "finish": FINISHES, "stop": ("mass", "rstat")}
+_TEXTS = ("class", "learner", *_WORDS)
+_SHARES = ("epsilon", "delta", "rho", "kappa", "a", "b", "stop_delta")  # between 0 and 1
+_COUNTS = ("k_loop", "k_final", "batch", "strings", "runs", "max_labels")
+_USUAL_STOP = {"pairs": 200}
 _MOST_CELLS = 100_000
+_MOST_PAIRS = 10**9
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -54,11 +64,33 @@ class Stop:
         """
         if self.pairs is not None:
             return self.pairs
-        if pairs:
-            low, high = clopper_pearson(agreements, pairs)
-            if (high - low) / 2 <= (self.half_width or 0.0):
-                return pairs
+        if pairs and self._narrow(agreements, pairs):
+            return pairs
         return min((pairs // self.batch + 1) * self.batch, self.max_pairs)
+
+    def expected(self, agreements: int, pairs: int) -> int:
+        """How many pairs it will come to if they go on like this; with none to go by, as if every other one agreed.
+
+        Examples
+        --------
+        >>> Stop(half_width=.02, batch=100).expected(97, 100), Stop(half_width=.02, batch=100).expected(0, 0)
+        (400, 2500)
+        """
+        if self.pairs is not None or (pairs and self._narrow(agreements, pairs)):
+            return self.pairs or pairs
+        share = agreements / pairs if pairs else 0.5
+        low, high = pairs // self.batch + 1, ceil(self.max_pairs / self.batch)
+        while low < high:
+            batches = (low + high) // 2
+            if self._narrow(round(share * batches * self.batch), batches * self.batch):
+                high = batches
+            else:
+                low = batches + 1
+        return min(low * self.batch, self.max_pairs)
+
+    def _narrow(self, agreements: int, pairs: int) -> bool:
+        low, high = clopper_pearson(agreements, pairs)
+        return (high - low) / 2 <= (self.half_width or 0.0)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -123,10 +155,16 @@ class Study:
     @classmethod
     def of(cls, content: Mapping[str, Any]) -> Study:
         """Check everything a study says."""
-        _check(content)
         study = cls(content=content)
-        for quick in (False, True):
-            study.cells(quick=quick)
+        try:
+            _check(content)
+            cells = [cell for quick in (False, True) for cell in study.cells(quick=quick)]
+            for spec in dict.fromkeys(cell.parameters["class"] for cell in cells):
+                parse(spec, seed=study.seed)
+        except BadStudy:
+            raise
+        except ReplicalError as error:
+            raise BadStudy(str(error)) from error
         return study
 
     @classmethod
@@ -160,21 +198,21 @@ class Study:
 
     def cells(self, *, quick: bool = False) -> list[Cell]:
         """All cells, in the order of the file; one that several grids name is run once, as the first of them says."""
-        found: dict[str, tuple[dict[str, Any], list[str], Stop]] = {}
+        parts: list[tuple[str, dict[str, list[Any]], Stop]] = []
+        combinations = 0
         for number, grid in enumerate(self.content["grid"], 1):
-            name = grid.get("name", f"grid {number}")
-            part = _quickened(grid, self.content.get("quick", {})) if quick else grid
-            if part is None:
+            if quick and grid.get("quick") is False:
                 continue
-            own = part.get("stop")  # a table counts pairs; a text is the stop test of a learner
-            stop = _stop(own if isinstance(own, dict) else self._stop(quick=quick))
-            tried = {key: value for key, value in part.items() if not isinstance(value, dict)}
-            for parameters in _product({**_STANDARD, **self.content.get("defaults", {}), **tried}):
+            parts.append((grid.get("name", f"grid {number}"), *self._part(grid, quick=quick)))
+            combinations += prod(map(len, parts[-1][1].values()))
+            if combinations > _MOST_CELLS:
+                raise BadStudy(f"a study has at most {_MOST_CELLS} cells; shorten the lists of {parts[-1][0]!r:.40}")
+        found: dict[str, tuple[dict[str, Any], list[str], Stop]] = {}
+        for name, lists, stop in parts:
+            for parameters in _product(lists):
                 entry = found.setdefault(canonical(parameters), (parameters, [], stop))
                 if name not in entry[1]:
                     entry[1].append(name)
-            if len(found) > _MOST_CELLS:
-                raise BadStudy(f"a study has at most {_MOST_CELLS} cells; shorten the lists of {name!r}")
         if not found:
             raise BadStudy("no grid is left" + (" for --quick: let one of them be quick" if quick else ""))
         return [
@@ -182,31 +220,34 @@ class Study:
             for parameters, names, stop in found.values()
         ]
 
-    def _stop(self, *, quick: bool) -> Any:
-        usual = self.content.get("stop", {"pairs": 200})
-        return self.content.get("quick", {}).get("stop", usual) if quick else usual
+    def _part(self, grid: Mapping[str, Any], *, quick: bool) -> tuple[dict[str, list[Any]], Stop]:
+        """The lists of a grid and its stop: its own word goes before the study's, that on quick runs before others."""
+        defaults, shorter = self.content.get("defaults", {}), self.content.get("quick", {})
+        layers: list[Mapping[str, Any]] = [_STANDARD, defaults, grid]
+        stops = [self.content.get("stop", _USUAL_STOP), grid.get("stop")]
+        if quick:
+            own = grid.get("quick", True)
+            own = {} if own is True else own
+            layers += [{key: value for key, value in shorter.items() if key in grid or key in defaults}, own]
+            stops += [shorter.get("stop"), own.get("stop")]
+        # A table is a stop of the study; a word is the learner's parameter of that name.
+        given = {key: value for layer in layers for key, value in layer.items() if not isinstance(value, dict)}
+        lists = {name: [_plain(name, each) for each in _listed(given[name])] for name in PARAMETERS if name in given}
+        return lists, _stop([each for each in stops if isinstance(each, dict)][-1])
 
 
-def _quickened(grid: Mapping[str, Any], quick: Mapping[str, Any]) -> dict[str, Any] | None:
-    """A grid with the shorter lists of a quick run; its own word goes before the study's. None: left out."""
-    own = grid.get("quick", {})
-    if own is False:
-        return None
-    own = {} if own is True else own
-    usual = {key: value for key, value in grid.items() if not isinstance(value, dict)}  # not its own number of pairs
-    return {**usual, **{key: value for key, value in quick.items() if key in usual and key != "stop"}, **own}
-
-
-def _product(given: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
-    lists = {name: _listed(given[name]) for name in PARAMETERS if name in given}
+def _product(lists: Mapping[str, list[Any]]) -> Iterator[dict[str, Any]]:
     for values in product(*lists.values()):
-        chosen = {name: _plain(name, value) for name, value in zip(lists, values, strict=True)}
-        learner = chosen["learner"]
-        yield {
-            name: value
-            for name, value in chosen.items()
-            if name not in _KNOWN_TO_SOME or uses(learner, name) or (name == "T" and chosen["plan"] == "paper")
-        }
+        chosen = dict(zip(lists, values, strict=True))
+        yield {name: value for name, value in chosen.items() if _matters(name, chosen)}
+
+
+def _matters(name: str, chosen: Mapping[str, Any]) -> bool:
+    if name == "T":
+        return (chosen["learner"], chosen["plan"]) == ("replical", "paper")
+    if name == "stop_delta" and chosen.get("stop") != "rstat":
+        return False
+    return name not in _KNOWN_TO_SOME or uses(chosen["learner"], name)
 
 
 def _listed(value: Any) -> list[Any]:
@@ -214,76 +255,121 @@ def _listed(value: Any) -> list[Any]:
 
 
 def _plain(name: str, value: Any) -> Any:
-    """One spelling a value: 1 and 1.0 are one epsilon, 0 and "0" one noise."""
-    if name == "pool_size":
-        return checked_size(value)
-    if name in _TEXTS or (name == "noise" and isinstance(value, str) and ":" in value):
+    """Check a value; one spelling each: 1 and 1.0 are one epsilon, 0 and "0" one noise."""
+    if name in _TEXTS:
+        if not isinstance(value, str):
+            raise BadStudy(f"{name} must be a text, got {_short(value)}")
+        if value not in _WORDS.get(name, (value,)):
+            raise BadStudy(f"unknown {name} {_short(value)}; it is one of {', '.join(_WORDS[name])}")
         return value
-    if isinstance(value, bool) or not isinstance(value, int | float | str):
-        raise BadStudy(f"{name} must be a number, got {value!r}")
+    if name == "noise" and isinstance(value, str) and ":" in value:
+        parse_noise(value)
+        return value
+    if name == "pool_size":
+        try:
+            return checked_size(value)
+        except (ValueError, RecursionError):
+            raise BadStudy(
+                f"a pool size is a whole number from 1 to 10**12 - 1 or 'exact', got {_short(value)}"
+            ) from None
     try:
-        number = float(value)
+        number = float(value) if isinstance(value, int | float | str) and not isinstance(value, bool) else None
     except (ValueError, OverflowError):
-        raise BadStudy(f"{name} must be a number, got {value!r:.40}") from None
-    return int(number) if number.is_integer() and name not in ("epsilon", "delta", "rho", "noise", "nu") else number
+        number = None
+    if number is None:
+        raise BadStudy(f"{name} must be a number, got {_short(value)}")
+    if name in _COUNTS:
+        whole = value if isinstance(value, int) else int(number) if number.is_integer() else 0
+        if whole < 1:
+            raise BadStudy(f"{name} must be a whole number of at least 1, got {_short(value)}")
+        return whole
+    return _within(name, number)
+
+
+def _within(name: str, number: float) -> float:
+    if name in _SHARES:
+        return in_open(name, number, 0, 1)
+    if name == "T":
+        return in_open(name, number, 0, 0.5)
+    if name == "nu":
+        return nu_of(number)
+    if name == "theta":
+        at_least(name, number, 1)
+        return int(number) if number.is_integer() else number
+    if not 0 <= number < 1:
+        raise BadStudy(f"{name} must be in [0, 1), got {number:g}")
+    return number + 0.0  # no minus zero
+
+
+def _short(value: Any) -> str:
+    """A value for a sentence, however long or deep it is."""
+    try:
+        return f"{value!r:.40}"
+    except (ValueError, RecursionError):  # Python writes out neither huge numbers nor endless nesting
+        return f"one of kind {type(value).__name__!r} that is too large"
 
 
 def _check(content: Mapping[str, Any]) -> None:
     for key in content:
         if key not in _TOP:
-            raise BadStudy(f"a study has no key {key!r}; it has {', '.join(_TOP)}")
+            raise BadStudy(f"a study has no key {key!r:.40}; it has {', '.join(_TOP)}")
     if content.get("schema") != SCHEMA:
-        raise BadStudy(f"the schema of a study is {SCHEMA!r}, got {content.get('schema')!r}")
+        raise BadStudy(f"the schema of a study is {SCHEMA!r}, got {_short(content.get('schema'))}")
     for key in ("name", "seed"):
         if not isinstance(content.get(key), str) or not content[key]:
-            raise BadStudy(f"a study needs a text {key!r}, got {content.get(key)!r}")
+            raise BadStudy(f"a study needs a text {key!r}, got {_short(content.get(key))}")
     grids = content.get("grid")
     if not isinstance(grids, list) or not grids or not all(isinstance(grid, dict) for grid in grids):
         raise BadStudy("a study needs at least one [[grid]]")
-    sections = [("defaults", content.get("defaults", {}), PARAMETERS), ("quick", content.get("quick", {}), PARAMETERS)]
-    sections += [(f"grid {number}", grid, (*PARAMETERS, *_GRID_ONLY)) for number, grid in enumerate(grids, 1)]
-    sections += [
-        (f"quick of grid {number}", grid["quick"], PARAMETERS)
-        for number, grid in enumerate(grids, 1)
-        if not isinstance(grid.get("quick", True), bool)
-    ]
-    for where, section, known in sections:
-        _check_section(where, section, known)
-    defaults = content.get("defaults", {})
+    _check_texts("a study", content, "title", "notes")
+    _check_section("defaults", content.get("defaults", {}), PARAMETERS)
+    _check_section("quick", content.get("quick", {}), PARAMETERS)
     for number, grid in enumerate(grids, 1):
+        _check_texts(f"grid {number}", grid, "name")
+        _check_section(f"grid {number}", grid, (*PARAMETERS, *_GRID_ONLY))
+        if not isinstance(grid.get("quick", True), bool):
+            _check_section(f"quick of grid {number}", grid["quick"], PARAMETERS)
         for key in _NEEDED:
-            if key not in grid and key not in defaults:
+            if key not in grid and key not in content.get("defaults", {}):
                 raise BadStudy(f"grid {number} needs {key!r}, a value or a list")
-    _stop(content.get("stop", {"pairs": 200}))
+    _stop(content.get("stop", _USUAL_STOP))
+
+
+def _check_texts(where: str, section: Mapping[str, Any], *keys: str) -> None:
+    for key in keys:
+        if not isinstance(section.get(key, ""), str):
+            raise BadStudy(f"{where}: {key} must be a text, got {_short(section[key])}")
 
 
 def _check_section(where: str, section: Any, known: tuple[str, ...]) -> None:
     if not isinstance(section, dict):
-        raise BadStudy(f"{where} must be a table, got {section!r:.40}")
+        raise BadStudy(f"{where} must be a table, got {_short(section)}")
     for key, value in section.items():
-        if key not in known and key != "stop":
-            raise BadStudy(f"{where} has no key {key!r}; it may have {', '.join(known)}")
-        if key == "stop" and isinstance(value, dict):
+        if key not in known:
+            raise BadStudy(f"{where} has no key {key!r:.40}; it may have {', '.join(known)}")
+        if value == []:
+            raise BadStudy(f"{where}: the list of {key} is empty")
+        if key == "stop" and (where == "quick" or (isinstance(value, dict) and where != "defaults")):
             _stop(value)
         elif key in PARAMETERS:
             for each in _listed(value):
-                if key in _TEXTS and not isinstance(each, str):
-                    raise BadStudy(f"{where}: {key} must be a text, got {each!r:.40}")
-            if value == []:
-                raise BadStudy(f"{where}: the list of {key} is empty")
+                _plain(key, each)
 
 
 def _stop(given: Any) -> Stop:
     if not isinstance(given, dict):
-        raise BadStudy(f"stop must be a table such as {{ pairs = 400 }}, got {given!r:.40}")
+        raise BadStudy(f"stop must be a table such as {{ pairs = 400 }}, got {_short(given)}")
     for key, value in given.items():
         if key not in ("pairs", "half_width", "batch", "max_pairs"):
-            raise BadStudy(f"stop has no key {key!r}; it has pairs, or half_width, batch and max_pairs")
+            raise BadStudy(f"stop has no key {key!r:.40}; it has pairs, or half_width, batch and max_pairs")
         if key == "half_width":
             if isinstance(value, bool) or not isinstance(value, int | float) or not 0 < value < 0.5:
-                raise BadStudy(f"half_width must be between 0 and 0.5, got {value!r}")
-        elif isinstance(value, bool) or not isinstance(value, int) or value < 1:
-            raise BadStudy(f"{key} of stop must be a whole number of at least 1, got {value!r}")
+                raise BadStudy(f"half_width must be between 0 and 0.5, got {_short(value)}")
+        elif isinstance(value, bool) or not isinstance(value, int) or not 1 <= value <= _MOST_PAIRS:
+            raise BadStudy(f"{key} of stop must be a whole number from 1 to {_MOST_PAIRS}, got {_short(value)}")
     if ("pairs" in given) == ("half_width" in given) or ("pairs" in given and len(given) > 1):
         raise BadStudy("stop has either pairs, or half_width with batch and max_pairs")
-    return Stop(**given)
+    stop = Stop(**given)
+    if stop.batch > stop.max_pairs:
+        raise BadStudy(f"batch of stop must be at most max_pairs = {stop.max_pairs}, got {stop.batch}")
+    return stop

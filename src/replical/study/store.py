@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import tempfile
+import time
 from dataclasses import dataclass, field
 from importlib.metadata import version
 from pathlib import Path
@@ -15,6 +16,8 @@ from replical.study.spec import Cell
 from replical.study.work import COLUMNS, Rows, Told
 
 _META = b"replical"
+_PART = ".part-"  # beginning of the names of files that are being written
+_STALE = 3600.0  # seconds after which such a file was left behind by someone who was killed
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -84,27 +87,43 @@ class Store:
         self.folder, self._cells = folder, folder / "cells"
         try:
             self._cells.mkdir(parents=True, exist_ok=True)
+            tempfile.TemporaryFile(dir=self._cells).close()
+            for part in folder.rglob(f"{_PART}*"):
+                if time.time() - part.stat().st_mtime > _STALE:
+                    part.unlink(missing_ok=True)
         except OSError as error:
             raise BadStudy(f"cannot write to the folder {folder}: {error.strerror or error}") from error
 
+    def check(self, seed: str) -> None:
+        """Refuse a folder with cells of another seed; all of them have the same, so that one tells."""
+        _, parquet = arrow()
+        for path in self._cells.glob("[0-9a-f]*.parquet"):
+            try:
+                found = json.loads(parquet.read_schema(path).metadata[_META])["seed"]
+            except Exception:  # of many kinds: a broken file tells nothing
+                continue
+            if found != seed:
+                raise BadStudy(
+                    f"{self.folder} holds cells of a study with the seed {found!r:.60}, not {seed!r:.60}: "
+                    "choose another folder with --out"
+                )
+            return
+
     def read(self, cell: Cell) -> Kept:
-        """What is there of a cell; nothing, if there is none or it cannot be read."""
+        """What is there of a cell; nothing, if there is none or what is there is broken."""
         path = self._path(cell)
         _, parquet = arrow()
         if not path.exists():
             return NOTHING
         try:
-            table = parquet.read_table(path)
-            meta = json.loads((table.schema.metadata or {})[_META])
+            table = parquet.read_table(path, partitioning=None, page_checksum_verification=True)
+            meta = json.loads(table.schema.metadata[_META])
             rows = {name: table[name].to_pylist() for name, _ in COLUMNS}
-        except (OSError, KeyError, ValueError):  # pyarrow's errors are among them; a broken file is made again
+            kept = Kept(rows=rows, facts=dict(meta["facts"]), seconds=meta["seconds"], version=meta["version"])
+            whole = (meta["cell"], meta["seed"], rows["pair"])
+        except Exception:  # of many kinds, depending on what is broken: it is made again
             return NOTHING
-        if meta["seed"] != cell.study_seed:
-            raise BadStudy(
-                f"{self.folder} holds cells of a study with the seed {meta['seed']!r:.60}, not {cell.study_seed!r:.60}: "
-                "choose another folder with --out"
-            )
-        return Kept(rows=rows, facts=meta["facts"], seconds=meta["seconds"], version=meta["version"])
+        return kept if whole == (dict(cell.parameters), cell.study_seed, list(range(kept.pairs))) else NOTHING
 
     def write(self, cell: Cell, kept: Kept) -> None:
         """Keep a cell."""
@@ -114,12 +133,12 @@ class Store:
         fields = [(name, kinds[kind]) for name, kind in COLUMNS]
         schema = pa.schema(fields, metadata={_META: json.dumps(meta | {"version": kept.version})})
         table = pa.table(kept.rows, schema=schema)
-        self.whole(self._path(cell), lambda path: parquet.write_table(table, path))
+        self.whole(self._path(cell), lambda path: parquet.write_table(table, path, write_page_checksum=True))
 
     def whole(self, path: Path, write: Any) -> None:
         """Write a file under another name, then rename it: it is there as a whole or not at all."""
         try:
-            handle, name = tempfile.mkstemp(dir=path.parent, prefix=".", suffix=path.suffix)
+            handle, name = tempfile.mkstemp(dir=path.parent, prefix=_PART, suffix=path.suffix)
             os.close(handle)
             try:
                 write(name)

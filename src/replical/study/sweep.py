@@ -7,10 +7,10 @@ it has all the pairs its stop asks for, or a whole batch of them. A lost worker 
 from __future__ import annotations
 
 import logging
+import time
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import FIRST_COMPLETED, CancelledError, Future, wait
-from concurrent.futures.process import BrokenProcessPool
+from concurrent.futures import FIRST_COMPLETED, BrokenExecutor, Future, wait
 from dataclasses import dataclass, field
 
 from replical.errors import WorkerLost
@@ -20,8 +20,10 @@ from replical.study.work import Piece, Told, work
 from replical.study.workers import Workers
 
 _PIECE = 10  # pairs a piece: seconds of work, so that little is lost with a worker and all are busy to the end
-_AHEAD = 2  # pieces handed in for each worker
-_LOSSES = 3  # workers a piece may outlive; then it is the piece that kills them
+_PATIENCE = 30.0  # seconds without an answer after which to see whether anyone is there
+_QUIET = 10  # after telling how far it is, ten times as long nothing is told: that takes a tenth of the time at most
+# Cells whose pairs take about as long, the closest first: alike in all of these.
+_ALIKE = (("class", "learner", "epsilon", "noise", "pool_size"), ("class", "learner"), ("learner",), ())
 
 log = logging.getLogger("replical")
 
@@ -34,6 +36,8 @@ class Progress:
     ----------
     seconds_left
         An estimate from the pairs run so far; None while there is nothing to go by.
+    pairs
+        How many there will be in the end; where the width of an interval decides, as far as that can be foreseen.
     """
 
     cells: int
@@ -76,7 +80,7 @@ class Sweep:
     cells, store, workers
         What to run, where to keep it, who runs it.
     progress
-        Called after every piece.
+        Called at the beginning, at the end, and after pieces in between.
     """
 
     def __init__(
@@ -90,22 +94,27 @@ class Sweep:
         self._cells = {cell.id: cell for cell in cells}
         self.kept: dict[str, Kept] = {}
         self._open: dict[str, _Open] = {}
+        self._ends: dict[str, int] = {}  # pairs each cell that is not complete will have
         self._waiting = deque(self._find())
         self._flying: dict[Future[Told], Piece] = {}
         self._lost: dict[tuple[str, int], int] = {}
-        self._spent: dict[str, tuple[float, int]] = {}  # seconds and pairs of this run, by cell
+        self._quiet = 0.0  # until then
+        self._spent: dict[tuple[object, ...], tuple[float, int]] = {}  # seconds and pairs of this run, by what is alike
 
     def _find(self) -> list[Cell]:
         """Cells that are not complete; a complete one that holds more than is asked for is cut to that."""
         left = []
+        for cell in list(self._cells.values())[:1]:
+            self._store.check(cell.study_seed)
         for cell in self._cells.values():
             kept = self._store.read(cell)
             if kept.refused is not None:  # it may have been the fault of a version that is gone
                 kept = NOTHING
             target = _target(cell, kept)
+            self.kept[cell.id] = kept.first(target)
             if target > kept.pairs:
                 left.append(cell)
-            self.kept[cell.id] = kept.first(target)
+                self._foresee(cell, kept)
         return left
 
     def run(self) -> dict[str, Kept]:
@@ -114,27 +123,23 @@ class Sweep:
         queue = self._queue()
         ready: list[Piece] = []
         while True:
-            while len(self._flying) < _AHEAD * self._workers.count and (ready or (following := next(queue, None))):
-                piece = ready.pop() if ready else following
-                assert piece is not None, "one of them was there"
+            while len(self._flying) < self._workers.count + self._workers.ahead:
+                piece = ready.pop() if ready else next(queue, None)
+                if piece is None:
+                    break
                 self._flying[self._workers.submit(work, piece)] = piece
             if not self._flying:
+                self._report("")
                 return self.kept
-            done, _ = wait(self._flying, return_when=FIRST_COMPLETED)
-            broken = False
+            done, _ = wait(self._flying, timeout=_PATIENCE, return_when=FIRST_COMPLETED)
+            if not done:
+                self._workers.look()
             for future in done:
                 piece = self._flying.pop(future)
                 try:
-                    told = future.result()
-                except (BrokenProcessPool, CancelledError) as error:
-                    broken = True
+                    ready.extend(self._hear(future.result()))
+                except BrokenExecutor as error:
                     ready.append(self._again(piece, error))
-                    continue
-                ready.extend(self._hear(told))
-            if broken:  # whatever else was under way died with it
-                ready.extend(self._flying.values())
-                self._flying.clear()
-                self._workers.anew()
 
     def _queue(self) -> Iterator[Piece]:
         """Pieces of the cells that wait, one cell after the other."""
@@ -151,14 +156,15 @@ class Sweep:
         if opened is None:
             return []  # the cell was refused meanwhile
         opened.early[told.piece.start] = told
-        seconds, pairs = self._spent.get(told.piece.cell, (0.0, 0))
-        self._spent[told.piece.cell] = (seconds + told.seconds, pairs + told.piece.end - told.piece.start)
+        if told.refused is None:
+            self._spend(opened.cell, told)
         while opened.kept.pairs in opened.early and opened.kept.refused is None:
             opened.kept = opened.kept.with_more(opened.early.pop(opened.kept.pairs))
         more: list[Piece] = []
         if opened.kept.refused is not None or opened.kept.pairs >= opened.target:
             more = self._whole(opened)
-        self._report(opened.cell.told)
+        if time.monotonic() >= self._quiet:
+            self._report(opened.cell.told)
         return more
 
     def _whole(self, opened: _Open) -> list[Piece]:
@@ -168,28 +174,29 @@ class Sweep:
         self.kept[cell.id] = kept
         opened.target = 0 if kept.refused is not None else _target(cell, kept)
         if opened.target > kept.pairs:
+            self._foresee(cell, kept)
             return list(opened.pieces(cell.study_seed))[::-1]
-        del self._open[cell.id]
+        del self._open[cell.id], self._ends[cell.id]
         return []
 
     def _again(self, piece: Piece, error: BaseException) -> Piece:
         key = (piece.cell, piece.start)
         self._lost[key] = self._lost.get(key, 0) + 1
         told = self._cells[piece.cell].told
-        log.warning("a worker was lost during %s; its pairs are run again", told)
-        if self._lost[key] >= _LOSSES:
+        if self._lost[key] >= self._workers.losses:
             raise WorkerLost(
-                f"{_LOSSES} workers ended during {told}, perhaps for lack of memory: use fewer workers or smaller pools; "
-                "what is complete is kept"
+                f"one worker after the other ended during {told}, perhaps for lack of memory: "
+                "use fewer workers or smaller pools; what is complete is kept"
             ) from error
+        log.warning("a worker was lost during %s; its pairs are run again", told)
         return piece
 
     def _report(self, now: str) -> None:
-        left = {cell.id: max(cell.stop.wanted(0, 0), 1) for cell in self._waiting}
-        left |= {name: each.target - each.kept.pairs for name, each in self._open.items()}
-        done = sum(kept.pairs for kept in self.kept.values()) + sum(
-            each.kept.pairs - self.kept[name].pairs for name, each in self._open.items()
-        )
+        started = time.monotonic()
+        have = {name: kept.pairs for name, kept in self.kept.items()}
+        have |= {name: each.kept.pairs for name, each in self._open.items()}
+        left = {name: max(0, end - have[name]) for name, end in self._ends.items()}
+        done = sum(have.values())
         self._progress(
             Progress(
                 cells=len(self._cells),
@@ -200,6 +207,17 @@ class Sweep:
                 now=now,
             )
         )
+        self._quiet = time.monotonic() + _QUIET * (time.monotonic() - started)
+
+    def _foresee(self, cell: Cell, kept: Kept) -> None:
+        pairs = min(kept.pairs, _target(cell, kept))
+        batches = pairs - pairs % cell.stop.batch  # judged by whole batches, as its stop does
+        self._ends[cell.id] = cell.stop.expected(sum(kept.rows["agree"][:batches]), batches)
+
+    def _spend(self, cell: Cell, told: Told) -> None:
+        for alike in _alike(cell):
+            seconds, pairs = self._spent.get(alike, (0.0, 0))
+            self._spent[alike] = (seconds + told.seconds, pairs + told.piece.end - told.piece.start)
 
     def _estimate(self, left: dict[str, int]) -> float | None:
         """Time left: each cell at the pace of the cells most like it that have run so far."""
@@ -207,21 +225,14 @@ class Sweep:
             return None
         total = 0.0
         for name, pairs in left.items():
-            total += pairs * self._pace(self._cells[name])
+            seconds, known = next(spent for alike in _alike(self._cells[name]) if (spent := self._spent.get(alike)))
+            total += pairs * seconds / known
         return total / self._workers.count
 
-    def _pace(self, cell: Cell) -> float:
-        """Seconds a pair: of the cell itself, of its class and learner, of its learner, of all."""
-        given = cell.parameters
-        for like in (("class", "learner", "epsilon", "noise", "pool_size"), ("class", "learner"), ("learner",), ()):
-            alike = [
-                spent
-                for name, spent in self._spent.items()
-                if all(self._cells[name].parameters.get(key) == given.get(key) for key in like)
-            ]
-            if alike:
-                return sum(seconds for seconds, _ in alike) / max(1, sum(pairs for _, pairs in alike))
-        return 0.0
+
+def _alike(cell: Cell) -> Iterator[tuple[object, ...]]:
+    for names in _ALIKE:
+        yield tuple(cell.parameters[name] for name in names)
 
 
 def _target(cell: Cell, kept: Kept) -> int:

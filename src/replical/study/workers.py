@@ -1,16 +1,28 @@
-"""Who does the work: this process, processes of this machine, or a Dask cluster. All are executors of pieces."""
+"""Who does the work: this process, processes of this machine, or a Dask cluster. All are executors of pieces.
+
+A piece whose worker ended raises `BrokenExecutor`; the others go on.
+"""
 
 from __future__ import annotations
 
+import logging
+import socket
 from collections.abc import Callable, Iterator
-from concurrent.futures import Executor, Future, ProcessPoolExecutor
-from contextlib import contextmanager
+from concurrent.futures import BrokenExecutor, Executor, Future
+from concurrent.futures.process import BrokenProcessPool
+from contextlib import ExitStack, contextmanager
+from importlib.metadata import version
 from typing import Any
 
-from replical.errors import BadUsage, MissingExtra
+from replical.errors import BadUsage, MissingExtra, WorkerLost
+from replical.parallel import _interrupts_held as interrupts_held
 from replical.parallel import cores, spawned
 
-_TRIES = 2  # times Dask starts a piece again that its worker failed on
+_TRIES = 2  # times Dask starts a piece again that failed
+_ANSWER = 10  # seconds a scheduler has to answer
+_NO_DASHBOARD = {"dashboard": False, "dashboard_address": "127.0.0.1:0"}  # it would listen even so: here, anywhere free
+
+log = logging.getLogger("replical")
 
 
 class Here(Executor):
@@ -23,47 +35,103 @@ class Here(Executor):
         return done
 
 
+class Processes(Executor):
+    """Processes of this machine, each on its own: one that ends takes nothing with it but its own work."""
+
+    def __init__(self, count: int) -> None:
+        self._each = [spawned(1) for _ in range(count)]
+        self._given: list[list[Future[Any]]] = [[] for _ in range(count)]
+
+    def submit(self, fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Future[Any]:
+        """Hand it to the one that has the least to do, started anew if it ended."""
+        self._given = [[future for future in given if not future.done()] for given in self._given]
+        number = min(range(len(self._each)), key=lambda each: len(self._given[each]))
+        try:
+            future = self._each[number].submit(fn, *args, **kwargs)
+        except BrokenProcessPool:
+            self._each[number].shutdown(wait=False)
+            self._each[number] = spawned(1)
+            future = self._each[number].submit(fn, *args, **kwargs)
+        self._given[number].append(future)
+        return future
+
+    def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:
+        """Stop them all."""
+        for each in self._each:
+            each.shutdown(wait=wait, cancel_futures=cancel_futures)
+
+
+class OnDask(Executor):
+    """A Dask cluster. It runs the pieces of a lost worker elsewhere by itself, until they have cost it several."""
+
+    def __init__(self, client: Any, told: str) -> None:
+        self._client, self._told = client, told
+
+    def submit(self, fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Future[Any]:
+        """Hand it in."""
+        from distributed.scheduler import KilledWorker
+
+        if self._client.status != "running":
+            raise self._gone()
+        given, done = self._client.submit(fn, *args, **kwargs, pure=False, retries=_TRIES), Future[Any]()
+
+        async def hear() -> None:
+            try:
+                done.set_result(await given)
+            except KilledWorker as error:
+                done.set_exception(BrokenExecutor(str(error)))
+            except BaseException as error:
+                done.set_exception(self._gone() if given.status in ("cancelled", "lost") else error)
+
+        self._client.loop.add_callback(hear)
+        return done
+
+    def look(self) -> None:
+        """Say so if nobody is there to work."""
+        if self._client.status == "running" and not self._client.nthreads():
+            log.warning("no worker is left on Dask at %s: waiting for one", self._told)
+
+    def _gone(self) -> WorkerLost:
+        return WorkerLost(f"the Dask scheduler at {self._told} is gone; what is complete is kept")
+
+
 class Workers:
-    """An executor that can be made anew when it breaks.
+    """Some workers, as a sweep sees them.
 
     Attributes
     ----------
     count
         How many pieces are worked on at a time.
+    ahead
+        How many more are handed in.
+    losses
+        Workers a piece may cost; then it is the piece that ends them.
     told
         For people: who they are.
     """
 
-    def __init__(self, make: Callable[[], Executor], *, count: int, told: str) -> None:
-        self._make, self.count, self.told = make, count, told
-        self._executor = make()
+    def __init__(self, executor: Executor, *, count: int, told: str, ahead: int = 0, losses: int = 3) -> None:
+        self._executor, self.count, self.told, self.ahead, self.losses = executor, count, told, ahead, losses
 
     def submit(self, task: Callable[..., Any], *args: Any) -> Future[Any]:
         """Hand in a piece of work."""
         return self._executor.submit(task, *args)
 
-    def anew(self) -> None:
-        """A worker was lost and took the others with it: begin again with fresh ones."""
-        self.leave()
-        self._executor = self._make()
-
-    def leave(self) -> None:
-        """Stop what is under way."""
-        if isinstance(self._executor, ProcessPoolExecutor):
-            self._executor.shutdown(wait=False, cancel_futures=True)
-        else:
-            self._executor.shutdown(wait=False)
+    def look(self) -> None:
+        """Nothing came for a while: is anyone there?"""
+        if isinstance(self._executor, OnDask):
+            self._executor.look()
 
 
 @contextmanager
 def local(count: int | None) -> Iterator[Workers]:
     """Processes of this machine; every core if left out."""
     count = count or cores()
-    made = Workers(Here if count == 1 else lambda: spawned(count), count=count, told=f"{count} on this machine")
+    executor = Here() if count == 1 else Processes(count)
     try:
-        yield made
+        yield Workers(executor, count=count, told=f"{count} on this machine")
     finally:
-        made.leave()
+        executor.shutdown(wait=False, cancel_futures=True)
 
 
 @contextmanager
@@ -74,30 +142,52 @@ def cluster(address: str) -> Iterator[Workers]:
     except ImportError as error:
         raise MissingExtra("--cluster needs Dask: install it with pip install 'replical[study]'") from error
     dask: Any = distributed  # without types of its own
-    kind, _, number = address.partition(":")
-    if kind == "local":
-        if not (number.isascii() and number.isdigit()) or not 1 <= int(number) <= 1000:
-            raise BadUsage(f"--cluster local:N starts N worker processes, e.g. local:2, got {address!r}")
-        started = dask.LocalCluster(
-            n_workers=int(number), threads_per_worker=1, dashboard_address=None, host="127.0.0.1"
-        )
-        client = dask.Client(started)
-    else:
-        started = None
-        try:
-            client = dask.Client(address, timeout="10s")
-        except (OSError, ValueError) as error:
-            raise BadUsage(f"no Dask scheduler answers at {address!r}: start one with dask scheduler") from error
-    threads = sum(client.nthreads().values())
-    if not threads:
-        raise BadUsage(f"the Dask cluster at {address!r} has no workers: start some with dask worker {address}")
-    made = Workers(
-        lambda: client.get_executor(pure=False, retries=_TRIES), count=threads, told=f"{threads} on Dask at {address}"
-    )
+    with ExitStack() as stack:
+        kind, _, number = address.partition(":")
+        if kind == "local":
+            if not (number.isascii() and number.isdigit() and len(number) < 5) or not 1 <= int(number) <= 1000:
+                raise BadUsage(f"--cluster local:N starts N worker processes, e.g. local:2, got {address!r}")
+            with interrupts_held():
+                started = dask.LocalCluster(
+                    n_workers=int(number), threads_per_worker=1, host="127.0.0.1", scheduler_kwargs=_NO_DASHBOARD
+                )
+            client = stack.enter_context(dask.Client(stack.enter_context(started)))
+        else:
+            client = stack.enter_context(_client(dask, address))
+        threads = sum(client.nthreads().values())
+        if not threads:
+            raise BadUsage(f"the Dask cluster at {address!r} has no workers: start some with dask worker {address}")
+        _check_versions(client, address)
+        executor = OnDask(client, address)
+        yield Workers(executor, count=threads, told=f"{threads} on Dask at {address}", ahead=threads, losses=1)
+
+
+def _client(dask: Any, address: str) -> Any:
+    """Who answers at an address; a client of Dask would ask for a long time, or for ever, where nobody does."""
     try:
-        yield made
-    finally:
-        made.leave()
-        client.close()
-        if started is not None:
-            started.close()
+        whole = dask.comm.normalize_address(address)
+        if not whole.startswith(("tcp://", "tls://")):
+            raise ValueError("no way to talk to another process")
+        with socket.create_connection(dask.comm.get_address_host_port(whole, strict=True), timeout=_ANSWER) as probe:
+            if whole.startswith("tcp://") and not probe.recv(1):  # a scheduler speaks first
+                raise ConnectionError("nothing was said")
+        return dask.Client(address, timeout=_ANSWER)
+    except Exception as error:  # of many kinds, depending on what is there instead
+        raise BadUsage(f"no Dask scheduler answers at {address!r}: start one with dask scheduler") from error
+
+
+def _check_versions(client: Any, address: str) -> None:
+    """Every part has this very version: otherwise results would depend on who ran what."""
+    here = _version()
+    try:
+        there = {client.run_on_scheduler(_version), *client.run(_version).values()}
+    except Exception as error:  # of many kinds: it could not even be asked
+        raise BadUsage(
+            f"part of the Dask cluster at {address!r} has no replical: scheduler and workers need version {here}"
+        ) from error
+    for other in there - {here}:
+        raise BadUsage(f"part of the Dask cluster at {address!r} has replical {other}: install {here} there")
+
+
+def _version() -> str:
+    return version("replical")
