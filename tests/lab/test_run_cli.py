@@ -357,7 +357,10 @@ def test_answers_that_were_not_asked_for_or_contradict_the_journal(lab):
     stranger = next(item for item in lab.truth if item not in items)
     (lab.folder / "more.csv").write_text(f"id,label\n{stranger},yes\n")
     refused = lab.run("--ask", "file", "--answers", "more.csv", code=2)
-    assert refused["message"] == f"more.csv answers the item {stranger!r}, which was never asked for: give the answers to this run's batches"
+    assert (
+        refused["message"]
+        == f"more.csv answers the item {stranger!r}, which was never asked for: give the answers to this run's batches"
+    )
     lab.run("--ask", "file", code=3)
     other = "no" if lab.truth[items[0]] == "yes" else "yes"
     (lab.folder / "more.csv").write_text(f"id,label\n{items[0]},{other}\n")
