@@ -44,7 +44,8 @@ def _agreement(ran: list[Row], promised: list[Row]) -> str:
     counted = [row for row in promised if not row["vacuous"]]
     below = sum(verdict(row) == BELOW for row in promised)
     if not counted:
-        first = f"None of {some(len(promised), 'cell')} with a replicable learner counts: labs agree without the last step too"
+        cells = some(len(promised), "cell")
+        first = f"None of {cells} with a replicable learner counts: labs agree without the last step too"
         return first + (f", and yet agreement lies below the promise of 1-ρ in {below}" if below else "")
     lie = Counter(verdict(row) for row in counted)
     found = (
