@@ -12,6 +12,9 @@ import sys
 import textwrap
 import time
 from concurrent.futures import BrokenExecutor, Future
+from fractions import Fraction
+from statistics import stdev
+from types import SimpleNamespace
 
 import hypothesis.strategies as st
 import pyarrow as pa
@@ -19,14 +22,15 @@ import pyarrow.parquet as pq
 import pytest
 from hypothesis import HealthCheck, given, settings
 
-from replical.auditing import audit
+from replical.auditing import Pair, audit, figures
 from replical.binomial import clopper_pearson
 from replical.errors import BadStudy, WorkerLost
 from replical.experiment import prepare
-from replical.study.results import SCHEMA, row, table
+from replical.study.results import SCHEMA, row, summary, table
 from replical.study.spec import Stop, Study
 from replical.study.store import NOTHING, Store
 from replical.study.sweep import Sweep
+from replical.study.work import Piece, rows_of, work
 from replical.study.workers import Workers, local
 
 GRID = {"class": ["thresholds:50", "thresholds:1000"], "learner": ["cal", "erm"], "epsilon": 0.1, "pool_size": 300}
@@ -72,6 +76,32 @@ def test_a_cell_is_an_audit(grid, sweep):
     assert found["vacuous"] == (found["base_agreement"] > 0.8 if found["replicable"] else None)
 
 
+TWICE = {name: st.tuples(values, values) for name, values in {
+    "hypotheses": st.none() | st.integers(0, 9), "unrounded": st.integers(0, 9), "survivors": st.integers(1, 50),
+    "labels": st.integers(0, 10**20), "excess_errors": st.sampled_from([Fraction(0), Fraction(1, 10), Fraction(1, 9)]),
+    "stopped_short": st.booleans(),
+}.items()}  # fmt: skip
+ROUNDINGS = st.builds(
+    SimpleNamespace, labels_sufficient=st.booleans(), certified=st.booleans(),
+    rho_proven=st.none() | st.floats(0, 1), rho_predicted=st.none() | st.floats(0, 1),
+)  # fmt: skip
+PAIRS = st.builds(
+    Pair, number=st.integers(0, 99), target=st.integers(0, 9), same_function=st.booleans(), jaccard_distance=st.floats(0, 1),
+    roundings=st.none() | st.tuples(ROUNDINGS, ROUNDINGS), **TWICE,
+)  # fmt: skip
+
+
+@given(st.lists(PAIRS, min_size=1, max_size=6))
+def test_the_figures_of_a_cell_are_those_of_an_audit(pairs):
+    wanted = dataclasses.asdict(figures(pairs, epsilon=Fraction(1, 10)))
+    found = summary(rows_of(pairs, Fraction(1, 10)))
+    for name, value in wanted.items():
+        assert found[name] == (value if value is None else pytest.approx(value, rel=1e-12)), name
+    if len(pairs) > 1:
+        error = stdev(Fraction(sum(pair.labels), 2) for pair in pairs) / len(pairs) ** 0.5
+        assert found["labels_error"] == pytest.approx(float(error), rel=1e-6, abs=1e-9 * found["labels_mean"])
+
+
 def test_results_are_a_table_of_the_documented_kind(sweep):
     huge = {
         "learner": ["replical"],
@@ -83,7 +113,7 @@ def test_results_are_a_table_of_the_documented_kind(sweep):
     }
     refused = {"learner": "replical", "plan": "paper", "theta": 3, "class": "thresholds:50"}
     rows = sweep(based(grid=[GRID, {**GRID, **huge}, {**GRID, **refused}], stop={"pairs": 3})).rows
-    found = table(rows, pa)
+    found = table(rows[::-1], pa)
     assert [(field.name, str(field.type)) for field in found.schema] == [
         (name, {"strings": "list<item: string>"}.get(kind, kind)) for name, kind in SCHEMA
     ]
@@ -303,6 +333,19 @@ def test_a_refused_cell_is_a_row_and_stops_nobody(sweep, tmp_path):
     assert sweep(content, folder=tmp_path / "refused").rows == found.rows
 
 
+def test_what_was_refused_is_tried_again(sweep, tasks, tmp_path):
+    """It may have been the fault of a version that is gone."""
+    tasks("""
+from dataclasses import replace
+def task(piece):
+    told = work(piece)
+    return replace(told, rows={name: [] for name in told.rows}, refused="too hard")
+""")
+    assert {each["reason"] for each in sweep(folder=tmp_path / "refused").rows} == {"too hard"}
+    tasks("task = work\n")
+    assert sweep(folder=tmp_path / "refused").tables == sweep().tables
+
+
 @SHARED
 @given(st.integers(0, 10**9), st.integers(1, 4))
 def test_a_refusal_in_the_middle_is_one_whatever_came_first(in_any_order, sweep, tasks, seed, count):
@@ -317,6 +360,7 @@ def task(piece):
     found = sweep(workers=in_any_order(Chance(seed, count, 0.1)))
     assert {each["reason"] for each in found.rows} == {"too hard"}
     assert {each["pairs"] for each in found.rows} == {0}
+    assert {len(rows["pair"]) for rows, _ in found.tables.values()} == {0}
     assert found.told[-1].cells_done == 4
 
 
@@ -690,8 +734,6 @@ def test_a_study_of_many_cells_is_not_held_up_by_its_estimate(tmp_path):
             return done
 
     first = Study.of(based(grid=[{**GRID, "max_labels": 50}], stop={"pairs": 1})).cells()[0]
-    from replical.study.work import Piece, work
-
     idle = Idle(None)
     idle.answer = work(Piece(cell=first.id, tried=first.experiment, class_seed="s", seed="s", start=0, end=1))
     sweeping = Sweep(cells, Store(tmp_path), idle)
