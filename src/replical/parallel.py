@@ -1,7 +1,7 @@
 """Numbered pieces of work on several processes, in order, without leaving anyone behind.
 
 Workers are started clean ("spawn"), because forking a process that holds threads can hang. Interrupts are left to the
-parent; when it ends, however it ends, they notice and go too.
+parent; when it ends, however it ends, or lets them go, they notice and go too, in the middle of what they do.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ from concurrent.futures import Future, ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager
 from multiprocessing import resource_tracker
+from multiprocessing.connection import Connection, wait
 from typing import Any, TypeVar
 
 from replical.errors import WorkerLost
@@ -33,7 +34,7 @@ _task: list[Callable[[int], Any]] = []  # what this worker runs: sent once, so t
 
 def in_processes(task: Callable[[int], Piece], count: int, workers: int) -> Generator[Piece, None, None]:
     """``task(0), task(1), .. task(count - 1)``, in that order, on `workers` processes."""
-    executor = spawned(workers, task)
+    executor = FreshProcesses(workers, task)
     step = max(1, min(_CHUNK, count // (4 * workers)))
     starts = iter(range(0, count, step))
     waiting: deque[Future[list[Piece]]] = deque()
@@ -49,7 +50,7 @@ def in_processes(task: Callable[[int], Piece], count: int, workers: int) -> Gene
             "a worker process ended before its work was done, perhaps for lack of memory: use fewer workers or smaller pools"
         ) from error
     finally:
-        executor.shutdown(wait=False, cancel_futures=True)
+        executor.let_go()
 
 
 def cores() -> int:
@@ -57,14 +58,21 @@ def cores() -> int:
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
-def spawned(workers: int, task: Callable[[int], Any] | None = None) -> ProcessPoolExecutor:
-    """Fresh processes that leave interrupts to the parent and go when it goes."""
-    context = multiprocessing.get_context("spawn")
-    executor = ProcessPoolExecutor(workers, mp_context=context, initializer=_receive, initargs=(task,))
-    with _interrupts_held(), _one_thread_each():  # inherited by the workers: an interrupt is the parent's business
-        for _ in range(workers):  # one piece of nothing for each, so that all start now
-            executor.submit(int)
-    return executor
+class FreshProcesses(ProcessPoolExecutor):
+    """Processes that leave interrupts to the parent and go when it goes."""
+
+    def __init__(self, workers: int, task: Callable[[int], Any] | None = None) -> None:
+        context = multiprocessing.get_context("spawn")
+        ends, self._open = context.Pipe(duplex=False)
+        super().__init__(workers, mp_context=context, initializer=_receive, initargs=(ends, task))
+        with interrupts_held(), _one_thread_each():  # inherited by the workers: an interrupt is the parent's business
+            for _ in range(workers):  # one piece of nothing for each, so that all start now
+                self.submit(int)
+
+    def let_go(self) -> None:
+        """End them now, whatever they do, and see them off: a parent that leaves first may trip over its own threads."""
+        self._open.close()
+        self.shutdown(wait=True, cancel_futures=True)
 
 
 @contextmanager
@@ -80,7 +88,7 @@ def _one_thread_each() -> Iterator[None]:
 
 
 @contextmanager
-def _interrupts_held() -> Iterator[None]:
+def interrupts_held() -> Iterator[None]:
     """Interrupts that arrive meanwhile are delivered afterwards; processes started meanwhile never get any."""
     if not hasattr(signal, "pthread_sigmask"):
         yield
@@ -93,17 +101,17 @@ def _interrupts_held() -> Iterator[None]:
         signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
-def _receive(task: Callable[[int], Any] | None) -> None:
+def _receive(ends: Connection, task: Callable[[int], Any] | None) -> None:
     _task[:] = [] if task is None else [task]
     gc.set_threshold(_GARBAGE)
-    threading.Thread(target=_leave_with_the_parent, daemon=True).start()
+    threading.Thread(target=_leave_with_the_parent, args=(ends,), daemon=True).start()
 
 
-def _leave_with_the_parent() -> None:
+def _leave_with_the_parent(ends: Connection) -> None:
+    """Wait until the parent closes its end, or is no more."""
     parent = multiprocessing.parent_process()
-    if parent is not None:
-        parent.join()
-        os._exit(1)
+    wait([ends] if parent is None else [ends, parent.sentinel])
+    os._exit(1)
 
 
 def _run(numbers: range) -> list[Any]:

@@ -341,7 +341,7 @@ def test_what_is_told_on_the_way(capsys, monkeypatch):
     from replical.study.sweep import Progress
 
     assert [_left(seconds) for seconds in (None, 0.0, 0.4, 61, 89, 90, 600, 5400, 10**6)] == [
-        "", ", about 1 s left", ", about 1 s left", ", about 61 s left", ", about 89 s left", ", about 2 min left",
+        "", "", ", about 1 s left", ", about 61 s left", ", about 89 s left", ", about 2 min left",
         ", about 10 min left", ", about 1.5 h left", ", about 277.8 h left",
     ]  # fmt: skip
     clock = [1000.0]

@@ -74,7 +74,7 @@ def _shown(name: str) -> Iterator[Callable[[Progress], None]]:
 
 def _left(seconds: float | None) -> str:
     """How long it still takes, as roughly as it is known."""
-    if seconds is None:
+    if not seconds:  # nothing to go by, or nothing left to run
         return ""
     if seconds < 90:
         return f", about {max(1, round(seconds)):d} s left"

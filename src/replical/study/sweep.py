@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import logging
 import time
-from collections import deque
+from collections import Counter, deque
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, BrokenExecutor, Future, wait
 from dataclasses import dataclass, field
@@ -95,7 +95,7 @@ class Sweep:
         self.kept: dict[str, Kept] = {}
         self._open: dict[str, _Open] = {}
         self._ends: dict[str, int] = {}  # pairs each cell that is not complete will have
-        self._waiting = deque(self._find())
+        self._waiting = deque(_in_turn(self._find()))
         self._flying: dict[Future[Told], Piece] = {}
         self._lost: dict[tuple[str, int], int] = {}
         self._quiet = 0.0  # until then
@@ -228,6 +228,16 @@ class Sweep:
             seconds, known = next(spent for alike in _alike(self._cells[name]) if (spent := self._spent.get(alike)))
             total += pairs * seconds / known
         return total / self._workers.count
+
+
+def _in_turn(cells: Sequence[Cell]) -> list[Cell]:
+    """A cell of each learner, then another of each: soon all paces are known."""
+    seen: Counter[str] = Counter()
+    turns: list[tuple[int, Cell]] = []
+    for cell in cells:
+        turns.append((seen[cell.parameters["learner"]], cell))
+        seen[cell.parameters["learner"]] += 1
+    return [cell for _, cell in sorted(turns, key=lambda turn: turn[0])]
 
 
 def _alike(cell: Cell) -> Iterator[tuple[object, ...]]:

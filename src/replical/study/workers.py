@@ -15,8 +15,7 @@ from importlib.metadata import version
 from typing import Any
 
 from replical.errors import BadUsage, MissingExtra, WorkerLost
-from replical.parallel import _interrupts_held as interrupts_held
-from replical.parallel import cores, spawned
+from replical.parallel import FreshProcesses, cores, interrupts_held
 
 _TRIES = 2  # times Dask starts a piece again that failed
 _ANSWER = 10  # seconds a scheduler has to answer
@@ -39,7 +38,7 @@ class Processes(Executor):
     """Processes of this machine, each on its own: one that ends takes nothing with it but its own work."""
 
     def __init__(self, count: int) -> None:
-        self._each = [spawned(1) for _ in range(count)]
+        self._each = [FreshProcesses(1) for _ in range(count)]
         self._given: list[list[Future[Any]]] = [[] for _ in range(count)]
 
     def submit(self, fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Future[Any]:
@@ -49,16 +48,19 @@ class Processes(Executor):
         try:
             future = self._each[number].submit(fn, *args, **kwargs)
         except BrokenProcessPool:
-            self._each[number].shutdown(wait=False)
-            self._each[number] = spawned(1)
+            self._each[number].let_go()
+            self._each[number] = FreshProcesses(1)
             future = self._each[number].submit(fn, *args, **kwargs)
         self._given[number].append(future)
         return future
 
     def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:
-        """Stop them all."""
+        """Stop them all; without waiting, in the middle of what they do, which may take long."""
         for each in self._each:
-            each.shutdown(wait=wait, cancel_futures=cancel_futures)
+            if wait:
+                each.shutdown(cancel_futures=cancel_futures)
+            else:
+                each.let_go()
 
 
 class OnDask(Executor):
