@@ -15,6 +15,7 @@ from functools import lru_cache
 from math import ceil, floor, inf, log, sqrt
 
 import numpy as np
+from numpy.lib.stride_tricks import sliding_window_view
 from numpy.typing import NDArray
 
 from replical.prior import Masses
@@ -28,7 +29,7 @@ _BAND = 6.8  # standard deviations beyond which a distribution function is 0 or 
 _ROUNDING = 4e-15  # relative error of a divergence computed in doubles, with room to spare
 _LEAST = 1e-300
 _FEW = 40  # times the cells of a grid: what building a sparse table costs
-_KEPT = 100e6  # bytes of looks that are kept; one takes 0.3 MB on a coarse grid of 10⁵ items, 5 MB on a fine one of 10⁶
+_KEPT = 200e6  # bytes of looks that are kept; one takes 0.3 MB on a coarse grid of 10⁵ items, 5 MB on a fine one of 10⁶
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -143,10 +144,12 @@ class _Look:
 def _look(U: int, a: float, b: float, beta: float, kappa: int, step: float, alone: bool) -> _Look:
     """Labs of one size look at the same grids again and again, most of all at the one without slack."""
     key = (U, a, b, beta, kappa, step, alone)
-    look = _looks.pop(key, None) or _Look(*key)
+    look = _looks.pop(key, None)
+    if look is None:
+        look = _Look(*key)
+        while _looks and look.bytes + sum(each.bytes for each in _looks.values()) > _KEPT:
+            del _looks[next(iter(_looks))]
     _looks[key] = look  # the latest is last
-    while sum(each.bytes for each in _looks.values()) > _KEPT:
-        del _looks[next(iter(_looks))]
     return look
 
 
@@ -170,19 +173,15 @@ class _Grid:
         self.top = min(1.0, float(self._edge(np.array([last + right]))[0]))
         # A row for each cell, with the bins it is near to, from the first to the last: cell c is the j-th near bin c - j.
         self._by_cell = np.zeros((self._count, self._near))
-        self._by_cell[self._cells, np.arange(self._near)[::-1]] = self._bound(U, kappa, bin_high, alone=alone)
+        self._worst[:] = self._bound(U, kappa, bin_high, alone=alone)
         self.bytes = self._by_cell.nbytes
 
     @property
-    def _cells(self) -> Counts:
-        """The cells near each bin."""
-        cells: Counts = np.arange(len(self.widths))[:, None] + np.arange(self._near)
-        return cells
-
-    @property
     def _worst(self) -> Floats:
-        """max of π over each rectangle; rows are bins, columns the cells near them."""
-        worst: Floats = self._by_cell[self._cells, np.arange(self._near)[::-1]]
+        """max of π over each rectangle; rows are bins, columns the cells near them: a diagonal view of `_by_cell`."""
+        row, one = self._by_cell.strides
+        shape, corner = (len(self.widths), self._near), (self._near - 1) * one
+        worst: Floats = np.ndarray(shape, np.float64, self._by_cell, offset=corner, strides=(row, row - one))
         return worst
 
     def _edge(self, index: Counts) -> Floats:
@@ -190,8 +189,8 @@ class _Grid:
 
     def _bound(self, U: int, kappa: int, bin_high: Floats, *, alone: bool) -> Floats:
         """What `_worst` is."""
-        edges, near = _Logs.of(self._edge(np.arange(self._first, self._first + self._count + 1))), self._cells
-        cells, next_cells = edges.take(near), edges.take(near + 1)
+        edges = _Logs.of(self._edge(np.arange(self._first, self._first + self._count + 1)))
+        cells, next_cells = edges.windows(0, self._near, len(bin_high)), edges.windows(1, self._near, len(bin_high))
         surely = _lower_tail(U, np.floor(U * self.bin_low - 1e-6)[:, None] - kappa, next_cells, upper=False)
         maybe = _lower_tail(U, np.floor(U * bin_high + 1e-6)[:, None] + kappa, cells, upper=True)
         above = bin_high[:, None] <= cells.p  # v < p throughout
@@ -200,8 +199,9 @@ class _Grid:
             below = next_cells.p <= self.bin_low[:, None]  # v >= p throughout
             bound = np.where(above, outside, np.where(below, inside, np.maximum(inside, outside)))
         else:
-            inside, outside = 1 - surely**2, 1 - (1 - maybe) ** 2
-            bound = np.where(above, outside - surely**2, inside)
+            surely *= surely  # both labs
+            inside, outside = 1 - surely, 1 - (1 - maybe) ** 2
+            bound = np.where(above, outside - surely, inside)
         self._outside = np.maximum(inside[:, 0], outside[:, -1])  # p further away: both fall with the distance
         return np.maximum(bound, 0.0)
 
@@ -233,8 +233,10 @@ class _Logs:
         with np.errstate(divide="ignore"):
             return cls(p, np.log(p), np.log1p(-p))
 
-    def take(self, index: Counts) -> _Logs:
-        return _Logs(self.p[index], self.log_p[index], self.log_q[index])
+    def windows(self, first: int, width: int, count: int) -> _Logs:
+        """Row i holds the `width` of them that begin with number first + i; nothing is copied."""
+        rows = slice(first, first + count)
+        return _Logs(*(sliding_window_view(each, width)[rows] for each in (self.p, self.log_p, self.log_q)))
 
 
 def _lower_tail(U: int, m: Floats, at: _Logs, *, upper: bool) -> Floats:
@@ -243,13 +245,18 @@ def _lower_tail(U: int, m: Floats, at: _Logs, *, upper: bool) -> Floats:
 
     x = np.clip(m + 1 if upper else m, 0, U) / U
     with np.errstate(invalid="ignore"):  # 0 · ∞ where p is 0 or 1: nothing diverges
-        divergence = xlogy(x, x) + xlogy(1 - x, 1 - x) - x * at.log_p - (1 - x) * at.log_q
-    z = np.sqrt(2 * U * np.maximum(np.nan_to_num(divergence, nan=0.0, posinf=inf), 0.0))
+        z: Floats = xlogy(x, x) + xlogy(1 - x, 1 - x) - x * at.log_p - (1 - x) * at.log_q  # the divergence
+    np.fmax(z, 0.0, out=z)  # in place from here on: fresh memory for each step would cost more than the step
+    z *= 2 * U
+    np.sqrt(z, out=z)
     error = 2 * U * _ROUNDING
     slip = error / (z + sqrt(error))
-    tail: Floats = ndtr(np.where(x > at.p, z, -z) + (slip if upper else -slip))
-    tail = np.maximum(tail, _LEAST) if upper else tail  # a bound from above does not underflow to nothing
-    return np.where(m >= U, 1.0, np.where(m < 0, 0.0, tail))
+    np.negative(z, out=z, where=x <= at.p)
+    z += slip if upper else -slip
+    tail: Floats = ndtr(z, out=z)
+    if upper:
+        np.maximum(tail, _LEAST, out=tail)  # a bound from above does not underflow to nothing
+    return tail if m.min() >= 0 and m.max() < U else np.where(m >= U, 1.0, np.where(m < 0, 0.0, tail))
 
 
 @lru_cache(maxsize=64)

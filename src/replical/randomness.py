@@ -167,12 +167,12 @@ def _utf8(text: str) -> bytes:
 def _digest(secret: bytes, name: tuple[str | int, ...], size: int) -> bytes:
     if any(isinstance(part, bool) or not isinstance(part, str | int) for part in name):
         raise ValueOutOfRange(f"a name is made of texts and integers, got {name!r}")
-    return _keyed(secret, name, size)
+    return hashlib.blake2b(_named(name), digest_size=size, key=secret).digest()
 
 
-@lru_cache(maxsize=64)  # both labs of a pair ask for the same names
-def _keyed(secret: bytes, name: tuple[str | int, ...], size: int) -> bytes:
-    return hashlib.blake2b(_utf8(canonical(list(name))), digest_size=size, key=secret).digest()
+@lru_cache(maxsize=64)  # a few names are asked for again and again
+def _named(name: tuple[str | int, ...]) -> bytes:
+    return _utf8(canonical(list(name)))
 
 
 def _derived(secret: bytes, name: tuple[str | int, ...]) -> bytes:

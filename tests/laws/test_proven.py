@@ -184,8 +184,10 @@ def test_every_rectangle_is_bounded_inside(U, kappa, step, alone):
     grid, unit = _Grid(U, A, B, kappa, step, alone=alone), step / (2 * sqrt(U))
     parts = np.linspace(0, 1 - 1e-9, 8)
     v = grid.bin_low[:, None] + grid.widths[:, None] * parts
-    edges = np.minimum((np.maximum(grid._cells + grid._first, 0) * unit) ** 2, 1)
-    ends = np.minimum((np.maximum(grid._cells + grid._first + 1, 0) * unit) ** 2, 1)
+    bins, near = grid._worst.shape
+    cells = grid._first + np.arange(bins)[:, None] + np.arange(near)
+    edges = np.minimum((np.maximum(cells, 0) * unit) ** 2, 1)
+    ends = np.minimum((np.maximum(cells + 1, 0) * unit) ** 2, 1)
     p = edges[..., None] + (ends - edges)[..., None] * np.linspace(0, 1, 8)
     p, v = p[:, :, :, None], v[:, None, None, :]
     found = contribution(p, v, *inside_and_perhaps(p, v, U, kappa), alone=alone).max(axis=(2, 3))

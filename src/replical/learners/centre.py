@@ -22,6 +22,7 @@ class Centre:
         self._whole = whole
         self._codes: Codes | None = None
         self._scores = np.zeros(0, dtype=np.int64)
+        self._scored: VersionSpace | None = None  # whose scores those are
 
     def at_least(self, V: VersionSpace) -> int:
         """A cheap lower bound on the radius: half the distance of two survivors."""
@@ -40,6 +41,8 @@ class Centre:
 
     def distances(self, V: VersionSpace) -> Counts:
         """Items on which each hypothesis of the class differs from the centre of V."""
+        if V is self._scored:  # as at the end of a run that its certificate stopped
+            return self._scores
         codes = V.predictions.codes(int(V.indices[0]))
         codes[V.disputed] = V.vote
         if self._codes is None:
@@ -48,7 +51,7 @@ class Centre:
             moved = np.flatnonzero(codes != self._codes)
             if len(moved):
                 self._scores = self._scores + self._errors(moved, codes) - self._errors(moved, self._codes)
-        self._codes = codes
+        self._codes, self._scored = codes, V
         return self._scores
 
     def _errors(self, items: Indices, codes: Codes) -> Counts:

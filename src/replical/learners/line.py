@@ -59,7 +59,7 @@ class _Run:
     def to_the_end(self) -> Shrunk:
         """Ask what is disputed, in private order, until the certificate or the pool ends it."""
         at, look, passed = 0, _FIRST_LOOK, 0
-        while at < len(self._order):
+        while at < len(self._order) and self._first < self._last:
             ahead = self._positions[self._order[at : at + look]]
             for place in ((self._first < ahead) & (ahead <= self._last)).nonzero()[0].tolist():
                 position = int(ahead[place])
