@@ -14,6 +14,7 @@ from __future__ import annotations
 import hashlib
 import math
 import secrets
+import threading
 import unicodedata
 from functools import lru_cache
 
@@ -154,7 +155,7 @@ class PrivateRandomness:
 
     def generator(self, *name: str | int) -> np.random.Generator:
         """A NumPy generator for simulations, started afresh at every call."""
-        return np.random.Generator(_philox(self._secret, name))
+        return np.random.Generator(np.random.Philox(key=_key(self._secret, name)))
 
 
 def _utf8(text: str) -> bytes:
@@ -179,17 +180,31 @@ def _derived(secret: bytes, name: tuple[str | int, ...]) -> bytes:
     return _digest(secret, name, 32)
 
 
-def _philox(secret: bytes, name: tuple[str | int, ...]) -> np.random.Philox:
-    return np.random.Philox(key=np.frombuffer(_digest(secret, name, 16), dtype="<u8").astype(np.uint64))
+def _key(secret: bytes, name: tuple[str | int, ...]) -> Words:
+    return np.frombuffer(_digest(secret, name, 16), dtype="<u8").astype(np.uint64)
+
+
+class _Philox(threading.local):
+    """One generator a thread, set to another key and counter for every use: making a new one takes ten times as long."""
+
+    def __init__(self) -> None:
+        self._bits = np.random.Philox(key=0)
+        self._state = self._bits.state
+
+    def at(self, key: Words, counter: int) -> np.random.Philox:
+        limbs = np.frombuffer((counter % 2**256).to_bytes(32, "little"), dtype="<u8").astype(np.uint64)
+        self._bits.state = self._state | {"state": {"key": key, "counter": limbs}}
+        return self._bits
+
+
+_philox = _Philox()
 
 
 def _words(secret: bytes, name: tuple[str | int, ...], start: int, count: int) -> Words:
     if start < 0 or count < 0:
         raise ValueOutOfRange(f"words are addressed from 0 on, got start {start} and count {count}")
     counter, skip = divmod(start, _WORDS_PER_COUNTER)
-    bits = _philox(secret, name)
-    bits.advance(counter)
-    words: Words = bits.random_raw(skip + count)
+    words: Words = _philox.at(_key(secret, name), counter).random_raw(skip + count)
     return words[skip:]
 
 
@@ -199,7 +214,7 @@ def _scattered(secret: bytes, name: tuple[str | int, ...], ascending: Indices) -
         return np.empty(0, dtype=np.uint64)
     if ascending[0] < 0:
         raise ValueOutOfRange(f"words are addressed from 0 on, got index {ascending[0]}")
-    bits, reached = _philox(secret, name), 0
+    bits, reached = _philox.at(_key(secret, name), 0), 0
     found = np.empty(len(ascending), dtype=np.uint64)
     ends = [*(np.flatnonzero(np.diff(ascending) > _SEEK_WORTH) + 1).tolist(), len(ascending)]
     begin = 0

@@ -1,3 +1,5 @@
+from concurrent.futures import ThreadPoolExecutor
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -12,7 +14,7 @@ names = st.lists(st.one_of(texts, st.integers(-(10**6), 10**20)), min_size=1, ma
 indices = st.integers(0, 2**40)
 
 
-@given(texts, names, indices)
+@given(texts, names, st.one_of(indices, st.integers(0, 2**200)))
 def test_words_equal_the_reference(seed, name, index):
     assert SharedRandomness(seed).word(*name, index=index) == shared_word(seed, name, index)
 
@@ -38,6 +40,14 @@ def test_the_order_of_calls_is_irrelevant(seed, asked, random):
     before = {name: (shared.uniform(*name), shared.integer(*name, high=1000)) for name in asked}
     random.shuffle(asked)
     assert {name: (shared.uniform(*name), shared.integer(*name, high=1000)) for name in asked} == before
+
+
+def test_threads_do_not_disturb_each_other():
+    shared = [SharedRandomness(f"thread {i}") for i in range(8)]
+    alone = [each.words("order", count=20_000).tolist() for each in shared]
+    with ThreadPoolExecutor(8) as threads:
+        for _ in range(20):
+            assert list(threads.map(lambda each: each.words("order", count=20_000).tolist(), shared)) == alone
 
 
 @given(texts, names, st.floats(-1e6, 1e6), st.floats(1e-9, 1e6))

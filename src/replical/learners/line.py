@@ -11,9 +11,10 @@ from dataclasses import replace
 
 import numpy as np
 
-from replical.classes.base import Codes
+from replical.classes.base import Codes, Indices
 from replical.learners.base import Learner, Result, Round, Shrunk
 from replical.learners.cal import CAL
+from replical.learners.centre import Centre
 from replical.learners.proof import Proof
 from replical.learners.rounded import Rounded
 from replical.pool import AnyPool, Pool
@@ -22,7 +23,7 @@ from replical.query import Answers
 from replical.randomness import SharedRandomness
 from replical.version_space import VersionSpace
 
-_FIRST_LOOK = 256  # items looked at first; doubled every time, because disputed ones get rarer
+_FIRST_LOOK = 64  # items looked at first; doubled every time, because disputed ones get rarer
 
 
 def along_a_line(learner: Learner, pool: AnyPool, truth: Codes | None, shared: SharedRandomness) -> Result | None:
@@ -36,22 +37,43 @@ def along_a_line(learner: Learner, pool: AnyPool, truth: Codes | None, shared: S
         return None
     learner.plan.check(pool)
     pool = pool.first(learner.plan.items)
-    proof = Proof(learner.plan, pool)
-    run = _Run(pool, line, truth, proof)
+    # Items up to each cut; whole numbers below 2**53 are exact in doubles.
+    below = np.cumsum(np.bincount(line.positions, weights=pool.weights, minlength=len(pool.C))).astype(np.int64)
+    proof = Proof(learner.plan, pool, _MiddleCut(pool.version_space(), below))
+    run = _Run(pool, line, truth, below, proof)
     result = learner.conclude(proof, run.to_the_end(), shared)
     return replace(result, labels=len(run.rounds), rounds=tuple(run.rounds))
+
+
+class _MiddleCut(Centre):
+    """The majority vote of neighbouring cuts is itself a cut, the middle one; of two, the higher."""
+
+    def __init__(self, whole: VersionSpace, below: Indices) -> None:
+        super().__init__(whole)
+        self._below = below
+
+    def radius(self, V: VersionSpace) -> int:
+        """κ in items: the distance to the outermost survivor on either side."""
+        middle = self._below[_middle(V)]
+        return int(max(middle - self._below[V.indices[0]], self._below[V.indices[-1]] - middle))
+
+    def distances(self, V: VersionSpace) -> Indices:
+        """Two cuts differ on the items between them."""
+        distances: Indices = np.abs(self._below - self._below[_middle(V)])
+        return distances
+
+
+def _middle(V: VersionSpace) -> int:
+    return int(V.indices[0] + V.indices[-1] + 1) // 2
 
 
 class _Run:
     """Where a run is: survivors are the cuts from `first` to `last`."""
 
-    def __init__(self, pool: Pool, line: LinePredictions, truth: Codes, proof: Proof) -> None:
+    def __init__(self, pool: Pool, line: LinePredictions, truth: Codes, below: Indices, proof: Proof) -> None:
         self._order, self._positions, self._truth, self._proof = pool.order, line.positions, truth, proof
-        self._whole = pool.version_space()
+        self._below, self._whole = below, pool.version_space()
         self._first, self._last = 0, self._whole.size - 1
-        # Items up to each cut; whole numbers below 2**53 are exact in doubles.
-        counts = np.bincount(line.positions, weights=pool.weights, minlength=self._whole.size)
-        self._below = np.cumsum(counts).astype(np.int64)
         self.rounds: list[Round] = []
         self._asked: list[int] = []
         self._V: VersionSpace | None = None  # as the certificate last saw it

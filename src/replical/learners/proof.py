@@ -30,9 +30,9 @@ _SOME = 16  # survivors, and hypotheses near the threshold, from which the centr
 class Proof:
     """Evaluated as often as it pays during a run: repetition costs no probability."""
 
-    def __init__(self, plan: RoundedPlan, pool: AnyPool) -> None:
+    def __init__(self, plan: RoundedPlan, pool: AnyPool, centre: Centre | None = None) -> None:
         self._plan, self._U = plan, pool.size
-        self._centre = Centre(pool.version_space())
+        self._centre = centre or Centre(pool.version_space())
         self._alone = plan.items is None
         self._certificate = plan.certificate(self._U)
         self._masses = self._certificate.masses
