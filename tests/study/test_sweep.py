@@ -173,7 +173,7 @@ class Chance:
             self.deaths += 1
             done.set_exception(BrokenExecutor("it ended"))
         else:
-            self.runs.append((piece.cell, piece.start))
+            self.runs.extend((piece.cell, number) for number in range(piece.start, piece.end))
             done.set_result(task(piece))
         return done
 
@@ -200,7 +200,7 @@ def in_any_order(monkeypatch):
 def test_neither_order_nor_losses_change_anything(in_any_order, sweep, usual, seed, count, lost, pairs):
     chance = in_any_order(Chance(seed, count, lost))
     assert sweep(of_pairs(pairs), workers=chance).tables == usual(pairs)
-    assert len(chance.runs) == len(set(chance.runs)) == 4 * -(-pairs // 10)  # every piece is done once
+    assert len(chance.runs) == len(set(chance.runs)) == 4 * pairs  # every pair is run once
 
 
 class Stopped(BaseException):
@@ -242,7 +242,7 @@ def test_more_pairs_go_on_from_those_that_are_there_and_fewer_are_the_first(
         assert {name: rows for name, (rows, _) in found.items()} == {
             name: {column: values[:pairs] for column, values in rows.items()} for name, (rows, _) in usual(60).items()
         }
-        assert len(chance.runs) == (4 * -(-(pairs - most) // 10) if pairs > most else 0)
+        assert len(chance.runs) == 4 * max(0, pairs - most)
         most = max(most, pairs)
 
 
@@ -377,7 +377,7 @@ def task(piece):
     name = f"{{piece.cell}}-{{piece.start}}"
     tries = len(list(Path({str(ran)!r}).glob(name + "-*")))
     (Path({str(ran)!r}) / f"{{name}}-{{tries}}").write_text("")
-    if piece.start == 40 and tries == 0:
+    if piece.start <= 40 < piece.end and tries == 0:
         time.sleep(0.3)
         os.kill(os.getpid(), signal.SIGKILL)
     time.sleep(0.05)
@@ -388,7 +388,7 @@ def task(piece):
     assert found.tables == wanted
     again = sorted(path.name for path in ran.glob("*-1"))
     assert sorted(name.split("-")[0] for name in again) == sorted(found.tables)
-    assert {name.split("-")[1] for name in again} == {"40"}
+    assert all(int(name.split("-")[1]) <= 40 for name in again)
     assert not list(ran.glob("*-2"))
     lost = [record.getMessage() for record in caplog.records]
     assert len(lost) == 4
@@ -415,7 +415,7 @@ def test_a_worker_killed_between_two_pieces_is_replaced(sweep, usual, monkeypatc
 def test_a_piece_that_ends_every_worker_is_named_and_the_rest_is_kept(sweep, tasks, tmp_path, cells_of):
     tasks("""
 def task(piece):
-    if piece.tried.class_spec == "thresholds:1000" and piece.start == 10:
+    if piece.tried.class_spec == "thresholds:1000" and piece.start <= 10 < piece.end:
         os._exit(9)
     return work(piece)
 """)
@@ -667,11 +667,12 @@ class Clock:
     """A worker whose pieces take as long as they say."""
 
     def __init__(self, seconds, count=1):
-        self.seconds, self.count, self.ahead, self.losses = seconds, count, 0, 3
+        self.seconds, self.count, self.ahead, self.losses, self.lengths = seconds, count, 0, 3, []
 
     def submit(self, task, piece):
         done = Future()
         told = task(piece)
+        self.lengths.append(piece.end - piece.start)
         done.set_result(dataclasses.replace(told, seconds=0.0 if told.refused else self.seconds(piece)))
         return done
 
@@ -685,10 +686,9 @@ def test_an_estimate_is_the_pairs_left_at_the_pace_of_cells_alike(sweep):
     told = sweep(workers=Clock(seconds)).told
     order = [cell.parameters["learner"] for cell in Study.of(BASE).cells()]
     assert order == ["cal", "erm", "cal", "erm"]
-    spent, known = 0, {"cal"}
-    assert len(told) == 14
-    for number, far in enumerate(told[1:-1], 1):
-        spent = number * 10
+    known = {"cal"}
+    assert len(told) == 122
+    for spent, far in enumerate(told[1:-1], 1):
         if spent > 30:
             known.add("erm")
         paces = {"cal": 1.0, "erm": 10.0 if "erm" in known else 1.0}
@@ -714,7 +714,14 @@ def test_refusals_take_no_time_and_say_nothing_about_it(sweep):
     )
     told = sweep(content, workers=Clock(lambda piece: 5.0)).told
     assert [far.seconds_left for far in told if far.pairs_done == 0] == [None, None]
-    assert next(far for far in told if far.pairs_done == 10).seconds_left == pytest.approx(5.0 * 2 + 3 * 5.0 * 2)
+    assert next(far for far in told if far.pairs_done == 10).seconds_left == pytest.approx(5.0 * 20 + 2 * 5.0 * 30)
+
+
+@pytest.mark.parametrize(("pace", "lengths"), [(5.0, [1] * 60), (0.25, [1] + 14 * [4] + [3]), (0.001, [1, 50, 9])])
+def test_a_piece_takes_about_a_second(pace, lengths, sweep):
+    clock = Clock(lambda piece: pace * (piece.end - piece.start))
+    sweep(based(grid=[{**GRID, "class": "thresholds:50", "learner": "cal"}], stop={"pairs": 60}), workers=clock)
+    assert clock.lengths == lengths
 
 
 def test_an_estimate_foresees_the_batches_that_will_be_needed(sweep):

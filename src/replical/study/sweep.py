@@ -1,7 +1,8 @@
 """Running a study: cells that are complete are passed over, the others are worked on piece by piece.
 
-The pieces of a cell are the same whoever runs them, and are put together in their order. A cell goes to the disk when
-it has all the pairs its stop asks for, or a whole batch of them. A lost worker costs the pieces it was working on.
+A pair is the same whoever runs it and with whichever others; the pieces of a cell are put together in their order. A
+cell goes to the disk when it has all the pairs its stop asks for, or a whole batch of them. A lost worker costs the
+pieces it was working on.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ from collections import Counter, deque
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, BrokenExecutor, Future, wait
 from dataclasses import dataclass, field
+from math import inf
 
 from replical.errors import WorkerLost
 from replical.study.spec import Cell
@@ -19,7 +21,8 @@ from replical.study.store import NOTHING, Kept, Store
 from replical.study.work import Piece, Told, work
 from replical.study.workers import Workers
 
-_PIECE = 10  # pairs a piece: seconds of work, so that little is lost with a worker and all are busy to the end
+_SECONDS = 1.0  # a piece takes about so long: little is lost with a worker, all are busy to the end, and messages few
+_MOST = 50  # pairs of a piece at most; one while it is not known how long they take
 _PATIENCE = 30.0  # seconds without an answer after which to see whether anyone is there
 _QUIET = 10  # after telling how far it is, ten times as long nothing is told: that takes a tenth of the time at most
 # Cells whose pairs take about as long, the closest first: alike in all of these.
@@ -58,18 +61,17 @@ class _Open:
     handed: int  # pairs handed in or done
     early: dict[int, Told] = field(default_factory=dict)  # pieces that came before those in front of them
 
-    def pieces(self, class_seed: str) -> Iterator[Piece]:
-        while self.handed < self.target:
-            start = self.handed
-            self.handed = min(self.target, start + _PIECE)
-            yield Piece(
-                cell=self.cell.id,
-                tried=self.cell.experiment,
-                class_seed=class_seed,
-                seed=self.cell.seed,
-                start=start,
-                end=self.handed,
-            )
+    def next_piece(self, pairs: int) -> Piece:
+        start = self.handed
+        self.handed = min(self.target, start + pairs)
+        return Piece(
+            cell=self.cell.id,
+            tried=self.cell.experiment,
+            class_seed=self.cell.study_seed,
+            seed=self.cell.seed,
+            start=start,
+            end=self.handed,
+        )
 
 
 class Sweep:
@@ -97,6 +99,7 @@ class Sweep:
         self._ends: dict[str, int] = {}  # pairs each cell that is not complete will have
         self._waiting = deque(_in_turn(self._find()))
         self._flying: dict[Future[Told], Piece] = {}
+        self._repeated: list[Piece] = []  # lost with a worker
         self._lost: dict[tuple[str, int], int] = {}
         self._quiet = 0.0  # until then
         self._spent: dict[tuple[object, ...], tuple[float, int]] = {}  # seconds and pairs of this run, by what is alike
@@ -120,11 +123,9 @@ class Sweep:
     def run(self) -> dict[str, Kept]:
         """Run what is missing; what is known of every cell, by its id."""
         self._report("")
-        queue = self._queue()
-        ready: list[Piece] = []
         while True:
             while len(self._flying) < self._workers.count + self._workers.ahead:
-                piece = ready.pop() if ready else next(queue, None)
+                piece = self._next()
                 if piece is None:
                     break
                 self._flying[self._workers.submit(work, piece)] = piece
@@ -137,37 +138,45 @@ class Sweep:
             for future in done:
                 piece = self._flying.pop(future)
                 try:
-                    ready.extend(self._hear(future.result()))
+                    self._hear(future.result())
                 except BrokenExecutor as error:
-                    ready.append(self._again(piece, error))
+                    self._repeated.append(self._again(piece, error))
 
-    def _queue(self) -> Iterator[Piece]:
-        """Pieces of the cells that wait, one cell after the other."""
-        while self._waiting:
-            cell = self._waiting.popleft()
-            kept = self.kept[cell.id]
-            opened = _Open(cell=cell, kept=kept, target=_target(cell, kept), handed=kept.pairs)
-            self._open[cell.id] = opened
-            yield from opened.pieces(cell.study_seed)
+    def _next(self) -> Piece | None:
+        """A piece that was lost, else of a cell that is open, else of one that waits."""
+        if self._repeated:
+            return self._repeated.pop()
+        for opened in self._open.values():
+            if opened.handed < opened.target:
+                return opened.next_piece(self._worth(opened.cell))
+        if not self._waiting:
+            return None
+        cell = self._waiting.popleft()
+        kept = self.kept[cell.id]
+        self._open[cell.id] = _Open(cell=cell, kept=kept, target=_target(cell, kept), handed=kept.pairs)
+        return self._next()
 
-    def _hear(self, told: Told) -> list[Piece]:
-        """Put a piece in its place; what its cell needs next."""
+    def _worth(self, cell: Cell) -> int:
+        """Pairs of a piece of this cell."""
+        seconds, pairs = self._spent.get(next(_alike(cell)), (inf, 1))
+        return max(1, min(_MOST, round(_SECONDS * pairs / max(seconds, 1e-9))))
+
+    def _hear(self, told: Told) -> None:
+        """Put a piece in its place."""
         opened = self._open.get(told.piece.cell)
         if opened is None:
-            return []  # the cell was refused meanwhile
+            return  # the cell was refused meanwhile
         opened.early[told.piece.start] = told
         if told.refused is None:
             self._spend(opened.cell, told)
         while opened.kept.pairs in opened.early and opened.kept.refused is None:
             opened.kept = opened.kept.with_more(opened.early.pop(opened.kept.pairs))
-        more: list[Piece] = []
         if opened.kept.refused is not None or opened.kept.pairs >= opened.target:
-            more = self._whole(opened)
+            self._whole(opened)
         if time.monotonic() >= self._quiet:
             self._report(opened.cell.told)
-        return more
 
-    def _whole(self, opened: _Open) -> list[Piece]:
+    def _whole(self, opened: _Open) -> None:
         """All pairs asked for are there: keep them; perhaps more are wanted."""
         cell, kept = opened.cell, opened.kept
         self._store.write(cell, kept)
@@ -175,9 +184,8 @@ class Sweep:
         opened.target = 0 if kept.refused is not None else _target(cell, kept)
         if opened.target > kept.pairs:
             self._foresee(cell, kept)
-            return list(opened.pieces(cell.study_seed))[::-1]
-        del self._open[cell.id], self._ends[cell.id]
-        return []
+        else:
+            del self._open[cell.id], self._ends[cell.id]
 
     def _again(self, piece: Piece, error: BaseException) -> Piece:
         key = (piece.cell, piece.start)
