@@ -194,6 +194,7 @@ def task(piece):
 
     with cluster("local:2") as busy:
         assert busy.told == "2 on Dask at local:2"
+        assert busy.submit(os.environ.get, "MALLOC_TRIM_THRESHOLD_").result() is None
         assert sweep(BASE, workers=busy, progress=kill).tables == usual
     assert sum({path.name.rpartition("-")[0]: int(path.read_text()) for path in ran.iterdir()}.values()) == 4 * 60
     runs = [path.name.split("-") for path in ran.iterdir()]

@@ -19,6 +19,8 @@ from replical.parallel import FreshProcesses, cores, interrupts_held
 
 _TRIES = 2  # times Dask starts a piece again that failed
 _ANSWER = 10  # seconds a scheduler has to answer
+# Dask has its workers give memory back at once: the pools of the next pair then cost as much again as drawing them.
+_KEEP_MEMORY = {"distributed.nanny.pre-spawn-environ.MALLOC_TRIM_THRESHOLD_": None}
 _NO_DASHBOARD = {"dashboard": False, "dashboard_address": "127.0.0.1:0"}  # it would listen even so: here, anywhere free
 
 log = logging.getLogger("replical")
@@ -141,6 +143,7 @@ def cluster(address: str) -> Iterator[Workers]:
     """A Dask cluster: the address of its scheduler, or ``local:N`` for one of N processes started here."""
     try:
         import distributed
+        from dask.config import set as configured
     except ImportError as error:
         raise MissingExtra("--cluster needs Dask: install it with pip install 'replical[study]'") from error
     dask: Any = distributed  # without types of its own
@@ -149,7 +152,7 @@ def cluster(address: str) -> Iterator[Workers]:
         if kind == "local":
             if not (number.isascii() and number.isdigit() and len(number) < 5) or not 1 <= int(number) <= 1000:
                 raise BadUsage(f"--cluster local:N starts N worker processes, e.g. local:2, got {address!r}")
-            with interrupts_held():
+            with interrupts_held(), configured(_KEEP_MEMORY):
                 started = dask.LocalCluster(
                     n_workers=int(number), threads_per_worker=1, host="127.0.0.1", scheduler_kwargs=_NO_DASHBOARD
                 )
