@@ -15,6 +15,7 @@ from replical.figures import COLOURS, MARKERS, colour, style
 from replical.learners.display import steps
 from replical.plans import LEARNERS, uses
 from replical.study.bounds import own_thetas
+from replical.study.costs import _apart
 from replical.study.figures import Picture, draw
 from replical.study.growth import fit, growths
 from replical.study.pictures import FILLS, filled, plainly
@@ -335,6 +336,12 @@ def test_a_share_of_zero_stands_on_the_floor(quick_scene, tmp_path, monkeypatch)
 def test_many_lines_go_to_several_pictures(quick_scene, tmp_path):
     rows = [cell("rounded-cal", 10.0 + each, **{"class": f"intervals:{each}"}) for each in range(50)]
     assert [each.name for each in draw(STUDY, [], rows, tmp_path)] == ["cost", "cost-2", "disagreement"]
+
+
+def test_lines_that_differ_in_the_coefficient_alone_name_it():
+    swept = [cell("replical", 90.0, theta=2.0, rho=0.1), cell("replical", 300.0, theta=8.0, rho=0.1)]
+    lines = [(row, None) for row in [*swept, cell("replical", 70.0, theta=2.0, rho=0.2), cell("cal", 9.0, theta=3.0)]]
+    assert [_apart(line, lines) for line in lines] == ["ρ = 0.1, Θ = 2", "ρ = 0.1, Θ = 8", "ρ = 0.2", ""]
 
 
 def test_a_course_is_that_of_the_run():

@@ -143,6 +143,14 @@ def test_parents_live_in_the_same_world():
     assert parents([row("replical", plan="paper", cell="x"), tight])["x"] is tight
 
 
+def test_a_parent_was_told_the_same_coefficient():
+    few, many = row("cal-rounds", theta=2.0), row("cal-rounds", theta=16.0)
+    children = [row("replical", theta=theta, rho=0.1) for theta in (2.0, 16.0, 5.0)]
+    assert parents([many, few, *children]) == dict(
+        zip((each["cell"] for each in children), (few, many, many), strict=True)
+    )
+
+
 def test_options_are_told():
     assert told(row("replical", k_loop=1234567.0, T=0.125, stop="rstat", noise="0.05", plan="paper")) == (
         "replical on thresholds:1000 (ε 0.1, ρ 0.1, pool 2000, noise 0.05, plan paper, T 0.125, k_loop 1,234,567, stop rstat)"

@@ -22,6 +22,9 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 _WORLD = ("class", "noise", "epsilon", "delta", "pool_size")
+# What may tell two cells of a world apart; the last two are found for every cell, and told only where nothing else does.
+_SETTINGS = tuple(name for name in PARAMETERS if name not in (*_WORLD, "learner", "theta", "nu"))
+_FOUND = ("theta", "nu")
 _AGNOSTIC = ("replica2", "boosted-replica2", "rounded-a2")
 _KIN = (("cal", "cal-rounds", "erm"), ("a2", "a2-paired", "a2-rounds", "erm"))
 _MOST_LINES = 45  # of one picture: as many as a page holds
@@ -74,7 +77,7 @@ def _costs(lines: list[Line]) -> Figure:
     drawn = [row for line in lines for row in line if row is not None]
     entries = keys(drawn)
     names = 0.2 + _LETTER * max(len(_named(cell)) for cell, _ in lines)
-    apart = _PANEL * (_COLUMNS[1] - 0.96) + _LETTER * max(len(_apart(cell)) for cell, _ in lines)
+    apart = _PANEL * (_COLUMNS[1] - 0.96) + _LETTER * max(len(_apart(line, lines)) for line in lines)
     tall = len(lines) * _LINE + len(worlds) * _SPACE
     width = max(names + _PANEL + apart, _LEAST)
     height = tall + _ABOVE + _LINE * ceil(len(entries) / _KEYS) + _BELOW
@@ -126,7 +129,8 @@ def _world_lines(axes: Axes, lines: list[Line], top: float, far: float) -> None:
     """The lines of one world, with its name at the left and numbers at the right."""
     side = axes.get_yaxis_transform()
     axes.text(-0.02, top - _LINE / 2, _named(lines[0][0]), transform=side, ha="right", va="center", fontsize=8)
-    for place, (cell, parent) in enumerate(lines):
+    for place, line in enumerate(lines):
+        cell, parent = line
         y = top - (place + 0.5) * _LINE
         shown = [each for each in (parent, cell) if each is not None]
         x = [far if each["labels_mean"] > ABSURD and far < inf else each["labels_mean"] for each in shown]
@@ -136,16 +140,19 @@ def _world_lines(axes: Axes, lines: list[Line], top: float, far: float) -> None:
         words = (count(cell["labels_mean"]), "–" if parent is None else number(_ratio(cell, parent)))
         for at, word in zip(_COLUMNS, words, strict=True):
             axes.text(at, y, word, transform=side, ha="right", va="center", fontsize=8)
-        axes.text(_COLUMNS[1] + 0.04, y, _apart(cell), transform=side, va="center", fontsize=7.5, color=GREY)
+        axes.text(_COLUMNS[1] + 0.04, y, _apart(line, lines), transform=side, va="center", fontsize=7.5, color=GREY)
 
 
 def _ratio(cell: Row, parent: Row) -> float:
     return float(cell["labels_mean"] / parent["labels_mean"])
 
 
-def _apart(cell: Row) -> str:
+def _apart(line: Line, lines: list[Line]) -> str:
     """What tells a cell from others of its world, and what to beware of."""
-    names = [name for name in PARAMETERS if name not in (*_WORLD, "learner", "theta", "nu")]
+    cell = line[0]
+    same = ("learner", *_WORLD, *_SETTINGS)
+    alike = [other for other, _ in lines if all(other[name] == cell[name] for name in same)]
+    names = [*_SETTINGS, *(name for name in _FOUND if len({other[name] for other in alike}) > 1)]
     marks = [text for text, so in (("vacuous", cell["vacuous"]), ("uncertified", unproven(cell))) if so]
     return ", ".join(part for part in (told(cell, names), *marks) if part)
 

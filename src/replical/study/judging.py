@@ -162,23 +162,29 @@ def task(row: Row) -> tuple[object, ...]:
 
 
 def parents(rows: Iterable[Row]) -> dict[str, Row]:
-    """For each replicable cell the cell of its parent in the same world, where the study has one; by cell id."""
+    """For each replicable cell the cell of its parent in the same world, where the study has one; by cell id.
+
+    Of several, one with the same plan and told the same coefficient, as far as there is one.
+    """
     ran = done(rows)
     known: dict[tuple[object, ...], Row] = {}
     for row in ran:
         plain = row["kappa"] is None and row["max_labels"] is None and not by_hand(row)
         if plain or row["replicable"]:
-            known.setdefault((row["learner"], row["plan"], row["rho"], *_place(row)), row)
-            known.setdefault((row["learner"], None, row["rho"], *_place(row)), row)
+            for place in _places(row):
+                known.setdefault((row["learner"], row["rho"], *place), row)
     found = {}
     for row in ran:
         parent = _PARENTS.get(row["learner"])
         rho = row["rho"] if parent in _PARENTS else None
-        for plan in (row["plan"], None):
-            if row["cell"] not in found and (parent, plan, rho, *_place(row)) in known:
-                found[row["cell"]] = known[parent, plan, rho, *_place(row)]
+        match = next((known[parent, rho, *place] for place in _places(row) if (parent, rho, *place) in known), None)
+        if match is not None:
+            found[row["cell"]] = match
     return found
 
 
-def _place(row: Row) -> tuple[object, ...]:
-    return tuple(row[name] for name in (*_SAME_WORLD, *_SAME_ORDER))
+def _places(row: Row) -> list[tuple[object, ...]]:
+    """Where to look for a cell's parent, the closest first."""
+    place = tuple(row[name] for name in (*_SAME_WORLD, *_SAME_ORDER))
+    theta, plan = ("theta", row["theta"]), ("plan", row["plan"])
+    return [(*place, theta, plan), (*place, theta), (*place, plan), place]
