@@ -10,7 +10,7 @@ import zlib
 import numpy as np
 import pytest
 
-from support.browser import browsers, installed
+from support.browser import WCAG, browsers, installed
 
 pytest.importorskip("starlette")
 pytest.importorskip("pyarrow")
@@ -179,15 +179,10 @@ def labels(desk):
     return len(desk.session.known.labels)
 
 
-# Contrast of every text with what is behind it, and of every control with what is around it, as WCAG computes it.
-CONTRAST = """
-const parse = (text) => { const found = text.match(/[\\d.]+/g).map(Number); return [found[0], found[1], found[2], found[3] ?? 1]; };
-const over = (top, under) => [0, 1, 2].map((i) => top[i] * top[3] + under[i] * (1 - top[3]));
-const light = (colour) => colour.slice(0, 3).map((v) => v / 255).map((v) => v <= .04045 ? v / 12.92 : ((v + .055) / 1.055) ** 2.4)
-  .reduce((sum, v, i) => sum + v * [.2126, .7152, .0722][i], 0);
-const ratio = (one, two) => { const [a, b] = [light(one), light(two)].sort((x, y) => y - x); return (a + .05) / (b + .05); };
-const style = (node) => getComputedStyle(node);
-const back = (node) => node === null ? [255, 255, 255] : over(parse(style(node).backgroundColor), back(node.parentElement));
+# Contrast of every text with what is behind it, and of every control with what is around it.
+CONTRAST = (
+    WCAG
+    + """
 const seen = (node) => node === null ? 1 : Number(style(node).opacity) * seen(node.parentElement);
 const found = [];
 for (const node of document.body.querySelectorAll("*")) {
@@ -203,6 +198,7 @@ for (const node of document.body.querySelectorAll("*")) {
 }
 return found;
 """
+)
 
 
 def too_faint(window):

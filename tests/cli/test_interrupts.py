@@ -1,6 +1,5 @@
 """Interrupted, killed, or not listened to: no traceback, nobody left behind."""
 
-import contextlib
 import json
 import os
 import signal
@@ -9,6 +8,8 @@ import sys
 import time
 
 import pytest
+
+from support.processes import gone, groups, members
 
 pytestmark = pytest.mark.skipif(not hasattr(os, "killpg"), reason="needs POSIX process groups")
 
@@ -19,42 +20,8 @@ LONG = ["audit", "--class", "thresholds:100000", "--learner", "replical", "--eps
 @pytest.fixture
 def start():
     """Start long audits in groups of their own; nothing outlives the test."""
-    started = []
-
-    def begin(*more):
-        command = [sys.executable, "-m", "replical", *LONG, *more]
-        # Whoever runs the tests in the background may have switched interrupts off; a person at a terminal has not.
-        process = subprocess.Popen(
-            command,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            text=True,
-            start_new_session=True,
-            preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),  # noqa: PLW1509 - one thread, one call
-        )
-        started.append(process)
-        return process
-
-    yield begin
-    for process in started:
-        with contextlib.suppress(ProcessLookupError):
-            os.killpg(process.pid, signal.SIGKILL)
-        process.communicate()
-
-
-def left_behind(group):
-    listed = subprocess.run(["ps", "-eo", "pgid,stat"], capture_output=True, text=True, check=True).stdout.split("\n")[
-        1:
-    ]
-    return [line for line in listed if line.split()[:1] == [str(group)] and "Z" not in line.split()[1]]
-
-
-def wait_until_gone(group):
-    for _ in range(100):
-        if not left_behind(group):
-            return True
-        time.sleep(0.1)
-    return False
+    with groups() as begin:
+        yield lambda *more: begin("-m", "replical", *LONG, *more)
 
 
 @pytest.mark.parametrize("delay", [1.5, 4.0])
@@ -74,7 +41,7 @@ def test_an_interrupt_ends_everything_at_once(delay, times, start):
         "exit": 130,
     }
     assert "KeyboardInterrupt" not in err
-    assert wait_until_gone(process.pid)
+    assert gone(process.pid)
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGKILL])
@@ -83,22 +50,18 @@ def test_workers_leave_with_their_parent(number, start):
     time.sleep(3)
     os.kill(process.pid, number)
     process.communicate(timeout=120)
-    assert wait_until_gone(process.pid)
+    assert gone(process.pid)
 
 
 def test_a_lost_worker_is_one_sentence(start):
     process = start("--json")
     time.sleep(4)
-    listed = subprocess.run(["ps", "-ww", "-eo", "pid,pgid,args"], capture_output=True, text=True, check=True).stdout
-    workers = [
-        line.split()[0] for line in listed.split("\n") if str(process.pid) in line.split()[1:2] and "spawn_main" in line
-    ]
-    os.kill(int(workers[0]), signal.SIGKILL)
+    os.kill(members(process.pid, "spawn_main")[0], signal.SIGKILL)
     out, err = process.communicate(timeout=120)
     assert process.returncode == 2
     assert json.loads(out)["error"] == "WorkerLost"
     assert "Traceback" not in err
-    assert wait_until_gone(process.pid)
+    assert gone(process.pid)
 
 
 def test_a_closed_pipe_is_no_drama():

@@ -40,7 +40,7 @@ def plain(event):
 
 def refused(*where, **how):
     with pytest.raises(BadJournal) as caught:
-        Journal(*where, **how)
+        Journal(*where, **how).close()
     return str(caught.value)
 
 
@@ -386,3 +386,100 @@ def test_a_reader_keeps_nobody_out(path):
     with Journal(path, write=False) as reader, Journal(path) as writer:
         writer.append([Event(kind="ask", item="three")])
         assert [event.item for event in reader.events()] == [None, "one", "two", "three"]
+
+
+# ---- odd places, odd moments ----
+
+
+@pytest.mark.parametrize(
+    "statement",
+    [
+        "INSERT OR REPLACE INTO replical_events (seq, kind, at) VALUES (2, 'x', 'y')",
+        "REPLACE INTO replical_events (seq, kind, at) VALUES (1, 'x', 'y')",
+    ],
+)
+def test_the_database_itself_refuses_replacements(path, statement):
+    """REPLACE removes the old row without asking the DELETE trigger."""
+    before = write_into(path, "SELECT * FROM replical_events")
+    with pytest.raises(sqlite3.IntegrityError, match="a journal is append-only"):
+        write_into(path, statement)
+    assert write_into(path, "SELECT * FROM replical_events") == before
+
+
+@pytest.mark.parametrize("write", [True, False])
+def test_a_database_of_something_else_is_left_as_it_is(tmp_path, write):
+    """Neither turned into a journal when writing, nor switched to a write-ahead log when reading."""
+    file = tmp_path / "photos.db"
+    write_into(file, "CREATE TABLE photos (name)")
+    before = file.read_bytes()
+    assert refused(file, write=write) == f"{file} is no journal of replical"
+    assert file.read_bytes() == before
+
+
+@pytest.mark.parametrize("detail", ["[]", "3", "null", '{"schema": "replical.journal/1"}'])
+def test_a_first_event_that_says_too_little(make_world, tmp_path, detail):
+    """JSON, but not what a first event is."""
+    world, file = make_world({"name": "cal"}), tmp_path / "b.db"
+    Journal(file).close()
+    write_into(file, "INSERT INTO replical_events (kind, at, detail) VALUES ('created', 'x', ?)", detail)
+    with pytest.raises(BadJournal, match=re.escape(str(file))), Journal(file) as journal:
+        Session(world.protocol, world.lab, journal)
+
+
+@pytest.mark.parametrize("name", ["a?b.db", "a%20b.db", ":memory:", "50%.db"])
+def test_a_name_is_not_a_url(tmp_path, name, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    with Journal(name) as journal:
+        journal.create({})
+    assert sorted(each.name for each in tmp_path.iterdir()) == sorted([name, f"{name}.lock"])
+
+
+@pytest.mark.parametrize("url", ["sqlite://", "sqlite:///:memory:"])
+def test_memory_is_no_journal(url):
+    """Labels that go away with the process were never acknowledged."""
+    assert "outlives" in refused(url)
+
+
+@pytest.mark.parametrize(("one", "two"), [("sqlite:///{}", "sqlite:///{}"), ("sqlite:///{}", "{}"), ("{}", "{}.link")])
+def test_one_runner_whatever_the_journal_is_called(path, one, two):
+    """A URL, a path and a link may be one file."""
+    os.symlink(path, f"{path}.link")
+    with Journal(one.format(path)):
+        assert "another runner is using the journal" in refused(two.format(path))
+
+
+def test_reading_by_url_makes_no_file(tmp_path):
+    """As by path."""
+    refused(f"sqlite:///{tmp_path / 'none.db'}", write=False)
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        "postgresql+psycopg://ada:hunter2@127.0.0.1:port/lab",  # ValueError
+        "postgresql+psycopg://127.0.0.1:1/lab?password=hunter2",
+        "postgresql+psycopg://ada:a@hunter2@127.0.0.1:1/lab",
+        "postgresql+nosuchdriver://ada:a@hunter2@127.0.0.1/lab",
+        "mysql://ada:hunter2@127.0.0.1/lab",
+    ],
+)
+def test_a_password_in_a_url_that_nobody_can_read_is_never_shown(url):
+    told = refused(url)
+    assert "127.0.0.1" in told
+    assert "hunter2" not in told
+
+
+def test_a_name_that_is_no_text(path):
+    """What a shell hands over for bytes that are not UTF-8."""
+    with Journal(path) as journal, pytest.raises(BadJournal, match="cannot be used"):
+        journal.append([Event(kind="answer", item="one", label=1, annotator="\udcff")])
+
+
+def test_a_label_that_is_none_can_be_exported(path, command):
+    """Whoever looks for a damaged event needs the export most."""
+    with Journal(path) as journal:
+        journal.append([Event(kind="answer", item="one", label=7)])
+    code, out, _ = command("export", path)
+    assert code == 0
+    assert ",label 7," in out

@@ -16,6 +16,18 @@ from support.lab import content, private, world
 
 NEW = ["protocol", "new", "--candidates", "names.txt", "--label-values", "no,yes", "--epsilon", ".4", "--delta", ".2", "--rho",
        ".6", "--seed", "a published text", "--learner", "rounded-a2"]  # fmt: skip
+ALL_LABELS = [
+    "run",
+    "p.toml",
+    "--pool",
+    "small.csv",
+    "--journal",
+    "lab.db",
+    "--out",
+    "lab.json",
+    "--labels",
+    "small.csv:truth",
+]
 
 
 def write_csv(path, columns):
@@ -126,19 +138,7 @@ def test_the_answer_as_json_is_the_documented_one(lab):
 def test_the_plan_comes_first_and_the_answer_last(lab):
     """Before a label is asked for, the person who runs is told what it may cost and how likely the labs agree."""
     lab.protocol(batch=12, title="Which model?")
-    words = [
-        "run",
-        "p.toml",
-        "--pool",
-        "small.csv",
-        "--journal",
-        "lab.db",
-        "--out",
-        "lab.json",
-        "--labels",
-        "small.csv:truth",
-    ]
-    lab(*words, "--truths", "2", "--html", "page.html")
+    lab(*ALL_LABELS, "--truths", "2", "--html", "page.html")
     assert "Which model? (sha256:" in lab.err
     assert "6 hypotheses, 150 items" in lab.err
     assert "Predicted from the unlabelled items: about" in lab.err
@@ -148,24 +148,13 @@ def test_the_plan_comes_first_and_the_answer_last(lab):
     assert "Not held: " in lab.out
     assert lab.out.endswith("Certificate: lab.json\n")
     assert (lab.folder / "page.html").read_text() == page(read(lab.folder / "lab.json"))
-    lab(*words)
+    lab(*ALL_LABELS)
     assert "Predicted" not in lab.err  # only when a journal begins
 
 
 def test_a_realizable_protocol_tells_its_bill(lab):
     lab.protocol(learner="erm")
-    lab(
-        "run",
-        "p.toml",
-        "--pool",
-        "small.csv",
-        "--journal",
-        "lab.db",
-        "--out",
-        "lab.json",
-        "--labels",
-        "small.csv:truth",
-    )
+    lab(*ALL_LABELS)
     assert "At most 7 labels." in lab.err
     assert "The plan's bill: 7 labels (most)." in lab.err
     assert lab.body()["labels"]["asked"] == 7

@@ -1,12 +1,7 @@
 """Studies small enough to be run many times, and what a run leaves on the disk."""
 
-import contextlib
 import importlib
 import json
-import os
-import signal
-import subprocess
-import sys
 import time
 import uuid
 from dataclasses import dataclass
@@ -19,6 +14,7 @@ from replical.study.spec import Study
 from replical.study.store import Store
 from replical.study.sweep import Sweep
 from replical.study.workers import local
+from support.processes import groups
 
 GRID = {"class": ["thresholds:50", "thresholds:1000"], "learner": ["cal", "erm"], "epsilon": 0.1, "pool_size": 300}
 BASE = {"schema": "replical.study/1", "name": "small", "seed": "small 1", "stop": {"pairs": 30}, "grid": [GRID]}
@@ -88,55 +84,8 @@ def study_file(tmp_path):
 @pytest.fixture
 def start():
     """Start commands in groups of their own; nothing outlives the test."""
-    started = []
-
-    def begin(*words, python=("-m", "replical"), **options):
-        # Whoever runs the tests in the background may have switched interrupts off; a person at a terminal has not.
-        process = subprocess.Popen(
-            [sys.executable, *python, *map(str, words)],
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            text=True,
-            start_new_session=True,
-            preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),  # noqa: PLW1509 - one thread, one call
-            **options,
-        )
-        started.append(process)
-        return process
-
-    yield begin
-    for process in started:
-        with contextlib.suppress(ProcessLookupError):
-            os.killpg(process.pid, signal.SIGKILL)
-        process.communicate()
-
-
-@pytest.fixture
-def group():
-    """Ids of the processes of a group that are alive."""
-
-    def listed(number, word=""):
-        shown = subprocess.run(["ps", "-ww", "-eo", "pid,pgid,stat,args"], capture_output=True, text=True, check=True)
-        fields = [line.split(None, 3) for line in shown.stdout.splitlines()[1:]]
-        return [
-            int(pid) for pid, of, state, words in fields if of == str(number) and "Z" not in state and word in words
-        ]
-
-    return listed
-
-
-@pytest.fixture
-def gone(group):
-    """Wait until nobody of a group is left."""
-
-    def wait(number):
-        for _ in range(100):
-            if not group(number):
-                return True
-            time.sleep(0.1)
-        return False
-
-    return wait
+    with groups() as begin:
+        yield lambda *words, python=("-m", "replical"), **options: begin(*python, *words, **options)
 
 
 @pytest.fixture

@@ -1,6 +1,5 @@
 """The same cells on a Dask cluster, started here or elsewhere, and what happens when parts of it go away."""
 
-import contextlib
 import os
 import signal
 import socket
@@ -16,6 +15,7 @@ from replical.study.spec import Study
 from replical.study.store import Store
 from replical.study.sweep import Sweep
 from replical.study.workers import cluster, local
+from support.processes import groups
 
 pytest.importorskip("distributed")
 
@@ -40,28 +40,22 @@ def free_port():
 @pytest.fixture(scope="module")
 def dask_processes(tmp_path_factory):
     """Start schedulers and workers as people do, on this machine only; nothing outlives the tests."""
-    started = []
+    with groups() as begin:
 
-    def begin(module, *words, **environment):
-        quiet = ["--no-dashboard", "--dashboard-address", "127.0.0.1:0"]
-        command = [sys.executable, "-m", f"distributed.cli.{module}", *map(str, words), *quiet]
-        folder = tmp_path_factory.mktemp("dask")
-        process = subprocess.Popen(
-            command,
-            cwd=folder,
-            env=os.environ | environment,
-            stdout=subprocess.DEVNULL,
-            stderr=subprocess.DEVNULL,
-            start_new_session=True,
-        )
-        started.append(process)
-        return process
+        def dask(module, *words, **environment):
+            quiet = ["--no-dashboard", "--dashboard-address", "127.0.0.1:0"]
+            return begin(
+                "-m",
+                f"distributed.cli.{module}",
+                *words,
+                *quiet,
+                cwd=tmp_path_factory.mktemp("dask"),
+                env=os.environ | environment,
+                stdout=subprocess.DEVNULL,
+                stderr=subprocess.DEVNULL,
+            )
 
-    yield begin
-    for process in started:
-        with contextlib.suppress(ProcessLookupError):
-            os.killpg(process.pid, signal.SIGKILL)
-        process.wait()
+        yield dask
 
 
 def answers(port):

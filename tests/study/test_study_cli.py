@@ -20,6 +20,7 @@ from replical.study.spec import Study
 from replical.study.store import Store
 from replical.study.sweep import Sweep
 from replical.study.workers import local
+from support.processes import gone, members
 
 pytestmark = pytest.mark.skipif(not hasattr(os, "killpg"), reason="needs POSIX process groups")
 
@@ -200,7 +201,7 @@ def complete(folder):
 
 
 @pytest.mark.parametrize("seed", [1])
-def test_killed_again_and_again_it_arrives(seed, long_file, tmp_path, start, gone, until, sweep, long_tables):
+def test_killed_again_and_again_it_arrives(seed, long_file, tmp_path, start, until, sweep, long_tables):
     chance, out, before = random.Random(seed), tmp_path / "out", set()
     for _ in range(3):
         process = start("study", long_file, "--out", out, "--workers", 2)
@@ -218,7 +219,7 @@ def test_killed_again_and_again_it_arrives(seed, long_file, tmp_path, start, gon
 
 @pytest.mark.parametrize("words", [["--workers", "2"], ["--cluster", "local:2"], ["--workers", "1"]], ids=" ".join)
 @pytest.mark.parametrize("times", [1, 2])
-def test_an_interrupt_ends_everything_at_once(words, times, long_file, tmp_path, start, gone, until):
+def test_an_interrupt_ends_everything_at_once(words, times, long_file, tmp_path, start, until):
     out = tmp_path / "out"
     process = start("study", long_file, "--out", out, *words, "--json")
     until(lambda: set(out.glob("cells/[0-9a-f]*")))
@@ -244,7 +245,7 @@ def test_an_interrupt_ends_everything_at_once(words, times, long_file, tmp_path,
 @pytest.mark.parametrize("words", [["--workers", "2"], ["--cluster", "local:2"]], ids=" ".join)
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGKILL])
 @pytest.mark.slow
-def test_workers_leave_with_their_parent(words, number, long_file, tmp_path, start, gone, until):
+def test_workers_leave_with_their_parent(words, number, long_file, tmp_path, start, until):
     out = tmp_path / "out"
     process = start("study", long_file, "--out", out, *words)
     until(lambda: set(out.glob("cells/[0-9a-f]*")))
@@ -253,13 +254,11 @@ def test_workers_leave_with_their_parent(words, number, long_file, tmp_path, sta
     assert gone(process.pid)
 
 
-def test_a_worker_killed_from_outside_is_a_line_on_the_side(
-    long_file, tmp_path, start, group, until, sweep, long_tables
-):
+def test_a_worker_killed_from_outside_is_a_line_on_the_side(long_file, tmp_path, start, until, sweep, long_tables):
     out = tmp_path / "out"
     process = start("study", long_file, "--out", out, "--workers", 2, "--json")
     until(lambda: set(out.glob("cells/[0-9a-f]*")))
-    os.kill(group(process.pid, "spawn_main")[0], signal.SIGKILL)
+    os.kill(members(process.pid, "spawn_main")[0], signal.SIGKILL)
     until(lambda: len(set(out.glob("cells/[0-9a-f]*"))) == 10)
     process.kill()  # all the rest is pictures
     _, err = process.communicate()
@@ -294,7 +293,7 @@ def test_two_at_once_do_each_other_no_harm(tmp_path, start, sweep, long_tables):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("seed", range(2))
-def test_killed_at_any_moment_the_results_are_the_same_bytes(seed, long_file, tmp_path, start, gone, cells_of):
+def test_killed_at_any_moment_the_results_are_the_same_bytes(seed, long_file, tmp_path, start, cells_of):
     """Killed while it starts, works, writes tables, draws; with processes and with Dask."""
     chance = random.Random(seed)
     assert replical(long_file, "--out", tmp_path / "whole", "--workers", "1").returncode == 0

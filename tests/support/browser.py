@@ -17,6 +17,16 @@ FLAGS = [
     "--headless=new", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-sync",
     "--disable-background-networking", "--disable-component-update", "--hide-scrollbars",
 ]  # fmt: skip
+# Functions for scripts that measure contrast: of two colours, as WCAG computes it, and what is behind an element.
+WCAG = """
+const parse = (text) => { const found = text.match(/[\\d.]+/g).map(Number); return [found[0], found[1], found[2], found[3] ?? 1]; };
+const over = (top, under) => [0, 1, 2].map((i) => top[i] * top[3] + under[i] * (1 - top[3]));
+const light = (colour) => colour.slice(0, 3).map((v) => v / 255).map((v) => v <= .04045 ? v / 12.92 : ((v + .055) / 1.055) ** 2.4)
+  .reduce((sum, v, i) => sum + v * [.2126, .7152, .0722][i], 0);
+const ratio = (one, two) => { const [a, b] = [light(one), light(two)].sort((x, y) => y - x); return (a + .05) / (b + .05); };
+const style = (node) => getComputedStyle(node);
+const back = (node) => node === null ? [255, 255, 255] : over(parse(style(node).backgroundColor), back(node.parentElement));
+"""
 
 
 def installed():
