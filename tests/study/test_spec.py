@@ -15,7 +15,9 @@ from replical.cli import main
 from replical.errors import BadStudy
 from replical.experiment import OPTIONS
 from replical.plans import LEARNERS, uses
-from replical.study.spec import PARAMETERS, Stop, Study
+from replical.study.parameters import PARAMETERS
+from replical.study.spec import Study
+from replical.study.stop import Stop
 
 GRID = {"class": "thresholds:50", "learner": "cal", "epsilon": 0.1, "pool_size": 300}
 BASE = {"schema": "replical.study/1", "name": "small", "seed": "s", "grid": [GRID]}
@@ -475,11 +477,11 @@ def test_too_many_cells_are_refused_at_once(lists):
     if "class" in many:
         many = {"class": [f"thresholds:{i + 5}" for i in range(99)], "max_labels": [i + 1 for i in range(1200)]}
     grids = [{**many, "epsilon": [(i + 1) / 100 for i in range(90)], "name": "wide"}]
-    started = time.perf_counter()
+    started = time.process_time()
     for parts in (grids, [{}, *grids]):
         with pytest.raises(BadStudy, match="at most 100000 cells; shorten the lists of 'wide'"):
             study(*parts)
-    assert time.perf_counter() - started < 5
+    assert time.process_time() - started < 5
 
 
 def test_too_many_in_several_grids():

@@ -490,8 +490,8 @@ def test_five_hundred_cells_are_quick():
         row(learner, cell=f"{n:016x}", epsilon=0.001 + n / 2000)
         for n, learner in enumerate(["rounded-cal", "cal", "replical", "cal-rounds"] * 125)
     ]
-    started = time.perf_counter()
+    started = time.process_time()
     text = page(rows)
-    assert time.perf_counter() - started < 2
+    assert time.process_time() - started < 2
     assert text.count("<tr>") > 500
     assert len(text) < 2_000_000

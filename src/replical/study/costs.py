@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING
 from replical.bills import ABSURD
 from replical.figures import blank, colour
 from replical.study.judging import done, parents, replicable, unproven
+from replical.study.parameters import PARAMETERS
 from replical.study.pictures import GREY, Picture, by_tens, dots, kept, keys, plainly, told
 from replical.study.results import Row
-from replical.study.spec import PARAMETERS
 from replical.study.words import count, listed, number, some, span
 
 if TYPE_CHECKING:

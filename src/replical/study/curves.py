@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Any
 
 from replical.figures import blank, colour, dashes
 from replical.study.growth import AXES, SCALES, Growth, Slopes, argument, growths
+from replical.study.parameters import PARAMETERS
 from replical.study.pictures import GREY, Picture, by_tens, dots, kept, plainly, told
 from replical.study.results import Row
-from replical.study.spec import PARAMETERS
 from replical.study.words import listed
 
 if TYPE_CHECKING:

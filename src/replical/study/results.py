@@ -9,7 +9,8 @@ from replical.auditing import Audit
 from replical.binomial import clopper_pearson
 from replical.experiment import OPTIONS
 from replical.plans import uses
-from replical.study.spec import PARAMETERS, Cell
+from replical.study.parameters import PARAMETERS
+from replical.study.spec import Cell
 from replical.study.store import Kept
 from replical.study.work import Rows
 

@@ -12,85 +12,21 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import product
-from math import ceil, prod
+from math import prod
 from pathlib import Path
 from typing import Any
 
-from replical.binomial import clopper_pearson
 from replical.canonical import canonical, fingerprint
 from replical.classes.spec import parse
 from replical.errors import BadStudy, ReplicalError
-from replical.exact import at_least, in_open
-from replical.experiment import OPTIONS, Experiment, checked_size
-from replical.noise import parse_noise
-from replical.plans import nu_of, uses
-from replical.plans.rounded import FINISHES
+from replical.experiment import OPTIONS, Experiment
+from replical.study.parameters import NEEDED, PARAMETERS, STANDARD, matters, plain, short
+from replical.study.stop import USUAL, Stop, stop_of
 
 SCHEMA = "replical.study/1"
 _TOP = ("schema", "name", "title", "notes", "seed", "defaults", "grid", "stop", "quick")
-_STANDARD: dict[str, Any] = {"delta": 0.05, "rho": 0.1, "noise": 0.0, "plan": "tight"}
-_NEEDED = ("class", "learner", "epsilon", "pool_size")
-PARAMETERS = (*_NEEDED, *_STANDARD, "theta", "nu", *OPTIONS)
-_KNOWN_TO_SOME = ("rho", "theta", "nu", *OPTIONS[:-1])  # max_labels is understood by everyone
 _GRID_ONLY = ("name", "stop", "quick")
-_WORDS = {"plan": ("tight", "paper"), "query": ("scan", "halving"), "finish": FINISHES, "stop": ("mass", "rstat")}
-_TEXTS = ("class", "learner", *_WORDS)
-_SHARES = ("epsilon", "delta", "rho", "kappa", "a", "b", "stop_delta")  # between 0 and 1
-_COUNTS = ("k_loop", "k_final", "batch", "strings", "runs", "max_labels")
-_USUAL_STOP = {"pairs": 200}
 _MOST_CELLS = 100_000
-_MOST_PAIRS = 10**9
-
-
-@dataclass(frozen=True, kw_only=True)
-class Stop:
-    """When a cell has enough pairs: at a fixed number, or when the 95% interval of agreement is narrow enough.
-
-    The width is looked at after each whole batch and nothing else is, least of all where the interval lies.
-    """
-
-    pairs: int | None = None
-    half_width: float | None = None
-    batch: int = 100
-    max_pairs: int = 4000
-
-    def wanted(self, agreements: int, pairs: int) -> int:
-        """How many pairs to have after this many, of which so many agree; the same number if they are enough.
-
-        Examples
-        --------
-        >>> Stop(half_width=.02, batch=100).wanted(97, 100), Stop(half_width=.02, batch=100).wanted(300, 300)
-        (200, 300)
-        """
-        if self.pairs is not None:
-            return self.pairs
-        if pairs and self._narrow(agreements, pairs):
-            return pairs
-        return min((pairs // self.batch + 1) * self.batch, self.max_pairs)
-
-    def expected(self, agreements: int, pairs: int) -> int:
-        """How many pairs it will come to if they go on like this; with none to go by, as if every other one agreed.
-
-        Examples
-        --------
-        >>> Stop(half_width=.02, batch=100).expected(97, 100), Stop(half_width=.02, batch=100).expected(0, 0)
-        (400, 2500)
-        """
-        if self.pairs is not None or (pairs and self._narrow(agreements, pairs)):
-            return self.pairs or pairs
-        share = agreements / pairs if pairs else 0.5
-        low, high = pairs // self.batch + 1, ceil(self.max_pairs / self.batch)
-        while low < high:
-            batches = (low + high) // 2
-            if self._narrow(round(share * batches * self.batch), batches * self.batch):
-                high = batches
-            else:
-                low = batches + 1
-        return min(low * self.batch, self.max_pairs)
-
-    def _narrow(self, agreements: int, pairs: int) -> bool:
-        low, high = clopper_pearson(agreements, pairs)
-        return (high - low) / 2 <= (self.half_width or 0.0)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -122,7 +58,7 @@ class Cell:
             epsilon=given["epsilon"],
             pool_size=given["pool_size"],
             delta=given["delta"],
-            rho=given.get("rho", _STANDARD["rho"]),
+            rho=given.get("rho", STANDARD["rho"]),
             noise=str(given["noise"]),
             theta=given.get("theta"),
             nu=given.get("nu"),
@@ -223,8 +159,8 @@ class Study:
     def _part(self, grid: Mapping[str, Any], *, quick: bool) -> tuple[dict[str, list[Any]], Stop]:
         """The lists of a grid and its stop: its own word goes before the study's, that on quick runs before others."""
         defaults, shorter = self.content.get("defaults", {}), self.content.get("quick", {})
-        layers: list[Mapping[str, Any]] = [_STANDARD, defaults, grid]
-        stops = [self.content.get("stop", _USUAL_STOP), grid.get("stop")]
+        layers: list[Mapping[str, Any]] = [STANDARD, defaults, grid]
+        stops = [self.content.get("stop", USUAL), grid.get("stop")]
         if quick:
             own = grid.get("quick", True)
             own = {} if own is True else own
@@ -232,81 +168,18 @@ class Study:
             stops += [shorter.get("stop"), own.get("stop")]
         # A table is a stop of the study; a word is the learner's parameter of that name.
         given = {key: value for layer in layers for key, value in layer.items() if not isinstance(value, dict)}
-        lists = {name: [_plain(name, each) for each in _listed(given[name])] for name in PARAMETERS if name in given}
-        return lists, _stop([each for each in stops if isinstance(each, dict)][-1])
+        lists = {name: [plain(name, each) for each in _listed(given[name])] for name in PARAMETERS if name in given}
+        return lists, stop_of([each for each in stops if isinstance(each, dict)][-1])
 
 
 def _product(lists: Mapping[str, list[Any]]) -> Iterator[dict[str, Any]]:
     for values in product(*lists.values()):
         chosen = dict(zip(lists, values, strict=True))
-        yield {name: value for name, value in chosen.items() if _matters(name, chosen)}
-
-
-def _matters(name: str, chosen: Mapping[str, Any]) -> bool:
-    if name == "T":
-        return (chosen["learner"], chosen["plan"]) == ("replical", "paper")
-    if name == "stop_delta" and chosen.get("stop") != "rstat":
-        return False
-    return name not in _KNOWN_TO_SOME or uses(chosen["learner"], name)
+        yield {name: value for name, value in chosen.items() if matters(name, chosen)}
 
 
 def _listed(value: Any) -> list[Any]:
     return value if isinstance(value, list) else [value]
-
-
-def _plain(name: str, value: Any) -> Any:
-    """Check a value; one spelling each: 1 and 1.0 are one epsilon, 0 and "0" one noise."""
-    if name in _TEXTS:
-        if not isinstance(value, str):
-            raise BadStudy(f"{name} must be a text, got {_short(value)}")
-        if value not in _WORDS.get(name, (value,)):
-            raise BadStudy(f"unknown {name} {_short(value)}; it is one of {', '.join(_WORDS[name])}")
-        return value
-    if name == "noise" and isinstance(value, str) and ":" in value:
-        parse_noise(value)
-        return value
-    if name == "pool_size":
-        try:
-            return checked_size(value)
-        except (ValueError, RecursionError):
-            raise BadStudy(
-                f"a pool size is a whole number from 1 to 10**12 - 1 or 'exact', got {_short(value)}"
-            ) from None
-    try:
-        number = float(value) if isinstance(value, int | float | str) and not isinstance(value, bool) else None
-    except (ValueError, OverflowError):
-        number = None
-    if number is None:
-        raise BadStudy(f"{name} must be a number, got {_short(value)}")
-    if name in _COUNTS:
-        whole = value if isinstance(value, int) else int(number) if number.is_integer() else 0
-        if whole < 1:
-            raise BadStudy(f"{name} must be a whole number of at least 1, got {_short(value)}")
-        return whole
-    return _within(name, number)
-
-
-def _within(name: str, number: float) -> float:
-    if name in _SHARES:
-        return in_open(name, number, 0, 1)
-    if name == "T":
-        return in_open(name, number, 0, 0.5)
-    if name == "nu":
-        return nu_of(number)
-    if name == "theta":
-        at_least(name, number, 1)
-        return int(number) if number.is_integer() else number
-    if not 0 <= number < 1:
-        raise BadStudy(f"{name} must be in [0, 1), got {number:g}")
-    return number + 0.0  # no minus zero
-
-
-def _short(value: Any) -> str:
-    """A value for a sentence, however long or deep it is."""
-    try:
-        return f"{value!r:.40}"
-    except (ValueError, RecursionError):  # Python writes out neither huge numbers nor endless nesting
-        return f"one of kind {type(value).__name__!r} that is too large"
 
 
 def _check(content: Mapping[str, Any]) -> None:
@@ -314,10 +187,10 @@ def _check(content: Mapping[str, Any]) -> None:
         if key not in _TOP:
             raise BadStudy(f"a study has no key {key!r:.40}; it has {', '.join(_TOP)}")
     if content.get("schema") != SCHEMA:
-        raise BadStudy(f"the schema of a study is {SCHEMA!r}, got {_short(content.get('schema'))}")
+        raise BadStudy(f"the schema of a study is {SCHEMA!r}, got {short(content.get('schema'))}")
     for key in ("name", "seed"):
         if not isinstance(content.get(key), str) or not content[key]:
-            raise BadStudy(f"a study needs a text {key!r}, got {_short(content.get(key))}")
+            raise BadStudy(f"a study needs a text {key!r}, got {short(content.get(key))}")
     grids = content.get("grid")
     if not isinstance(grids, list) or not grids or not all(isinstance(grid, dict) for grid in grids):
         raise BadStudy("a study needs at least one [[grid]]")
@@ -329,47 +202,28 @@ def _check(content: Mapping[str, Any]) -> None:
         _check_section(f"grid {number}", grid, (*PARAMETERS, *_GRID_ONLY))
         if not isinstance(grid.get("quick", True), bool):
             _check_section(f"quick of grid {number}", grid["quick"], PARAMETERS)
-        for key in _NEEDED:
+        for key in NEEDED:
             if key not in grid and key not in content.get("defaults", {}):
                 raise BadStudy(f"grid {number} needs {key!r}, a value or a list")
-    _stop(content.get("stop", _USUAL_STOP))
+    stop_of(content.get("stop", USUAL))
 
 
 def _check_texts(where: str, section: Mapping[str, Any], *keys: str) -> None:
     for key in keys:
         if not isinstance(section.get(key, ""), str):
-            raise BadStudy(f"{where}: {key} must be a text, got {_short(section[key])}")
+            raise BadStudy(f"{where}: {key} must be a text, got {short(section[key])}")
 
 
 def _check_section(where: str, section: Any, known: tuple[str, ...]) -> None:
     if not isinstance(section, dict):
-        raise BadStudy(f"{where} must be a table, got {_short(section)}")
+        raise BadStudy(f"{where} must be a table, got {short(section)}")
     for key, value in section.items():
         if key not in known:
             raise BadStudy(f"{where} has no key {key!r:.40}; it may have {', '.join(known)}")
         if value == []:
             raise BadStudy(f"{where}: the list of {key} is empty")
         if key == "stop" and (where == "quick" or (isinstance(value, dict) and where != "defaults")):
-            _stop(value)
+            stop_of(value)
         elif key in PARAMETERS:
             for each in _listed(value):
-                _plain(key, each)
-
-
-def _stop(given: Any) -> Stop:
-    if not isinstance(given, dict):
-        raise BadStudy(f"stop must be a table such as {{ pairs = 400 }}, got {_short(given)}")
-    for key, value in given.items():
-        if key not in ("pairs", "half_width", "batch", "max_pairs"):
-            raise BadStudy(f"stop has no key {key!r:.40}; it has pairs, or half_width, batch and max_pairs")
-        if key == "half_width":
-            if isinstance(value, bool) or not isinstance(value, int | float) or not 0 < value < 0.5:
-                raise BadStudy(f"half_width must be between 0 and 0.5, got {_short(value)}")
-        elif isinstance(value, bool) or not isinstance(value, int) or not 1 <= value <= _MOST_PAIRS:
-            raise BadStudy(f"{key} of stop must be a whole number from 1 to {_MOST_PAIRS}, got {_short(value)}")
-    if ("pairs" in given) == ("half_width" in given) or ("pairs" in given and len(given) > 1):
-        raise BadStudy("stop has either pairs, or half_width with batch and max_pairs")
-    stop = Stop(**given)
-    if stop.batch > stop.max_pairs:
-        raise BadStudy(f"batch of stop must be at most max_pairs = {stop.max_pairs}, got {stop.batch}")
-    return stop
+                plain(key, each)
