@@ -13,6 +13,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import lru_cache
 from math import ceil, floor, inf, log, sqrt
+from threading import Lock
 
 import numpy as np
 from numpy.lib.stride_tricks import sliding_window_view
@@ -144,16 +145,19 @@ class _Look:
 def _look(U: int, a: float, b: float, beta: float, kappa: int, step: float, alone: bool) -> _Look:
     """Labs of one size look at the same grids again and again, most of all at the one without slack."""
     key = (U, a, b, beta, kappa, step, alone)
-    look = _looks.pop(key, None)
-    if look is None:
-        look = _Look(*key)
-        while _looks and look.bytes + sum(each.bytes for each in _looks.values()) > _KEPT:
-            del _looks[next(iter(_looks))]
-    _looks[key] = look  # the latest is last
-    return look
+    with _looking:
+        look = _looks.pop(key, None)
+    new = look or _Look(*key)
+    with _looking:
+        if look is None:
+            while _looks and new.bytes + sum(each.bytes for each in _looks.values()) > _KEPT:
+                del _looks[next(iter(_looks))]
+        _looks[key] = new  # the latest is last
+    return new
 
 
 _looks: dict[tuple[int, float, float, float, int, float, bool], _Look] = {}
+_looking = Lock()  # workers of a cluster may have several threads
 
 
 class _Grid:
