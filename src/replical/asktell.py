@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from functools import partial
 from typing import Any
 
 import numpy as np
 
 from replical.classes.base import Label
-from replical.errors import BadLabel
+from replical.errors import BadLabel, ReplicalError
 from replical.learners.base import Course, Learner, Result
 from replical.pool import Pool
 from replical.query import Answers
@@ -36,7 +37,8 @@ class AskTell:
     """
 
     def __init__(self, learner: Learner, pool: Pool, shared: SharedRandomness) -> None:
-        self._course, self._labels = Course(learner, pool, shared), pool.C.labels
+        self._begin: Callable[[], Course] = partial(Course, learner, pool, shared)
+        self._course, self._labels = self._begin(), pool.C.labels
         self._told: dict[int, int] = {}
 
     @property
@@ -46,14 +48,23 @@ class AskTell:
         return [] if query is None else [row for row in dict.fromkeys(query.items.tolist()) if row not in self._told]
 
     def tell(self, labels: Mapping[int, Label]) -> None:
-        """Labels of some of the open rows."""
+        """Labels of some of the open rows; where the run cannot go on with them, none of them is kept."""
         wanted = set(self.open)
         for row, label in labels.items():
             if row not in wanted:
                 raise BadLabel(f"row {row} is not asked for now")
             if isinstance(label, bool) or label not in self._labels:
                 raise BadLabel(f"{label!r} for row {row} is none of {list(self._labels)!r}")
+        before = dict(self._told)
         self._told |= {row: self._labels.index(label) for row, label in labels.items()}
+        try:
+            self._go_on()
+        except ReplicalError:
+            self._told, self._course = before, self._begin()
+            self._go_on()
+            raise
+
+    def _go_on(self) -> None:
         while (query := self._course.query) is not None and not self.open:
             codes = np.array([self._told[row] for row in query.items.tolist()], dtype=np.uint16)
             self._course.tell(Answers.unanimous(query, codes, len(self._labels)))

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import threading
 import time
-from collections import Counter, deque
+from collections import deque
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from itertools import combinations
 from statistics import median
 from typing import Any, Protocol
 
@@ -61,8 +60,8 @@ class Labelled(Protocol):
         """A label."""
         ...
 
-    def vote(self, item: str, label: Label, *, annotator: str, needed: int) -> None:
-        """One of several opinions."""
+    def vote(self, item: str, label: Label | None, *, annotator: str, needed: int) -> None:
+        """One of several opinions; None from who cannot say."""
         ...
 
     def skip(self, item: str, *, annotator: str | None = None) -> None:
@@ -113,10 +112,11 @@ class Desk:
         with self.lock:
             self.session.refresh()
             voted = self.session.known.votes
-            mine = [item for item in self.session.open if annotator not in voted.get(item, {})]
+            mine = [item for item in self.session.open if not self._voted(annotator, item)]
             given = [item for item in mine if annotator in self._shown.get(item, {})]
             busy = {item: self._busy(item) for item in mine}
-            free = [item for item in mine if busy[item] < self.votes - len(voted.get(item, {}))]
+            # While enough votes are tied, or more are open after a vote was taken back, one more person decides.
+            free = [item for item in mine if busy[item] < max(1, self.votes - len(voted.get(item, {})))]
             if not given and not free:
                 return None
             item = given[0] if given else min(free, key=busy.__getitem__)
@@ -143,15 +143,19 @@ class Desk:
         with self.lock:
             self._open_for(annotator, item)
             with self._remembered(annotator, item, "skip"):
-                self.session.skip(item, annotator=annotator)
+                if self.votes == 1:
+                    self.session.skip(item, annotator=annotator)
+                else:
+                    self.session.vote(item, None, annotator=annotator, needed=self.votes)
 
     def undo(self, annotator: str) -> str:
         """Take this annotator's last action back; the item is open again if the run still asks for it."""
         with self.lock:
             if not self._history.get(annotator):
                 raise BadLabel("there is nothing to take back")
-            done = self._history[annotator].pop()
+            done = self._history[annotator][-1]
             self.session.undo(done.item, annotator=annotator)
+            self._history[annotator].pop()  # only now: writing may fail
             self._shown.setdefault(done.item, {})[annotator] = self._clock()
             self._note_mass()
             return done.item
@@ -159,8 +163,12 @@ class Desk:
     def _open_for(self, annotator: str, item: str) -> None:
         if item not in self.session.open:
             raise BadLabel(f"the item {item!r} has its label already, or is not asked for: take the next one")
-        if annotator in self.session.known.votes.get(item, {}):
+        if self._voted(annotator, item):
             raise BadLabel(f"{annotator} has voted on the item {item!r} already")
+
+    def _voted(self, annotator: str, item: str) -> bool:
+        """Votes of an earlier start with several of them count for nothing where one label is enough."""
+        return self.votes > 1 and annotator in self.session.known.votes.get(item, {})
 
     @contextmanager
     def _remembered(self, annotator: str, item: str, kind: str) -> Iterator[None]:
@@ -168,8 +176,7 @@ class Desk:
         try:
             yield
         finally:
-            known = self.session.known
-            if item in known.labels or item in known.skipped or annotator in known.votes.get(item, {}):
+            if self.session.known.gave(item, annotator):
                 self._did(annotator, item, kind)
 
     def _did(self, annotator: str, item: str, kind: str) -> None:
@@ -200,10 +207,4 @@ class Desk:
 
     def agreement(self) -> dict[str, Any] | None:
         """How often two people who labelled one item said the same; None without votes."""
-        if self.votes == 1:
-            return None
-        pairs: Counter[bool] = Counter()
-        for votes in self.session.known.votes.values():
-            pairs.update(one == two for one, two in combinations(votes.values(), 2))
-        total = pairs.total()
-        return {"pairs": total, "same": pairs[True] / total if total else None}
+        return None if self.votes == 1 else self.session.known.agreement()

@@ -34,7 +34,8 @@ class Elsewhere:
         for event in self._journal.events(after=self._heard):
             self._heard = event.seq
             self.known.hear(event)
-            self._done = event.kind == "done"
+            if event.kind in ("done", "open", "undo", "skip", "correction"):  # a late answer changes nothing
+                self._done = event.kind == "done"
             if event.kind == "open" and event.detail is not None:
                 count, total = event.detail["disagreement"]
                 self.mass = count / total
@@ -51,31 +52,33 @@ class Elsewhere:
 
     def answer(self, item: str, label: Label, *, annotator: str | None = None) -> None:
         """A label; the run hears it when it looks at the journal."""
-        self._write("answer", item, label, annotator)
+        self._write(item, [Event(kind="answer", item=item, label=self.labels.index(label), annotator=annotator)])
+        if self.known.by.get(item) != annotator:  # written at the same moment: nothing holds two writers apart
+            raise BadLabel(f"somebody else has labelled the item {item!r} at the same time, and theirs counts")
 
-    def vote(self, item: str, label: Label, *, annotator: str, needed: int) -> None:
+    def vote(self, item: str, label: Label | None, *, annotator: str, needed: int) -> None:
         """One of several opinions."""
         self.refresh()
-        decided = self.known.decision(item, annotator, self.labels.index(label), needed)
-        self._write("vote", item, label, annotator, decided=decided)
+        code = None if label is None else self.labels.index(label)
+        self._write(item, self.known.ballot(item, code, annotator, needed))
 
     def skip(self, item: str, *, annotator: str | None = None) -> None:
         """Nobody can say."""
-        self._journal.append([Event(kind="skip", item=item, annotator=annotator)])
-        self.refresh()
+        self._write(item, [Event(kind="skip", item=item, annotator=annotator)])
 
     def undo(self, item: str, *, annotator: str | None = None) -> None:
         """Take back."""
+        self.refresh()
+        if self._done:
+            raise BadLabel("the run has ended: its labels are changed with replical correct")
+        if not self.known.gave(item, annotator):
+            raise BadLabel(f"there is nothing of yours to take back about the item {item!r}")
         self._journal.append([Event(kind="undo", item=item, annotator=annotator)])
         self.refresh()
 
-    def _write(self, kind: str, item: str, label: Label, annotator: str | None, *, decided: int | None = None) -> None:
-        """An answer, or a vote together with the answer that it decides."""
+    def _write(self, item: str, events: list[Event]) -> None:
         self.refresh()
         if item not in self.open:
             raise BadLabel(f"the item {item!r} has its label already, or is not asked for: take the next one")
-        events = [Event(kind=kind, item=item, label=self.labels.index(label), annotator=annotator)]
-        if decided is not None:
-            events.append(Event(kind="answer", item=item, label=decided, annotator="vote"))
         self._journal.append(events)
         self.refresh()

@@ -65,9 +65,10 @@ class Session:
         """Take in what was written to the journal since, by this session or others, and go on from there."""
         for event in self.journal.events(after=self._heard):
             self._check(event)
+            lifted = event.item in self.known.skipped
             self.known.hear(event)
             self._heard = event.seq
-            if event.kind in ("skip", "undo", "correction"):
+            if lifted or event.kind in ("skip", "undo", "correction"):
                 self._course = None  # what was said before has changed
         self._go_on()
 
@@ -207,30 +208,30 @@ class Session:
             raise BadLabel(f"the item {item!r} is not asked for now, so it cannot be skipped")
         self._record([Event(kind="skip", item=item, annotator=annotator or self._annotator)])
 
-    def vote(self, item: str, label: Label, *, annotator: str, needed: int) -> None:
-        """One of several opinions on an open item; its label is the commonest one, once `needed` of them say so or more."""
+    def vote(self, item: str, label: Label | None, *, annotator: str, needed: int) -> None:
+        """One of several opinions on an open item, None if this person cannot say.
+
+        The commonest counts, once there are `needed` of them or more.
+        """
         if item not in self.open:
             raise BadLabel(f"the item {item!r} is not asked for now")
-        code = self._code(item, label)
-        events = [Event(kind="vote", item=item, label=code, annotator=annotator)]
-        if (decided := self.known.decision(item, annotator, code, needed)) is not None:
-            events.append(Event(kind="answer", item=item, label=decided, annotator="vote"))
-        self._record(events)  # the vote that decides and what it decides are written together
+        code = None if label is None else self._code(item, label)
+        self._record(self.known.ballot(item, code, annotator, needed))
 
     def undo(self, item: str, *, annotator: str | None = None) -> None:
-        """Take an answer, skip or vote back: the run is replayed without it."""
-        if item not in self.known.labels and item not in self.known.skipped and item not in self.known.votes:
+        """Take one's own answer, skip or vote back, or without a name anybody's: the run is replayed without it."""
+        if not self.known.gave(item, annotator):
             raise BadLabel(f"there is nothing to take back about the item {item!r}")
-        self._record([Event(kind="undo", item=item, annotator=annotator or self._annotator)])
+        self._record([Event(kind="undo", item=item, annotator=annotator)])
 
     def correct(self, item: str, label: Label, *, annotator: str | None = None) -> None:
         """Another label for an item that was answered; the run is replayed with it."""
         if item not in self.known.labels:
             raise BadLabel(f"the item {item!r} has no label to correct")
-        event = Event(
-            kind="correction", item=item, label=self._code(item, label), annotator=annotator or self._annotator
-        )
-        self._record([event])
+        code = self._code(item, label)
+        if code == self.known.labels[item]:
+            raise BadLabel(f"the item {item!r} already has the label {label!r}: nothing recorded")
+        self._record([Event(kind="correction", item=item, label=code, annotator=annotator or self._annotator)])
 
     def finish(self) -> None:
         """The run has ended: its answer is recorded once."""

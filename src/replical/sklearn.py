@@ -14,7 +14,13 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.multiclass import check_classification_targets, unique_labels
-from sklearn.utils.validation import check_is_fitted, check_random_state, validate_data
+from sklearn.utils.validation import (
+    check_consistent_length,
+    check_is_fitted,
+    check_random_state,
+    column_or_1d,
+    validate_data,
+)
 
 from replical.classes.base import Codes, HypothesisClass
 from replical.classes.halfspaces import HalfSpaces
@@ -51,7 +57,7 @@ class _Replicable(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             return PrivateRandomness.fresh()
         return PrivateRandomness.simulated("sklearn", int(check_random_state(self.random_state).randint(2**31)))
 
-    def _run(self, C: HypothesisClass, items: Any, labels: Callable[[NDArray[np.int64]], Codes]) -> Result:
+    def _run(self, C: HypothesisClass, items: Any, labels: Callable[[NDArray[np.int64]], Codes], seed: str) -> Result:
         """Ask for labels as the learner wants them, and for no others."""
         made = plan(
             self.learner,
@@ -65,13 +71,14 @@ class _Replicable(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             pool="finite",
             max_labels=self.max_labels,
         )
-        course = Course(learner_for(made), Pool(C, items, self._private()), SharedRandomness(self.seed_))
+        course = Course(learner_for(made), Pool(C, items, self._private()), SharedRandomness(seed))
         while course.query is not None:
             course.tell(Answers.unanimous(course.query, labels(course.query.items), len(C.labels)))
         return course.ended()
 
-    def _keep(self, result: Result) -> None:
-        self.result_ = result
+    def _keep(self, result: Result, classes: NDArray[Any], seed: str) -> None:
+        """All at once, at the end: a fit that fails leaves the one before as it was."""
+        self.result_, self.classes_, self.seed_ = result, classes, seed
         self.n_labels_ = result.labels
         self.hypothesis_ = result.hypothesis
         self.certified_ = bool(result.rounding is not None and result.rounding.certified)
@@ -80,8 +87,10 @@ class _Replicable(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         self, y: Any, oracle: Oracle | None, said: Sequence[Any] = ()
     ) -> tuple[NDArray[Any], Callable[[NDArray[np.int64]], Codes]]:
         """The label set, with what the candidates may say, and a way to look a label up when it is asked for."""
-        if (y is None) == (oracle is None):
+        if y is None and oracle is None:
             raise ValueError(f"This {type(self).__name__} estimator requires y to be passed, but the target y is None.")
+        if y is not None and oracle is not None:
+            raise ValueError("labels come from y or from an oracle: give one of them, not both")
         if oracle is not None:
             if self.classes is None:
                 raise ValueError("an oracle says labels one at a time: give the label set as classes=[..]")
@@ -92,7 +101,7 @@ class _Replicable(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             known = np.asarray(self.classes)
         else:
             known = unique_labels(y)
-            known = np.unique(np.concatenate([known, np.asarray(said, dtype=known.dtype)]))
+            known = np.unique(np.concatenate([known, np.asarray(said)])) if len(said) else known
         return known, lambda items: _codes(y[items], known)
 
     def __sklearn_is_fitted__(self) -> bool:
@@ -197,25 +206,40 @@ class ReplicableClassifier(_Replicable):
             X = validate_data(self, X)
         else:
             X, y = validate_data(self, X, y)
-        self.classes_, labels = self._labels(y, oracle)
-        if len(self.classes_) != 2:
-            count = len(self.classes_)
+        classes, labels = self._labels(y, oracle)
+        if (count := len(classes)) != 2:
             raise ValueError(
                 f"Only binary classification is supported. {count} class{'' if count == 1 else 'es'} given."
             )
-        self.seed_ = self._seed()
-        self.class_ = self._class(X.shape[1])
-        self._keep(self._run(self.class_, X, labels))
+        seed = self._seed()
+        C = self._class(X.shape[1], seed)
+        if isinstance(self.hypotheses, str) and self.hypotheses == "stumps":
+            self._look_at_scale(X)
+        self._keep(self._run(C, X, labels, seed), classes, seed)
+        self.class_ = C
         return self
 
-    def _class(self, features: int) -> HypothesisClass:
+    def _look_at_scale(self, X: NDArray[Any]) -> None:
+        """Cuts are public, so they cannot follow the data; say so where they miss it."""
+        beyond = np.flatnonzero((np.abs(X) > self.span).mean(axis=0) > 0.5)
+        if len(beyond):
+            named = getattr(self, "feature_names_in_", range(X.shape[1]))
+            warnings.warn(
+                f"most values of feature {named[beyond[0]]!r} lie beyond ±{self.span:g}, where no cut is"
+                + (f" ({len(beyond)} of {X.shape[1]} features)" if len(beyond) > 1 else "")
+                + ": scale features by public constants, or give a larger span.",
+                UserWarning,
+                stacklevel=3,
+            )
+
+    def _class(self, features: int, seed: str) -> HypothesisClass:
         if not isinstance(self.hypotheses, str):
             return self.hypotheses
         if self.hypotheses == "stumps":
             line = [self.span * (2 * (b + 1) / (self.bins + 1) - 1) for b in range(self.bins)]
             return Stumps(cuts=[line] * features)
         if self.hypotheses == "halfspaces":
-            return HalfSpaces(features, self.count, seed=self.seed_)
+            return HalfSpaces(features, self.count, seed=seed)
         raise ValueError(f"hypotheses must be 'stumps', 'halfspaces' or a class, got {self.hypotheses!r}")
 
     def predict(self, X: ArrayLike) -> NDArray[Any]:
@@ -279,15 +303,23 @@ class ReplicableSelector(_Replicable):
         """Choose an estimator; they are asked for predictions on all rows, and for labels only where they disagree."""
         if not self.estimators:
             raise ValueError("give the fitted estimators to choose among, as (name, estimator) pairs")
+        if y is not None:
+            y = column_or_1d(y)
+            check_consistent_length(X, y)
         predictions = np.stack([np.asarray(estimator.predict(X)) for _, estimator in self.estimators], axis=1)
         said = [known for _, estimator in self.estimators for known in getattr(estimator, "classes_", ())]
-        self.classes_, labels = self._labels(None if y is None else np.asarray(y), oracle, said)
-        self.seed_ = self._seed()
-        C = PredictionTable([name for name, _ in self.estimators], labels=range(len(self.classes_)))
-        codes = _codes(predictions.ravel(), self.classes_).reshape(predictions.shape)
-        self._keep(self._run(C, codes, labels))
+        classes, labels = self._labels(y, oracle, said)
+        seed = self._seed()
+        C = PredictionTable([name for name, _ in self.estimators], labels=range(len(classes)))
+        codes = _codes(predictions.ravel(), classes).reshape(predictions.shape)
+        validate_data(self, X, skip_check_array=True)  # notes the features and their names
+        self._keep(self._run(C, codes, labels, seed), classes, seed)
         self.best_name_, self.best_estimator_ = self.estimators[self.hypothesis_ or 0]
         return self
+
+    def __sklearn_clone__(self) -> ReplicableSelector:
+        """The candidates stay fitted, as they are: they are what is chosen among."""
+        return type(self)(**self.get_params(deep=False))
 
     def predict(self, X: Any) -> Any:
         """What the chosen estimator says."""

@@ -117,7 +117,13 @@ def verify(certificate: Mapping[str, Any], lab: LabPool | None = None, journal: 
 def _same(told: Any, found: Any) -> str | None:
     if json.dumps(told, sort_keys=True) == json.dumps(found, sort_keys=True):  # 1 is neither 1.0 nor true here
         return None
-    return f"the certificate says {str(told)[:60]}, recomputed {str(found)[:60]}"
+    return f"the certificate says {_short(told)}, recomputed {_short(found)}"
+
+
+def _short(value: Any) -> str:
+    text = str(value)
+    shown = 19 if text.startswith("sha256:") else 60
+    return text if len(text) <= shown else f"{text[:shown]}.."
 
 
 def _sealed(certificate: Mapping[str, Any]) -> str | None:

@@ -11,7 +11,7 @@ from replical.certificate import body_of
 from replical.desk import Desk
 from replical.elsewhere import Elsewhere
 from replical.errors import BadJournal, BadLabel, ValueOutOfRange
-from replical.journal import Journal
+from replical.journal import Event, Journal
 
 CUT, ITEMS = 40, 600
 
@@ -127,7 +127,7 @@ def test_votes_decide_and_are_counted(tmp_path):
         desk.answer("bob", item, "no")
         desk.answer("cat", item, "yes")
         assert desk.session.known.labels[item] == 1
-        assert desk.agreement() == {"pairs": 3, "same": pytest.approx(1 / 3)}
+        assert desk.agreement() == {"pairs": 3, "same": pytest.approx(1 / 3), "beyond_chance": pytest.approx(-0.5)}
         again = Desk(Session(made, pool, journal), votes=3)
         assert again.session.known.votes[item] == {"ann": 1, "bob": 0, "cat": 1}
     for wrong in (0, 2, True, 1.0):
@@ -166,3 +166,168 @@ def test_a_run_driven_elsewhere(tmp_path):
         assert body_of(session) == alone(made, lambda item: "yes" if x[int(item)] >= CUT else "no", path)
     with pytest.raises(BadJournal, match="there is no journal"):
         Journal(tmp_path / "none.db", runner=False)
+
+
+# ---- several opinions, several writers ----
+
+
+@pytest.fixture
+def three_labels(tmp_path):
+    """A desk of three votes on three labels, with a clock."""
+    made = Protocol.of({
+        "schema": "replical.protocol/1", "seed": "three", "labels": {"values": ["a", "b", "c"]},
+        "class": {"kind": "table", "candidates": [{"name": name} for name in ("one", "two", "three")]},
+        "learner": {"name": "rounded-a2", "epsilon": 0.2, "delta": 0.1, "rho": 0.3, "batch": 3},
+    })  # fmt: skip
+    said = np.random.default_rng(0).choice(["a", "b", "c"], size=(300, 3))
+    columns = {"id": [f"i{n}" for n in range(300)]} | {
+        name: said[:, k] for k, name in enumerate(("one", "two", "three"))
+    }
+    now = [0.0]
+    with Journal(tmp_path / "three.db") as journal:
+        yield Desk(Session(made, read_pool(columns, made.recipe), journal), votes=3, clock=lambda: now[0]), now
+
+
+def test_a_tie_goes_to_one_more_person(three_labels):
+    desk, _ = three_labels
+    item = desk.next("ann")
+    for name, label in zip(("ann", "bob", "cat"), "abc", strict=True):
+        desk.answer(name, item, label)
+    assert item in desk.session.open  # three people, three labels
+    assert item in [desk.next(name) for name in ("dan", "eve", "fay")]
+    assert desk.session.open.count(item) == 1
+    desk.answer("dan", item, "b")
+    assert desk.session.known.labels[item] == 1
+
+
+def test_who_cannot_say_votes_so(three_labels):
+    desk, _ = three_labels
+    item = desk.next("ann")
+    desk.answer("ann", item, "a")
+    desk.skip("bob", item)
+    assert item in desk.session.open  # one person's doubt removes nothing
+    desk.skip("cat", item)
+    assert item in desk.session.known.skipped
+    assert item not in desk.session.open
+    assert desk.session.known.agreement()["pairs"] == 3
+    desk.undo("cat")
+    assert item in desk.session.open
+    desk.answer("dan", item, "a")
+    assert desk.session.known.labels[item] == 0
+    assert item not in desk.session.known.skipped
+
+
+def test_people_take_back_their_own(desk):
+    desk, _ = desk
+    item = desk.next("ann")
+    desk.answer("ann", item, "yes")
+    desk.session.correct(item, "no", annotator="the chief")
+    with pytest.raises(BadLabel, match="nothing to take back"):
+        desk.undo("ann")
+    assert desk.session.known.labels[item] == 0
+    desk.session.undo(item)  # whoever runs may do anything
+    assert item not in desk.session.known.labels
+
+
+def test_what_could_not_be_written_can_still_be_taken_back(desk, monkeypatch):
+    desk, _ = desk
+    item = desk.next("ann")
+    desk.answer("ann", item, "yes")
+
+    def full(*_):
+        raise BadJournal("the disk is full")
+
+    with monkeypatch.context() as patched:
+        patched.setattr(Journal, "append", full)
+        with pytest.raises(BadJournal, match="full"):
+            desk.undo("ann")
+    assert desk.undo("ann") == item
+
+
+def test_earlier_votes_keep_nobody_from_labelling_alone(tmp_path):
+    made = protocol(batch=1)
+    pool, _ = lab(made)
+    with Journal(tmp_path / "a.db") as journal:
+        several = Desk(Session(made, pool, journal), votes=3)
+        item = several.next("ann")
+        several.answer("ann", item, "yes")
+        one = Desk(Session(made, pool, journal))
+        assert one.next("ann") == item
+        one.answer("ann", item, "no")
+        assert one.session.known.labels[item] == 0
+
+
+def test_the_first_of_two_answers_counts(desk, tmp_path):
+    """Two servers beside one run may write at the same moment; the live run and its replay agree on what counts."""
+    desk, truth = desk
+    session = desk.session
+    item = session.open[0]
+    session.answer(item, truth(item), annotator="ann")
+    other = "no" if truth(item) == "yes" else "yes"
+    session.journal.append([Event(kind="answer", item=item, label=session.labels.index(other), annotator="bob")])
+    session.journal.append([Event(kind="skip", item=item, annotator="bob")])
+    session.refresh()
+    assert (session.known.labels[item], session.known.skipped) == (session.labels.index(truth(item)), set())
+    while session.open:
+        session.answer_all({each: truth(each) for each in session.open})
+    session.finish()
+    again = Session(session.protocol, session.lab, session.journal)
+    assert again.ended
+    assert body_of(again) == body_of(session) == alone(session.protocol, truth, tmp_path / "a.db")
+
+
+def test_a_label_that_lifts_a_skip_is_heard_live(desk):
+    desk, truth = desk
+    session = desk.session
+    item = session.open[0]
+    session.skip(item)
+    session.journal.append([Event(kind="answer", item=item, label=session.labels.index(truth(item)))])
+    session.refresh()
+    assert Session(session.protocol, session.lab, session.journal).open == session.open
+
+
+def test_the_second_of_two_servers_is_told(tmp_path):
+    made = protocol()
+    pool, _ = lab(made)
+    path = tmp_path / "a.db"
+    with Journal(path) as journal, Journal(path, runner=False) as beside, Journal(path, runner=False) as third:
+        session = Session(made, pool, journal)
+        one, two = Elsewhere(beside), Elsewhere(third)
+        item = session.open[0]
+        append = third.append
+
+        def late(events):
+            one.answer(item, "yes", annotator="ann")  # between the other's look and its writing
+            append(events)
+
+        third.append = late
+        with pytest.raises(BadLabel, match="somebody else has labelled"):
+            two.answer(item, "no", annotator="bob")
+        third.append = append
+        assert session.labels[Session(made, pool, journal).known.labels[item]] == "yes"
+        with pytest.raises(BadLabel, match="has its label already"):
+            two.skip(item, annotator="bob")
+        with pytest.raises(BadLabel, match="nothing of yours"):
+            two.undo(item, annotator="bob")
+
+
+def test_a_run_that_has_ended_is_not_reopened_from_beside(tmp_path):
+    made = protocol()
+    pool, x = lab(made)
+    path = tmp_path / "a.db"
+    with Journal(path) as journal, Journal(path, runner=False) as beside:
+        session = Session(made, pool, journal)
+        elsewhere = Elsewhere(beside)
+        while session.open:
+            item = session.open[0]
+            elsewhere.answer(item, "yes" if x[int(item)] >= CUT else "no", annotator="ann")
+            session.refresh()
+            elsewhere.refresh()
+        session.finish()
+        elsewhere.refresh()
+        assert elsewhere.ended
+        with pytest.raises(BadLabel, match="has ended.*replical correct"):
+            elsewhere.undo(item, annotator="ann")
+        journal.append([Event(kind="answer", item=item, label=0, annotator="late")])
+        elsewhere.refresh()
+        assert elsewhere.ended

@@ -122,6 +122,7 @@ def test_what_the_page_shows_is_escaped(world):
     [
         ("# A\ntext\n- one\n  goes on\n\n- two\n1. first\n2) next\nmore", "<h2>A</h2>\n<p>text</p>\n"
          "<ul><li>one goes on</li><li>two</li></ul>\n<ol><li>first</li><li>next more</li></ol>"),
+        ("press `s` or `<`, not `ss`", "<p>press <kbd>s</kbd> or <kbd>&lt;</kbd>, not <code>ss</code></p>"),
         ("`a*b*c` **x** *y* 2 * 3 * 4", "<p><code>a*b*c</code> <strong>x</strong> <em>y</em> 2 * 3 * 4</p>"),
         ("[a *b*](https://x.org/?p=1&q=*2*)", '<p><a href="https://x.org/?p=1&amp;q=*2*" target="_blank" '
          'rel="noopener noreferrer">a <em>b</em></a></p>'),
@@ -258,7 +259,7 @@ def test_tokens_are_for_other_machines():
         token_for("example")
 
 
-def test_bodies_and_rates_have_limits(world):
+def test_bodies_and_rates_have_limits(world, monkeypatch):
     app = application(*world)
     assert call(app, "/api/next", raw=b"x" * 70_000, headers={"content-type": "application/json"})[0] == 413
     for raw in (b"", b"[1]", b"{", b"\xff", b'{"annotator": 5}', b"[" * 60_000):
@@ -267,9 +268,18 @@ def test_bodies_and_rates_have_limits(world):
     for length in ("many", "-1", "+5", "1_0", "", "9" * 30):
         assert call(app, "/api/next", raw=b"{}", headers=named | {"content-length": length})[0] == 400
     assert call(app, "/api/next", raw=b"x" * 30_000, pieces=3, headers=named | {"content-length": "0"})[0] == 413
+    monkeypatch.setattr(guard, "_PEOPLE", (50.0, 200.0))
     statuses = {call(app, "/api/progress")[0] for _ in range(400)}
     assert statuses == {200, 429}
     assert call(app, "/api/progress", client="10.0.0.1")[0] == 200
+
+
+def test_strangers_use_up_nobody_s_allowance(world):
+    """Twenty people and a stranger behind one proxy, pictures and all."""
+    app = application(*world, token="secret of this test")
+    known = {"cookie": f"{app._cookie}=secret of this test"}
+    assert {call(app, "/api/progress")[0] for _ in range(400)} == {403, 429}
+    assert {call(app, "/api/progress", headers=known)[0] for _ in range(1000)} == {200}
 
 
 def test_the_table_of_rates_stays_small(world, monkeypatch):
@@ -279,7 +289,7 @@ def test_the_table_of_rates_stays_small(world, monkeypatch):
         call(app, "/nowhere", client="10.0.0.1")
         call(app, "/nowhere", client=f"10.0.1.{number}")
     assert len(app._allowance) <= 10
-    assert app._allowance["10.0.0.1"][0] < 190  # whoever keeps coming is not forgotten
+    assert app._allowance["10.0.0.1", True][0] < 1990  # whoever keeps coming is not forgotten
 
 
 @pytest.mark.parametrize(

@@ -13,11 +13,21 @@ from sklearn.base import clone
 from sklearn.dummy import DummyClassifier
 from sklearn.exceptions import NotFittedError
 from sklearn.linear_model import LogisticRegression
-from sklearn.model_selection import cross_val_score
+from sklearn.model_selection import GridSearchCV, cross_val_score
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer
 
-from replical import Stumps
+from replical import (
+    CAL,
+    AskTell,
+    Pool,
+    PredictionTable,
+    PrivateRandomness,
+    SharedRandomness,
+    Stumps,
+    plan,
+)
+from replical.errors import EmptyVersionSpace, ReplicalError
 from replical.sklearn import ReplicableClassifier, ReplicableSelector
 
 
@@ -124,3 +134,76 @@ def test_choosing_among_fitted_models(line):
     assert (chosen.predict(X) == good.predict(X)).all()
     with pytest.raises(ValueError, match="give the fitted estimators"):
         ReplicableSelector(seed="s").fit(X, y)
+
+
+@pytest.fixture
+def two_models(line):
+    X, y = line
+    return [
+        (name, LogisticRegression().fit(X[:200], said)) for name, said in (("right", y[:200]), ("left", y[:200][::-1]))
+    ]
+
+
+def test_candidates_stay_fitted_when_the_selector_is_cloned(line, two_models):
+    X, y = line
+    selector = ReplicableSelector(two_models, seed="published", random_state=0)
+    copy = clone(selector)
+    assert copy is not selector
+    assert copy.get_params(deep=False) == selector.get_params(deep=False)
+    assert copy.fit(X, y).best_name_ == "right"
+    assert not hasattr(clone(copy), "result_")
+    assert cross_val_score(selector, X, y, cv=2).min() > 0.8
+    searched = GridSearchCV(make_pipeline(selector), {"replicableselector__epsilon": [0.1, 0.2]}, cv=2).fit(X, y)
+    assert searched.best_estimator_[-1].best_name_ == "right"
+
+
+def test_classes_of_the_candidates_keep_their_names(line):
+    X, _ = line
+    y = np.where(X[:, 0] > 1, "maybe later", np.where(X[:, 0] > 0.3, "yes", "no"))
+    models = [("a", LogisticRegression().fit(X, y)), ("b", LogisticRegression(C=0.01).fit(X, y))]
+    few = X[:, 0] <= 1
+    chosen = ReplicableSelector(models, seed="published", random_state=0).fit(X[few], y[few])
+    assert chosen.classes_.tolist() == ["maybe later", "no", "yes"]
+
+
+def test_labels_of_another_length_are_refused(line, two_models):
+    X, y = line
+    selector = ReplicableSelector(two_models, seed="published")
+    for wrong in (y[:-1], np.concatenate([y, y]), y[:50]):
+        with pytest.raises(ValueError, match="inconsistent numbers of samples"):
+            selector.fit(X, wrong)
+    with pytest.raises(ValueError, match="1d array"):
+        selector.fit(X, np.stack([y, y], axis=1))
+    with pytest.raises(ValueError, match="not both"):
+        selector.fit(X, y, oracle=lambda row: y[row])
+    assert selector.fit(X, y).n_features_in_ == X.shape[1]
+
+
+def test_a_fit_that_fails_leaves_the_one_before(line):
+    X, y = line
+    model = ReplicableClassifier(seed="published", random_state=0).fit(X, y)
+    before = model.predict(X)
+    model.learner = "perceptron"
+    with pytest.raises(ReplicalError):
+        model.fit(X, np.where(y == y[0], 5, 7))
+    assert (model.predict(X) == before).all()
+
+
+def test_features_beyond_the_cuts_are_named(line):
+    X, y = line
+    with pytest.warns(UserWarning, match=r"feature 0 lie beyond ±3, where no cut is.*public constants"):
+        ReplicableClassifier(seed="published").fit(X * [1000, 1, 1], y)
+
+
+def test_ask_and_tell_goes_on_after_labels_that_cannot_be():
+    """None of them is kept; the run is where it was."""
+    C = PredictionTable(["a", "b"], labels=["x", "y", "z"])
+    codes = np.array([["x", "y"], ["y", "x"]] * 100)
+    cal = CAL(plan("cal", C, epsilon=0.01, delta=0.1, pool="finite"))
+    run = AskTell(cal, Pool(C, codes, PrivateRandomness.simulated("d")), SharedRandomness("p"))
+    (row,) = run.open
+    with pytest.raises(EmptyVersionSpace):
+        run.tell({row: "z"})
+    assert run.open == [row]
+    run.tell({row: codes[row][0]})
+    assert run.result.hypothesis == 0

@@ -14,7 +14,9 @@ from starlette.exceptions import HTTPException
 from starlette.responses import JSONResponse, RedirectResponse, Response
 
 _LONGEST_BODY = 64 * 1024
-_PER_SECOND, _BURST = 50.0, 200.0
+# Requests a second of one address, and at once. Behind an institution's proxy all who label have the same one; strangers,
+# who are refused anyway, are counted apart, so that they use up nobody's allowance.
+_PEOPLE, _STRANGERS = (500.0, 2000.0), (50.0, 200.0)
 _CLIENTS = 4096  # whose requests are counted at a time
 _LOOPBACK = re.compile(r"(localhost|127(\.\d{1,3}){3}|\[::1\])(:\d+)?", re.IGNORECASE)
 _HEADERS = {
@@ -41,7 +43,8 @@ class Guard:
 
     def __init__(self, app: Any, token: str | None) -> None:
         self._app, self._token = app, token
-        self._allowance: dict[str, tuple[float, float]] = {}  # client: requests left, and when; the latest is last
+        # Client, and whether it may come in: requests left, and when; the latest is last.
+        self._allowance: dict[tuple[str, bool], tuple[float, float]] = {}
         # Cookies know no ports: two pages on one machine must not forget each other's.
         self._cookie = "" if token is None else f"replical-{hashlib.sha256(token.encode()).hexdigest()[:12]}"
 
@@ -57,15 +60,15 @@ class Guard:
 
     def _refused(self, scope: Any) -> Response | None:
         headers = Headers(scope=scope)
+        stranger = self._unnamed(headers) if self._token is None else self._without_token(scope, headers, self._token)
         client = (scope.get("client") or ("?", 0))[0]
-        if not self._within_rate(client):
+        if not self._within_rate(client, known=stranger is None):
             return _no(429, "too many requests: slow down")
         length = headers.get("content-length", "0")
         if not re.fullmatch("[0-9]{1,18}", length):
             return _no(400, "the request does not tell its length in digits")
         if int(length) > _LONGEST_BODY:
             return _no(413, "the request is too long")
-        stranger = self._unnamed(headers) if self._token is None else self._without_token(scope, headers, self._token)
         if stranger is not None:
             return stranger
         if scope["method"] not in ("GET", "HEAD") and not _same_site(headers):
@@ -87,13 +90,13 @@ class Guard:
             return _no(403, "open the address with the token that was printed")
         return None
 
-    def _within_rate(self, client: str) -> bool:
-        now = time.monotonic()
-        left, before = self._allowance.pop(client, (_BURST, now))
-        left = min(_BURST, left + (now - before) * _PER_SECOND)
+    def _within_rate(self, client: str, *, known: bool) -> bool:
+        now, (rate, burst) = time.monotonic(), _PEOPLE if known else _STRANGERS
+        left, before = self._allowance.pop((client, known), (burst, now))
+        left = min(burst, left + (now - before) * rate)
         if len(self._allowance) >= _CLIENTS:
             del self._allowance[next(iter(self._allowance))]  # whoever has been quiet longest
-        self._allowance[client] = (left - 1 if left >= 1 else left, now)
+        self._allowance[client, known] = (left - 1 if left >= 1 else left, now)
         return left >= 1
 
 
