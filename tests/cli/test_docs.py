@@ -5,6 +5,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 ROOT = Path(__file__).parents[2]
 README = (ROOT / "README.md").read_text()
 
@@ -31,3 +33,11 @@ def test_links_lead_somewhere():
         text = re.sub(r"`[^`\n]*`", "", page.read_text())  # what is shown as code is no link
         for target in re.findall(r"\]\(([^)#:]+)\)", text):
             assert (page.parent / target).exists(), f"{page}: {target}"
+
+
+def test_the_code_of_the_scikit_learn_page_runs(capsys):
+    pytest.importorskip("sklearn")
+    page = (ROOT / "docs" / "how-to" / "use-with-scikit-learn.md").read_text(encoding="utf-8")
+    code = "\n".join(re.findall(r"```python\n(.*?)```", page, re.DOTALL))
+    exec(compile(code, "use-with-scikit-learn.md", "exec"), {})
+    assert len(capsys.readouterr().out.splitlines()) == 3

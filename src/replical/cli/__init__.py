@@ -6,15 +6,17 @@ import io
 import os
 import signal
 import sys
+from typing import Annotated
 
 import typer
 
+from replical import __version__
 from replical.cli.audit import audit_command
 from replical.cli.demo import demo_command
 from replical.cli.doctor import doctor_command
 from replical.cli.journal import correct_command, export_command
 from replical.cli.label import label_command
-from replical.cli.output import fail
+from replical.cli.output import fail, prose
 from replical.cli.plan import plan_command
 from replical.cli.protocol import protocol_app
 from replical.cli.run import run_command
@@ -24,24 +26,40 @@ from replical.cli.verify import compare_command, verify_command
 from replical.errors import ReplicalError
 
 app = typer.Typer(
-    help="Active learning whose answer another lab can reproduce.",
     add_completion=False,
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
 )
-app.command("demo")(demo_command)
-app.command("audit")(audit_command)
-app.command("plan")(plan_command)
-app.command("theta")(theta_command)
+
+
+def _version(wanted: bool) -> None:
+    if wanted:
+        prose.print(f"replical {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def common(
+    _: Annotated[
+        bool, typer.Option("--version", callback=_version, is_eager=True, help="Show the version and exit.")
+    ] = False,
+) -> None:
+    """Active learning whose answer another lab can reproduce."""
+
+
+app.command("demo", short_help="Watch two labs with independent data choose the identical model.")(demo_command)
+app.command("audit", short_help="How often do pairs of simulated labs agree?")(audit_command)
+app.command("plan", short_help="What will it cost in labels, and how often will labs agree?")(plan_command)
+app.command("theta", short_help="The disagreement coefficient of a class.")(theta_command)
 app.add_typer(protocol_app, name="protocol")
-app.command("run")(run_command)
-app.command("label")(label_command)
-app.command("verify")(verify_command)
-app.command("compare")(compare_command)
-app.command("correct")(correct_command)
-app.command("export")(export_command)
-app.command("study")(study_command)
-app.command("doctor")(doctor_command)
+app.command("run", short_help="Run a protocol on this lab's items, label by label.")(run_command)
+app.command("label", short_help="Serve the labelling page for a run driven elsewhere.")(label_command)
+app.command("verify", short_help="Recompute a certificate.")(verify_command)
+app.command("compare", short_help="Do several labs have one answer?")(compare_command)
+app.command("correct", short_help="Record another label for an item.")(correct_command)
+app.command("export", short_help="The events of a journal as CSV.")(export_command)
+app.command("study", short_help="A grid of audits from one file: tables, figures, a report.")(study_command)
+app.command("doctor", short_help="Versions, optional parts, and a test of the random bits.")(doctor_command)
 
 INTERRUPTED = 130
 

@@ -14,7 +14,7 @@ from rich.table import Table
 from replical.auditing import Audit, Lab, World, audit, pair_string, run_pair
 from replical.classes.spec import parse
 from replical.cli.inputs import read_prior
-from replical.cli.output import CLASSES, amount, answer, interval, number, progress, prose, whole
+from replical.cli.output import CLASSES, amount, answer, interval, number, progress, prose, uncertified, whole
 from replical.errors import ValueOutOfRange
 from replical.experiment import Experiment, prepare
 from replical.learners.base import Learner
@@ -198,8 +198,4 @@ def _proof(found: dict[str, Any] | None) -> str:
         return " This finish has no certificate."
     if found["certified"]:
         return f" Certified: two such labs differ with probability at most {found['rho_proven']:.3f}."
-    would = "" if found["pool_needed"] is None else f"; about {found['pool_needed']:,} items would do"
-    return (
-        f" Not certified: it proved {found['rho_proven']:.3f}, its pool of {found['items']:,} items supports "
-        f"{found['supports']:.3f} with all the labels{would}."
-    )
+    return " " + uncertified(found)

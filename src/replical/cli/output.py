@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
 
@@ -77,3 +77,18 @@ def interval(low: float, high: float) -> str:
 def amount(x: float) -> str:
     """A count of labels a person can read at a glance."""
     return f"{x:,.0f}" if x == int(x) and x < 1e9 else f"{x:,.1f}" if x < 1e6 else f"{x:.3g}"
+
+
+def uncertified(found: Mapping[str, Any]) -> str:
+    """What a lab has proven where that is not enough, and what would be."""
+    told = f"Not certified: proven is {found['rho_proven']:.3f}"
+    if found["rho_predicted"] is not None:
+        told += f", predicted {found['rho_predicted']:.3f}"
+    items, needed = found["items"], found["pool_needed"]
+    enough = (
+        "more than 10^7 items" if needed is None else "more labels" if needed <= items else f"about {needed:,} items"
+    )
+    return (
+        f"{told}. {items:,} items could prove {found['supports']:.3f} with all labels in the world; to prove what was asked "
+        f"for takes {enough}."
+    )

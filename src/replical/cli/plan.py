@@ -33,7 +33,7 @@ _SOME = 5000  # items of a pool it is computed on
 
 
 def plan_command(
-    protocol_file: Annotated[Path | None, typer.Argument(metavar="[PROTOCOL]", help="a published protocol")] = None,
+    protocol_file: Annotated[Path | None, typer.Argument(metavar="PROTOCOL", help="a published protocol")] = None,
     class_spec: Annotated[str | None, typer.Option("--class", help=CLASSES)] = None,
     epsilon: Annotated[float | None, typer.Option(parser=number, help="target error")] = None,
     learner: Annotated[str | None, typer.Option(help="this learner alone; every learner if left out")] = None,
@@ -53,9 +53,11 @@ def plan_command(
     against: Annotated[str, typer.Option(help="what the drawing varies: epsilon, rho, class or theta")] = "epsilon",
     pool: Annotated[Path | None, typer.Option(help="unlabelled items: .csv; with a protocol also .parquet")] = None,
     id_column: Annotated[str, typer.Option("--id", help="with a protocol: column with the ids of the items")] = "id",
-    items: Annotated[int | None, typer.Option(parser=whole, help="items each lab rounds on; all of the pool")] = None,
+    items: Annotated[
+        int | None, typer.Option(parser=whole, help="items each lab rounds on (default: the whole pool)")
+    ] = None,
     noise: Annotated[
-        str | None, typer.Option(help="share of wrong labels to expect, or boundary:RATE,RADIUS; nu")
+        str | None, typer.Option(help="share of wrong labels to expect, or boundary:RATE,RADIUS (default: nu)")
     ] = None,
     kappa: Annotated[float | None, typer.Option(parser=number, help="slack at which a run stops uncertified")] = None,
     max_labels: Annotated[int | None, typer.Option(parser=whole, help="budget of labels a lab")] = None,
@@ -111,11 +113,11 @@ def plan_command(
         save(bills_figure(setting, against), plot)
     best, best_any = cheapest(found, replicable=True), cheapest(found, replicable=False)
     reading = _compared(setting, found, best, best_any)
+    if prediction is not None:
+        reading = f"{_reading(prediction, rho, public)} From public numbers alone, not looking at the items: {reading}"
     if labs > 2:
         reading += f" All {labs} labs agree with probability at least {together:g}"
         reading += f"; publish rho = {rho / (labs - 1):.3g} if that shall be {1 - rho:g}."
-    if prediction is not None:
-        reading += " " + _reading(prediction, rho, public)
     if as_json:
         inputs = {"class": class_spec, "learner": learner, "epsilon": epsilon, "delta": delta, "rho": rho}
         inputs |= {"theta": theta, "theta_source": source, "nu": nu, "labs": labs, "noise": noise, "items": items}
@@ -133,9 +135,10 @@ def plan_command(
             }
         )
         return
-    _show_bills(found, class_spec, setting)
     if prediction is not None:
         _show(C, prediction)
+        prose.print()
+    _show_bills(found, class_spec, setting)
     prose.print(reading, markup=False, soft_wrap=True)
     if plot is not None:
         prose.print(f"Drawn against {against}: {plot}", markup=False, soft_wrap=True)
@@ -158,7 +161,8 @@ def _told(bill: Bill) -> dict[str, Any]:
 
 
 def _show_bills(found: list[Bill], class_spec: str, setting: Setting) -> None:
-    title = escape(f"Labels a lab on {class_spec}, epsilon {setting.epsilon:g}, rho {setting.rho:g}")
+    public = f"{class_spec}, epsilon {setting.epsilon:g}, rho {setting.rho:g}"
+    title = escape(f"Labels a lab, from public numbers alone: {public}")
     table = Table(title=title, box=None, padding=(0, 2, 0, 0), title_justify="left")
     for column in ("learner", "plan", "repl.", "labels", "", "rounds", "items"):
         right = column in ("labels", "rounds", "items")
@@ -232,6 +236,7 @@ def _show(C: HypothesisClass, found: Prediction) -> None:
         "certified": f"{100 * found.certified_fraction:.0f}% of labs",
         "pool for rho": "more than 10^7 items" if found.pool_for_rho is None else f"{found.pool_for_rho:,} items",
     }
+    prose.print("Predicted from the unlabelled items", style="italic")
     for name, value in rows.items():
         prose.print(f"  {name:<14} {value}", markup=False)
     for group in sorted(found.ties, key=len, reverse=True)[:3]:
@@ -242,7 +247,8 @@ def _show(C: HypothesisClass, found: Prediction) -> None:
 def _reading(found: Prediction, rho: float, prior: Prior) -> str:
     told = (
         f"Expect about {found.labels_mean:.0f} labels a lab and different answers in {100 * found.disagreement_mean:.1f}% "
-        f"of pairs (an estimate from {found.items:,} unlabelled items)"
+        f"of pairs (an estimate from {found.items:,} unlabelled items, if one of the hypotheses is the truth; real labels "
+        "often take two to three times as many)"
     )
     if found.certified_fraction >= 0.5:
         told += f"; most labs can prove {rho:g}."

@@ -18,6 +18,7 @@ from replical.cli.inputs import read_prior
 from replical.cli.output import CLASSES, answer, number, progress, prose, whole
 from replical.disagreement import theta as disagreement_coefficient
 from replical.errors import BadProtocol, BadTable
+from replical.plans import LEARNERS
 from replical.population import Population
 from replical.protocol import SCHEMA, Protocol
 from replical.recipes import recipe
@@ -39,7 +40,7 @@ def new_command(
         str | None, typer.Option(help="FILE or FILE:COLUMN with the names of candidate models, one a row")
     ] = None,
     label_values: Annotated[str | None, typer.Option(help="the labels in their public order, e.g. no,yes")] = None,
-    learner: Annotated[str | None, typer.Option(help="e.g. rounded-a2")] = None,
+    learner: Annotated[str | None, typer.Option(help=", ".join(LEARNERS))] = None,
     epsilon: Annotated[float | None, typer.Option(parser=number, help="target error")] = None,
     delta: Annotated[float | None, typer.Option(parser=number, help="failure probability of the error bound")] = None,
     rho: Annotated[float | None, typer.Option(parser=number, help="how often two labs may differ")] = None,

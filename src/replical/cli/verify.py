@@ -71,7 +71,7 @@ def _say(verdict: Verdict, *, as_json: bool) -> int:
 
 
 def compare_command(
-    certificates: Annotated[list[Path], typer.Argument(metavar="CERT CERT ..", help="two or more certificates")],
+    certificates: Annotated[list[Path], typer.Argument(metavar="CERT", help="two or more certificates")],
     as_json: Annotated[bool, typer.Option("--json", help="one JSON object on standard output")] = False,
 ) -> int:
     """Do several labs have one answer to one protocol? Exit code 1 if not."""
