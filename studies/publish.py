@@ -2,8 +2,8 @@
 
     python studies/publish.py RUN docs/explanation/study
 
-copies results.parquet, timings.parquet, report.html and figures (SVG, GIF), writes results.csv, and photographs the report
-in a real browser (Debian's chromium and chromedriver) where there is one.
+copies its tables, study.json, report.html and figures (SVG, GIF), and photographs the report in a real browser (Debian's
+chromium and chromedriver) where there is one.
 """
 
 from __future__ import annotations
@@ -13,19 +13,15 @@ import shutil
 import sys
 from pathlib import Path
 
-import pyarrow as pa
-import pyarrow.parquet as pq
-from pyarrow import csv
-
 sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
 from support.browser import browsers, installed
 
-COPIED = ("results.parquet", "timings.parquet", "report.html", "study.json")
+COPIED = ("results.parquet", "results.csv", "timings.parquet", "report.html", "study.json")
 PICTURES = {"report": {}, "report-dark": {"dark": True}, "report-phone": {"phone": True}}
 
 
 def main() -> None:
-    """Copy, convert, photograph."""
+    """Copy and photograph."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("run", type=Path, help="folder that replical study wrote")
     parser.add_argument("out", type=Path, help="folder in the documentation")
@@ -36,19 +32,8 @@ def main() -> None:
     for figure in (given.run / "figures").iterdir():
         if figure.suffix in (".svg", ".gif"):
             shutil.copy(figure, given.out / figure.name)
-    as_csv(pq.read_table(given.run / "results.parquet"), given.out / "results.csv")
     if installed():
         photograph(given.out / "report.html", given.out)
-
-
-def as_csv(table: pa.Table, path: Path) -> None:
-    """The results for people without Parquet: columns that say something, lists joined."""
-    for place, field in enumerate(table.schema):
-        if pa.types.is_list(field.type):
-            joined = ["; ".join(each or []) for each in table[field.name].to_pylist()]
-            table = table.set_column(place, field.name, pa.array(joined))
-    said = [name for name in table.column_names if table[name].null_count < table.num_rows]
-    csv.write_csv(table.select(said), path)
 
 
 def photograph(page: Path, folder: Path) -> None:

@@ -39,6 +39,8 @@ class Experiment:
         Left out: the exact disagreement coefficient of the population, and the noise rate, where the learner needs them.
     options
         Other parameters of `replical.plan` (`OPTIONS`).
+    table_digest
+        Of the file that the class spec names, where it must be this very one.
     """
 
     class_spec: str
@@ -52,6 +54,7 @@ class Experiment:
     nu: float | None = None
     plan: str = "tight"
     options: Mapping[str, Any] = field(default_factory=dict)
+    table_digest: str | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -77,7 +80,7 @@ def prepare(
     >>> ready.theta, ready.theta_source
     (2.0, 'exact maximum over centres on the population')
     """
-    C, cells = parse(tried.class_spec, seed=seed)
+    C, cells = parse(tried.class_spec, seed=seed, digest=tried.table_digest)
     world = World(C=C, cells=cells, noise=parse_noise(tried.noise), pool_size=checked_size(tried.pool_size))
     world.population(0)  # refuses noise that makes no sense before it is used for anything
     theta, nu = tried.theta, tried.nu

@@ -4,6 +4,8 @@ import base64
 import json
 import subprocess
 import sys
+from contextlib import contextmanager
+from pathlib import Path
 
 import pytest
 
@@ -43,6 +45,7 @@ ASKED = """return [...performance.getEntriesByType('resource').map((each) => eac
 COLUMN = """const table = document.querySelector('#cells-table');
   const at = [...table.tHead.rows[0].cells].findIndex((head) => head.dataset.head === arguments[0]);
   return [...table.tBodies[0].rows].map((row) => row.cells[at].dataset.v ?? row.cells[at].textContent)"""
+PUBLISHED = Path(__file__).parents[2] / "docs" / "explanation" / "study"
 HEAD = "th[data-head='{}'] button"
 # Contrast of every text with what is behind it, and of controls with what is around them.
 CONTRAST = (
@@ -86,6 +89,17 @@ def media(window, kind="", **features):
     """On a screen or on paper, with what people prefer."""
     wanted = [{"name": f"prefers-{name.replace('_', '-')}", "value": value} for name, value in features.items()]
     cdp(window, "Emulation.setEmulatedMedia", media=kind, features=wanted)
+
+
+@contextmanager
+def screen(window, width, height=780, **more):
+    """A screen of this size."""
+    metrics = {"width": width, "height": height, "deviceScaleFactor": 1, "mobile": False} | more
+    cdp(window, "Emulation.setDeviceMetricsOverride", **metrics)
+    try:
+        yield
+    finally:
+        cdp(window, "Emulation.clearDeviceMetricsOverride")
 
 
 @pytest.fixture
@@ -185,8 +199,7 @@ def test_contrast(window, dark):
 
 
 def test_phone(window):
-    cdp(window, "Emulation.setDeviceMetricsOverride", width=390, height=780, deviceScaleFactor=2, mobile=True)
-    try:
+    with screen(window, 390, deviceScaleFactor=2, mobile=True):
         assert window.run("return innerWidth") == 390
         assert window.run("return document.documentElement.scrollWidth") <= 390
         assert window.run(
@@ -195,8 +208,59 @@ def test_phone(window):
         low = """return [...document.querySelectorAll('button, input, summary')].filter((node) => node.getClientRects().length)
           .map((node) => node.getBoundingClientRect().height).filter((height) => height < 44)"""
         assert window.run(low) == []
-    finally:
-        cdp(window, "Emulation.clearDeviceMetricsOverride")
+
+
+CARDS = """return [...document.querySelectorAll('figure .card')].map((card) => ({
+  scrolls: card.scrollWidth > card.clientWidth, stop: card.tabIndex === 0, above: card.previousElementSibling.textContent,
+  named: card.ariaLabel, overflow: getComputedStyle(card).overflowX,
+  widths: [...card.querySelectorAll('img')].filter((each) => each.getClientRects().length).map((each) => each.width) }))"""
+
+
+def test_figures_are_read_on_a_phone_by_scrolling_them(window):
+    """By finger and by keyboard; the page itself does not scroll sideways."""
+    window.until("return [...document.images].every((image) => image.complete)")
+    with screen(window, 390, deviceScaleFactor=2, mobile=True):
+        window.until("return [...document.querySelectorAll('figure .card')].every((card) => card.tabIndex === 0)")
+        cards = window.run(CARDS)
+        assert len(cards) > 3
+        assert all(card["scrolls"] and min(card["widths"]) >= 700 for card in cards)
+        assert all(card["named"] == card["above"] != "" for card in cards)
+        assert window.run("return document.documentElement.scrollWidth") <= 390
+        moved = """const card = document.querySelector('figure .card'); card.focus(); card.scrollLeft = 200;
+          return [document.activeElement === card, card.scrollLeft]"""
+        assert window.run(moved) == [True, 200]
+        media(window, "print")
+        paper = window.run(CARDS)
+        assert all(card["overflow"] == "visible" and not card["scrolls"] for card in paper)
+
+
+def test_cards_that_do_not_scroll_are_no_stops_of_the_keyboard(window):
+    window.until("return [...document.images].every((image) => image.complete)")
+    with screen(window, 1100):
+        window.until("return [...document.querySelectorAll('figure .card')].every((card) => card.tabIndex === -1)")
+        assert not any(card["scrolls"] for card in window.run(CARDS))
+
+
+def test_the_table_of_a_large_study_shows_what_matters_without_scrolling(window, tmp_path):
+    """The published study on a laptop: labels, their price, agreement and marks are in sight, a dozen rows of them."""
+    rows = pq.read_table(PUBLISHED / "results.parquet").to_pylist()
+    facts = json.loads((PUBLISHED / "study.json").read_text(encoding="utf-8"))
+    (tmp_path / "large.html").write_text(report(Study.of(facts["study"]), rows, [], facts), encoding="utf-8")
+    with screen(window, 1100):
+        window.open((tmp_path / "large.html").as_uri())
+        ends = """const box = document.querySelector('#cells .scroll').getBoundingClientRect();
+          return Object.fromEntries([...document.querySelectorAll('#cells thead th')].map((head) =>
+            [head.dataset.head, head.getBoundingClientRect().right - box.right]))"""
+        right = window.run(ends)
+        assert all(right[head] < 0 for head in ("labels a lab", "× parent", "agreement, 95%"))
+        assert right["promise, marks"] < 20
+        shown = """const box = document.querySelector('#cells .scroll'), low = box.getBoundingClientRect().bottom;
+          return [...box.querySelectorAll('tbody tr')].filter((row) => row.getBoundingClientRect().bottom <= low).length"""
+        assert window.run(shown) >= 12
+        stuck = """const box = document.querySelector('#cells .scroll'), first = box.querySelector('tbody th');
+          const before = first.getBoundingClientRect().left; box.scrollLeft = 500;
+          return [box.scrollLeft > 100, first.getBoundingClientRect().left - before]"""
+        assert window.run(stuck) == [True, 0]
 
 
 def test_animations_can_be_held(window):

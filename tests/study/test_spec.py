@@ -5,8 +5,10 @@ import hashlib
 import json
 import time
 from datetime import date
+from pathlib import Path
 
 import hypothesis.strategies as st
+import pyarrow.parquet as pq
 import pytest
 from hypothesis import assume, given, settings
 
@@ -106,6 +108,13 @@ def test_ids_are_frozen():
     assert [cell.id for cell in study({"learner": ["cal", "rounded-cal"]}).cells()] == [
         "0b66c95fcf966a1f", "a6f3b71147050e61",
     ]  # fmt: skip
+
+
+def test_the_published_study_keeps_its_ids():
+    root = Path(__file__).parents[2]
+    cells = Study.read(root / "studies" / "cost-of-replicability.toml").cells()
+    published = pq.read_table(root / "docs" / "explanation" / "study" / "results.parquet", columns=["cell"])
+    assert sorted(cell.id for cell in cells) == published["cell"].to_pylist()
 
 
 LISTS = {
@@ -402,6 +411,8 @@ BAD = [
     (toml(grid_class="['thresholds:50', 'thresholds']"), "malformed class 'thresholds'"),
     (toml(grid_class="'thresholds:0'"), "at least one hypothesis"),
     (toml(grid_class="'table:nowhere.csv'"), "nowhere.csv"),
+    (toml(grid_class="'table:'"), "unknown class 'table:'"),
+    (toml(grid_class='"table:a\\u0000b.csv"'), "cannot read the table"),
     (toml(grid_class="5"), "class must be a text, got 5"),
     (toml(grid_pool_size="0"), "got 0"),
     (toml(grid_pool_size="-5"), "got -5"),

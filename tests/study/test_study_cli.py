@@ -1,5 +1,6 @@
 """`replical study` as a person meets it: files, answers, interruptions, two at a time."""
 
+import csv
 import json
 import os
 import random
@@ -16,6 +17,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from replical.cli import main
+from replical.study.findings import TERMS
 from replical.study.spec import Study
 from replical.study.store import Store
 from replical.study.sweep import Sweep
@@ -59,10 +61,21 @@ def test_a_study_from_its_file_to_its_folder(study_file, tmp_path):
     assert "workers: 2 on this machine" in done.stderr
     assert "0 of 4 cells, 0 of 120 pairs\n" in done.stderr
     assert "Traceback" not in done.stderr
-    assert {"cells", "results.parquet", "timings.parquet", "study.json", "report.html"} <= {
-        each.name for each in out.iterdir()
-    }
+    assert {each.name for each in out.iterdir()} == {
+        "cells", "figures", "results.parquet", "results.csv", "timings.parquet", "study.json", "report.html",
+    }  # fmt: skip
     found = pq.read_table(out / "results.parquet").to_pylist()
+    with (out / "results.csv").open(encoding="utf-8", newline="") as file:
+        lines = list(csv.DictReader(file))
+    known = [name for name in found[0] if any(each[name] is not None for each in found)]
+    assert list(lines[0]) == known
+    for line, each in zip(lines, found, strict=True):
+        assert (line["cell"], line["learner"], float(line["labels_mean"])) == (
+            each["cell"],
+            each["learner"],
+            each["labels_mean"],
+        )
+        assert line["grids"] == "; ".join(each["grids"])
     assert [each["cell"] for each in found] == sorted(cell.id for cell in Study.of(BASE).cells())
     assert {path.stem for path in out.glob("cells/*")} == {each["cell"] for each in found}
     timings = pq.read_table(out / "timings.parquet").to_pylist()
@@ -81,7 +94,8 @@ def test_answers_for_people_and_for_programs(study_file, tmp_path, capsys, plain
     assert (told["quick"], told["cells"], told["pairs"], told["name"]) == (True, 2, 10, "a [red]name")
     assert main(words) == 0
     second = capsys.readouterr()
-    assert "results.parquet" in second.out.replace("\n", "")
+    assert "results.parquet,results.csv;report:" in "".join(second.out.split())
+    assert TERMS in " ".join(second.out.split())
     assert "of 4 cells" not in second.out
     assert "2 of 4 cells" not in second.err
     assert "0 of 4 cells, 10 of 120 pairs\n" in second.err

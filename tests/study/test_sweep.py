@@ -2,10 +2,13 @@
 
 import contextlib
 import dataclasses
+import html
 import itertools
+import json
 import os
 import random
 import resource
+import shlex
 import signal
 import subprocess
 import sys
@@ -24,9 +27,11 @@ from hypothesis import HealthCheck, given, settings
 
 from replical.auditing import Pair, audit, figures
 from replical.binomial import clopper_pearson
+from replical.cli import main
 from replical.errors import BadStudy, WorkerLost
 from replical.experiment import prepare
 from replical.study.results import SCHEMA, row, summary, table
+from replical.study.run import run_study
 from replical.study.spec import Study
 from replical.study.stop import Stop
 from replical.study.store import NOTHING, Store
@@ -442,6 +447,24 @@ def task(piece):
         sweep(workers=busy)
 
 
+@pytest.mark.parametrize(
+    ("grid", "size"),
+    [
+        ({"learner": "a2-rounds", "epsilon": 1e-300, "noise": 0.1}, 602),
+        ({"learner": "erm", "epsilon": 5e-324, "plan": "paper", "pool_size": "exact"}, 324),
+    ],
+    ids=["may ask for", "asks for"],
+)
+def test_more_labels_than_a_double_holds_are_refused(grid, size, sweep):
+    (found,) = sweep(based(grid=[{**GRID, "class": "thresholds:1", **grid}], stop={"pairs": 2})).rows
+    assert found["status"] == "refused"
+    assert found["reason"] == (
+        f"the plan asks for about 10**{size} labels, and the tables of a study hold up to 10**308: "
+        "choose a larger epsilon, delta or rho"
+    )
+    assert table([found], pa).num_rows == 1
+
+
 # Files
 
 
@@ -613,6 +636,49 @@ def test_a_full_disk_is_one_sentence_and_leaves_no_half_file(tmp_path, sweep, ce
     again = sweep(content, folder=tmp_path / "full")
     assert again.tables == sweep(content).tables
     assert cells_of(tmp_path / "full").items() >= kept.items()
+
+
+def test_every_version_that_ran_pairs_of_a_cell_is_told(tmp_path, monkeypatch):
+    """One that extends a cell does not hide who began it, not even where all cells were extended."""
+    monkeypatch.setattr("replical.study.run.draw", lambda *_, **__: [])
+
+    def ran(version, pairs):
+        monkeypatch.setattr("replical.study.store._VERSION", version)
+        with local(1) as busy:
+            run_study(Study.of(of_pairs(pairs)), tmp_path / "out", quick=False, workers=busy)
+        facts = json.loads((tmp_path / "out" / "study.json").read_text(encoding="utf-8"))
+        page = (tmp_path / "out" / "report.html").read_text(encoding="utf-8")
+        return facts["cells_by_version"], "not all run by one version" in page
+
+    assert ran("0.0.1", 20) == ({"0.0.1": 4}, False)
+    assert ran("0.1.0", 20) == ({"0.0.1": 4}, False)  # it ran nothing
+    assert ran("0.1.0", 30) == ({"0.0.1": 4, "0.1.0": 4}, True)
+    assert ran("0.0.1", 40) == ({"0.0.1": 4, "0.1.0": 4}, True)
+    assert ran("0.2.0", 10) == ({"0.0.1": 4, "0.1.0": 4}, True)  # whose the first pairs are is not known
+
+
+@pytest.mark.parametrize("quick", [[], ["--quick"]])
+def test_the_command_is_told_with_its_paths_as_they_were_typed(quick, tmp_path, monkeypatch):
+    monkeypatch.setattr("replical.study.run.draw", lambda *_, **__: [])
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "we ird").mkdir()
+    text = 'schema = "replical.study/1"\nname = "s"\nseed = "s"\nstop = { pairs = 3 }\n[[grid]]\n'
+    text += 'class = "thresholds:50"\nlearner = "cal"\nepsilon = 0.1\npool_size = 300\n'
+    (tmp_path / "we ird" / "s t.toml").write_text(text, encoding="utf-8")
+    (tmp_path / "-s.toml").write_text(text, encoding="utf-8")
+    typed = {
+        ("we ird/s t.toml", "we ird/o"): ["we ird/s t.toml", "--out", "we ird/o"],
+        (str(tmp_path / "we ird" / "s t.toml"), "../o"): [str(tmp_path / "we ird" / "s t.toml"), "--out", "../o"],
+        ("./-s.toml", "o"): ["./-s.toml", "--out", "o"],
+    }
+    found = set()
+    for (file, out), told in typed.items():
+        assert main(["study", file, "--out", out, *quick, "--workers", "1", "--json"]) == 0
+        command = json.loads((tmp_path / out / "study.json").read_text(encoding="utf-8"))["command"]
+        assert shlex.split(command) == ["replical", "study", *told, *quick]
+        assert html.escape(command) in (tmp_path / out / "report.html").read_text(encoding="utf-8")
+        found.add((tmp_path / out / "results.parquet").read_bytes())
+    assert len(found) == 1  # folders are told nowhere else
 
 
 def test_a_store_gives_back_what_it_was_given(one_cell):

@@ -15,7 +15,7 @@ from replical.figures import COLOURS, MARKERS, colour, style
 from replical.learners.display import steps
 from replical.plans import LEARNERS, uses
 from replical.study.bounds import own_thetas
-from replical.study.costs import _apart
+from replical.study.costs import _apart, _lines, _parts
 from replical.study.figures import Picture, draw
 from replical.study.growth import fit, growths
 from replical.study.pictures import FILLS, filled, plainly
@@ -336,6 +336,45 @@ def test_a_share_of_zero_stands_on_the_floor(quick_scene, tmp_path, monkeypatch)
 def test_many_lines_go_to_several_pictures(quick_scene, tmp_path):
     rows = [cell("rounded-cal", 10.0 + each, **{"class": f"intervals:{each}"}) for each in range(50)]
     assert [each.name for each in draw(STUDY, [], rows, tmp_path)] == ["cost", "cost-2", "disagreement"]
+
+
+def test_worlds_with_rounding_come_in_the_first_picture_and_those_that_count_before_others():
+    def world(learner, size, **given):
+        return cell(learner, 10.0 + size, **{"class": f"intervals:{size}"}, **given)
+
+    rows = [world("replical", size, vacuous=size != 9, pool_size="exact") for size in range(50)]
+    rows += [world("rounded-cal", size, vacuous=size != 3, pool_size="500") for size in (1, 2, 3)]
+    first, second, third = _parts(_lines(rows))
+    assert [row["class"] for row, _ in first] == ["intervals:3", "intervals:1", "intervals:2"]
+    assert {row["learner"] for row, _ in first} == {"rounded-cal"}
+    assert second[0][0]["class"] == "intervals:9"
+    assert (len(second), len(third)) == (45, 5)
+    assert _parts(_lines(rows[:20])) == [_lines(rows[:20])]  # one picture holds them all
+    assert _parts([]) == []
+
+
+def test_the_axis_of_costs_runs_on_as_far_as_labels_go(quick_scene, tmp_path, monkeypatch):
+    drawn = {}
+    monkeypatch.setattr("replical.study.costs.kept", lambda figure, *words: drawn.update(figure=figure, said=words[-1]))
+    draw(STUDY, [], [cell("cal-rounds", 50.0), cell("replical", 3e6), cell("replical", 9e16, plan="paper")], tmp_path)
+    (axes,) = drawn["figure"].axes
+    ends = sorted(float(line.get_xdata()[-1]) for line in axes.lines if len(line.get_xdata()) == 2)
+    assert {3e6, 9e16} <= set(ends)
+    assert axes.get_xlim()[1] > 9e16
+    assert drawn["said"].endswith("Shaded: over 10⁶ labels, which nobody could pay for.")
+
+
+def test_a_coefficient_that_was_given_is_told_from_one_that_was_computed(quick_scene, tmp_path, monkeypatch):
+    study = Study.of(STUDY.content | {"grid": [
+        {"class": "thresholds:1000", "learner": "replical", "epsilon": 0.05, "pool_size": "exact"} | more
+        for more in ({}, {"theta": 2})
+    ]})  # fmt: skip
+    names = []
+    monkeypatch.setattr("replical.study.costs.kept", lambda figure, *_: names.extend(figure.axes[0].texts))
+    rows = [cell("replical", 90.0 + n, theta=2.0, cell=each.id) for n, each in enumerate(study.cells())]
+    draw(study, study.cells(), rows, tmp_path)
+    said = {text.get_text() for text in names}
+    assert {"ρ = 0.1, Θ = 2", "ρ = 0.1, Θ = 2 given"} <= said
 
 
 def test_lines_that_differ_in_the_coefficient_alone_name_it():

@@ -11,7 +11,19 @@ import pytest
 
 from replical.binomial import clopper_pearson, upper_tail
 from replical.study import findings, limits, prices
-from replical.study.judging import BELOW, OPEN, WITHIN, above_epsilon, done, marks, parents, told, unproven, verdict
+from replical.study.judging import (
+    BELOW,
+    OPEN,
+    WITHIN,
+    above_epsilon,
+    done,
+    marks,
+    parents,
+    told,
+    too_few,
+    unproven,
+    verdict,
+)
 from replical.study.listing import toml
 from replical.study.report import report
 from replical.study.results import SCHEMA, table
@@ -110,11 +122,11 @@ def test_unproven(changes, why):
 
 def test_marks_are_words_and_symbols():
     found = marks(row(excess_over_epsilon=30, certified_fraction=0.0, vacuous=True, max_labels=20))
-    assert [mark.symbol for mark in found] == ["!", "?", "∅", "■"]
+    assert [mark.symbol for mark in found] == ["!", "∅", "?", "■"]
     assert [mark.text.partition(":")[0] for mark in found] == [
         "errors above ε",
-        "uncertified",
         "vacuous",
+        "uncertified",
         "budget reached",
     ]
     assert marks(row()) == []
@@ -172,7 +184,7 @@ def test_summary():
         row(agree=100),
         row(agree=92, epsilon=0.2),
         row("cal", labels_mean=6.0),
-        row(vacuous=True, rho=0.2),
+        row(vacuous=True, rho=0.2, base_agreement=0.95),
         refusal(),
     ]
     assert findings.summary_sentence(rows) == (
@@ -180,6 +192,39 @@ def test_summary():
         "compatible with it, in 0 below it. Rounding took 2 times the labels of its parent. 1 cell shows nothing about it, because "
         "labs agree there without the last step too. 1 cell was refused."
     )
+
+
+def test_summary_says_how_many_cells_count_for_certain():
+    counted = [row(agree=100), row(agree=100, base_agreement=0.78)]
+    vacuous = [row(vacuous=True, base_agreement=base) for base in (0.82, 0.83, 0.99)]
+    sentence = findings.summary_sentence(counted + vacuous)
+    assert sentence.startswith("In 2 of 2 cells that count (1 for certain) the 95% interval")
+    assert "3 cells show nothing about it (1 for certain), because" in sentence
+    assert "1 cell shows nothing about it (none for certain)" in findings.summary_sentence([*counted, vacuous[0]])
+
+
+def test_a_first_look_is_no_failure():
+    """Six pairs cannot confirm a promise, whatever they show: that comes first."""
+    few = [row(agree=6, pairs=6), row(agree=5, pairs=6, rho=0.2), row(agree=4, pairs=4, vacuous=True)]
+    assert findings.summary_sentence(few).startswith(
+        "A first look: 6 pairs a cell are too few to confirm a promise; of 2 cells that count none looks broken. "
+    )
+    assert "1 pair a cell is too few" in findings.summary_sentence([row(agree=1, pairs=1)])
+    broken = findings.summary_sentence([*few, row(agree=0, pairs=6)])
+    assert "of 3 cells that count 1 looks broken. Below it: rounded-cal" in broken
+    assert "broken; it is also below in 1 of the others. Below it" in findings.summary_sentence(
+        [*few[:2], row(agree=0, pairs=6, vacuous=True)]
+    )
+
+
+def test_cells_with_too_few_pairs_are_told_from_others():
+    rows = [row(agree=100), row(agree=6, pairs=6)]
+    assert too_few(rows[1])
+    assert not too_few(rows[0])
+    assert not too_few(row(agree=0, pairs=6, rho=0.5))  # six pairs that agree confirm one half
+    assert "in 1 it is compatible with it (1 has too few pairs for more), in 0" in findings.summary_sentence(rows)
+    assert "in 1 of 2 cells that count (1 has too few pairs for more); two labs" in findings.promises(rows)[0]
+    assert "in 0 of 1 cell that counts (too few pairs for more); two labs" in findings.promises(rows[1:])[0]
 
 
 def test_summary_names_every_broken_promise():
@@ -284,8 +329,11 @@ def test_proven_and_predicted():
     rows = [row(agree=100), row(agree=90, rho=0.2), row(agree=50, certified_fraction=0.9)]
     assert findings.proven(rows) == [
         "Where every lab was certified, labs differed in 5% of pairs in the mean over cells, against a proven 8%; measured "
-        "is at most proven in 1 of 2 cells, in 1 with its whole 95% interval."
+        "is at most proven in 1 of 2 cells, in 1 with its whole 95% interval; that lies wholly above it in 0."
     ]
+    assert findings.proven([row(agree=70)])[0].endswith(
+        "in 0 with its whole 95% interval; that lies wholly above it in 1."
+    )
     assert findings.proven([row("replical")]) == []
     assert findings.predicted(rows[:1]) == [
         "ρ predicted, an estimate, was 1.1 times E[J], the sharper measurement (1 cell)."
@@ -315,7 +363,11 @@ def test_vacuous_and_uncertain():
         "rounded-cal on thresholds:1000 (ε 0.1, ρ 0.1, pool 2000)."
     ]
     assert limits.uncertain(rows) == []
-    assert limits.uncertain([row(base_agreement=0.78)])[0].startswith("In 1 cell the pairs are too few to say whether")
+    unclear = [row(base_agreement=0.78), row(vacuous=True, base_agreement=0.82), row(vacuous=True, base_agreement=0.83)]
+    assert limits.uncertain([*rows, *unclear, row()]) == [
+        "Of 5 cells with a promise, 1 counts for certain and 1 is vacuous for certain. In the other 3 the pairs are too few "
+        "to say, because the 95% interval of agreement without the last step contains 80%: 1 is taken to count, 2 as vacuous."
+    ]
     assert limits.vacuous([row()]) == limits.uncertain([row(base_agreement=None)]) == []
 
 
@@ -460,9 +512,33 @@ def test_values_that_are_not_known():
 
 def test_parameters_that_do_not_vary_are_said_once():
     text = page([row(), row(epsilon=0.2)])
-    assert "The same in all cells: class thresholds:1000, noise 0, δ 0.05, ρ 0.1, pool 2000, plan tight." in text
+    assert "The same in all cells: class thresholds:1000, noise 0, pool 2000, δ 0.05, ρ 0.1, plan tight." in text
     heads = re.findall(r'data-head="([^"]*)"', text)
-    assert heads[:3] == ["learner", "ε", "agreement, 95%"]
+    assert heads[:3] == ["learner", "ε", "labels a lab"]
+
+
+def test_labels_and_their_price_come_right_after_the_parameters():
+    heads = re.findall(r'data-head="([^"]*)"', page([row(), row(rho=0.2, pool_size="9"), row("cal", epsilon=0.1)]))
+    assert heads[:6] == ["learner", "pool", "ρ", "labels a lab", "× parent", "agreement, 95%"]
+
+
+def test_terms_are_explained_under_the_headline():
+    text = page(ROWS)
+    assert text.index('<p class="summary">') < text.index(f'<p class="terms">{findings.TERMS}</p>') < text.index("<h2>")
+    assert all(f" {word} " in f" {findings.TERMS}" for word in ("cell is", "last step is", "counts if", "parent is"))
+
+
+def test_titles_stand_above_figures_and_cards_can_be_scrolled_by_keyboard(pictures):
+    text = page(ROWS, pictures)
+    assert '<figure id="figure-a"><h3>A</h3><div class="card" tabindex="0" role="region" aria-label="A"><img' in text
+    assert "</div><figcaption>one</figcaption></figure>" in text
+
+
+@pytest.mark.parametrize(("width", "wide"), [(490, False), (576, True), (684, True)])
+def test_only_narrow_figures_share_a_line(pictures, width, wide):
+    """Half a page of 1100 pixels has 488 for a picture: text of 9 points becomes too small from 500 points on."""
+    pictures[0].files[0].write_text(f'<svg xmlns="http://www.w3.org/2000/svg" width="{width}pt"/>')
+    assert ('<figure id="figure-a" class="wide">' in page(ROWS, pictures)) == wide
 
 
 def test_growth_beside_the_bounds():

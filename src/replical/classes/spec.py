@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import csv
+import hashlib
+import io
 from collections import Counter
 from pathlib import Path
 
@@ -34,7 +36,7 @@ _KINDS = {
 }
 
 
-def parse(spec: str, *, seed: str | None = None) -> tuple[HypothesisClass, Items]:
+def parse(spec: str, *, seed: str | None = None, digest: str | None = None) -> tuple[HypothesisClass, Items]:
     """Read a spec: the class, and the items of its standard population.
 
     Parameters
@@ -43,6 +45,8 @@ def parse(spec: str, *, seed: str | None = None) -> tuple[HypothesisClass, Items
         E.g. ``stumps:5,40``.
     seed
         The published text a net of half-spaces is drawn from.
+    digest
+        What `table_digest` said of a table; one that differs is refused.
 
     Examples
     --------
@@ -50,9 +54,10 @@ def parse(spec: str, *, seed: str | None = None) -> tuple[HypothesisClass, Items
     >>> len(C), len(cells)
     (1000, 999)
     """
+    table = table_path(spec)
+    if table is not None:
+        return read_table(table, digest=digest)
     kind, _, rest = spec.partition(":")
-    if kind == "table" and rest:
-        return read_table(Path(rest))
     if kind not in _KINDS:
         known = ", ".join(example for _, example in _KINDS.values())
         raise BadSpec(f"unknown class {spec!r}; the classes are {known} and table:FILE.csv")
@@ -93,9 +98,23 @@ def _atoms(C: HypothesisClass, dimensions: int) -> Items:
     return C.items(points.reshape(ATOMS, dimensions))
 
 
-def read_table(path: Path) -> tuple[PredictionTable, Items]:
+def table_path(spec: str) -> Path | None:
+    """The file that a spec names; None for classes that need none."""
+    kind, _, rest = spec.partition(":")
+    return Path(rest) if kind == "table" and rest else None
+
+
+def table_digest(path: Path) -> str:
+    """The SHA-256 of a file, as ``sha256sum`` tells it."""
+    return _digest(_read(path))
+
+
+def read_table(path: Path, *, digest: str | None = None) -> tuple[PredictionTable, Items]:
     """Read a CSV file with one column a candidate and one row an item; the label set is what occurs, sorted."""
-    names, rows, lines = read_csv(path)
+    content = _read(path)  # once: what is compared is what is read
+    if digest is not None and _digest(content) != digest:
+        raise BadTable(f"the table {path} has another content: its {_digest(content):.23}... should be {digest:.23}...")
+    names, rows, lines = _rows(content, path)
     for row, line in zip(rows, lines, strict=True):
         if "" in row:
             raise BadTable(f"{path}, line {line}: the prediction of {names[row.index('')]!r} is missing")
@@ -112,18 +131,32 @@ def read_table(path: Path) -> tuple[PredictionTable, Items]:
 
 def read_csv(path: Path) -> tuple[list[str], list[list[str]], list[int]]:
     """Header, rows, and the line each row ends on; every row as long as the header, no name twice."""
+    return _rows(_read(path), path)
+
+
+def _read(path: Path) -> bytes:
+    try:
+        return path.read_bytes()
+    except (OSError, ValueError) as error:  # a ValueError: no file can have such a name
+        reason = error.strerror if isinstance(error, OSError) else str(error)
+        raise BadTable(f"cannot read the table {path}: {reason}") from error
+
+
+def _digest(content: bytes) -> str:
+    return f"sha256:{hashlib.sha256(content).hexdigest()}"
+
+
+def _rows(content: bytes, path: Path) -> tuple[list[str], list[list[str]], list[int]]:
     rows: list[list[str]] = []
     lines: list[int] = []
     try:
-        with path.open(newline="", encoding="utf-8-sig") as file:
-            reader = csv.reader(file, strict=True)
-            for row in reader:
-                if row:
-                    rows.append(row)
-                    lines.append(reader.line_num)
-    except (OSError, UnicodeDecodeError, csv.Error) as error:
-        reason = error.strerror if isinstance(error, OSError) else str(error)
-        raise BadTable(f"cannot read the table {path}: {reason}") from error
+        reader = csv.reader(io.StringIO(content.decode("utf-8-sig"), newline=""), strict=True)
+        for row in reader:
+            if row:
+                rows.append(row)
+                lines.append(reader.line_num)
+    except (UnicodeDecodeError, csv.Error) as error:
+        raise BadTable(f"cannot read the table {path}: {error}") from error
     if len(rows) < 2:
         raise BadTable(f"{path} needs a header and at least one row")
     header = rows[0]

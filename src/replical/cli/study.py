@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shlex
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -16,6 +15,7 @@ from rich.progress import Progress as Bar
 
 from replical.cli.output import answer, notes, prose, whole
 from replical.errors import ValueOutOfRange
+from replical.study.findings import TERMS
 from replical.study.run import Done, run_study
 from replical.study.spec import Study
 from replical.study.sweep import Progress
@@ -26,7 +26,7 @@ _MOST_WORKERS = 1000
 
 
 def study_command(
-    study: Annotated[Path, typer.Argument(help="the study file")],
+    study: Annotated[Path, typer.Argument(metavar="STUDY", help="the study file")],
     out: Annotated[Path, typer.Option(help="folder for cells, tables, figures and the report")],
     quick: Annotated[bool, typer.Option("--quick", help="the short version the file describes")] = False,
     workers: Annotated[int | None, typer.Option(parser=whole, help="processes; every core if left out")] = None,
@@ -43,8 +43,7 @@ def study_command(
     read = Study.read(study)
     with cluster(at) if at is not None else local(workers) as busy, _shown(read.name) as update:
         notes.print(f"workers: {busy.told}", markup=False)
-        command = ["replical", "study", study.name, "--out", out.name or str(out), *(["--quick"] if quick else [])]
-        done = run_study(read, out, quick=quick, workers=busy, progress=update, command=shlex.join(command))
+        done = run_study(read, out, quick=quick, workers=busy, progress=update)
     if as_json:
         answer({"schema": "replical.study-answer/1", "name": read.name, "quick": quick, **done.figures()})
     else:
@@ -83,6 +82,8 @@ def _left(seconds: float | None) -> str:
 
 def _tell(done: Done) -> None:
     prose.print(done.sentence, markup=False)
+    prose.print(TERMS, markup=False)
     for reason, count in done.refused.items():
         prose.print(f"Not run, {count} {'cell' if count == 1 else 'cells'}: {reason}", markup=False)
-    prose.print(f"Tables: {done.folder / 'results.parquet'}; report: {done.folder / 'report.html'}", markup=False)
+    tables = f"{done.folder / 'results.parquet'}, results.csv"
+    prose.print(f"Tables: {tables}; report: {done.folder / 'report.html'}", markup=False)

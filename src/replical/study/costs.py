@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Sequence
-from math import ceil, inf
+from math import ceil
 from pathlib import Path
 from statistics import median
 from typing import TYPE_CHECKING
@@ -15,6 +15,7 @@ from replical.study.judging import done, parents, replicable, unproven
 from replical.study.parameters import PARAMETERS
 from replical.study.pictures import GREY, Picture, by_tens, dots, kept, keys, plainly, told
 from replical.study.results import Row
+from replical.study.spec import Cell
 from replical.study.words import count, listed, number, some, span
 
 if TYPE_CHECKING:
@@ -25,9 +26,11 @@ _WORLD = ("class", "noise", "epsilon", "delta", "pool_size")
 # What may tell two cells of a world apart; the last two are found for every cell, and told only where nothing else does.
 _SETTINGS = tuple(name for name in PARAMETERS if name not in (*_WORLD, "learner", "theta", "nu"))
 _FOUND = ("theta", "nu")
+_GIVEN = "theta_given"  # the study file says which coefficient the plan has; else it was computed
+_ROUNDED = "rounded-"
 _AGNOSTIC = ("replica2", "boosted-replica2", "rounded-a2")
 _KIN = (("cal", "cal-rounds", "erm"), ("a2", "a2-paired", "a2-rounds", "erm"))
-_MOST_LINES = 45  # of one picture: as many as a page holds
+_MOST_LINES = 48  # of one picture: as many as a page holds
 # Inches: the panel, a line, the space between worlds, what is above and below, a letter, the least width.
 _PANEL, _LINE, _SPACE, _ABOVE, _BELOW, _LETTER, _LEAST = 4.4, 0.2, 0.1, 0.35, 0.5, 0.064, 9.0
 _KEYS = 5  # columns of the legend
@@ -36,16 +39,29 @@ _COLUMNS = (1.16, 1.34)  # right ends of two columns of numbers, in widths of th
 Line = tuple[Row, Row | None]
 
 
-def costs(rows: Sequence[Row], folder: Path) -> list[Picture]:
+def costs(cells: Sequence[Cell], rows: Sequence[Row], folder: Path) -> list[Picture]:
     """For each world the labels of every replicable learner, beside its parent, which promises nothing."""
-    lines = _lines(rows)
-    parts = [lines[start : start + _MOST_LINES] for start in range(0, len(lines), _MOST_LINES)]
+    given = {cell.id for cell in cells if cell.parameters.get("theta") is not None}
+    parts = _parts(_lines([row | {_GIVEN: row["cell"] in given} for row in rows]))
     pictures = []
     for each, part in enumerate(parts, 1):
         name = "cost" + (f"-{each}" if each > 1 else "")
         title = "Cost of replicability per world" + (f" ({each} of {len(parts)})" if len(parts) > 1 else "")
         pictures.append(kept(_costs(part), folder, name, title, _costs_caption(part)))
     return pictures
+
+
+def _parts(lines: list[Line]) -> list[list[Line]]:
+    """The lines of each picture. If one cannot hold all, worlds with rounding have the first, then come those that count."""
+    if len(lines) <= _MOST_LINES:
+        return [lines] if lines else []
+    rounded = {_world(cell) for cell, _ in lines if cell["learner"].startswith(_ROUNDED)}
+    counted = {_world(cell) for cell, _ in lines if not cell["vacuous"]}
+    first = [line for line in lines if _world(line[0]) in rounded]
+    rest = [line for line in lines if _world(line[0]) not in rounded]
+    first.sort(key=lambda line: _world(line[0]) not in counted)
+    rest.sort(key=lambda line: _world(line[0]) not in counted)
+    return [part[at : at + _MOST_LINES] for part in (first, rest) for at in range(0, len(part), _MOST_LINES)]
 
 
 def _lines(rows: Sequence[Row]) -> list[Line]:
@@ -85,19 +101,20 @@ def _costs(lines: list[Line]) -> Figure:
     figure.set_layout_engine("none")
     axes = figure.add_axes((names / width, _BELOW / height, _PANEL / width, tall / height), ylim=(-tall, 0))
     axes.set(xscale="log", xlabel="labels a lab")
-    _all_lines(axes, list(worlds.values()), _far(axes, [row["labels_mean"] for row in drawn]))
+    _reach(axes, [row["labels_mean"] for row in drawn])
+    _all_lines(axes, list(worlds.values()))
     figure.legend(handles=entries, loc="upper left", bbox_to_anchor=(0, 1), ncols=_KEYS, columnspacing=1.2)
     return figure
 
 
-def _all_lines(axes: Axes, worlds: list[list[Line]], far: float) -> None:
+def _all_lines(axes: Axes, worlds: list[list[Line]]) -> None:
     """World by world from the top, every other one on grey."""
     top = 0.0
     for place, mine in enumerate(worlds):
         under = top - len(mine) * _LINE - _SPACE
         if place % 2:
             axes.axhspan(under, top, color="#f4f4f4", zorder=0, linewidth=0)
-        _world_lines(axes, mine, top - _SPACE / 2, far)
+        _world_lines(axes, mine, top - _SPACE / 2)
         top = under
     axes.tick_params(left=False, labelleft=False)
     axes.grid(visible=False, axis="y")
@@ -109,23 +126,16 @@ def _named(cell: Row) -> str:
     return told(cell, ("class", "noise", "epsilon", "pool_size"))
 
 
-def _far(axes: Axes, labels: list[float]) -> float:
-    """Where cells go that nobody could pay for: into a band of their own, to leave the others room; inf: no band."""
-    low, high = min(labels), max(labels)
-    if not low < ABSURD / 10 < ABSURD < high:
-        axes.set_xlim(low / 1.6, high * 1.6)
-        by_tens(axes.xaxis)
-        return inf
-    edge: float = ABSURD * (ABSURD / low) ** 0.08  # a little more room than the last marker takes
-    axes.set_xlim(low / 1.6, edge * (ABSURD / low) ** 0.08)
+def _reach(axes: Axes, labels: list[float]) -> None:
+    """As far as the labels go; shaded where nobody could pay for them."""
+    low, high = min(labels) / 1.6, max(labels) * 1.6
+    axes.set_xlim(low, high)
     by_tens(axes.xaxis)
-    ticks = [tick for tick in axes.xaxis.get_majorticklocs() if low / 1.6 <= tick < ABSURD]
-    axes.set_xticks([*ticks, edge], [*map(plainly, ticks), "over 10⁶"])
-    axes.axvspan(ABSURD, axes.get_xlim()[1], color="#D55E00", alpha=0.08, linewidth=0, zorder=0.5)
-    return edge
+    if max(labels) > ABSURD:
+        axes.axvspan(max(low, ABSURD), high, color="#D55E00", alpha=0.08, linewidth=0, zorder=0.5)
 
 
-def _world_lines(axes: Axes, lines: list[Line], top: float, far: float) -> None:
+def _world_lines(axes: Axes, lines: list[Line], top: float) -> None:
     """The lines of one world, with its name at the left and numbers at the right."""
     side = axes.get_yaxis_transform()
     axes.text(-0.02, top - _LINE / 2, _named(lines[0][0]), transform=side, ha="right", va="center", fontsize=8)
@@ -133,7 +143,7 @@ def _world_lines(axes: Axes, lines: list[Line], top: float, far: float) -> None:
         cell, parent = line
         y = top - (place + 0.5) * _LINE
         shown = [each for each in (parent, cell) if each is not None]
-        x = [far if each["labels_mean"] > ABSURD and far < inf else each["labels_mean"] for each in shown]
+        x = [each["labels_mean"] for each in shown]
         broken = "--" if unproven(cell) else "-"
         axes.plot(x, [y] * len(x), linewidth=1.3, zorder=2, color=colour(cell["learner"]), linestyle=broken)
         dots(axes, shown, [(each, y) for each in x])
@@ -152,9 +162,13 @@ def _apart(line: Line, lines: list[Line]) -> str:
     cell = line[0]
     same = ("learner", *_WORLD, *_SETTINGS)
     alike = [other for other, _ in lines if all(other[name] == cell[name] for name in same)]
-    names = [*_SETTINGS, *(name for name in _FOUND if len({other[name] for other in alike}) > 1)]
-    marks = [text for text, so in (("vacuous", cell["vacuous"]), ("uncertified", unproven(cell))) if so]
-    return ", ".join(part for part in (told(cell, names), *marks) if part)
+    mixed = len({other.get(_GIVEN) for other in alike}) > 1
+    parts = [told(cell, _SETTINGS)]
+    for name in _FOUND:
+        if len({other[name] for other in alike}) > 1 or (mixed and name == "theta"):
+            parts.append(told(cell, [name]) + (" given" if mixed and name == "theta" and cell[_GIVEN] else ""))
+    parts += [text for text, so in (("vacuous", cell["vacuous"]), ("uncertified", unproven(cell))) if so]
+    return ", ".join(filter(None, parts))
 
 
 def _costs_caption(lines: list[Line]) -> str:
@@ -166,9 +180,9 @@ def _costs_caption(lines: list[Line]) -> str:
     empty = sum(bool(cell["vacuous"]) for cell, _ in lines)
     first = "Labels in multiples of those of the parent, which promises nothing, in the same world: "
     first = f"{first}{listed(parts, 5)}." if parts else "No world has a learner without a promise to compare with."
-    return first + (
-        f" {some(empty, 'line is', 'lines are')} vacuous: labs agree there without rounding too." if empty else ""
-    )
+    vacuous = f" {some(empty, 'line is', 'lines are')} vacuous: labs agree there without rounding too." if empty else ""
+    shaded = any(row["labels_mean"] > ABSURD for line in lines for row in line if row is not None)
+    return first + vacuous + (f" Shaded: over {plainly(ABSURD)} labels, which nobody could pay for." if shaded else "")
 
 
 def _middle(ratios: list[float]) -> str:

@@ -36,7 +36,7 @@ def draw(study: Study, cells: list[Cell], rows: list[Row], folder: Path) -> list
         raise BadStudy(f"cannot write to the folder {folder}: {error.strerror or error}") from error
     with style():
         return [
-            *costs(rows, folder),
+            *costs(cells, rows, folder),
             *disagreement(rows, folder),
             *curves(rows, folder),
             *predicted(rows, folder),

@@ -9,10 +9,28 @@ from collections import Counter
 from math import fsum
 
 from replical.binomial import upper_tail
-from replical.study.judging import BELOW, OPEN, WITHIN, above_epsilon, done, replicable, told, unproven, verdict
+from replical.study.judging import (
+    BELOW,
+    OPEN,
+    WITHIN,
+    above_epsilon,
+    done,
+    replicable,
+    told,
+    too_few,
+    undecided,
+    unproven,
+    verdict,
+)
 from replical.study.prices import OURS, by_kind, error_price, fewest, losses, price, ratios
-from replical.study.results import Row
+from replical.study.results import COUNTED, Row
 from replical.study.words import count, listed, percent, some, span
+
+TERMS = (
+    "A cell is one learner in one world, run by many pairs of labs. Its last step is the choice both labs make with their "
+    f"shared string. It counts if without that step at least {percent(COUNTED)} of pairs differ. Its parent is the learner "
+    "it is made from. ρ is how often two labs may differ."
+)
 
 
 def summary_sentence(rows: list[Row]) -> str:
@@ -26,10 +44,11 @@ def summary_sentence(rows: list[Row]) -> str:
         parts.append(f"Below it: {listed([('uncertified ' if unproven(row) else '') + told(row) for row in below])}")
     if paid := ratios([row for row in promised if row["learner"].startswith(OURS)], rows):
         parts.append(f"Rounding took {span(paid)} times the labels of its parent")
-    empty = sum(bool(row["vacuous"]) for row in promised)
-    if 0 < empty < len(promised):
+    empty = [row for row in promised if row["vacuous"]]
+    if 0 < len(empty) < len(promised):
         parts.append(
-            f"{some(empty, 'cell shows', 'cells show')} nothing about it, because labs agree there without the last step too"
+            f"{some(len(empty), 'cell shows', 'cells show')} nothing about it{_surely(empty)}, because labs agree there "
+            "without the last step too"
         )
     if refused:
         parts.append(f"{some(refused, 'cell was', 'cells were')} refused")
@@ -48,11 +67,36 @@ def _agreement(ran: list[Row], promised: list[Row]) -> str:
         first = f"None of {cells} with a replicable learner counts: labs agree without the last step too"
         return first + (f", and yet agreement lies below the promise of 1-ρ in {below}" if below else "")
     lie = Counter(verdict(row) for row in counted)
-    found = (
-        f"In {_of(counted, WITHIN)} the 95% interval of two labs' agreement lies wholly within the promise of 1-ρ, "
-        f"in {lie[OPEN]} it is compatible with it, in {lie[BELOW]} below it"
-    )
+    if all(map(too_few, counted)):
+        found = _first_look(counted, lie[BELOW])
+    else:
+        found = (
+            f"In {_of(counted, WITHIN)}{_surely(counted)} the 95% interval of two labs' agreement lies wholly within the "
+            f"promise of 1-ρ, in {lie[OPEN]} it is compatible with it{_short_of_pairs(counted)}, in {lie[BELOW]} below it"
+        )
     return f"{found}; it is also below in {below - lie[BELOW]} of the others" if below > lie[BELOW] else found
+
+
+def _first_look(counted: list[Row], below: int) -> str:
+    """Where no cell could have confirmed its promise."""
+    pairs = span([row["pairs"] for row in counted])
+    are = "pair a cell is" if pairs == "1" else "pairs a cell are"
+    first = f"A first look: {pairs} {are} too few to confirm a promise"
+    cells = some(len(counted), "cell that counts", "cells that count")
+    return f"{first}; of {cells} {below or 'none'} {'look' if below > 1 else 'looks'} broken"
+
+
+def _short_of_pairs(rows: list[Row]) -> str:
+    """How many could not have been wholly within their promise, whatever their pairs showed."""
+    few = sum(map(too_few, rows))
+    who = "too few pairs for more" if few == len(rows) else f"{some(few, 'has', 'have')} too few pairs for more"
+    return f" ({who})" if few else ""
+
+
+def _surely(rows: list[Row]) -> str:
+    """How many of them are on their side of the border for certain, if not all are."""
+    unsure = sum(map(undecided, rows))
+    return f" ({len(rows) - unsure or 'none'} for certain)" if unsure else ""
 
 
 def shows(rows: list[Row]) -> dict[str, list[str]]:
@@ -93,8 +137,8 @@ def promises(rows: list[Row]) -> list[str]:
     """How each replicable learner keeps its promise where that means something."""
     counted = by_kind(row for row in replicable(rows) if not row["vacuous"])
     return [
-        f"{learner}: the 95% interval of agreement lies wholly within 1-ρ in {_of(mine, WITHIN)}; two labs differed in "
-        f"{span([row['disagreement'] for row in mine], percent)} of pairs."
+        f"{learner}: the 95% interval of agreement lies wholly within 1-ρ in {_of(mine, WITHIN)}{_short_of_pairs(mine)}; "
+        f"two labs differed in {span([row['disagreement'] for row in mine], percent)} of pairs."
         for learner, mine in counted.items()
     ]
 
@@ -139,10 +183,11 @@ def proven(rows: list[Row]) -> list[str]:
         return []
     below = sum(row["disagreement"] <= row["rho_proven"] for row in sure)
     surely = sum(row["disagreement_high"] <= row["rho_proven"] for row in sure)
+    above = sum(row["disagreement_low"] > row["rho_proven"] for row in sure)
     return [
         f"Where every lab was certified, labs differed in {_mean(sure, 'disagreement')} of pairs in the mean over cells, "
         f"against a proven {_mean(sure, 'rho_proven')}; measured is at most proven in {below} of {some(len(sure), 'cell')}, "
-        f"in {surely} with its whole 95% interval."
+        f"in {surely} with its whole 95% interval; that lies wholly above it in {above}."
     ]
 
 

@@ -6,10 +6,10 @@ import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from replical.binomial import upper_tail
+from replical.binomial import clopper_pearson, upper_tail
 from replical.experiment import OPTIONS
 from replical.plans import LEARNERS
-from replical.study.results import Row
+from replical.study.results import COUNTED, Row
 from replical.study.words import count, some
 
 # Whose labels a replicable learner has to be compared with.
@@ -68,6 +68,19 @@ def verdict(row: Row) -> str | None:
     return BELOW if row["disagreement_low"] > row["rho"] else OPEN
 
 
+def undecided(row: Row) -> bool:
+    """Are the pairs too few to say whether labs agree without the last step, and so whether the cell counts?"""
+    if row["base_agreement"] is None:
+        return False
+    low, high = clopper_pearson(round(row["base_agreement"] * row["pairs"]), row["pairs"])
+    return low <= 1 - COUNTED < high
+
+
+def too_few(row: Row) -> bool:
+    """Are the pairs so few that the promise would not be confirmed if all of them agreed?"""
+    return bool(1 - clopper_pearson(row["pairs"], row["pairs"])[0] > row["rho"])
+
+
 def unproven(row: Row) -> str:
     """Why the promise is not proven for this row; empty if it is, or if there is none."""
     if row["status"] != "done" or not row["replicable"]:
@@ -122,10 +135,10 @@ def marks(row: Row) -> list[Mark]:
     if (chance := above_epsilon(row)) is not None:
         told = f"errors above ε: {count(row['excess_over_epsilon'])} of {some(labs, 'lab')}, p = {chance:.2g}"
         found.append(Mark("bad" if chance < 0.05 else "soft", "!", told))
-    if why := unproven(row):
-        found.append(Mark("warn", "?", f"uncertified: {why}"))
     if row["vacuous"]:
         found.append(Mark("soft", "∅", "vacuous"))
+    if why := unproven(row):
+        found.append(Mark("warn", "?", f"uncertified: {why}"))
     if row["max_labels"] is not None and (row["labels_max"] or 0) >= row["max_labels"]:
         found.append(Mark("warn", "■", "budget reached"))
     elif row["certified_fraction"] is None and row["cap_reached"]:

@@ -6,8 +6,7 @@ from collections import Counter
 from collections.abc import Mapping
 from typing import Any
 
-from replical.binomial import clopper_pearson
-from replical.study.judging import done, replicable, told, unproven
+from replical.study.judging import done, replicable, told, undecided, unproven
 from replical.study.results import COUNTED, Row
 from replical.study.spec import Cell
 from replical.study.words import listed, number, percent, some, span
@@ -38,16 +37,17 @@ def vacuous(rows: list[Row]) -> list[str]:
 
 def uncertain(rows: list[Row]) -> list[str]:
     """Cells whose pairs are too few to say whether they count."""
-    unclear = []
-    for row in replicable(rows):
-        if row["base_agreement"] is not None:
-            low, high = clopper_pearson(round(row["base_agreement"] * row["pairs"]), row["pairs"])
-            unclear += [row] if low <= 1 - COUNTED < high else []
+    promised = replicable(rows)
+    unclear = [row for row in promised if undecided(row)]
     if not unclear:
         return []
+    empty, empty_unclear = (sum(bool(row["vacuous"]) for row in each) for each in (promised, unclear))
+    counted, counted_unclear = len(promised) - empty, len(unclear) - empty_unclear
     return [
-        f"In {some(len(unclear), 'cell')} the pairs are too few to say whether the world counts: the 95% interval of "
-        f"agreement without the last step contains {percent(1 - COUNTED)}."
+        f"Of {some(len(promised), 'cell')} with a promise, {some(counted - counted_unclear, 'counts', 'count')} for certain "
+        f"and {some(empty - empty_unclear, 'is', 'are')} vacuous for certain. In the other {len(unclear)} the pairs are too "
+        f"few to say, because the 95% interval of agreement without the last step contains {percent(1 - COUNTED)}: "
+        f"{some(counted_unclear, 'is', 'are')} taken to count, {empty_unclear} as vacuous."
     ]
 
 

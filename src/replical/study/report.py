@@ -17,7 +17,7 @@ from pathlib import Path
 from string import Template
 from typing import TYPE_CHECKING, Any
 
-from replical.study.findings import shows, summary_sentence
+from replical.study.findings import TERMS, shows, summary_sentence
 from replical.study.growth import SCALES, Growth, Slopes, growths
 from replical.study.judging import done, ordered
 from replical.study.limits import does_not_show
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 _KINDS = {".svg": "image/svg+xml", ".png": "image/png", ".gif": "image/gif"}
 _SYMBOLS = {"epsilon": "ε", "delta": "δ", "rho": "ρ", "theta": "Θ", "nu": "ν", "pool_size": "pool"}
-_HALF = 700  # points: the widest figure that still can be read at half the width of the page
+_HALF = 500  # points: the widest figure whose text can be read at half the width of a page of 1100 pixels
 _BY_DEFAULT = "Where no plan is named it is tight."
 _GROWTH = (
     "Exponents of power laws fitted to the labels, ± standard error, beside the slopes of the bounds at the same points. "
@@ -80,6 +80,7 @@ def report(study: Study, rows: list[Row], pictures: Sequence[Picture], facts: di
         notes=_notes(study),
         parts="".join(f'<li><a href="#{key}">{name}</a></li>' for key, name in [*parts, ("made", "How it was made")]),
         summary=_prose(summary_sentence(rows)),
+        terms=escape(TERMS),
         scope=escape(_scope(rows, quick=quick)),
         shows="".join(f"<h3>{about}</h3>{_items(each)}" for about, each in shows(rows).items()) or "<p>Nothing.</p>",
         does_not_show=_items(does_not_show(rows, study.cells(quick=quick), facts)),
@@ -119,8 +120,8 @@ def _items(sentences: Iterable[str]) -> str:
 
 
 def _prose(sentence: str) -> str:
-    """A symbol and its number stay on one line."""
-    return re.sub("([εδρΘν]) (?=[0-9])", "\\1&nbsp;", escape(sentence))
+    """A symbol and its number stay on one line, and so does 1-ρ."""
+    return re.sub("([εδρΘν]) (?=[0-9])", "\\1&nbsp;", escape(sentence)).replace("1-ρ", "1-&NoBreak;ρ")
 
 
 def _section(ident: str, name: str, content: str) -> str:
@@ -133,7 +134,7 @@ def _figures(pictures: Sequence[Picture]) -> str:
 
 
 def _figure(picture: Picture) -> str:
-    """A picture on a light card; one that moves stands still on paper and where less motion is wanted."""
+    """A picture on a light card that scrolls where it is too narrow; one that moves can stand still."""
     shown, *others = picture.files
     alt = escape(f"{picture.title}. {picture.caption}")
     image, button = f'<img src="{_data(shown)}" alt="{alt}">', ""
@@ -141,9 +142,10 @@ def _figure(picture: Picture) -> str:
         still = f'<img class="stands" src="{_data(others[0])}" alt="{alt}">'
         image = image.replace("<img", '<img class="moves"', 1) + still
         button = '<button type="button" class="still" hidden>Hold the animation</button>'
-    caption = f"<figcaption><b>{escape(picture.title)}</b>{escape(picture.caption)}</figcaption>"
+    title, caption = escape(picture.title), f"<figcaption>{escape(picture.caption)}</figcaption>"
+    card = f'<div class="card" tabindex="0" role="region" aria-label="{title}">{image}</div>'
     look = ' class="wide"' if _wide(shown) else ""
-    return f'<figure id="figure-{escape(picture.name)}"{look}><div class="card">{image}</div>{caption}{button}</figure>'
+    return f'<figure id="figure-{escape(picture.name)}"{look}><h3>{title}</h3>{card}{button}{caption}</figure>'
 
 
 def _wide(path: Path) -> bool:

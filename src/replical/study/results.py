@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from math import fsum, sqrt
+from pathlib import Path
 from typing import Any
 
 from replical.auditing import Audit
@@ -126,3 +127,16 @@ def table(rows: list[Row], arrow: Any) -> Any:
     doubles = [name for name, kind in SCHEMA if kind == "double"]
     rows = [each | {name: float(each[name]) for name in doubles if each[name] is not None} for each in rows]
     return arrow.Table.from_pylist(sorted(rows, key=lambda each: str(each["cell"])), schema=schema)
+
+
+def write_csv(rows: Any, path: Path | str) -> None:
+    """A table for people without Parquet: columns that say something, lists joined."""
+    import pyarrow as pa
+    from pyarrow import csv
+
+    for place, field in enumerate(rows.schema):
+        if pa.types.is_list(field.type):
+            joined = ["; ".join(each or []) for each in rows[field.name].to_pylist()]
+            rows = rows.set_column(place, field.name, pa.array(joined))
+    said = [name for name in rows.column_names if rows[name].null_count < rows.num_rows]
+    csv.write_csv(rows.select(said), path)

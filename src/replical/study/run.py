@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import platform
+import shlex
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -15,7 +16,7 @@ from replical.canonical import fingerprint
 from replical.study.figures import draw
 from replical.study.findings import summary_sentence
 from replical.study.report import report
-from replical.study.results import Row, row, table
+from replical.study.results import Row, row, table, write_csv
 from replical.study.spec import Cell, Study
 from replical.study.store import Kept, Store, arrow
 from replical.study.sweep import Progress, Sweep
@@ -61,7 +62,6 @@ def run_study(
     quick: bool,
     workers: Workers,
     progress: Callable[[Progress], None] = lambda _: None,
-    command: str | None = None,
 ) -> Done:
     """Run what is missing in the folder and write everything anew that is made from its cells."""
     arrow()
@@ -69,6 +69,7 @@ def run_study(
     kept = Sweep(cells, store, workers, progress).run()
     rows = sorted((row(cell, kept[cell.id]) for cell in cells), key=lambda each: str(each["cell"]))
     _write_tables(store, cells, kept, rows)
+    command = _command(study, folder, quick=quick)
     facts = _facts(study, quick=quick, kept=kept) | ({} if command is None else {"command": command})
     store.whole(
         folder / "study.json", lambda path: Path(path).write_text(json.dumps(facts, indent=1), encoding="utf-8")
@@ -81,7 +82,9 @@ def run_study(
 
 def _write_tables(store: Store, cells: list[Cell], kept: dict[str, Kept], rows: list[Row]) -> None:
     pa, parquet = arrow()
-    store.whole(store.folder / "results.parquet", lambda path: parquet.write_table(table(rows, pa), path))
+    results = table(rows, pa)
+    store.whole(store.folder / "results.parquet", lambda path: parquet.write_table(results, path))
+    store.whole(store.folder / "results.csv", lambda path: write_csv(results, path))
     timings = [
         {"cell": cell.id, "pairs": kept[cell.id].pairs, "seconds": kept[cell.id].seconds}
         for cell in sorted(cells, key=lambda each: each.id)
@@ -97,10 +100,20 @@ def _facts(study: Study, *, quick: bool, kept: dict[str, Kept]) -> dict[str, Any
         "quick": quick,
         "study": dict(study.content),
         "fingerprint": fingerprint(dict(study.content)),
+        "tables": {spec: table.digest for spec, table in study.tables.items()},
         "cells": sorted(kept),
-        "cells_by_version": dict(Counter(each.version for each in kept.values())),
+        # A cell that several versions ran counts for each of them.
+        "cells_by_version": dict(Counter(name for each in kept.values() for name in each.versions)),
         "versions": {"python": platform.python_version()} | {name: _version(name) for name in _PACKAGES},
     }
+
+
+def _command(study: Study, folder: Path, *, quick: bool) -> str | None:
+    """What gives the same results again, paths as they were typed; who runs it does not matter."""
+    if study.file is None:
+        return None
+    file, out = (f"./{path}" if str(path).startswith("-") else str(path) for path in (study.file, folder))
+    return shlex.join(["replical", "study", file, "--out", out, *(["--quick"] if quick else [])])
 
 
 def _version(name: str) -> str | None:

@@ -1,15 +1,16 @@
 """A study in a file: which cells it has, and how many pairs of labs each of them runs.
 
 A cell is one experiment. Its id is a hash of what it tries, its randomness derives from the study's seed and that id: a
-value added to a grid changes no other cell. Parameters a learner does not know are left out of its cells, so that CAL
-is run once whatever the values of rho. Format: docs/how-to/run-a-study.md.
+value added to a grid changes no other cell. A table counts by what is in it, not by its name or where it lies.
+Parameters a learner does not know are left out of its cells, so that CAL is run once whatever the values of rho.
+Format: docs/how-to/run-a-study.md.
 """
 
 from __future__ import annotations
 
 import tomllib
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import product
 from math import prod
@@ -17,7 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from replical.canonical import canonical, fingerprint
-from replical.classes.spec import parse
+from replical.classes.spec import parse, table_digest, table_path
 from replical.errors import BadStudy, ReplicalError
 from replical.experiment import OPTIONS, Experiment
 from replical.study.parameters import NEEDED, PARAMETERS, STANDARD, matters, plain, short
@@ -30,18 +31,40 @@ _MOST_CELLS = 100_000
 
 
 @dataclass(frozen=True, kw_only=True)
+class Table:
+    """A file of predictions as the study was read with it: where it lies, and the SHA-256 of what is in it."""
+
+    path: Path
+    digest: str
+
+
+@dataclass(frozen=True, kw_only=True)
 class Cell:
-    """One experiment of a study."""
+    """One experiment of a study.
+
+    Attributes
+    ----------
+    parameters
+        As the file says them, for people too.
+    table
+        The file behind a class ``table:FILE.csv``.
+    """
 
     parameters: Mapping[str, Any]
     grids: tuple[str, ...]
     stop: Stop
     study_seed: str
+    table: Table | None = None
+
+    @property
+    def tries(self) -> dict[str, Any]:
+        """What makes it this cell and no other."""
+        return _tries(self.parameters, self.table)
 
     @cached_property
     def id(self) -> str:
         """The first 16 hexadecimal digits of the hash of what it tries."""
-        return fingerprint(dict(self.parameters)).removeprefix("sha256:")[:16]
+        return fingerprint(self.tries).removeprefix("sha256:")[:16]
 
     @property
     def seed(self) -> str:
@@ -53,7 +76,7 @@ class Cell:
         """What it tries, for `replical.experiment.prepare`."""
         given = self.parameters
         return Experiment(
-            class_spec=given["class"],
+            class_spec=given["class"] if self.table is None else f"table:{self.table.path}",
             learner=given["learner"],
             epsilon=given["epsilon"],
             pool_size=given["pool_size"],
@@ -64,6 +87,7 @@ class Cell:
             nu=given.get("nu"),
             plan=given["plan"],
             options={name: given[name] for name in OPTIONS if name in given},
+            table_digest=None if self.table is None else self.table.digest,
         )
 
     @property
@@ -77,6 +101,15 @@ class Cell:
 class Study:
     """A study file, checked.
 
+    Attributes
+    ----------
+    content
+        What the file says.
+    file
+        Its path as it was given; None for a study that came from no file.
+    tables
+        The files that its classes name, by class.
+
     Examples
     --------
     >>> study = Study.of({"schema": "replical.study/1", "name": "small", "seed": "s", "stop": {"pairs": 10},
@@ -87,21 +120,28 @@ class Study:
     """
 
     content: Mapping[str, Any]
+    file: Path | None = None
+    tables: Mapping[str, Table] = field(default_factory=dict)
 
     @classmethod
-    def of(cls, content: Mapping[str, Any]) -> Study:
-        """Check everything a study says."""
-        study = cls(content=content)
+    def of(cls, content: Mapping[str, Any], *, file: Path | None = None) -> Study:
+        """Check everything a study says; tables are looked for beside its file, without one in the current folder."""
+        named = cls(content=content)
+        tables: dict[str, Table] = {}
         try:
             _check(content)
-            cells = [cell for quick in (False, True) for cell in study.cells(quick=quick)]
+            cells = [cell for quick in (False, True) for cell in named.cells(quick=quick)]
             for spec in dict.fromkeys(cell.parameters["class"] for cell in cells):
-                parse(spec, seed=study.seed)
+                table = table_path(spec)
+                if table is None:
+                    parse(spec, seed=named.seed)
+                else:
+                    tables[spec] = _table(table if file is None else file.parent / table)
         except BadStudy:
             raise
         except ReplicalError as error:
             raise BadStudy(str(error)) from error
-        return study
+        return cls(content=content, file=file, tables=tables)
 
     @classmethod
     def read(cls, path: Path) -> Study:
@@ -113,7 +153,7 @@ class Study:
         except (ValueError, RecursionError) as error:
             raise BadStudy(f"{path} is not a TOML file: {error}") from error
         try:
-            return cls.of(content)
+            return cls.of(content, file=path)
         except ReplicalError as error:
             raise BadStudy(f"{path}: {error}") from error
 
@@ -146,13 +186,20 @@ class Study:
         found: dict[str, tuple[dict[str, Any], list[str], Stop]] = {}
         for name, lists, stop in parts:
             for parameters in _product(lists):
-                entry = found.setdefault(canonical(parameters), (parameters, [], stop))
+                tries = _tries(parameters, self.tables.get(parameters["class"]))
+                entry = found.setdefault(canonical(tries), (parameters, [], stop))
                 if name not in entry[1]:
                     entry[1].append(name)
         if not found:
             raise BadStudy("no grid is left" + (" for --quick: let one of them be quick" if quick else ""))
         return [
-            Cell(parameters=parameters, grids=tuple(names), stop=stop, study_seed=self.seed)
+            Cell(
+                parameters=parameters,
+                grids=tuple(names),
+                stop=stop,
+                study_seed=self.seed,
+                table=self.tables.get(parameters["class"]),
+            )
             for parameters, names, stop in found.values()
         ]
 
@@ -170,6 +217,16 @@ class Study:
         given = {key: value for layer in layers for key, value in layer.items() if not isinstance(value, dict)}
         lists = {name: [plain(name, each) for each in _listed(given[name])] for name in PARAMETERS if name in given}
         return lists, stop_of([each for each in stops if isinstance(each, dict)][-1])
+
+
+def _tries(parameters: Mapping[str, Any], table: Table | None) -> dict[str, Any]:
+    return dict(parameters) if table is None else {**parameters, "class": f"table:{table.digest}"}
+
+
+def _table(path: Path) -> Table:
+    digest = table_digest(path)
+    parse(f"table:{path}", digest=digest)
+    return Table(path=path.absolute(), digest=digest)  # absolute: workers are in other folders
 
 
 def _product(lists: Mapping[str, list[Any]]) -> Iterator[dict[str, Any]]:

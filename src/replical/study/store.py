@@ -16,6 +16,8 @@ from replical.study.spec import Cell
 from replical.study.work import COLUMNS, Rows, Told
 
 _META = b"replical"
+_VERSION = version("replical")
+_AND = ", "  # between the versions of a cell
 _PART = ".part-"  # beginning of the names of files that are being written
 _STALE = 3600.0  # seconds after which such a file was left behind by someone who was killed
 
@@ -32,12 +34,14 @@ class Kept:
         What its plan was made of: theta, nu, hypotheses, labels_most; `refused` where it could not be run.
     seconds
         Time all its pairs took, on whatever ran them.
+    versions
+        Of the library, that ran some of its pairs; the first one first.
     """
 
     rows: Rows
     facts: dict[str, Any] = field(default_factory=dict)
     seconds: float = 0.0
-    version: str = version("replical")
+    versions: tuple[str, ...] = ()
 
     @property
     def pairs(self) -> int:
@@ -60,15 +64,16 @@ class Kept:
         facts = {name: getattr(told, name) for name in ("theta", "nu", "hypotheses", "refused")}
         facts["labels_most"] = None if told.labels_most is None else float(told.labels_most)
         if told.refused is not None:
-            return Kept(rows=told.rows, facts=facts)
+            return Kept(rows=told.rows, facts=facts, versions=(_VERSION,))
         rows = {name: self.rows[name] + told.rows[name] for name in self.rows}
-        return Kept(rows=rows, facts=facts, seconds=self.seconds + told.seconds)
+        versions = tuple(dict.fromkeys((*self.versions, _VERSION)))
+        return Kept(rows=rows, facts=facts, seconds=self.seconds + told.seconds, versions=versions)
 
     def first(self, pairs: int) -> Kept:
         """Its first pairs only: what a run that asked for so many would have found."""
         rows = {name: values[:pairs] for name, values in self.rows.items()}
         seconds = self.seconds * min(1.0, pairs / max(1, self.pairs))
-        return Kept(rows=rows, facts=self.facts, seconds=seconds, version=self.version)
+        return Kept(rows=rows, facts=self.facts, seconds=seconds, versions=self.versions)
 
 
 NOTHING = Kept(rows={name: [] for name, _ in COLUMNS})
@@ -119,19 +124,20 @@ class Store:
             table = parquet.read_table(path, partitioning=None, page_checksum_verification=True)
             meta = json.loads(table.schema.metadata[_META])
             rows = {name: table[name].to_pylist() for name, _ in COLUMNS}
-            kept = Kept(rows=rows, facts=dict(meta["facts"]), seconds=meta["seconds"], version=meta["version"])
+            versions = tuple(meta["version"].split(_AND))
+            kept = Kept(rows=rows, facts=dict(meta["facts"]), seconds=meta["seconds"], versions=versions)
             whole = (meta["cell"], meta["seed"], rows["pair"])
         except Exception:  # of many kinds, depending on what is broken: it is made again
             return NOTHING
-        return kept if whole == (dict(cell.parameters), cell.study_seed, list(range(kept.pairs))) else NOTHING
+        return kept if whole == (cell.tries, cell.study_seed, list(range(kept.pairs))) else NOTHING
 
     def write(self, cell: Cell, kept: Kept) -> None:
         """Keep a cell."""
         pa, parquet = arrow()
-        meta = {"cell": dict(cell.parameters), "seed": cell.study_seed, "facts": kept.facts, "seconds": kept.seconds}
+        meta = {"cell": cell.tries, "seed": cell.study_seed, "facts": kept.facts, "seconds": kept.seconds}
         kinds = {"int64": pa.int64(), "bool": pa.bool_(), "double": pa.float64()}
         fields = [(name, kinds[kind]) for name, kind in COLUMNS]
-        schema = pa.schema(fields, metadata={_META: json.dumps(meta | {"version": kept.version})})
+        schema = pa.schema(fields, metadata={_META: json.dumps(meta | {"version": _AND.join(kept.versions)})})
         table = pa.table(kept.rows, schema=schema)
         self.whole(self._path(cell), lambda path: parquet.write_table(table, path, write_page_checksum=True))
 

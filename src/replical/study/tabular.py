@@ -15,8 +15,8 @@ T = TypeVar("T")
 
 _SIGNS = {WITHIN: ("good", "✓", "within"), OPEN: ("soft", "○", "compatible"), BELOW: ("bad", "✗", "above ρ")}
 _PARAMETERS = (
-    ("class", "class", False), ("noise", "noise", False), ("epsilon", "ε", True), ("delta", "δ", True),
-    ("rho", "ρ", True), ("pool_size", "pool", False), ("plan", "plan", False),
+    ("class", "class", False), ("noise", "noise", False), ("pool_size", "pool", False), ("epsilon", "ε", True),
+    ("delta", "δ", True), ("rho", "ρ", True), ("plan", "plan", False),
 )  # fmt: skip
 
 
@@ -40,7 +40,7 @@ def table(ident: str, label: str, columns: Sequence[Column[T]], rows: Iterable[T
     """A table that can be sorted, in a box of its own that scrolls where it is too wide; first cells are row heads."""
     looks = [" ".join(filter(None, ("n" if each.value else "", each.look))) for each in columns]
     heads = "".join(
-        f'<th scope="col"{_class(look)} data-head="{head}"><button type="button">{head}</button></th>'
+        f'<th scope="col"{_class(look)} data-head="{head}"><button type="button">{_unbroken(head)}</button></th>'
         for head, look in zip((escape(column.head) for column in columns), looks, strict=True)
     )
     body = "".join(f"<tr>{_cells(columns, looks, row)}</tr>" for row in rows)
@@ -48,6 +48,11 @@ def table(ident: str, label: str, columns: Sequence[Column[T]], rows: Iterable[T
         f'<div class="scroll" tabindex="0" role="region" aria-label="{escape(label)}"><table class="sortable" id="{ident}">'
         f"<thead><tr>{heads}</tr></thead><tbody>{body}</tbody></table></div>"
     )
+
+
+def _unbroken(head: str) -> str:
+    """A sign stays beside its word."""
+    return head.replace("× ", "×&nbsp;")
 
 
 def _cells(columns: Sequence[Column[T]], looks: list[str], row: T) -> str:
@@ -104,10 +109,10 @@ def _figures(ran: Sequence[Row]) -> list[Column[Row]]:
         return row["labels_mean"] / parent["labels_mean"] if parent and parent["labels_mean"] else None
 
     columns = [
-        Column[Row](head="agreement, 95%", show=_agreement, value=lambda row: row["agreement"]),
-        Column(head="promise, marks", show=_promise),
-        Column(head="labels a lab", show=_labels, value=lambda row: row["labels_mean"]),
+        Column[Row](head="labels a lab", show=_labels, value=lambda row: row["labels_mean"]),
         Column(head="× parent", show=lambda row: number(ratio(row)), value=ratio),
+        Column(head="agreement, 95%", show=_agreement, value=lambda row: row["agreement"]),
+        Column(head="promise, marks", show=_promise),
         Column(head="without last step", show=lambda row: _share(_base(row)), value=_base),
         _numeric("E[J]", "expected_jaccard", "{:.3f}"),
         _numeric("ρ proven", "rho_proven", "{:.3f}"),
@@ -154,9 +159,9 @@ def _agreement(row: Row) -> str:
     aim = f'<path class="aim" d="M{100 * (1 - row["rho"]):.1f} 0V10"/>' if verdict(row) else ""
     drawn = f'<path class="all" d="M0 5H100"/>{aim}<path d="M{low:.1f} 5H{high:.1f}"/>'
     return (
-        f'{_share(row["agreement"])} <span class="error">{low:.1f} to {high:.1f}</span>'
         f'<svg class="bar" viewBox="0 0 100 10" aria-hidden="true">{drawn}'
-        f'<circle cx="{100 * row["agreement"]:.1f}" cy="5" r="2.4"/></svg>'
+        f'<circle cx="{100 * row["agreement"]:.1f}" cy="5" r="3.6"/></svg>'
+        f'{_share(row["agreement"])} <span class="error under">{low:.1f} to {high:.1f}</span>'
     )
 
 
@@ -174,7 +179,7 @@ def _promise(row: Row) -> str:
 
 def _labels(row: Row) -> str:
     error = row["labels_error"]
-    shown = f' <span class="error">± {count(error)}</span>' if error else ""
+    shown = f' <span class="error under">± {count(error)}</span>' if error else ""
     return count(row["labels_mean"]) + shown
 
 

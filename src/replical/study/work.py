@@ -5,15 +5,18 @@ A worker keeps the world of the last cells it saw, because the pieces of one cel
 
 from __future__ import annotations
 
+import socket
+import sys
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
+from math import log10
 from typing import Any
 
 from replical.auditing import Pair, run_pair, summarise
-from replical.errors import ReplicalError
+from replical.errors import BadStudy, BadTable, ReplicalError, ValueOutOfRange
 from replical.experiment import Experiment, Ready, prepare
 
 # Columns of a cell's table: name and kind, one row a pair, `_a` and `_b` for its two labs.
@@ -67,13 +70,18 @@ def work(piece: Piece) -> Told:
     started = time.perf_counter()
     try:
         ready = _ready(_Key(piece.tried), piece.class_seed)
-        pairs = [_pair(ready, piece.seed, number) for number in range(piece.start, piece.end)]
+        made = ready.learner.plan
+        _double(made.labels_most or 0)  # before any pair is run
+        rows = rows_of([_pair(ready, piece.seed, number) for number in range(piece.start, piece.end)], made.epsilon)
+    except BadTable as error:  # the fault of this machine, not of the cell: elsewhere its pairs are good
+        raise BadStudy(
+            f"{error} (on {socket.gethostname()}): put the study's own file there, or run the study again with the new one"
+        ) from error
     except ReplicalError as error:
         return Told(piece=piece, rows=rows_of([], Fraction(1)), refused=str(error))
-    made = ready.learner.plan
     return Told(
         piece=piece,
-        rows=rows_of(pairs, made.epsilon),
+        rows=rows,
         theta=ready.theta,
         nu=ready.nu,
         hypotheses=len(ready.world.C),
@@ -105,6 +113,15 @@ def _pair(ready: Ready, seed: str, number: int) -> Pair:
     return summarise(number, population, labs, ready.learner.plan.prior)
 
 
+def _double(labels: int) -> float:
+    if labels > sys.float_info.max:
+        raise ValueOutOfRange(
+            f"the plan asks for about 10**{log10(labels):.0f} labels, and the tables of a study hold up to 10**308: "
+            "choose a larger epsilon, delta or rho"
+        )
+    return float(labels)
+
+
 def rows_of(pairs: Sequence[Pair], epsilon: Fraction) -> Rows:
     """Pairs as columns. Counts of labels beyond 2**53 are rounded to doubles; nothing is compared after rounding."""
     rows: Rows = {name: [] for name, _ in COLUMNS}
@@ -120,7 +137,7 @@ def rows_of(pairs: Sequence[Pair], epsilon: Fraction) -> Rows:
                 "hypothesis": pair.hypotheses[lab],
                 "unrounded": pair.unrounded[lab],
                 "survivors": pair.survivors[lab],
-                "labels": float(pair.labels[lab]),
+                "labels": _double(pair.labels[lab]),
                 "excess_error": float(pair.excess_errors[lab]),
                 "over_epsilon": pair.excess_errors[lab] > epsilon,
                 "stopped_short": pair.stopped_short[lab],

@@ -41,6 +41,12 @@
     say();
   }
 
+  // A card is a stop of the keyboard only where there is something to scroll.
+  const stops = new ResizeObserver((entries) => {
+    for (const { target } of entries) target.tabIndex = target.scrollWidth > target.clientWidth ? 0 : -1;
+  });
+  for (const card of document.querySelectorAll("figure .card")) stops.observe(card);
+
   for (const button of document.querySelectorAll("button.still")) {
     button.addEventListener("click", () => {
       const held = button.closest("figure").classList.toggle("held");
