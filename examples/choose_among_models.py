@@ -17,8 +17,10 @@ from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
+from pictures import write_pictures
 from pyarrow import parquet
 from setting import command, in_a_folder, interval
+from sklearn.datasets import load_digits
 
 from replical import PrivateRandomness, Protocol, World, audit, predict_agreement, read_pool
 from replical.candidates import real_world
@@ -26,6 +28,7 @@ from replical.candidates import real_world
 TITLE = "Even or odd: two labs choose among 200 models"
 VALUES = ("even", "odd")
 ITEMS = 10_000  # what each lab draws
+SHUFFLED_BY = 20240229  # the seed that put the rows into their order (benchmarks/candidates.py)
 LEARNER = ["--learner", "rounded-a2", "--epsilon", ".05", "--delta", ".05", "--rho", ".1", "--items", str(ITEMS)]
 LEARNER += ["--nu", ".02", "--kappa", ".02", "--batch", "16"]
 
@@ -33,7 +36,9 @@ LEARNER += ["--nu", ".02", "--kappa", ".02", "--batch", "16"]
 def example(pairs: int) -> None:
     """Everything, in the present folder."""
     print(f"1. The list of candidates, and two tables of their predictions on {ITEMS:,} items: a.parquet, b.parquet.")
+    print("   The pictures that the items show, for people who label them: digits.")
     names, predictions, truth = candidates()
+    write_pictures((Path(picture(row)), digit) for row, digit in enumerate(digits_of(truth)))
     Path("candidates.txt").write_text("\n".join(names) + "\n", encoding="utf-8")
     for lab in "ab":
         write_tables(lab, names, predictions, truth)
@@ -86,11 +91,24 @@ def candidates() -> tuple[list[str], np.ndarray, np.ndarray]:
     return [world.C.candidates[number] for number in kept], world.cells[:, kept], world.law[:, 1].astype(np.int64)
 
 
+def digits_of(truth: np.ndarray) -> np.ndarray:
+    """The digits themselves, in the order of the rows; which rows these are the packaged file says in words."""
+    data = load_digits()
+    rows = np.random.default_rng(SHUFFLED_BY).permutation(len(data.target))[-len(truth) :]
+    assert np.array_equal(data.target[rows] % 2, truth), "scikit-learn's digits are other ones than those predicted"
+    return data.images[rows]
+
+
+def picture(row: int) -> str:
+    """The file that shows a row."""
+    return f"digits/{row:04d}.png"
+
+
 def write_tables(lab: str, names: list[str], predictions: np.ndarray, truth: np.ndarray) -> None:
     """A lab's table: where each picture lies, what each candidate says; and the labels, which nobody has seen yet."""
     rows = PrivateRandomness.simulated(TITLE, lab).generator().integers(len(predictions), size=ITEMS)
     ids = pa.array([f"{lab}{number:05d}" for number in range(ITEMS)])
-    pictures = pa.array([f"digits/{row:04d}.png" for row in rows])
+    pictures = pa.array([picture(row) for row in rows])
     said = {name: column(predictions[rows, number]) for number, name in enumerate(names)}
     parquet.write_table(pa.table({"id": ids, "picture": pictures, **said}), f"{lab}.parquet")
     parquet.write_table(pa.table({"id": ids, "label": column(truth[rows])}), f"{lab}-labels.parquet")

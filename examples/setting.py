@@ -7,7 +7,7 @@ import argparse
 import contextlib
 import io
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from replical.binomial import lower_tail, upper_tail
@@ -26,12 +26,19 @@ def in_a_folder(what: str, example: Callable[[int], None]) -> int:
         parser.error("--pairs must be at least 1")
     with contextlib.ExitStack() as stack:
         folder = given.out or Path(stack.enter_context(tempfile.TemporaryDirectory()))
-        folder.mkdir(parents=True, exist_ok=True)
-        if any(folder.iterdir()):
-            parser.error(f"{folder} is not empty: journals are kept, so give a new folder")
-        stack.enter_context(contextlib.chdir(folder))
+        stack.enter_context(inside(folder, parser))
         example(given.pairs)
     return 0
+
+
+@contextlib.contextmanager
+def inside(folder: Path, parser: argparse.ArgumentParser) -> Iterator[None]:
+    """Work in a new folder; one that holds something is left as it is."""
+    folder.mkdir(parents=True, exist_ok=True)
+    if any(folder.iterdir()):
+        parser.error(f"{folder} is not empty: journals are kept, so give a new folder")
+    with contextlib.chdir(folder):
+        yield
 
 
 def command(*words: str, lines: int = 0, allowed: tuple[int, ...] = (0,)) -> None:

@@ -21,6 +21,7 @@ from replical.errors import BadLabel, BadTable
 from replical.tables import label_code
 
 SKIP = "?"  # what an annotator writes who cannot say
+_SEPARATORS = (",", ";", "\t")  # a spreadsheet writes semicolons where the comma is the decimal point
 _OWN = (
     "id",
     "label",
@@ -81,11 +82,7 @@ def _data(item: str, shown: Mapping[str, str], columns: Sequence[str]) -> dict[s
 
 def items_of(path: Path) -> frozenset[str]:
     """The items a batch asks about, answered or not."""
-    try:
-        with path.open(newline="", encoding="utf-8-sig") as file:
-            return frozenset(_as_it_was(row.get("id") or "") for row in csv.DictReader(file))
-    except (OSError, ValueError, csv.Error) as error:
-        raise BadTable(f"cannot read the batch {path}: {error}") from error
+    return frozenset(_as_it_was(row["id"] or "") for row in _rows(path, _text(path, "batch")))
 
 
 def _harmless(text: str) -> str:
@@ -125,7 +122,7 @@ def _choice(label: str) -> str:
 
 def read_batch(path: Path, labels: tuple[Label, ...]) -> list[Reply]:
     """Answers from a filled-in CSV or a Label Studio export; rows without a label are not answered yet."""
-    text = _text(path)
+    text = _text(path, "answers")
     replies = (
         _from_label_studio(path, text, labels) if path.suffix.lower() == ".json" else _from_csv(path, text, labels)
     )
@@ -139,25 +136,39 @@ def read_batch(path: Path, labels: tuple[Label, ...]) -> list[Reply]:
     return list(seen.values())
 
 
-def _text(path: Path) -> str:
+def _text(path: Path, what: str) -> str:
     try:
         return path.read_bytes().decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise BadTable(f"cannot read the {what} {path}: it is not UTF-8 text, so save it as CSV UTF-8") from error
     except (OSError, ValueError) as error:
-        raise BadTable(f"cannot read the answers {path}: {error}") from error
+        raise BadTable(f"cannot read the {what} {path}: {error}") from error
 
 
 def _rows(path: Path, text: str) -> list[dict[str, str | None]]:
+    separator = next((each for each in _SEPARATORS if {"id", "label"} <= set(_header_line(text, each))), None)
+    if separator is None:
+        begins = next(iter(text.splitlines()), "")
+        raise BadTable(
+            f"{path} needs the columns id and label, but begins with {begins!r:.60}: give it its first line back"
+        )
+    reader = csv.DictReader(io.StringIO(text, newline=""), delimiter=separator, strict=True)
     try:
-        rows = list(csv.DictReader(io.StringIO(text, newline=""), strict=True))
+        rows = list(reader)
     except csv.Error as error:
         raise BadTable(f"{path} is no CSV file: {error}") from error
-    if not rows or "id" not in rows[0] or "label" not in rows[0]:
-        raise BadTable(f"{path} needs the columns id and label")
-    if "annotation_id" in rows[0]:
+    if "annotation_id" in (reader.fieldnames or ()):
         raise BadTable(
             f"{path} is a CSV export of Label Studio, whose ids may be its own: export as JSON or JSON-MIN there"
         )
     return rows
+
+
+def _header_line(text: str, separator: str) -> list[str]:
+    try:
+        return next(csv.reader(io.StringIO(text, newline=""), delimiter=separator, strict=True), [])
+    except csv.Error:  # its quotes belong to another separator
+        return []
 
 
 def _from_csv(path: Path, text: str, labels: tuple[Label, ...]) -> list[Reply]:

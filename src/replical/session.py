@@ -7,6 +7,9 @@ whatever happened between two labels, the same journal gives the same result to 
 
 from __future__ import annotations
 
+import csv
+from typing import TextIO
+
 import numpy as np
 
 from replical.classes.base import Label
@@ -243,6 +246,22 @@ class Session:
         if isinstance(label, bool) or label not in self.protocol.labels:
             raise BadLabel(f"{label!r} for the item {item!r} is none of {list(self.protocol.labels)!r}")
         return self.protocol.labels.index(label)
+
+
+def export_labels(journal: Journal, file: TextIO) -> None:
+    """One row an item as CSV: the label that counts now, who gave it and when."""
+    known, at = Known(), {}
+    for event in journal.events():
+        fresh = event.kind == "correction" or event.item not in known.labels
+        known.hear(event)
+        if fresh and event.item in known.labels:
+            at[event.item] = event.at
+    values = (journal.created or {}).get("protocol", {}).get("labels", {}).get("values", [])
+    writer = csv.writer(file)
+    writer.writerow(["item", "label", "annotator", "at"])
+    for item, code in known.labels.items():
+        label = values[code] if 0 <= code < len(values) else f"label {code}"
+        writer.writerow([item, label, known.by[item] or "", at[item]])
 
 
 def transcript(session: Session) -> list[list[str | int]]:

@@ -313,12 +313,38 @@ def test_names_roles_and_landmarks(window, site):
     assert ("Audio", "sound") in names
     assert any(role == "checkbox" and "Keys: 1 2 for the labels" in name for role, name in names)
     now = f"{100 * desk.session.mass:.0f}%"
-    assert ("image", f"Share of items the candidates disagree on: {now} now, {now} at first") in names
-    assert window.text("#mass") == f"{now} disputed"
-    assert re.fullmatch("0 labels, 3 open", window.text("#count"))
+    assert window.text("#mass") == f"{now} of items in dispute"
+    assert window.text("#count") == "0 items labelled, 3 waiting for a label"
     assert window.run("return document.querySelectorAll('[aria-live], [role=status], [role=alert]').length") == 1
     assert window.run("return document.querySelector('#choices button').getAttribute('aria-keyshortcuts')") == "1"
     assert window.run("return document.querySelector('#item').getAttribute('aria-describedby')") == "fields"
+
+
+def test_the_plot_comes_when_there_is_something_to_see(window, site):
+    """A level line looks like an empty box; once the disagreement has moved, eye and ear are told what the line is."""
+    window.looks()
+    url, desk = site(learner={"max_labels": 40})
+    item = window.start(url)
+    about = "Share of items on which the remaining candidates still disagree"
+    drawn = "return document.querySelector('#plot').getBoundingClientRect().width"
+    title = "return document.querySelector('#plot title').textContent === arguments[0]"
+    assert window.run("return document.querySelector('#mass').title") == about
+    assert window.text("#count") == "0 items labelled, at most 40 more"
+    window.key("1")
+    window.item(item)
+    assert window.text("#count") == "1 item labelled, at most 39 more"
+    for masses, now, then, width in (
+        ([0.8, 0.8, 0.8], "80%", "80%", 0),
+        ([0.8, 0.7], "70%", "80%", 0),
+        ([0.0, 0.0], "0.0%", "0.0%", 0),
+        ([0.8, 0.7, 0.04], "4.0%", "80%", 120),
+    ):
+        desk.masses[:] = enumerate(masses)
+        told = f"{about}: {now} now, {then} at first"
+        window.until(title, told)
+        assert window.run(drawn) == width
+        assert (("image", told) in window.names()) == (width > 0)
+    assert too_faint(window) == []
 
 
 def test_tab_follows_the_reading_order(window, site):
@@ -548,7 +574,7 @@ def test_latecomers_hear_that_all_is_done(window, site):
     window.looks()
     url, desk = site(learner={"max_labels": 4}, votes=3)
     window.start(url)
-    assert window.text("#count") == "0 labels, at most 4 left"
+    assert window.text("#count") == "0 items labelled, at most 4 more"
     while not desk.ended:
         for name in ("bob", "cat", "dan"):
             if (item := desk.next(name)) is not None:

@@ -1,8 +1,11 @@
 """The examples run as they are, and observe what they predict."""
 
+import json
 import re
+import shlex
 import subprocess
 import sys
+import urllib.request
 from pathlib import Path
 
 import pytest
@@ -27,11 +30,17 @@ def test_an_example_runs_and_observes_what_it_predicts(name, pool, tmp_path):
     """
     for package in ("pyarrow", "sqlalchemy", "sklearn"):
         pytest.importorskip(package)
+    from pyarrow import parquet
+
     folder = tmp_path / "labs"
     words = [sys.executable, EXAMPLES / f"{name}.py", "--pairs", str(PAIRS), "--out", folder]
     done = subprocess.run(list(map(str, words)), capture_output=True, text=True, timeout=600, check=False)
     assert done.returncode == 0, done.stderr
     assert done.stdout.count("Valid, checked with its pool and its journal.") == 2
+    if name == "choose_among_models":  # people can label what it leaves
+        shown = set(parquet.read_table(folder / "a.parquet", columns=["picture"])["picture"].to_pylist())
+        assert len(shown) > 1000
+        assert all((folder / picture).read_bytes().startswith(b"\x89PNG") for picture in shown)
     for lab in "ab":
         certificate = read(folder / f"{lab}.json")
         items = read_pool(folder / f"{lab}{pool}", Protocol.read(folder / "protocol.toml").recipe)
@@ -53,3 +62,44 @@ def test_an_example_does_not_touch_a_folder_in_use(tmp_path):
     assert done.returncode == 2
     assert "is not empty" in done.stderr
     assert [path.name for path in tmp_path.iterdir()] == ["a.db"]
+
+
+def test_the_files_of_the_tutorial_are_there_and_its_command_serves_pictures(tmp_path):
+    """The last line that is printed is the command to type next; at the page people see pictures, not names."""
+    for package in ("pyarrow", "sqlalchemy", "sklearn", "starlette"):
+        pytest.importorskip(package)
+    words = [sys.executable, str(EXAMPLES / "people_who_label.py"), "--out", "my lab"]
+    done = subprocess.run(words, capture_output=True, text=True, timeout=120, check=True, cwd=tmp_path)
+    folder = tmp_path / "my lab"
+    assert {path.name for path in folder.iterdir()} == {
+        "lab.parquet",
+        "media",
+        "models.txt",
+        "protocol.toml",
+        "rules.md",
+    }
+    enter, serve = done.stdout.splitlines()[-2:]
+    assert shlex.split(enter) == ["cd", "my lab"]
+    tutorial = (EXAMPLES.parent / "docs/tutorial/people-who-label.md").read_text().replace("\\\n    ", "")
+    assert f"\n{serve}\n" in tutorial
+    command = [sys.executable, "-m", *shlex.split(serve), "--port", "0", "--truths", "0"]
+    server = subprocess.Popen(command, cwd=folder, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
+    try:
+        told = [server.stderr.readline()]
+        while told[-1] and not told[-1].startswith("Label at"):
+            told.append(server.stderr.readline())
+        assert told[-1], told
+        url = told[-1].split()[-1]
+        said = json.dumps({"annotator": "ann"}).encode()
+        request = urllib.request.Request(
+            f"{url}api/next", said, {"Content-Type": "application/json", "Origin": url[:-1]}
+        )
+        with urllib.request.urlopen(request, timeout=20) as reply:
+            (field,) = json.load(reply)["item"]["fields"]
+        assert field["kind"] == "image"
+        with urllib.request.urlopen(url[:-1] + field["source"], timeout=20) as reply:
+            assert reply.read(8) == b"\x89PNG\r\n\x1a\n"
+        assert not any(line.startswith("The column") for line in told)
+    finally:
+        server.kill()
+        server.communicate()

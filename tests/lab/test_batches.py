@@ -209,11 +209,18 @@ def test_numbers_are_labels_in_either_form(tmp_path):
         ("id,label\nu,yes\nu,no\n", "answers the item 'u' twice, and differently"),
         ("id,label\nu,yes\nu,?\n", "answers the item 'u' twice, and differently"),
         ("id,label\n,yes\n", "a row has no id"),
-        ("id,answer\nu,yes\n", "needs the columns id and label"),
+        (
+            "id,answer\nu,yes\n",
+            "needs the columns id and label, but begins with 'id,answer': give it its first line back",
+        ),
+        ("id|label\nu|yes\n", "needs the columns id and label, but begins with 'id|label'"),
+        ('id;"label\nu;yes\n', "needs the columns id and label"),
         ("item,label\nu,yes\n", "needs the columns id and label"),
         ("", "needs the columns id and label"),
         ('id,label\n"u,yes\n', "is no CSV file"),
         ('id,label\n"u"x,yes\n', "is no CSV file"),
+        ('id;label\n"u"x;yes\n', "is no CSV file"),
+        ("id;label;annotation_id\nu;yes;1\n", "is a CSV export of Label Studio"),
     ],
 )
 def test_what_is_wrong_with_a_csv_file_is_named(tmp_path, text, message):
@@ -233,11 +240,32 @@ def test_a_spreadsheet_may_leave_its_marks(tmp_path):
     assert read_batch(path, LABELS) == [Reply(item="u", code=1)]
 
 
+@pytest.mark.parametrize("separator", [";", "\t"])
+def test_a_spreadsheet_may_separate_otherwise(tmp_path, separator):
+    """Where the comma is the decimal point, a spreadsheet saves "CSV" with semicolons."""
+    path = tmp_path / "batch-0001.csv"
+    rows = [["id", "text, with a comma", "label", "annotator"], ["u", "1,5", "yes", "Ann"], ["v", "a;b\tc", "", ""]]
+    with path.open("w", newline="", encoding="utf-8-sig") as file:
+        csv.writer(file, delimiter=separator).writerows(rows)
+    assert items_of(path) == {"u", "v"}
+    assert read_batch(path, LABELS) == [Reply(item="u", code=1, annotator="Ann")]
+
+
+def test_a_batch_without_its_columns_is_not_passed_over(tmp_path):
+    path = tmp_path / "batch-0001.csv"
+    path.write_text("item,label\nu,yes\n")
+    with pytest.raises(BadTable, match=r"batch-0001.csv needs the columns id and label"):
+        items_of(path)
+    path.write_text("id,label\n")
+    assert items_of(path) == set()
+    assert read_batch(path, LABELS) == []
+
+
 def test_files_that_cannot_be_read_are_named(tmp_path):
     assert "cannot read the answers" in refused(tmp_path / "nowhere.csv")
     assert "cannot read the answers" in refused(tmp_path)
     (tmp_path / "latin.csv").write_bytes("id,label\nü,yes\n".encode("latin-1"))
-    assert "cannot read the answers" in refused(tmp_path / "latin.csv")
+    assert "latin.csv: it is not UTF-8 text, so save it as CSV UTF-8" in refused(tmp_path / "latin.csv")
 
 
 @pytest.mark.parametrize(

@@ -284,6 +284,7 @@ def test_strangers_use_up_nobody_s_allowance(world):
 
 def test_the_table_of_rates_stays_small(world, monkeypatch):
     monkeypatch.setattr(guard, "_CLIENTS", 10)
+    monkeypatch.setattr(guard, "time", SimpleNamespace(monotonic=lambda: 0.0))
     app = application(*world)
     for number in range(50):
         call(app, "/nowhere", client="10.0.0.1")

@@ -3,6 +3,7 @@
 import csv
 import io
 import json
+import socket
 import sqlite3
 
 import pytest
@@ -144,8 +145,11 @@ def test_the_plan_comes_first_and_the_answer_last(lab):
     assert "Predicted from the unlabelled items: about" in lab.err
     assert "hypotheses left" in lab.err
     assert f"Chosen: {lab.body()['hypothesis']['description']} (hypothesis" in lab.out
-    assert "Not certified: proven is" in lab.out
-    assert "Not held: " in lab.out
+    assert "Not certified: proven is 1.000, predicted " in lab.out
+    assert (
+        "150 items could prove 1.000 with all labels in the world; to prove what was asked for takes about" in lab.out
+    )
+    assert "Not held: " not in lab.out  # it would say the same once more
     assert lab.out.endswith("Certificate: lab.json\n")
     assert (lab.folder / "page.html").read_text() == page(read(lab.folder / "lab.json"))
     lab(*ALL_LABELS)
@@ -354,12 +358,162 @@ def test_answers_that_were_not_asked_for_or_contradict_the_journal(lab):
     other = "no" if lab.truth[items[0]] == "yes" else "yes"
     (lab.folder / "more.csv").write_text(f"id,label\n{items[0]},{other}\n")
     refused = lab.run("--ask", "file", "--answers", "more.csv", code=2)
-    assert f"more.csv has another label for the item {items[0]!r} than the journal" in refused["message"]
+    assert refused["message"] == (
+        f"more.csv has {other!r} for the item {items[0]!r}, but {lab.truth[items[0]]!r} is recorded: record {other!r} with "
+        f"replical correct, or put {lab.truth[items[0]]!r} there again"
+    )
     (lab.folder / "more.csv").write_text(f"id,label\n{items[0]},{lab.truth[items[0]]}\n")
     assert lab.run("--ask", "file", "--answers", "more.csv", code=3)["labels"]["answered"] == 5
 
 
-def test_pending_in_words(lab):
+def flip(label):
+    return "no" if label == "yes" else "yes"
+
+
+def test_a_finished_batch_is_not_changed_by_editing_it(lab):
+    """Whoever edits it believes that it counts; it does once `replical correct` was told, and then either label may stand there."""
+    lab.protocol(batch=5)
+    told = lab.run("--ask", "file", code=3)
+    item = lab.fill(told["batch"])[0]
+    second = lab.run("--ask", "file", code=3)
+    assert second["batch"] != told["batch"]
+    lab.fill(told["batch"], lambda each: flip(lab.truth[each]) if each == item else lab.truth[each])
+    was, now = lab.truth[item], flip(lab.truth[item])
+    refused = lab.run("--ask", "file", code=2)
+    assert refused["message"] == (
+        f"{told['batch']} has {now!r} for the item {item!r}, but {was!r} is recorded: record {now!r} with replical correct, "
+        f"or put {was!r} there again"
+    )
+    lab("correct", "lab.db", "--item", item, "--label", now)
+    assert lab.run("--ask", "file", code=3)["labels"]["corrected"] == 1
+    lab.fill(told["batch"])  # the label it had before the correction
+    assert lab.run("--ask", "file", code=3)["labels"] == {"asked": 10, "answered": 5, "skipped": 0, "corrected": 1}
+
+
+def test_a_run_that_has_ended_notices_it_too(lab):
+    lab.protocol(batch=5)
+    until_done(lab, lab.run("--ask", "file", code=3))
+    item = lab.fill("lab.batches/batch-0001.csv", lambda each: flip(lab.truth[each]))[0]
+    assert f"batch-0001.csv has {flip(lab.truth[item])!r} for the item" in lab.run("--ask", "file", code=2)["message"]
+
+
+def test_skips_are_not_changed_by_editing_either(lab):
+    lab.protocol(batch=5)
+    told = lab.run("--ask", "file", code=3)
+    first, second, *_ = lab.fill(told["batch"])
+    answers = lab.truth | {first: "?"}
+    lab.fill(told["batch"], answers.get)
+    lab.run("--ask", "file", code=3)
+    lab.fill(told["batch"])
+    refused = lab.run("--ask", "file", code=2)["message"]
+    assert refused.endswith(f"for the item {first!r}, but '?' is recorded: put '?' there again")
+    lab.fill(told["batch"], (answers | {second: "?"}).get)
+    refused = lab.run("--ask", "file", code=2)["message"]
+    assert refused.endswith(
+        f"has '?' for the item {second!r}, but {lab.truth[second]!r} is recorded: put {lab.truth[second]!r} there again"
+    )
+    lab.fill(told["batch"], answers.get)
+    assert lab.run("--ask", "file", code=3)["labels"]["skipped"] == 1
+
+
+def test_what_somebody_skipped_in_label_studio_somebody_else_may_label(lab):
+    """An export holds earlier batches too; whoever comes later and labels them stops nobody."""
+    lab.protocol(batch=5)
+    lab.run("--ask", "file", code=3)
+    tasks = json.loads((lab.folder / "lab.batches/batch-0001.json").read_text())
+    for task in tasks:
+        value = {"choices": [lab.truth[task["data"]["id"]]]}
+        task["annotations"] = [{"result": [{"value": value}]}]
+    skip, labelled = {"was_cancelled": True, "result": []}, tasks[0]["annotations"]
+    tasks[0]["annotations"] = [skip]
+    (lab.folder / "export.json").write_text(json.dumps(tasks))
+    assert lab.run("--ask", "file", "--answers", "export.json", code=3)["labels"]["skipped"] == 1
+    tasks[0]["annotations"] = labelled
+    tasks[1]["annotations"] = [skip]
+    (lab.folder / "export.json").write_text(json.dumps(tasks))
+    told = lab.run("--ask", "file", "--answers", "export.json", code=3)
+    assert (told["labels"]["skipped"], told["labels"]["answered"]) == (1, 4)
+
+
+def test_batches_of_another_run_in_the_same_folder_are_left_alone(lab):
+    lab.protocol(batch=5)
+    lab.run("--ask", "file", "--batches", "out", code=3)
+    (lab.folder / "out" / "batch-0009.csv").write_text("id,label\nnobody,maybe\n")
+    assert lab.run("--ask", "file", "--batches", "out", code=3)["batch"] == "out/batch-0001.csv"
+
+
+def test_a_batch_saved_with_semicolons_is_read(lab):
+    """As Excel does in German or French: nothing is asked again."""
+    lab.protocol(batch=5)
+    told = lab.run("--ask", "file", "--show", "text", code=3)
+    lab.fill(told["batch"])
+    path = lab.folder / told["batch"]
+    path.write_text(path.read_text().replace(",", ";"))
+    told = lab.run("--ask", "file", "--show", "text", code=3)
+    assert (told["labels"]["answered"], told["batch"]) == (5, "lab.batches/batch-0002.csv")
+    path.write_text(path.read_text().replace(";", "|"))
+    refused = lab.run("--ask", "file", "--show", "text", code=2)
+    assert refused["message"] == (
+        "lab.batches/batch-0001.csv needs the columns id and label, but begins with 'id|text|label': give it its first line "
+        "back"
+    )
+
+
+@pytest.mark.parametrize("ask", ["file", "terminal", "page", "journal"])
+def test_a_column_that_is_not_there_is_named_before_anything_begins(lab, ask):
+    lab.protocol(batch=5)
+    refused = lab.run("--ask", ask, "--show", "text,pictre", "--port", "0", code=2)
+    assert refused["message"].startswith("small.csv has no column 'pictre'; it has id, text, truth, m0")
+    assert not (lab.folder / "lab.db").exists()
+
+
+def test_the_page_of_a_run_elsewhere_names_it_too(lab):
+    lab.protocol(batch=5)
+    lab.run("--ask", "file", code=3)
+    lab("label", "lab.db", "--pool", "small.csv", "--show", "pictre", "--port", "0", code=2)
+    assert "small.csv has no column 'pictre'; it has id, text, truth, m0" in lab.err
+
+
+def test_pictures_that_cannot_be_shown_are_warned_about(lab, monkeypatch):
+    """Once, to whoever serves the page: people would see the names of files."""
+    pytest.importorskip("starlette")
+    monkeypatch.setattr("replical.page.serve.serve", lambda *_, **__: None)
+    pictures = world(seed=5, items=150)
+    names = [f"digits/{number}.png" for number in range(150)]
+    pictures |= {"picture": names, "sound": ["a.MP3"] * 150, "page": ["notes.txt"] * 150}
+    write_csv(lab.folder / "seen.csv", pictures)
+    lab.protocol(batch=5)
+
+    def told(*words):
+        lab.run("--ask", "page", "--show", "picture,text,sound,page", *words, name="seen", code=3)
+        return [line for line in lab.err.splitlines() if line.startswith("The column")]
+
+    assert told() == [
+        "The column picture names picture files, but no --media folder is given: people will see the names only.",
+        "The column sound names sound files, but no --media folder is given: people will see the names only.",
+    ]
+    assert told("--media", ".")[0] == (
+        "The column picture names picture files, but they are not in the folder .: people will see the names only."
+    )
+    (lab.folder / "digits").mkdir()
+    for name in ("a.MP3", *names):
+        (lab.folder / name).write_bytes(b"")
+    assert told("--media", ".") == []
+
+
+def test_a_port_in_use_is_told_in_one_sentence(lab):
+    pytest.importorskip("starlette")
+    lab.protocol(batch=5)
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = taken.getsockname()[1]
+        refused = lab.run("--ask", "page", "--port", str(port), code=2)
+    assert refused["message"] == (
+        f"cannot listen on 127.0.0.1, port {port} (Address already in use): choose another with --port"
+    )
+    assert "Errno" not in lab.err
+
+
+def test_pending_in_words(lab, monkeypatch):
     lab.protocol(batch=5)
     lab("run", "p.toml", "--pool", "small.csv", "--journal", "lab.db", "--out", "lab.json", "--truths", "0", "--ask", "file",
         code=3)  # fmt: skip
@@ -367,6 +521,17 @@ def test_pending_in_words(lab):
         "5 labels are pending: fill in the column label of lab.batches/batch-0001.csv ('?' for an item nobody can label), "
         "then run the same command again.\n"
     )
+    items = lab.fill("lab.batches/batch-0001.csv")
+    lab.fill("lab.batches/batch-0001.csv", lambda item: lab.truth[item] if item != items[2] else "")
+    words = [*ALL_LABELS[:-2], "--truths", "0", "--ask"]
+    lab(*words, "file", code=3)
+    assert lab.out.startswith("1 label is pending: fill in the column label of lab.batches/batch-0001.csv")
+    monkeypatch.setattr("sys.stdin", io.StringIO(""))
+    lab(*words, "terminal", code=3)
+    assert lab.out == "1 label is pending; run the same command to go on.\n"
+    monkeypatch.setattr("sys.stdin", io.StringIO("yes\n"))
+    lab(*words, "terminal", code=3)
+    assert lab.out == "5 labels are pending; run the same command to go on.\n"
 
 
 # ---- labelling at the terminal ----
@@ -493,6 +658,17 @@ def test_corrections_that_make_no_sense(lab):
     item = next(row["item"] for row in csv.DictReader(io.StringIO(lab.out)) if row["kind"] == "answer")
     lab("correct", "lab.db", "--item", item, "--label", "maybe", code=2)
     assert f"the label of the item {item!r} is 'maybe', which is none of ['no', 'yes']" in lab.err
+    lab("correct", "lab.db", "--item", item, "--label", lab.truth[item], code=2)
+    assert f"the item {item!r} already has the label {lab.truth[item]!r}: nothing recorded" in lab.err
+    was, now = lab.truth[item], flip(lab.truth[item])
+    lab("correct", "lab.db", "--item", item, "--label", now)
+    assert lab.out == (
+        f"Recorded. The label of the item {item!r} was {was!r}. Run the protocol again: the run is replayed with the label "
+        f"{now!r}.\n"
+    )
+    lab("correct", "lab.db", "--item", item, "--label", now, code=2)
+    lab("export", "lab.db")
+    assert [row["label"] for row in csv.DictReader(io.StringIO(lab.out)) if row["kind"] == "correction"] == [now]
 
 
 def test_export_tells_every_event_and_no_secret(lab):
@@ -517,6 +693,32 @@ def test_export_tells_every_event_and_no_secret(lab):
     assert not (lab.folder / "nowhere.db").exists()
     lab("export", "lab.db", "--out", "nowhere/events.csv", code=2)
     assert "cannot write nowhere/events.csv" in lab.err
+
+
+def test_export_of_the_labels_alone(lab):
+    """One row an item, with the label that counts; without skips, questions and the protocol."""
+    lab.protocol(batch=5)
+    told = lab.run("--ask", "file", "--annotator", "Ann", code=3)
+    items = lab.fill(told["batch"])
+    lab.fill(told["batch"], lambda item: "?" if item == items[0] else lab.truth[item])
+    lab.run("--ask", "file", "--annotator", "Ann", code=3)
+    lab("correct", "lab.db", "--item", items[1], "--label", flip(lab.truth[items[1]]), "--annotator", "Bob")
+    with journal_module.Journal("lab.db") as journal:
+        late = journal_module.Event(kind="answer", item=items[3], label=0, annotator="Cat")  # the first answer counts
+        other = journal_module.Event(kind="answer", item=items[4], label=1, annotator="Cat")
+        journal.append([journal_module.Event(kind="undo", item=items[2], annotator="Ann"), late, other])
+        last = journal.events()
+    lab("export", "lab.db", "--labels-only")
+    rows = list(csv.DictReader(io.StringIO(lab.out)))
+    assert list(rows[0]) == ["item", "label", "annotator", "at"]
+    assert [(row["item"], row["label"], row["annotator"]) for row in rows] == [
+        (items[1], flip(lab.truth[items[1]]), "Bob"),
+        *((item, lab.truth[item], "Ann") for item in items[3:]),
+    ]
+    assert rows[0]["at"] == next(event.at for event in last if event.kind == "correction")
+    shown = lab.out
+    lab("export", "lab.db", "--labels-only", "--out", "labels.csv")
+    assert (lab.folder / "labels.csv").read_text().splitlines() == shown.splitlines()
 
 
 # ---- bad usage ----

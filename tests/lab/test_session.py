@@ -439,7 +439,10 @@ def test_an_item_that_is_not_asked_for(make_world, journal):
     for item in ("nobody", later, skipped, session.open[0]):
         with pytest.raises(BadLabel, match=re.escape(f"{item!r} has no label to correct")):
             session.correct(item, "yes")
+    with pytest.raises(BadLabel, match=re.escape(f"{answered!r} already has the label 'yes': nothing recorded")):
+        session.correct(answered, "yes")
     assert [event.kind for event in journal.events()].count("answer") == 1
+    assert session.known.corrected == 0
     with pytest.raises(BadLabel, match="labels are missing"):
         session.finish()
 

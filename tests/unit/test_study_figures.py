@@ -15,7 +15,7 @@ from replical.figures import COLOURS, MARKERS, colour, style
 from replical.learners.display import steps
 from replical.plans import LEARNERS, uses
 from replical.study.bounds import own_thetas
-from replical.study.costs import _apart, _lines, _parts
+from replical.study.costs import _MOST_LINES, _apart, _lines, _parts
 from replical.study.figures import Picture, draw
 from replical.study.growth import fit, growths
 from replical.study.pictures import FILLS, filled, plainly
@@ -348,7 +348,7 @@ def test_worlds_with_rounding_come_in_the_first_picture_and_those_that_count_bef
     assert [row["class"] for row, _ in first] == ["intervals:3", "intervals:1", "intervals:2"]
     assert {row["learner"] for row, _ in first} == {"rounded-cal"}
     assert second[0][0]["class"] == "intervals:9"
-    assert (len(second), len(third)) == (45, 5)
+    assert (len(second), len(third)) == (_MOST_LINES, 50 - _MOST_LINES)
     assert _parts(_lines(rows[:20])) == [_lines(rows[:20])]  # one picture holds them all
     assert _parts([]) == []
 

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
-from replical.batches import items_of, read_batch, write_batch
+from replical.batches import SKIP, Reply, items_of, read_batch, write_batch
 from replical.errors import BadTable
 from replical.session import Session
 
@@ -15,6 +15,9 @@ def by_file(session: Session, folder: Path, answers: Path | None, shown: Callabl
     """Read back what was filled in; open items that no batch holds yet, as after a skip, get a batch of their own."""
     if answers is not None:
         _hear(session, answers)
+    for path in sorted(folder.glob("batch-*.csv")):
+        if not items_of(path).isdisjoint(session.known.asked):
+            _refuse_changes(session, path, read_batch(path, session.protocol.labels))
     while session.open:
         held = {path: items_of(path) for path in sorted(folder.glob("batch-*.csv"))}
         waiting = [path for path, items in held.items() if not items.isdisjoint(session.open)]
@@ -30,12 +33,14 @@ def by_file(session: Session, folder: Path, answers: Path | None, shown: Callabl
 
 def _hear(session: Session, path: Path) -> int:
     """Record the answers of a file that are asked for now; others were recorded before, or contradict and are refused."""
-    heard, replies = 0, list(read_batch(path, session.protocol.labels))
+    replies = read_batch(path, session.protocol.labels)
     for reply in replies:
         if reply.item not in session.known.asked:
             raise BadTable(
                 f"{path} answers the item {reply.item!r}, which was never asked for: give the answers to this run's batches"
             )
+    _refuse_changes(session, path, replies)
+    heard = 0
     for reply in replies:
         if reply.item in session.open:
             heard += 1
@@ -43,9 +48,29 @@ def _hear(session: Session, path: Path) -> int:
                 session.skip(reply.item, annotator=reply.annotator)
             else:
                 session.answer(reply.item, session.protocol.labels[reply.code], annotator=reply.annotator)
-        elif reply.code is not None and session.known.labels.get(reply.item, reply.code) != reply.code:
-            raise BadTable(
-                f"{path} has another label for the item {reply.item!r} than the journal: record it with replical correct, "
-                "or put the label of the journal there"
-            )
     return heard
+
+
+def _refuse_changes(session: Session, path: Path, replies: Sequence[Reply]) -> None:
+    """Refuse an answer that its item never had; one that was corrected since may stay in its file."""
+    known = session.known
+    told = [reply for reply in replies if reply.item in known.labels or reply.item in known.skipped]
+    if path.suffix.lower() == ".json":  # in Label Studio somebody may label what another person skipped, or the reverse
+        told = [reply for reply in told if reply.code is not None and reply.item in known.labels]
+    suspects = {reply.item: reply for reply in told if reply.code != known.labels.get(reply.item)}
+    if not suspects:
+        return
+    for event in session.journal.events():
+        reply = suspects.get(event.item or "")
+        if reply is not None and event.kind in ("answer", "correction", "skip") and event.label == reply.code:
+            del suspects[reply.item]
+    for item, reply in suspects.items():
+        before, now = _written(session, known.labels.get(item)), _written(session, reply.code)
+        correct = f"record {now!r} with replical correct, or " if SKIP not in (before, now) else ""
+        raise BadTable(
+            f"{path} has {now!r} for the item {item!r}, but {before!r} is recorded: {correct}put {before!r} there again"
+        )
+
+
+def _written(session: Session, code: int | None) -> str:
+    return SKIP if code is None else str(session.protocol.labels[code])

@@ -11,21 +11,27 @@ import typer
 from replical.cli.output import prose
 from replical.errors import BadJournal, BadLabel
 from replical.journal import Event, Journal
+from replical.known import Known
+from replical.session import export_labels
 from replical.tables import label_code
 
 
 def export_command(
     journal: Annotated[str, typer.Argument(metavar="JOURNAL", help="file or database URL")],
     out: Annotated[Path | None, typer.Option(help="the CSV file to write; standard output if left out")] = None,
+    labels_only: Annotated[
+        bool, typer.Option("--labels-only", help="one row an item: the label that counts, by whom, and when")
+    ] = False,
 ) -> None:
     """Every event of a journal as CSV, without the private seed."""
     with Journal(journal, write=False) as kept:
+        export = export_labels if labels_only else Journal.export
         if out is None:
-            kept.export(sys.stdout)
+            export(kept, sys.stdout)
             return
         try:
             with out.open("w", newline="", encoding="utf-8") as file:
-                kept.export(file)
+                export(kept, file)
         except OSError as error:
             raise BadJournal(f"cannot write {out}: {error.strerror or error}") from error
 
@@ -41,10 +47,20 @@ def correct_command(
         created = kept.created
         if created is None:
             raise BadJournal(f"{kept.where} is empty: there is nothing to correct")
-        answered = {event.item for event in kept.events() if event.kind in ("answer", "correction")}
-        if item not in answered:
+        known = Known()
+        for event in kept.events():
+            known.hear(event)
+        if item not in known.labels:
             raise BadLabel(f"the item {item!r} has no label to correct")
         labels = tuple(created["protocol"]["labels"]["values"])
-        code = label_code(label, labels, f"the label of the item {item!r}")
+        code, before = label_code(label, labels, f"the label of the item {item!r}"), known.labels[item]
+        if code == before:
+            raise BadLabel(f"the item {item!r} already has the label {label!r}: nothing recorded")
         kept.append([Event(kind="correction", item=item, label=code, annotator=annotator)])
-    prose.print(f"Recorded. Run the protocol again: the run is replayed with the label {label!r}.", markup=False)
+    was = f"{labels[before]}" if 0 <= before < len(labels) else f"label {before}"
+    prose.print(
+        f"Recorded. The label of the item {item!r} was {was!r}. Run the protocol again: the run is replayed with the label "
+        f"{label!r}.",
+        markup=False,
+        soft_wrap=True,
+    )

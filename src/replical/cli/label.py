@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -37,7 +37,7 @@ def label_command(
         columns = columns_shown(show, candidates)
         if columns and pool is None:
             raise BadUsage("columns to show are read from the pool: give --pool too")
-        shown = Shown(pool, columns, id_column=id_column)
+        shown = shown_from(pool, columns, id_column)
         title = created["protocol"].get("title") or "Labelling"
         serve_page(run, shown, title, votes=votes, host=host, port=port, media=media, instructions=instructions)
     prose.print("The run has ended.")
@@ -50,6 +50,13 @@ def columns_shown(show: str | None, predictions: set[str]) -> list[str]:
         if column in predictions:
             raise BadUsage(f"{column!r} holds predictions: labelling is blind, so it is not shown")
     return columns
+
+
+def shown_from(pool: Path | None, columns: list[str], id_column: str) -> Shown:
+    """These columns of the pool, looked up at once: one that is not there is named before anybody labels."""
+    shown = Shown(pool, columns, id_column=id_column)
+    shown([])
+    return shown
 
 
 def serve_page(
@@ -65,12 +72,14 @@ def serve_page(
 ) -> None:
     """Serve until the run has ended."""
     try:
-        from replical.page.app import Content, application
+        from replical.page.app import Content, application, not_served
         from replical.page.serve import serve, token_for
     except ImportError as error:
         raise MissingExtra(
             "the page needs starlette and uvicorn: install them with pip install 'replical[lab]'"
         ) from error
+    if not 0 <= port <= 65535:
+        raise BadUsage(f"a port is a number from 0 to 65535, got {port}")
     if media is not None and not media.is_dir():
         raise BadUsage(f"there is no folder {media}")
     try:
@@ -90,4 +99,25 @@ def serve_page(
         notes.print(f"Label at http://{shown_host}:{at}/{secret}", markup=False, soft_wrap=True)
 
     content = Content(title=title, shown=shown, media=media, instructions=text)
+    where = "no --media folder is given" if media is None else f"they are not in the folder {media}"
+    for column, kind in not_served(content, run.open).items():
+        notes.print(
+            f"The column {column} names {kind} files, but {where}: people will see the names only.",
+            markup=False,
+            soft_wrap=True,
+        )
     serve(application(desk, content, token=token), host=host, port=port, ended=ended, started=started)
+    if votes > 1:
+        _tell_agreement(run.known.agreement())
+
+
+def _tell_agreement(found: Mapping[str, float | int | None]) -> None:
+    """For whoever runs: people who vote would be swayed by it."""
+    if found["pairs"]:
+        chance = found["beyond_chance"]
+        beyond = "" if chance is None else f" (Scott's pi {chance:.2f}: 1 is always, 0 what chance would give)"
+        notes.print(
+            f"Two people who labelled the same item agreed in {found['same']:.0%} of {found['pairs']:,} cases{beyond}.",
+            markup=False,
+            soft_wrap=True,
+        )

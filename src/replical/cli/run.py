@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import time
-from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -13,20 +12,22 @@ from replical.bills import Setting, bills
 from replical.certificate import certify, write
 from replical.certificate_page import page
 from replical.cli.by_file import by_file
-from replical.cli.label import columns_shown, serve_page
-from replical.cli.output import amount, answer, notes, prose, whole
+from replical.cli.label import columns_shown, serve_page, shown_from
+from replical.cli.output import amount, answer, notes, prose, uncertified, whole
 from replical.cli.terminal import ask_at_terminal
 from replical.errors import BadLabel, BadUsage
 from replical.journal import Journal
+from replical.learners.rounded import ACCURATE, CERTIFIED
 from replical.prediction import predict_agreement
 from replical.protocol import Protocol
 from replical.randomness import PrivateRandomness
 from replical.session import Session
-from replical.tables import LabPool, Shown, read_labels, read_pool
+from replical.tables import LabPool, read_labels, read_pool
 
 PENDING = 3
 _EVERY = 0.5  # seconds between two lines of progress
 _LOOK = 0.2  # seconds between two looks into the journal
+_GRACE = 3.0  # seconds in which the last label can be taken back at the page
 
 
 def run_command(
@@ -70,6 +71,7 @@ def run_command(
     lab = read_pool(pool, protocol.recipe, id_column=id_column)
     columns = columns_shown(show, set(protocol.recipe.columns) if protocol.recipe.predicts else set())
     source = _labels_from(labels, protocol, id_column) if labels is not None else None
+    shown = shown_from(pool, columns, id_column)
     with Journal(journal) as kept:
         fresh = kept.created is None
         session = Session(protocol, lab, kept, annotator=annotator)
@@ -78,7 +80,6 @@ def run_command(
         before = session.known.results[-1] if session.known.results else None
         changed = bool(session.known.results)
         batch = None
-        shown = Shown(pool, columns, id_column=id_column)
         if source is not None:
             _from_column(session, source)
         elif ask == "terminal":
@@ -175,7 +176,8 @@ def _predict(protocol: Protocol, lab: LabPool, truths: int) -> None:
     )
     notes.print(
         f"Predicted from the unlabelled items: about {found.labels_mean:.0f} labels ({found.labels_low:.0f} to "
-        f"{found.labels_high:.0f}), another lab differs in {100 * found.disagreement_mean:.1f}% of cases.",
+        f"{found.labels_high:.0f}), another lab differs in {100 * found.disagreement_mean:.1f}% of cases. That is if one "
+        "of the hypotheses is the truth; real labels often take two to three times as many.",
         markup=False,
         soft_wrap=True,
     )
@@ -197,13 +199,15 @@ def _from_column(session: Session, source: tuple[str, dict[str, int]]) -> None:
         if time.monotonic() - last > _EVERY and session.course.rounds:
             last = time.monotonic()
             _progress(session)
-    _progress(session)
 
 
 def _wait(session: Session) -> None:
     """Labels come through the journal, from ``replical label``."""
     notes.print("Waiting for labels in the journal: serve the page with replical label.", markup=False)
-    while session.open:
+    answered = -_GRACE  # when something was open last
+    while session.open or time.monotonic() - answered < _GRACE:
+        if session.open:
+            answered = time.monotonic()
         time.sleep(_LOOK)
         session.refresh()
 
@@ -221,11 +225,10 @@ def _pending(session: Session, batch: Path | None, *, as_json: bool) -> int:
         told = _told(session, "pending")
         answer(told | {"pending": len(session.open), "batch": None if batch is None else str(batch)})
     else:
-        where = "" if batch is None else f": fill in the column label of {batch} ('?' for an item nobody can label)"
+        pending = "1 label is pending" if len(session.open) == 1 else f"{len(session.open)} labels are pending"
+        fill = f": fill in the column label of {batch} ('?' for an item nobody can label), then run the same command again."
         prose.print(
-            f"{len(session.open)} labels are pending{where}, then run the same command again.",
-            soft_wrap=True,
-            markup=False,
+            pending + ("; run the same command to go on." if batch is None else fill), soft_wrap=True, markup=False
         )
     return PENDING
 
@@ -265,7 +268,7 @@ def _done(session: Session, body: dict[str, Any], journal: str, out: Path, *, as
     skipped = f", {len(session.known.skipped)} skipped" if session.known.skipped else ""
     prose.print(f"{result.labels} labels{skipped}, {result.V.size:,} hypotheses left.", markup=False)
     if result.rounding is not None:
-        found = asdict(result.rounding)
+        found = result.rounding.figures()
         if found["certified"]:
             supposed = ", if some hypothesis makes no error" if protocol.plan.learner == "rounded-cal" else ""
             prose.print(
@@ -273,11 +276,9 @@ def _done(session: Session, body: dict[str, Any], journal: str, out: Path, *, as
                 soft_wrap=True,
             )
         elif found["rho_proven"] is not None:
-            prose.print(
-                f"Not certified: proven is {found['rho_proven']:.3f}, predicted {found['rho_predicted'] or 0:.3f}."
-            )
+            prose.print(uncertified(found), soft_wrap=True)
     for condition in result.conditions:
-        if not condition.held:
+        if not condition.held and condition.name not in (CERTIFIED, ACCURATE):
             prose.print(
                 f"Not held: {condition.name} ({condition.value:g}, bound {condition.bound:g}).",
                 markup=False,

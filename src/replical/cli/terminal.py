@@ -19,8 +19,10 @@ def ask_at_terminal(session: Session, shown: Shown) -> None:
         return
     labels = session.protocol.labels
     choices = ", ".join(f"{number + 1} = {label}" for number, label in enumerate(labels))
+    skip, leave = (word if word not in map(str, labels) else f"/{word}" for word in ("s", "q"))  # labels come first
     notes.print(
-        f"Answer with the label or its number: {choices}. 's' skips an item you cannot label, 'q' leaves.", markup=False
+        f"Answer with the label or its number: {choices}. {skip!r} skips an item you cannot label, {leave!r} leaves.",
+        markup=False,
     )
     while session.open:
         item = session.open[0]
@@ -28,9 +30,9 @@ def ask_at_terminal(session: Session, shown: Shown) -> None:
         for column, text in shown([item]).get(item, {}).items():
             notes.print(f"  {column}: {text}", markup=False)
         said = _line()
-        if said in (None, "q"):
+        if said in (None, leave):
             return
-        if said == "s":
+        if said == skip:
             session.skip(item)
             continue
         try:

@@ -74,6 +74,20 @@ def application(desk: Desk, content: Content, *, token: str | None = None) -> Gu
     return Guard(Starlette(routes=routes), token)
 
 
+def not_served(content: Content, items: list[str]) -> dict[str, str]:
+    """Columns that name pictures or sounds which the page cannot show for any of these items, and what they name."""
+    found: dict[str, str] = {}
+    served = set()
+    for fields in content.shown(items).values():
+        for column, value in fields.items():
+            suffix = Path(value).suffix.lower()
+            if _file(content.media, value) is not None:
+                served.add(column)
+            elif suffix in _MEDIA and len(value) <= _LONGEST_PATH:
+                found[column] = "picture" if _MEDIA[suffix].startswith("image/") else "sound"
+    return {column: kind for column, kind in found.items() if column not in served}
+
+
 class _Page:
     def __init__(self, desk: Desk, content: Content) -> None:
         self._desk, self._content = desk, content
@@ -98,7 +112,7 @@ class _Page:
         return Response(text, media_type=_ASSETS[name])
 
     async def file(self, request: Request) -> Response:
-        path = self._file(request.path_params["name"])
+        path = _file(self._content.media, request.path_params["name"])
         return _missing() if path is None else FileResponse(path, media_type=_MEDIA[path.suffix.lower()])
 
     async def next(self, request: Request) -> Response:
@@ -157,23 +171,23 @@ class _Page:
 
     def _field(self, name: str, value: str) -> dict[str, str]:
         """Text, unless it names a picture or a sound in the media folder."""
-        path = self._file(value)
+        path = _file(self._content.media, value)
         if path is None or self._content.media is None:
             return {"name": name, "kind": "text", "value": value}
         source = quote(path.relative_to(self._content.media.resolve()).as_posix())
         return {"name": name, "kind": _MEDIA[path.suffix.lower()].partition("/")[0], "source": f"/media/{source}"}
 
-    def _file(self, name: str) -> Path | None:
-        """A picture or sound of the media folder, and of no other, wherever links may lead."""
-        folder = self._content.media
-        if folder is None or len(name) > _LONGEST_PATH or Path(name).suffix.lower() not in _MEDIA:
-            return None
-        try:
-            path = (folder / name).resolve()
-            there = path.is_relative_to(folder.resolve()) and path.is_file() and path.suffix.lower() in _MEDIA
-        except (OSError, ValueError, RuntimeError):  # too long, with a zero in it, a circle of links
-            return None
-        return path if there else None
+
+def _file(folder: Path | None, name: str) -> Path | None:
+    """A picture or sound of the media folder, and of no other, wherever links may lead."""
+    if folder is None or len(name) > _LONGEST_PATH or Path(name).suffix.lower() not in _MEDIA:
+        return None
+    try:
+        path = (folder / name).resolve()
+        there = path.is_relative_to(folder.resolve()) and path.is_file() and path.suffix.lower() in _MEDIA
+    except (OSError, ValueError, RuntimeError):  # too long, with a zero in it, a circle of links
+        return None
+    return path if there else None
 
 
 def _missing() -> Response:

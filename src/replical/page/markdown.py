@@ -52,7 +52,8 @@ def _inline(text: str) -> str:
 def _marked(found: re.Match[str]) -> str:
     code, strong, em, words, link = found.groups()
     if code:
-        return f"<code>{code}</code>"
+        tag = "kbd" if len(html.unescape(code)) == 1 else "code"  # a single letter is a key to press
+        return f"<{tag}>{code}</{tag}>"
     if strong or em:
         return f"<strong>{_inline(strong)}</strong>" if strong else f"<em>{_inline(em)}</em>"
     if not _LINK.match(link):

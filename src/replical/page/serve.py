@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ipaddress
 import logging
+import os
 import secrets
 import threading
 import time
@@ -51,6 +52,14 @@ def serve(application: Any, *, host: str, port: int, ended: Callable[[], bool], 
         timeout_graceful_shutdown=_HANGING,
     )
     server = uvicorn.Server(config)
+    reasons: list[OSError] = []
+
+    def aloud(record: logging.LogRecord) -> bool:
+        """Uvicorn logs why it cannot listen, and we say it in a sentence."""
+        if server.started or not isinstance(record.msg, OSError):
+            return True
+        reasons.append(record.msg)
+        return False
 
     def over() -> bool:
         try:
@@ -71,9 +80,12 @@ def serve(application: Any, *, host: str, port: int, ended: Callable[[], bool], 
             time.sleep(_LOOK)
 
     threading.Thread(target=watch, daemon=True).start()
+    logging.getLogger("uvicorn.error").addFilter(aloud)
     try:
         server.run()
     except SystemExit as error:  # uvicorn leaves so when it cannot listen
-        raise ValueOutOfRange(f"cannot listen on {host}, port {port}: choose another with --port") from error
+        why = "".join(f" ({os.strerror(reason.errno)})" for reason in reasons if reason.errno)
+        raise ValueOutOfRange(f"cannot listen on {host}, port {port}{why}: choose another with --port") from error
     finally:
+        logging.getLogger("uvicorn.error").removeFilter(aloud)
         server.should_exit = True

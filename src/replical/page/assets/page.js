@@ -1,6 +1,7 @@
 "use strict";
 // One item at a time: show it, send what was said, show the next. Nothing is kept here but the name.
 const LOOK = 500, PATIENCE = 30000, PICTURES = 5000, TAP = 350; // milliseconds
+const LEVEL = .2; // of its height the plot has to fall or rise
 const LOST = "No answer from the server. Please try again: nothing is counted twice. If the run has ended, you are done.";
 const AGAIN = "No answer from the server; trying again. If the run has ended, you are done.";
 const WAIT = "Nothing for you right now; the next item comes by itself.";
@@ -122,14 +123,18 @@ function agreement(now) {
 }
 
 function progress(now) {
-  const left = now.ended ? "" : now.left === null ? ", " + now.open + " open" : ", at most " + now.left + " left";
-  byId("count").textContent = now.labels + (now.labels === 1 ? " label" : " labels") + left;
+  const left = now.ended ? "" : now.left === null ? ", " + now.open + " waiting for a label" : ", at most " + now.left + " more";
+  byId("count").textContent = now.labels + (now.labels === 1 ? " item" : " items") + " labelled" + left;
   const [first, last] = [now.masses[0], now.masses.at(-1)], wide = Math.max(1, last[0] - first[0]);
   const top = Math.max(1e-9, ...now.masses.map((point) => point[1])), height = (mass) => (31 - 29 * mass / top).toFixed(1);
   const points = now.masses.map(([count, mass]) => (120 * (count - first[0]) / wide).toFixed(1) + "," + height(mass));
   byId("plot").querySelector("polyline").setAttribute("points", [...points, "120," + height(last[1])].join(" "));
-  byId("plot").setAttribute("aria-label", "Share of items the candidates disagree on: " + percent(last[1]) + " now, " + percent(first[1]) + " at first");
-  byId("mass").textContent = percent(last[1]) + " disputed";
+  const told = byId("mass").title + ": " + percent(last[1]) + " now, " + percent(first[1]) + " at first";
+  byId("plot").setAttribute("aria-label", told);
+  byId("plot").querySelector("title").textContent = told;
+  const low = Math.min(...now.masses.map((point) => point[1]));
+  byId("plot").toggleAttribute("hidden", top - low <= Math.max(LEVEL * top, 1e-9)); // a level line looks like an empty box
+  byId("mass").textContent = percent(last[1]) + " of items in dispute";
 }
 
 function anonymous() {

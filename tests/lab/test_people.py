@@ -1,0 +1,90 @@
+"""People at the terminal and beside a run: labels named like commands, impossible ports, the last answer taken back."""
+
+import io
+import threading
+import time
+
+import pytest
+
+from replical.cli import main
+from replical.cli.label import _tell_agreement
+from replical.elsewhere import Elsewhere
+from replical.journal import Journal
+from replical.protocol import Protocol
+from support.lab import content, world
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    columns = world(seed=5, items=150)
+    rows = zip(*columns.values(), strict=True)
+    lines = [",".join(columns), *(",".join(row) for row in rows)]
+    (tmp_path / "pool.csv").write_text("\n".join(lines) + "\n")
+    (tmp_path / "p.toml").write_text(Protocol.of(content(batch=2)).toml())
+    return tmp_path
+
+
+RUN = ["run", "p.toml", "--pool", "pool.csv", "--journal", "a.db", "--out", "a.json", "--truths", "0"]
+
+
+def kinds(name):
+    with Journal(name, write=False) as journal:
+        return [(event.kind, event.label) for event in journal.events() if event.kind in ("answer", "skip")]
+
+
+def test_labels_named_like_commands_are_labels(folder, monkeypatch, capsys):
+    said = content(batch=2) | {"labels": {"values": ["s", "q"]}}
+    (folder / "p.toml").write_text(Protocol.of(said).toml())
+    text = (folder / "pool.csv").read_text().replace(",no", ",s").replace(",yes", ",q")
+    (folder / "pool.csv").write_text(text)
+    monkeypatch.setattr("sys.stdin", io.StringIO("s\nq\n/s\n/q\n"))
+    assert main([*RUN, "--ask", "terminal"]) == 3
+    assert kinds("a.db") == [("answer", 0), ("answer", 1), ("skip", None)]
+    assert "'/s' skips an item you cannot label, '/q' leaves." in capsys.readouterr().err.replace("\n", " ")
+
+
+@pytest.mark.parametrize("port", ["99999", "-5", "65536"])
+def test_a_port_that_cannot_be(folder, port, capsys):
+    pytest.importorskip("starlette")
+    assert main([*RUN, "--ask", "page", "--port", port]) == 2
+    assert f"a port is a number from 0 to 65535, got {port}" in capsys.readouterr().err
+
+
+def test_the_last_label_may_be_taken_back_beside_the_run(folder):
+    """The run gives people a moment before it writes its certificate."""
+    codes = []
+    runner = threading.Thread(target=lambda: codes.append(main([*RUN, "--ask", "journal"])))
+    runner.start()
+    truth = dict(line.split(",")[:3:2] for line in (folder / "pool.csv").read_text().splitlines()[1:])
+    while not (folder / "a.db").exists():
+        time.sleep(0.05)
+    time.sleep(0.5)
+    taken_back = False
+    with Journal("a.db", runner=False) as beside:
+        run = Elsewhere(beside)
+        while not run.ended and runner.is_alive():
+            run.refresh()
+            for item in run.open:
+                run.answer(item, truth[item], annotator="ann")
+                last = item
+            time.sleep(0.3)
+            run.refresh()
+            if not run.open and not taken_back:
+                time.sleep(0.4)  # nothing more was asked for: it may have been the last one
+                run.refresh()
+                if not run.open:
+                    run.undo(last, annotator="ann")
+                    taken_back = True
+    runner.join(60)
+    assert codes == [0]
+    assert taken_back
+    assert main(["verify", "a.json", "--pool", "pool.csv", "--journal", "a.db"]) == 0
+
+
+def test_agreement_is_told_to_whoever_runs(capsys):
+    _tell_agreement({"pairs": 0, "same": None, "beyond_chance": None})
+    assert capsys.readouterr().err == ""
+    _tell_agreement({"pairs": 1200, "same": 0.9, "beyond_chance": 0.8})
+    told = capsys.readouterr().err.replace("\n", " ")
+    assert told.startswith("Two people who labelled the same item agreed in 90% of 1,200 cases (Scott's pi 0.80: ")
