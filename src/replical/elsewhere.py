@@ -53,7 +53,7 @@ class Elsewhere:
     def answer(self, item: str, label: Label, *, annotator: str | None = None) -> None:
         """A label; the run hears it when it looks at the journal."""
         self._write(item, [Event(kind="answer", item=item, label=self.labels.index(label), annotator=annotator)])
-        if self.known.by.get(item) != annotator:  # written at the same moment: nothing holds two writers apart
+        if self.known.by(item) != annotator:  # written at the same moment: nothing holds two writers apart
             raise BadLabel(f"somebody else has labelled the item {item!r} at the same time, and theirs counts")
 
     def vote(self, item: str, label: Label | None, *, annotator: str, needed: int) -> None:

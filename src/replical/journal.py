@@ -16,6 +16,7 @@ import secrets
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from functools import cached_property
 from pathlib import Path
 from typing import Any, TextIO
 
@@ -140,17 +141,23 @@ class Journal:
             rows = connection.execute(query if limit is None else query.limit(limit)).mappings().all()
         return [_event(row, self.where) for row in rows]
 
+    @cached_property
+    def _labels(self) -> list[Any]:
+        values: list[Any] = (self.created or {}).get("protocol", {}).get("labels", {}).get("values", [])
+        return values
+
+    def label(self, code: int) -> Any:
+        """A label as the protocol spells it, also one that a damaged event tells."""
+        return self._labels[code] if 0 <= code < len(self._labels) else f"label {code}"
+
     def export(self, file: TextIO) -> None:
         """All events as CSV, without the private seed."""
-        created = self.created or {}
-        values = created.get("protocol", {}).get("labels", {}).get("values", [])
         writer = csv.writer(file)
         writer.writerow(_FIELDS)
         for event in self.events():
             detail = None if event.detail is None else {k: v for k, v in event.detail.items() if k != "private"}
             told = "" if detail is None else json.dumps(detail, sort_keys=True)
-            code = event.label
-            label = "" if code is None else values[code] if 0 <= code < len(values) else f"label {code}"
+            label = "" if event.label is None else self.label(event.label)
             writer.writerow([event.seq, event.kind, event.item or "", label, event.annotator or "", event.at, told])
 
     def _refuse_others(self) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from itertools import combinations
 
@@ -18,12 +19,20 @@ class Known:
 
     labels: dict[str, int] = field(default_factory=dict)
     skipped: set[str] = field(default_factory=set)
-    by: dict[str, str | None] = field(default_factory=dict)  # who gave the label, or the skip, that counts
+    said: dict[str, Event] = field(default_factory=dict)  # the event whose label, or skip, counts
     asked: set[str] = field(default_factory=set)
     votes: dict[str, dict[str, int]] = field(default_factory=dict)
     announced: list[str] = field(default_factory=list)
     corrected: int = 0
     results: list[int | None] = field(default_factory=list)
+
+    @classmethod
+    def of(cls, events: Iterable[Event]) -> Known:
+        """What these events say together."""
+        known = cls()
+        for event in events:
+            known.hear(event)
+        return known
 
     def hear(self, event: Event) -> None:
         """The first answer counts until it is taken back or corrected: a second one came at the same time from elsewhere.
@@ -39,7 +48,7 @@ class Known:
                 self.asked.add(event.item)
             elif event.kind == "skip" and event.item not in self.labels:
                 self.skipped.add(event.item)
-                self.by[event.item] = event.annotator
+                self.said[event.item] = event
             elif event.kind == "undo":
                 self._take_back(event.item, event.annotator)
             elif event.kind == "vote":
@@ -49,22 +58,27 @@ class Known:
                 self.corrected += event.kind == "correction"
                 self.labels[event.item] = event.label
                 self.skipped.discard(event.item)
-                self.by[event.item] = event.annotator
+                self.said[event.item] = event
+
+    def by(self, item: str) -> str | None:
+        """Who gave the label, or the skip, that counts."""
+        said = self.said.get(item)
+        return None if said is None else said.annotator
 
     def gave(self, item: str, annotator: str | None) -> bool:
         """Is there something about this item that this person may take back?"""
         if item in self.labels or item in self.skipped:
-            own = {None, self.by[item]} | (set(self.votes.get(item, {})) if self.by[item] == VOTE else set())
+            own = {None, self.by(item)} | (set(self.votes.get(item, {})) if self.by(item) == VOTE else set())
             if annotator in own:
                 return True
         return bool(self.votes.get(item)) if annotator is None else annotator in self.votes.get(item, {})
 
     def _take_back(self, item: str, annotator: str | None) -> None:
         voted = self.votes.get(item, {}).pop(annotator or "", None) is not None
-        if annotator in (None, self.by.get(item)) or (voted and self.by.get(item) == VOTE):
+        if annotator in (None, self.by(item)) or (voted and self.by(item) == VOTE):
             self.labels.pop(item, None)
             self.skipped.discard(item)
-            self.by.pop(item, None)
+            self.said.pop(item, None)
 
     @property
     def waiting(self) -> list[str]:

@@ -250,18 +250,11 @@ class Session:
 
 def export_labels(journal: Journal, file: TextIO) -> None:
     """One row an item as CSV: the label that counts now, who gave it and when."""
-    known, at = Known(), {}
-    for event in journal.events():
-        fresh = event.kind == "correction" or event.item not in known.labels
-        known.hear(event)
-        if fresh and event.item in known.labels:
-            at[event.item] = event.at
-    values = (journal.created or {}).get("protocol", {}).get("labels", {}).get("values", [])
+    known = Known.of(journal.events())
     writer = csv.writer(file)
     writer.writerow(["item", "label", "annotator", "at"])
     for item, code in known.labels.items():
-        label = values[code] if 0 <= code < len(values) else f"label {code}"
-        writer.writerow([item, label, known.by[item] or "", at[item]])
+        writer.writerow([item, journal.label(code), known.by(item) or "", known.said[item].at])
 
 
 def transcript(session: Session) -> list[list[str | int]]:

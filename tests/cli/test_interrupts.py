@@ -9,7 +9,7 @@ import time
 
 import pytest
 
-from support.processes import gone, groups, members
+from support.processes import INTERRUPTED, gone, groups, interrupt, members
 
 pytestmark = pytest.mark.skipif(not hasattr(os, "killpg"), reason="needs POSIX process groups")
 
@@ -29,17 +29,10 @@ def start():
 def test_an_interrupt_ends_everything_at_once(delay, times, start):
     process = start("--json")
     time.sleep(delay)
-    for _ in range(times):
-        os.killpg(process.pid, signal.SIGINT)
-        time.sleep(0.05)
+    interrupt(process, times)
     out, err = process.communicate(timeout=120)
     assert process.returncode == 130
-    assert json.loads(out) == {
-        "schema": "replical.error/1",
-        "error": "Interrupted",
-        "message": "interrupted",
-        "exit": 130,
-    }
+    assert json.loads(out) == INTERRUPTED
     assert "KeyboardInterrupt" not in err
     assert gone(process.pid)
 

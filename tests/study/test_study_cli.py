@@ -22,7 +22,7 @@ from replical.study.spec import Study
 from replical.study.store import Store
 from replical.study.sweep import Sweep
 from replical.study.workers import local
-from support.processes import gone, members
+from support.processes import INTERRUPTED, gone, interrupt, members
 
 pytestmark = pytest.mark.skipif(not hasattr(os, "killpg"), reason="needs POSIX process groups")
 
@@ -238,18 +238,11 @@ def test_an_interrupt_ends_everything_at_once(words, times, long_file, tmp_path,
     process = start("study", long_file, "--out", out, *words, "--json")
     until(lambda: set(out.glob("cells/[0-9a-f]*")))
     began = time.monotonic()
-    for _ in range(times):
-        os.killpg(process.pid, signal.SIGINT)
-        time.sleep(0.05)
+    interrupt(process, times)
     shown, err = process.communicate(timeout=60)
     assert time.monotonic() - began < 15
     assert process.returncode == 130
-    assert json.loads(shown) == {
-        "schema": "replical.error/1",
-        "error": "Interrupted",
-        "message": "interrupted",
-        "exit": 130,
-    }
+    assert json.loads(shown) == INTERRUPTED
     assert "Traceback" not in err
     assert gone(process.pid)
     assert 1 <= len(complete(out)) < 10

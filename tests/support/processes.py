@@ -36,6 +36,16 @@ def groups():
             process.communicate()
 
 
+INTERRUPTED = {"schema": "replical.error/1", "error": "Interrupted", "message": "interrupted", "exit": 130}
+
+
+def interrupt(process, times):
+    """As somebody does who presses Ctrl-C, once or impatiently."""
+    for _ in range(times):
+        os.killpg(process.pid, signal.SIGINT)
+        time.sleep(0.05)
+
+
 def members(group, word=""):
     """Ids of the processes of a group that are alive, those with a word in their command."""
     shown = subprocess.run(["ps", "-ww", "-eo", "pid,pgid,stat,args"], capture_output=True, text=True, check=True)

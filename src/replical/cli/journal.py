@@ -47,9 +47,7 @@ def correct_command(
         created = kept.created
         if created is None:
             raise BadJournal(f"{kept.where} is empty: there is nothing to correct")
-        known = Known()
-        for event in kept.events():
-            known.hear(event)
+        known = Known.of(kept.events())
         if item not in known.labels:
             raise BadLabel(f"the item {item!r} has no label to correct")
         labels = tuple(created["protocol"]["labels"]["values"])
@@ -57,7 +55,7 @@ def correct_command(
         if code == before:
             raise BadLabel(f"the item {item!r} already has the label {label!r}: nothing recorded")
         kept.append([Event(kind="correction", item=item, label=code, annotator=annotator)])
-    was = f"{labels[before]}" if 0 <= before < len(labels) else f"label {before}"
+        was = str(kept.label(before))
     prose.print(
         f"Recorded. The label of the item {item!r} was {was!r}. Run the protocol again: the run is replayed with the label "
         f"{label!r}.",

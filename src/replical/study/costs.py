@@ -14,6 +14,7 @@ from replical.figures import blank, colour
 from replical.study.judging import done, parents, replicable, unproven
 from replical.study.parameters import PARAMETERS
 from replical.study.pictures import GREY, Picture, by_tens, dots, kept, keys, plainly, told
+from replical.study.prices import OURS
 from replical.study.results import Row
 from replical.study.spec import Cell
 from replical.study.words import count, listed, number, some, span
@@ -27,7 +28,6 @@ _WORLD = ("class", "noise", "epsilon", "delta", "pool_size")
 _SETTINGS = tuple(name for name in PARAMETERS if name not in (*_WORLD, "learner", "theta", "nu"))
 _FOUND = ("theta", "nu")
 _GIVEN = "theta_given"  # the study file says which coefficient the plan has; else it was computed
-_ROUNDED = "rounded-"
 _AGNOSTIC = ("replica2", "boosted-replica2", "rounded-a2")
 _KIN = (("cal", "cal-rounds", "erm"), ("a2", "a2-paired", "a2-rounds", "erm"))
 _MOST_LINES = 48  # of one picture: as many as a page holds
@@ -55,12 +55,11 @@ def _parts(lines: list[Line]) -> list[list[Line]]:
     """The lines of each picture. If one cannot hold all, worlds with rounding have the first, then come those that count."""
     if len(lines) <= _MOST_LINES:
         return [lines] if lines else []
-    rounded = {_world(cell) for cell, _ in lines if cell["learner"].startswith(_ROUNDED)}
+    rounded = {_world(cell) for cell, _ in lines if cell["learner"].startswith(OURS)}
     counted = {_world(cell) for cell, _ in lines if not cell["vacuous"]}
-    first = [line for line in lines if _world(line[0]) in rounded]
-    rest = [line for line in lines if _world(line[0]) not in rounded]
-    first.sort(key=lambda line: _world(line[0]) not in counted)
-    rest.sort(key=lambda line: _world(line[0]) not in counted)
+    ordered = sorted(lines, key=lambda line: _world(line[0]) not in counted)
+    first = [line for line in ordered if _world(line[0]) in rounded]
+    rest = [line for line in ordered if _world(line[0]) not in rounded]
     return [part[at : at + _MOST_LINES] for part in (first, rest) for at in range(0, len(part), _MOST_LINES)]
 
 
