@@ -13,8 +13,8 @@ from rich.console import Console
 from rich.table import Table
 
 from replical import Intervals, Population, PrivateRandomness, SharedRandomness, Thresholds, VersionSpace
-from replical.predictions.line import LinePredictions
-from replical.predictions.packed import PackedPredictions
+from replical.classes.predictions.line import LinePredictions
+from replical.classes.predictions.packed import PackedPredictions
 
 REPEATS = 5
 

@@ -21,13 +21,13 @@ from pathlib import Path
 from typing import Any
 
 from replical import World, audit, plan
-from replical.binomial import clopper_pearson
-from replical.candidates import real_world
 from replical.classes.spec import parse
+from replical.core.binomial import clopper_pearson
 from replical.errors import ReplicalError
 from replical.learners.catalogue import learner_for
 from replical.learners.rounded import Rounded
-from replical.noise import parse_noise
+from replical.worlds.datasets import real_world
+from replical.worlds.noise import parse_noise
 
 SEED = "cost of replicability"
 DELTA, RHO = 0.05, 0.1

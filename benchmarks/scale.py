@@ -18,13 +18,13 @@ import time
 from pathlib import Path
 from typing import Any
 
-from replical.experiment import Experiment, prepare
-from replical.parallel import cores
+from replical.core.parallel import cores
 from replical.study.spec import Study
 from replical.study.store import Store
 from replical.study.sweep import Sweep
 from replical.study.work import Piece, work
 from replical.study.workers import cluster, local
+from replical.worlds.experiment import Experiment, prepare
 
 SEED, SECONDS = "scale", 5.0  # a size is measured for about so long
 CLASSES = {

@@ -35,12 +35,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from replical import Intervals, PrivateRandomness, SharedRandomness, Star, Thresholds, World, audit, plan, theta
-from replical.auditing import Pair, pair_string, run_lab, summarise
-from replical.binomial import clopper_pearson
+from replical.core.binomial import clopper_pearson
 from replical.errors import EmptyVersionSpace
 from replical.learners.base import Learner
 from replical.learners.catalogue import learner_for
 from replical.plans.base import Plan
+from replical.worlds.audit import Pair, pair_string, run_lab, summarise
 
 SEED = "theorem"
 DELTA = 0.05

@@ -20,9 +20,9 @@ from typing import Any
 import numpy as np
 
 from replical import PrivateRandomness, SharedRandomness, Thresholds, World, plan
-from replical.auditing import pair_string, run_pair, summarise
+from replical.core.parallel import in_processes
 from replical.learners.catalogue import learner_for
-from replical.parallel import in_processes
+from replical.worlds.audit import pair_string, run_pair, summarise
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
 from support.vectorised import lab

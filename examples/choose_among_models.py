@@ -23,7 +23,7 @@ from setting import command, in_a_folder, interval
 from sklearn.datasets import load_digits
 
 from replical import PrivateRandomness, Protocol, World, audit, predict_agreement, read_pool
-from replical.candidates import real_world
+from replical.worlds.datasets import real_world
 
 TITLE = "Even or odd: two labs choose among 200 models"
 VALUES = ("even", "odd")

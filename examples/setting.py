@@ -10,8 +10,8 @@ import tempfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
-from replical.binomial import lower_tail, upper_tail
 from replical.cli import main as replical
+from replical.core.binomial import lower_tail, upper_tail
 
 
 def in_a_folder(what: str, example: Callable[[int], None]) -> int:

@@ -26,12 +26,13 @@ from replical.classes.base import Codes, HypothesisClass
 from replical.classes.halfspaces import HalfSpaces
 from replical.classes.stumps import Stumps
 from replical.classes.table import PredictionTable
-from replical.learners.base import Course, Result
+from replical.core.randomness import PrivateRandomness, SharedRandomness
+from replical.learners.base import Course
 from replical.learners.catalogue import learner_for
-from replical.plans import plan, uses
-from replical.pool import Pool
-from replical.query import Answers
-from replical.randomness import PrivateRandomness, SharedRandomness
+from replical.learners.result import Result
+from replical.plans.plan import plan, uses
+from replical.pools.pool import Pool
+from replical.pools.query import Answers
 
 Oracle = Callable[[int], Any]
 

@@ -15,11 +15,11 @@ from support.browser import WCAG, browsers, installed
 pytest.importorskip("starlette")
 pytest.importorskip("pyarrow")
 from replical import Protocol, Session, read_pool
-from replical.desk import Desk
-from replical.journal import Journal
-from replical.page import serve as serving
-from replical.page.app import Content, application
-from replical.tables import Shown
+from replical.lab.desk import Desk
+from replical.lab.journal import Journal
+from replical.lab.page import serve as serving
+from replical.lab.page.app import Content, application
+from replical.lab.tables import Shown
 
 pytestmark = pytest.mark.skipif(not installed(), reason="no chromium and chromedriver on this machine")
 

@@ -9,7 +9,7 @@ from concurrent.futures import ThreadPoolExecutor
 import numpy as np
 import pytest
 
-from replical.journal import Journal
+from replical.lab.journal import Journal
 from support.browser import browsers, installed
 
 pytestmark = pytest.mark.skipif(not installed(), reason="no chromium and chromedriver on this machine")
@@ -108,7 +108,7 @@ def test_three_people_one_of_them_killed(files):
 
 # A journal with the same private seed and nothing else, as if the run were about to begin.
 COPY = """
-from replical.journal import Event, Journal
+from replical.lab.journal import Event, Journal
 with Journal("page.db", write=False) as old, Journal("column.db") as new:
     new.append([Event(kind="created", detail=dict(old.created))])
 """

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from replical.study.report import report
+from replical.study.report.page import report
 from replical.study.spec import Study
 from support.browser import WCAG, browsers, installed
 

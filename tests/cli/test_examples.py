@@ -10,11 +10,11 @@ from pathlib import Path
 
 import pytest
 
-from replical.certificate import read
-from replical.journal import Journal
-from replical.protocol import Protocol
-from replical.tables import read_pool
-from replical.verification import verify
+from replical.lab.certificate.file import read
+from replical.lab.certificate.verify import verify
+from replical.lab.journal import Journal
+from replical.lab.protocol import Protocol
+from replical.lab.tables import read_pool
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
 PAIRS = 6

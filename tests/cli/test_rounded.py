@@ -10,8 +10,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from replical.candidates import real_world
 from replical.cli import main
+from replical.worlds.datasets import real_world
 
 ROOT = Path(__file__).parents[2]
 COMMON = ["--epsilon", ".05", "--delta", ".05", "--rho", ".1", "--seed", "3", "--json"]

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from replical.binomial import rejects_at
+from replical.core.binomial import rejects_at
 
 ROOT = Path(__file__).parents[2]
 ALARM = 1e-6

@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from replical import Population, PrivateRandomness, RepliCAL, SharedRandomness, Thresholds, World, audit, auditing, plan
-from replical.auditing import run_lab, run_pair, summarise
+from replical import Population, PrivateRandomness, RepliCAL, SharedRandomness, Thresholds, World, audit, plan
+from replical.worlds.audit import pair_string, run_lab, run_pair, summarise
 
 C = Thresholds(500)
 WORLD = World(C=C, pool_size=40_000)
@@ -44,7 +44,7 @@ def test_pools_are_independent_and_the_string_is_common():
     one, two = spy.pools
     assert one is not two
     assert not np.array_equal(order(one), order(two))
-    assert spy.strings[0] == spy.strings[1] == auditing.pair_string("contract", 3)
+    assert spy.strings[0] == spy.strings[1] == pair_string("contract", 3)
 
 
 def test_samples_of_the_two_labs_are_uncorrelated():
@@ -60,7 +60,7 @@ def test_samples_of_the_two_labs_are_uncorrelated():
 
 def test_a_lab_alone_does_what_it_did_in_the_pair():
     population, labs = run_pair(LEARNER, WORLD, "contract", 5)
-    string = SharedRandomness(auditing.pair_string("contract", 5))
+    string = SharedRandomness(pair_string("contract", 5))
     alone = run_lab(LEARNER, population, WORLD.pool_size, string, ("contract", 5, "B"))
     assert alone.result.hypothesis == labs[1].result.hypothesis
     assert alone.result.V.indices.tolist() == labs[1].result.V.indices.tolist()
@@ -79,7 +79,7 @@ def test_the_string_decides_nothing_about_a_lab_s_data(monkeypatch):
 
 
 def test_private_randomness_of_the_labs_never_meets_the_shared_words():
-    shared = SharedRandomness(auditing.pair_string("contract", 0)).words("order", count=1000)
+    shared = SharedRandomness(pair_string("contract", 0)).words("order", count=1000)
     private = PrivateRandomness.simulated("contract", 0, "A").generator("pool").bit_generator.random_raw(1000)
     assert not set(shared.tolist()) & set(private.tolist())
 
@@ -103,7 +103,7 @@ def test_function_agreement_sees_through_duplicates():
     from dataclasses import replace
 
     from replical import PredictionTable
-    from replical.auditing import Lab
+    from replical.worlds.audit import Lab
 
     T = PredictionTable(["a", "twin of a", "b"])
     cells = T.items([[0, 0, 1], [1, 1, 1]])

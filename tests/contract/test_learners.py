@@ -7,7 +7,7 @@ import pytest
 
 from replical import KnownLabels, Pool, Population, PrivateRandomness, SharedRandomness, learn
 from replical.errors import PlanMismatch
-from replical.query import Answers
+from replical.pools.query import Answers
 from support.worlds import FINITE_ONLY, SIZES, classes, learners
 
 SHARED = SharedRandomness("contract")

@@ -3,8 +3,8 @@
 import numpy as np
 
 from replical import PrivateRandomness, SharedRandomness, Thresholds, World, plan
-from replical.auditing import pair_string, run_pair
 from replical.learners.catalogue import learner_for
+from replical.worlds.audit import pair_string, run_pair
 from support.vectorised import lab
 
 N, ITEMS, PAIRS = 200, 20_000, 8

@@ -22,7 +22,7 @@ from replical import (
     plan,
 )
 from replical.learners.catalogue import learner_for
-from replical.plans import LEARNERS, uses
+from replical.plans.plan import LEARNERS, uses
 
 HERE = Path(__file__).parent
 SEEDS = ["", "replical", "Zürich", "seed with\nnewline", "7 / pair 0"]

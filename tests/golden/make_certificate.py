@@ -6,13 +6,13 @@ from pathlib import Path
 
 import numpy as np
 
-from replical.canonical import fingerprint
-from replical.certificate import SCHEMA, body_of, seal
-from replical.journal import SCHEMA as JOURNAL
-from replical.journal import Event, Journal
-from replical.protocol import Protocol
-from replical.session import Session
-from replical.tables import read_pool
+from replical.core.canonical import fingerprint
+from replical.lab.certificate.file import SCHEMA, body_of, seal
+from replical.lab.journal import SCHEMA as JOURNAL
+from replical.lab.journal import Event, Journal
+from replical.lab.protocol import Protocol
+from replical.lab.session import Session
+from replical.lab.tables import read_pool
 
 HERE = Path(__file__).parent
 PRIVATE = "00112233445566778899aabbccddeeff" * 2

@@ -8,10 +8,10 @@ import pytest
 
 pytest.importorskip("pyarrow")
 pytest.importorskip("sqlalchemy")
-from replical.canonical import canonical, fingerprint
-from replical.certificate import body_of
-from replical.protocol import Protocol
-from replical.verification import verify
+from replical.core.canonical import canonical, fingerprint
+from replical.lab.certificate.file import body_of
+from replical.lab.certificate.verify import verify
+from replical.lab.protocol import Protocol
 
 HERE = Path(__file__).parent
 spec = importlib.util.spec_from_file_location("golden_certificates", HERE / "make_certificate.py")

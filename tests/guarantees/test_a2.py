@@ -17,7 +17,7 @@ from replical import (
     learn,
     plan,
 )
-from replical.binomial import detects, rejects_at
+from replical.core.binomial import detects, rejects_at
 from replical.learners.elimination import Betting
 
 DELTA = 0.05

@@ -3,7 +3,7 @@
 import pytest
 
 from replical import CAL, ERM, Population, PrivateRandomness, SharedRandomness, Star, Thresholds, learn, plan
-from replical.binomial import rejects_at
+from replical.core.binomial import rejects_at
 
 RUNS, DELTA = 2000, 0.05
 

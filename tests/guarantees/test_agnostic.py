@@ -3,7 +3,7 @@
 import pytest
 
 from replical import Thresholds, plan
-from replical.binomial import rejects_at
+from replical.core.binomial import rejects_at
 from replical.learners.catalogue import learner_for
 from support.pairs import assert_promise, failures
 

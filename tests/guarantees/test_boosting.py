@@ -9,9 +9,9 @@ import pytest
 from scipy.stats import binom, fisher_exact
 
 from replical import Boosted, Population, PrivateRandomness, SharedRandomness, Thresholds, learn, plan
-from replical.auditing import pair_string
-from replical.binomial import detects, rejects_at
+from replical.core.binomial import detects, rejects_at
 from replical.learners.catalogue import learner_for
+from replical.worlds.audit import pair_string
 from support.mutants import PrivateFor, Scattered, Tickets, Tosses, without_threshold
 
 TASK = {"epsilon": 0.2, "delta": 0.1, "rho": 0.1, "nu": 0.0}

@@ -10,8 +10,8 @@ from math import log
 import numpy as np
 import pytest
 
-from replical.binomial import detects, rejects_at
-from replical.proven import COARSE, Certificate
+from replical.bounds.gamma import COARSE, Certificate
+from replical.core.binomial import detects, rejects_at
 
 N, RHO, A, B = 1000, 0.1, 0.09, 0.18  # hypotheses on a line, seen from the middle
 DELTA_C = RHO / 200

@@ -3,7 +3,7 @@
 import pytest
 
 from replical import RepliCAL, Thresholds, plan
-from replical.binomial import rejects_at
+from replical.core.binomial import rejects_at
 from support.pairs import assert_promise, failures
 
 # Cells of mass at most ε/(160Θ): several dozen hypotheses survive, so agreement is not forced by the data.

@@ -9,14 +9,14 @@ import pytest
 from scipy.stats import binom
 
 from replical import Pool, Population, PrivateRandomness, SharedRandomness, Thresholds, learn, plan
-from replical.auditing import pair_string, run_lab
-from replical.binomial import detects, rejects_at
+from replical.bounds.gamma import Certificate
+from replical.classes.prior import Prior
+from replical.core.binomial import detects, rejects_at
 from replical.errors import PlanMismatch, ValueOutOfRange
 from replical.learners.catalogue import learner_for
-from replical.learners.centre import Centre
-from replical.learners.finishes import finish
-from replical.prior import Prior
-from replical.proven import Certificate
+from replical.learners.rounding.centre import Centre
+from replical.learners.rounding.finishes import finish
+from replical.worlds.audit import pair_string, run_lab
 from support.mutants import PrivateFor
 from support.worlds import random_table
 

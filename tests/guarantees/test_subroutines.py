@@ -17,10 +17,10 @@ from replical import (
     learn,
     plan,
 )
-from replical.auditing import pair_string, run_lab
-from replical.binomial import detects, rejects_at
+from replical.core.binomial import detects, rejects_at
 from replical.plans.stopping import StopTest
 from replical.subroutines import HeavyHitters, Statistic, rheavyhitters, rstat
+from replical.worlds.audit import pair_string, run_lab
 from support.mutants import PrivateFor, scaled
 from support.pairs import assert_promise, failures
 

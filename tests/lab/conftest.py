@@ -14,18 +14,18 @@ import pytest
 from pyarrow import csv, parquet
 
 from replical import KnownLabels, PrivateRandomness, Protocol, Session, learn, read_pool
-from replical.certificate import read
 from replical.cli import main
-from replical.journal import Journal
-from replical.tables import LabPool
+from replical.lab.certificate.file import read
+from replical.lab.journal import Journal
+from replical.lab.tables import LabPool
 
 # Answers one item after the other and says so once it is acknowledged; with a word more it waits for a line before each.
 DRIVER = """
 import os, sys
 from pathlib import Path
 from replical import Protocol, Session, read_pool
-from replical.journal import Journal
-from replical.tables import read_labels
+from replical.lab.journal import Journal
+from replical.lab.tables import read_labels
 folder, where, patiently = Path(sys.argv[1]), sys.argv[2], len(sys.argv) > 3
 protocol = Protocol.read(folder / "protocol.toml")
 lab = read_pool(folder / "pool.csv", protocol.recipe)
@@ -58,7 +58,9 @@ class World:
 
     def begin(self, path, *, private=None):
         """A journal as it is right after its creation: copies of it are runs that share one private seed."""
-        seed = mock.patch("replical.journal.secrets.token_hex", return_value=private) if private else mock.MagicMock()
+        seed = (
+            mock.patch("replical.lab.journal.secrets.token_hex", return_value=private) if private else mock.MagicMock()
+        )
         with seed, Journal(path) as journal:
             Session(self.protocol, self.lab, journal)
         return path

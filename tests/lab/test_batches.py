@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from replical.batches import SKIP, Reply, config, items_of, read_batch, write_batch
 from replical.errors import BadLabel, BadTable, ReplicalError
+from replical.lab.batches import SKIP, Reply, config, items_of, read_batch, write_batch
 
 LABELS = ("no", "yes")
 ITEMS = ["u", "v", "w"]

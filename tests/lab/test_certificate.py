@@ -11,8 +11,11 @@ from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 from scipy.stats import binom
 
-from replical.canonical import fingerprint
-from replical.certificate import (
+from replical.cli import main
+from replical.core.canonical import fingerprint
+from replical.errors import BadCertificate
+from replical.lab.certificate.compare import compare
+from replical.lab.certificate.file import (
     certify,
     commitment,
     indices_of,
@@ -25,15 +28,12 @@ from replical.certificate import (
     text_of,
     write,
 )
-from replical.certificate_page import page
-from replical.cli import main
-from replical.comparison import compare
-from replical.errors import BadCertificate
-from replical.journal import Journal
+from replical.lab.certificate.page import page
+from replical.lab.certificate.verify import verify
+from replical.lab.journal import Journal
+from replical.lab.protocol import Protocol
+from replical.lab.session import Session, transcript
 from replical.plans.rounded import RoundedPlan
-from replical.protocol import Protocol
-from replical.session import Session, transcript
-from replical.verification import verify
 from support.lab import KINDS, LABELS, Run, begin, content, finished, private, world
 
 LEVELS = ("self", "pool", "journal")

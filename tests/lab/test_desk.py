@@ -7,11 +7,11 @@ import numpy as np
 import pytest
 
 from replical import Protocol, Session, read_pool
-from replical.certificate import body_of
-from replical.desk import Desk
-from replical.elsewhere import Elsewhere
 from replical.errors import BadJournal, BadLabel, ValueOutOfRange
-from replical.journal import Event, Journal
+from replical.lab.certificate.file import body_of
+from replical.lab.desk import Desk
+from replical.lab.journal import Event, Journal
+from replical.lab.remote import Elsewhere
 
 CUT, ITEMS = 40, 600
 

@@ -20,7 +20,7 @@ from hypothesis import strategies as st
 
 from replical import Session
 from replical.errors import BadJournal, MissingExtra
-from replical.journal import SCHEMA, Event, Journal
+from replical.lab.journal import SCHEMA, Event, Journal
 
 TEXTS = st.text(st.characters(exclude_categories=["Cs"]), max_size=20)  # all of Unicode; a lone surrogate is no text
 EVENTS = st.builds(
@@ -337,7 +337,7 @@ def test_without_sqlalchemy_the_extra_is_named(monkeypatch, tmp_path):
 
 HOLD = """
 import sys
-from replical.journal import Event, Journal
+from replical.lab.journal import Event, Journal
 with Journal(sys.argv[1]) as journal:
     journal.append([Event(kind="ask", item="three")])
     print("held", flush=True)

@@ -11,7 +11,7 @@ import pytest
 from replical import Session
 from replical.cli import main
 from replical.errors import BadJournal
-from replical.journal import Journal
+from replical.lab.journal import Journal
 
 pytestmark = pytest.mark.skipif(not hasattr(signal, "SIGKILL"), reason="needs kill -9")
 
@@ -190,8 +190,8 @@ from pathlib import Path
 import sqlalchemy
 from replical.cli import main
 from replical.errors import BadJournal
-from replical.journal import Journal
-from replical.session import Session
+from replical.lab.journal import Journal
+from replical.lab.session import Session
 times = itertools.count(1)
 def die():
     os.kill(os.getpid(), signal.SIGKILL)

@@ -15,12 +15,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from replical import journal as journal_module
-from replical.batches import SKIP, Reply, config, read_batch, write_batch
-from replical.certificate import read
 from replical.cli import main
 from replical.errors import BadLabel, BadTable, ReplicalError
-from replical.protocol import Protocol
+from replical.lab import journal as journal_module
+from replical.lab.batches import SKIP, Reply, config, read_batch, write_batch
+from replical.lab.certificate.file import read
+from replical.lab.protocol import Protocol
 from support.lab import content, private, world
 
 LABELS = ("no", "yes")

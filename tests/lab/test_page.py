@@ -14,14 +14,14 @@ import pytest
 
 pytest.importorskip("starlette")
 from replical import Protocol, Session, read_pool
-from replical.desk import Desk
 from replical.errors import BadJournal, EmptyVersionSpace, ValueOutOfRange
-from replical.journal import Journal
-from replical.page import guard, serve
-from replical.page.app import Content, application
-from replical.page.markdown import to_html
-from replical.page.serve import token_for
-from replical.tables import Shown
+from replical.lab.desk import Desk
+from replical.lab.journal import Journal
+from replical.lab.page import guard, serve
+from replical.lab.page.app import Content, application
+from replical.lab.page.markdown import to_html
+from replical.lab.page.serve import token_for
+from replical.lab.tables import Shown
 
 NASTY = "<script>alert(1)</script>"
 

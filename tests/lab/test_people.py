@@ -8,9 +8,9 @@ import pytest
 
 from replical.cli import main
 from replical.cli.label import _tell_agreement
-from replical.elsewhere import Elsewhere
-from replical.journal import Journal
-from replical.protocol import Protocol
+from replical.lab.journal import Journal
+from replical.lab.protocol import Protocol
+from replical.lab.remote import Elsewhere
 from support.lab import content, world
 
 

@@ -24,7 +24,7 @@ import sqlalchemy
 from replical import Session
 from replical.cli import main
 from replical.errors import BadJournal
-from replical.journal import Event, Journal
+from replical.lab.journal import Event, Journal
 
 pytest.importorskip("psycopg", reason="no PostgreSQL driver: pip install 'psycopg[binary]'")
 

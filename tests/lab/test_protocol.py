@@ -12,11 +12,11 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
+from replical.classes.recipe import recipe
 from replical.cli import main
 from replical.cli import protocol as protocol_cli
 from replical.errors import BadProtocol, ReplicalError
-from replical.protocol import Protocol
-from replical.recipes import recipe
+from replical.lab.protocol import Protocol
 from support.lab import content
 
 SECTIONS = {

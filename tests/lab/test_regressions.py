@@ -10,16 +10,16 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from replical import journal as journal_module
-from replical.batches import Reply, read_batch, write_batch
-from replical.canonical import fingerprint
-from replical.certificate import certify, read, seal, write
+from replical.classes.recipe import recipe
 from replical.cli import main
+from replical.core.canonical import fingerprint
 from replical.errors import BadCertificate, BadLabel, BadProtocol, BadTable, BadUsage, ReplicalError
-from replical.protocol import Protocol
-from replical.recipes import recipe
-from replical.tables import Shown, read_labels, read_pool
-from replical.verification import verify
+from replical.lab import journal as journal_module
+from replical.lab.batches import Reply, read_batch, write_batch
+from replical.lab.certificate.file import certify, read, seal, write
+from replical.lab.certificate.verify import verify
+from replical.lab.protocol import Protocol
+from replical.lab.tables import Shown, read_labels, read_pool
 from support.lab import Run, content, finished, private, world
 
 TEXTS = ("no", "yes")

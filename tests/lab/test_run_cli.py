@@ -8,11 +8,11 @@ import sqlite3
 
 import pytest
 
-from replical import journal as journal_module
-from replical.certificate import read
-from replical.certificate_page import page
 from replical.cli import main
-from replical.protocol import Protocol
+from replical.lab import journal as journal_module
+from replical.lab.certificate.file import read
+from replical.lab.certificate.page import page
+from replical.lab.protocol import Protocol
 from support.lab import content, private, world
 
 NEW = ["protocol", "new", "--candidates", "names.txt", "--label-values", "no,yes", "--epsilon", ".4", "--delta", ".2", "--rho",
@@ -477,7 +477,7 @@ def test_the_page_of_a_run_elsewhere_names_it_too(lab):
 def test_pictures_that_cannot_be_shown_are_warned_about(lab, monkeypatch):
     """Once, to whoever serves the page: people would see the names of files."""
     pytest.importorskip("starlette")
-    monkeypatch.setattr("replical.page.serve.serve", lambda *_, **__: None)
+    monkeypatch.setattr("replical.lab.page.serve.serve", lambda *_, **__: None)
     pictures = world(seed=5, items=150)
     names = [f"digits/{number}.png" for number in range(150)]
     pictures |= {"picture": names, "sound": ["a.MP3"] * 150, "page": ["notes.txt"] * 150}

@@ -10,11 +10,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from replical import Session
-from replical.certificate import body_of
 from replical.errors import BadJournal, BadLabel, EmptyVersionSpace, PoolExhausted, ReplicalError
-from replical.journal import Event, Journal
-from replical.known import Known
-from replical.learners.base import STOP
+from replical.lab.certificate.file import body_of
+from replical.lab.journal import Event, Journal
+from replical.lab.ledger import Known
+from replical.learners.result import STOP
 
 # Every learner that a protocol can name, with sizes small enough for a pool of 120 items.
 LEARNERS = {
@@ -49,7 +49,7 @@ def figures(result):
 @pytest.fixture
 def journal(tmp_path, monkeypatch):
     """An empty journal, open; its private seed will be the same every time, so that a test fails always or never."""
-    monkeypatch.setattr("replical.journal.secrets.token_hex", lambda size: "5e" * size)
+    monkeypatch.setattr("replical.lab.journal.secrets.token_hex", lambda size: "5e" * size)
     with Journal(tmp_path / "a.db") as made:
         yield made
 

@@ -8,10 +8,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from replical.classes.recipe import recipe
+from replical.core.randomness import PrivateRandomness
 from replical.errors import BadLabel, BadTable, ReplicalError
-from replical.randomness import PrivateRandomness
-from replical.recipes import recipe
-from replical.tables import Shown, label_code, read_labels, read_pool
+from replical.lab.tables import Shown, label_code, read_labels, read_pool
 
 pa = pytest.importorskip("pyarrow")
 feather = pytest.importorskip("pyarrow.feather")

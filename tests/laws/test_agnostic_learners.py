@@ -21,8 +21,8 @@ from replical import (
     learn,
     plan,
 )
-from replical.predictions.line import LinePredictions
-from replical.predictions.packed import PackedPredictions
+from replical.classes.predictions.line import LinePredictions
+from replical.classes.predictions.packed import PackedPredictions
 from support import reference
 
 TABLE = PredictionTable([f"c{i}" for i in range(12)], labels=("a", "b", "c"))

@@ -28,10 +28,10 @@ from replical import (
     plan,
 )
 from replical.errors import BadSpec, BudgetSpent, PlanMismatch, PoolExhausted, ValueOutOfRange
-from replical.learners.base import Boosting
 from replical.learners.boosted import FREQUENT
-from replical.learners.bulk import fits, in_bulk
 from replical.learners.catalogue import learner_for
+from replical.learners.fast.bulk import fits, in_bulk
+from replical.learners.result import Boosting
 from support import reference
 from support.mutants import Scattered, Tosses, scaled
 
@@ -446,7 +446,7 @@ def test_the_same_test_notices_another_bill(alarm):
 
 def test_bulk_takes_many_tables_where_one_would_be_too_large(monkeypatch, alarm):
     """Wins add up over tables of ten runs each."""
-    from replical.learners import bulk
+    from replical.learners.fast import bulk
 
     world, made, shared = setting("erm realizable")
     monkeypatch.setattr(bulk, "_TABLE", 10 * len(world.cells))

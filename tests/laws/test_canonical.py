@@ -5,9 +5,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from replical.canonical import canonical, fingerprint
+from replical.core.canonical import canonical, fingerprint
+from replical.core.exact import fraction
 from replical.errors import ValueOutOfRange
-from replical.exact import fraction
 
 texts = st.text(st.characters(exclude_categories=("Cs",)))
 values = st.recursive(

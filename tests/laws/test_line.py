@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from replical import CAL, Intervals, Population, Prior, PrivateRandomness, SharedRandomness, Thresholds, learn, plan
 from replical.learners.catalogue import learner_for
-from replical.learners.line import along_a_line
+from replical.learners.fast.line import along_a_line
 
 FIGURES = ("hypothesis", "unrounded", "labels", "rounds", "conditions")
 

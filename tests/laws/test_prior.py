@@ -8,9 +8,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from replical import PredictionTable, SharedRandomness, Thresholds
-from replical.binomial import lower_tail, upper_tail
+from replical.classes.prior import UNIFORM, Prior, exponentials
+from replical.core.binomial import lower_tail, upper_tail
 from replical.errors import PlanMismatch, ValueOutOfRange
-from replical.prior import UNIFORM, Prior, exponentials
 
 words = st.integers(0, 2**64 - 1)
 seeds = st.text(st.characters(exclude_categories=("Cs",)), max_size=8)

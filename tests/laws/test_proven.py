@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.stats import binom, norm
 
-from replical.proven import (
+from replical.bounds.gamma import (
     COARSE,
     FINE,
     Certificate,

@@ -10,10 +10,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from replical import SharedRandomness, Thresholds
-from replical.binomial import lower_tail, upper_tail
+from replical.bounds.ranks import agreement_bound
+from replical.classes.prior import UNIFORM, Prior
+from replical.core.binomial import lower_tail, upper_tail
 from replical.errors import ValueOutOfRange
-from replical.prior import UNIFORM, Prior
-from replical.ranks import agreement_bound
 
 EIGHTHS = [inf, *(i / 8 for i in range(-2, 13))]  # exact in binary, with many ties
 scores = st.lists(st.tuples(st.sampled_from(EIGHTHS), st.sampled_from(EIGHTHS)), min_size=1, max_size=9)

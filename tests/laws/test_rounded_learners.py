@@ -15,9 +15,9 @@ from replical import (
     learn,
     plan,
 )
+from replical.classes.predictions.line import LinePredictions
+from replical.classes.predictions.packed import PackedPredictions
 from replical.learners.catalogue import learner_for
-from replical.predictions.line import LinePredictions
-from replical.predictions.packed import PackedPredictions
 from support import reference
 from support.labs import lab, worlds
 

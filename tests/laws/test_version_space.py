@@ -6,10 +6,11 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from replical import PredictionTable, SharedRandomness, Thresholds, VersionSpace, bits
-from replical.predictions.line import LinePredictions
-from replical.predictions.packed import PackedPredictions
-from replical.query import Answers
+from replical import PredictionTable, SharedRandomness, Thresholds, VersionSpace
+from replical.classes.predictions.line import LinePredictions
+from replical.classes.predictions.packed import PackedPredictions
+from replical.core import bits
+from replical.pools.query import Answers
 from support import reference
 
 

@@ -12,14 +12,14 @@ import pyarrow.parquet as pq
 import pytest
 from hypothesis import assume, given, settings
 
-from replical.binomial import clopper_pearson
 from replical.cli import main
+from replical.core.binomial import clopper_pearson
 from replical.errors import BadStudy
-from replical.experiment import OPTIONS
-from replical.plans import LEARNERS, uses
+from replical.plans.plan import LEARNERS, uses
+from replical.study.enough import Stop
 from replical.study.parameters import PARAMETERS
 from replical.study.spec import Study
-from replical.study.stop import Stop
+from replical.worlds.experiment import OPTIONS
 
 GRID = {"class": "thresholds:50", "learner": "cal", "epsilon": 0.1, "pool_size": 300}
 BASE = {"schema": "replical.study/1", "name": "small", "seed": "s", "grid": [GRID]}

@@ -17,7 +17,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from replical.cli import main
-from replical.study.findings import TERMS
+from replical.study.report.findings import TERMS
 from replical.study.spec import Study
 from replical.study.store import Store
 from replical.study.sweep import Sweep

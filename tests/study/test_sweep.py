@@ -25,19 +25,19 @@ import pyarrow.parquet as pq
 import pytest
 from hypothesis import HealthCheck, given, settings
 
-from replical.auditing import Pair, audit, figures
-from replical.binomial import clopper_pearson
 from replical.cli import main
+from replical.core.binomial import clopper_pearson
 from replical.errors import BadStudy, WorkerLost
-from replical.experiment import prepare
+from replical.study.enough import Stop
 from replical.study.results import SCHEMA, row, summary, table
 from replical.study.run import run_study
 from replical.study.spec import Study
-from replical.study.stop import Stop
 from replical.study.store import NOTHING, Store
 from replical.study.sweep import Sweep
 from replical.study.work import Piece, rows_of, work
 from replical.study.workers import Workers, local
+from replical.worlds.audit import Pair, audit, figures
+from replical.worlds.experiment import prepare
 
 GRID = {"class": ["thresholds:50", "thresholds:1000"], "learner": ["cal", "erm"], "epsilon": 0.1, "pool_size": 300}
 BASE = {"schema": "replical.study/1", "name": "small", "seed": "small 1", "stop": {"pairs": 30}, "grid": [GRID]}

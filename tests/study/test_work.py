@@ -4,9 +4,9 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from replical import proven
-from replical.experiment import Experiment
+from replical.bounds import gamma as proven
 from replical.study.work import Piece, work
+from replical.worlds.experiment import Experiment
 
 TRIED = [
     Experiment(class_spec="thresholds:300", learner="rounded-cal", epsilon=0.1, pool_size=20_000),

@@ -4,11 +4,11 @@ import hashlib
 
 import numpy as np
 
-from replical.certificate import certify
-from replical.journal import SCHEMA, Event, Journal
-from replical.protocol import Protocol
-from replical.session import Session
-from replical.tables import read_pool
+from replical.lab.certificate.file import certify
+from replical.lab.journal import SCHEMA, Event, Journal
+from replical.lab.protocol import Protocol
+from replical.lab.session import Session
+from replical.lab.tables import read_pool
 
 LABELS = ("no", "yes")
 

@@ -1,8 +1,8 @@
 """Many pairs of labs, with or without a mutant, for the guarantee tests."""
 
 from replical import Population, PrivateRandomness, SharedRandomness
-from replical.auditing import pair_string, run_lab
-from replical.binomial import detects, rejects_at
+from replical.core.binomial import detects, rejects_at
+from replical.worlds.audit import pair_string, run_lab
 from support.mutants import PrivateFor
 
 

@@ -19,7 +19,7 @@ from replical import (
 from replical.classes.spec import parse
 from replical.errors import BadSpec, BadTable, EmptyVersionSpace, PlanMismatch, ReplicalError
 from replical.learners.catalogue import learner_for
-from replical.noise import parse_noise
+from replical.worlds.noise import parse_noise
 
 LAB, SHARED = PrivateRandomness.simulated("lab"), SharedRandomness("published")
 

@@ -1,6 +1,6 @@
 import pytest
 
-from replical.binomial import clopper_pearson, detects, lower_tail, rejects_at, upper_tail
+from replical.core.binomial import clopper_pearson, detects, lower_tail, rejects_at, upper_tail
 from replical.errors import ValueOutOfRange
 from support.reference import binomial_upper
 

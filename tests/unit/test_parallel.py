@@ -8,7 +8,7 @@ import time
 
 import pytest
 
-from replical.parallel import in_processes
+from replical.core.parallel import in_processes
 
 
 def who(number: int) -> tuple[int, int]:

@@ -5,7 +5,7 @@ import pytest
 
 from replical import KnownLabels, Pool, Population, PrivateRandomness, SharedRandomness, Thresholds
 from replical.errors import BadLabel, PoolExhausted, ReplicalError, ValueOutOfRange
-from replical.query import Answers
+from replical.pools.query import Answers
 from support.worlds import random_table
 
 LAB = PrivateRandomness.simulated("lab")

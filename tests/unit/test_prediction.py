@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 from replical import Pool, PredictionTable, PrivateRandomness, Thresholds, World, audit, plan, predict_agreement
-from replical.candidates import NAMES, real_world
 from replical.errors import BadSpec, ValueOutOfRange
 from replical.learners.catalogue import learner_for
+from replical.worlds.datasets import NAMES, real_world
 
 PRIVATE = PrivateRandomness.simulated("prediction")
 

@@ -8,19 +8,18 @@ import numpy as np
 import pytest
 
 from replical import complexity
-from replical.auditing import run_pair
 from replical.errors import MissingExtra
-from replical.experiment import prepare
-from replical.figures import COLOURS, MARKERS, colour, style
-from replical.learners.display import steps
-from replical.plans import LEARNERS, uses
-from replical.study.bounds import own_thetas
-from replical.study.costs import _MOST_LINES, _apart, _lines, _parts
-from replical.study.figures import Picture, draw
+from replical.plans.plan import LEARNERS, uses
 from replical.study.growth import fit, growths
-from replical.study.pictures import FILLS, filled, plainly
+from replical.study.pictures.base import FILLS, filled, plainly
+from replical.study.pictures.costs import _MOST_LINES, _apart, _lines, _parts
+from replical.study.pictures.draw import Picture, draw
+from replical.study.pictures.style import COLOURS, MARKERS, colour, style
 from replical.study.results import SCHEMA
+from replical.study.row_bounds import own_thetas
 from replical.study.spec import Study
+from replical.worlds.audit import run_pair
+from replical.worlds.experiment import prepare
 
 plot = pytest.importorskip("matplotlib")
 STUDY = Study.of(
@@ -232,7 +231,7 @@ def drawn(tmp_path_factory):
 @pytest.fixture
 def quick_scene(monkeypatch):
     """Without the scene of half-planes, which is the same for all rows."""
-    monkeypatch.setattr("replical.study.figures.halfplanes", lambda study, folder: [])
+    monkeypatch.setattr("replical.study.pictures.draw.halfplanes", lambda study, folder: [])
 
 
 def test_every_figure_is_drawn_in_two_formats(drawn):
@@ -320,7 +319,8 @@ def test_rows_of_every_odd_kind(kind, quick_scene, tmp_path):
 def test_a_share_of_zero_stands_on_the_floor(quick_scene, tmp_path, monkeypatch):
     figures = {}
     monkeypatch.setattr(
-        "replical.study.clouds.kept", lambda figure, folder, name, *words: figures.setdefault(name, figure) and None
+        "replical.study.pictures.scatter.kept",
+        lambda figure, folder, name, *words: figures.setdefault(name, figure) and None,
     )
     draw(STUDY, [], [*ODD["zero"], *ODD["always"]], tmp_path)
     axes = figures["disagreement"].axes[0]
@@ -355,7 +355,9 @@ def test_worlds_with_rounding_come_in_the_first_picture_and_those_that_count_bef
 
 def test_the_axis_of_costs_runs_on_as_far_as_labels_go(quick_scene, tmp_path, monkeypatch):
     drawn = {}
-    monkeypatch.setattr("replical.study.costs.kept", lambda figure, *words: drawn.update(figure=figure, said=words[-1]))
+    monkeypatch.setattr(
+        "replical.study.pictures.costs.kept", lambda figure, *words: drawn.update(figure=figure, said=words[-1])
+    )
     draw(STUDY, [], [cell("cal-rounds", 50.0), cell("replical", 3e6), cell("replical", 9e16, plan="paper")], tmp_path)
     (axes,) = drawn["figure"].axes
     ends = sorted(float(line.get_xdata()[-1]) for line in axes.lines if len(line.get_xdata()) == 2)
@@ -370,7 +372,7 @@ def test_a_coefficient_that_was_given_is_told_from_one_that_was_computed(quick_s
         for more in ({}, {"theta": 2})
     ]})  # fmt: skip
     names = []
-    monkeypatch.setattr("replical.study.costs.kept", lambda figure, *_: names.extend(figure.axes[0].texts))
+    monkeypatch.setattr("replical.study.pictures.costs.kept", lambda figure, *_: names.extend(figure.axes[0].texts))
     rows = [cell("replical", 90.0 + n, theta=2.0, cell=each.id) for n, each in enumerate(study.cells())]
     draw(study, study.cells(), rows, tmp_path)
     said = {text.get_text() for text in names}
@@ -387,7 +389,8 @@ def test_a_course_is_that_of_the_run():
     chosen = next(each for each in STUDY.cells() if each.parameters["learner"] == "rounded-cal")
     ready = prepare(chosen.experiment, seed=STUDY.seed)
     _, labs = run_pair(ready.learner, ready.world, chosen.seed, 0)
-    labels, masses, sizes = steps(labs[0].result)
+    trace = labs[0].result.trace()
+    labels, masses, sizes = trace.labels, trace.masses, trace.survivors
     assert (labels[0], labels[-1]) == (0, labs[0].result.labels)
     assert (masses[0], sizes[0]) == (1.0, 1000)
     assert sizes == sorted(sizes, reverse=True)
@@ -401,7 +404,7 @@ def test_a_course_needs_a_cell_that_was_run(quick_scene, tmp_path):
 
 
 def test_the_scene_is_a_run_of_cal():
-    from replical.study.halfplanes import scene
+    from replical.study.pictures.halfplanes import scene
 
     made = scene("some seed")
     assert len(made.spaces) == len(made.asked) + 1
@@ -424,7 +427,9 @@ def test_without_matplotlib_a_sentence_says_what_to_install(tmp_path, monkeypatc
 
 
 def test_modules_import_without_matplotlib():
-    source = Path(sys.modules["replical.study.figures"].__file__).parent
-    for name in ("figures", "pictures", "growth", "bounds", "curves", "costs", "clouds", "courses", "halfplanes"):
-        lines = (source / f"{name}.py").read_text(encoding="utf-8").splitlines()
+    study = Path(sys.modules["replical.study.pictures.draw"].__file__).parents[1]
+    sources = [*study.glob("pictures/*.py"), study / "growth.py", study / "row_bounds.py"]
+    assert len(sources) > 8
+    for source in sources:
+        lines = source.read_text(encoding="utf-8").splitlines()
         assert not [line for line in lines if line.startswith(("import matplotlib", "from matplotlib"))]

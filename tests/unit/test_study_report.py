@@ -9,8 +9,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from replical.binomial import clopper_pearson, upper_tail
-from replical.study import findings, limits, prices
+from replical.core.binomial import clopper_pearson, upper_tail
 from replical.study.judging import (
     BELOW,
     OPEN,
@@ -24,8 +23,9 @@ from replical.study.judging import (
     unproven,
     verdict,
 )
-from replical.study.listing import toml
-from replical.study.report import report
+from replical.study.report import findings, limits, prices
+from replical.study.report.listing import toml
+from replical.study.report.page import report
 from replical.study.results import SCHEMA, table
 from replical.study.spec import Study
 from replical.study.words import count, listed, number, percent, some, span

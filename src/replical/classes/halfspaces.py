@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from replical.canonical import fingerprint
 from replical.classes.base import Codes, Indices, Items, Label, class_size, features, predict, two_labels
+from replical.core.canonical import fingerprint
+from replical.core.randomness import SharedRandomness
 from replical.errors import ValueOutOfRange
-from replical.randomness import SharedRandomness
 
 # Coordinates of the net are multiples of this: the last bit of a platform's logarithm then changes nothing.
 _STEP = 2.0**-20

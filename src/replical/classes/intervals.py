@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from replical.canonical import fingerprint
 from replical.classes.base import Codes, Indices, Items, Label, cell_numbers, class_size, predict, two_labels
+from replical.core.canonical import fingerprint
 
 
 class Intervals:

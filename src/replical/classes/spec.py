@@ -18,8 +18,8 @@ from replical.classes.star import Star
 from replical.classes.stumps import Stumps
 from replical.classes.table import PredictionTable
 from replical.classes.thresholds import Thresholds
+from replical.core.randomness import SharedRandomness
 from replical.errors import BadSpec, BadTable
-from replical.randomness import SharedRandomness
 
 _MOST_LABELS = 256  # different predictions in a table; more are ids or scores
 ATOMS = 20_000  # points of a population whose cells cannot be listed

@@ -11,15 +11,15 @@ import typer
 from rich.markup import escape
 from rich.table import Table
 
-from replical.auditing import Audit, Lab, World, audit, pair_string, run_pair
 from replical.classes.spec import parse
 from replical.cli.inputs import read_prior
 from replical.cli.output import CLASSES, amount, answer, interval, number, progress, prose, uncertified, whole
 from replical.errors import ValueOutOfRange
-from replical.experiment import Experiment, prepare
 from replical.learners.base import Learner
-from replical.noise import BoundaryNoise
-from replical.plans import LEARNERS
+from replical.plans.plan import LEARNERS
+from replical.worlds.audit import Audit, Lab, World, audit, pair_string, run_pair
+from replical.worlds.experiment import Experiment, prepare
+from replical.worlds.noise import BoundaryNoise
 
 
 def audit_command(

@@ -6,9 +6,9 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
-from replical.batches import SKIP, Reply, items_of, read_batch, write_batch
 from replical.errors import BadTable
-from replical.session import Session
+from replical.lab.batches import SKIP, Reply, items_of, read_batch, write_batch
+from replical.lab.session import Session
 
 
 def by_file(session: Session, folder: Path, answers: Path | None, shown: Callable[[list[str]], Any]) -> Path | None:

@@ -6,12 +6,12 @@ import time
 
 from rich.table import Table
 
-from replical.auditing import Audit, World, audit, pair_string, run_pair
-from replical.candidates import real_world
 from replical.cli.output import amount, interval, progress, prose
 from replical.learners.base import Learner
 from replical.learners.catalogue import learner_for
-from replical.plans import plan
+from replical.plans.plan import plan
+from replical.worlds.audit import Audit, World, audit, pair_string, run_pair
+from replical.worlds.datasets import real_world
 
 SEED = "replical demo"
 EPSILON, DELTA, RHO = 0.05, 0.05, 0.1

@@ -10,7 +10,7 @@ import typer
 
 from replical import __version__
 from replical.cli.output import answer, prose
-from replical.selftest import wrong_words
+from replical.core.selftest import wrong_words
 
 _CORE = ("numpy", "scipy", "typer", "rich")
 _OPTIONAL = ("pyarrow", "sqlalchemy", "starlette", "uvicorn", "matplotlib", "dask", "scikit-learn", "numba", "torch")

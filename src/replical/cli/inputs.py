@@ -9,13 +9,13 @@ import numpy as np
 from replical.classes.base import HypothesisClass
 from replical.classes.boxes import Boxes
 from replical.classes.halfspaces import HalfSpaces
+from replical.classes.prior import UNIFORM, Prior
 from replical.classes.spec import read_csv
 from replical.classes.stumps import Stumps
 from replical.classes.table import PredictionTable
+from replical.core.randomness import PrivateRandomness
 from replical.errors import BadTable
-from replical.pool import Pool
-from replical.prior import UNIFORM, Prior
-from replical.randomness import PrivateRandomness
+from replical.pools.pool import Pool
 
 
 def read_pool(C: HypothesisClass, path: Path, private: PrivateRandomness) -> Pool:

@@ -10,10 +10,10 @@ import typer
 
 from replical.cli.output import prose
 from replical.errors import BadJournal, BadLabel
-from replical.journal import Event, Journal
-from replical.known import Known
-from replical.session import export_labels
-from replical.tables import label_code
+from replical.lab.journal import Event, Journal
+from replical.lab.ledger import Known
+from replical.lab.session import export_labels
+from replical.lab.tables import label_code
 
 
 def export_command(

@@ -9,11 +9,11 @@ from typing import Annotated, Any
 import typer
 
 from replical.cli.output import notes, prose, whole
-from replical.desk import Desk, Labelled
-from replical.elsewhere import Elsewhere
 from replical.errors import BadUsage, MissingExtra
-from replical.journal import Journal
-from replical.tables import Shown
+from replical.lab.desk import Desk, Labelled
+from replical.lab.journal import Journal
+from replical.lab.remote import Elsewhere
+from replical.lab.tables import Shown
 
 
 def label_command(
@@ -72,8 +72,8 @@ def serve_page(
 ) -> None:
     """Serve until the run has ended."""
     try:
-        from replical.page.app import Content, application, not_served
-        from replical.page.serve import serve, token_for
+        from replical.lab.page.app import Content, application, not_served
+        from replical.lab.page.serve import serve, token_for
     except ImportError as error:
         raise MissingExtra(
             "the page needs starlette and uvicorn: install them with pip install 'replical[lab]'"

@@ -10,22 +10,23 @@ import typer
 from rich.markup import escape
 from rich.table import Table
 
-from replical.auditing import World
-from replical.bills import ABSURD, Bill, Setting, all_agree, bills, cheapest
 from replical.classes.base import HypothesisClass, Items
+from replical.classes.prior import Prior
 from replical.classes.spec import parse
 from replical.cli.inputs import read_pool, read_prior
 from replical.cli.output import CLASSES, amount, answer, number, progress, prose, whole
-from replical.disagreement import theta as disagreement_coefficient
+from replical.core.randomness import PrivateRandomness
 from replical.errors import BadUsage
-from replical.figures import bills_figure, check_name, save
-from replical.noise import parse_noise
-from replical.pool import Pool
-from replical.prediction import Prediction, predict_agreement
-from replical.prior import Prior
-from replical.protocol import Protocol
-from replical.randomness import PrivateRandomness
-from replical.tables import read_pool as read_lab_pool
+from replical.lab.protocol import Protocol
+from replical.lab.tables import read_pool as read_lab_pool
+from replical.plans.bills import ABSURD, Bill, Setting, all_agree, bills, cheapest
+from replical.pools.pool import Pool
+from replical.study.pictures.bills import bills_figure
+from replical.study.pictures.style import check_name, save
+from replical.worlds.audit import World
+from replical.worlds.forecast import Prediction, predict_agreement
+from replical.worlds.noise import parse_noise
+from replical.worlds.theta import theta as disagreement_coefficient
 
 _SIMULATED = PrivateRandomness.simulated("prediction")
 _SMALL = 2000  # hypotheses up to which the disagreement coefficient takes seconds

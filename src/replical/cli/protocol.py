@@ -14,15 +14,15 @@ from typing import Annotated, Any
 import typer
 
 from replical.classes.base import Label
+from replical.classes.recipe import recipe
 from replical.cli.inputs import read_prior
 from replical.cli.output import CLASSES, answer, number, progress, prose, whole
-from replical.disagreement import theta as disagreement_coefficient
 from replical.errors import BadProtocol, BadTable
-from replical.plans import LEARNERS
-from replical.population import Population
-from replical.protocol import SCHEMA, Protocol
-from replical.recipes import recipe
-from replical.tables import read_pool
+from replical.lab.protocol import SCHEMA, Protocol
+from replical.lab.tables import read_pool
+from replical.plans.plan import LEARNERS
+from replical.worlds.population import Population
+from replical.worlds.theta import theta as disagreement_coefficient
 
 protocol_app = typer.Typer(help="Write and look at protocols.", rich_markup_mode=None)
 

@@ -8,21 +8,21 @@ from typing import Annotated, Any
 
 import typer
 
-from replical.bills import Setting, bills
-from replical.certificate import certify, write
-from replical.certificate_page import page
 from replical.cli.by_file import by_file
 from replical.cli.label import columns_shown, serve_page, shown_from
 from replical.cli.output import amount, answer, notes, prose, uncertified, whole
 from replical.cli.terminal import ask_at_terminal
+from replical.core.randomness import PrivateRandomness
 from replical.errors import BadLabel, BadUsage
-from replical.journal import Journal
+from replical.lab.certificate.file import certify, write
+from replical.lab.certificate.page import page
+from replical.lab.journal import Journal
+from replical.lab.protocol import Protocol
+from replical.lab.session import Session
+from replical.lab.tables import LabPool, read_labels, read_pool
 from replical.learners.rounded import ACCURATE, CERTIFIED
-from replical.prediction import predict_agreement
-from replical.protocol import Protocol
-from replical.randomness import PrivateRandomness
-from replical.session import Session
-from replical.tables import LabPool, read_labels, read_pool
+from replical.plans.bills import Setting, bills
+from replical.worlds.forecast import predict_agreement
 
 PENDING = 3
 _EVERY = 0.5  # seconds between two lines of progress

@@ -15,7 +15,7 @@ from rich.progress import Progress as Bar
 
 from replical.cli.output import answer, notes, prose, whole
 from replical.errors import ValueOutOfRange
-from replical.study.findings import TERMS
+from replical.study.report.findings import TERMS
 from replical.study.run import Done, run_study
 from replical.study.spec import Study
 from replical.study.sweep import Progress

@@ -8,7 +8,7 @@ from typing import Any
 
 from replical.cli.output import notes
 from replical.errors import BadLabel
-from replical.session import Session
+from replical.lab.session import Session
 
 Shown = Callable[[list[str]], Mapping[str, Mapping[str, str]]]
 

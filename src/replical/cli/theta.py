@@ -11,9 +11,9 @@ import typer
 from replical.classes.spec import parse
 from replical.cli.inputs import read_pool
 from replical.cli.output import CLASSES, answer, number, progress, prose, whole
-from replical.disagreement import theta
-from replical.population import Population
-from replical.randomness import PrivateRandomness
+from replical.core.randomness import PrivateRandomness
+from replical.worlds.population import Population
+from replical.worlds.theta import theta
 
 
 def theta_command(

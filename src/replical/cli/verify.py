@@ -9,15 +9,15 @@ from typing import Annotated, Any
 
 import typer
 
-from replical.certificate import read
-from replical.certificate_page import page
 from replical.cli.output import answer, notes, prose
-from replical.comparison import compare
 from replical.errors import BadCertificate, BadUsage
-from replical.journal import Journal
-from replical.protocol import Protocol
-from replical.tables import read_pool
-from replical.verification import Check, Verdict, verify
+from replical.lab.certificate.compare import compare
+from replical.lab.certificate.file import read
+from replical.lab.certificate.page import page
+from replical.lab.certificate.verify import Check, Verdict, verify
+from replical.lab.journal import Journal
+from replical.lab.protocol import Protocol
+from replical.lab.tables import read_pool
 
 NO = 1
 

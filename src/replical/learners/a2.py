@@ -10,9 +10,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from replical.core.randomness import SharedRandomness
 from replical.learners.base import (
     Conversation,
-    Result,
     Shrinking,
     Shrunk,
     Until,
@@ -22,11 +22,11 @@ from replical.learners.base import (
     stop_test,
 )
 from replical.learners.elimination import Betting, Elimination, Paired
+from replical.learners.result import Result
 from replical.plans.a2 import A2Plan, A2RoundsPlan
-from replical.pool import AnyPool
-from replical.query import Answers, Indices
-from replical.randomness import SharedRandomness
-from replical.version_space import VersionSpace
+from replical.pools.pool import AnyPool
+from replical.pools.query import Answers, Indices
+from replical.pools.version_space import VersionSpace
 
 
 @dataclass(frozen=True)

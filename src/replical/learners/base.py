@@ -9,105 +9,22 @@ from __future__ import annotations
 
 from collections.abc import Callable, Generator
 from dataclasses import dataclass, replace
-from fractions import Fraction
 from functools import cached_property
-from typing import Any, Protocol
+from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
-from replical.classes.base import HypothesisClass
+from replical.core.randomness import SharedRandomness
 from replical.errors import BadLabel, BudgetSpent, PlanMismatch, ValueOutOfRange
-from replical.labels.base import Labels
-from replical.labels.known import KnownLabels
-from replical.learners.rounding import Rounding
+from replical.learners.result import STOP, Result, Round
 from replical.plans.base import Condition, Plan
 from replical.plans.stopping import StoppedPlan
-from replical.pool import AnyPool
-from replical.query import Answers, Query
-from replical.randomness import SharedRandomness
-from replical.version_space import VersionSpace
-
-STOP = "disagreement mass at the stop is what the plan asks for"
-
-
-@dataclass(frozen=True, kw_only=True)
-class Round:
-    """One exchange: the state of V when it asked, and how much it asked for."""
-
-    disagreement: tuple[int, int]
-    survivors: int
-    drawn: int
-    scanned: int
-
-
-@dataclass(frozen=True, kw_only=True)
-class Boosting:
-    """Runs made in all, strings tried, and how often the winner won with the last one; None: no heavy hitter."""
-
-    runs: int
-    strings: int
-    frequency: Fraction | None
-
-
-@dataclass(frozen=True, kw_only=True, eq=False)
-class Result:
-    """What a run returns.
-
-    Attributes
-    ----------
-    hypothesis
-        Index of the chosen hypothesis; None where boosting found no heavy hitter.
-    unrounded
-        What the run would have returned without its replicable last step.
-    V
-        The terminal version space.
-    conditions
-        What the guarantee needs, and whether it held.
-    labels, rounds
-        What was asked; kept by `learn`.
-    rounding
-        What the lab proved about its own replicability, where the learner does that.
-    boosting
-        How many runs it took and how often the winner won, where the learner is boosted.
-    """
-
-    hypothesis: int | None
-    unrounded: int
-    V: VersionSpace
-    conditions: tuple[Condition, ...]
-    labels: int = 0
-    rounds: tuple[Round, ...] = ()
-    rounding: Rounding | None = None
-    boosting: Boosting | None = None
-
-    def described(self, C: HypothesisClass) -> str:
-        """The answer in words."""
-        return "no heavy hitter" if self.hypothesis is None else C.describe(self.hypothesis)
-
-    def _repr_html_(self) -> str:
-        from replical.learners.display import html_of
-
-        return html_of(self)
-
-    def plot(self) -> Any:
-        """A figure of how disagreement and survivors shrank, label by label."""
-        from replical.learners.display import figure_of
-
-        return figure_of(self)
-
-    @property
-    def stopped(self) -> bool:
-        """Did the run end by its own stop test, and not at a cap or budget?"""
-        if self.rounding is not None:
-            return self.rounding.certified
-        return self.hypothesis is not None and all(each.held for each in self.conditions if each.name == STOP)
-
-    @property
-    def sound(self) -> bool:
-        """Did every condition of the guarantee hold?"""
-        return all(condition.held for condition in self.conditions)
-
+from replical.pools.labels.base import Labels
+from replical.pools.labels.column import KnownLabels
+from replical.pools.pool import AnyPool
+from replical.pools.query import Answers, Query
+from replical.pools.version_space import VersionSpace
 
 Conversation = Generator[Query, Answers, Result]
 

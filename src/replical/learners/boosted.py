@@ -14,15 +14,16 @@ from collections.abc import Generator
 from dataclasses import dataclass
 from fractions import Fraction
 
+from replical.core.randomness import SharedRandomness
 from replical.errors import EmptyVersionSpace
-from replical.learners.base import Boosting, Conversation, Learner, Result, made_for
-from replical.learners.bulk import fits, in_bulk
+from replical.learners.base import Conversation, Learner, made_for
+from replical.learners.fast.bulk import fits, in_bulk
+from replical.learners.result import Boosting, Result
 from replical.plans.base import Condition
 from replical.plans.boosted import BoostedPlan
-from replical.pool import AnyPool, ExactPool
-from replical.query import Answers, Query
-from replical.randomness import SharedRandomness
-from replical.version_space import VersionSpace
+from replical.pools.pool import AnyPool, ExactPool
+from replical.pools.query import Answers, Query
+from replical.pools.version_space import VersionSpace
 
 FREQUENT = "a heavy hitter: some string's winner is frequent enough"
 

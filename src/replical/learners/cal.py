@@ -11,11 +11,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from replical.core.randomness import SharedRandomness
 from replical.learners.base import Conversation, Shrinking, Shrunk, Until, at_own_stop, made_for
 from replical.plans.base import CALPlan
-from replical.pool import AnyPool
-from replical.query import Answers
-from replical.randomness import SharedRandomness
+from replical.pools.pool import AnyPool
+from replical.pools.query import Answers
 
 
 @dataclass(frozen=True)

@@ -12,10 +12,10 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from replical.classes.predictions import Nearness
 from replical.plans.a2 import A2Plan
-from replical.predictions import Nearness
-from replical.query import Answers, Indices
-from replical.version_space import VersionSpace
+from replical.pools.query import Answers, Indices
+from replical.pools.version_space import VersionSpace
 
 Mask = NDArray[np.bool_]
 

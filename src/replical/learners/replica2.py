@@ -9,10 +9,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from replical.learners.base import Conversation, Result, made_for, stop_test
+from replical.core.randomness import SharedRandomness
+from replical.learners.base import Conversation, made_for, stop_test
+from replical.learners.result import Result
 from replical.plans.replica2 import ReplicA2Plan
-from replical.pool import AnyPool
-from replical.randomness import SharedRandomness
+from replical.pools.pool import AnyPool
 
 
 @dataclass(frozen=True)

@@ -12,14 +12,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from replical.learners.base import Conversation, Result, Shrinks, Shrunk, made_for
-from replical.learners.finishes import finish
-from replical.learners.proof import Proof
-from replical.learners.rounding import Rounding
+from replical.core.randomness import SharedRandomness
+from replical.learners.base import Conversation, Shrinks, Shrunk, made_for
+from replical.learners.result import Result, Rounding
+from replical.learners.rounding.finishes import finish
+from replical.learners.rounding.proof import Proof
 from replical.plans.base import Condition
 from replical.plans.rounded import RoundedPlan
-from replical.pool import AnyPool
-from replical.randomness import SharedRandomness
+from replical.pools.pool import AnyPool
 
 CERTIFIED = "this lab's certificate proves rho"
 ACCURATE = "slack is small enough for the error bound"

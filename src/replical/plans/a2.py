@@ -11,7 +11,7 @@ from math import floor
 import numpy as np
 from numpy.typing import NDArray
 
-from replical.exact import ceil, decimal, decimals, fraction, ln
+from replical.core.exact import ceil, decimal, decimals, fraction, ln
 from replical.plans.base import Condition, Number, Plan, Task
 from replical.plans.stopping import StoppedPlan
 

@@ -11,14 +11,14 @@ from decimal import Decimal
 from fractions import Fraction
 from functools import cached_property
 
+from replical.classes.prior import UNIFORM, Prior
+from replical.core.exact import fraction
+from replical.core.randomness import SharedRandomness
 from replical.errors import PlanMismatch
-from replical.exact import fraction
-from replical.pool import AnyPool
-from replical.prior import UNIFORM, Prior
-from replical.query import Query
-from replical.randomness import SharedRandomness
-from replical.scan import Scan
-from replical.version_space import VersionSpace
+from replical.pools.pool import AnyPool
+from replical.pools.query import Query
+from replical.pools.scan import Scan
+from replical.pools.version_space import VersionSpace
 
 
 @dataclass(frozen=True, kw_only=True)

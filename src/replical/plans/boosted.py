@@ -8,10 +8,10 @@ from decimal import Decimal
 from fractions import Fraction
 from typing import TypeVar
 
-from replical.exact import ceil, fraction, ln
+from replical.core.exact import ceil, fraction, ln
+from replical.core.randomness import SharedRandomness
 from replical.plans.base import Condition, Number, Plan, Task
-from replical.pool import AnyPool
-from replical.randomness import SharedRandomness
+from replical.pools.pool import AnyPool
 
 _RHO_BASE = Decimal("0.01")  # of a run: then a string is bad with probability at most .01/.25 = 1/25
 _LOW, _HIGH = Fraction(11, 20), Fraction(7, 10)  # a good string's winner has .75, a tie at most .5

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from decimal import Decimal
 
+from replical.core.exact import ceil, fraction, ln
 from replical.errors import ValueOutOfRange
-from replical.exact import ceil, fraction, ln
 from replical.plans.base import CALPlan, ERMPlan, Number, Task
 
 

@@ -7,12 +7,12 @@ from decimal import Decimal
 from fractions import Fraction
 from math import floor
 
-from replical.exact import ceil, fraction, ln
+from replical.core.exact import ceil, fraction, ln
+from replical.core.randomness import SharedRandomness
 from replical.plans.a2 import AgnosticRoundsPlan, agnostic_numbers, agnostic_rounds, final_sample, loop_runs
 from replical.plans.base import Condition, Number, SamplePlan, Task, grid_position
 from replical.plans.paper import intervals
 from replical.plans.stopping import StopTest, stopping
-from replical.randomness import SharedRandomness
 
 
 @dataclass(frozen=True, kw_only=True)

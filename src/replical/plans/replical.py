@@ -8,14 +8,14 @@ from fractions import Fraction
 from math import ceil as ceil_of
 from math import floor
 
-from replical.exact import ceil, decimal, fraction, ln
+from replical.core.exact import ceil, decimal, fraction, ln
+from replical.core.randomness import SharedRandomness
 from replical.plans.base import Number, Task, grid_position
 from replical.plans.paper import intervals
 from replical.plans.stopping import StoppedPlan, StopTest, stopping
-from replical.query import Query
-from replical.randomness import SharedRandomness
-from replical.scan import Scan
-from replical.version_space import VersionSpace
+from replical.pools.query import Query
+from replical.pools.scan import Scan
+from replical.pools.version_space import VersionSpace
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -13,13 +13,13 @@ from math import floor, log, sqrt
 import numpy as np
 from numpy.typing import NDArray
 
+from replical.bounds.gamma import COARSE, FINE, Certificate, largest_count
+from replical.core.exact import ceil, decimal, fraction, ln
+from replical.core.randomness import SharedRandomness
 from replical.errors import PlanMismatch, ValueOutOfRange
-from replical.exact import ceil, decimal, fraction, ln
 from replical.plans import a2, tight
 from replical.plans.base import CALPlan, Number, Plan, Task
-from replical.pool import AnyPool
-from replical.proven import COARSE, FINE, Certificate, largest_count
-from replical.randomness import SharedRandomness
+from replical.pools.pool import AnyPool
 
 _SMALL_POOL, _LARGEST_POOL = 200_000, 10**7  # up to which a fine grid is worth its time; beyond which nobody goes
 _SAMPLED_WELL = 300_000  # items from which on sampling takes so little of ρ that A² may fail more often (decision 12)

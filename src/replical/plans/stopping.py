@@ -10,13 +10,13 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from fractions import Fraction
 
+from replical.bounds.subroutines import Statistic
+from replical.core.exact import fraction
+from replical.core.randomness import SharedRandomness
 from replical.errors import ValueOutOfRange
-from replical.exact import fraction
 from replical.plans.base import Number, RoundsPlan, Task
-from replical.randomness import SharedRandomness
-from replical.scan import Scan
-from replical.subroutines import Statistic
-from replical.version_space import VersionSpace
+from replical.pools.scan import Scan
+from replical.pools.version_space import VersionSpace
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from replical.exact import ceil, fraction, ln
+from replical.core.exact import ceil, fraction, ln
 from replical.plans import paper
 from replical.plans.base import CALPlan, ERMPlan, Number, Task
 

@@ -15,9 +15,9 @@ from typing import Any
 
 import numpy as np
 
-from replical.study.bounds import our_bound, own_thetas, paper_bound, place, rate
 from replical.study.parameters import PARAMETERS
 from replical.study.results import Row
+from replical.study.row_bounds import our_bound, own_thetas, paper_bound, place, rate
 
 AXES = ("epsilon", "rho", "hypotheses", "theta", "nu")
 SCALES = {"epsilon": "1/ε", "rho": "1/ρ", "hypotheses": "ln|C|", "theta": "Θ", "nu": "ν"}

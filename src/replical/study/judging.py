@@ -6,11 +6,11 @@ import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from replical.binomial import clopper_pearson, upper_tail
-from replical.experiment import OPTIONS
-from replical.plans import LEARNERS
+from replical.core.binomial import clopper_pearson, upper_tail
+from replical.plans.plan import LEARNERS
 from replical.study.results import COUNTED, Row
 from replical.study.words import count, some
+from replical.worlds.experiment import OPTIONS
 
 # Whose labels a replicable learner has to be compared with.
 _PARENTS = {"rounded-cal": "cal", "rounded-a2": "a2", "replicable-erm": "erm"}
@@ -19,6 +19,7 @@ _PARENTS |= {f"boosted-{base}": base for base in ("replicable-erm", "replical", 
 _REALIZABLE = ("replical", "boosted-replical", "rounded-cal")
 _BY_HAND = ("k_loop", "k_final", "strings", "runs")
 _SAME_WORLD = ("class", "noise", "epsilon", "delta", "pool_size")
+OURS = "rounded-"
 _SAME_ORDER = ("query", "batch")  # what a learner and its parent must have in common beside their world
 
 WITHIN, OPEN, BELOW = "within", "compatible", "below"

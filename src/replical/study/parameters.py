@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from replical.core.exact import at_least, in_open
 from replical.errors import BadStudy
-from replical.exact import at_least, in_open
-from replical.experiment import OPTIONS, checked_size
-from replical.noise import parse_noise
-from replical.plans import nu_of, uses
+from replical.plans.plan import nu_of, uses
 from replical.plans.rounded import FINISHES
+from replical.worlds.experiment import OPTIONS, checked_size
+from replical.worlds.noise import parse_noise
 
 STANDARD: dict[str, Any] = {"delta": 0.05, "rho": 0.1, "noise": 0.0, "plan": "tight"}
 NEEDED = ("class", "learner", "epsilon", "pool_size")

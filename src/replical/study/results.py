@@ -6,14 +6,14 @@ from math import fsum, sqrt
 from pathlib import Path
 from typing import Any
 
-from replical.auditing import Audit
-from replical.binomial import clopper_pearson
-from replical.experiment import OPTIONS
-from replical.plans import uses
+from replical.core.binomial import clopper_pearson
+from replical.plans.plan import uses
 from replical.study.parameters import PARAMETERS
 from replical.study.spec import Cell
 from replical.study.store import Kept
 from replical.study.work import Rows
+from replical.worlds.audit import Audit
+from replical.worlds.experiment import OPTIONS
 
 COUNTED = (
     0.2  # share of pairs that must differ before rounding: otherwise the world shows nothing (theory, "vacuous worlds")

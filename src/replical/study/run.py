@@ -12,10 +12,10 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
-from replical.canonical import fingerprint
-from replical.study.figures import draw
-from replical.study.findings import summary_sentence
-from replical.study.report import report
+from replical.core.canonical import fingerprint
+from replical.study.pictures.draw import draw
+from replical.study.report.findings import summary_sentence
+from replical.study.report.page import report
 from replical.study.results import Row, row, table, write_csv
 from replical.study.spec import Cell, Study
 from replical.study.store import Kept, Store, arrow

@@ -17,12 +17,12 @@ from math import prod
 from pathlib import Path
 from typing import Any
 
-from replical.canonical import canonical, fingerprint
 from replical.classes.spec import parse, table_digest, table_path
+from replical.core.canonical import canonical, fingerprint
 from replical.errors import BadStudy, ReplicalError
-from replical.experiment import OPTIONS, Experiment
+from replical.study.enough import USUAL, Stop, stop_of
 from replical.study.parameters import NEEDED, PARAMETERS, STANDARD, matters, plain, short
-from replical.study.stop import USUAL, Stop, stop_of
+from replical.worlds.experiment import OPTIONS, Experiment
 
 SCHEMA = "replical.study/1"
 _TOP = ("schema", "name", "title", "notes", "seed", "defaults", "grid", "stop", "quick")
@@ -73,7 +73,7 @@ class Cell:
 
     @property
     def experiment(self) -> Experiment:
-        """What it tries, for `replical.experiment.prepare`."""
+        """What it tries, for `replical.worlds.experiment.prepare`."""
         given = self.parameters
         return Experiment(
             class_spec=given["class"] if self.table is None else f"table:{self.table.path}",

@@ -15,9 +15,9 @@ from functools import lru_cache
 from math import log10
 from typing import Any
 
-from replical.auditing import Pair, run_pair, summarise
 from replical.errors import BadStudy, BadTable, ReplicalError, ValueOutOfRange
-from replical.experiment import Experiment, Ready, prepare
+from replical.worlds.audit import Pair, run_pair, summarise
+from replical.worlds.experiment import Experiment, Ready, prepare
 
 # Columns of a cell's table: name and kind, one row a pair, `_a` and `_b` for its two labs.
 _OF_PAIR = (("pair", "int64"), ("target", "int64"), ("agree", "bool"), ("same_function", "bool"), ("jaccard", "double"))

@@ -14,8 +14,8 @@ from contextlib import ExitStack, contextmanager
 from importlib.metadata import version
 from typing import Any
 
+from replical.core.parallel import FreshProcesses, cores, interrupts_held
 from replical.errors import BadUsage, MissingExtra, WorkerLost
-from replical.parallel import FreshProcesses, cores, interrupts_held
 
 _TRIES = 2  # times Dask starts a piece again that failed
 _ANSWER = 10  # seconds a scheduler has to answer

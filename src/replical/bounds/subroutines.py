@@ -1,0 +1,192 @@
+"""Replicable answers to two simple questions about a distribution: a mean, and which values are frequent.
+
+Both draw from any sampler and decide by shared randomness, so that two labs with independent samples give the same answer
+with probability at least 1-ρ. Reference: rSTAT and rHeavyHitters (Impagliazzo, Lei, Pitassi, Sorrell 2022), which the
+paper uses for its stop test and for boosting; docs/claims/subroutines.md.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from decimal import Decimal
+from fractions import Fraction
+from math import floor, fsum
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from replical.core.exact import ceil, decimal, decimals, fraction, in_open, ln
+from replical.core.randomness import SharedRandomness
+from replical.errors import ValueOutOfRange
+
+Sampler = Callable[[int], ArrayLike]
+
+_AT_ONCE = 1 << 20  # values drawn at a time
+
+
+@dataclass(frozen=True, kw_only=True)
+class Statistic:
+    """rSTAT's numbers: the width of its cells and its sample size.
+
+    Examples
+    --------
+    >>> statistic = Statistic.of(tau=.1, rho=.2, delta=.05)
+    >>> float(statistic.alpha), statistic.samples
+    (0.18181818181818182, 22318)
+    """
+
+    alpha: Fraction
+    samples: int
+
+    @classmethod
+    def of(cls, *, tau: float, rho: float, delta: float) -> Statistic:
+        """α = 2τ/(ρ+1-2δ), s = ⌈ln(2/δ)(ρ+1-2δ)²/(2τ²(ρ-2δ)²)⌉."""
+        for name, value in (("tau", tau), ("rho", rho), ("delta", delta)):
+            in_open(name, value, 0, 1)
+        with decimals():
+            t, r, d = (decimal(value) for value in (tau, rho, delta))
+            if r <= 2 * d:
+                raise ValueOutOfRange(
+                    f"rSTAT needs rho above 2 delta, got rho {float(rho):g} and delta {float(delta):g}: lower delta below "
+                    f"{float(r / 2):g}"
+                )
+            wide = r + 1 - 2 * d
+            samples = ceil(ln(2 / d) * wide**2 / (2 * t**2 * (r - 2 * d) ** 2))
+        exact = fraction(rho) + 1 - 2 * fraction(delta)
+        return cls(alpha=2 * fraction(tau) / exact, samples=samples)
+
+    def round(self, mean: Fraction, shared: SharedRandomness, *name: str | int) -> Fraction:
+        """The middle of the cell that holds `mean`, clipped to [0, 1]; where cells begin is shared."""
+        offset = self.alpha * Fraction(shared.uniform(*name))
+        cell = floor((mean - offset) / self.alpha)
+        return min(max(offset + (cell + Fraction(1, 2)) * self.alpha, Fraction(0)), Fraction(1))
+
+
+def rstat(
+    sampler: Sampler,
+    shared: SharedRandomness,
+    *,
+    tau: float,
+    rho: float,
+    delta: float,
+    name: tuple[str | int, ...] = ("rstat",),
+) -> float:
+    """The mean of a statistic with values in [0, 1], within `tau` with probability at least ``1 - delta``.
+
+    Two labs return the identical number with probability at least ``1 - rho``.
+
+    Parameters
+    ----------
+    sampler
+        ``sampler(count)`` gives independent values in [0, 1]; it is called as often as needed.
+    shared
+        The published random string.
+    tau, rho, delta
+        Tolerance, how often two labs may differ, how often the tolerance may be missed; ``rho > 2 delta``.
+    name
+        Which of several questions this is: each has its own shared word.
+
+    Examples
+    --------
+    >>> coins = np.random.default_rng(0)
+    >>> rstat(lambda s: coins.random(s) < .3, SharedRandomness("published"), tau=.1, rho=.2, delta=.05)
+    0.2962052659442993
+    """
+    statistic = Statistic.of(tau=tau, rho=rho, delta=delta)
+    sums = []
+    for values in _drawn(sampler, statistic.samples):
+        inside = (values >= 0) & (values <= 1)
+        if not inside.all():
+            raise ValueOutOfRange(f"rSTAT is for statistics with values in [0, 1], got {values[~inside][0]}")
+        sums.append(fsum(values.astype(np.float64).tolist()))
+    return float(statistic.round(Fraction(fsum(sums)) / statistic.samples, shared, *name))
+
+
+@dataclass(frozen=True, kw_only=True)
+class HeavyHitters:
+    """rHeavyHitters' numbers: draws that name candidates, and draws that count them.
+
+    Examples
+    --------
+    >>> HeavyHitters.of(rho=.2, v=.5, epsilon=.2)
+    HeavyHitters(candidates=16, counted=44871953)
+    """
+
+    candidates: int
+    counted: int
+
+    @classmethod
+    def of(cls, *, rho: float, v: float, epsilon: float) -> HeavyHitters:
+        """Q1 = ⌈ln(6/(ρ(v-ε)))/(v-ε)⌉, Q2 = ⌈64 ln(Q1/ρ)Q1²/(ρε)²⌉."""
+        for name, value in (("rho", rho), ("v", v), ("epsilon", epsilon)):
+            in_open(name, value, 0, 1)
+        low, high = fraction(v) - fraction(epsilon), fraction(v) + fraction(epsilon)
+        if low <= 0 or high > 1:
+            raise ValueOutOfRange(
+                f"heavy hitters need 0 < v - epsilon and v + epsilon at most 1, got v {float(v):g} and epsilon "
+                f"{float(epsilon):g}: the shared threshold is drawn between the two"
+            )
+        with decimals():
+            r, least, e = decimal(rho), decimal(low), decimal(epsilon)
+            first = ceil(ln(6 / (r * least)) / least)
+            second = ceil(64 * ln(Decimal(first) / r) * first**2 / (r * e) ** 2)
+        return cls(candidates=first, counted=second)
+
+
+def rheavyhitters(
+    sampler: Sampler,
+    shared: SharedRandomness,
+    *,
+    rho: float,
+    v: float,
+    epsilon: float,
+    name: tuple[str | int, ...] = ("heavy hitters",),
+) -> list[int]:
+    """All values of frequency v+ε or more and none of frequency below v-ε, except with probability `rho`.
+
+    Two labs return the identical list with probability at least ``1 - rho``.
+
+    Parameters
+    ----------
+    sampler
+        ``sampler(count)`` gives independent whole numbers, e.g. indices of hypotheses.
+    v, epsilon
+        A shared threshold on the frequency is drawn from [v-ε, v+ε].
+
+    Examples
+    --------
+    >>> dice = np.random.default_rng(0)
+    >>> loaded = lambda count: dice.choice(6, size=count, p=[.6, .08, .08, .08, .08, .08])
+    >>> rheavyhitters(loaded, SharedRandomness("published"), rho=.5, v=.5, epsilon=.3)
+    [0]
+    """
+    sizes = HeavyHitters.of(rho=rho, v=v, epsilon=epsilon)
+    candidates = _tally(sampler, sizes.candidates)
+    counts = _tally(sampler, sizes.counted)
+    low = fraction(v) - fraction(epsilon)
+    threshold = low + 2 * fraction(epsilon) * Fraction(shared.uniform(*name))
+    return sorted(value for value in candidates if counts[value] >= threshold * sizes.counted)
+
+
+def _tally(sampler: Sampler, count: int) -> Counter[int]:
+    tally: Counter[int] = Counter()
+    for values in _drawn(sampler, count):
+        if values.dtype.kind not in "iu":
+            raise ValueOutOfRange(f"heavy hitters are counted among whole numbers, got values of {values.dtype}")
+        found, times = np.unique(values, return_counts=True)
+        tally.update(dict(zip(found.tolist(), times.tolist(), strict=True)))
+    return tally
+
+
+def _drawn(sampler: Sampler, count: int) -> Iterator[NDArray[Any]]:
+    """`count` values in handy pieces."""
+    while count:
+        part = min(count, _AT_ONCE)
+        values = np.asarray(sampler(part))
+        if values.shape != (part,):
+            raise ValueOutOfRange(f"the sampler was asked for {part} values and gave an array of shape {values.shape}")
+        yield values
+        count -= part

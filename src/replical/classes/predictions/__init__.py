@@ -1,0 +1,62 @@
+"""What every hypothesis says about every item of one pool, in the form that suits the class.
+
+`predictions_of` picks the form: a line needs only the position of each item, anything else a packed matrix. Both
+keep one interface and agree to the bit.
+"""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from replical.classes.base import Codes, HypothesisClass, Indices, Items
+from replical.classes.predictions.line import LinePredictions
+from replical.classes.predictions.packed import PackedPredictions
+from replical.classes.thresholds import Thresholds
+
+
+class Predictions(Protocol):
+    """The predictions of a class on a fixed list of items."""
+
+    def disagreement(self, alive: Indices, within: Indices) -> NDArray[np.bool_]:
+        """For each item of `within`: do two hypotheses of `alive` differ on it?"""
+        ...
+
+    def errors(self, items: Indices, counts: NDArray[np.int64], alive: Indices) -> NDArray[np.int64]:
+        """For each hypothesis of `alive`: how many of the labels in `counts` (items × codes) it contradicts."""
+        ...
+
+    def votes(self, alive: Indices, within: Indices) -> NDArray[np.int64]:
+        """For each item of `within` (rows): how many of `alive` predict each label code (columns)."""
+        ...
+
+    def codes(self, h: int, within: Indices | None = None) -> Codes:
+        """What hypothesis `h` says about every item, or about those of `within`."""
+        ...
+
+    def said(self, item: int, alive: Indices) -> Codes:
+        """What each hypothesis of `alive` says about one item."""
+        ...
+
+    def take(self, items: Indices) -> Predictions:
+        """The predictions on some of the items, in the order given, repeats allowed."""
+        ...
+
+    def nearness(self, items: Indices) -> Nearness:
+        """Distances between hypotheses, measured on these items alone."""
+        ...
+
+
+class Nearness(Protocol):
+    """Which of some hypotheses is nearest to each of others."""
+
+    def nearest(self, alive: Indices, among: Indices) -> Indices:
+        """For each hypothesis of `alive` (ascending) the place in `alive` of the nearest one at the places `among`."""
+        ...
+
+
+def predictions_of(C: HypothesisClass, items: Items) -> Predictions:
+    """The predictions of `C` on `items`, structured where the class allows it."""
+    return LinePredictions(C, items) if isinstance(C, Thresholds) else PackedPredictions(C, items)

@@ -1,0 +1,165 @@
+"""A public prior: which hypotheses come early in the shared order.
+
+With weights μ the order is an exponential race, rank(h) = E_h/μ_h, so that the first of any set S is h with probability
+μ_h/μ(S). Two labs then split with probability 1 - μ(V1∩V2)/μ(V1∪V2): a prior that puts more than its share on the good
+region helps, one that is anti-aligned with it hurts (docs/claims/rounded.md). A strict order of preference is the
+limit of steeper and steeper weights; nothing about it is random.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from replical.classes.base import HypothesisClass, Indices
+from replical.classes.table import PredictionTable
+from replical.core.canonical import fingerprint
+from replical.core.randomness import SharedRandomness
+from replical.errors import PlanMismatch, ValueOutOfRange
+
+Masses = NDArray[np.float64]
+
+_LN2 = float.fromhex("0x1.62e42fefa39efp-1")
+_TERMS = 12  # of the series of ln m: s² < .0295, so the first term left out is below 2⁻⁶¹
+_SMALLEST, _LARGEST = 1e-100, 1e100  # weights whose quotients stay ordinary numbers
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Prior:
+    """How the shared order prefers hypotheses: not at all, by weights, or strictly.
+
+    Examples
+    --------
+    >>> from replical import SharedRandomness, Thresholds
+    >>> prior = Prior.weights(Thresholds(3), [1, 2, 1])
+    >>> prior.masses(3).tolist(), prior.spread(3)
+    ([0.25, 0.5, 0.25], 4.0)
+    >>> Prior.order(Thresholds(3), [2, 0, 1]).first(SharedRandomness("x"), "order", indices=np.array([0, 1]))
+    0
+    """
+
+    kind: str = "uniform"
+    values: Masses | Indices | None = None  # weights, or the place of each hypothesis in the order of preference
+    class_fingerprint: str = ""
+
+    @classmethod
+    def weights(cls, C: HypothesisClass, weights: ArrayLike | Mapping[str, float]) -> Prior:
+        """Public weights, one a hypothesis: any positive numbers, in the order of the class or by candidate name."""
+        listed = _by_name(C, weights, "weight") if isinstance(weights, Mapping) else weights
+        try:
+            values = np.array(listed, dtype=np.float64)
+        except (TypeError, ValueError, OverflowError) as error:
+            raise ValueOutOfRange(f"prior weights must be numbers ({error})") from error
+        if values.shape != (len(C),):
+            raise ValueOutOfRange(
+                f"a prior needs {len(C)} weights, one a hypothesis, got {values.size}: missing ones are not guessed"
+            )
+        wrong = np.flatnonzero(~((values >= _SMALLEST) & (values <= _LARGEST)))
+        if len(wrong):
+            h = int(wrong[0])
+            raise ValueOutOfRange(
+                f"the prior weight of hypothesis {h} ({C.describe(h)}) must be a positive number, got {values[h]:g}: "
+                "give unlikely candidates a small weight, and leave impossible ones out of the class"
+            )
+        return cls(kind="weights", values=values, class_fingerprint=C.fingerprint)
+
+    @classmethod
+    def order(cls, C: HypothesisClass, preferred: Sequence[int] | Sequence[str]) -> Prior:
+        """A strict public order of preference: every hypothesis once, the most preferred first, by index or name."""
+        places = {name: h for h, name in enumerate(C.candidates)} if isinstance(C, PredictionTable) else {}
+        listed: list[int] = []
+        for h in preferred:
+            if isinstance(h, str) and h not in places:
+                raise ValueOutOfRange(f"the order of preference names {h!r}, which is no candidate")
+            if isinstance(h, bool) or not isinstance(h, str | int | np.integer):
+                raise ValueOutOfRange("an order of preference lists hypotheses by index or candidates by name")
+            listed.append(places[h] if isinstance(h, str) else int(h))
+        if sorted(listed) != list(range(len(C))):
+            missing = sorted(set(range(len(C))) - set(listed))
+            detail = f"{C.describe(missing[0])!r} is missing" if missing else "one of them is listed twice or unknown"
+            raise ValueOutOfRange(f"an order of preference lists each of the {len(C)} hypotheses once: {detail}")
+        places_of = np.empty(len(C), dtype=np.int64)
+        places_of[np.array(listed, dtype=np.int64)] = np.arange(len(C))
+        return cls(kind="order", values=places_of, class_fingerprint=C.fingerprint)
+
+    def check(self, C: HypothesisClass) -> None:
+        """Refuse a prior that was made for another class."""
+        if self.class_fingerprint not in ("", C.fingerprint):
+            raise PlanMismatch(
+                f"the prior is for the class {self.class_fingerprint[:23]}, the pool's class is {C.fingerprint[:23]}: "
+                "weights belong to one class and its order, so make a prior for this one"
+            )
+
+    @property
+    def fingerprint(self) -> str:
+        """A hash of the prior and the class it is for."""
+        listed = None if self.values is None else [value.hex() for value in self.values.astype(np.float64).tolist()]
+        return fingerprint({"kind": self.kind, "values": listed, "class": self.class_fingerprint})
+
+    def first(self, shared: SharedRandomness, *name: str | int, indices: Indices) -> int:
+        """The first of `indices` in the shared order."""
+        if self.kind == "uniform" or len(indices) == 0:
+            return shared.first(*name, indices=indices)
+        assert self.values is not None, "only a uniform prior has no values"
+        if self.kind == "order":
+            return int(indices[np.argmin(self.values[indices])])
+        words = shared.ranks(*name, indices=indices)
+        ranks = exponentials(words) / self.values[indices]
+        return int(indices[np.lexsort((indices, words, ranks))[0]])
+
+    @property
+    def places(self) -> Indices | None:
+        """The place of each hypothesis in a strict order of preference."""
+        return self.values.astype(np.int64) if self.kind == "order" and self.values is not None else None
+
+    def masses(self, n: int) -> Masses:
+        """μ, summing to one; equal for a uniform prior."""
+        if self.kind == "order":
+            raise ValueOutOfRange("a strict order has no weights")
+        values = np.ones(n) if self.values is None else self.values.astype(np.float64)
+        normalised: Masses = values / values.sum()
+        return normalised
+
+    def spread(self, n: int) -> float:
+        """1/μ of the least likely hypothesis, n where none is less likely. Its logarithm takes the place of ln n."""
+        return float(n) if self.kind != "weights" else float(1 / self.masses(n).min())
+
+
+UNIFORM = Prior()
+
+
+def exponentials(words: NDArray[np.uint64]) -> Masses:
+    """Exponential variables E = -ln(1-u), increasing in the word, as a frozen sequence of IEEE operations.
+
+    The logarithm of a mathematical library may differ in its last bit between platforms; additions, multiplications
+    and divisions of doubles do not.
+
+    Examples
+    --------
+    >>> exponentials(np.array([2**63], dtype=np.uint64)).tolist()
+    [0.6931471805599455]
+    """
+    left = 2 * (np.uint64(2**52 - 1) - (words >> np.uint64(12))).astype(np.int64) + 1  # odd: 1-u = left / 2**53
+    mantissa, exponent = np.frexp(left.astype(np.float64) * 2.0**-53)
+    low = mantissa < 0.7071067811865476
+    mantissa, exponent = np.where(low, 2 * mantissa, mantissa), exponent - low
+    s = (mantissa - 1) / (mantissa + 1)
+    square, series = s * s, np.zeros(len(words))
+    for term in range(_TERMS, -1, -1):
+        series = series * square + 1 / (2 * term + 1)
+    found: Masses = -exponent * _LN2 - 2 * s * series
+    return found
+
+
+def _by_name(C: HypothesisClass, weights: Mapping[str, float], what: str) -> list[float]:
+    names = [C.describe(h) for h in range(len(C))]
+    missing = [name for name in names if name not in weights]
+    if missing:
+        raise ValueOutOfRange(f"the prior has no {what} for {missing[0]!r}: every candidate needs one")
+    unknown = [name for name in weights if name not in set(names)]
+    if unknown:
+        raise ValueOutOfRange(f"the prior gives a {what} to {unknown[0]!r}, which is no candidate")
+    return [weights[name] for name in names]

@@ -1,0 +1,253 @@
+"""The certificate of a run: a publishable file from which anyone can check the answer.
+
+Its body holds what is public or harmless: protocol, plan, shared threshold, survivors, the set the shared order chose
+from, counts of labels, what was proven. No ids, no texts, no annotators; the transcript only as a salted digest, the
+private seed only as a commitment. Nothing in the body depends on the clock: the same journal gives the same bytes.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import platform
+from collections.abc import Mapping, Sequence
+from datetime import UTC, datetime
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from replical.classes.base import Indices
+from replical.core.canonical import canonical, fingerprint
+from replical.errors import BadCertificate, BadUsage
+from replical.lab.protocol import Protocol
+from replical.lab.session import Session, transcript
+from replical.lab.tables import LabPool
+from replical.learners.result import Result, Rounding
+from replical.plans.base import Plan
+from replical.plans.rounded import RoundedPlan
+
+SCHEMA = "replical.certificate/1"
+_SUMMARISED = 32  # hypotheses whose predictions are counted, to compare the pools of labs
+
+
+def certify(session: Session) -> dict[str, Any]:
+    """The certificate of a run that has ended."""
+    body = body_of(session)
+    digest = fingerprint(body)
+    provenance = {
+        "replical": version("replical"),
+        "python": platform.python_version(),
+        "numpy": np.__version__,
+        "created": datetime.now(UTC).isoformat(timespec="seconds"),
+    }
+    return {
+        "schema": SCHEMA,
+        "body": body,
+        "digest": digest,
+        "provenance": provenance | {"seal": seal(digest, provenance)},
+    }
+
+
+def seal(digest: str, provenance: Mapping[str, Any]) -> str:
+    """Ties the provenance to the body, so that no byte of the file changes unnoticed."""
+    return fingerprint({"digest": digest, **{key: value for key, value in provenance.items() if key != "seal"}})
+
+
+def body_of(session: Session) -> dict[str, Any]:
+    """Everything that is digested."""
+    protocol, lab, result, known = session.protocol, session.lab, session.result, session.known
+    h = result.hypothesis
+    chosen = kept(protocol, result)
+    return {
+        "protocol": protocol.body,
+        "protocol_fingerprint": protocol.fingerprint,
+        "class_fingerprint": protocol.recipe.C.fingerprint,
+        "hypothesis": None if h is None else {"index": h, "description": protocol.recipe.describe(h)},
+        "plan": plan_of(protocol.plan),
+        "shared": shared_of(protocol, h),
+        "survivors": set_of(result.V.indices),
+        "kept": set_of(chosen),
+        "rounds": [
+            {
+                "round": number + 1,
+                "disagreement": list(each.disagreement),
+                "survivors": each.survivors,
+                "drawn": each.drawn,
+                "scanned": each.scanned,
+            }
+            for number, each in enumerate(result.rounds)
+        ],
+        "conditions": [
+            {"name": each.name, "value": each.value, "bound": each.bound, "held": each.held}
+            for each in result.conditions
+        ],
+        "labels": session.counts,
+        "certified": bool(result.rounding is not None and result.rounding.certified),
+        "labels_sufficient": bool(result.rounding is not None and result.rounding.labels_sufficient),
+        "rho_proven": None if result.rounding is None else result.rounding.rho_proven,
+        "rho_predicted": _rounded(result.rounding),
+        "pool": {"items": len(lab), "fingerprint": lab.fingerprint, "summary": summary(protocol, lab)},
+        "private_commitment": commitment(session.private),
+        "transcript": {
+            "entries": len(known.labels) + len(known.skipped),
+            "digest": transcript_digest(session),
+        },
+        "runs_in_journal": len(known.results),
+    }
+
+
+def _rounded(found: Rounding | None) -> float | None:
+    """An estimate to six digits: the last bits are those of a machine, and a certificate is for all of them."""
+    return None if found is None or found.rho_predicted is None else round(found.rho_predicted, 6)
+
+
+def plan_of(plan: Plan) -> dict[str, Any]:
+    """The plan's numbers, whole where they are whole, fractions as [numerator, denominator]."""
+    numbers = [
+        {
+            "name": number.name,
+            "value": (
+                int(number.value)
+                if number.value.denominator == 1
+                else [number.value.numerator, number.value.denominator]
+            ),
+            "source": number.source,
+        }
+        for number in plan.numbers
+    ]
+    return {"learner": plan.learner, "name": plan.name, "numbers": numbers}
+
+
+def shared_of(protocol: Protocol, h: int | None) -> dict[str, Any]:
+    """What the shared randomness said: the word behind the threshold, and the winner's place in the shared order."""
+    word = protocol.shared.word("threshold")
+    rank = None if h is None else f"{protocol.shared.word('order', index=h):016x}"
+    return {"threshold": f"{word:016x}", "winner_rank": rank}
+
+
+def kept(protocol: Protocol, result: Result) -> Indices:
+    """The set from which the shared order chose."""
+    plan, rounding = protocol.plan, result.rounding
+    if isinstance(plan, RoundedPlan) and rounding is not None and plan.finish == "distance":
+        within = np.flatnonzero(rounding.scores <= plan.threshold(protocol.shared, rounding.items))
+        return within if len(within) else result.V.indices
+    return result.V.indices
+
+
+def set_of(indices: Indices) -> dict[str, Any]:
+    """A set of hypotheses as ranges.
+
+    Examples
+    --------
+    >>> set_of(np.array([1, 2, 3, 7]))
+    {'count': 4, 'ranges': [[1, 3], [7, 7]]}
+    """
+    breaks = np.flatnonzero(np.diff(indices) > 1)
+    starts = indices[np.concatenate(([0], breaks + 1))] if len(indices) else indices
+    ends = indices[np.concatenate((breaks, [len(indices) - 1]))] if len(indices) else indices
+    ranges = [[int(low), int(high)] for low, high in zip(starts, ends, strict=True)]
+    return {"count": len(indices), "ranges": ranges}
+
+
+def indices_of(told: Mapping[str, Any], n: int) -> Indices:
+    """The set that `set_of` wrote; anything else is refused."""
+    try:
+        ranges = [(int(low), int(high)) for low, high in told["ranges"]]
+        count = told["count"]
+    except (KeyError, TypeError, ValueError) as error:
+        raise BadCertificate("a set of hypotheses is written as ranges [low, high] with their count") from error
+    before = -2
+    for low, high in ranges:
+        if not before + 1 < low <= high < n:
+            raise BadCertificate(f"the range [{low}, {high}] is not ascending, apart from the last, and below {n}")
+        before = high
+    if sum(high - low + 1 for low, high in ranges) != count:
+        raise BadCertificate(f"the ranges do not hold {count} hypotheses")
+    return np.concatenate([np.arange(low, high + 1, dtype=np.int64) for low, high in ranges] or [np.zeros(0, np.int64)])
+
+
+def summary(protocol: Protocol, lab: LabPool) -> list[dict[str, Any]]:
+    """Label-free: how often some public hypotheses predict each label. Labs of one population have similar counts."""
+    C, chosen = protocol.recipe.C, summarised(protocol)
+    codes: NDArray[np.uint16] = C.codes(lab.items, chosen)
+    return [
+        {"hypothesis": int(h), "predicts": np.bincount(row, minlength=len(C.labels)).tolist()}
+        for h, row in zip(chosen, codes, strict=True)
+    ]
+
+
+def summarised(protocol: Protocol) -> Indices:
+    """The hypotheses whose predictions are counted: public, from the shared string."""
+    ranks = protocol.shared.ranks("summary", indices=np.arange(len(protocol.recipe.C), dtype=np.int64))
+    return np.sort(np.argsort(ranks, kind="stable")[:_SUMMARISED])
+
+
+def commitment(private: bytes) -> str:
+    """Binds a lab to its private seed without telling it."""
+    return "sha256:" + hashlib.sha256(b"replical private seed\0" + private).hexdigest()
+
+
+def transcript_digest(session: Session) -> str:
+    """Binds a lab to its labels without telling them: the salt is the private seed."""
+    told = canonical(transcript(session)).encode()
+    return "sha256:" + hashlib.sha256(session.private + b"\0transcript\0" + told).hexdigest()
+
+
+def write(certificate: Mapping[str, Any], path: Path) -> None:
+    """Write whole and rename: a certificate is there or it is not."""
+    try:
+        part = path.with_name(f"{path.name}.part")
+        with part.open("w", encoding="utf-8", newline="\n") as file:
+            file.write(text_of(certificate))
+            file.flush()
+            os.fsync(file.fileno())
+        part.replace(path)
+    except OSError as error:
+        raise BadCertificate(f"cannot write the certificate {path}: {error.strerror or error}") from error
+
+
+def text_of(certificate: Mapping[str, Any]) -> str:
+    """The one way a certificate is written."""
+    return json.dumps(certificate, indent=1, sort_keys=True, ensure_ascii=False, allow_nan=False) + "\n"
+
+
+def read(path: Path) -> dict[str, Any]:
+    """Read a certificate that is written as we write it; a file changed in any byte that matters to JSON is refused."""
+    try:
+        raw = path.read_bytes()
+    except (OSError, ValueError) as error:
+        raise BadUsage(f"cannot read the certificate {path}: {getattr(error, 'strerror', None) or error}") from error
+    try:
+        certificate = json.loads(raw.decode(), parse_constant=_no_constant, object_pairs_hook=_once)
+    except (UnicodeDecodeError, ValueError, RecursionError) as error:
+        raise BadCertificate(
+            f"{path} is no certificate: it is not valid JSON ({str(error).splitlines()[0]})"
+        ) from error
+    if not isinstance(certificate, dict) or not isinstance(certificate.get("schema"), str):
+        raise BadCertificate(f"{path} is no certificate of replical")
+    if certificate["schema"] != SCHEMA:
+        raise BadCertificate(f"{path} says {certificate['schema']!r}, this version reads {SCHEMA!r}")
+    if set(certificate) != {"schema", "body", "digest", "provenance"} or not isinstance(certificate["body"], dict):
+        raise BadCertificate(f"{path} has other parts than schema, body, digest and provenance")
+    try:
+        untouched = text_of(certificate).encode() == raw
+    except (ValueError, RecursionError):  # numbers, texts and nests that we would not write
+        untouched = False
+    if not untouched:
+        raise BadCertificate(f"{path} is not written as replical writes it: it has been edited")
+    return certificate
+
+
+def _no_constant(name: str) -> None:
+    raise ValueError(f"{name} is no number")
+
+
+def _once(pairs: Sequence[tuple[str, Any]]) -> dict[str, Any]:
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        raise ValueError("a key occurs twice")
+    return found

@@ -1,0 +1,331 @@
+"""Checking a certificate: alone, with its pool, with pool and journal.
+
+*self*: plan, shared threshold, ranks and winner are recomputed from the certificate. *pool*: also masses, scores and what
+was proven. *journal*: the whole run is replayed, and every field must come out again.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+
+from replical.core.canonical import fingerprint
+from replical.core.randomness import PrivateRandomness
+from replical.errors import ReplicalError
+from replical.lab.certificate.file import (
+    body_of,
+    commitment,
+    indices_of,
+    plan_of,
+    seal,
+    set_of,
+    shared_of,
+    summarised,
+    summary,
+)
+from replical.lab.journal import Journal
+from replical.lab.protocol import Protocol
+from replical.lab.session import Session
+from replical.lab.tables import LabPool
+from replical.learners.base import Shrunk
+from replical.learners.rounded import ACCURATE, CERTIFIED
+from replical.learners.rounding.proof import Proof
+from replical.plans.boosted import BoostedPlan
+from replical.plans.rounded import RoundedPlan
+
+_BODY = {
+    "protocol", "protocol_fingerprint", "class_fingerprint", "hypothesis", "plan", "shared", "survivors", "kept", "rounds",
+    "conditions", "labels", "certified", "labels_sufficient", "rho_proven", "rho_predicted", "pool",
+    "private_commitment", "transcript", "runs_in_journal",
+}  # fmt: skip
+_PROVENANCE = {"replical", "python", "numpy", "created", "seal"}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Check:
+    """One thing that was checked."""
+
+    name: str
+    ok: bool
+    detail: str = ""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Verdict:
+    """What was checked, how deeply, and whether all of it held."""
+
+    level: str
+    checks: tuple[Check, ...]
+
+    @property
+    def valid(self) -> bool:
+        """Did every check hold?"""
+        return all(check.ok for check in self.checks)
+
+
+class _Checks:
+    """Collects checks; whatever goes wrong inside one is that check's failure, not a crash."""
+
+    def __init__(self) -> None:
+        self.done: list[Check] = []
+
+    def __call__(self, name: str, test: Callable[[], str | None]) -> None:
+        try:
+            detail = test()
+        except ReplicalError as error:
+            detail = str(error)
+        except (
+            LookupError,
+            TypeError,
+            ValueError,
+            AttributeError,
+            ArithmeticError,
+            RecursionError,
+            MemoryError,
+        ) as error:
+            detail = f"damaged ({type(error).__name__}: {error})"
+        self.done.append(Check(name=name, ok=detail is None, detail=detail or ""))
+
+
+def verify(certificate: Mapping[str, Any], lab: LabPool | None = None, journal: Journal | None = None) -> Verdict:
+    """Check a certificate as deeply as what is given allows."""
+    checks, body = _Checks(), certificate["body"]
+    checks("the digest is that of the body", lambda: _same(certificate["digest"], fingerprint(body)))
+    checks("the seal is that of digest and provenance", lambda: _sealed(certificate))
+    checks("the body has the parts it must have", lambda: _same(sorted(body), sorted(_BODY)))
+    checks("every part is written as it must be", lambda: _shape(body))
+    checks("the protocol is valid and has this fingerprint", lambda: _protocol(body))
+    if not all(check.ok for check in checks.done[2:]):
+        return Verdict(level="self", checks=tuple(checks.done))
+    protocol = Protocol.of(body["protocol"])
+    _by_itself(checks, body, protocol)
+    if lab is None:
+        return Verdict(level="self", checks=tuple(checks.done))
+    _with_pool(checks, body, protocol, lab)
+    if journal is None or not all(check.ok for check in checks.done):
+        return Verdict(level="pool", checks=tuple(checks.done))
+    _with_journal(checks, body, protocol, lab, journal)
+    return Verdict(level="journal", checks=tuple(checks.done))
+
+
+def _same(told: Any, found: Any) -> str | None:
+    if json.dumps(told, sort_keys=True) == json.dumps(found, sort_keys=True):  # 1 is neither 1.0 nor true here
+        return None
+    return f"the certificate says {_short(told)}, recomputed {_short(found)}"
+
+
+def _short(value: Any) -> str:
+    text = str(value)
+    shown = 19 if text.startswith("sha256:") else 60
+    return text if len(text) <= shown else f"{text[:shown]}.."
+
+
+def _sealed(certificate: Mapping[str, Any]) -> str | None:
+    provenance = certificate["provenance"]
+    if set(provenance) != _PROVENANCE or not all(isinstance(value, str) for value in provenance.values()):
+        return f"the provenance has other parts than {', '.join(sorted(_PROVENANCE))}"
+    return _same(provenance["seal"], seal(certificate["digest"], provenance))
+
+
+def _protocol(body: Mapping[str, Any]) -> str | None:
+    return _same(body["protocol_fingerprint"], Protocol.of(body["protocol"]).fingerprint)
+
+
+def _by_itself(checks: _Checks, body: Mapping[str, Any], protocol: Protocol) -> None:
+    C = protocol.recipe.C
+    checks("the class has this fingerprint", lambda: _same(body["class_fingerprint"], C.fingerprint))
+    checks("the plan follows from the protocol", lambda: _same(body["plan"], plan_of(protocol.plan)))
+    checks("survivors and kept are sets of hypotheses", lambda: _sets(body, protocol))
+    checks("the hypothesis is one of the class", lambda: _hypothesis(body, protocol))
+    checks(
+        "the shared words follow from the string", lambda: _same(body["shared"], shared_of(protocol, index_of(body)))
+    )
+    checks("the winner is first in the shared order", lambda: _winner(body, protocol))
+    checks("the rounds and labels add up", lambda: _counts(body, protocol))
+    checks("what is proven is what is certified", lambda: _proven(body, protocol))
+    checks("the summary counts every item", lambda: _summed(body, protocol))
+
+
+def index_of(body: Mapping[str, Any]) -> int | None:
+    """The chosen hypothesis."""
+    return None if body["hypothesis"] is None else body["hypothesis"]["index"]
+
+
+def _sets(body: Mapping[str, Any], protocol: Protocol) -> str | None:
+    n, plan = len(protocol.recipe.C), protocol.plan
+    survivors, kept = indices_of(body["survivors"], n), indices_of(body["kept"], n)
+    if len(survivors) == 0 or len(kept) == 0:
+        return "nobody survived"
+    if isinstance(plan, RoundedPlan) and plan.finish == "distance":
+        return None
+    return _same(body["kept"], body["survivors"])
+
+
+def _hypothesis(body: Mapping[str, Any], protocol: Protocol) -> str | None:
+    h = index_of(body)
+    if h is None:
+        return None
+    if not isinstance(h, int) or isinstance(h, bool) or not 0 <= h < len(protocol.recipe.C):
+        return f"there is no hypothesis {h!r}"
+    return _same(body["hypothesis"], {"index": h, "description": protocol.recipe.describe(h)})
+
+
+def _winner(body: Mapping[str, Any], protocol: Protocol) -> str | None:
+    kept, h = indices_of(body["kept"], len(protocol.recipe.C)), index_of(body)
+    if (
+        isinstance(protocol.plan, RoundedPlan) and protocol.plan.finish != "distance"
+    ):  # decided by labels it does not tell
+        return None if h in kept else f"hypothesis {h} is not among the survivors"
+    if h is None:
+        return None if isinstance(protocol.plan, BoostedPlan) else f"{protocol.plan.learner} always has an answer"
+    return _same(h, protocol.prior.first(protocol.shared, "order", indices=kept))
+
+
+def _counts(body: Mapping[str, Any], protocol: Protocol) -> str | None:
+    labels, rounds, items = body["labels"], body["rounds"], body["pool"]["items"]
+    numbers = [*labels.values(), items, body["runs_in_journal"], body["transcript"]["entries"]]
+    numbers += [each[key] for each in rounds for key in ("round", "survivors", "drawn", "scanned")]
+    if any(isinstance(number, bool) or not isinstance(number, int) or number < 0 for number in numbers):
+        return "counts are whole numbers of at least 0"
+    if set(labels) != {"asked", "answered", "skipped", "corrected"}:
+        return "labels are asked, answered, skipped and corrected"
+    if labels["asked"] != sum(each["drawn"] for each in rounds):
+        return f"{labels['asked']} labels were asked, the rounds ask for {sum(each['drawn'] for each in rounds)}"
+    if not labels["asked"] <= labels["answered"] <= items:
+        return f"{labels['asked']} labels were asked and {labels['answered']} of {items} items answered"
+    if body["transcript"]["entries"] != labels["answered"] + labels["skipped"]:
+        return "the transcript does not hold every answer and skip"
+    if [each["round"] for each in rounds] != list(range(1, len(rounds) + 1)):
+        return "the rounds are not numbered from 1"
+    sizes = [each["survivors"] for each in rounds] + [body["survivors"]["count"]]
+    grows = any(after > before for before, after in pairwise(sizes)) and not isinstance(protocol.plan, BoostedPlan)
+    if grows or max(sizes) > len(protocol.recipe.C):
+        return "the number of survivors grows"
+    if any(not 0 <= mass <= total for mass, total in (each["disagreement"] for each in rounds)):
+        return "a disagreement mass is above its total"
+    most = protocol.plan.max_labels
+    return None if most is None or labels["asked"] <= most else f"more labels than the budget of {most}"
+
+
+def _proven(body: Mapping[str, Any], protocol: Protocol) -> str | None:
+    plan, proven = protocol.plan, body["rho_proven"]
+    for each in body["conditions"]:
+        if set(each) != {"name", "value", "bound", "held"} or not isinstance(each["held"], bool):
+            return "a condition has a name, a value, a bound and whether it held"
+    named = {each["name"]: each for each in body["conditions"]}
+    for condition in plan.conditions:
+        found = {"name": condition.name, "value": condition.value, "bound": condition.bound, "held": condition.held}
+        if _same(named.get(condition.name), found):
+            return f"the plan's condition {condition.name!r} is not told as it is"
+    if not isinstance(plan, RoundedPlan):
+        told = (body["certified"], body["labels_sufficient"], proven, body["rho_predicted"])
+        return _same(told, (False, False, None, None))
+    both = named[CERTIFIED], named[ACCURATE]
+    if both[0]["bound"] != float(plan["rho"]) or both[0]["value"] != (1.0 if proven is None else proven):
+        return "the condition about rho is not about this rho"
+    if any(each["held"] != (each["value"] <= each["bound"] and (proven is not None)) for each in both[:1]):
+        return "rho is said to be proven, and is not"
+    if both[1]["held"] != (both[1]["value"] <= both[1]["bound"]):
+        return "the slack is said to be small enough, and is not"
+    if body["certified"] and not body["labels_sufficient"]:
+        return "certified, and yet labels are said to be missing"
+    return _same(body["certified"], both[0]["held"] and both[1]["held"])
+
+
+def _summed(body: Mapping[str, Any], protocol: Protocol) -> str | None:
+    told, items = body["pool"]["summary"], body["pool"]["items"]
+    for each in told:
+        if len(each["predicts"]) != len(protocol.labels) or sum(each["predicts"]) != items:
+            return f"the predictions of hypothesis {each['hypothesis']} do not add up to {items}"
+    return _same([each["hypothesis"] for each in told], summarised(protocol).tolist())
+
+
+_DIGEST = re.compile(r"sha256:[0-9a-f]{64}")
+_SET = {"count", "ranges"}
+_KEYS = {
+    "survivors": _SET, "kept": _SET, "labels": {"asked", "answered", "skipped", "corrected"},
+    "pool": {"items", "fingerprint", "summary"}, "transcript": {"entries", "digest"},
+}  # fmt: skip
+_MEMBERS = {
+    "rounds": {"round", "disagreement", "survivors", "drawn", "scanned"},
+    "conditions": {"name", "value", "bound", "held"},
+}
+
+
+def _shape(body: Mapping[str, Any]) -> str | None:
+    """What is not recomputed here is at least of the right kind, so that whoever reads on need not ask again."""
+    wrong = [part for part, keys in _KEYS.items() if set(body[part]) != keys]
+    wrong += [part for part, keys in _MEMBERS.items() if any(set(each) != keys for each in body[part])]
+    wrong += ["summary" for each in body["pool"]["summary"] if set(each) != {"hypothesis", "predicts"}]
+    if wrong:
+        return f"{wrong[0]} has other parts than it must have"
+    digests = (body["pool"]["fingerprint"], body["private_commitment"], body["transcript"]["digest"])
+    if not all(isinstance(each, str) and _DIGEST.fullmatch(each) for each in digests):
+        return "a digest is written sha256:<64 hex digits>"
+    if not all(isinstance(each, bool) for each in (body["certified"], body["labels_sufficient"])):
+        return "certified and labels_sufficient are true or false"
+    if not all(
+        each is None or (_number(each) and 0 <= each <= 1) for each in (body["rho_proven"], body["rho_predicted"])
+    ):
+        return "rho is a number from 0 to 1, or null"
+    for each in body["conditions"]:
+        if not (isinstance(each["name"], str) and _number(each["value"]) and _number(each["bound"])):
+            return "a condition has a name, a value and a bound"
+    counts = [count for each in body["rounds"] for count in each["disagreement"]]
+    counts += [count for each in body["pool"]["summary"] for count in (each["hypothesis"], *each["predicts"])]
+    if not all(_number(count) and isinstance(count, int) and count >= 0 for count in counts):
+        return "counts are whole numbers of at least 0"
+    return None
+
+
+def _number(value: Any) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool)
+
+
+def _with_pool(checks: _Checks, body: Mapping[str, Any], protocol: Protocol, lab: LabPool) -> None:
+    checks("the pool has this fingerprint", lambda: _same(body["pool"]["fingerprint"], lab.fingerprint))
+    checks("the pool has so many items", lambda: _same(body["pool"]["items"], len(lab)))
+    checks("the summary is that of the pool", lambda: _same(body["pool"]["summary"], summary(protocol, lab)))
+    plan = protocol.plan
+    if isinstance(plan, RoundedPlan) and plan.finish == "distance" and plan.items in (None, len(lab)):
+        checks("scores and rho_proven follow from pool and survivors", lambda: _scores(body, protocol, plan, lab))
+
+
+def _scores(body: Mapping[str, Any], protocol: Protocol, plan: RoundedPlan, lab: LabPool) -> str | None:
+    """Masses do not depend on the private order, so any order will do."""
+    pool = lab.pool(PrivateRandomness.simulated("verification"))
+    whole = pool.version_space()
+    V = whole.keep(np.isin(whole.indices, indices_of(body["survivors"], len(protocol.recipe.C))))
+    proof = Proof(plan, pool)
+    proof.reached(V)
+    found = proof.conclude(Shrunk(V=V, heard=(), scanned=0))
+    within = np.flatnonzero(found.scores <= plan.threshold(protocol.shared, found.items))
+    told = [body["rho_proven"], body["certified"], body["labels_sufficient"], body["kept"]]
+    recomputed = [found.rho_proven, found.certified, found.labels_sufficient]
+    return _same(told, [*recomputed, set_of(within if len(within) else V.indices)])
+
+
+def _with_journal(checks: _Checks, body: Mapping[str, Any], protocol: Protocol, lab: LabPool, journal: Journal) -> None:
+    sessions: list[Session] = []
+
+    def replays() -> str | None:
+        if journal.created is None:
+            return "the journal is empty"
+        sessions.append(Session(protocol, lab, journal))
+        return None if not sessions[0].open else f"{len(sessions[0].open)} labels are still missing"
+
+    checks("the journal belongs to protocol and pool and holds a whole run", replays)
+    if not checks.done[-1].ok:
+        return
+    session = sessions[0]
+    told = body["private_commitment"]
+    checks("the commitment is to the journal's private seed", lambda: _same(told, commitment(session.private)))
+    again = body_of(session)
+    for part in sorted(_BODY):
+        checks(f"replayed: {part.replace('_', ' ')}", lambda part=part: _same(body[part], again[part]))  # type: ignore[misc]

@@ -1,0 +1,210 @@
+"""Several people label one run: who gets which item, votes, and taking back. One lock, so nothing is charged twice."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections import deque
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from statistics import median
+from typing import Any, Protocol
+
+from replical.classes.base import Label
+from replical.errors import BadLabel, ValueOutOfRange
+from replical.lab.ledger import Known
+
+# For how long an item is left to whoever was shown it: three times the usual answer, within these limits, in seconds.
+_LEAST, _FIRST, _MOST, _TIMES, _RECENT = 10.0, 30.0, 120.0, 3, 50
+
+
+class Labelled(Protocol):
+    """A run that people label: driven here (`Session`), or elsewhere through its journal (`Elsewhere`)."""
+
+    @property
+    def labels(self) -> tuple[Label, ...]:
+        """The label set."""
+        ...
+
+    @property
+    def open(self) -> list[str]:
+        """Items to label now."""
+        ...
+
+    @property
+    def known(self) -> Known:
+        """What has been said so far."""
+        ...
+
+    @property
+    def mass(self) -> float:
+        """Δ(V) at present."""
+        ...
+
+    @property
+    def budget(self) -> int | None:
+        """The most labels there will be."""
+        ...
+
+    @property
+    def ended(self) -> bool:
+        """Is nothing left to label, for good?"""
+        ...
+
+    def refresh(self) -> None:
+        """Take in what others have written."""
+        ...
+
+    def answer(self, item: str, label: Label, *, annotator: str | None = None) -> None:
+        """A label."""
+        ...
+
+    def vote(self, item: str, label: Label | None, *, annotator: str, needed: int) -> None:
+        """One of several opinions; None from who cannot say."""
+        ...
+
+    def skip(self, item: str, *, annotator: str | None = None) -> None:
+        """Nobody can say."""
+        ...
+
+    def undo(self, item: str, *, annotator: str | None = None) -> None:
+        """Take back."""
+        ...
+
+
+@dataclass(frozen=True)
+class Done:
+    """Something an annotator did and may take back."""
+
+    item: str
+    kind: str
+
+
+class Desk:
+    """Hands out open items and hears answers.
+
+    Parameters
+    ----------
+    session
+        The run.
+    votes
+        How many people label each item; the commonest label counts.
+    """
+
+    def __init__(self, session: Labelled, *, votes: int = 1, clock: Callable[[], float] = time.monotonic) -> None:
+        if isinstance(votes, bool) or not isinstance(votes, int) or votes < 1 or votes % 2 == 0:
+            raise ValueOutOfRange(f"votes must be an odd number, so that they decide, got {votes!r}")
+        self.session, self.votes, self._clock = session, votes, clock
+        self.lock = threading.RLock()
+        self._shown: dict[str, dict[str, float]] = {}  # item: annotator: when
+        self._took: deque[float] = deque(maxlen=_RECENT)  # seconds of the last answers
+        self._history: dict[str, list[Done]] = {}
+        self.masses: list[tuple[int, float]] = []
+        self._note_mass()
+
+    def next(self, annotator: str) -> str | None:
+        """An open item for this annotator; None if there is none for them now.
+
+        What one was shown stays theirs. Nobody is given an item that enough others are labelling at this moment: their
+        work would count for nothing. Somebody slow, or gone, keeps an item for a while only.
+        """
+        with self.lock:
+            self.session.refresh()
+            voted = self.session.known.votes
+            mine = [item for item in self.session.open if not self._voted(annotator, item)]
+            given = [item for item in mine if annotator in self._shown.get(item, {})]
+            busy = {item: self._busy(item) for item in mine}
+            # While enough votes are tied, or more are open after a vote was taken back, one more person decides.
+            free = [item for item in mine if busy[item] < max(1, self.votes - len(voted.get(item, {})))]
+            if not given and not free:
+                return None
+            item = given[0] if given else min(free, key=busy.__getitem__)
+            self._shown.setdefault(item, {}).setdefault(annotator, self._clock())
+            return item
+
+    def _busy(self, item: str) -> int:
+        """How many people are labelling an item now."""
+        patience = min(max(_LEAST, _TIMES * median(self._took)), _MOST) if self._took else _FIRST
+        return sum(self._clock() - when < patience for when in self._shown.get(item, {}).values())
+
+    def answer(self, annotator: str, item: str, label: Label) -> None:
+        """A label or a vote; when this returns it is on the disk."""
+        with self.lock:
+            self._open_for(annotator, item)
+            with self._remembered(annotator, item, "answer"):
+                if self.votes == 1:
+                    self.session.answer(item, label, annotator=annotator)
+                else:
+                    self.session.vote(item, label, annotator=annotator, needed=self.votes)
+
+    def skip(self, annotator: str, item: str) -> None:
+        """The annotator cannot say."""
+        with self.lock:
+            self._open_for(annotator, item)
+            with self._remembered(annotator, item, "skip"):
+                if self.votes == 1:
+                    self.session.skip(item, annotator=annotator)
+                else:
+                    self.session.vote(item, None, annotator=annotator, needed=self.votes)
+
+    def undo(self, annotator: str) -> str:
+        """Take this annotator's last action back; the item is open again if the run still asks for it."""
+        with self.lock:
+            if not self._history.get(annotator):
+                raise BadLabel("there is nothing to take back")
+            done = self._history[annotator][-1]
+            self.session.undo(done.item, annotator=annotator)
+            self._history[annotator].pop()  # only now: writing may fail
+            self._shown.setdefault(done.item, {})[annotator] = self._clock()
+            self._note_mass()
+            return done.item
+
+    def _open_for(self, annotator: str, item: str) -> None:
+        if item not in self.session.open:
+            raise BadLabel(f"the item {item!r} has its label already, or is not asked for: take the next one")
+        if self._voted(annotator, item):
+            raise BadLabel(f"{annotator} has voted on the item {item!r} already")
+
+    def _voted(self, annotator: str, item: str) -> bool:
+        """Votes of an earlier start with several of them count for nothing where one label is enough."""
+        return self.votes > 1 and annotator in self.session.known.votes.get(item, {})
+
+    @contextmanager
+    def _remembered(self, annotator: str, item: str, kind: str) -> Iterator[None]:
+        """Whatever was written may be taken back, also if the run cannot go on with it."""
+        try:
+            yield
+        finally:
+            if self.session.known.gave(item, annotator):
+                self._did(annotator, item, kind)
+
+    def _did(self, annotator: str, item: str, kind: str) -> None:
+        self._history.setdefault(annotator, []).append(Done(item, kind))
+        shown = self._shown.get(item, {})
+        if annotator in shown:
+            self._took.append(self._clock() - shown.pop(annotator))
+        if item not in self.session.open:
+            self._shown.pop(item, None)
+        self._note_mass()
+
+    def _note_mass(self) -> None:
+        self.masses.append((len(self.session.known.labels), self.session.mass))
+
+    @property
+    def ended(self) -> bool:
+        """Has the run ended?"""
+        return self.session.ended
+
+    def progress(self) -> dict[str, Any]:
+        """What a person who labels may see: counts and Δ(V), never labels, predictions or survivors."""
+        with self.lock:
+            told: dict[str, Any] = {"labels": len(self.session.known.labels), "open": len(self.session.open)}
+            told["ended"] = self.ended
+            most = self.session.budget
+            told |= {"left": None if most is None else max(0, most - len(self.session.known.labels))}
+            return told | {"masses": self.masses[-400:], "agreement": self.agreement()}
+
+    def agreement(self) -> dict[str, Any] | None:
+        """How often two people who labelled one item said the same; None without votes."""
+        return None if self.votes == 1 else self.session.known.agreement()

@@ -1,0 +1,116 @@
+"""What a journal says of the items, whoever reads it: the run itself, or people who label beside it."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from itertools import combinations
+
+from replical.lab.journal import Event
+
+CANNOT_SAY = -1  # the vote of somebody who cannot label an item
+VOTE = "vote"  # who gave a label that several people decided on
+
+
+@dataclass
+class Known:
+    """What a journal says of the items: labels by item, skipped items, and how often each thing happened."""
+
+    labels: dict[str, int] = field(default_factory=dict)
+    skipped: set[str] = field(default_factory=set)
+    said: dict[str, Event] = field(default_factory=dict)  # the event whose label, or skip, counts
+    asked: set[str] = field(default_factory=set)
+    votes: dict[str, dict[str, int]] = field(default_factory=dict)
+    announced: list[str] = field(default_factory=list)
+    corrected: int = 0
+    results: list[int | None] = field(default_factory=list)
+
+    @classmethod
+    def of(cls, events: Iterable[Event]) -> Known:
+        """What these events say together."""
+        known = cls()
+        for event in events:
+            known.hear(event)
+        return known
+
+    def hear(self, event: Event) -> None:
+        """The first answer counts until it is taken back or corrected: a second one came at the same time from elsewhere.
+
+        A label given later lifts a skip. People take back what they did themselves; who runs (no name) anything.
+        """
+        if event.kind == "open" and event.detail is not None:
+            self.announced = list(event.detail["items"])
+        elif event.kind == "done" and event.detail is not None:
+            self.results.append(event.detail.get("hypothesis"))
+        elif event.item is not None:
+            if event.kind == "ask":
+                self.asked.add(event.item)
+            elif event.kind == "skip" and event.item not in self.labels:
+                self.skipped.add(event.item)
+                self.said[event.item] = event
+            elif event.kind == "undo":
+                self._take_back(event.item, event.annotator)
+            elif event.kind == "vote":
+                code = CANNOT_SAY if event.label is None else event.label
+                self.votes.setdefault(event.item, {})[event.annotator or ""] = code
+            elif event.label is not None and (event.kind == "correction" or event.item not in self.labels):
+                self.corrected += event.kind == "correction"
+                self.labels[event.item] = event.label
+                self.skipped.discard(event.item)
+                self.said[event.item] = event
+
+    def by(self, item: str) -> str | None:
+        """Who gave the label, or the skip, that counts."""
+        said = self.said.get(item)
+        return None if said is None else said.annotator
+
+    def gave(self, item: str, annotator: str | None) -> bool:
+        """Is there something about this item that this person may take back?"""
+        if item in self.labels or item in self.skipped:
+            own = {None, self.by(item)} | (set(self.votes.get(item, {})) if self.by(item) == VOTE else set())
+            if annotator in own:
+                return True
+        return bool(self.votes.get(item)) if annotator is None else annotator in self.votes.get(item, {})
+
+    def _take_back(self, item: str, annotator: str | None) -> None:
+        voted = self.votes.get(item, {}).pop(annotator or "", None) is not None
+        if annotator in (None, self.by(item)) or (voted and self.by(item) == VOTE):
+            self.labels.pop(item, None)
+            self.skipped.discard(item)
+            self.said.pop(item, None)
+
+    @property
+    def waiting(self) -> list[str]:
+        """What the run has asked for last and nobody has answered."""
+        return [item for item in self.announced if item not in self.labels and item not in self.skipped]
+
+    def decision(self, item: str, annotator: str, code: int, needed: int) -> int | None:
+        """The commonest vote on an item if this annotator votes so; None while it is tied or too few have voted."""
+        tally = Counter((self.votes.get(item, {}) | {annotator: code}).values())
+        first, *rest = tally.most_common(2)
+        return first[0] if tally.total() >= needed and (not rest or first[1] > rest[0][1]) else None
+
+    def ballot(self, item: str, code: int | None, annotator: str, needed: int) -> list[Event]:
+        """What is written when somebody votes, None for who cannot say: the vote, together with what it decides."""
+        events = [Event(kind="vote", item=item, label=code, annotator=annotator)]
+        decided = self.decision(item, annotator, CANNOT_SAY if code is None else code, needed)
+        if decided == CANNOT_SAY:
+            events.append(Event(kind="skip", item=item, annotator=VOTE))
+        elif decided is not None:
+            events.append(Event(kind="answer", item=item, label=decided, annotator=VOTE))
+        return events
+
+    def agreement(self) -> dict[str, float | int | None]:
+        """How often two people who voted on one item said the same, and beyond what chance would give (Scott's pi)."""
+        pairs: Counter[bool] = Counter()
+        said: Counter[int] = Counter()
+        for votes in self.votes.values():
+            for one, two in combinations(votes.values(), 2):
+                pairs[one == two] += 1
+                said.update((one, two))
+        total = pairs.total()
+        if not total:
+            return {"pairs": 0, "same": None, "beyond_chance": None}
+        same, chance = pairs[True] / total, sum((count / said.total()) ** 2 for count in said.values())
+        return {"pairs": total, "same": same, "beyond_chance": (same - chance) / (1 - chance) if chance < 1 else None}

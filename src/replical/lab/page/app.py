@@ -1,0 +1,209 @@
+"""Routes of the labelling page."""
+
+from __future__ import annotations
+
+import html
+import json
+import re
+import unicodedata
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from importlib.resources import files
+from pathlib import Path
+from typing import Any
+from urllib.parse import quote
+
+from starlette.applications import Starlette
+from starlette.concurrency import run_in_threadpool
+from starlette.requests import Request
+from starlette.responses import FileResponse, JSONResponse, Response
+from starlette.routing import Route
+
+from replical.errors import BadLabel, ReplicalError
+from replical.lab.desk import Desk
+from replical.lab.page.guard import Guard
+from replical.lab.page.markdown import to_html
+from replical.lab.page.serve import say_once
+
+_ASSETS = {"page.css": "text/css", "page.js": "text/javascript"}
+_MEDIA = {  # not the machine's own list, which may know some of them or none
+    ".png": "image/png", ".jpg": "image/jpeg", ".jpeg": "image/jpeg", ".gif": "image/gif", ".webp": "image/webp",
+    ".wav": "audio/wav", ".mp3": "audio/mpeg", ".ogg": "audio/ogg", ".flac": "audio/flac",
+}  # fmt: skip
+_LONGEST_NAME = 80
+_LONGEST_PATH = 400
+_POINTS = 100  # of the plot
+_STUCK = "the run cannot go on: take your last answer back if it was a slip, or tell whoever started the run"
+
+Shown = Callable[[list[str]], Mapping[str, Mapping[str, str]]]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Content:
+    """What the page shows beside the desk.
+
+    Attributes
+    ----------
+    shown
+        Columns of some items, by id.
+    media
+        The only folder files are served from; None: no files.
+    instructions
+        Markdown.
+    """
+
+    title: str
+    shown: Shown
+    media: Path | None = None
+    instructions: str = ""
+
+
+def application(desk: Desk, content: Content, *, token: str | None = None) -> Guard:
+    """The page for a desk; with a token only for those who know it."""
+    page = _Page(desk, content)
+    routes = [
+        Route("/", page.index),
+        Route("/assets/{name}", page.asset),
+        Route("/media/{name:path}", page.file),
+        Route("/api/next", page.next, methods=["POST"]),
+        Route("/api/answer", page.answer, methods=["POST"]),
+        Route("/api/skip", page.skip, methods=["POST"]),
+        Route("/api/undo", page.undo, methods=["POST"]),
+        Route("/api/progress", page.progress),
+    ]
+    return Guard(Starlette(routes=routes), token)
+
+
+def not_served(content: Content, items: list[str]) -> dict[str, str]:
+    """Columns that name pictures or sounds which the page cannot show for any of these items, and what they name."""
+    found: dict[str, str] = {}
+    served = set()
+    for fields in content.shown(items).values():
+        for column, value in fields.items():
+            suffix = Path(value).suffix.lower()
+            if _file(content.media, value) is not None:
+                served.add(column)
+            elif suffix in _MEDIA and len(value) <= _LONGEST_PATH:
+                found[column] = "picture" if _MEDIA[suffix].startswith("image/") else "sound"
+    return {column: kind for column, kind in found.items() if column not in served}
+
+
+class _Page:
+    def __init__(self, desk: Desk, content: Content) -> None:
+        self._desk, self._content = desk, content
+        self._turns: dict[str, str] = {}  # what each annotator did last, by the page's own name for it
+
+    async def index(self, _: Request) -> Response:
+        text = files("replical.lab.page").joinpath("assets/index.html").read_text(encoding="utf-8")
+        rules = to_html(self._content.instructions)
+        parts = {
+            "title": html.escape(self._content.title),
+            "labels": html.escape(json.dumps([str(label) for label in self._desk.session.labels])),
+            "rules": rules and f'<details id="rules" open><summary>Instructions</summary><div>{rules}</div></details>',
+        }
+        filled = re.sub(r"\{\{(\w+)\}\}", lambda found: parts[found[1]], text)
+        return Response(filled, media_type="text/html")
+
+    async def asset(self, request: Request) -> Response:
+        name = request.path_params["name"]
+        if name not in _ASSETS:
+            return _missing()
+        text = files("replical.lab.page").joinpath(f"assets/{name}").read_text(encoding="utf-8")
+        return Response(text, media_type=_ASSETS[name])
+
+    async def file(self, request: Request) -> Response:
+        path = _file(self._content.media, request.path_params["name"])
+        return _missing() if path is None else FileResponse(path, media_type=_MEDIA[path.suffix.lower()])
+
+    async def next(self, request: Request) -> Response:
+        return await self._then(await _said(request), None)
+
+    async def answer(self, request: Request) -> Response:
+        said = await _said(request)
+        labels = {str(label): label for label in self._desk.session.labels}
+        value = said.get("label")
+        if not isinstance(value, str) or value not in labels:
+            return JSONResponse({"error": f"{value!r} is no label of the protocol"}, status_code=400)
+        return await self._then(said, lambda who: self._desk.answer(who, str(said.get("item")), labels[value]))
+
+    async def skip(self, request: Request) -> Response:
+        said = await _said(request)
+        return await self._then(said, lambda who: self._desk.skip(who, str(said.get("item"))))
+
+    async def undo(self, request: Request) -> Response:
+        return await self._then(await _said(request), self._desk.undo)
+
+    async def progress(self, _: Request) -> Response:
+        return JSONResponse(await run_in_threadpool(self._progress))
+
+    async def _then(self, said: dict[str, Any], act: Callable[[str], object] | None) -> Response:
+        """Do what was said, then hand out the next item."""
+        who, turn = _name(said.get("annotator")), str(said.get("turn") or "")[:_LONGEST_NAME]
+        if who is None:
+            return JSONResponse({"error": "say who labels: a name of at most 80 letters"}, status_code=400)
+        try:
+            return JSONResponse(await run_in_threadpool(self._acted, who, act, turn))
+        except BadLabel as error:
+            return JSONResponse({"error": str(error)}, status_code=409)
+        except ReplicalError as error:
+            say_once(str(error))
+            return JSONResponse({"error": _STUCK}, status_code=503)
+
+    def _acted(self, who: str, act: Callable[[str], object] | None, turn: str) -> dict[str, Any]:
+        if act is not None:
+            with self._desk.lock:
+                if not turn or self._turns.get(who) != turn:  # else it was heard before, and our answer got lost
+                    act(who)
+                    self._turns[who] = turn
+        item = self._desk.next(who)
+        told = {"progress": self._progress(), "item": None}
+        if item is None:
+            return told
+        shown = self._content.shown([item]).get(item, {})
+        return told | {"item": {"id": item, "fields": [self._field(name, value) for name, value in shown.items()]}}
+
+    def _progress(self) -> dict[str, Any]:
+        """Of agreement nothing before the end: whoever votes and looks would know what the others said."""
+        told = self._desk.progress()
+        masses = told["masses"][:: -(len(told["masses"]) // _POINTS + 1)][::-1]
+        kept = ("labels", "open", "ended", "left", *(("agreement",) if told["ended"] else ()))
+        return {key: told[key] for key in kept} | {"masses": [(count, round(mass, 4)) for count, mass in masses]}
+
+    def _field(self, name: str, value: str) -> dict[str, str]:
+        """Text, unless it names a picture or a sound in the media folder."""
+        path = _file(self._content.media, value)
+        if path is None or self._content.media is None:
+            return {"name": name, "kind": "text", "value": value}
+        source = quote(path.relative_to(self._content.media.resolve()).as_posix())
+        return {"name": name, "kind": _MEDIA[path.suffix.lower()].partition("/")[0], "source": f"/media/{source}"}
+
+
+def _file(folder: Path | None, name: str) -> Path | None:
+    """A picture or sound of the media folder, and of no other, wherever links may lead."""
+    if folder is None or len(name) > _LONGEST_PATH or Path(name).suffix.lower() not in _MEDIA:
+        return None
+    try:
+        path = (folder / name).resolve()
+        there = path.is_relative_to(folder.resolve()) and path.is_file() and path.suffix.lower() in _MEDIA
+    except (OSError, ValueError, RuntimeError):  # too long, with a zero in it, a circle of links
+        return None
+    return path if there else None
+
+
+def _missing() -> Response:
+    return JSONResponse({"error": "there is no such file"}, status_code=404)
+
+
+def _name(said: object) -> str | None:
+    """A name without what cannot be written down; None if it is none."""
+    if not isinstance(said, str) or len(said) > _LONGEST_NAME or not said.strip():
+        return None
+    return None if any(unicodedata.category(letter) in ("Cc", "Cs") for letter in said.strip()) else said.strip()
+
+
+async def _said(request: Request) -> dict[str, Any]:
+    try:
+        said = json.loads(await request.body())
+    except (ValueError, RecursionError):
+        return {}
+    return said if isinstance(said, dict) else {}

@@ -1,0 +1,91 @@
+"""Serving the page until the run has ended."""
+
+from __future__ import annotations
+
+import ipaddress
+import logging
+import os
+import secrets
+import threading
+import time
+from collections.abc import Callable
+from functools import lru_cache
+from typing import Any
+
+from replical.errors import MissingExtra, ReplicalError, ValueOutOfRange
+
+_GRACE = 3.0  # seconds in which every open page hears that the run has ended
+_LOOK = 0.2
+_HANGING = 3  # seconds that the end of a run waits for those who neither speak nor leave
+
+
+def token_for(host: str) -> str | None:
+    """None on loopback; elsewhere a token, without which nothing is served."""
+    try:
+        local = host == "localhost" or ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        raise ValueOutOfRange(f"--host must be an address such as 127.0.0.1 or 0.0.0.0, got {host!r}") from None
+    return None if local else secrets.token_urlsafe(24)
+
+
+@lru_cache(maxsize=64)
+def say_once(sentence: str) -> None:
+    """Tell whoever started the run, not whoever labels: it may say something of predictions, or of machines."""
+    logging.getLogger("replical.lab.page").error(sentence)
+
+
+def serve(application: Any, *, host: str, port: int, ended: Callable[[], bool], started: Callable[[int], None]) -> None:
+    """Serve until `ended`; an interrupt ends it too."""
+    try:
+        import uvicorn
+    except ImportError as error:
+        raise MissingExtra("the page needs uvicorn: install it with pip install 'replical[lab]'") from error
+    config = uvicorn.Config(
+        application,
+        host=host,
+        port=port,
+        log_level="error",
+        access_log=False,
+        server_header=False,
+        ws="none",
+        lifespan="off",
+        timeout_graceful_shutdown=_HANGING,
+    )
+    server = uvicorn.Server(config)
+    reasons: list[OSError] = []
+
+    def aloud(record: logging.LogRecord) -> bool:
+        """Uvicorn logs why it cannot listen, and we say it in a sentence."""
+        if server.started or not isinstance(record.msg, OSError):
+            return True
+        reasons.append(record.msg)
+        return False
+
+    def over() -> bool:
+        try:
+            return ended()
+        except ReplicalError as error:  # people may still take back what it is about
+            say_once(str(error))
+            return False
+
+    def watch() -> None:
+        told, since = False, None
+        while not server.should_exit:
+            if server.started and not told:
+                told = True
+                started(server.servers[0].sockets[0].getsockname()[1])
+            since = (since or time.monotonic()) if over() else None  # the last answer may be taken back
+            if since is not None and time.monotonic() - since >= _GRACE:
+                server.should_exit = True
+            time.sleep(_LOOK)
+
+    threading.Thread(target=watch, daemon=True).start()
+    logging.getLogger("uvicorn.error").addFilter(aloud)
+    try:
+        server.run()
+    except SystemExit as error:  # uvicorn leaves so when it cannot listen
+        why = "".join(f" ({os.strerror(reason.errno)})" for reason in reasons if reason.errno)
+        raise ValueOutOfRange(f"cannot listen on {host}, port {port}{why}: choose another with --port") from error
+    finally:
+        logging.getLogger("uvicorn.error").removeFilter(aloud)
+        server.should_exit = True

@@ -1,0 +1,303 @@
+"""A protocol: what is published before any lab asks for a label.
+
+A TOML file with the class, the label set, the learner and its parameters, and one random string. It is read strictly:
+a key it may not have is an error that names it. Its fingerprint covers everything but title and notes.
+"""
+
+from __future__ import annotations
+
+import csv
+import hashlib
+import io
+import json
+import re
+import tomllib
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+from replical.classes.base import Label, label_set
+from replical.classes.prior import UNIFORM, Prior
+from replical.classes.recipe import Recipe, recipe
+from replical.core.canonical import canonical, fingerprint
+from replical.core.randomness import SharedRandomness
+from replical.errors import BadProtocol
+from replical.learners.base import Learner
+from replical.learners.catalogue import learner_for
+from replical.plans.base import Plan
+from replical.plans.plan import plan
+
+SCHEMA = "replical.protocol/1"
+_TOP = ("schema", "title", "notes", "seed", "class", "labels", "prior", "learner")
+_NUMBERS = ("epsilon", "delta", "rho", "nu", "theta", "T", "kappa", "a", "b", "stop_delta")
+_WHOLE = ("k_loop", "k_final", "batch", "items", "max_labels", "strings", "runs")
+_TEXTS = ("name", "plan", "query", "finish", "stop")
+_CANDIDATE = ("name", "digest", "weight")
+
+
+@dataclass(frozen=True)
+class Protocol:
+    """A published protocol.
+
+    Parameters
+    ----------
+    content
+        What the file says, checked by `Protocol.of`.
+
+    Examples
+    --------
+    >>> protocol = Protocol.of({
+    ...     "schema": "replical.protocol/1", "seed": "published",
+    ...     "class": {"kind": "table", "candidates": [{"name": "a"}, {"name": "b"}]},
+    ...     "labels": {"values": ["no", "yes"]},
+    ...     "learner": {"name": "rounded-a2", "epsilon": .05, "delta": .05, "rho": .1}})
+    >>> len(protocol.recipe.C), protocol.plan.learner, protocol.fingerprint[:15]
+    (2, 'rounded-a2', 'sha256:0d387517')
+    """
+
+    content: Mapping[str, Any]
+
+    @classmethod
+    def of(cls, content: Mapping[str, Any]) -> Protocol:
+        """Check everything a protocol says."""
+        _check(content)
+        protocol = cls(content)
+        _ = protocol.plan  # makes the class, the prior and the plan, each of which checks its part
+        try:
+            canonical(dict(content)).encode()
+        except UnicodeEncodeError as error:
+            raise BadProtocol(f"a protocol is valid Unicode text, got {error.object[error.start]!r} in it") from error
+        return protocol
+
+    @classmethod
+    def read(cls, path: Path) -> Protocol:
+        """Read a TOML file; candidates may stand in a file beside it."""
+        try:
+            content = tomllib.loads(path.read_bytes().decode("utf-8-sig"))
+        except OSError as error:
+            raise BadProtocol(f"cannot read the protocol {path}: {error.strerror or error}") from error
+        except (ValueError, RecursionError) as error:  # no text, no TOML, a number of thousands of digits, or a nest
+            raise BadProtocol(f"{path} is not a TOML file: {error}") from error
+        try:
+            return cls.of(_with_candidates(content, path.parent))
+        except BadProtocol as error:
+            raise BadProtocol(f"{path}: {error}") from error
+
+    @property
+    def title(self) -> str:
+        """For people; not in the fingerprint."""
+        return str(self.content.get("title", ""))
+
+    @property
+    def body(self) -> dict[str, Any]:
+        """Everything but title and notes."""
+        return {key: value for key, value in self.content.items() if key not in ("title", "notes")}
+
+    @cached_property
+    def fingerprint(self) -> str:
+        """A hash of the body."""
+        return fingerprint(self.body)
+
+    @property
+    def labels(self) -> tuple[Label, ...]:
+        """The label set, in its public order."""
+        return label_set(self.content["labels"]["values"])
+
+    @cached_property
+    def shared(self) -> SharedRandomness:
+        """The published random string."""
+        return SharedRandomness(self.content["seed"])
+
+    @cached_property
+    def recipe(self) -> Recipe:
+        """The class and the columns it needs."""
+        return recipe(self.content["class"], self.labels, self.content["seed"])
+
+    @cached_property
+    def prior(self) -> Prior:
+        """How the shared order prefers hypotheses."""
+        return _prior(self.content, self.recipe)
+
+    @cached_property
+    def plan(self) -> Plan:
+        """Every number of the learner, for finite pools."""
+        said = dict(self.content["learner"])
+        return plan(
+            said.pop("name"),
+            self.recipe.C,
+            name=said.pop("plan", "tight"),
+            pool="finite",
+            prior=self.prior,
+            **said,
+        )
+
+    @property
+    def learner(self) -> Learner:
+        """The learner every lab runs."""
+        return learner_for(self.plan)
+
+    def toml(self) -> str:
+        """The protocol as a file; reading it gives the same fingerprint."""
+        lines = [f"{key} = {_toml(self.content[key])}" for key in _TOP[:4] if key in self.content]
+        for section in _TOP[4:]:
+            if section in self.content:
+                lines += ["", f"[{section}]"]
+                lines += [f"{key} = {_toml(value)}" for key, value in self.content[section].items()]
+        return "\n".join(lines) + "\n"
+
+
+def _check(content: Mapping[str, Any]) -> None:
+    """The shape: which keys there are, and of which type."""
+    for key in content:
+        if key not in _TOP:
+            raise BadProtocol(f"a protocol has no key {key!r}; it has {', '.join(_TOP)}")
+    if content.get("schema") != SCHEMA:
+        raise BadProtocol(f"schema must be {SCHEMA!r}, got {content.get('schema')!r}")
+    for key in ("seed", "class", "labels", "learner"):
+        if key not in content:
+            raise BadProtocol(f"the key {key!r} is missing")
+    for key in ("title", "notes", "seed"):
+        if not isinstance(content.get(key, ""), str):
+            raise BadProtocol(f"{key} must be a text, got {content[key]!r:.40}")
+    if not content["seed"].strip():
+        raise BadProtocol("seed is empty: publish a text that nobody could choose after seeing data")
+    for key in _TOP[4:]:
+        if not isinstance(content.get(key, {}), Mapping):
+            raise BadProtocol(f"{key} must be a section [{key}], got {content[key]!r:.40}")
+    _check_labels(content["labels"])
+    _check_learner(content["learner"])
+    _check_candidates(content["class"])
+
+
+def _check_labels(said: Mapping[str, Any]) -> None:
+    for key in said:
+        if key != "values":
+            raise BadProtocol(f"[labels] has no key {key!r}; it has one key, values")
+    if not isinstance(said.get("values"), list):
+        raise BadProtocol("[labels] has one key, values: the list of labels in their public order")
+    if any(isinstance(value, bool) or not isinstance(value, str | int) for value in said["values"]):
+        raise BadProtocol(f"labels must be texts or whole numbers, got {said['values']!r:.60}")
+    if "?" in said["values"]:
+        raise BadProtocol("'?' cannot be a label: whoever labels by file writes it for items nobody can label")
+
+
+def _check_learner(said: Mapping[str, Any]) -> None:
+    for key in ("name", "epsilon", "delta", "rho"):
+        if key not in said:
+            raise BadProtocol(f"[learner] needs the key {key!r}")
+    for key, value in said.items():
+        if key in _NUMBERS:
+            right = isinstance(value, int | float) and not isinstance(value, bool)
+        elif key in _WHOLE:
+            right = isinstance(value, int) and not isinstance(value, bool)
+        elif key in _TEXTS:
+            right = isinstance(value, str)
+        else:
+            raise BadProtocol(f"[learner] has no key {key!r}; it has {', '.join((*_TEXTS, *_NUMBERS, *_WHOLE))}")
+        if not right:
+            kind = "number" if key in _NUMBERS else "whole number" if key in _WHOLE else "text"
+            raise BadProtocol(f"{key} must be a {kind}, got {value!r:.40}")
+
+
+def _check_candidates(section: Mapping[str, Any]) -> None:
+    if section.get("kind") != "table":
+        return
+    listed = section.get("candidates")
+    if not isinstance(listed, list) or not listed:
+        raise BadProtocol("a class of kind table lists its candidates: candidates = [{ name = .. }, ..]")
+    for number, candidate in enumerate(listed):
+        if not isinstance(candidate, Mapping) or not isinstance(candidate.get("name"), str) or not candidate["name"]:
+            raise BadProtocol(f"candidate {number} needs a name, got {candidate!r:.60}")
+        for key, value in candidate.items():
+            if key not in _CANDIDATE:
+                raise BadProtocol(f"a candidate has no key {key!r}; it has {', '.join(_CANDIDATE)}")
+            if key == "weight" and (isinstance(value, bool) or not isinstance(value, int | float)):
+                raise BadProtocol(f"the weight of {candidate['name']!r} must be a number, got {value!r:.40}")
+            if key == "digest" and not (isinstance(value, str) and value.startswith("sha256:") and len(value) == 71):
+                raise BadProtocol(f"the digest of {candidate['name']!r} must be written sha256:<64 hex digits>")
+
+
+def _with_candidates(content: dict[str, Any], folder: Path) -> dict[str, Any]:
+    """Candidates that stand in a CSV file beside the protocol: columns name and, if given, digest and weight."""
+    section = content.get("class")
+    if not isinstance(section, dict) or "file" not in section:
+        return content
+    if "candidates" in section:
+        raise BadProtocol("give candidates or a file of them, not both")
+    path = folder / str(section["file"])
+    try:
+        raw = path.read_bytes()
+        rows = list(csv.DictReader(io.StringIO(raw.decode("utf-8-sig")), strict=True))
+    except (OSError, ValueError, csv.Error) as error:
+        raise BadProtocol(f"cannot read the candidates {path}: {error}") from error
+    found = f"sha256:{hashlib.sha256(raw).hexdigest()}"
+    if section.get("digest", found) != found:
+        raise BadProtocol(f"{path} has changed: its digest is {found}, the protocol says {section['digest']}")
+    candidates = []
+    for row in rows:
+        kept: dict[str, Any] = {key: value for key, value in row.items() if value}
+        if "weight" in kept:
+            try:
+                kept["weight"] = float(kept["weight"])
+            except ValueError:
+                raise BadProtocol(
+                    f"{path}: the weight of {kept.get('name')!r} is no number: {kept['weight']!r}"
+                ) from None
+        candidates.append(kept)
+    rest = {key: value for key, value in section.items() if key not in ("file", "digest")}
+    return content | {"class": rest | {"candidates": candidates}}
+
+
+def _prior(content: Mapping[str, Any], made: Recipe) -> Prior:
+    said = content.get("prior", {"kind": "uniform"})
+    kind, C = said.get("kind"), made.C
+    for key in said:
+        if key not in ("kind", "weights" if kind == "weights" else "order" if kind == "order" else "kind"):
+            raise BadProtocol(f"a prior of kind {kind!r} has no key {key!r}")
+    candidates = content["class"].get("candidates", [])
+    if kind == "uniform":
+        heavy = [candidate["name"] for candidate in candidates if "weight" in candidate]
+        if heavy:
+            raise BadProtocol(f'{heavy[0]!r} has a weight, but the prior is uniform: write [prior] kind = "weights"')
+        return UNIFORM
+    if kind == "weights":
+        if "weights" in said:
+            return Prior.weights(C, _weights(said["weights"]))
+        return Prior.weights(C, {each["name"]: each["weight"] for each in candidates if "weight" in each})
+    if kind == "order":
+        if not isinstance(said.get("order"), list):
+            raise BadProtocol(
+                "a prior of kind order lists every hypothesis once, the most preferred first: order = [..]"
+            )
+        return Prior.order(C, said["order"])
+    raise BadProtocol(f"unknown kind of prior {kind!r}; the kinds are uniform, weights and order")
+
+
+def _weights(said: Any) -> Any:
+    """Weights as numbers; a text that looks like one is none."""
+    listed = list(said.values()) if isinstance(said, Mapping) else said
+    if not isinstance(listed, list) or any(isinstance(w, bool) or not isinstance(w, int | float) for w in listed):
+        raise BadProtocol(f"weights must be numbers, one a hypothesis, got {said!r:.60}")
+    return said
+
+
+def _toml(value: Any) -> str:
+    """One value; texts are written as JSON writes them, which TOML reads alike."""
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, str):
+        return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
+    if isinstance(value, Mapping):
+        return "{ " + ", ".join(f"{_key(key)} = {_toml(each)}" for key, each in value.items()) + " }"
+    if isinstance(value, list | tuple):
+        if any(isinstance(each, Mapping) for each in value):
+            return "[\n" + "".join(f"  {_toml(each)},\n" for each in value) + "]"
+        return "[" + ", ".join(map(_toml, value)) + "]"
+    return repr(value)
+
+
+def _key(key: str) -> str:
+    """A key as TOML writes it: bare where it may be."""
+    return key if re.fullmatch(r"[A-Za-z0-9_-]+", key) else _toml(key)

@@ -1,0 +1,84 @@
+"""A run that is driven elsewhere, seen through its journal: what it asks for, and a way to answer."""
+
+from __future__ import annotations
+
+from replical.classes.base import Label
+from replical.errors import BadJournal, BadLabel
+from replical.lab.journal import Event, Journal
+from replical.lab.ledger import Known
+
+
+class Elsewhere:
+    """Open items are those the journal asks for and nobody has answered.
+
+    Parameters
+    ----------
+    journal
+        Opened with ``runner=False``: the run itself holds the lock.
+    """
+
+    def __init__(self, journal: Journal) -> None:
+        created = journal.created
+        if created is None:
+            raise BadJournal(f"the journal {journal.where} is empty: start the run first, with --ask journal")
+        self._journal = journal
+        self.labels: tuple[Label, ...] = tuple(created["protocol"]["labels"]["values"])
+        self.budget: int | None = created["protocol"]["learner"].get("max_labels")
+        self.known, self.mass = Known(), 0.0
+        self._heard = 0
+        self._done = False
+        self.refresh()
+
+    def refresh(self) -> None:
+        """Take in what the run and other people have written."""
+        for event in self._journal.events(after=self._heard):
+            self._heard = event.seq
+            self.known.hear(event)
+            if event.kind in ("done", "open", "undo", "skip", "correction"):  # a late answer changes nothing
+                self._done = event.kind == "done"
+            if event.kind == "open" and event.detail is not None:
+                count, total = event.detail["disagreement"]
+                self.mass = count / total
+
+    @property
+    def open(self) -> list[str]:
+        """What the run waits for."""
+        return self.known.waiting
+
+    @property
+    def ended(self) -> bool:
+        """Has the run written its result?"""
+        return self._done and not self.open
+
+    def answer(self, item: str, label: Label, *, annotator: str | None = None) -> None:
+        """A label; the run hears it when it looks at the journal."""
+        self._write(item, [Event(kind="answer", item=item, label=self.labels.index(label), annotator=annotator)])
+        if self.known.by(item) != annotator:  # written at the same moment: nothing holds two writers apart
+            raise BadLabel(f"somebody else has labelled the item {item!r} at the same time, and theirs counts")
+
+    def vote(self, item: str, label: Label | None, *, annotator: str, needed: int) -> None:
+        """One of several opinions."""
+        self.refresh()
+        code = None if label is None else self.labels.index(label)
+        self._write(item, self.known.ballot(item, code, annotator, needed))
+
+    def skip(self, item: str, *, annotator: str | None = None) -> None:
+        """Nobody can say."""
+        self._write(item, [Event(kind="skip", item=item, annotator=annotator)])
+
+    def undo(self, item: str, *, annotator: str | None = None) -> None:
+        """Take back."""
+        self.refresh()
+        if self._done:
+            raise BadLabel("the run has ended: its labels are changed with replical correct")
+        if not self.known.gave(item, annotator):
+            raise BadLabel(f"there is nothing of yours to take back about the item {item!r}")
+        self._journal.append([Event(kind="undo", item=item, annotator=annotator)])
+        self.refresh()
+
+    def _write(self, item: str, events: list[Event]) -> None:
+        self.refresh()
+        if item not in self.open:
+            raise BadLabel(f"the item {item!r} has its label already, or is not asked for: take the next one")
+        self._journal.append(events)
+        self.refresh()

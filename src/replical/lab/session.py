@@ -1,0 +1,265 @@
+"""A run that lives in its journal: ask, tell, skip, correct, stop, go on tomorrow.
+
+The state of a run is a function of protocol, pool, private seed and what the journal says of each item: its label, or
+that nobody could label it. So a run is rebuilt by replaying the learner's conversation with the labels known so far;
+whatever happened between two labels, the same journal gives the same result to the byte.
+"""
+
+from __future__ import annotations
+
+import csv
+from typing import TextIO
+
+import numpy as np
+
+from replical.classes.base import Label
+from replical.core.randomness import PrivateRandomness
+from replical.errors import BadJournal, BadLabel, ReplicalError
+from replical.lab.journal import Event, Journal
+from replical.lab.ledger import Known
+from replical.lab.protocol import Protocol
+from replical.lab.tables import LabPool
+from replical.learners.base import Course
+from replical.learners.result import Result
+from replical.pools.pool import Pool
+from replical.pools.query import Answers, Query
+
+
+class Session:
+    """One lab's run of a protocol on its pool.
+
+    Parameters
+    ----------
+    protocol, lab
+        What is published, and the lab's own items.
+    journal
+        A new journal is bound to protocol and pool; an old one must belong to them.
+    annotator
+        Who labels, if nothing else is said.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from replical import Session, read_pool
+    >>> from replical.lab.journal import Journal
+    >>> from replical.lab.protocol import Protocol
+    >>> protocol = Protocol.of({"schema": "replical.protocol/1", "seed": "doctest",
+    ...     "class": {"kind": "thresholds", "features": ["x"], "count": 100}, "labels": {"values": ["no", "yes"]},
+    ...     "learner": {"name": "cal", "epsilon": .1, "delta": .1, "rho": .1}})
+    >>> pool = read_pool({"id": list(range(1000)), "x": [i % 99 for i in range(1000)]}, protocol.recipe)
+    >>> with tempfile.TemporaryDirectory() as folder, Journal(f"{folder}/a.db") as journal:
+    ...     session = Session(protocol, pool, journal)
+    ...     while session.open:
+    ...         item = session.open[0]
+    ...         session.answer(item, "yes" if int(item) % 99 >= 40 else "no")
+    ...     session.result.labels == len(session.known.labels)
+    True
+    """
+
+    def __init__(self, protocol: Protocol, lab: LabPool, journal: Journal, *, annotator: str | None = None) -> None:
+        self.protocol, self.lab, self.journal, self._annotator = protocol, lab, journal, annotator
+        self._places = {each: number for number, each in enumerate(lab.ids)}
+        self._bind()
+        self.known = Known()
+        self._heard = 0  # the last event that was heard
+        self._course: Course | None = None
+        self.refresh()
+
+    def refresh(self) -> None:
+        """Take in what was written to the journal since, by this session or others, and go on from there."""
+        for event in self.journal.events(after=self._heard):
+            self._check(event)
+            lifted = event.item in self.known.skipped
+            self.known.hear(event)
+            self._heard = event.seq
+            if lifted or event.kind in ("skip", "undo", "correction"):
+                self._course = None  # what was said before has changed
+        self._go_on()
+
+    def _bind(self) -> None:
+        """Register protocol and pool before the first label, or find them as they were."""
+        created = self.journal.created
+        now = {"protocol_fingerprint": self.protocol.fingerprint, "pool_fingerprint": self.lab.fingerprint}
+        if created is None:
+            self.protocol.plan.check(self.lab.pool(PrivateRandomness.fresh()))
+            self.journal.create({"protocol": dict(self.protocol.content), "items": len(self.lab), **now})
+            created = self.journal.created or {}
+        for key in (*now, "private", "items"):
+            if key not in created:
+                raise BadJournal(f"the first event of {self.journal.where} is damaged: it does not say {key!r}")
+        if created["protocol_fingerprint"] != self.protocol.fingerprint:
+            raise BadJournal(
+                f"the journal {self.journal.where} belongs to the protocol {created['protocol_fingerprint'][:23]}, this one "
+                f"is {self.protocol.fingerprint[:23]}: a changed protocol needs a journal of its own"
+            )
+        if created["pool_fingerprint"] != self.lab.fingerprint:
+            raise BadJournal(
+                f"the pool has changed since the journal {self.journal.where} began: it had {created['items']} items and "
+                f"the fingerprint {created['pool_fingerprint'][:23]}, now {len(self.lab)} and {self.lab.fingerprint[:23]}"
+            )
+        self.private = bytes.fromhex(created["private"])
+
+    def _check(self, event: Event) -> None:
+        if event.item is not None and event.item not in self._places:
+            raise BadJournal(
+                f"event {event.seq} of {self.journal.where} is about {event.item!r}, which is not in the pool"
+            )
+        if event.label is not None and not 0 <= event.label < len(self.protocol.labels):
+            raise BadJournal(f"event {event.seq} of {self.journal.where} has a label that the protocol does not have")
+
+    def _pool(self) -> Pool:
+        pool = self.lab.pool(PrivateRandomness(self.private))
+        unasked = np.array(sorted(self._places[each] for each in self.known.skipped), dtype=np.int64)
+        return pool.without(unasked) if len(unasked) else pool
+
+    def _go_on(self) -> None:
+        """The conversation with every label known so far; from its beginning if need be."""
+        course = self.course
+        while (query := course.query) is not None and not self._open(query):
+            try:
+                course.tell(self._answers(query))
+            except ReplicalError:
+                self._course = None  # it cannot go on, but has not ended: the labels may still be corrected
+                raise
+        if query is not None and self.journal.writable and self.open != self.known.waiting:
+            fresh = [Event(kind="ask", item=each) for each in self.open if each not in self.known.asked]
+            told = {"items": self.open, "disagreement": list(query.disagreement)}
+            self._record([*fresh, Event(kind="open", detail=told)])
+
+    def _open(self, query: Query) -> list[str]:
+        ids = self.lab.ids
+        return [ids[item] for item in query.items.tolist() if ids[item] not in self.known.labels]
+
+    def _answers(self, query: Query) -> Answers:
+        codes = np.array([self.known.labels[self.lab.ids[item]] for item in query.items.tolist()], dtype=np.uint16)
+        return Answers.unanimous(query, codes, len(self.protocol.labels))
+
+    def _record(self, events: list[Event]) -> None:
+        """First on the disk, then in memory."""
+        if events:
+            self.journal.append(events)
+            self.refresh()
+
+    @property
+    def open(self) -> list[str]:
+        """Ids of the items to label now; none when the run has ended."""
+        query = self.course.query
+        return [] if query is None else self._open(query)
+
+    @property
+    def ended(self) -> bool:
+        """Has the run ended?"""
+        return self.course.query is None
+
+    @property
+    def result(self) -> Result:
+        """What the run returned."""
+        return self.course.ended()
+
+    @property
+    def course(self) -> Course:
+        """The conversation, also for those who show its progress."""
+        if self._course is None:
+            self._course = Course(self.protocol.learner, self._pool(), self.protocol.shared)
+        return self._course
+
+    @property
+    def labels(self) -> tuple[Label, ...]:
+        """The label set."""
+        return self.protocol.labels
+
+    @property
+    def mass(self) -> float:
+        """Δ(V) when the present labels were asked for."""
+        rounds = self.course.rounds
+        return rounds[-1].disagreement[0] / rounds[-1].disagreement[1] if rounds else 0.0
+
+    @property
+    def counts(self) -> dict[str, int]:
+        """How many labels were asked, answered, skipped and corrected."""
+        known = self.known
+        return {
+            "asked": self.course.asked,
+            "answered": len(known.labels),
+            "skipped": len(known.skipped),
+            "corrected": known.corrected,
+        }
+
+    @property
+    def budget(self) -> int | None:
+        """The most labels the run may ask for, where the protocol says so."""
+        return self.protocol.plan.max_labels
+
+    def answer(self, item: str, label: Label, *, annotator: str | None = None) -> None:
+        """A label for an open item; when this returns it is on the disk."""
+        self.answer_all({item: label}, annotator=annotator)
+
+    def answer_all(self, labels: dict[str, Label], *, annotator: str | None = None) -> None:
+        """Labels for open items, all or none."""
+        wanted = set(self.open)
+        for item in labels:
+            if item not in wanted:
+                raise BadLabel(f"the item {item!r} is not asked for now; open are {', '.join(self.open[:5]) or 'none'}")
+        events = [
+            Event(kind="answer", item=item, label=self._code(item, label), annotator=annotator or self._annotator)
+            for item, label in labels.items()
+        ]
+        self._record(events)
+
+    def skip(self, item: str, *, annotator: str | None = None) -> None:
+        """Nobody can label this item: the next one of the scan takes its place."""
+        if item not in self.open:
+            raise BadLabel(f"the item {item!r} is not asked for now, so it cannot be skipped")
+        self._record([Event(kind="skip", item=item, annotator=annotator or self._annotator)])
+
+    def vote(self, item: str, label: Label | None, *, annotator: str, needed: int) -> None:
+        """One of several opinions on an open item, None if this person cannot say.
+
+        The commonest counts, once there are `needed` of them or more.
+        """
+        if item not in self.open:
+            raise BadLabel(f"the item {item!r} is not asked for now")
+        code = None if label is None else self._code(item, label)
+        self._record(self.known.ballot(item, code, annotator, needed))
+
+    def undo(self, item: str, *, annotator: str | None = None) -> None:
+        """Take one's own answer, skip or vote back, or without a name anybody's: the run is replayed without it."""
+        if not self.known.gave(item, annotator):
+            raise BadLabel(f"there is nothing to take back about the item {item!r}")
+        self._record([Event(kind="undo", item=item, annotator=annotator)])
+
+    def correct(self, item: str, label: Label, *, annotator: str | None = None) -> None:
+        """Another label for an item that was answered; the run is replayed with it."""
+        if item not in self.known.labels:
+            raise BadLabel(f"the item {item!r} has no label to correct")
+        code = self._code(item, label)
+        if code == self.known.labels[item]:
+            raise BadLabel(f"the item {item!r} already has the label {label!r}: nothing recorded")
+        self._record([Event(kind="correction", item=item, label=code, annotator=annotator or self._annotator)])
+
+    def finish(self) -> None:
+        """The run has ended: its answer is recorded once."""
+        h = self.result.hypothesis
+        if not self.known.results or self.known.results[-1] != h:
+            self._record([Event(kind="done", detail={"hypothesis": h, "labels": self.result.labels})])
+
+    def _code(self, item: str, label: Label) -> int:
+        if isinstance(label, bool) or label not in self.protocol.labels:
+            raise BadLabel(f"{label!r} for the item {item!r} is none of {list(self.protocol.labels)!r}")
+        return self.protocol.labels.index(label)
+
+
+def export_labels(journal: Journal, file: TextIO) -> None:
+    """One row an item as CSV: the label that counts now, who gave it and when."""
+    known = Known.of(journal.events())
+    writer = csv.writer(file)
+    writer.writerow(["item", "label", "annotator", "at"])
+    for item, code in known.labels.items():
+        writer.writerow([item, journal.label(code), known.by(item) or "", known.said[item].at])
+
+
+def transcript(session: Session) -> list[list[str | int]]:
+    """Items and labels of the run in the order of their ids, and what was skipped: what a certificate commits to."""
+    used = session.known
+    told: list[list[str | int]] = [[item, used.labels[item]] for item in sorted(used.labels)]
+    return told + [[item, "skipped"] for item in sorted(used.skipped)]

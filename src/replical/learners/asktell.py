@@ -1,0 +1,81 @@
+"""Ask and tell, in memory: for people who bring their own interface and keep their own books."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from replical.classes.base import Label
+from replical.core.randomness import SharedRandomness
+from replical.errors import BadLabel, ReplicalError
+from replical.learners.base import Course, Learner
+from replical.learners.result import Result
+from replical.pools.pool import Pool
+from replical.pools.query import Answers
+
+
+class AskTell:
+    """A run that waits: look at `open`, tell labels, until it is empty.
+
+    Parameters
+    ----------
+    learner, pool, shared
+        As for `learn`.
+
+    Examples
+    --------
+    >>> from replical import AskTell, CAL, Pool, PrivateRandomness, SharedRandomness, Thresholds, plan
+    >>> C = Thresholds(50)
+    >>> pool = Pool(C, [i % 49 for i in range(500)], PrivateRandomness.simulated("doctest"))
+    >>> run = AskTell(CAL(plan("cal", C, epsilon=.1, delta=.1, pool="finite")), pool, SharedRandomness("published"))
+    >>> while run.open:
+    ...     run.tell({row: int(row % 49 >= 20) for row in run.open})
+    >>> run.result.labels < 15
+    True
+    """
+
+    def __init__(self, learner: Learner, pool: Pool, shared: SharedRandomness) -> None:
+        self._begin: Callable[[], Course] = partial(Course, learner, pool, shared)
+        self._course, self._labels = self._begin(), pool.C.labels
+        self._told: dict[int, int] = {}
+
+    @property
+    def open(self) -> list[int]:
+        """Rows of the pool to label now, each once; none when the run has ended."""
+        query = self._course.query
+        return [] if query is None else [row for row in dict.fromkeys(query.items.tolist()) if row not in self._told]
+
+    def tell(self, labels: Mapping[int, Label]) -> None:
+        """Labels of some of the open rows; where the run cannot go on with them, none of them is kept."""
+        wanted = set(self.open)
+        for row, label in labels.items():
+            if row not in wanted:
+                raise BadLabel(f"row {row} is not asked for now")
+            if isinstance(label, bool) or label not in self._labels:
+                raise BadLabel(f"{label!r} for row {row} is none of {list(self._labels)!r}")
+        before = dict(self._told)
+        self._told |= {row: self._labels.index(label) for row, label in labels.items()}
+        try:
+            self._go_on()
+        except ReplicalError:
+            self._told, self._course = before, self._begin()
+            self._go_on()
+            raise
+
+    def _go_on(self) -> None:
+        while (query := self._course.query) is not None and not self.open:
+            codes = np.array([self._told[row] for row in query.items.tolist()], dtype=np.uint16)
+            self._course.tell(Answers.unanimous(query, codes, len(self._labels)))
+
+    @property
+    def result(self) -> Result:
+        """What the run returned."""
+        return self._course.ended()
+
+    def _repr_html_(self) -> Any:
+        if self._course.query is None:
+            return self.result._repr_html_()
+        return f"<p>{len(self._told)} labels told, {len(self.open)} open.</p>"

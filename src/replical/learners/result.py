@@ -1,0 +1,162 @@
+"""What a run returns: the answer, what it cost, and what the lab has proven about itself."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+from itertools import accumulate
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from replical.bounds.ranks import agreement_bound
+from replical.classes.base import HypothesisClass
+from replical.classes.prior import Prior
+from replical.learners.display import Trace, html_table, picture_of
+from replical.plans.base import Condition
+from replical.pools.version_space import VersionSpace
+
+STOP = "disagreement mass at the stop is what the plan asks for"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Round:
+    """One exchange: the state of V when it asked, and how much it asked for."""
+
+    disagreement: tuple[int, int]
+    survivors: int
+    drawn: int
+    scanned: int
+
+
+@dataclass(frozen=True, kw_only=True)
+class Boosting:
+    """Runs made in all, strings tried, and how often the winner won with the last one; None: no heavy hitter."""
+
+    runs: int
+    strings: int
+    frequency: Fraction | None
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Rounding:
+    """What a lab knows about its own replicability at the end of a run; each field means one thing only.
+
+    Attributes
+    ----------
+    rho_proven
+        Two labs that prove this much differ at most this often. None where the finish has no such proof.
+    labels_sufficient
+        More labels are not needed: on a large enough pool the bound would be at most ρ.
+    rho_predicted
+        An estimate of how often two labs with such pools differ, not a bound. None where the order is strict.
+    certified
+        rho_proven ≤ ρ, and the slack is small enough for the error bound.
+    kappa
+        Slack: items on which a survivor may differ from the centre.
+    supports
+        Where uncertified: the ρ this pool could prove with all the labels in the world, and
+    pool_needed
+        about how many items would do for the ρ asked for.
+    scores, range, items
+        Distances of all hypotheses to the centre, in items, and the threshold's range, of this many items.
+    """
+
+    rho_proven: float | None
+    labels_sufficient: bool
+    rho_predicted: float | None
+    certified: bool
+    kappa: int
+    kappa_most: int
+    supports: float | None
+    pool_needed: int | None
+    scores: NDArray[np.int64]
+    range: tuple[float, float]
+    items: int
+
+    def disagreement(self, other: Rounding, prior: Prior) -> float:
+        """How often this lab and another differ, over the shared threshold and order."""
+        if self.items == other.items:
+            a, b = (end * self.items for end in self.range)
+            return agreement_bound(self.scores, other.scores, (a, b), prior).exact
+        return agreement_bound(self.scores / self.items, other.scores / other.items, self.range, prior).exact
+
+    def figures(self) -> dict[str, float | int | bool | None]:
+        """Everything but the scores, for an answer in JSON."""
+        names = ("rho_proven", "labels_sufficient", "rho_predicted", "certified", "kappa", "kappa_most", "items")
+        return {name: getattr(self, name) for name in (*names, "supports", "pool_needed")}
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Result:
+    """What a run returns.
+
+    Attributes
+    ----------
+    hypothesis
+        Index of the chosen hypothesis; None where boosting found no heavy hitter.
+    unrounded
+        What the run would have returned without its replicable last step.
+    V
+        The terminal version space.
+    conditions
+        What the guarantee needs, and whether it held.
+    labels, rounds
+        What was asked; kept by `learn`.
+    rounding
+        What the lab proved about its own replicability, where the learner does that.
+    boosting
+        How many runs it took and how often the winner won, where the learner is boosted.
+    """
+
+    hypothesis: int | None
+    unrounded: int
+    V: VersionSpace
+    conditions: tuple[Condition, ...]
+    labels: int = 0
+    rounds: tuple[Round, ...] = ()
+    rounding: Rounding | None = None
+    boosting: Boosting | None = None
+
+    def described(self, C: HypothesisClass) -> str:
+        """The answer in words."""
+        return "no heavy hitter" if self.hypothesis is None else C.describe(self.hypothesis)
+
+    def trace(self) -> Trace:
+        """How disagreement and survivors shrank, label by label."""
+        asked = list(accumulate((each.drawn for each in self.rounds), initial=0))
+        masses = [each.disagreement[0] / each.disagreement[1] for each in self.rounds]
+        sizes = [each.survivors for each in self.rounds]
+        return Trace(labels=asked, masses=[*masses, float(self.V.mass)], survivors=[*sizes, self.V.size])
+
+    def _repr_html_(self) -> str:
+        rows: dict[str, object] = {
+            "hypothesis": "none: no heavy hitter" if self.hypothesis is None else self.hypothesis,
+            "labels": self.labels,
+            "survivors": self.V.size,
+            "rounds": len(self.rounds),
+        }
+        if self.rounding is not None and self.rounding.rho_proven is not None:
+            rows["certified"] = "yes" if self.rounding.certified else "no"
+            rows["rho proven"] = f"{self.rounding.rho_proven:.4f}"
+        for condition in self.conditions:
+            if not condition.held:
+                rows[f"not held: {condition.name}"] = f"{condition.value:g} (bound {condition.bound:g})"
+        return html_table(rows)
+
+    def plot(self) -> Any:
+        """A picture of how disagreement and survivors shrank, label by label."""
+        return picture_of(self.trace())
+
+    @property
+    def stopped(self) -> bool:
+        """Did the run end by its own stop test, and not at a cap or budget?"""
+        if self.rounding is not None:
+            return self.rounding.certified
+        return self.hypothesis is not None and all(each.held for each in self.conditions if each.name == STOP)
+
+    @property
+    def sound(self) -> bool:
+        """Did every condition of the guarantee hold?"""
+        return all(condition.held for condition in self.conditions)

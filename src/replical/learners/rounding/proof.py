@@ -1,0 +1,160 @@
+"""One lab's own proof: when may it stop, and what has it proven?"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from math import ceil, inf, log, sqrt
+
+import numpy as np
+from numpy.typing import NDArray
+
+from replical.bounds.estimate import predicted
+from replical.bounds.gamma import COARSE, FINE, FINEST, gamma_unlimited
+from replical.learners.base import Shrunk
+from replical.learners.result import Rounding
+from replical.learners.rounding.centre import Centre
+from replical.plans.rounded import RoundedPlan
+from replical.pools.pool import AnyPool
+from replical.pools.version_space import VersionSpace
+
+# Grids from coarse to fine, and how far each may overstate the bound that the next one finds.
+_GRIDS = ((COARSE, 1.4), (FINE, 1.1), (FINEST, 1.0))
+_WORTH = 0.95  # nothing has changed before V has shrunk by a twentieth
+_SOONEST, _LATEST = 0.9, 0.4  # look again when the slack has shrunk by a tenth, or as much more as seems needed
+_EARLY = 1.15  # rather a little too early than too late: a look costs milliseconds, a label money
+_DIGITS = 10**6  # bounds are rounded up to this, so that two machines decide alike
+_SOME = 16  # survivors, and hypotheses near the threshold, from which the centre's own error is estimated
+
+
+class Proof:
+    """Evaluated as often as it pays during a run: repetition costs no probability."""
+
+    def __init__(self, plan: RoundedPlan, pool: AnyPool, centre: Centre | None = None) -> None:
+        self._plan, self._U = plan, pool.size
+        self._centre = centre or Centre(pool.version_space())
+        self._alone = plan.items is None
+        self._certificate = plan.certificate(self._U)
+        self._masses = self._certificate.masses
+        # Without slack Λ(0) is one number, and only two labs that both misjudge it go wrong (docs/claims/certificate.md).
+        loose = min(0.1, sqrt(float(plan["rho"])) - float(plan["delta_A"]))
+        self._exact = None if self._alone else replace(self._certificate, beta=log(2 * plan.n / loose))
+        self._stop = int(plan.stop * self._U) if plan.stop else -1
+        self._accurate = plan.kappa_most(self._U)
+        self._most = min(self._accurate, ceil(plan["a"] * self._U) - 1)
+        self._size, self._last = inf, pool.version_space()  # V at the last look
+        self._proven: float | None = None  # the bound at the last look
+        self._next = inf  # slack at which the certificate is worth another look
+
+    def reached(self, V: VersionSpace) -> bool:
+        """May the run stop here?"""
+        return self.worth(V.size, lambda: self._centre.at_least(V)) and self.look(V)
+
+    def worth(self, size: int, at_least: Callable[[], int]) -> bool:
+        """Is a version space of this size, and of at least this radius, worth a look?"""
+        if size > _WORTH * self._size:
+            return False
+        self._size, self._proven = size, None
+        return at_least() <= max(self._stop, min(self._most, self._next))
+
+    def look(self, V: VersionSpace) -> bool:
+        """May the run stop here?"""
+        self._last = V
+        kappa = self._centre.radius(V)
+        if kappa <= self._stop:
+            return True
+        if self._plan.finish != "distance" or kappa > min(self._most, self._next):
+            return False
+        return self._passes(V, kappa)
+
+    def _passes(self, V: VersionSpace, kappa: int) -> bool:
+        rho, scores = float(self._plan["rho"]), self._centre.distances(V)
+        found, step = 1.0, COARSE
+        for step, overstated in _GRIDS if kappa else _GRIDS[1:]:  # without slack no label would improve it
+            found = self._bound(V, scores, kappa, step=step)
+            if found <= rho and step != COARSE:
+                self._proven = found
+                return True
+            if found > overstated * rho:
+                break
+        if V.size <= 2:  # one survivor has no slack, and is always looked at
+            return False
+        least = self._bound(V, scores, 0, step=step)  # the bound grows about linearly with the slack
+        share = (rho - least) / (found - least) if least < min(rho, found) else 0.0
+        self._next = kappa * min(_SOONEST, max(_LATEST, _EARLY * share))
+        return False
+
+    def _bound(self, V: VersionSpace, scores: NDArray[np.int64], kappa: int, step: float = FINE) -> float:
+        """rho_proven: Γ̂ and every way in which it may not hold."""
+        certificate = self._exact if kappa == 0 and self._exact is not None else self._certificate
+        return self._with_failures(certificate.gamma(scores, kappa, self._least(V), step=step))
+
+    def _with_failures(self, gamma: float) -> float:
+        """Both labs may lose the best hypothesis or misjudge distances; alone, each counts against the ideal."""
+        failures = 2 * float(self._plan["delta_A"] + self._plan["delta_C"])
+        return min(1.0, ceil(((2 if self._alone else 1) * gamma + failures) * _DIGITS) / _DIGITS) if gamma < 1 else 1.0
+
+    def _least(self, V: VersionSpace) -> float:
+        """The best hypothesis is a survivor, so the ideal ball has at least the smallest mass of a survivor."""
+        return 1.0 if self._masses is None else float(self._masses[V.indices].min())
+
+    def conclude(self, shrunk: Shrunk) -> Rounding:
+        """The figures at the end."""
+        plan, V, U = self._plan, shrunk.V, self._U
+        kappa, scores = self._centre.radius(V), self._centre.distances(V)
+        a, b, rho = float(plan["a"]), float(plan["b"]), float(plan["rho"])
+        rho_proven = rho_predicted = supports = pool_needed = None
+        sufficient = certified = False
+        if plan.finish == "distance":
+            rho_proven = self._proven if V is self._last and self._proven else self._bound(V, scores, kappa)
+            certified = rho_proven <= rho and kappa <= self._accurate
+            unlimited = inf
+            if not certified and kappa < U * (plan.epsilon - plan["b"]) and self._certificate.places is None:
+                unlimited = gamma_unlimited(scores / U, kappa / U, a, b, self._masses, self._least(V))
+            sufficient = certified or self._with_failures(unlimited) <= rho
+            if self._certificate.places is None:
+                shift = self._shift(shrunk, scores)
+                rho_predicted = predicted(scores / U, U, a, b, shift=shift, masses=self._masses)
+            if not certified:
+                supports = self._bound(V, scores, 0)
+                pool_needed = plan.pool_needed(scores / U)
+        return Rounding(
+            rho_proven=rho_proven,
+            labels_sufficient=sufficient,
+            rho_predicted=rho_predicted,
+            certified=certified,
+            kappa=kappa,
+            kappa_most=self._accurate,
+            supports=supports,
+            pool_needed=pool_needed,
+            scores=scores,
+            range=(a, b),
+            items=U,
+        )
+
+    def _shift(self, shrunk: Shrunk, scores: NDArray[np.int64]) -> float:
+        """Variance of what the centre's own error adds to a score: survivors stand for the truth, by their likelihood."""
+        V, U, plan = shrunk.V, self._U, self._plan
+        near = np.flatnonzero((scores >= U * float(plan["a"])) & (scores <= U * float(plan["b"])))
+        if V.size == 1 or len(near) == 0:
+            return 0.0
+        truths, shares = _likely(shrunk)
+        sample = near[np.linspace(0, len(near) - 1, min(_SOME, len(near))).astype(np.int64)]
+        items = V.disputed
+        home = V.predictions.errors(items, V.weighted(items, V.vote), sample)
+        moved = [
+            V.predictions.errors(items, V.weighted(items, V.predictions.codes(int(t), items)), sample) for t in truths
+        ]
+        squares = [float((there - home) / U @ ((there - home) / U)) / len(sample) for there in moved]
+        return float(np.dot(shares, squares))
+
+
+def _likely(shrunk: Shrunk) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+    """Some survivors with their likelihoods if labels are flipped at the rate of the best of them."""
+    V, errors = shrunk.V, shrunk.errors
+    asked = sum(int(S.counts.sum()) for S in shrunk.heard)
+    rate = min((errors.min() + 0.5) / (asked + 1), 0.5)
+    likelihood = np.exp((errors - errors.min()) * log(rate / (1 - rate))) if errors.max() else np.ones(V.size)
+    reached = np.cumsum(likelihood) / likelihood.sum()
+    chosen = np.unique(np.searchsorted(reached, (np.arange(_SOME) + 0.5) / _SOME))
+    return V.indices[chosen], likelihood[chosen] / likelihood[chosen].sum()

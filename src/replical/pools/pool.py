@@ -1,0 +1,285 @@
+"""A lab's unlabelled items, or a known distribution in their place."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from functools import cached_property
+from math import floor
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from replical.classes.base import HypothesisClass, Indices, Items
+from replical.classes.predictions import Predictions, predictions_of
+from replical.core.randomness import PrivateRandomness
+from replical.errors import PoolExhausted, ValueOutOfRange
+from replical.pools.scan import ExactScan, FiniteScan, Scan
+from replical.pools.version_space import VersionSpace
+
+_TAIL = 10_000  # items to measure on where any number could be drawn
+_MOST_WEIGHT = 2**53  # masses stay exact in doubles
+
+
+class AnyPool(Protocol):
+    """What a learner sees of a pool."""
+
+    @property
+    def C(self) -> HypothesisClass:
+        """The class whose predictions the items carry."""
+        ...
+
+    @property
+    def items(self) -> Items:
+        """The items, checked and encoded by the class."""
+        ...
+
+    @property
+    def exact(self) -> bool:
+        """Are masses known instead of measured?"""
+        ...
+
+    @property
+    def size(self) -> int:
+        """Items in the pool; of a known distribution its total weight."""
+        ...
+
+    def first(self, items: int | None) -> AnyPool:
+        """The first `items` of the private order as a pool of their own; all of them if none is given."""
+        ...
+
+    def reserve(self, measuring: int) -> AnyPool:
+        """Set items aside that measure masses and are never asked."""
+        ...
+
+    def part(self, number: int, *, of: int) -> AnyPool:
+        """One of `of` equal parts of the private order, as a pool of its own."""
+        ...
+
+    def version_space(self) -> VersionSpace:
+        """V = C on this pool."""
+        ...
+
+    def scan(self, *, sparing: int = 0) -> Scan:
+        """A fresh pass that never asks the last `sparing` items; the same one at every call."""
+        ...
+
+    def tail(self, part: Fraction) -> Indices:
+        """The last `part` of the private order: items to measure on, spared by ``scan(sparing=len(tail))``."""
+        ...
+
+
+class Pool:
+    """A finite pool of items, scanned once in a private order fixed before any label.
+
+    Parameters
+    ----------
+    C
+        The class the items are for; it checks them.
+    X
+        The items.
+    private
+        This lab's own randomness: it decides the order of the scan.
+    weights
+        How many separate items each row stands for; one each if left out.
+
+    Attributes
+    ----------
+    ids
+        Which item of the outside world each item is: its row in `X`, or its cell in a population.
+
+    Examples
+    --------
+    >>> from replical import PrivateRandomness, Thresholds
+    >>> pool = Pool(Thresholds(4), [0, 1, 1, 2], PrivateRandomness.simulated("doctest"))
+    >>> len(pool), pool.version_space().mass
+    (4, Fraction(1, 1))
+    """
+
+    exact = False
+
+    def __init__(
+        self, C: HypothesisClass, X: ArrayLike, private: PrivateRandomness, *, weights: ArrayLike | None = None
+    ) -> None:
+        if not isinstance(private, PrivateRandomness):
+            raise ValueOutOfRange(f"a pool is scanned in private order, got {type(private).__name__}")
+        items = C.items(X)
+        counts = cell_weights(weights, len(items))
+        everything = np.repeat(np.arange(len(items), dtype=np.int64), counts)
+        order = everything[private.permutation(len(everything))]
+        self._set(C, items, np.arange(len(items), dtype=np.int64), weights=counts, order=order)
+
+    @classmethod
+    def in_order(cls, C: HypothesisClass, items: Items, ids: Indices, order: Indices, predictions: Predictions) -> Pool:
+        """A pool whose scan order is known: item numbers, each as often as the item occurs."""
+        pool = cls.__new__(cls)
+        pool._set(C, items, ids, weights=_tally(order, len(items)), order=order)
+        pool.predictions = predictions
+        return pool
+
+    def _set(
+        self, C: HypothesisClass, items: Items, ids: Indices, *, weights: NDArray[np.int64], order: Indices
+    ) -> None:
+        if len(order) == 0:
+            raise ValueOutOfRange("a pool needs at least one item, got none")
+        self.C, self.items, self.ids, self.weights, self._order = C, items, ids, weights, order
+        self._unasked: Indices = order[:0]
+
+    @property
+    def order(self) -> Indices:
+        """The private order: item numbers, each as often as the item occurs."""
+        return self._order
+
+    @property
+    def whole(self) -> bool:
+        """May every item be asked about?"""
+        return len(self._unasked) == 0
+
+    def without(self, unasked: Indices) -> Pool:
+        """The same pool, whose scan passes over these items: they still measure masses, but nobody could label them."""
+        pool = Pool.in_order(self.C, self.items, self.ids, self._order, self.predictions)
+        pool._unasked = unasked
+        return pool
+
+    def __len__(self) -> int:
+        return len(self._order)
+
+    @property
+    def size(self) -> int:
+        """Items in the pool."""
+        return len(self._order)
+
+    def first(self, items: int | None) -> Pool:
+        """The first `items` of the private order as a pool of their own."""
+        if items is None or items == len(self):
+            return self
+        order = self._order[:items]
+        return Pool.in_order(self.C, self.items, self.ids, order, self.predictions).without(self._unasked)
+
+    def reserve(self, measuring: int) -> Pool:
+        """Set the last `measuring` items of the private order aside: they measure masses and are never asked."""
+        if measuring == 0:
+            return self
+        if measuring >= len(self):
+            raise PoolExhausted(
+                f"the plan sets {measuring} items aside to measure disagreement, but the pool holds {len(self)}: "
+                f"at least {measuring + 1 - len(self)} more are needed"
+            )
+        asked, measured = self._order[:-measuring], self._order[-measuring:]
+        pool = Pool.__new__(Pool)
+        pool._set(self.C, self.items, self.ids, weights=_tally(measured, len(self.items)), order=asked)
+        pool.predictions, pool._unasked = self.predictions, self._unasked
+        return pool
+
+    def part(self, number: int, *, of: int) -> Pool:
+        """One of `of` equal parts of the private order, as a pool of its own."""
+        size = len(self) // of
+        if size == 0:
+            raise PoolExhausted(
+                f"a pool of {len(self)} items has no {of} parts: bring a larger pool or make fewer runs"
+            )
+        order = self._order[number * size : (number + 1) * size]
+        return Pool.in_order(self.C, self.items, self.ids, order, self.predictions).without(self._unasked)
+
+    @cached_property
+    def predictions(self) -> Predictions:
+        """What every hypothesis says about every item."""
+        return predictions_of(self.C, self.items)
+
+    def version_space(self) -> VersionSpace:
+        """V = C on this pool."""
+        return VersionSpace.whole(self.C, self.items, self.weights, self.predictions)
+
+    def scan(self, *, sparing: int = 0) -> Scan:
+        """A fresh pass from the first item of the private order that never asks the last `sparing` items."""
+        order = self._order[: len(self) - sparing]
+        return FiniteScan(order if len(self._unasked) == 0 else order[~np.isin(order, self._unasked)])
+
+    def tail(self, part: Fraction) -> Indices:
+        """The last `part` of the private order, as item numbers."""
+        return self._order[len(self) - floor(part * len(self)) :]
+
+
+class ExactPool:
+    """A known distribution in place of a sample: masses are exact and fresh items never run out.
+
+    Parameters
+    ----------
+    C
+        The class the items are for.
+    items
+        One checked item a cell.
+    weights
+        Integer masses of the cells.
+    private
+        This lab's own randomness: it decides what is drawn.
+    predictions
+        What every hypothesis says about every cell.
+    """
+
+    exact = True
+
+    def __init__(
+        self,
+        C: HypothesisClass,
+        items: Items,
+        weights: NDArray[np.int64],
+        private: PrivateRandomness,
+        predictions: Predictions,
+    ) -> None:
+        self.C, self.items, self.weights, self._private = C, items, weights, private
+        self.predictions = predictions
+        self.ids = np.arange(len(items), dtype=np.int64)
+
+    @property
+    def size(self) -> int:
+        """Total weight of the distribution."""
+        return int(self.weights.sum())
+
+    def first(self, items: int | None) -> ExactPool:
+        """A distribution has no first items."""
+        return self
+
+    def reserve(self, measuring: int) -> ExactPool:
+        """Nothing has to be measured where masses are known."""
+        return self
+
+    def part(self, number: int, *, of: int) -> ExactPool:
+        """The distribution with draws of its own."""
+        return ExactPool(self.C, self.items, self.weights, self._private.derived("part", number), self.predictions)
+
+    def generator(self, *name: str | int) -> np.random.Generator:
+        """Draws of this lab's own, for whoever makes many at once."""
+        return self._private.generator(*name)
+
+    def version_space(self) -> VersionSpace:
+        """V = C on this distribution."""
+        return VersionSpace.whole(self.C, self.items, self.weights, self.predictions)
+
+    def scan(self, *, sparing: int = 0) -> Scan:
+        """A fresh sequence of draws; the same one at every call."""
+        return ExactScan(self.weights, self._private.generator("draws"))
+
+    def tail(self, part: Fraction) -> Indices:
+        """Items to measure on, drawn apart from those a scan asks about."""
+        ticks = self._private.generator("tail").integers(int(self.weights.sum()), size=_TAIL)
+        return np.searchsorted(np.cumsum(self.weights), ticks, side="right").astype(np.int64)
+
+
+def cell_weights(weights: ArrayLike | None, count: int) -> NDArray[np.int64]:
+    """Check integer weights, one an item; equal if left out."""
+    if weights is None:
+        return np.ones(count, dtype=np.int64)
+    raw = np.asarray(weights)
+    if raw.shape != (count,) or raw.dtype.kind not in "iu":
+        raise ValueOutOfRange(
+            f"weights must be {count} whole numbers, one an item, got shape {raw.shape} of {raw.dtype}"
+        )
+    added = raw.astype(np.float64).sum()  # as doubles: integers could wrap around
+    if raw.size and (raw.min() < 0 or not 0 < added <= _MOST_WEIGHT):
+        raise ValueOutOfRange(f"weights must be non-negative and add up to 1 .. 2**53, got a sum of {added:g}")
+    return raw.astype(np.int64)
+
+
+def _tally(order: Indices, count: int) -> NDArray[np.int64]:
+    return np.bincount(order, minlength=count).astype(np.int64)

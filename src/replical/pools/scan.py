@@ -1,0 +1,185 @@
+"""One pass of a learner over a pool: which items it gets to ask about.
+
+A finite pool is scanned once, in a private order fixed before any label; an item is asked if and only if it lies in
+DIS(V) when it is scanned, and never twice. Where the distribution itself is known, a pass draws from it: k draws
+enter only through multinomial counts, so 10**17 labels cost no more than ten.
+"""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from replical.errors import PoolExhausted
+from replical.pools.draws import binomial, multinomial
+from replical.pools.query import Counts, Indices, Query
+from replical.pools.version_space import VersionSpace
+
+_FIRST_LOOK = 256  # items looked at first when searching for the next disputed one; doubled until found
+
+
+class Scan(Protocol):
+    """One pass over a pool; it remembers what it has used up."""
+
+    def draw(self, V: VersionSpace, k: int) -> Query:
+        """The next `k` items inside DIS(V); none if no item of the pool lies there."""
+        ...
+
+    def some(self, V: VersionSpace, k: int) -> Query:
+        """The next `k` items inside DIS(V), or as many as are left."""
+        ...
+
+    def among(self, V: VersionSpace, M: int) -> Query:
+        """Those of the next `M` items that lie in DIS(V)."""
+        ...
+
+    def anywhere(self, V: VersionSpace, k: int) -> Query:
+        """The next `k` items, wherever they lie."""
+        ...
+
+    def inside(self, V: VersionSpace, count: int) -> int:
+        """How many of the next `count` items lie in DIS(V); no label is asked."""
+        ...
+
+    def evenest(self, V: VersionSpace) -> Query:
+        """The item that splits V most evenly; none if no item is disputed."""
+        ...
+
+
+class FiniteScan:
+    """A pass over item numbers in a fixed order."""
+
+    def __init__(self, order: Indices) -> None:
+        self._order = order
+        self._at = 0
+
+    def draw(self, V: VersionSpace, k: int) -> Query:
+        """The next `k` items inside DIS(V); none if no item of the pool lies there."""
+        query = self.some(V, k)
+        missing = k - query.total
+        if missing and V.disagreement[self._order].any():
+            raise PoolExhausted(
+                f"{k} fresh items inside the disagreement region are needed, but the pool has only {query.total} left: "
+                f"{missing} missing, so bring a larger pool or give smaller sizes"
+            )
+        return query
+
+    def some(self, V: VersionSpace, k: int) -> Query:
+        """The next `k` items inside DIS(V), or as many as are left."""
+        disputed, start = V.disagreement, self._at
+        found: list[Indices] = []
+        missing, look = k, max(_FIRST_LOOK, 2 * k)
+        while missing and self._at < len(self._order):
+            ahead = self._order[self._at : self._at + look]
+            hits = disputed[ahead].nonzero()[0][:missing]
+            found.append(ahead[hits])
+            missing -= len(hits)
+            self._at += len(ahead) if missing else int(hits[-1]) + 1
+            look *= 2
+        items = found[0] if len(found) == 1 else np.concatenate([self._order[:0], *found])
+        return _query(V, items, scanned=self._at - start)
+
+    def among(self, V: VersionSpace, M: int) -> Query:
+        """Those of the next `M` items that lie in DIS(V)."""
+        ahead = self._take(M)
+        return _query(V, ahead[V.disagreement[ahead]], scanned=M)
+
+    def anywhere(self, V: VersionSpace, k: int) -> Query:
+        """The next `k` items, wherever they lie."""
+        return _query(V, self._take(k), scanned=k)
+
+    def inside(self, V: VersionSpace, count: int) -> int:
+        """How many of the next `count` items lie in DIS(V)."""
+        return int(np.count_nonzero(V.disagreement[self._take(count)]))
+
+    def evenest(self, V: VersionSpace) -> Query:
+        """The item that splits V most evenly, the first in private order if several do; the scan does not move."""
+        best = _evenest(V, V.disputed[np.isin(V.disputed, self._order)])
+        first = self._order[np.isin(self._order, best)][:1] if len(best) > 1 else best
+        return _query(V, first, scanned=0)
+
+    def _take(self, k: int) -> Indices:
+        left = len(self._order) - self._at
+        if k > left:
+            raise PoolExhausted(
+                f"{k} fresh items are needed, but the pool has only {left} left: {k - left} missing, "
+                "so bring a larger pool or give smaller sizes"
+            )
+        self._at += k
+        return self._order[self._at - k : self._at]
+
+
+class ExactScan:
+    """Independent draws from a known distribution; fresh items never run out."""
+
+    def __init__(self, weights: NDArray[np.int64], generator: np.random.Generator) -> None:
+        self._weights = weights
+        self._generator = generator
+
+    def draw(self, V: VersionSpace, k: int) -> Query:
+        """`k` draws from D restricted to DIS(V); none if it has no mass."""
+        return self._draw(V, V.disputed, k if V.disagreement_weight else 0, scanned=k)
+
+    def some(self, V: VersionSpace, k: int) -> Query:
+        """`k` draws from D restricted to DIS(V) one by one, in the order drawn; none if it has no mass."""
+        region = V.disputed[self._weights[V.disputed] > 0]
+        return self._singly(V, region, k if len(region) else 0, scanned=k)
+
+    def among(self, V: VersionSpace, M: int) -> Query:
+        """Those of `M` draws that fall into DIS(V)."""
+        return self._draw(V, V.disputed, self.inside(V, M), scanned=M)
+
+    def anywhere(self, V: VersionSpace, k: int) -> Query:
+        """`k` draws from D."""
+        return self._draw(V, np.flatnonzero(self._weights), k, scanned=k)
+
+    def inside(self, V: VersionSpace, count: int) -> int:
+        """How many of `count` draws fall into DIS(V)."""
+        return int(binomial(self._generator, np.array([count], dtype=object), np.array([float(V.mass)]))[0])
+
+    def evenest(self, V: VersionSpace) -> Query:
+        """The cell that splits V most evenly; a private choice if several do."""
+        best = _evenest(V, V.disputed)
+        return _query(V, best if len(best) < 2 else self._generator.choice(best, size=1), scanned=0)
+
+    def _draw(self, V: VersionSpace, region: Indices, k: int, *, scanned: int) -> Query:
+        region = region[self._weights[region] > 0]
+        if k == 0:
+            return _query(V, region[:0], scanned=scanned)
+        weights = self._weights[region]
+        if k < len(region):  # few draws: find their cells instead of visiting every cell
+            return self._singly(V, region, k, scanned=scanned)
+        return _query(V, region, multinomial(self._generator, k, weights), scanned=scanned)
+
+    def _singly(self, V: VersionSpace, region: Indices, k: int, *, scanned: int) -> Query:
+        mass = np.cumsum(self._weights[region])
+        ticks = self._generator.integers(int(mass[-1]), size=k) if k else np.zeros(0, dtype=np.int64)
+        return _query(V, region[np.searchsorted(mass, ticks, side="right")], scanned=scanned)
+
+
+def _evenest(V: VersionSpace, disputed: Indices) -> Indices:
+    """The disputed items on which the commonest prediction has the fewest votes."""
+    items = disputed[V.weight(disputed) > 0]
+    if len(items) == 0:
+        return items
+    most = V.predictions.votes(V.indices, items).max(axis=1)
+    evenest: Indices = items[most == most.min()]
+    return evenest
+
+
+def _query(V: VersionSpace, items: Indices, counts: Counts | None = None, *, scanned: int) -> Query:
+    """Ask for single items in the order found, or for each item as often as `counts` says."""
+    if counts is None:
+        counts = np.ones(len(items), dtype=np.int64)
+    else:
+        drawn = counts != 0
+        items, counts = items[drawn], counts[drawn]
+    return Query(
+        items=items,
+        counts=counts,
+        scanned=scanned,
+        disagreement=(V.disagreement_weight, V.total),
+        survivors=V.size,
+    )

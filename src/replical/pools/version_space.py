@@ -1,0 +1,147 @@
+"""The version space: the hypotheses still alive, seen on one pool."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from replical.classes.base import Codes, HypothesisClass, Indices, Items
+from replical.classes.predictions import Predictions, predictions_of
+from replical.classes.prior import UNIFORM, Prior
+from replical.core.randomness import SharedRandomness
+from replical.errors import EmptyVersionSpace
+from replical.pools.query import Answers, Counts
+
+
+class VersionSpace:
+    """An immutable set V of hypotheses on weighted items; `keep` makes a smaller one.
+
+    Masses are integers: `disagreement_weight` of `total`, so that two machines decide alike.
+
+    Examples
+    --------
+    >>> from replical import Thresholds
+    >>> V = VersionSpace.whole(Thresholds(5), np.arange(4), np.ones(4, dtype=np.int64))
+    >>> V = V.keep(V.indices >= 2)
+    >>> V.size, V.mass, V.disagreement.tolist()
+    (3, Fraction(1, 2), [False, False, True, True])
+    """
+
+    def __init__(
+        self, *, predictions: Predictions, weights: NDArray[np.int64], indices: Indices, undecided: Indices, labels: int
+    ) -> None:
+        self.predictions = predictions
+        self._weights = weights
+        self._undecided = undecided  # items on which a larger version space disagreed; all others are settled
+        self._labels = labels
+        self.indices = indices
+
+    @classmethod
+    def whole(
+        cls, C: HypothesisClass, items: Items, weights: NDArray[np.int64], predictions: Predictions | None = None
+    ) -> VersionSpace:
+        """V = C on `items`, each standing for `weights` items of the pool; predictions may be known already."""
+        return cls(
+            predictions=predictions_of(C, items) if predictions is None else predictions,
+            weights=weights,
+            indices=np.arange(len(C), dtype=np.int64),
+            undecided=np.arange(len(weights), dtype=np.int64),
+            labels=len(C.labels),
+        )
+
+    @property
+    def size(self) -> int:
+        """|V|."""
+        return len(self.indices)
+
+    @cached_property
+    def total(self) -> int:
+        """Weight of all items."""
+        return int(self._weights.sum())
+
+    @cached_property
+    def disputed(self) -> Indices:
+        """DIS(V) as item numbers."""
+        return self._undecided[self.predictions.disagreement(self.indices, self._undecided)]
+
+    @cached_property
+    def disagreement(self) -> NDArray[np.bool_]:
+        """DIS(V) as a mask over the items."""
+        mask = np.zeros(len(self._weights), dtype=np.bool_)
+        mask[self.disputed] = True
+        return mask
+
+    @cached_property
+    def disagreement_weight(self) -> int:
+        """Weight of DIS(V)."""
+        return int(self._weights[self.disputed].sum())
+
+    def weight(self, items: Indices) -> NDArray[np.int64]:
+        """How many items of the pool each of these stands for."""
+        return self._weights[items]
+
+    @property
+    def mass(self) -> Fraction:
+        """Δ(V), exactly."""
+        return Fraction(self.disagreement_weight, self.total)
+
+    def errors(self, S: Answers) -> Counts:
+        """How many of the labels in `S` each survivor contradicts, in the order of `indices`."""
+        sums = [
+            (scale, self.predictions.errors(S.items, counts, self.indices))
+            for scale, counts in S.parts()
+            if len(S.items)
+        ]
+        if not sums:
+            return np.zeros(self.size, dtype=np.int64)
+        if len(sums) == 1 and sums[0][0] == 1:
+            return sums[0][1]
+        big: NDArray[np.object_] = np.zeros(self.size, dtype=object)
+        for scale, errors in sums:
+            big = big + errors.astype(object) * scale
+        return big
+
+    def weighted(self, items: Indices, codes: Codes) -> NDArray[np.int64]:
+        """Labels for `items`, each as often as the item occurs in the pool: counts for `Predictions.errors`."""
+        counts = np.zeros((len(items), self._labels), dtype=np.int64)
+        counts[np.arange(len(items)), codes] = self._weights[items]
+        return counts
+
+    def distances(self, h: int) -> NDArray[np.int64]:
+        """Weight of the items on which each survivor differs from `h`: its errors if `h` gave the labels."""
+        items = np.flatnonzero(self._weights)
+        return self.predictions.errors(items, self.weighted(items, self.predictions.codes(h, items)), self.indices)
+
+    @cached_property
+    def vote(self) -> Codes:
+        """The commonest prediction on each disputed item, the smallest code if tied."""
+        vote: Codes = self.predictions.votes(self.indices, self.disputed).argmax(axis=1).astype(np.uint16)
+        return vote
+
+    def keep(self, mask: NDArray[np.bool_]) -> VersionSpace:
+        """The survivors marked in `mask`; none at all is an error, because the realizable setting excludes it."""
+        kept = np.count_nonzero(mask)
+        if kept == self.size:
+            return self
+        if not kept:
+            raise EmptyVersionSpace(
+                f"none of the {self.size} surviving hypotheses fits the labels: what was assumed of them does not hold (in "
+                "the realizable setting that some hypothesis makes no error, in the agnostic one that the best errs at "
+                "most nu), so use an agnostic learner or a larger nu"
+            )
+        smaller = VersionSpace(
+            predictions=self.predictions,
+            weights=self._weights,
+            indices=self.indices[mask],
+            undecided=self.disputed,
+            labels=self._labels,
+        )
+        smaller.total = self.total
+        return smaller
+
+    def first(self, shared: SharedRandomness, prior: Prior = UNIFORM) -> int:
+        """The first survivor in the one shared order of C: permuting V itself would not be replicable."""
+        return prior.first(shared, "order", indices=self.indices)

@@ -1,0 +1,70 @@
+"""Label bills as a picture: the paper's comparison, against any public number."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from replical.errors import BadSpec
+from replical.plans.bills import ABSURD, Setting, bills
+from replical.study.pictures.style import BOOSTED, blank, colour, dashes
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+AXES = {
+    "epsilon": ("target error ε", np.geomspace(0.2, 0.001, 25)),
+    "rho": ("how often two labs may differ, ρ", np.geomspace(0.5, 0.001, 25)),
+    "class": ("hypotheses in the class, |C|", np.geomspace(10, 1e9, 25)),
+    "theta": ("disagreement coefficient Θ", np.geomspace(1, 100, 25)),
+}
+
+
+def bills_figure(setting: Setting, against: str) -> Figure:
+    """Label bills of all learners that apply, as one public number varies: the paper's comparison as a picture."""
+    if against not in AXES:
+        raise BadSpec(f"bills are drawn against {', '.join(AXES)}, got {against!r}")
+    label, values = AXES[against]
+    curves: dict[tuple[str, str], list[tuple[float, float]]] = {}
+    for x in values.tolist():
+        for bill in bills(_varied(setting, against, x)):
+            if bill.applies and bill.labels is not None:
+                curves.setdefault((bill.learner, bill.plan), []).append((x, float(bill.labels)))
+    figure = blank()
+    axes = figure.add_subplot()
+    for (learner, plan), points in sorted(curves.items(), key=lambda curve: -curve[1][-1][1]):
+        boosted = learner.startswith(BOOSTED)
+        axes.loglog(
+            *zip(*points, strict=True),
+            color=colour(learner),
+            linestyle=dashes(learner, plan),
+            linewidth=1 if boosted else 2.5 if learner.startswith("rounded") else 1.6,
+            alpha=0.6 if boosted and plan == "paper" else 1,
+            label=f"{learner} ({plan})",
+        )
+    axes.axhline(ABSURD, color="black", linewidth=0.6)
+    line = ("axes fraction", "data")
+    axes.annotate("a million labels", (0.99, ABSURD), xycoords=line, fontsize=8, ha="right", va="bottom")
+    if against in ("epsilon", "rho"):
+        axes.invert_xaxis()
+    axes.set(xlabel=label, ylabel="labels a lab", title=_title(setting, against))
+    axes.grid(alpha=0.25)
+    axes.legend(fontsize=7.5, loc="center left", bbox_to_anchor=(1.01, 0.5), frameon=False)
+    return figure
+
+
+def _varied(setting: Setting, against: str, x: float) -> Setting:
+    if against == "class":
+        return replace(setting, n=round(x))
+    if against == "epsilon":
+        return replace(setting, epsilon=x)
+    return replace(setting, rho=x) if against == "rho" else replace(setting, theta=x)
+
+
+def _title(setting: Setting, against: str) -> str:
+    shown = {"class": f"|C| = {setting.n:,}", "epsilon": f"ε = {setting.epsilon:g}", "rho": f"ρ = {setting.rho:g}"}
+    shown |= {"theta": "" if setting.theta is None else f"Θ = {setting.theta:g}"}
+    shown |= {"delta": f"δ = {setting.delta:g}", "nu": f"ν = {setting.nu:g}" if setting.nu else "realizable"}
+    return ", ".join(text for name, text in shown.items() if name != against and text)

@@ -1,0 +1,188 @@
+"""What replicability costs in each world: a line a cell, from its parent's labels to its own."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Sequence
+from math import ceil
+from pathlib import Path
+from statistics import median
+from typing import TYPE_CHECKING
+
+from replical.plans.bills import ABSURD
+from replical.study.judging import OURS, done, parents, replicable, unproven
+from replical.study.parameters import PARAMETERS
+from replical.study.pictures.base import GREY, Picture, by_tens, dots, kept, keys, plainly, told
+from replical.study.pictures.style import blank, colour
+from replical.study.results import Row
+from replical.study.spec import Cell
+from replical.study.words import count, listed, number, some, span
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+_WORLD = ("class", "noise", "epsilon", "delta", "pool_size")
+# What may tell two cells of a world apart; the last two are found for every cell, and told only where nothing else does.
+_SETTINGS = tuple(name for name in PARAMETERS if name not in (*_WORLD, "learner", "theta", "nu"))
+_FOUND = ("theta", "nu")
+_GIVEN = "theta_given"  # the study file says which coefficient the plan has; else it was computed
+_AGNOSTIC = ("replica2", "boosted-replica2", "rounded-a2")
+_KIN = (("cal", "cal-rounds", "erm"), ("a2", "a2-paired", "a2-rounds", "erm"))
+_MOST_LINES = 48  # of one picture: as many as a page holds
+# Inches: the panel, a line, the space between worlds, what is above and below, a letter, the least width.
+_PANEL, _LINE, _SPACE, _ABOVE, _BELOW, _LETTER, _LEAST = 4.4, 0.2, 0.1, 0.35, 0.5, 0.064, 9.0
+_KEYS = 5  # columns of the legend
+_COLUMNS = (1.16, 1.34)  # right ends of two columns of numbers, in widths of the panel
+
+Line = tuple[Row, Row | None]
+
+
+def costs(cells: Sequence[Cell], rows: Sequence[Row], folder: Path) -> list[Picture]:
+    """For each world the labels of every replicable learner, beside its parent, which promises nothing."""
+    given = {cell.id for cell in cells if cell.parameters.get("theta") is not None}
+    parts = _parts(_lines([row | {_GIVEN: row["cell"] in given} for row in rows]))
+    pictures = []
+    for each, part in enumerate(parts, 1):
+        name = "cost" + (f"-{each}" if each > 1 else "")
+        title = "Cost of replicability per world" + (f" ({each} of {len(parts)})" if len(parts) > 1 else "")
+        pictures.append(kept(_costs(part), folder, name, title, _costs_caption(part)))
+    return pictures
+
+
+def _parts(lines: list[Line]) -> list[list[Line]]:
+    """The lines of each picture. If one cannot hold all, worlds with rounding have the first, then come those that count."""
+    if len(lines) <= _MOST_LINES:
+        return [lines] if lines else []
+    rounded = {_world(cell) for cell, _ in lines if cell["learner"].startswith(OURS)}
+    counted = {_world(cell) for cell, _ in lines if not cell["vacuous"]}
+    ordered = sorted(lines, key=lambda line: _world(line[0]) not in counted)
+    first = [line for line in ordered if _world(line[0]) in rounded]
+    rest = [line for line in ordered if _world(line[0]) not in rounded]
+    return [part[at : at + _MOST_LINES] for part in (first, rest) for at in range(0, len(part), _MOST_LINES)]
+
+
+def _lines(rows: Sequence[Row]) -> list[Line]:
+    """Replicable cells, world by world, each with its parent; where that was not run, with the parent's next of kin."""
+    ran = [row for row in done(rows) if row["labels_mean"]]
+    own = parents(ran)
+    plain = {(row["learner"], *_world(row)): row for row in ran if not row["replicable"]}
+    found: list[Line] = []
+    for row in replicable(ran):
+        kin = [plain.get((name, *_world(row))) for name in _KIN[row["learner"] in _AGNOSTIC]]
+        found.append((row, own.get(row["cell"]) or next((each for each in kin if each is not None), None)))
+    return sorted(found, key=lambda line: (*_order(line[0]), line[0]["labels_mean"], str(line[0]["cell"])))
+
+
+def _world(row: Row) -> tuple[object, ...]:
+    return tuple(row[name] for name in _WORLD)
+
+
+def _order(row: Row) -> tuple[object, ...]:
+    """Worlds by kind of class, noise and pool; in each kind small classes and large errors first."""
+    kind = row["class"].partition(":")[0]
+    return (row["noise"], kind, row["hypotheses"] or 0, row["class"], row["pool_size"], -row["epsilon"], row["delta"])
+
+
+def _costs(lines: list[Line]) -> Figure:
+    worlds: dict[tuple[object, ...], list[Line]] = defaultdict(list)
+    for line in lines:
+        worlds[_world(line[0])].append(line)
+    drawn = [row for line in lines for row in line if row is not None]
+    entries = keys(drawn)
+    names = 0.2 + _LETTER * max(len(_named(cell)) for cell, _ in lines)
+    apart = _PANEL * (_COLUMNS[1] - 0.96) + _LETTER * max(len(_apart(line, lines)) for line in lines)
+    tall = len(lines) * _LINE + len(worlds) * _SPACE
+    width = max(names + _PANEL + apart, _LEAST)
+    height = tall + _ABOVE + _LINE * ceil(len(entries) / _KEYS) + _BELOW
+    figure = blank(width, height)
+    figure.set_layout_engine("none")
+    axes = figure.add_axes((names / width, _BELOW / height, _PANEL / width, tall / height), ylim=(-tall, 0))
+    axes.set(xscale="log", xlabel="labels a lab")
+    _reach(axes, [row["labels_mean"] for row in drawn])
+    _all_lines(axes, list(worlds.values()))
+    figure.legend(handles=entries, loc="upper left", bbox_to_anchor=(0, 1), ncols=_KEYS, columnspacing=1.2)
+    return figure
+
+
+def _all_lines(axes: Axes, worlds: list[list[Line]]) -> None:
+    """World by world from the top, every other one on grey."""
+    top = 0.0
+    for place, mine in enumerate(worlds):
+        under = top - len(mine) * _LINE - _SPACE
+        if place % 2:
+            axes.axhspan(under, top, color="#f4f4f4", zorder=0, linewidth=0)
+        _world_lines(axes, mine, top - _SPACE / 2)
+        top = under
+    axes.tick_params(left=False, labelleft=False)
+    axes.grid(visible=False, axis="y")
+    for at, word in zip(_COLUMNS, ("labels", "× parent"), strict=True):
+        axes.text(at, 0.06, word, transform=axes.get_yaxis_transform(), ha="right", fontsize=7.5, color=GREY)
+
+
+def _named(cell: Row) -> str:
+    return told(cell, ("class", "noise", "epsilon", "pool_size"))
+
+
+def _reach(axes: Axes, labels: list[float]) -> None:
+    """As far as the labels go; shaded where nobody could pay for them."""
+    low, high = min(labels) / 1.6, max(labels) * 1.6
+    axes.set_xlim(low, high)
+    by_tens(axes.xaxis)
+    if max(labels) > ABSURD:
+        axes.axvspan(max(low, ABSURD), high, color="#D55E00", alpha=0.08, linewidth=0, zorder=0.5)
+
+
+def _world_lines(axes: Axes, lines: list[Line], top: float) -> None:
+    """The lines of one world, with its name at the left and numbers at the right."""
+    side = axes.get_yaxis_transform()
+    axes.text(-0.02, top - _LINE / 2, _named(lines[0][0]), transform=side, ha="right", va="center", fontsize=8)
+    for place, line in enumerate(lines):
+        cell, parent = line
+        y = top - (place + 0.5) * _LINE
+        shown = [each for each in (parent, cell) if each is not None]
+        x = [each["labels_mean"] for each in shown]
+        broken = "--" if unproven(cell) else "-"
+        axes.plot(x, [y] * len(x), linewidth=1.3, zorder=2, color=colour(cell["learner"]), linestyle=broken)
+        dots(axes, shown, [(each, y) for each in x])
+        words = (count(cell["labels_mean"]), "–" if parent is None else number(_ratio(cell, parent)))
+        for at, word in zip(_COLUMNS, words, strict=True):
+            axes.text(at, y, word, transform=side, ha="right", va="center", fontsize=8)
+        axes.text(_COLUMNS[1] + 0.04, y, _apart(line, lines), transform=side, va="center", fontsize=7.5, color=GREY)
+
+
+def _ratio(cell: Row, parent: Row) -> float:
+    return float(cell["labels_mean"] / parent["labels_mean"])
+
+
+def _apart(line: Line, lines: list[Line]) -> str:
+    """What tells a cell from others of its world, and what to beware of."""
+    cell = line[0]
+    same = ("learner", *_WORLD, *_SETTINGS)
+    alike = [other for other, _ in lines if all(other[name] == cell[name] for name in same)]
+    mixed = len({other.get(_GIVEN) for other in alike}) > 1
+    parts = [told(cell, _SETTINGS)]
+    for name in _FOUND:
+        if len({other[name] for other in alike}) > 1 or (mixed and name == "theta"):
+            parts.append(told(cell, [name]) + (" given" if mixed and name == "theta" and cell[_GIVEN] else ""))
+    parts += [text for text, so in (("vacuous", cell["vacuous"]), ("uncertified", unproven(cell))) if so]
+    return ", ".join(filter(None, parts))
+
+
+def _costs_caption(lines: list[Line]) -> str:
+    ratios: dict[str, list[float]] = defaultdict(list)
+    for cell, parent in lines:
+        if parent is not None:
+            ratios[f"{cell['learner']} ({cell['plan']})"].append(_ratio(cell, parent))
+    parts = [f"{name} {_middle(found)}" for name, found in sorted(ratios.items())]
+    empty = sum(bool(cell["vacuous"]) for cell, _ in lines)
+    first = "Labels in multiples of those of the parent, which promises nothing, in the same world: "
+    first = f"{first}{listed(parts, 5)}." if parts else "No world has a learner without a promise to compare with."
+    vacuous = f" {some(empty, 'line is', 'lines are')} vacuous: labs agree there without rounding too." if empty else ""
+    shaded = any(row["labels_mean"] > ABSURD for line in lines for row in line if row is not None)
+    return first + vacuous + (f" Shaded: over {plainly(ABSURD)} labels, which nobody could pay for." if shaded else "")
+
+
+def _middle(ratios: list[float]) -> str:
+    shown = span(ratios)
+    return f"{shown} (median {number(median(ratios))})" if " to " in shown else shown

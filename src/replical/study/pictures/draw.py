@@ -1,0 +1,45 @@
+"""Figures of a study."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from replical.errors import BadStudy
+from replical.study.pictures.base import Picture
+from replical.study.pictures.costs import costs
+from replical.study.pictures.curves import curves
+from replical.study.pictures.halfplanes import halfplanes
+from replical.study.pictures.scatter import disagreement, predicted
+from replical.study.pictures.style import style
+from replical.study.pictures.traces import courses
+from replical.study.results import Row
+from replical.study.spec import Cell, Study
+
+__all__ = ["Picture", "draw"]
+
+
+def draw(study: Study, cells: list[Cell], rows: list[Row], folder: Path) -> list[Picture]:
+    """Draw every figure the study has data for; the same rows give the same bytes.
+
+    Parameters
+    ----------
+    study, cells
+        What was run; one pair of one cell is run again, to be drawn label by label.
+    rows
+        Its results.
+    folder
+        Where the files go; made if it is not there.
+    """
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise BadStudy(f"cannot write to the folder {folder}: {error.strerror or error}") from error
+    with style():
+        return [
+            *costs(cells, rows, folder),
+            *disagreement(rows, folder),
+            *curves(rows, folder),
+            *predicted(rows, folder),
+            *courses(study, cells, rows, folder),
+            *halfplanes(study, folder),
+        ]

@@ -1,0 +1,114 @@
+"""One style for every picture, a colour and a marker a learner. Needs matplotlib: ``pip install 'replical[plot]'``."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from replical.errors import BadSpec, MissingExtra
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+# One colour a learner everywhere: Okabe and Ito's, told apart by everybody, and darker shades of them for noisy labels; a
+# boosted learner has the colour of its base and dots.
+COLOURS = {
+    "erm": "#999999",
+    "cal": "#56B4E9",
+    "cal-rounds": "#0072B2",
+    "a2": "#E69F00",
+    "a2-paired": "#B07900",
+    "a2-rounds": "#6E4B00",
+    "replicable-erm": "#CC79A7",
+    "replical": "#D55E00",
+    "replica2": "#8C2D04",
+    "rounded-cal": "#009E73",
+    "rounded-a2": "#00614A",
+}
+# No two learners have one marker, so that figures can be read without colours too.
+MARKERS = {
+    "erm": "v",
+    "cal": "o",
+    "cal-rounds": "p",
+    "a2": "s",
+    "a2-paired": "d",
+    "a2-rounds": "h",
+    "replicable-erm": "^",
+    "replical": "D",
+    "replica2": "X",
+    "rounded-cal": "*",
+    "rounded-a2": "P",
+    "boosted-replicable-erm": "<",
+    "boosted-replical": ">",
+    "boosted-replica2": "8",
+}
+_FORMATS = (".svg", ".png", ".pdf")
+BOOSTED = "boosted-"
+_STYLE = {
+    "font.size": 9,
+    "axes.titlesize": 9.5,
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+    "axes.grid": True,
+    "axes.axisbelow": True,
+    "grid.alpha": 0.25,
+    "grid.linewidth": 0.6,
+    "legend.fontsize": 8,
+    "legend.frameon": False,
+    "lines.markersize": 6,
+}
+
+
+def colour(learner: str) -> str:
+    """The colour of a learner; a boosted one has that of its base.
+
+    Examples
+    --------
+    >>> colour("boosted-replical") == colour("replical")
+    True
+    """
+    return COLOURS[learner.removeprefix(BOOSTED)]
+
+
+def dashes(learner: str, plan: str) -> str:
+    """The line of a learner: solid, dashed with the paper's sizes, dotted if boosted."""
+    return ":" if learner.startswith(BOOSTED) else "--" if plan == "paper" else "-"
+
+
+@contextmanager
+def style() -> Iterator[None]:
+    """Our style, whatever the user has set for other figures."""
+    blank()  # says what to install
+    import matplotlib.style
+
+    with matplotlib.style.context(["default", _STYLE]):
+        yield
+
+
+def save(figure: Figure, path: Path) -> None:
+    """Write a figure in the format its name ends in."""
+    check_name(path)
+    import matplotlib as mpl
+
+    try:
+        with mpl.rc_context({"svg.hashsalt": "replical"}):  # the same figure, the same bytes
+            figure.savefig(path, dpi=160, metadata={"Date": None} if path.suffix == ".svg" else None)
+    except OSError as error:
+        raise BadSpec(f"cannot write the figure {path}: {error.strerror or error}") from error
+
+
+def check_name(path: Path) -> None:
+    """Refuse a name whose format is unknown, before anything is computed."""
+    if path.suffix not in _FORMATS:
+        raise BadSpec(f"a figure is written as {', '.join(_FORMATS)}, got {path.name!r}")
+
+
+def blank(width: float = 9, height: float = 5.5) -> Figure:
+    """An empty figure in our style."""
+    try:
+        from matplotlib.figure import Figure
+    except ImportError as error:
+        raise MissingExtra("figures need matplotlib: install it with pip install 'replical[plot]'") from error
+    return Figure(figsize=(width, height), layout="constrained")

@@ -1,0 +1,1 @@
+"""What a study shows and what it does not, in sentences, tables and one page."""

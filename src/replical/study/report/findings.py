@@ -1,0 +1,223 @@
+"""What a study shows, in sentences made from its rows; each function gives its sentences, none if there is nothing to say.
+
+Labels are for `replical.study.report.prices`, what is not shown for `replical.study.report.limits`.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from math import fsum
+
+from replical.core.binomial import upper_tail
+from replical.study.judging import (
+    BELOW,
+    OPEN,
+    OURS,
+    WITHIN,
+    above_epsilon,
+    done,
+    replicable,
+    told,
+    too_few,
+    undecided,
+    unproven,
+    verdict,
+)
+from replical.study.report.prices import by_kind, error_price, fewest, losses, price, ratios
+from replical.study.results import COUNTED, Row
+from replical.study.words import count, listed, percent, some, span
+
+TERMS = (
+    "A cell is one learner in one world, run by many pairs of labs. Its last step is the choice both labs make with their "
+    f"shared string. It counts if without that step at least {percent(COUNTED)} of pairs differ. Its parent is the learner "
+    "it is made from. ρ is how often two labs may differ."
+)
+
+
+def summary_sentence(rows: list[Row]) -> str:
+    """The study in a sentence."""
+    ran, promised = done(rows), replicable(rows)
+    refused = len(rows) - len(ran)
+    if not ran:
+        return f"Nothing was run: {some(refused, 'cell was', 'cells were')} refused."
+    parts = [_agreement(ran, promised)]
+    if below := [row for row in promised if verdict(row) == BELOW]:
+        parts.append(f"Below it: {listed([('uncertified ' if unproven(row) else '') + told(row) for row in below])}")
+    if paid := ratios([row for row in promised if row["learner"].startswith(OURS)], rows):
+        parts.append(f"Rounding took {span(paid)} times the labels of its parent")
+    empty = [row for row in promised if row["vacuous"]]
+    if 0 < len(empty) < len(promised):
+        parts.append(
+            f"{some(len(empty), 'cell shows', 'cells show')} nothing about it{_surely(empty)}, because labs agree there "
+            "without the last step too"
+        )
+    if refused:
+        parts.append(f"{some(refused, 'cell was', 'cells were')} refused")
+    return ". ".join(parts) + "."
+
+
+def _agreement(ran: list[Row], promised: list[Row]) -> str:
+    """How often labs agree, against what was promised."""
+    if not promised:
+        found = span([row["agreement"] for row in ran], percent)
+        return f"{some(len(ran), 'cell')} without a replicable learner: two labs agreed in {found} of pairs"
+    counted = [row for row in promised if not row["vacuous"]]
+    below = sum(verdict(row) == BELOW for row in promised)
+    if not counted:
+        cells = some(len(promised), "cell")
+        first = f"None of {cells} with a replicable learner counts: labs agree without the last step too"
+        return first + (f", and yet agreement lies below the promise of 1-ρ in {below}" if below else "")
+    lie = Counter(verdict(row) for row in counted)
+    if all(map(too_few, counted)):
+        found = _first_look(counted, lie[BELOW])
+    else:
+        found = (
+            f"In {_of(counted, WITHIN)}{_surely(counted)} the 95% interval of two labs' agreement lies wholly within the "
+            f"promise of 1-ρ, in {lie[OPEN]} it is compatible with it{_short_of_pairs(counted)}, in {lie[BELOW]} below it"
+        )
+    return f"{found}; it is also below in {below - lie[BELOW]} of the others" if below > lie[BELOW] else found
+
+
+def _first_look(counted: list[Row], below: int) -> str:
+    """Where no cell could have confirmed its promise."""
+    pairs = span([row["pairs"] for row in counted])
+    are = "pair a cell is" if pairs == "1" else "pairs a cell are"
+    first = f"A first look: {pairs} {are} too few to confirm a promise"
+    cells = some(len(counted), "cell that counts", "cells that count")
+    return f"{first}; of {cells} {below or 'none'} {'look' if below > 1 else 'looks'} broken"
+
+
+def _short_of_pairs(rows: list[Row]) -> str:
+    """How many could not have been wholly within their promise, whatever their pairs showed."""
+    few = sum(map(too_few, rows))
+    who = "too few pairs for more" if few == len(rows) else f"{some(few, 'has', 'have')} too few pairs for more"
+    return f" ({who})" if few else ""
+
+
+def _surely(rows: list[Row]) -> str:
+    """How many of them are on their side of the border for certain, if not all are."""
+    unsure = sum(map(undecided, rows))
+    return f" ({len(rows) - unsure or 'none'} for certain)" if unsure else ""
+
+
+def shows(rows: list[Row]) -> dict[str, list[str]]:
+    """All sentences on what the study shows, by what they are about."""
+    makers = {
+        "Agreement": (broken, promises, last_step, ordinary, proven, predicted),
+        "Labels": (price, fewest, losses),
+        "Error": (accuracy, error_price),
+    }
+    found = {about: [each for make in of for each in make(rows)] for about, of in makers.items()}
+    return {about: sentences for about, sentences in found.items() if sentences}
+
+
+def broken(rows: list[Row]) -> list[str]:
+    """Where labs differ more often than ρ."""
+    below = [row for row in replicable(rows) if verdict(row) == BELOW]
+    sure, unsure = [row for row in below if not unproven(row)], [row for row in below if unproven(row)]
+    found = []
+    if sure:
+        found.append(
+            f"The promise is broken in {some(len(sure), 'cell')}: the whole 95% interval of agreement lies below 1-ρ for "
+            f"{listed([_measured(row) for row in sure])}."
+        )
+    if unsure:
+        found.append(
+            f"Labs differ more often than ρ in {some(len(unsure), 'cell')} where nothing was proven: "
+            f"{listed([_measured(row) for row in unsure])}."
+        )
+    return found
+
+
+def _measured(row: Row) -> str:
+    interval = f"{percent(row['agreement_low'])} to {percent(row['agreement_high'])}"
+    return f"{told(row)}, agreement {percent(row['agreement'])}, {interval}"
+
+
+def promises(rows: list[Row]) -> list[str]:
+    """How each replicable learner keeps its promise where that means something."""
+    counted = by_kind(row for row in replicable(rows) if not row["vacuous"])
+    return [
+        f"{learner}: the 95% interval of agreement lies wholly within 1-ρ in {_of(mine, WITHIN)}{_short_of_pairs(mine)}; "
+        f"two labs differed in {span([row['disagreement'] for row in mine], percent)} of pairs."
+        for learner, mine in counted.items()
+    ]
+
+
+def _of(counted: list[Row], wanted: str) -> str:
+    kept = sum(verdict(row) == wanted for row in counted)
+    return f"{kept} of {some(len(counted), 'cell that counts', 'cells that count')}"
+
+
+def last_step(rows: list[Row]) -> list[str]:
+    """The same labels with and without the replicable last step."""
+    counted = [row for row in replicable(rows) if not row["vacuous"] and row["base_agreement"] is not None]
+    found = []
+    for told_as, mine in (
+        ("with a proven promise", [row for row in counted if not unproven(row)]),
+        ("without a proof", [row for row in counted if unproven(row)]),
+    ):
+        if mine:
+            before = span([1 - row["base_agreement"] for row in mine], percent)
+            after = span([row["disagreement"] for row in mine], percent)
+            found.append(
+                f"On the very same labels two labs differ in {before} of pairs without the shared last step and in {after} "
+                f"with it ({some(len(mine), 'cell that counts', 'cells that count')}, {told_as})."
+            )
+    return found
+
+
+def ordinary(rows: list[Row]) -> list[str]:
+    """How often labs differ that promise nothing."""
+    plain = by_kind(row for row in done(rows) if not row["replicable"])
+    return [
+        f"{learner} promises no replicability: its labs differed in {span([row['disagreement'] for row in mine], percent)} "
+        f"of pairs ({some(len(mine), 'cell')})."
+        for learner, mine in plain.items()
+    ]
+
+
+def proven(rows: list[Row]) -> list[str]:
+    """How far measured disagreement is below what labs proved."""
+    sure = [row for row in replicable(rows) if row["rho_proven"] is not None and row["certified_fraction"] == 1]
+    if not sure:
+        return []
+    below = sum(row["disagreement"] <= row["rho_proven"] for row in sure)
+    surely = sum(row["disagreement_high"] <= row["rho_proven"] for row in sure)
+    above = sum(row["disagreement_low"] > row["rho_proven"] for row in sure)
+    return [
+        f"Where every lab was certified, labs differed in {_mean(sure, 'disagreement')} of pairs in the mean over cells, "
+        f"against a proven {_mean(sure, 'rho_proven')}; measured is at most proven in {below} of {some(len(sure), 'cell')}, "
+        f"in {surely} with its whole 95% interval; that lies wholly above it in {above}."
+    ]
+
+
+def predicted(rows: list[Row]) -> list[str]:
+    """How good the estimate of disagreement was."""
+    known = [row for row in replicable(rows) if row["rho_predicted"] is not None and row["expected_jaccard"]]
+    if not known:
+        return []
+    found = span([row["rho_predicted"] / row["expected_jaccard"] for row in known])
+    return [f"ρ predicted, an estimate, was {found} times E[J], the sharper measurement ({some(len(known), 'cell')})."]
+
+
+def accuracy(rows: list[Row]) -> list[str]:
+    """How many labs ended above ε, against how many may."""
+    ran = done(rows)
+    if not ran:
+        return []
+    over, labs = sum(row["excess_over_epsilon"] or 0 for row in ran), sum(2 * row["pairs"] for row in ran)
+    allowed = fsum(2 * row["pairs"] * row["delta"] for row in ran)
+    deltas = {row["delta"] for row in ran}
+    chance = f" (p = {upper_tail(over, labs, deltas.pop()):.2g}, exact binomial)" if len(deltas) == 1 else ""
+    first = f"{count(over)} of {some(labs, 'lab')} ended with an error more than ε above the best; δ allows for "
+    first += f"{count(allowed)} in the mean{chance}."
+    chances = [(row, above_epsilon(row)) for row in ran]
+    bad = [f"{told(row)}, p = {p:.2g}" for row, p in chances if p is not None and p < 0.05 / len(ran)]
+    if not bad:
+        return [first]
+    return [first, f"More labs than chance explains ended above ε in {some(len(bad), 'cell')}: {listed(bad)}."]
+
+
+def _mean(rows: list[Row], name: str) -> str:
+    return percent(fsum(row[name] for row in rows) / len(rows))

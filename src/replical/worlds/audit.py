@@ -1,0 +1,302 @@
+"""Audits: many pairs of labs, one string a pair. How often do they agree, and at what price?
+
+The two labs of a pair share the world (class, population, target) and the pair's published string, nothing else:
+each has its own private randomness for its pool, its draws and its labels. Every pair is computed from the audit's
+seed and its own number alone, so the figures do not depend on how many workers there are or which pairs ran before.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Generator, Sequence
+from contextlib import closing
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from replical.classes.base import HypothesisClass, Items
+from replical.classes.predictions import Predictions, predictions_of
+from replical.classes.prior import UNIFORM, Prior
+from replical.core.binomial import clopper_pearson
+from replical.core.parallel import cores, in_processes
+from replical.core.randomness import PrivateRandomness, SharedRandomness
+from replical.errors import ReplicalError, ValueOutOfRange
+from replical.learners.base import Learner, learn
+from replical.learners.fast.line import along_a_line
+from replical.learners.result import Result, Rounding
+from replical.worlds.noise import Noise
+from replical.worlds.population import Population
+
+Progress = Callable[[int, int], None]
+
+
+@dataclass(frozen=True, kw_only=True)
+class World:
+    """What both labs of every pair live in."""
+
+    C: HypothesisClass
+    cells: Items | None = None
+    weights: NDArray[np.int64] | None = None
+    noise: Noise = 0.0
+    pool_size: int | str = "exact"
+    law: NDArray[np.float64] | None = None  # probabilities of the labels in each cell, instead of a target and noise
+
+    @cached_property
+    def predictions(self) -> Predictions:
+        """What every hypothesis says in each cell: computed once a process, used by every pair."""
+        listed = self.C.cells() if self.cells is None else self.cells
+        if listed is None:
+            raise ValueOutOfRange("this class does not list its cells: give the items of the world")
+        return predictions_of(self.C, listed)
+
+    def population(self, target: int = 0) -> Population:
+        """The world with one target; where a law is given, the target is a best hypothesis."""
+        if self.law is not None:
+            return Population(
+                self.C, cells=self.cells, weights=self.weights, law=self.law, predictions=self.predictions
+            )
+        return Population(
+            self.C,
+            target=target,
+            cells=self.cells,
+            weights=self.weights,
+            noise=self.noise,
+            predictions=self.predictions,
+        )
+
+
+@dataclass(frozen=True, kw_only=True)
+class Lab:
+    """One lab's run."""
+
+    result: Result
+    excess_error: Fraction
+
+
+@dataclass(frozen=True, kw_only=True)
+class Pair:
+    """Two labs with one string; small enough to travel between processes."""
+
+    number: int
+    target: int
+    hypotheses: tuple[int | None, int | None]
+    unrounded: tuple[int, int]
+    same_function: bool
+    jaccard_distance: float
+    survivors: tuple[int, int]
+    labels: tuple[int, int]
+    excess_errors: tuple[Fraction, Fraction]
+    stopped_short: tuple[bool, bool]
+    roundings: tuple[Rounding, Rounding] | None = None
+
+    @property
+    def agree(self) -> bool:
+        """Did both labs return the identical hypothesis?"""
+        return self.hypotheses[0] is not None and self.hypotheses[0] == self.hypotheses[1]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Audit:
+    """The figures of an audit, labels and survivors per lab; intervals are Clopper-Pearson at 95%.
+
+    Where labs round, `expected_jaccard` is the distance of their balls, integrated over the shared threshold;
+    `rho_proven` and `rho_predicted` are means over labs. They are None for learners that prove nothing of themselves.
+    """
+
+    pairs: int
+    agreements: int
+    agreement: float
+    agreement_low: float
+    agreement_high: float
+    function_agreement: float
+    expected_jaccard: float
+    survivors_mean: float
+    base_agreement: float
+    labels_mean: float
+    labels_max: int
+    excess_error_mean: float
+    excess_error_max: float
+    excess_over_epsilon: int
+    labels_sufficient_fraction: float | None
+    certified_fraction: float | None
+    rho_proven: float | None
+    rho_predicted: float | None
+    cap_reached: int
+
+
+def run_pair(learner: Learner, world: World, seed: str, number: int) -> tuple[Population, tuple[Lab, Lab]]:
+    """Run both labs of one pair in full."""
+    target = PrivateRandomness.simulated(seed, number, "world").generator().integers(len(world.C))
+    population = world.population(int(target))
+    shared = SharedRandomness(pair_string(seed, number))
+    first, second = (run_lab(learner, population, world.pool_size, shared, (seed, number, lab)) for lab in "AB")
+    return population, (first, second)
+
+
+def pair_string(seed: str, number: int) -> str:
+    """The string the two labs of a pair publish."""
+    return f"{seed} / pair {number}"
+
+
+def run_lab(
+    learner: Learner,
+    population: Population,
+    pool_size: int | str,
+    shared: SharedRandomness,
+    name: tuple[str | int, ...],
+) -> Lab:
+    """One lab: its own pool, its own draws, its own labels."""
+    private = PrivateRandomness.simulated(*name)
+    pool = population.pool(pool_size, private)
+    labels = population.labels(pool, private)
+    result = along_a_line(learner, pool, labels.truth, shared) or learn(learner, pool, labels, shared)
+    error = Fraction(1) if result.hypothesis is None else population.error(result.hypothesis)  # no answer is no use
+    return Lab(result=result, excess_error=error - population.nu)
+
+
+def summarise(number: int, population: Population, labs: tuple[Lab, Lab], prior: Prior = UNIFORM) -> Pair:
+    """Keep the figures, drop the version spaces."""
+    one, two = (lab.result for lab in labs)
+    return Pair(
+        number=number,
+        target=population.target,
+        hypotheses=(one.hypothesis, two.hypothesis),
+        unrounded=(one.unrounded, two.unrounded),
+        same_function=_same_function(population, one.hypothesis, two.hypothesis),
+        jaccard_distance=_distance(one, two, prior),
+        survivors=(one.V.size, two.V.size),
+        labels=(one.labels, two.labels),
+        excess_errors=(labs[0].excess_error, labs[1].excess_error),
+        stopped_short=(not one.stopped, not two.stopped),
+        roundings=None if one.rounding is None or two.rounding is None else (_slim(one.rounding), _slim(two.rounding)),
+    )
+
+
+def _same_function(population: Population, one: int | None, two: int | None) -> bool:
+    if one is None or two is None:
+        return False
+    weighted = population.weights > 0
+    return np.array_equal(population.codes(one)[weighted], population.codes(two)[weighted])
+
+
+def _distance(one: Result, two: Result, prior: Prior) -> float:
+    """Jaccard distance of what the shared order chooses from; of balls, the mean over the shared threshold."""
+    if one.rounding is not None and two.rounding is not None and one.rounding.rho_proven is not None:
+        return one.rounding.disagreement(two.rounding, prior)
+    common = len(np.intersect1d(one.V.indices, two.V.indices, assume_unique=True))
+    return 1 - common / (one.V.size + two.V.size - common)
+
+
+def _slim(rounding: Rounding) -> Rounding:
+    return replace(rounding, scores=rounding.scores[:0])
+
+
+def run_pairs(
+    learner: Learner, world: World, *, seed: str, pairs: int, workers: int | None = None
+) -> Generator[Pair, None, None]:
+    """All pairs in order, on `workers` processes (every core if left out)."""
+    if isinstance(pairs, bool) or not isinstance(pairs, int | np.integer) or pairs < 1:
+        raise ValueOutOfRange(f"an audit needs at least 1 pair, got {pairs!r}")
+    if not isinstance(seed, str):
+        raise ValueOutOfRange(f"the seed of an audit is a text, got {type(seed).__name__}")
+    if workers is not None and workers < 1:
+        raise ValueOutOfRange(f"an audit needs at least 1 worker, got {workers}")
+    count = min(pairs, workers or cores())
+    task = _PairTask(learner=learner, world=world, seed=seed)
+    if count == 1:
+        yield from map(task, range(pairs))
+        return
+    yield from in_processes(task, pairs, count)
+
+
+@dataclass(frozen=True, kw_only=True)
+class _PairTask:
+    learner: Learner
+    world: World
+    seed: str
+
+    def __call__(self, number: int) -> Pair:
+        try:
+            population, labs = run_pair(self.learner, self.world, self.seed, number)
+            return summarise(number, population, labs, self.learner.plan.prior)
+        except ReplicalError as error:
+            raise type(error)(f"pair {number}: {error}") from error
+
+
+def audit(
+    learner: Learner,
+    world: World,
+    *,
+    seed: str,
+    pairs: int = 200,
+    workers: int | None = 1,
+    progress: Progress | None = None,
+) -> Audit:
+    """Run `pairs` pairs of labs and report how often they return the identical hypothesis.
+
+    Parameters
+    ----------
+    learner
+        The learner both labs run.
+    world
+        Class, population and pool size.
+    seed
+        Any text; the same text gives the same figures.
+    workers
+        Processes; None takes every core.
+    progress
+        Called with (pairs done, pairs in all).
+
+    Examples
+    --------
+    >>> from replical import CAL, Thresholds, World, audit, plan
+    >>> C = Thresholds(100_000)
+    >>> cal = CAL(plan("cal", C, epsilon=.05, delta=.05, pool="finite"))
+    >>> figures = audit(cal, World(C=C, pool_size=1000), seed="doctest", pairs=20)
+    >>> figures.agreement
+    0.6
+    """
+    done: list[Pair] = []
+    with closing(run_pairs(learner, world, seed=seed, pairs=pairs, workers=workers)) as running:
+        for pair in running:
+            done.append(pair)
+            if progress is not None:
+                progress(len(done), pairs)
+    return figures(done, epsilon=learner.plan.epsilon)
+
+
+def figures(done: Sequence[Pair], *, epsilon: Fraction) -> Audit:
+    """The figures of an audit from its pairs."""
+    agreements = sum(pair.agree for pair in done)
+    low, high = clopper_pearson(agreements, len(done))
+    labels = [count for pair in done for count in pair.labels]
+    excess = [error for pair in done for error in pair.excess_errors]
+    roundings = [rounding for pair in done for rounding in pair.roundings or ()]
+    return Audit(
+        pairs=len(done),
+        agreements=agreements,
+        agreement=agreements / len(done),
+        agreement_low=low,
+        agreement_high=high,
+        function_agreement=sum(pair.same_function for pair in done) / len(done),
+        expected_jaccard=sum(pair.jaccard_distance for pair in done) / len(done),
+        survivors_mean=sum(sum(pair.survivors) for pair in done) / (2 * len(done)),
+        base_agreement=sum(pair.unrounded[0] == pair.unrounded[1] for pair in done) / len(done),
+        labels_mean=sum(labels) / len(labels),
+        labels_max=max(labels),
+        excess_error_mean=float(sum(excess) / len(excess)),
+        excess_error_max=float(max(excess)),
+        excess_over_epsilon=sum(error > epsilon for error in excess),
+        labels_sufficient_fraction=_mean([float(each.labels_sufficient) for each in roundings]),
+        certified_fraction=_mean([float(each.certified) for each in roundings]),
+        rho_proven=_mean([each.rho_proven for each in roundings]),
+        rho_predicted=_mean([each.rho_predicted for each in roundings]),
+        cap_reached=sum(sum(pair.stopped_short) for pair in done),
+    )
+
+
+def _mean(values: Sequence[float | None]) -> float | None:
+    known = [value for value in values if value is not None]
+    return sum(known) / len(known) if known else None

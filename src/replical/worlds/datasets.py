@@ -1,0 +1,46 @@
+"""Two worlds made of real data: labs choose among fitted models that they did not fit.
+
+``digits``: 240 classifiers of even and odd handwritten digits; ``breast_cancer``: 200 classifiers of tumours. All were
+fitted on public rows; the labs' items are drawn from other rows, which carry their true labels. The packaged files hold
+predictions and labels only; `benchmarks/candidates.py` makes them.
+"""
+
+from __future__ import annotations
+
+from importlib.resources import as_file, files
+
+import numpy as np
+
+from replical.classes.table import PredictionTable
+from replical.errors import BadSpec
+from replical.worlds.audit import World
+
+NAMES = ("digits", "breast_cancer")
+
+
+def real_world(name: str, pool_size: int | str) -> World:
+    """A world whose population is uniform over the labs' rows of a data set.
+
+    Examples
+    --------
+    >>> world = real_world("digits", 10_000)
+    >>> len(world.C), world.population().nu
+    (240, Fraction(13, 1297))
+    """
+    if name not in NAMES:
+        raise BadSpec(f"unknown data {name!r}; there are {' and '.join(NAMES)}")
+    with (
+        as_file(files("replical.worlds") / "data" / f"{name}.npz") as path,
+        np.load(path, allow_pickle=False) as stored,
+    ):
+        models, rows = stored["shape"].tolist()
+        predictions = np.unpackbits(stored["predictions"], axis=1, count=rows)
+        labels = np.unpackbits(stored["labels"], count=rows)
+        C = PredictionTable([str(candidate) for candidate in stored["names"]])
+    assert predictions.shape == (models, rows), "a packaged file is damaged"
+    return World(
+        C=C,
+        cells=C.items(predictions.T),
+        law=np.stack([1 - labels, labels], axis=1).astype(np.float64),
+        pool_size=pool_size,
+    )

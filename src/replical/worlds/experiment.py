@@ -1,0 +1,121 @@
+"""An experiment in words: a class spec, a learner id and numbers become a learner and the world it is tried in."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from replical.classes.prior import UNIFORM, Prior
+from replical.classes.spec import parse
+from replical.errors import ValueOutOfRange
+from replical.learners.base import Learner
+from replical.learners.catalogue import learner_for
+from replical.plans.plan import plan, uses
+from replical.worlds.audit import World
+from replical.worlds.noise import BoundaryNoise, parse_noise
+from replical.worlds.theta import theta as disagreement_coefficient
+
+# Numbers and words of `replical.plan` that only some learners know.
+OPTIONS = (
+    "T", "k_loop", "k_final", "kappa", "batch", "query", "finish", "a", "b", "stop", "stop_delta", "strings", "runs",
+    "max_labels",
+)  # fmt: skip
+
+
+@dataclass(frozen=True, kw_only=True)
+class Experiment:
+    """What is tried.
+
+    Attributes
+    ----------
+    class_spec
+        E.g. ``thresholds:1000``.
+    pool_size
+        Items in each lab's pool, or ``"exact"``.
+    noise
+        A rate, or ``boundary:RATE,RADIUS``.
+    theta, nu
+        Left out: the exact disagreement coefficient of the population, and the noise rate, where the learner needs them.
+    options
+        Other parameters of `replical.plan` (`OPTIONS`).
+    table_digest
+        Of the file that the class spec names, where it must be this very one.
+    """
+
+    class_spec: str
+    learner: str
+    epsilon: float
+    pool_size: int | str
+    delta: float = 0.05
+    rho: float = 0.1
+    noise: str = "0"
+    theta: float | None = None
+    nu: float | None = None
+    plan: str = "tight"
+    options: Mapping[str, Any] = field(default_factory=dict)
+    table_digest: str | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Ready:
+    """A learner and its world, and where the public numbers it used came from."""
+
+    learner: Learner
+    world: World
+    theta: float | None
+    theta_source: str | None
+    nu: float | None
+    nu_source: str | None
+
+
+def prepare(
+    tried: Experiment, *, seed: str, prior: Prior = UNIFORM, progress: Callable[[int, int], None] | None = None
+) -> Ready:
+    """Make the class, the world and the plan; `seed` is the text a net of half-spaces is drawn from.
+
+    Examples
+    --------
+    >>> ready = prepare(Experiment(class_spec="thresholds:100", learner="replical", epsilon=.1, pool_size="exact"), seed="s")
+    >>> ready.theta, ready.theta_source
+    (2.0, 'exact maximum over centres on the population')
+    """
+    C, cells = parse(tried.class_spec, seed=seed, digest=tried.table_digest)
+    world = World(C=C, cells=cells, noise=parse_noise(tried.noise), pool_size=checked_size(tried.pool_size))
+    world.population(0)  # refuses noise that makes no sense before it is used for anything
+    theta, nu = tried.theta, tried.nu
+    theta_source, nu_source = None if theta is None else "given", None if nu is None else "given"
+    if theta is None and uses(tried.learner, "theta"):
+        theta = disagreement_coefficient(C, world.population(0), progress=progress).value
+        theta_source = "exact maximum over centres on the population"
+    if nu is None and uses(tried.learner, "nu"):
+        nu = world.noise.rate if isinstance(world.noise, BoundaryNoise) else world.noise
+        nu_source = "the noise rate"
+    finite = isinstance(world.pool_size, int)
+    made = plan(
+        tried.learner,
+        C,
+        epsilon=tried.epsilon,
+        delta=tried.delta,
+        rho=tried.rho,
+        theta=theta,
+        nu=nu,
+        name=tried.plan,
+        pool="finite" if finite else "exact",
+        items=world.pool_size if isinstance(world.pool_size, int) and uses(tried.learner, "items") else None,
+        prior=prior,
+        **tried.options,
+    )
+    return Ready(
+        learner=learner_for(made), world=world, theta=theta, theta_source=theta_source, nu=nu, nu_source=nu_source
+    )
+
+
+def checked_size(size: int | str) -> int | str:
+    """A number of items or 'exact'; numbers may come as text."""
+    if size == "exact":
+        return size
+    text = str(size)
+    if isinstance(size, bool) or not (text.isascii() and text.isdigit() and len(text) <= 12) or int(text) < 1:
+        raise ValueOutOfRange(f"a pool size is a whole number from 1 to 10**12 - 1 or 'exact', got {size!r:.40}")
+    return int(text)
