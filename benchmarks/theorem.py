@@ -184,7 +184,7 @@ def outcomes(learner: Learner, world: World, pairs: int, strings: Strings) -> It
             yield Outcome(pair=None)
             continue
         asked = (lab.result.rounds for lab in (one, two))
-        rounds = max(sum(Fraction(*each.disagreement) >= learner.plan.stop for each in lab) for lab in asked)
+        rounds = max(sum(Fraction(*each.disagreement) >= learner.plan.stop_mass for each in lab) for lab in asked)
         yield Outcome(pair=summarise(number, population, (one, two)), rounds=rounds)
 
 
@@ -388,7 +388,7 @@ def _made(learner: str, name: str, at: dict[str, float]) -> Any:
 
 
 def _last(made: Any) -> float:
-    return float(made.final_size(made.stop))
+    return float(made.final_size(made.stop_mass))
 
 
 def _printed(at: dict[str, float], B: float, outer: float) -> float:

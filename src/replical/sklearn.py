@@ -30,7 +30,8 @@ from replical.core.randomness import PrivateRandomness, SharedRandomness
 from replical.learners.base import Course
 from replical.learners.catalogue import learner_for
 from replical.learners.result import Result
-from replical.plans.plan import plan, uses
+from replical.plans.catalogue import find
+from replical.plans.plan import plan
 from replical.pools.pool import Pool
 from replical.pools.query import Answers
 
@@ -60,17 +61,16 @@ class _Replicable(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
     def _run(self, C: HypothesisClass, items: Any, labels: Callable[[NDArray[np.int64]], Codes], seed: str) -> Result:
         """Ask for labels as the learner wants them, and for no others."""
+        given = {name: getattr(self, name) for name in ("nu", "theta", "kappa") if find(self.learner).uses(name)}
         made = plan(
             self.learner,
             C,
             epsilon=self.epsilon,
             delta=self.delta,
             rho=self.rho,
-            nu=self.nu if uses(self.learner, "nu") else None,
-            theta=self.theta if uses(self.learner, "theta") else None,
-            kappa=self.kappa if uses(self.learner, "kappa") else None,
             pool="finite",
             max_labels=self.max_labels,
+            **given,
         )
         course = Course(learner_for(made), Pool(C, items, self._private()), SharedRandomness(seed))
         while course.query is not None:

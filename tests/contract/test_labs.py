@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from replical import Population, PrivateRandomness, RepliCAL, SharedRandomness, Thresholds, World, audit, plan
-from replical.worlds.audit import pair_string, run_lab, run_pair, summarise
+from replical.worlds.audit import pair_string, run_lab, run_pair, run_pairs, summarise
 
 C = Thresholds(500)
 WORLD = World(C=C, pool_size=40_000)
@@ -69,7 +69,7 @@ def test_a_lab_alone_does_what_it_did_in_the_pair():
 def test_the_string_decides_nothing_about_a_lab_s_data(monkeypatch):
     before = Spy()
     run_pair(before, WORLD, "contract", 7)
-    monkeypatch.setattr(auditing, "pair_string", lambda seed, number: "another string")
+    monkeypatch.setattr("replical.worlds.audit.pair_string", lambda seed, number: "another string")
     after = Spy()
     run_pair(after, WORLD, "contract", 7)
     assert before.strings != after.strings
@@ -94,7 +94,7 @@ def test_the_same_figures_for_any_number_of_workers(workers):
 
 def test_a_pair_s_figures_do_not_depend_on_the_pairs_before_it():
     learner = RepliCAL(plan("replical", C, epsilon=0.1, delta=0.1, rho=0.3, theta=2.0))
-    listed = list(auditing.run_pairs(learner, World(C=C), seed="s", pairs=4, workers=1))
+    listed = list(run_pairs(learner, World(C=C), seed="s", pairs=4, workers=1))
     assert summarise(3, *run_pair(learner, World(C=C), "s", 3)) == listed[3]
 
 

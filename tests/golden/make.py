@@ -22,7 +22,7 @@ from replical import (
     plan,
 )
 from replical.learners.catalogue import learner_for
-from replical.plans.plan import LEARNERS, uses
+from replical.plans.catalogue import LEARNERS, find
 
 HERE = Path(__file__).parent
 SEEDS = ["", "replical", "Zürich", "seed with\nnewline", "7 / pair 0"]
@@ -69,8 +69,10 @@ def plans():
     written = {}
     for learner in LEARNERS:
         for name in ("paper", "tight"):
+            if getattr(find(learner), name) is None:  # the paper does not have every learner
+                continue
             for pool in ("exact", "finite"):
-                nu = {"nu": 0.02} if uses(learner, "nu") else {}
+                nu = {"nu": 0.02} if find(learner).uses("nu") else {}
                 made = plan(learner, 1000, epsilon=0.01, delta=0.05, rho=0.1, theta=2.0, name=name, pool=pool, **nu)
                 written[f"{learner} {name} {pool}"] = {number.name: str(number.value) for number in made.numbers}
     return written

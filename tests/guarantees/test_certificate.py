@@ -10,7 +10,8 @@ from math import log
 import numpy as np
 import pytest
 
-from replical.bounds.gamma import COARSE, Certificate
+from replical.bounds.gamma import Gamma
+from replical.bounds.tails import COARSE
 from replical.core.binomial import detects, rejects_at
 
 N, RHO, A, B = 1000, 0.1, 0.09, 0.18  # hypotheses on a line, seen from the middle
@@ -24,10 +25,10 @@ class LabProof:
 
     def __init__(self, U, *, alone, trusted=1.0):
         self.U, self.alone, self.trusted = U, alone, trusted
-        self._certificate = Certificate(U=U, a=A, b=B, beta=log(2 * N / DELTA_C), alone=alone)
+        self._certificate = Gamma(U=U, a=A, b=B, beta=log(2 * N / DELTA_C), alone=alone)
 
     def certifies(self, scores, kappa):
-        gamma = self._certificate.gamma(scores, int(kappa * self.trusted), step=COARSE)
+        gamma = self._certificate.bound(scores, int(kappa * self.trusted), step=COARSE)
         return (2 if self.alone else 1) * gamma + 2 * DELTA_C <= RHO
 
     def most(self):

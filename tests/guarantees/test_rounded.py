@@ -9,7 +9,7 @@ import pytest
 from scipy.stats import binom
 
 from replical import Pool, Population, PrivateRandomness, SharedRandomness, Thresholds, learn, plan
-from replical.bounds.gamma import Certificate
+from replical.bounds.gamma import Gamma
 from replical.classes.prior import Prior
 from replical.core.binomial import detects, rejects_at
 from replical.errors import PlanMismatch, ValueOutOfRange
@@ -196,10 +196,10 @@ def test_what_is_proven_is_the_certificate_of_the_scores_and_every_failure(case,
     prior = {"prior": Prior.weights(SMALL, weights)} if weighted else {}
     _, result = one_lab(learner_for(plan(case, SMALL, **TASK, items=items, **prior)), U, noise=noise)
     rounding = result.rounding
-    proof = Certificate(
+    proof = Gamma(
         U=U, a=0.09, b=0.18, beta=log(2 * n / delta_C), masses=weights if weighted else None, alone=items is None
     )
-    gamma = proof.gamma(rounding.scores, rounding.kappa, weights[result.V.indices].min() if weighted else 1.0)
+    gamma = proof.bound(rounding.scores, rounding.kappa, weights[result.V.indices].min() if weighted else 1.0)
     expected = gamma * (2 if items is None else 1) + 2 * delta_A + 2 * delta_C
     assert rounding.rho_proven == pytest.approx(expected, abs=1.1e-6)
     assert rounding.rho_proven >= expected - 1e-12  # rounded up

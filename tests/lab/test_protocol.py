@@ -12,7 +12,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from replical.classes.recipe import recipe
+from replical.classes.catalogue import recipe
 from replical.cli import main
 from replical.cli import protocol as protocol_cli
 from replical.errors import BadProtocol, ReplicalError

@@ -10,7 +10,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from replical.classes.recipe import recipe
+from replical.classes.catalogue import recipe
 from replical.cli import main
 from replical.core.canonical import fingerprint
 from replical.errors import BadCertificate, BadLabel, BadProtocol, BadTable, BadUsage, ReplicalError

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from replical.classes.recipe import recipe
+from replical.classes.catalogue import recipe
 from replical.core.randomness import PrivateRandomness
 from replical.errors import BadLabel, BadTable, ReplicalError
 from replical.lab.tables import Shown, label_code, read_labels, read_pool

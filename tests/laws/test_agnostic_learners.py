@@ -88,7 +88,9 @@ def test_rounds(world):
     pool, labels, codes, order, truth = lab(C, number, 800)
     made = plan("a2-rounds", C, epsilon=0.05, delta=0.2, theta=1.0, nu=0.05, k_loop=40, k_final=30)
     try:
-        expected = reference.a2_rounds(codes, order, truth, made.stop, made.rounds_most, 40, made["width"], 30, seed)
+        expected = reference.a2_rounds(
+            codes, order, truth, made.stop_mass, made.rounds_most, 40, made["width"], 30, seed
+        )
     except IndexError:
         return  # the reference ran out of items
     same(learn(A2Rounds(made), pool, labels, SharedRandomness(seed)), expected)

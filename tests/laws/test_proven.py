@@ -10,17 +10,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.stats import binom, norm
 
-from replical.bounds.gamma import (
-    COARSE,
-    FINE,
-    Certificate,
-    _Grid,
-    _Logs,
-    _lower_tail,
-    gamma_unlimited,
-    largest_count,
-    planned,
-)
+from replical.bounds.gamma import Gamma
+from replical.bounds.planned import gamma_unlimited, planned
+from replical.bounds.tails import COARSE, FINE, Grid, Logs, largest_count, lower_tail
 
 A, B = 0.1, 0.25
 
@@ -29,8 +21,8 @@ A, B = 0.1, 0.25
 
 
 def tails(U, m, p):
-    at = _Logs.of(np.asarray(p, dtype=np.float64))
-    return tuple(_lower_tail(U, np.asarray(m, dtype=np.float64), at, upper=upper) for upper in (False, True))
+    at = Logs.of(np.asarray(p, dtype=np.float64))
+    return tuple(lower_tail(U, np.asarray(m, dtype=np.float64), at, upper=upper) for upper in (False, True))
 
 
 @given(st.integers(1, 60), st.data())
@@ -78,7 +70,7 @@ def test_largest_count(U, failure):
 @pytest.mark.parametrize("beta", [1.0, 3.0, 12.0])
 @pytest.mark.parametrize("U", [10, 300, 20_000])
 def test_each_side_of_an_interval_fails_as_rarely_as_it_says(U, beta):
-    low, high = Certificate(U=U, a=A, b=B, beta=beta).intervals(U, 0)
+    low, high = Gamma(U=U, a=A, b=B, beta=beta).intervals(U, 0)
     counts = np.arange(U + 1)
     assert len(low) == len(high) == U + 1
     for p in np.concatenate((np.geomspace(1e-6, 0.5, 25), [0.7, 0.95, 1.0])):
@@ -90,7 +82,7 @@ def test_each_side_of_an_interval_fails_as_rarely_as_it_says(U, beta):
 @given(st.integers(1, 2000), st.floats(0.1, 20), st.integers(0, 300))
 def test_slack_widens_intervals(U, beta, kappa):
     """κ items more or less in the score: the interval of every score within κ is contained."""
-    one = Certificate(U=U, a=A, b=B, beta=beta)
+    one = Gamma(U=U, a=A, b=B, beta=beta)
     low, high = one.intervals(U, 0)
     wide_low, wide_high = one.intervals(U, kappa)
     for count in range(0, U + 1, max(1, U // 50)):
@@ -135,7 +127,7 @@ class Instance:
 
     def certificate(self, kind):
         chosen = {"weights": {"masses": self.masses}, "order": {"places": self.places}, "alone": {"alone": True}}
-        return Certificate(U=self.U, a=A, b=B, beta=self.beta, **chosen.get(kind, {}))
+        return Gamma(U=self.U, a=A, b=B, beta=self.beta, **chosen.get(kind, {}))
 
     def least(self, kind):
         return float(self.masses[0]) if kind == "weights" else 1.0
@@ -181,7 +173,7 @@ def inside_and_perhaps(p, v, U, kappa):
 @pytest.mark.parametrize(("U", "kappa"), [(12, 0), (12, 1), (80, 0), (80, 3), (600, 0), (600, 20)])
 def test_every_rectangle_is_bounded_inside(U, kappa, step, alone):
     """Cells of p and bins of v, and what lies beyond them, at 8 by 8 points each."""
-    grid, unit = _Grid(U, A, B, kappa, step, alone=alone), step / (2 * sqrt(U))
+    grid, unit = Grid(U, A, B, kappa, step, alone=alone), step / (2 * sqrt(U))
     parts = np.linspace(0, 1 - 1e-9, 8)
     v = grid.bin_low[:, None] + grid.widths[:, None] * parts
     bins, near = grid._worst.shape
@@ -207,7 +199,7 @@ def test_gamma_is_above_its_definition(kind, seed):
     expected = one.by_definition(kind)
     cap = 1.0 if kind == "order" else inf  # beyond that a strict order is not followed
     for step in (0.05, 0.5, 2.0):
-        found = one.certificate(kind).gamma(one.scores, one.kappa, one.least(kind), step=step)
+        found = one.certificate(kind).bound(one.scores, one.kappa, one.least(kind), step=step)
         assert min(found, cap) >= min(expected, cap) * (1 - 1e-9) - 1e-9
         if step == 0.05 and expected > 0.02 and one.U >= 300:
             assert min(found, cap) <= 1.6 * min(expected, cap)
@@ -219,17 +211,17 @@ def test_gamma_is_above_its_definition(kind, seed):
 def test_gamma_grows_with_slack_and_falls_with_the_step(kind, seed):
     one = Instance(seed, kappa=0)
     certificate, least = one.certificate(kind), one.least(kind)
-    bounds = [certificate.gamma(one.scores, kappa, least) for kappa in sorted({0, 1, one.U // 50, one.U // 12})]
+    bounds = [certificate.bound(one.scores, kappa, least) for kappa in sorted({0, 1, one.U // 50, one.U // 12})]
     assert all(low <= high + 1e-9 for low, high in pairwise(bounds) if low < 1)
     for kappa in (0, one.U // 100):
-        steps = [certificate.gamma(one.scores, kappa, least, step=step) for step in (0.1, 0.2, 0.4, 0.8)]
+        steps = [certificate.bound(one.scores, kappa, least, step=step) for step in (0.1, 0.2, 0.4, 0.8)]
         assert all(fine <= coarse + 1e-9 for fine, coarse in pairwise(steps) if fine < 1)
 
 
 def test_slack_that_reaches_a_proves_nothing():
-    scores, one = np.arange(1000), Certificate(U=1000, a=0.1, b=0.2, beta=5.0)
-    assert one.gamma(scores, 100) == one.gamma(scores, 5000) == inf
-    assert one.gamma(scores, 99) < inf
+    scores, one = np.arange(1000), Gamma(U=1000, a=0.1, b=0.2, beta=5.0)
+    assert one.bound(scores, 100) == one.bound(scores, 5000) == inf
+    assert one.bound(scores, 99) < inf
     assert gamma_unlimited(scores / 1000, 0.1, 0.1, 0.2, None, 1.0) == inf
     assert gamma_unlimited(scores / 1000, 0.0999, 0.1, 0.2, None, 1.0) < inf
 
@@ -239,12 +231,12 @@ def test_the_unit_of_masses_does_not_matter(kind):
     one = Instance(5, kappa=3, beta=3.0)
     mass = one.masses if kind == "weights" else np.ones(one.n)
     bounds = [
-        Certificate(U=one.U, a=A, b=B, beta=3.0, masses=mass * unit).gamma(one.scores, 3, float(mass[0]) * unit)
+        Gamma(U=one.U, a=A, b=B, beta=3.0, masses=mass * unit).bound(one.scores, 3, float(mass[0]) * unit)
         for unit in (1.0, 1e-6, 1e5)
     ]
     assert bounds[1:] == pytest.approx(bounds[:-1], rel=1e-9)
     if kind == "uniform":
-        assert bounds[0] == pytest.approx(one.certificate("uniform").gamma(one.scores, 3), rel=1e-12)
+        assert bounds[0] == pytest.approx(one.certificate("uniform").bound(one.scores, 3), rel=1e-12)
 
 
 # --- Γ̂ against what happens -------------------------------------------------------------------------------------------
@@ -294,7 +286,7 @@ def test_gamma_is_above_what_happens(kind, alarm):
             if not ((low <= one.d) & (one.d <= high)).all():
                 continue
             tried += 1
-            found = one.certificate(kind).gamma(one.scores, one.kappa, one.least(kind))
+            found = one.certificate(kind).bound(one.scores, one.kappa, one.least(kind))
             values = overlaps(one, kind, 2000)
             assert not_above(values, min(found, 1.0), alarm / (2 * WORLDS))
             closest = max(closest, float(values.mean()) / found) if found > 0.02 else closest
@@ -341,7 +333,7 @@ def test_large_pools_approach_unlimited_ones(kappa):
     bounds = []
     for U in (10**5, 10**6, 10**7):
         counts = np.rint(scores * U).astype(np.int64)
-        bounds.append(Certificate(U=U, a=A, b=B, beta=log(1e6)).gamma(counts, round(kappa * U), step=COARSE))
+        bounds.append(Gamma(U=U, a=A, b=B, beta=log(1e6)).bound(counts, round(kappa * U), step=COARSE))
     assert bounds[0] > bounds[1] > bounds[2] > limit
     assert bounds[2] < 1.1 * limit
 
@@ -409,7 +401,7 @@ def test_planned_is_above_what_happens_to_thresholds(middle, kappa, alarm):
 def test_a_finer_grid_costs_less():
     """On a line seen from its middle: what the two grids in use add to the sampling part."""
     U = 100_000
-    scores, one = np.abs(np.arange(-50_000, 50_000)), Certificate(U=U, a=0.0225, b=0.045, beta=log(2 * U / 0.0005))
-    best, fine, coarse = (one.gamma(scores, 0, step=step) for step in (0.02, FINE, COARSE))
+    scores, one = np.abs(np.arange(-50_000, 50_000)), Gamma(U=U, a=0.0225, b=0.045, beta=log(2 * U / 0.0005))
+    best, fine, coarse = (one.bound(scores, 0, step=step) for step in (0.02, FINE, COARSE))
     assert best < fine < 1.2 * best
     assert fine < coarse < 1.45 * best

@@ -280,7 +280,9 @@ def test_replica2_with_a_stop_test_is_replica2_with_what_is_left(name):
     plain = plan("replica2", 1000, **task, delta=round(0.1 - N * 0.001, 6), rho=round(0.2 - 2 * N * 0.001, 6))
     mine = {number.name: number.value for number in stopped.numbers if not number.name.startswith("stop_")}
     assert mine == {number.name: number.value for number in plain.numbers}
-    assert stopped.labels_most - plain.labels_most == plain.final_size(2 * plain.stop) - plain.final_size(plain.stop)
+    assert stopped.labels_most - plain.labels_most == plain.final_size(2 * plain.stop_mass) - plain.final_size(
+        plain.stop_mass
+    )
 
 
 @pytest.mark.parametrize("learner", ["replical", "replica2"])
@@ -289,9 +291,9 @@ def test_no_round_is_run_below_the_mass_the_loop_is_made_for(learner, name):
     """An estimate within its tolerance goes on only from `stop` on, and ends the loop for certain below it."""
     made = plan(learner, 1000, **(TASK | {"theta": 1.0}), nu=0.05 if learner == "replica2" else None, name=name)
     test = made.stop_test
-    assert made.stop == (made.epsilon if learner == "replical" else Fraction(2, 5))
-    assert test.bound - test.tolerance >= made.stop
-    assert made.stop <= made.reach == test.bound + test.tolerance <= 2 * made.stop
+    assert made.stop_mass == (made.epsilon if learner == "replical" else Fraction(2, 5))
+    assert test.bound - test.tolerance >= made.stop_mass
+    assert made.stop_mass <= made.reach == test.bound + test.tolerance <= 2 * made.stop_mass
     assert test.tolerance == made["stop_tau"]
 
 

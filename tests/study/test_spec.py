@@ -15,7 +15,7 @@ from hypothesis import assume, given, settings
 from replical.cli import main
 from replical.core.binomial import clopper_pearson
 from replical.errors import BadStudy
-from replical.plans.plan import LEARNERS, uses
+from replical.plans.catalogue import LEARNERS, find
 from replical.study.enough import Stop
 from replical.study.parameters import PARAMETERS
 from replical.study.spec import Study
@@ -70,7 +70,7 @@ def test_parameters_a_learner_does_not_know_are_left_out(learner):
     }  # fmt: skip
     for plan in ("tight", "paper"):
         found = study({"learner": learner, "plan": plan, **values}, defaults={"stop": "mass"}).cells()[0].parameters
-        told = {name for name in (*values, "stop") if uses(learner, name)} | {"max_labels"}
+        told = {name for name in (*values, "stop") if find(learner).uses(name)} | {"max_labels"}
         told |= {"T"} if (learner, plan) == ("replical", "paper") else set()
         assert set(found) == told | {"class", "learner", "epsilon", "pool_size", "delta", "noise", "plan"}
 

@@ -38,14 +38,16 @@ def test_agnostic_sizes_by_formula():
     n, e, d, r, th, nu = 1000, 0.05, 0.05, 0.1, 2.0, 0.05
     task = {"epsilon": e, "delta": d, "theta": th, "nu": nu}
     rounds = plan("a2-rounds", n, **task)
-    assert rounds.stop == pytest.approx(0.8)
+    assert rounds.stop_mass == pytest.approx(0.8)
     assert rounds.integer("N") == 1
     assert rounds.k == pytest.approx(128 * th**2 * log(4 * n / d), abs=1)
-    assert rounds.final_size(rounds.stop) == pytest.approx(18 * (0.8 / e) ** 2 * log(4 * n / d), rel=1e-6, abs=1)
+    assert rounds.final_size(rounds.stop_mass) == pytest.approx(18 * (0.8 / e) ** 2 * log(4 * n / d), rel=1e-6, abs=1)
     tight = plan("replica2", n, **task, rho=r)
     l, l2 = 1 + log(n), 1 + log(2 * n)
     assert tight.k == pytest.approx(288 * th * log(2 * (n + 1) / (r / 16)), abs=1)
-    assert tight.final_size(tight.stop) == pytest.approx(18 * (0.8 / e) ** 2 * l**2 * l2 / (0.9 * r) ** 2, rel=1e-6)
+    assert tight.final_size(tight.stop_mass) == pytest.approx(
+        18 * (0.8 / e) ** 2 * l**2 * l2 / (0.9 * r) ** 2, rel=1e-6
+    )
     assert plan("replica2", n, **(task | {"epsilon": 0.02}), rho=r).k < tight.k  # ε ≤ ν̄/2: 72 in place of 288
     paper, rp = plan("replica2", n, **task, rho=r, name="paper"), r / 4
     m = 8 / rp * (1 + log(n) / log(1 + rp / 30))

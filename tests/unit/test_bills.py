@@ -8,8 +8,9 @@ import pytest
 from replical import Thresholds, World, audit, plan
 from replical.errors import BadSpec, ValueOutOfRange
 from replical.learners.catalogue import learner_for
-from replical.plans.bills import ABSURD, Setting, all_agree, bills, cheapest
-from replical.plans.plan import LEARNERS
+from replical.plans.bills import ABSURD, all_agree, bills, cheapest
+from replical.plans.catalogue import LEARNERS
+from replical.plans.costs import Setting
 
 REFERENCE = Setting(n=1000, epsilon=0.01, delta=0.05, rho=0.1, theta=2)
 

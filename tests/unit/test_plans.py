@@ -5,6 +5,7 @@ import pytest
 
 from replical import Thresholds, plan
 from replical.errors import BadSpec, PlanMismatch, ValueOutOfRange
+from replical.plans.catalogue import LEARNERS
 
 REFERENCE = {"epsilon": 0.01, "delta": 0.05, "rho": 0.1, "theta": 2.0}
 
@@ -58,9 +59,9 @@ def test_rounds_halve_below_epsilon(epsilon, rounds):
 
 
 def test_every_number_has_a_source():
-    for learner in ("erm", "cal", "cal-rounds", "replical"):
-        for name in ("paper", "tight"):
-            made = plan(learner, 100, **REFERENCE, name=name)
+    for learner, record in LEARNERS.items():
+        for name in record.plans:
+            made = plan(learner, 100, **REFERENCE, nu=0.02, name=name)
             assert made.numbers
             assert all(number.source for number in made.numbers)
 

@@ -9,12 +9,12 @@ import pytest
 
 from replical import complexity
 from replical.errors import MissingExtra
-from replical.plans.plan import LEARNERS, uses
+from replical.plans.catalogue import LEARNERS, find
 from replical.study.growth import fit, growths
 from replical.study.pictures.base import FILLS, filled, plainly
 from replical.study.pictures.costs import _MOST_LINES, _apart, _lines, _parts
 from replical.study.pictures.draw import Picture, draw
-from replical.study.pictures.style import COLOURS, MARKERS, colour, style
+from replical.study.pictures.style import colour, style
 from replical.study.results import SCHEMA
 from replical.study.row_bounds import own_thetas
 from replical.study.spec import Study
@@ -51,7 +51,7 @@ def cell(learner, labels, **given):
         "plan": "tight",
     }
     row |= {"pool_size": "exact", "grids": ["a"], "status": "done", "pairs": 100, "agreements": 99, "agreement": 0.99}
-    row |= {"learner": learner, "labels_mean": labels, "labels_error": 0.0, "replicable": uses(learner, "rho")}
+    row |= {"learner": learner, "labels_mean": labels, "labels_error": 0.0, "replicable": find(learner).uses("rho")}
     row |= {"disagreement": 0.01, "disagreement_low": 0.0003, "disagreement_high": 0.055, "base_agreement": 0.5}
     row |= {
         "agreement_low": 0.945,
@@ -61,7 +61,7 @@ def cell(learner, labels, **given):
         "vacuous": False,
     }
     row |= {"rho": 0.1 if row["replicable"] else None, "expected_jaccard": 0.02, "jaccard_error": 0.002}
-    row |= {"theta": 2.0 if uses(learner, "theta") else None, "nu": 0.0 if uses(learner, "nu") else None}
+    row |= {"theta": 2.0 if find(learner).uses("theta") else None, "nu": 0.0 if find(learner).uses("nu") else None}
     row |= given
     return row | {"cell": given.get("cell", f"{learner} {sorted(given.items())}")}
 
@@ -186,9 +186,7 @@ def test_theta_of_a_class_is_known_or_agreed_upon():
 
 def test_every_learner_has_a_colour_and_a_marker_of_its_own():
     assert all(colour(learner).startswith("#") for learner in LEARNERS)
-    assert set(MARKERS) == set(LEARNERS)
-    assert len(set(MARKERS.values())) == len(MARKERS)
-    assert set(COLOURS) <= set(LEARNERS)
+    assert len({record.marker for record in LEARNERS.values()}) == len(LEARNERS)
 
 
 def test_how_a_marker_is_filled():

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from replical.classes.base import Codes, Indices, Items, Label, class_size, features, predict, two_labels
+from replical.classes.recipe import Recipe, Section, stacked
 from replical.core.canonical import fingerprint
 
 
@@ -86,3 +87,23 @@ class Boxes:
     def cells(self) -> None:
         """Too many to list: a population gives atoms instead."""
         return
+
+
+def recipe(section: Section) -> Recipe:
+    """From a protocol: bins in a public range of each feature."""
+    names, labels, ends = section.features, section.labels, np.array(section.ranges())
+    C = Boxes(len(names), section.whole("bins"), labels=labels)
+
+    def scaled(columns: list[NDArray[Any]]) -> NDArray[np.float64]:
+        inside: NDArray[np.float64] = (stacked(columns) - ends[:, 0]) / (ends[:, 1] - ends[:, 0])
+        return inside
+
+    def in_words(h: int) -> str:
+        sides = zip(names, C.ends(h), ends.tolist(), strict=True)
+        parts = [
+            f"{low + (high - low) * start:g} <= {name} < {low + (high - low) * end:g}"
+            for name, (start, end), (low, high) in sides
+        ]
+        return f"{labels[1]} if {' and '.join(parts)} else {labels[0]}"
+
+    return Recipe(C=C, columns=names, to_items=scaled, in_words=in_words)

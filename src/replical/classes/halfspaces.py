@@ -9,11 +9,13 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from replical.classes.base import Codes, Indices, Items, Label, class_size, features, predict, two_labels
+from replical.classes.recipe import Recipe, Section, stacked
 from replical.core.canonical import fingerprint
 from replical.core.randomness import SharedRandomness
 from replical.errors import ValueOutOfRange
 
 # Coordinates of the net are multiples of this: the last bit of a platform's logarithm then changes nothing.
+_UNIT = float(np.sqrt(12.0))  # a feature uniform on its range gets variance one
 _STEP = 2.0**-20
 
 
@@ -96,3 +98,23 @@ def gaussians(shared: SharedRandomness, *name: str | int, count: int) -> NDArray
     uniform = ((words >> np.uint64(11)).astype(np.float64) + 0.5) * 2.0**-53
     radius = np.sqrt(-2 * np.log(uniform[:count]))
     return np.asarray(radius * np.cos(2 * np.pi * uniform[count:]))
+
+
+def recipe(section: Section) -> Recipe:
+    """From a protocol: a net drawn from its string; features with a public range are brought to variance one."""
+    names, labels = section.features, section.labels
+    C = HalfSpaces(len(names), section.whole("count"), seed=section.seed, labels=labels)
+    if "range" not in section.content:
+        return Recipe(C=C, columns=names, to_items=stacked)
+    ends = np.array(section.ranges())
+
+    def scaled(columns: list[NDArray[Any]]) -> NDArray[np.float64]:
+        around: NDArray[np.float64] = (stacked(columns) - ends.mean(axis=1)) / (ends[:, 1] - ends[:, 0]) * _UNIT
+        return around
+
+    def in_words(h: int) -> str:
+        factors = C.normals[h] * _UNIT / (ends[:, 1] - ends[:, 0])
+        side = " + ".join(f"{factor:.3g} {name}" for factor, name in zip(factors, names, strict=True))
+        return f"{labels[1]} if {side} >= {C.offsets[h] + factors @ ends.mean(axis=1):.3g} else {labels[0]}"
+
+    return Recipe(C=C, columns=names, to_items=scaled, in_words=in_words)

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from replical.classes.base import Codes, Indices, Items, Label, cell_numbers, class_size, predict, two_labels
+from replical.classes.recipe import Recipe, Section
 from replical.core.canonical import fingerprint
 
 
@@ -74,3 +75,27 @@ class Intervals:
     def cells(self) -> Items:
         """The grid itself."""
         return np.arange(self.grid, dtype=np.int64)
+
+
+def recipe(section: Section) -> Recipe:
+    """From a protocol: cells of a range, or cell numbers as they are."""
+    name, labels, bins = section.feature, section.labels, section.whole("bins")
+    C = Intervals(bins, labels=labels)
+    if "range" not in section.content:
+        return Recipe(C=C, columns=(name,), to_items=lambda columns: columns[0])
+    ((low, high),) = section.ranges()
+
+    def cells(columns: list[NDArray[Any]]) -> NDArray[np.int64]:
+        scaled = (np.asarray(columns[0], dtype=np.float64) - low) / (high - low) * bins
+        return np.clip(np.floor(scaled), 0, bins - 1).astype(np.int64)
+
+    def in_words(h: int) -> str:
+        first, last = (int(end[0]) for end in C.ends(np.array([h])))
+        if last < first:
+            return C.describe(h)
+        left, right = (low + (high - low) * end / bins for end in (first, last + 1))
+        inside = name if first == 0 else f"{left:g} <= {name}"  # the outermost cells have no end
+        inside += "" if last == bins - 1 else f" < {right:g}"
+        return f"{labels[1]} if {inside} else {labels[0]}" if inside != name else f"{labels[1]} everywhere"
+
+    return Recipe(C=C, columns=(name,), to_items=cells, in_words=in_words)

@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from replical.classes.base import Codes, Indices, Items, Label, cell_numbers, class_size, predict, two_labels
+from replical.classes.recipe import Recipe, Section
 from replical.core.canonical import fingerprint
 
 
@@ -58,3 +59,10 @@ class Star:
     def cells(self) -> Items:
         """One cell a leaf."""
         return np.arange(self.leaves, dtype=np.int64)
+
+
+def recipe(section: Section) -> Recipe:
+    """From a protocol: items are cell numbers."""
+    feature = section.feature
+    C = Star(section.whole("count"), labels=section.labels)
+    return Recipe(C=C, columns=(feature,), to_items=lambda columns: columns[0])

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from replical.classes.base import Codes, Indices, Items, Label, class_size, features, predict, two_labels
+from replical.classes.recipe import Recipe, Section, stacked
 from replical.core.canonical import fingerprint
 from replical.errors import ValueOutOfRange
 
@@ -100,3 +101,8 @@ class Stumps:
     def cells(self) -> None:
         """Too many to list: a population gives atoms instead."""
         return
+
+
+def recipe(section: Section) -> Recipe:
+    """From a protocol: public cuts of each feature."""
+    return Recipe(C=Stumps(cuts=section.cuts(), labels=section.labels), columns=section.features, to_items=stacked)

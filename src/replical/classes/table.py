@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from replical.classes.base import Codes, Indices, Items, Label, class_size, encode, label_set, predict
+from replical.classes.recipe import Recipe, Section
 from replical.core.canonical import fingerprint
 from replical.errors import BadTable
 
@@ -96,3 +97,10 @@ class PredictionTable:
     def cells(self) -> None:
         """Unknown: which rows occur is what a pool tells."""
         return
+
+
+def recipe(section: Section) -> Recipe:
+    """From a protocol: one column a candidate."""
+    candidates = tuple(candidate["name"] for candidate in section.content["candidates"])
+    C = PredictionTable(candidates, labels=section.labels)
+    return Recipe(C=C, columns=candidates, to_items=lambda columns: np.stack(columns, axis=1), predicts=True)

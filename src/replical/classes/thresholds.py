@@ -9,8 +9,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from replical.classes.base import Codes, Indices, Items, Label, class_size, predict, two_labels
+from replical.classes.recipe import Recipe, Section
 from replical.core.canonical import fingerprint
-from replical.errors import BadTable, ValueOutOfRange
+from replical.errors import BadProtocol, BadTable, ValueOutOfRange
 
 
 class Thresholds:
@@ -94,3 +95,15 @@ class Thresholds:
         if self._cuts is not None:
             return self._cuts[: max(1, self._size - 1)]
         return np.arange(max(1, self._size - 1), dtype=np.int64)
+
+
+def recipe(section: Section) -> Recipe:
+    """From a protocol: so many cuts at whole numbers, or cuts of its own."""
+    feature = section.feature
+    if "count" in section.content:
+        if len(section.content) > 3:
+            raise BadProtocol("a class of kind thresholds has a count, or cuts, or range and bins, not several of them")
+        C = Thresholds(section.whole("count"), labels=section.labels)
+    else:
+        C = Thresholds(cuts=section.cuts()[0], labels=section.labels)
+    return Recipe(C=C, columns=(feature,), to_items=lambda columns: columns[0])

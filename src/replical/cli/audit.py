@@ -16,7 +16,7 @@ from replical.cli.inputs import read_prior
 from replical.cli.output import CLASSES, amount, answer, interval, number, progress, prose, uncertified, whole
 from replical.errors import ValueOutOfRange
 from replical.learners.base import Learner
-from replical.plans.plan import LEARNERS
+from replical.plans.catalogue import LEARNERS
 from replical.worlds.audit import Audit, Lab, World, audit, pair_string, run_pair
 from replical.worlds.experiment import Experiment, prepare
 from replical.worlds.noise import BoundaryNoise

@@ -7,24 +7,23 @@ from pathlib import Path
 import numpy as np
 
 from replical.classes.base import HypothesisClass
-from replical.classes.boxes import Boxes
-from replical.classes.halfspaces import HalfSpaces
 from replical.classes.prior import UNIFORM, Prior
-from replical.classes.spec import read_csv
-from replical.classes.stumps import Stumps
+from replical.classes.spec import read_file
 from replical.classes.table import PredictionTable
 from replical.core.randomness import PrivateRandomness
 from replical.errors import BadTable
 from replical.pools.pool import Pool
 
 
-def read_pool(C: HypothesisClass, path: Path, private: PrivateRandomness) -> Pool:
+def items_from(C: HypothesisClass, path: Path, private: PrivateRandomness) -> Pool:
     """A pool from a CSV file: one column a candidate, or the features the class needs."""
-    header, rows, _ = read_csv(path)
+    table = read_file(path)
+    header, rows = table.header, table.rows
     if isinstance(C, PredictionTable):
         columns = {name: [row[i] for row in rows] for i, name in enumerate(header)}
         return Pool(C, C.rows(columns), private)
-    wanted = [f"x{d}" for d in range(C.dimensions)] if isinstance(C, Stumps | Boxes | HalfSpaces) else ["x"]
+    features: int | None = getattr(C, "dimensions", None)  # None: an item is a single number
+    wanted = ["x"] if features is None else [f"x{d}" for d in range(features)]
     if len(header) == len(wanted) and not set(wanted) <= set(header):
         wanted = header  # exactly as many columns as are needed, under other names
     missing = [name for name in wanted if name not in header]
@@ -34,7 +33,7 @@ def read_pool(C: HypothesisClass, path: Path, private: PrivateRandomness) -> Poo
         items = np.array([[float(row[header.index(name)]) for name in wanted] for row in rows])
     except ValueError as error:
         raise BadTable(f"{path}: the columns {', '.join(wanted)} must hold numbers ({error})") from error
-    if len(wanted) > 1 or isinstance(C, Stumps | Boxes | HalfSpaces):
+    if features is not None:
         return Pool(C, items, private)
     whole_numbers = bool((np.abs(items) < 2**53).all() and (items == np.floor(items)).all())
     return Pool(C, items[:, 0].astype(np.int64) if whole_numbers else items[:, 0], private)
@@ -52,11 +51,12 @@ def read_prior(C: HypothesisClass, weights: Path | None, prefer: Path | None) ->
 
 
 def _weights(C: HypothesisClass, path: Path) -> list[float]:
-    header, rows, lines = read_csv(path)
+    table = read_file(path)
+    header = table.header
     if len(header) != 2 or header[1] != "weight":
         raise BadTable(f"{path} needs two columns, candidate and weight, it has {', '.join(header)}")
     found: dict[str, float] = {}
-    for (name, value), line in zip(rows, lines, strict=True):
+    for (name, value), line in zip(table.rows, table.lines, strict=True):
         if name in found:
             raise BadTable(f"{path}, line {line}: {name!r} has two weights")
         try:

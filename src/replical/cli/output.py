@@ -13,7 +13,9 @@ import typer
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
-CLASSES = "thresholds:N, intervals:G, star:N, stumps:D,B, boxes:D,B, halfspaces:D,N or table:FILE.csv"
+from replical.classes.catalogue import specs
+
+CLASSES = specs()
 
 # A terminal that says it is zero columns wide would swallow every line.
 _WIDTH = 80 if os.environ.get("COLUMNS", "").strip() == "0" else None

@@ -13,13 +13,14 @@ from rich.table import Table
 from replical.classes.base import HypothesisClass, Items
 from replical.classes.prior import Prior
 from replical.classes.spec import parse
-from replical.cli.inputs import read_pool, read_prior
+from replical.cli.inputs import items_from, read_prior
 from replical.cli.output import CLASSES, amount, answer, number, progress, prose, whole
 from replical.core.randomness import PrivateRandomness
 from replical.errors import BadUsage
 from replical.lab.protocol import Protocol
-from replical.lab.tables import read_pool as read_lab_pool
-from replical.plans.bills import ABSURD, Bill, Setting, all_agree, bills, cheapest
+from replical.lab.tables import read_pool
+from replical.plans.bills import ABSURD, Bill, all_agree, bills, cheapest
+from replical.plans.costs import Setting
 from replical.pools.pool import Pool
 from replical.study.pictures.bills import bills_figure
 from replical.study.pictures.style import check_name, save
@@ -80,14 +81,14 @@ def plan_command(
         delta, rho, theta = said["delta"], said["rho"], said.get("theta", theta)
         nu = said.get("nu", 0.0 if nu is None and predicted.endswith("a2") else nu)
         items, kappa, max_labels = said.get("items"), said.get("kappa"), said.get("max_labels")
-        given = None if pool is None else read_lab_pool(pool, protocol.recipe, id_column=id_column).pool(_SIMULATED)
+        given = None if pool is None else read_pool(pool, protocol.recipe, id_column=id_column).pool(_SIMULATED)
     else:
         if class_spec is None or epsilon is None:
             raise BadUsage("give a protocol, or --class and --epsilon")
         delta, rho = 0.05 if delta is None else delta, 0.1 if rho is None else rho
         C, cells = parse(class_spec, seed=seed)
         public = read_prior(C, prior, prefer)
-        given, predicted = None if pool is None else read_pool(C, pool, _SIMULATED), learner or "rounded-a2"
+        given, predicted = None if pool is None else items_from(C, pool, _SIMULATED), learner or "rounded-a2"
     together = all_agree(labs, rho)
     theta, source = (theta, "given") if theta is not None else _theta(C, cells, given)
     setting = Setting(n=len(C), epsilon=epsilon, delta=delta, rho=rho, theta=theta, nu=nu)

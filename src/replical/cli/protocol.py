@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import csv
-import io
 import os
 import re
 import secrets
@@ -14,13 +12,14 @@ from typing import Annotated, Any
 import typer
 
 from replical.classes.base import Label
-from replical.classes.recipe import recipe
+from replical.classes.catalogue import numbers, recipe
 from replical.cli.inputs import read_prior
 from replical.cli.output import CLASSES, answer, number, progress, prose, whole
+from replical.core.files import decode, read_bytes, read_csv, write_whole
 from replical.errors import BadProtocol, BadTable
 from replical.lab.protocol import SCHEMA, Protocol
 from replical.lab.tables import read_pool
-from replical.plans.plan import LEARNERS
+from replical.plans.catalogue import LEARNERS
 from replical.worlds.population import Population
 from replical.worlds.theta import theta as disagreement_coefficient
 
@@ -95,10 +94,7 @@ def new_command(
         content["prior"] = {"kind": "order", "order": public.places.argsort().tolist()}
     content["learner"] = {key: value for key, value in said.items() if value is not None}
     protocol = Protocol.of(content)
-    try:
-        out.write_text(protocol.toml(), encoding="utf-8")
-    except OSError as error:
-        raise BadProtocol(f"cannot write the protocol {out}: {error.strerror or error}") from error
+    write_whole(out, protocol.toml(), what="the protocol", refuse=BadProtocol)
     if as_json:
         answer({"schema": "replical.protocol-new/1", "file": str(out), "fingerprint": protocol.fingerprint})
     else:
@@ -160,22 +156,9 @@ def _class_section(spec: str | None, candidates: str | None) -> dict[str, Any]:
         raise BadProtocol("give --class SPEC or --candidates FILE, and not both")
     if candidates is not None:
         return {"kind": "table", "candidates": _listed(candidates)}
-    kind, _, rest = (spec or "").partition(":")
-    words = rest.split(",")
-    if not all(word.isascii() and word.isdigit() and len(word) < 20 for word in words):
-        raise BadProtocol(f"malformed class {spec!r}; write it as in stumps:5,40")
-    sizes = [int(word) for word in words]
-    match (kind, len(sizes)):
-        case ("thresholds" | "star", 1):
-            return {"kind": kind, "features": ["x"], "count": sizes[0]}
-        case ("intervals", 1):
-            return {"kind": kind, "features": ["x"], "bins": sizes[0]}
-        case ("stumps" | "boxes", 2):
-            features = [f"x{d}" for d in range(sizes[0])]
-            return {"kind": kind, "features": features, "range": [[0.0, 1.0]] * sizes[0], "bins": sizes[1]}
-        case ("halfspaces", 2):
-            return {"kind": kind, "features": [f"x{d}" for d in range(sizes[0])], "count": sizes[1]}
-    raise BadProtocol(f"unknown class {spec!r}; the classes are {CLASSES.rpartition(' or ')[0]}")
+    kind, sizes = numbers(spec or "", BadProtocol)
+    assert kind.section is not None, "whatever has numbers can be written as a section"
+    return kind.section(sizes)
 
 
 def _listed(source: str) -> list[dict[str, str]]:
@@ -183,16 +166,11 @@ def _listed(source: str) -> list[dict[str, str]]:
     path, _, column = source.rpartition(":")
     if not path or Path(source).exists():
         path, column = source, ""
-    try:
-        text = Path(path).read_text(encoding="utf-8-sig")
-    except (OSError, UnicodeDecodeError) as error:
-        raise BadTable(f"cannot read the candidates {path}: {error}") from error
-    if not column and Path(path).suffix != ".csv":
+    file, what = Path(path), "the candidates"
+    text = decode(read_bytes(file, what=what, refuse=BadTable), file, what=what, refuse=BadTable)
+    if not column and file.suffix != ".csv":
         return [{"name": line.strip()} for line in text.splitlines() if line.strip()]
-    try:
-        rows = list(csv.DictReader(io.StringIO(text, newline=""), strict=True))
-    except csv.Error as error:
-        raise BadTable(f"{path} is no CSV file: {error}") from error
+    rows = read_csv(text, file, refuse=BadTable, strict=False).named()
     column = column or "name"
     if not rows or column not in rows[0]:
         raise BadTable(f"{path} has no column {column!r} with the names of candidates")

@@ -12,6 +12,7 @@ from replical.cli.by_file import by_file
 from replical.cli.label import columns_shown, serve_page, shown_from
 from replical.cli.output import amount, answer, notes, prose, uncertified, whole
 from replical.cli.terminal import ask_at_terminal
+from replical.core.files import write_whole
 from replical.core.randomness import PrivateRandomness
 from replical.errors import BadLabel, BadUsage
 from replical.lab.certificate.file import certify, write
@@ -21,7 +22,8 @@ from replical.lab.protocol import Protocol
 from replical.lab.session import Session
 from replical.lab.tables import LabPool, read_labels, read_pool
 from replical.learners.rounded import ACCURATE, CERTIFIED
-from replical.plans.bills import Setting, bills
+from replical.plans.bills import bills
+from replical.plans.costs import Setting
 from replical.worlds.forecast import predict_agreement
 
 PENDING = 3
@@ -107,18 +109,11 @@ def run_command(
         certificate = certify(session)
         write(certificate, out)
         if html is not None:
-            _write_page(html, page(certificate))
+            write_whole(html, page(certificate), what="the page", refuse=BadUsage)
         _done(session, certificate["body"], kept.where, out, as_json=as_json)
         if changed and before != session.result.hypothesis:
             notes.print(f"The answer has changed: it was hypothesis {before}.", markup=False)
     return 0
-
-
-def _write_page(path: Path, text: str) -> None:
-    try:
-        path.write_text(text, encoding="utf-8")
-    except OSError as error:
-        raise BadUsage(f"cannot write the page {path}: {error.strerror or error}") from error
 
 
 def _labels_from(labels: str, protocol: Protocol, id_column: str) -> tuple[str, dict[str, int]]:

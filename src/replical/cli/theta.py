@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 
 from replical.classes.spec import parse
-from replical.cli.inputs import read_pool
+from replical.cli.inputs import items_from
 from replical.cli.output import CLASSES, answer, number, progress, prose, whole
 from replical.core.randomness import PrivateRandomness
 from replical.worlds.population import Population
@@ -29,7 +29,7 @@ def theta_command(
     """Compute the disagreement coefficient of a class from unlabelled items."""
     C, cells = parse(class_spec, seed=seed)
     private = PrivateRandomness.fresh()  # the coefficient does not depend on the order of the items
-    over = Population(C, target=0, cells=cells) if pool is None else read_pool(C, pool, private)
+    over = Population(C, target=0, cells=cells) if pool is None else items_from(C, pool, private)
     with progress("centres") as update:
         found = theta(C, over, centre=centre, r0=r0, progress=update)
     points = len(cells) if isinstance(over, Population) else len(over)

@@ -10,6 +10,7 @@ from typing import Annotated, Any
 import typer
 
 from replical.cli.output import answer, notes, prose
+from replical.core.files import write_whole
 from replical.errors import BadCertificate, BadUsage
 from replical.lab.certificate.compare import compare
 from replical.lab.certificate.file import read
@@ -49,10 +50,7 @@ def verify_command(
             with Journal(journal, write=False) as kept:
                 verdict = verify(told, lab, kept)
     if html is not None and verdict.valid:
-        try:
-            html.write_text(page(told), encoding="utf-8")
-        except OSError as error:
-            raise BadUsage(f"cannot write the page {html}: {error.strerror or error}") from error
+        write_whole(html, page(told), what="the page", refuse=BadUsage)
     return _say(verdict, as_json=as_json)
 
 

@@ -17,6 +17,7 @@ from typing import Any
 from xml.sax.saxutils import escape, quoteattr
 
 from replical.classes.base import Label
+from replical.core.files import read_bytes, read_csv
 from replical.errors import BadLabel, BadTable
 from replical.lab.tables import label_code
 
@@ -82,7 +83,7 @@ def _data(item: str, shown: Mapping[str, str], columns: Sequence[str]) -> dict[s
 
 def items_of(path: Path) -> frozenset[str]:
     """The items a batch asks about, answered or not."""
-    return frozenset(_as_it_was(row["id"] or "") for row in _rows(path, _text(path, "batch")))
+    return frozenset(_as_it_was(row["id"]) for row in _rows(path, _text(path, "batch")))
 
 
 def _harmless(text: str) -> str:
@@ -137,31 +138,28 @@ def read_batch(path: Path, labels: tuple[Label, ...]) -> list[Reply]:
 
 
 def _text(path: Path, what: str) -> str:
+    content = read_bytes(path, what=f"the {what}", refuse=BadTable)
     try:
-        return path.read_bytes().decode("utf-8-sig")
+        return content.decode("utf-8-sig")
     except UnicodeDecodeError as error:
         raise BadTable(f"cannot read the {what} {path}: it is not UTF-8 text, so save it as CSV UTF-8") from error
-    except (OSError, ValueError) as error:
-        raise BadTable(f"cannot read the {what} {path}: {error}") from error
 
 
-def _rows(path: Path, text: str) -> list[dict[str, str | None]]:
-    separator = next((each for each in _SEPARATORS if {"id", "label"} <= set(_header_line(text, each))), None)
-    if separator is None:
+def _rows(path: Path, text: str) -> list[dict[str, str]]:
+    for separator in _SEPARATORS:
+        if {"id", "label"} <= set(_header_line(text, separator)):
+            found = read_csv(text, path, refuse=BadTable, separator=separator, strict=False)
+            break
+    else:
         begins = next(iter(text.splitlines()), "")
         raise BadTable(
             f"{path} needs the columns id and label, but begins with {begins!r:.60}: give it its first line back"
         )
-    reader = csv.DictReader(io.StringIO(text, newline=""), delimiter=separator, strict=True)
-    try:
-        rows = list(reader)
-    except csv.Error as error:
-        raise BadTable(f"{path} is no CSV file: {error}") from error
-    if "annotation_id" in (reader.fieldnames or ()):
+    if "annotation_id" in found.header:
         raise BadTable(
             f"{path} is a CSV export of Label Studio, whose ids may be its own: export as JSON or JSON-MIN there"
         )
-    return rows
+    return found.named()
 
 
 def _header_line(text: str, separator: str) -> list[str]:
@@ -174,7 +172,7 @@ def _header_line(text: str, separator: str) -> list[str]:
 def _from_csv(path: Path, text: str, labels: tuple[Label, ...]) -> list[Reply]:
     replies = []
     for row in _rows(path, text):
-        item, value = _as_it_was(row["id"] or ""), row["label"] or ""
+        item, value = _as_it_was(row["id"]), row["label"]
         if not item:
             raise BadTable(f"{path}: a row has no id")
         if value.strip():

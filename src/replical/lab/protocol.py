@@ -6,11 +6,7 @@ a key it may not have is an error that names it. Its fingerprint covers everythi
 
 from __future__ import annotations
 
-import csv
 import hashlib
-import io
-import json
-import re
 import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -19,22 +15,30 @@ from pathlib import Path
 from typing import Any
 
 from replical.classes.base import Label, label_set
+from replical.classes.catalogue import recipe
 from replical.classes.prior import UNIFORM, Prior
-from replical.classes.recipe import Recipe, recipe
+from replical.classes.recipe import Recipe
 from replical.core.canonical import canonical, fingerprint
+from replical.core.files import decode, read_bytes, read_csv
 from replical.core.randomness import SharedRandomness
+from replical.core.toml import toml_lines
 from replical.errors import BadProtocol
 from replical.learners.base import Learner
 from replical.learners.catalogue import learner_for
 from replical.plans.base import Plan
+from replical.plans.parameters import PARAMETERS
 from replical.plans.plan import plan
 
 SCHEMA = "replical.protocol/1"
 _TOP = ("schema", "title", "notes", "seed", "class", "labels", "prior", "learner")
-_NUMBERS = ("epsilon", "delta", "rho", "nu", "theta", "T", "kappa", "a", "b", "stop_delta")
-_WHOLE = ("k_loop", "k_final", "batch", "items", "max_labels", "strings", "runs")
-_TEXTS = ("name", "plan", "query", "finish", "stop")
 _CANDIDATE = ("name", "digest", "weight")
+# What a value in a file must be, by the kind of its parameter.
+_KINDS: dict[str, tuple[str, Any]] = {
+    "share": ("number", int | float),
+    "number": ("number", int | float),
+    "count": ("whole number", int),
+    "word": ("text", str),
+}
 
 
 @dataclass(frozen=True)
@@ -140,11 +144,10 @@ class Protocol:
 
     def toml(self) -> str:
         """The protocol as a file; reading it gives the same fingerprint."""
-        lines = [f"{key} = {_toml(self.content[key])}" for key in _TOP[:4] if key in self.content]
+        lines = toml_lines({key: self.content[key] for key in _TOP[:4] if key in self.content})
         for section in _TOP[4:]:
             if section in self.content:
-                lines += ["", f"[{section}]"]
-                lines += [f"{key} = {_toml(value)}" for key, value in self.content[section].items()]
+                lines += ["", f"[{section}]", *toml_lines(self.content[section])]
         return "\n".join(lines) + "\n"
 
 
@@ -188,17 +191,11 @@ def _check_learner(said: Mapping[str, Any]) -> None:
         if key not in said:
             raise BadProtocol(f"[learner] needs the key {key!r}")
     for key, value in said.items():
-        if key in _NUMBERS:
-            right = isinstance(value, int | float) and not isinstance(value, bool)
-        elif key in _WHOLE:
-            right = isinstance(value, int) and not isinstance(value, bool)
-        elif key in _TEXTS:
-            right = isinstance(value, str)
-        else:
-            raise BadProtocol(f"[learner] has no key {key!r}; it has {', '.join((*_TEXTS, *_NUMBERS, *_WHOLE))}")
-        if not right:
-            kind = "number" if key in _NUMBERS else "whole number" if key in _WHOLE else "text"
-            raise BadProtocol(f"{key} must be a {kind}, got {value!r:.40}")
+        if key not in ("name", "plan") and key not in PARAMETERS:
+            raise BadProtocol(f"[learner] has no key {key!r}; it has {', '.join(('name', 'plan', *PARAMETERS))}")
+        word, types = _KINDS[PARAMETERS[key].kind if key in PARAMETERS else "word"]
+        if isinstance(value, bool) or not isinstance(value, types):
+            raise BadProtocol(f"{key} must be a {word}, got {value!r:.40}")
 
 
 def _check_candidates(section: Mapping[str, Any]) -> None:
@@ -227,11 +224,9 @@ def _with_candidates(content: dict[str, Any], folder: Path) -> dict[str, Any]:
     if "candidates" in section:
         raise BadProtocol("give candidates or a file of them, not both")
     path = folder / str(section["file"])
-    try:
-        raw = path.read_bytes()
-        rows = list(csv.DictReader(io.StringIO(raw.decode("utf-8-sig")), strict=True))
-    except (OSError, ValueError, csv.Error) as error:
-        raise BadProtocol(f"cannot read the candidates {path}: {error}") from error
+    raw = read_bytes(path, what="the candidates", refuse=BadProtocol)
+    text = decode(raw, path, what="the candidates", refuse=BadProtocol)
+    rows = read_csv(text, path, refuse=BadProtocol, strict=False).named()
     found = f"sha256:{hashlib.sha256(raw).hexdigest()}"
     if section.get("digest", found) != found:
         raise BadProtocol(f"{path} has changed: its digest is {found}, the protocol says {section['digest']}")
@@ -281,23 +276,3 @@ def _weights(said: Any) -> Any:
     if not isinstance(listed, list) or any(isinstance(w, bool) or not isinstance(w, int | float) for w in listed):
         raise BadProtocol(f"weights must be numbers, one a hypothesis, got {said!r:.60}")
     return said
-
-
-def _toml(value: Any) -> str:
-    """One value; texts are written as JSON writes them, which TOML reads alike."""
-    if isinstance(value, bool):
-        return "true" if value else "false"
-    if isinstance(value, str):
-        return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
-    if isinstance(value, Mapping):
-        return "{ " + ", ".join(f"{_key(key)} = {_toml(each)}" for key, each in value.items()) + " }"
-    if isinstance(value, list | tuple):
-        if any(isinstance(each, Mapping) for each in value):
-            return "[\n" + "".join(f"  {_toml(each)},\n" for each in value) + "]"
-        return "[" + ", ".join(map(_toml, value)) + "]"
-    return repr(value)
-
-
-def _key(key: str) -> str:
-    """A key as TOML writes it: bare where it may be."""
-    return key if re.fullmatch(r"[A-Za-z0-9_-]+", key) else _toml(key)

@@ -72,7 +72,7 @@ def read_pool(source: Any, recipe: Recipe, *, id_column: str = "id") -> LabPool:
 
     Examples
     --------
-    >>> from replical.classes.recipe import recipe
+    >>> from replical.classes.catalogue import recipe
     >>> made = recipe({"kind": "thresholds", "features": ["dose"], "cuts": [[1.0, 2.0]]}, ("no", "yes"), "seed")
     >>> pool = read_pool({"id": ["b", "a"], "dose": [0.5, 1.5]}, made)
     >>> pool.ids, pool.items.tolist()

@@ -97,12 +97,12 @@ class A2Rounds:
         """Ask, listen, return."""
         plan, rounds = self.plan, 0
         V, scan = pool.version_space(), pool.scan()
-        while V.mass >= plan.stop and rounds < plan.rounds_most:
+        while V.mass >= plan.stop_mass and rounds < plan.rounds_most:
             S = yield scan.draw(V, plan.k)
             errors = V.errors(S)
             V = V.keep(errors <= plan.loop_most(int(errors.min())))
             rounds += 1
-        conditions = (*plan.conditions, stop_test(V, plan, held=V.mass < plan.stop), masses_known(pool))
+        conditions = (*plan.conditions, stop_test(V, plan, held=V.mass < plan.stop_mass), masses_known(pool))
         if V.mass > 0:
             S = yield scan.draw(V, plan.final_size(V.mass))
             errors = V.errors(S)

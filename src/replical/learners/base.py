@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Generator
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,7 +19,6 @@ from replical.core.randomness import SharedRandomness
 from replical.errors import BadLabel, BudgetSpent, PlanMismatch, ValueOutOfRange
 from replical.learners.result import STOP, Result, Round
 from replical.plans.base import Condition, Plan
-from replical.plans.stopping import StoppedPlan
 from replical.pools.labels.base import Labels
 from replical.pools.labels.column import KnownLabels
 from replical.pools.pool import AnyPool
@@ -76,12 +75,25 @@ class Learner(Protocol):
         ...
 
 
+@runtime_checkable
+class Proves(Protocol):
+    """A learner whose proof can be made again without labels."""
+
+    def repeatable(self, items: int) -> bool:
+        """Does the proof follow from a pool of so many items and the survivors alone?"""
+        ...
+
+    def again(self, pool: AnyPool, V: VersionSpace, shared: SharedRandomness) -> Result:
+        """What these survivors prove on this pool."""
+        ...
+
+
 def at_own_stop(base: Shrinks, pool: AnyPool, shared: SharedRandomness) -> Conversation:
     """Shrink until Δ(V) is what the plan asks for, and return the first of V in the shared order."""
     plan = base.plan
-    V = (yield from base.shrink(pool, lambda V: V.mass <= plan.stop)).V
+    V = (yield from base.shrink(pool, lambda V: V.mass <= plan.stop_mass)).V
     h = V.first(shared, plan.prior)
-    conditions = (*plan.conditions, stop_test(V, plan, held=V.mass <= plan.stop), masses_known(pool))
+    conditions = (*plan.conditions, stop_test(V, plan, held=V.mass <= plan.stop_mass), masses_known(pool))
     return Result(hypothesis=h, unrounded=h, V=V, conditions=conditions)
 
 
@@ -178,8 +190,7 @@ def _round(query: Query) -> Round:
 
 def stop_test(V: VersionSpace, plan: Plan, *, held: bool) -> Condition:
     """Did the loop end because Δ(V) is small, and not at its cap or budget?"""
-    bound = plan.reach if isinstance(plan, StoppedPlan) else plan.stop
-    return Condition(name=STOP, value=float(V.mass), bound=float(bound), held=held)
+    return Condition(name=STOP, value=float(V.mass), bound=float(plan.reach), held=held)
 
 
 def masses_known(pool: AnyPool) -> Condition:

@@ -1,50 +1,38 @@
-"""Learners by their ids, for protocols and the command line."""
+"""From a plan to the learner that runs it."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from importlib import import_module
 
-from replical.learners.a2 import A2, A2Rounds
-from replical.learners.base import Learner, Shrinks
-from replical.learners.boosted import Boosted
-from replical.learners.cal import CAL
-from replical.learners.erm import ERM
-from replical.learners.replica2 import ReplicA2
-from replical.learners.replicable_erm import ReplicableERM
-from replical.learners.replical import RepliCAL
-from replical.learners.rounded import Rounded
-from replical.plans.a2 import A2Plan, A2RoundsPlan
-from replical.plans.base import CALPlan, ERMPlan, Plan
-from replical.plans.boosted import BoostedPlan
-from replical.plans.replica2 import ReplicA2Plan, ReplicableERMPlan
-from replical.plans.replical import RepliCALPlan
-from replical.plans.rounded import RoundedPlan
-
-_LEARNERS: tuple[tuple[type[Plan], Callable[[Any], Learner]], ...] = (
-    (ERMPlan, ERM),
-    (CALPlan, CAL),
-    (A2Plan, A2),
-    (A2RoundsPlan, A2Rounds),
-    (ReplicableERMPlan, ReplicableERM),
-    (RepliCALPlan, RepliCAL),
-    (ReplicA2Plan, ReplicA2),
-    (BoostedPlan, lambda plan: Boosted(learner_for(plan.base), plan)),
-    (RoundedPlan, lambda plan: Rounded(_base_for(plan.base), plan)),
-)
-
-
-def _base_for(plan: CALPlan | A2Plan) -> Shrinks:
-    return CAL(plan) if isinstance(plan, CALPlan) else A2(plan)
+from replical.learners.base import Learner
+from replical.plans.base import Plan
+from replical.plans.catalogue import find
 
 
 def learner_for(plan: Plan) -> Learner:
-    """The learner a plan was made for.
+    """The learner a plan was made for, as its record in `replical.plans.catalogue` says.
+
+    Parameters
+    ----------
+    plan
+        What `replical.plan` returned.
+
+    Returns
+    -------
+    The learner, ready for `replical.learn`; one that runs another learner inside has that one made too.
+
+    Raises
+    ------
+    BadSpec
+        For a plan of a learner that no record knows.
 
     Examples
     --------
-    >>> from replical import plan
+    >>> from replical import learner_for, plan
     >>> type(learner_for(plan("cal", 100, epsilon=.1, delta=.1))).__name__
     'CAL'
     """
-    return next(make(plan) for kind, make in _LEARNERS if isinstance(plan, kind))
+    module, _, name = find(plan.learner).learner.partition(":")
+    make: Callable[..., Learner] = getattr(import_module(module), name)
+    return make(plan) if plan.base is None else make(learner_for(plan.base), plan)

@@ -108,6 +108,8 @@ class Result:
         What the lab proved about its own replicability, where the learner does that.
     boosting
         How many runs it took and how often the winner won, where the learner is boosted.
+    ball
+        The set the shared order chose from, where that is not V.
     """
 
     hypothesis: int | None
@@ -118,6 +120,12 @@ class Result:
     rounds: tuple[Round, ...] = ()
     rounding: Rounding | None = None
     boosting: Boosting | None = None
+    ball: NDArray[np.int64] | None = None
+
+    @property
+    def chosen_from(self) -> NDArray[np.int64]:
+        """The set the shared order chose from."""
+        return self.V.indices if self.ball is None else self.ball
 
     def described(self, C: HypothesisClass) -> str:
         """The answer in words."""

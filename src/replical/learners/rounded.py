@@ -20,6 +20,7 @@ from replical.learners.rounding.proof import Proof
 from replical.plans.base import Condition
 from replical.plans.rounded import RoundedPlan
 from replical.pools.pool import AnyPool
+from replical.pools.version_space import VersionSpace
 
 CERTIFIED = "this lab's certificate proves rho"
 ACCURATE = "slack is small enough for the error bound"
@@ -54,13 +55,25 @@ class Rounded:
         """Round, without labels."""
         plan = self.plan
         rounding = proof.conclude(shrunk)
+        ball = plan.ball(shared, rounding.scores, rounding.items, shrunk.V.indices)
         return Result(
-            hypothesis=finish(plan, shared, rounding, shrunk),
+            hypothesis=finish(plan, shared, ball, shrunk),
             unrounded=shrunk.V.first(shared, plan.prior),
             V=shrunk.V,
             conditions=(*plan.conditions, *_conditions(plan, rounding)),
             rounding=rounding,
+            ball=ball,
         )
+
+    def repeatable(self, items: int) -> bool:
+        """Does the proof follow from so many items and the survivors? Not where labels decide, or some of the items did."""
+        return self.plan.choice == "ball" and self.plan.items in (None, items)
+
+    def again(self, pool: AnyPool, V: VersionSpace, shared: SharedRandomness) -> Result:
+        """What these survivors prove on this pool, without labels."""
+        proof = Proof(self.plan, pool)
+        proof.reached(V)
+        return self.conclude(proof, Shrunk(V=V, heard=(), scanned=0), shared)
 
 
 def _conditions(plan: RoundedPlan, found: Rounding) -> tuple[Condition, Condition]:

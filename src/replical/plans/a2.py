@@ -6,15 +6,17 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from decimal import Decimal
 from fractions import Fraction
-from math import floor
+from math import floor, log
 
 import numpy as np
 from numpy.typing import NDArray
 
 from replical.core.exact import ceil, decimal, decimals, fraction, ln
-from replical.plans.base import Condition, Number, Plan, Task
+from replical.plans.base import Condition, Number, Plan, Task, in_rounds
+from replical.plans.costs import Cost, Setting, by_halving
 from replical.plans.stopping import StoppedPlan
 
+FLIPS = "an estimate for labels flipped at random at rate nu; noise that hides the best hypothesis costs more"
 # Stakes λ with their shares of the wealth, in eighths: of the mixtures tried the one that never asked for more labels than
 # five equal stakes from 1 to .15 did and, from 5% noise on, asked for 1 to 5% fewer (benchmarks/elimination.py).
 STAKES = tuple(
@@ -34,7 +36,7 @@ class A2Plan(Plan):
     _tables: dict[str, NDArray[np.int64]] = field(default_factory=dict, compare=False, repr=False)
 
     @property
-    def stop(self) -> Fraction:
+    def stop_mass(self) -> Fraction:
         """Stop when Δ(V) is at most this."""
         return self["kappa"]
 
@@ -46,6 +48,11 @@ class A2Plan(Plan):
     def labels_most(self) -> int | None:
         """Only the pool and the budget limit it."""
         return self.max_labels
+
+    def cost(self, setting: Setting) -> Cost:
+        """Labels until everyone but the best has lost, if labels are flipped at random."""
+        telling = bets(setting, self["delta"]) if self.test == "betting" else comparisons(setting)
+        return Cost(labels=by_halving(setting, telling, self.stop_mass), kind="estimate", note=FLIPS)
 
     def losses_allowed(self, won: int) -> NDArray[np.int64]:
         """Betting: for y = 0 .. `won` bets won, the fewest bets lost that remove a hypothesis."""
@@ -85,12 +92,37 @@ def _power(base: Decimal, exponent: int) -> Decimal:
     return Decimal(1) if exponent == 0 else base**exponent
 
 
+def bets(setting: Setting, delta: Fraction) -> float:
+    """Telling labels until a bet is won if the best is right on each with probability 1-ν: its wealth grows as its mean."""
+    nu = setting.nu or 0.0
+    growth, share = max(
+        ((1 - nu) * log(1 + float(stake)) + nu * log(1 - float(stake)), share) for stake, share in STAKES
+    )
+    return log(1 / (float(share) * float(delta))) / growth
+
+
+def comparisons(setting: Setting) -> float:
+    """Telling labels until the mean lead (1-2ν)m reaches sqrt(2m ln((n-1)m(m+1)/δ))."""
+    m = 1.0
+    for _ in range(50):  # a contraction: a few steps would do
+        m = 2 * log(max(2, setting.n - 1) * m * (m + 1) / setting.delta) / (1 - 2 * (setting.nu or 0.0)) ** 2
+    return m
+
+
 @dataclass(frozen=True, kw_only=True)
 class AgnosticRoundsPlan(StoppedPlan):
-    """Rounds while Δ(V) ≥ 8Θν̄, then a last sample whose size depends on the Δ that is left."""
+    """Rounds while Δ(V) ≥ 8Θν̄, then a last sample whose size depends on the Δ that is left.
+
+    Attributes
+    ----------
+    own_final
+        The user's own size of the last sample.
+    """
+
+    own_final: int | None = None
 
     @property
-    def stop(self) -> Fraction:
+    def stop_mass(self) -> Fraction:
         """The loop runs while Δ(V) is at least this."""
         return self["stop"]
 
@@ -102,12 +134,22 @@ class AgnosticRoundsPlan(StoppedPlan):
     @property
     def rounds_most(self) -> int:
         """N, or none where 8Θν̄ is 1 or more: the last sample is then passive."""
-        return self.integer("N") if self.stop < 1 else 0
+        return self.integer("N") if self.stop_mass < 1 else 0
+
+    @property
+    def grows_with(self) -> str:
+        """Excess errors are known to ε only with 1/ε² labels."""
+        return "it grows with (ln n)^3/(epsilon^2 rho^2); raise rho or round instead"
+
+    def cost(self, setting: Setting) -> Cost:
+        """The rounds, and the last sample at the mass the loop stops at."""
+        mass = min(Fraction(1), self.stop_mass)
+        last = self.final_size(mass)
+        return in_rounds(self.rounds_most, self.k, self.stop_mass, last=last, looked_at=last / mass)
 
     def final_size(self, mass: Fraction) -> int:
         """k' for the mass that is left."""
-        given = self["k_final"]
-        return int(given) if given else max(1, ceil_of(self["final_scale"] * mass**2))
+        return max(1, ceil_of(self["final_scale"] * mass**2)) if self.own_final is None else self.own_final
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -202,6 +244,7 @@ def rounds(task: Task) -> A2RoundsPlan:
             *final,
         ),
         conditions=(loop_runs(task), *conditions, *more),
+        own_final=task.k_final,
     )
 
 

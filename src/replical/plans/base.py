@@ -6,19 +6,28 @@ measured, computed in decimal arithmetic so that two machines hold the same plan
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from decimal import Decimal
 from fractions import Fraction
 from functools import cached_property
+from math import ceil, log
+from typing import Literal, Self
+
+import numpy as np
+from numpy.typing import NDArray
 
 from replical.classes.prior import UNIFORM, Prior
 from replical.core.exact import fraction
 from replical.core.randomness import SharedRandomness
 from replical.errors import PlanMismatch
+from replical.plans.costs import Cost, Setting, by_scanning
 from replical.pools.pool import AnyPool
 from replical.pools.query import Query
 from replical.pools.scan import Scan
 from replical.pools.version_space import VersionSpace
+
+# The answer is the first in the shared order of V, of a ball around its centre, or decided by labels nobody publishes.
+Choice = Literal["survivors", "ball", "labels"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -42,22 +51,31 @@ class Condition:
 
 @dataclass(frozen=True, kw_only=True)
 class Task:
-    """What is asked of a learner, as exact decimals: the public inputs, checked."""
+    """What is asked of a learner: the parameters of `replical.plan`, checked, numbers as exact decimals.
+
+    Attributes
+    ----------
+    n
+        Hypotheses in the class.
+    exact
+        Are masses known, or measured on a finite pool?
+    spread
+        1/μ for the smallest prior mass μ; n where all are equal.
+    """
 
     n: int
+    exact: bool
+    spread: Decimal
     epsilon: Decimal
     delta: Decimal
     rho: Decimal
     theta: Decimal
     nu: Decimal
     T: Decimal
-    kappa: Decimal | None
-    batch: int
     k_loop: int | None
     k_final: int | None
-    exact: bool
-    spread: Decimal
-    strict: bool
+    kappa: Decimal | None
+    batch: int
     query: str
     items: int | None
     finish: str
@@ -104,10 +122,22 @@ class Plan:
 
     Attributes
     ----------
+    learner, name
+        The learner's id, and which of its plans this is.
+    n, epsilon
+        The task.
+    numbers
+        Every number with its source.
+    conditions
+        What the guarantee needs of sizes set by hand and the like.
     exact_only
         Why the proof needs a known distribution; empty where finite pools will do.
+    max_labels
+        Budget.
     prior
         How the shared order prefers hypotheses.
+    base
+        The plan of the learner this one runs inside, where there is one.
     """
 
     learner: str
@@ -119,6 +149,7 @@ class Plan:
     exact_only: str = ""
     max_labels: int | None = None
     prior: Prior = UNIFORM
+    base: Plan | None = None
 
     def __getitem__(self, name: str) -> Fraction:
         return self._values[name]
@@ -132,14 +163,51 @@ class Plan:
         return int(self[name])
 
     @property
-    def stop(self) -> Fraction:
+    def stop_mass(self) -> Fraction:
         """The disagreement mass at which the loop ends."""
         return self.epsilon
+
+    @property
+    def reach(self) -> Fraction:
+        """What Δ(V) is at most when the loop has ended by its own test."""
+        return self.stop_mass
 
     @property
     def labels_most(self) -> int | None:
         """The most labels a run can be expected to ask for; None where only the pool limits it."""
         raise NotImplementedError
+
+    @property
+    def largest_sample(self) -> int | None:
+        """The largest sample of one step, where runs can be made side by side; None where they cannot."""
+        return None
+
+    @property
+    def choice(self) -> Choice:
+        """Who the shared order chooses from."""
+        return "survivors"
+
+    @property
+    def abstains(self) -> bool:
+        """May a run end without an answer?"""
+        return False
+
+    @property
+    def grows_with(self) -> str:
+        """What the number of labels grows with, where it is beyond anybody's means."""
+        return "it grows with (ln n)^3/(epsilon rho^2); raise rho or round instead"
+
+    def cost(self, setting: Setting) -> Cost:
+        """What a run asks for, in the setting the plan was made for."""
+        raise NotImplementedError
+
+    def pool_needed(self, distances: NDArray[np.float64]) -> int | None:
+        """About the smallest pool with which a run proves itself for a truth at these distances; None if there is none."""
+        return None
+
+    def under(self, prior: Prior, max_labels: int | None) -> Self:
+        """The same plan with a prior and a budget."""
+        return replace(self, prior=prior, max_labels=max_labels)
 
     def check(self, pool: AnyPool) -> None:
         """Refuse a pool this plan was not made for."""
@@ -155,9 +223,26 @@ def grid_position(shared: SharedRandomness, m: int) -> Fraction:
     return Fraction(2 * shared.integer("threshold", high=m) + 1, 2 * m)
 
 
+def in_rounds(rounds: int, k: int, stop_mass: Fraction, *, last: int = 0, looked_at: Fraction = Fraction(0)) -> Cost:
+    """N rounds of k labels and a last sample; finding k items in DIS(V) takes about k/Δ(V), and Δ halves."""
+    found = looked_at + sum(k * min(Fraction(2**r), 1 / stop_mass) for r in range(rounds))
+    return Cost(
+        labels=rounds * k + last,
+        kind="most",
+        rounds=rounds,
+        labels_per_round=k,
+        labels_final=last or None,
+        unlabelled=ceil(found),
+    )
+
+
 @dataclass(frozen=True, kw_only=True)
 class SamplePlan(Plan):
     """Passive learning: one sample of k labelled items."""
+
+    def cost(self, setting: Setting) -> Cost:
+        """The sample."""
+        return Cost(labels=self.k, kind="most", rounds=1, labels_final=self.k, unlabelled=self.k)
 
     @property
     def k(self) -> int:
@@ -190,6 +275,13 @@ class CALPlan(Plan):
     def next(self, scan: Scan, V: VersionSpace) -> Query:
         """What to ask next: the next disputed items of the scan, or the one that splits V most evenly."""
         return scan.evenest(V) if self.query == "halving" else scan.draw(V, self.k)
+
+    def cost(self, setting: Setting) -> Cost:
+        """By rounds, or, one item at a time, by Theorem R1 on the items that accuracy needs."""
+        if self.rounds_most is not None:
+            return in_rounds(self.rounds_most, self.k, self.stop_mass)
+        items = ceil((setting.theta or 1.0) * log(setting.n / setting.delta) / setting.epsilon)
+        return Cost(labels=by_scanning(setting, items), kind="expected", unlabelled=items)
 
     def spent(self, rounds: int) -> bool:
         """Is the number of rounds (or, one item at a time, the budget of labels) used up?"""

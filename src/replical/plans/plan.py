@@ -2,93 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass, replace
+from collections.abc import Mapping
+from dataclasses import replace
 from decimal import DecimalException
+from typing import Any
 
 import numpy as np
 
 from replical.classes.base import HypothesisClass, class_size
 from replical.classes.prior import UNIFORM, Prior
-from replical.core.exact import at_least, decimal, decimals, in_open
+from replical.core.exact import decimal, decimals
 from replical.errors import BadSpec, ValueOutOfRange
-from replical.plans import a2, paper, replica2, replical, rounded, tight
 from replical.plans.base import Condition, Plan, Task
-from replical.plans.boosted import BoostedPlan, boosted
-
-
-@dataclass(frozen=True, kw_only=True)
-class _Learner:
-    paper: Callable[[Task], Plan]
-    tight: Callable[[Task], Plan]
-    needs: frozenset[str] = frozenset()
-    options: frozenset[str] = frozenset()
-
-
-_SIZES = frozenset({"k_loop", "k_final"})
-_STOP = frozenset({"stop", "stop_delta"})
-_LEARNERS = {
-    "erm": _Learner(paper=paper.erm, tight=tight.erm, options=frozenset({"k_final", "nu"})),
-    "cal": _Learner(paper=tight.cal, tight=tight.cal, options=frozenset({"query"})),
-    "cal-rounds": _Learner(
-        paper=paper.cal_rounds, tight=tight.cal_rounds, needs=frozenset({"theta"}), options=frozenset({"k_loop"})
-    ),
-    "a2": _Learner(paper=a2.betting, tight=a2.betting, options=frozenset({"kappa", "batch"})),
-    "a2-paired": _Learner(paper=a2.paired, tight=a2.paired, options=frozenset({"kappa", "batch"})),
-    "a2-rounds": _Learner(paper=a2.rounds, tight=a2.rounds, needs=frozenset({"theta", "nu"}), options=_SIZES),
-    "replicable-erm": _Learner(
-        paper=replica2.erm_paper,
-        tight=replica2.erm_tight,
-        needs=frozenset({"rho", "nu"}),
-        options=frozenset({"k_final"}),
-    ),
-    "replica2": _Learner(
-        paper=replica2.paper, tight=replica2.tight, needs=frozenset({"theta", "rho", "nu"}), options=_SIZES | _STOP
-    ),
-    "replical": _Learner(
-        paper=replical.paper,
-        tight=replical.tight,
-        needs=frozenset({"theta", "rho"}),
-        options=_SIZES | _STOP,
-    ),
-    "rounded-cal": _Learner(
-        paper=rounded.cal,
-        tight=rounded.cal,
-        needs=frozenset({"rho"}),
-        options=frozenset({"query", "items", "kappa", "a", "b"}),
-    ),
-    "rounded-a2": _Learner(
-        paper=rounded.a2_betting,
-        tight=rounded.a2_betting,
-        needs=frozenset({"rho"}),
-        options=frozenset({"batch", "items", "finish", "kappa", "a", "b"}),
-    ),
-}
-
-
-_LEARNERS |= {
-    f"boosted-{base}": _Learner(
-        paper=boosted(base, entry.paper),
-        tight=boosted(base, entry.tight),
-        needs=entry.needs,
-        options=(entry.options - _STOP) | {"strings", "runs"},
-    )
-    for base, entry in _LEARNERS.items()
-    if base in ("replicable-erm", "replical", "replica2")
-}
-
-LEARNERS = tuple(_LEARNERS)
-
-
-def uses(learner: str, parameter: str) -> bool:
-    """Does a learner's plan depend on a parameter, needed or optional?"""
-    return parameter in _find(learner).needs | _find(learner).options
-
-
-def _find(learner: str) -> _Learner:
-    if learner not in _LEARNERS:
-        raise BadSpec(f"unknown learner {learner!r}; the learners are {', '.join(_LEARNERS)}")
-    return _LEARNERS[learner]
+from replical.plans.catalogue import Record, find, owner
+from replical.plans.parameters import OPTIONS, PARAMETERS
 
 
 def plan(
@@ -137,7 +64,7 @@ def plan(
         Upper bound on the error of the best hypothesis; needed by agnostic learners in rounds and by the passive
         replicable one. The passive learners are the realizable ones exactly when it is 0.
     name
-        ``"paper"`` or ``"tight"``.
+        ``"tight"``, our sizes, or ``"paper"``, which only learners of the paper have.
     pool
         ``"exact"`` where masses are known, ``"finite"`` where they are measured.
     T
@@ -168,88 +95,63 @@ def plan(
     max_labels
         Budget.
 
+    Returns
+    -------
+    A plan whose ``numbers`` say where each number came from, ``conditions`` what the guarantee needs beside them.
+
+    Raises
+    ------
+    BadSpec
+        For a learner, plan, word or parameter that does not exist, and for the paper's sizes of a learner it does not have.
+    ValueOutOfRange
+        For a number out of its range, a missing one, or a budget below what the plan may ask for.
+
     Examples
     --------
     >>> p = plan("replical", 1000, epsilon=.01, delta=.05, rho=.1, theta=2, name="paper")
     >>> f"{p.integer('m'):.3g} intervals, {p.integer('k_loop'):.2g} labels a round, {p.labels_most:.2g} in all"
     '8.13e+06 intervals, 1.5e+17 labels a round, 1.2e+18 in all'
     """
-    entry = _find(learner)
-    if name not in ("paper", "tight"):
-        raise BadSpec(f"unknown plan {name!r}; the plans are paper and tight")
+    given = {
+        "epsilon": epsilon, "delta": delta, "rho": rho, "theta": theta, "nu": nu, "T": T, "k_loop": k_loop,
+        "k_final": k_final, "kappa": kappa, "batch": batch, "query": query, "items": items, "finish": finish, "a": a, "b": b,
+        "stop": stop, "stop_delta": stop_delta, "strings": strings, "runs": runs, "max_labels": max_labels,
+    }  # fmt: skip
+    record = find(learner)
+    make = record.maker(name)
     if pool not in ("exact", "finite"):
         raise BadSpec(f"a plan is for an 'exact' or a 'finite' pool, got {pool!r}")
-    if T is not None and (learner, name) != ("replical", "paper"):
-        raise BadSpec(f"T belongs to the plan 'paper' of replical, not to {name!r} of {learner}")
-    for parameter, value in (("theta", theta), ("rho", rho), ("nu", nu)):
-        if parameter in entry.needs and value is None:
-            raise ValueOutOfRange(f"{learner} needs {parameter}, and none was given")
-    given_options: dict[str, float | str | None] = {
-        "k_loop": k_loop,
-        "k_final": k_final,
-        "kappa": kappa,
-        "batch": batch,
-    }
-    given_options |= {"query": query, "items": items, "finish": finish, "a": a, "b": b}
-    given_options |= {"stop": stop, "stop_delta": stop_delta, "strings": strings, "runs": runs}
-    for option, given in given_options.items():
-        if given is not None and option not in entry.options:
-            raise BadSpec(f"{learner} has no {option}")
-    if stop_delta is not None and stop != "rstat":
-        raise BadSpec("stop_delta belongs to stop = 'rstat'")
+    _check_given(record, name, given)
     n = class_size("the number of hypotheses", C if isinstance(C, int | np.integer) else len(C))
     if not isinstance(C, int | np.integer):
         prior.check(C)
     try:
         with decimals():
-            task = Task(
-                n=n,
-                epsilon=decimal(in_open("epsilon", epsilon, 0, 1)),
-                delta=decimal(in_open("delta", delta, 0, 1)),
-                rho=decimal(0.5 if rho is None else in_open("rho", rho, 0, 1)),
-                theta=decimal(1 if theta is None else at_least("theta", theta, 1)),
-                nu=decimal(0 if nu is None else nu_of(nu)),
-                kappa=None if kappa is None else decimal(in_open("kappa", kappa, 0, 1)),
-                batch=_size("batch", batch) or 1,
-                T=decimal(0.125 if T is None else in_open("T", T, 0, 0.5)),
-                k_loop=_size("k_loop", k_loop),
-                k_final=_size("k_final", k_final),
-                exact=pool == "exact",
-                spread=decimal(prior.spread(n)) if prior.kind == "weights" else decimal(n),
-                strict=prior.kind == "order",
-                query=_one_of("query", query, ("scan", "halving")),
-                items=_size("items", items),
-                finish=_one_of("finish", finish, rounded.FINISHES),
-                a=None if a is None else decimal(in_open("a", a, 0, 1)),
-                b=None if b is None else decimal(in_open("b", b, 0, 1)),
-                stop=_one_of("stop", stop, ("mass", "rstat")),
-                stop_delta=None if stop_delta is None else decimal(in_open("stop_delta", stop_delta, 0, 1)),
-                strings=_size("strings", strings),
-                runs=_size("runs", runs),
-            )
-            made = entry.paper(task) if name == "paper" else entry.tight(task)
+            exact = {each.name: each.exact(given[each.name]) for each in PARAMETERS.values()}
+            budget = exact.pop("max_labels")
+            spread = decimal(prior.spread(n)) if prior.kind == "weights" else decimal(n)
+            made = make(Task(n=n, exact=pool == "exact", spread=spread, **exact))
     except (DecimalException, OverflowError) as error:
         raise ValueOutOfRange(
             f"these numbers are too extreme to plan with: epsilon {epsilon}, delta {delta}, rho {rho}, theta {theta}, T {T}"
         ) from error
-    return _finished(replace(made, name=name, max_labels=_size("max_labels", max_labels), prior=prior), entry)
+    return _finished(replace(made, name=name).under(prior, budget), record)
 
 
-def _finished(made: Plan, entry: _Learner) -> Plan:
-    """Hand prior and budget down to the base, and refuse a budget that is too small from the start."""
-    prior, max_labels = made.prior, made.max_labels
-    if isinstance(made, rounded.RoundedPlan):
-        made = replace(made, base=replace(made.base, max_labels=max_labels))
-    elif prior.kind == "order" and "rho" in entry.needs:
-        made = replace(made, conditions=(*made.conditions, _NO_STRICT_PROOF))
-    if isinstance(made, BoostedPlan):
-        made = replace(made, base=replace(made.base, prior=prior))
-    if max_labels is not None and (made.labels_most or 0) > max_labels:
-        raise ValueOutOfRange(
-            f"{made.learner} may ask for {made.labels_most} labels, more than max_labels = {max_labels}: raise the budget "
-            "or ask for less, by larger epsilon, delta or rho or by sizes of your own"
-        )
-    return made
+def _check_given(record: Record, name: str, given: Mapping[str, Any]) -> None:
+    """Refuse what a learner needs and was not given, and what it was given and does not know."""
+    for parameter in OPTIONS:
+        if given[parameter] is None or record.uses(parameter, name):
+            continue
+        if whose := owner(parameter):
+            raise BadSpec(f"{parameter} belongs to the plan 'paper' of {whose}, not to {name!r} of {record.id}")
+        raise BadSpec(f"{record.id} has no {parameter}")
+    for parameter in ("theta", "rho", "nu"):
+        if parameter in record.needs and given[parameter] is None:
+            raise ValueOutOfRange(f"{record.id} needs {parameter}, and none was given")
+    for each in PARAMETERS.values():
+        if each.needs is not None and given[each.name] is not None and given[each.needs[0]] != each.needs[1]:
+            raise BadSpec(f"{each.name} belongs to {each.needs[0]} = {each.needs[1]!r}")
 
 
 _NO_STRICT_PROOF = Condition(
@@ -260,22 +162,13 @@ _NO_STRICT_PROOF = Condition(
 )
 
 
-def _one_of(name: str, value: str | None, known: tuple[str, ...]) -> str:
-    if value is not None and value not in known:
-        raise BadSpec(f"unknown {name} {value!r}; it is one of {', '.join(known)}")
-    return known[0] if value is None else value
-
-
-def _size(name: str, value: int | None) -> int | None:
-    if value is None:
-        return None
-    if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < 1:
-        raise ValueOutOfRange(f"{name} must be a whole number of at least 1, got {value!r}")
-    return int(value)
-
-
-def nu_of(nu: float) -> float:
-    """Check ν: from one half on, guessing would do as well."""
-    if not 0 <= nu < 0.5:
-        raise ValueOutOfRange(f"nu must be in [0, 0.5), got {nu:g}")
-    return nu
+def _finished(made: Plan, record: Record) -> Plan:
+    """Say what is not proven, and refuse a budget that is too small from the start."""
+    if made.prior.kind == "order" and record.replicable and not record.certifies:
+        made = replace(made, conditions=(*made.conditions, _NO_STRICT_PROOF))
+    if made.max_labels is not None and (made.labels_most or 0) > made.max_labels:
+        raise ValueOutOfRange(
+            f"{made.learner} may ask for {made.labels_most} labels, more than max_labels = {made.max_labels}: raise the "
+            "budget or ask for less, by larger epsilon, delta or rho or by sizes of your own"
+        )
+    return made

@@ -19,6 +19,11 @@ from replical.plans.stopping import StopTest, stopping
 class ReplicA2Plan(AgnosticRoundsPlan):
     """ReplicA²: thresholds above ν̄/Δ in the loop, above the fewest errors at the end."""
 
+    @property
+    def largest_sample(self) -> int | None:
+        """The larger of a round and the last sample, at its largest; a stop test looks at items of its own."""
+        return None if self.stop_test is not None else max(self.k, self.final_size(Fraction(1)))
+
     def position(self, shared: SharedRandomness) -> Fraction:
         """The shared random position in [0, 1) that decides every threshold."""
         raise NotImplementedError
@@ -86,6 +91,7 @@ def paper(task: Task) -> PaperReplicA2Plan:
         conditions=(loop_runs(task), _range_fits(task), *conditions, *more),
         exact_only=_refusal(task),
         stop_test=stop_test,
+        own_final=task.k_final,
     )
 
 
@@ -110,11 +116,12 @@ def tight(task: Task) -> TightReplicA2Plan:
         conditions=(loop_runs(task), _range_fits(task), *conditions, *more),
         exact_only=_refusal(task),
         stop_test=stop_test,
+        own_final=task.k_final,
     )
 
 
 def _stopping(task: Task, N: int) -> tuple[Task, StopTest | None, tuple[Number, ...]]:
-    return stopping(task, N, stop=min(Fraction(1), 8 * fraction(task.theta) * fraction(task.nu_bar)))
+    return stopping(task, N, stop_mass=min(Fraction(1), 8 * fraction(task.theta) * fraction(task.nu_bar)))
 
 
 def excess_scale(task: Task) -> Decimal:
@@ -156,6 +163,17 @@ def _refusal(task: Task) -> str:
 @dataclass(frozen=True, kw_only=True)
 class ReplicableERMPlan(SamplePlan):
     """Passive and replicable: k labels, then a shared threshold on the (excess) error."""
+
+    @property
+    def largest_sample(self) -> int:
+        """The sample."""
+        return self.k
+
+    @property
+    def grows_with(self) -> str:
+        """Errors are known to ε with 1/ε labels, excess errors only with 1/ε²."""
+        power = "epsilon^2" if self["nu"] else "epsilon"
+        return f"it grows with (ln n)^3/({power} rho^2); raise rho or round instead"
 
     def most(self, shared: SharedRandomness, fewest: int) -> int:
         """Errors allowed: a shared threshold, above the fewest errors where labels may be noisy."""

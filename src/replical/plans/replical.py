@@ -10,7 +10,8 @@ from math import floor
 
 from replical.core.exact import ceil, decimal, fraction, ln
 from replical.core.randomness import SharedRandomness
-from replical.plans.base import Number, Task, grid_position
+from replical.plans.base import Number, Task, grid_position, in_rounds
+from replical.plans.costs import Cost, Setting
 from replical.plans.paper import intervals
 from replical.plans.stopping import StoppedPlan, StopTest, stopping
 from replical.pools.query import Query
@@ -31,6 +32,28 @@ class RepliCALPlan(StoppedPlan):
     def labels_most(self) -> int:
         """The most labels a run can ask for."""
         return self.k * self.rounds_most + self.integer("k_final")
+
+    @property
+    def largest_sample(self) -> int | None:
+        """The larger of both sizes; a stop test looks at items of its own."""
+        return None if self.stop_test is not None else max(self.k, self.integer("k_final"))
+
+    @property
+    def grows_with(self) -> str:
+        """ε cancels: the last sample is asked in DIS(V) only."""
+        return "it grows with (ln n)^3/(rho^2); raise rho or round instead"
+
+    @property
+    def final_scans(self) -> bool:
+        """Does the final filter ask those of k_final fresh items that lie in DIS(V), and not k_final of them there?"""
+        return False
+
+    def cost(self, setting: Setting) -> Cost:
+        """The rounds and the final filter."""
+        rounds = self.rounds_most
+        last = self.labels_most - rounds * self.k
+        looked_at = Fraction(self.integer("k_final")) / (1 if self.final_scans else self.stop_mass)
+        return in_rounds(rounds, self.k, self.stop_mass, last=last, looked_at=looked_at)
 
     def threshold(self, shared: SharedRandomness) -> Fraction:
         """The shared random threshold v."""
@@ -75,6 +98,11 @@ class PaperRepliCALPlan(RepliCALPlan):
 @dataclass(frozen=True, kw_only=True)
 class TightRepliCALPlan(RepliCALPlan):
     """Ours: the loop cuts at a fixed place, only the final filter looks at the shared threshold, in global error."""
+
+    @property
+    def final_scans(self) -> bool:
+        """On items outside DIS(V) every survivor is right, so they need no label."""
+        return True
 
     @property
     def measuring(self) -> int:
@@ -192,4 +220,4 @@ def tight(task: Task) -> TightRepliCALPlan:
 
 
 def _stopping(task: Task, N: int) -> tuple[Task, StopTest | None, tuple[Number, ...]]:
-    return stopping(task, N, stop=fraction(task.epsilon))
+    return stopping(task, N, stop_mass=fraction(task.epsilon))

@@ -1,4 +1,4 @@
-"""Plans of Rounded: what its base may fail with, where the shared threshold lies, what a certificate needs.
+"""Plans of Rounded: what its base may fail with, where the shared threshold lies, what a proof needs.
 
 Theorems L1-L3 and the simple statements R1 and R2: docs/claims/certificate.md, docs/claims/rounded.md.
 """
@@ -13,17 +13,21 @@ from math import floor, log, sqrt
 import numpy as np
 from numpy.typing import NDArray
 
-from replical.bounds.gamma import COARSE, FINE, Certificate, largest_count
+from replical.bounds.gamma import Gamma
+from replical.bounds.tails import COARSE, FINE, largest_count
+from replical.classes.base import Indices
+from replical.classes.prior import UNIFORM, Prior
 from replical.core.exact import ceil, decimal, fraction, ln
 from replical.core.randomness import SharedRandomness
 from replical.errors import PlanMismatch, ValueOutOfRange
 from replical.plans import a2, tight
-from replical.plans.base import CALPlan, Number, Plan, Task
+from replical.plans.base import Choice, Number, Plan, Task
+from replical.plans.costs import Cost, Setting, by_halving, by_scanning
 from replical.pools.pool import AnyPool
 
 _SMALL_POOL, _LARGEST_POOL = 200_000, 10**7  # up to which a fine grid is worth its time; beyond which nobody goes
 _SAMPLED_WELL = 300_000  # items from which on sampling takes so little of ρ that A² may fail more often (decision 12)
-FINISHES = ("distance", "excess", "noise")
+_SHARPER = "with a look at a pool the certificate needs far fewer items and labels"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -39,14 +43,23 @@ class RoundedPlan(Plan):
         threshold, or by excess error with shared noise. Fixed before any label.
     """
 
-    base: CALPlan | a2.A2Plan
+    base: Plan
     finish: str
     items: int | None
 
     @property
-    def stop(self) -> Fraction:
-        """The slack at which a run may stop without a certificate; 0 if none was given."""
+    def slack(self) -> Fraction:
+        """The slack at which a run may stop uncertified; 0 if none was given."""
         return self["kappa"]
+
+    @property
+    def choice(self) -> Choice:
+        """The ball of radius v around the centre, or survivors by errors that no certificate tells."""
+        return "ball" if self.finish == "distance" else "labels"
+
+    def under(self, prior: Prior, max_labels: int | None) -> RoundedPlan:
+        """The budget is the base's too."""
+        return replace(super().under(prior, max_labels), base=self.base.under(UNIFORM, max_labels))
 
     @property
     def labels_most(self) -> int | None:
@@ -65,6 +78,17 @@ class RoundedPlan(Plan):
                 f"the protocol rounds on {self.items} items and the pool holds {pool.size}: bring {self.items - pool.size} "
                 "more, or publish a protocol with fewer items before any label is asked"
             )
+
+    def ball(self, shared: SharedRandomness, scores: Indices, items: int, survivors: Indices) -> Indices | None:
+        """The set the shared order chooses from: everyone within the shared distance of the centre, measured on `items`.
+
+        None where labels decide: then the answer is a survivor.
+        """
+        if self.choice == "labels":
+            return None
+        within = np.flatnonzero(scores <= self.threshold(shared, items))
+        # A centre that votes with a majority need not be a hypothesis: nobody within v is possible on tiny pools.
+        return within if len(within) else survivors
 
     def kappa_most(self, U: int) -> int:
         """The largest slack, in items, with which the error bound is proven; negative if there is none.
@@ -87,10 +111,10 @@ class RoundedPlan(Plan):
     def _between(self, shared: SharedRandomness, low: Fraction, high: Fraction) -> Fraction:
         return low + (high - low) * Fraction(shared.uniform("threshold"))
 
-    def certificate(self, U: int) -> Certificate:
-        """What a lab with `U` items certifies with."""
+    def gamma(self, U: int) -> Gamma:
+        """What a lab with `U` items bounds its differences to others with."""
         prior = self.prior
-        return Certificate(
+        return Gamma(
             U=U,
             a=float(self["a"]),
             b=float(self["b"]),
@@ -101,7 +125,7 @@ class RoundedPlan(Plan):
         )
 
     def pool_needed(self, distances: NDArray[np.float64]) -> int | None:
-        """About the smallest pool with which the certificate passes for a truth at these distances; None beyond 10⁷.
+        """About the smallest pool with which the proof passes for a truth at these distances; None beyond 10⁷.
 
         Half of what ρ leaves for Γ̂ is kept for slack, so that labels need not be exhausted.
         """
@@ -119,9 +143,30 @@ class RoundedPlan(Plan):
         if self.kappa_most(U) < 0:
             return False
         scores, least = np.rint(distances * U).astype(np.int64), self.n / self.prior.spread(self.n)
-        gamma = self.certificate(U).gamma(scores, 0, least, step=FINE if U <= _SMALL_POOL else COARSE)
+        gamma = self.gamma(U).bound(scores, 0, least, step=FINE if U <= _SMALL_POOL else COARSE)
         room = float(self["rho"] - 2 * self["delta_A"] - 2 * self["delta_C"])
         return (2 if self.items is None else 1) * gamma <= room / 2
+
+
+@dataclass(frozen=True, kw_only=True)
+class RoundedCALPlan(RoundedPlan):
+    """Rounded over CAL."""
+
+    def cost(self, setting: Setting) -> Cost:
+        """Theorem R1, without a look at a pool."""
+        items = self.integer("pool_R1")
+        return Cost(labels=by_scanning(setting, items), kind="expected", unlabelled=items, note=_SHARPER)
+
+
+@dataclass(frozen=True, kw_only=True)
+class RoundedA2Plan(RoundedPlan):
+    """Rounded over A²."""
+
+    def cost(self, setting: Setting) -> Cost:
+        """Theorem R2, without a look at a pool."""
+        labels = by_halving(setting, a2.bets(setting, self["delta_A"]), self["kappa_R2"])
+        note = f"{a2.FLIPS}; {_SHARPER}"
+        return Cost(labels=labels, kind="estimate", unlabelled=self.integer("pool_R2"), note=note)
 
 
 def cal(task: Task) -> RoundedPlan:
@@ -135,7 +180,7 @@ def cal(task: Task) -> RoundedPlan:
         source="8.85 b l² l2/((b-a)ρ)²: Theorem R1, the pool that suffices without looking at it",
     )
     never = Number(name="delta_A", value=Fraction(0), source="0: under realizability never removed")
-    return _rounded(task, "rounded-cal", base, never, (simple,))
+    return _rounded(RoundedCALPlan, task, "rounded-cal", base, never, (simple,))
 
 
 def a2_betting(task: Task) -> RoundedPlan:
@@ -156,7 +201,7 @@ def a2_betting(task: Task) -> RoundedPlan:
         Number(name="pool_R2", value=ceil(pool), source="Theorem R2: the pool that suffices without looking at it"),
     )
     delta_A = Number(name="delta_A", value=fraction(failure), source=f"min(δ/2, ρ/{share}): the base removes the best")
-    return _rounded(task, "rounded-a2", base, delta_A, simple)
+    return _rounded(RoundedA2Plan, task, "rounded-a2", base, delta_A, simple)
 
 
 def _range(task: Task) -> tuple[Fraction, Fraction]:
@@ -176,7 +221,7 @@ def _range(task: Task) -> tuple[Fraction, Fraction]:
 
 
 def _rounded(
-    task: Task, learner: str, base: CALPlan | a2.A2Plan, delta_A: Number, simple: tuple[Number, ...]
+    kind: type[RoundedPlan], task: Task, learner: str, base: Plan, delta_A: Number, simple: tuple[Number, ...]
 ) -> RoundedPlan:
     a, b = _range(task)
     epsilon, kappa = fraction(task.epsilon), fraction(task.kappa or 0)
@@ -194,7 +239,7 @@ def _rounded(
         Number(name="sigma", value=sigma, source="(2ε/3)/ln(2n/δ): scale of the shared noise"),
         *simple,
     )
-    return RoundedPlan(
+    return kind(
         learner=learner,
         name="tight",
         n=task.n,

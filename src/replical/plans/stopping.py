@@ -34,11 +34,11 @@ class StopTest:
         return self.statistic.round(mean, shared, "stop", rounds) >= self.bound
 
 
-def stopping(task: Task, N: int, *, stop: Fraction) -> tuple[Task, StopTest | None, tuple[Number, ...]]:
-    """The stop test of a learner with at most `N` rounds at masses from `stop` on, and what it leaves of δ and ρ."""
+def stopping(task: Task, N: int, *, stop_mass: Fraction) -> tuple[Task, StopTest | None, tuple[Number, ...]]:
+    """The stop test of a learner with at most `N` rounds at masses from `stop_mass` on, and what it leaves of δ and ρ."""
     if task.stop != "rstat":
         return task, None, ()
-    tolerance, bound = stop / 2, 3 * stop / 2
+    tolerance, bound = stop_mass / 2, 3 * stop_mass / 2
     rho, delta = task.rho / (2 * N), task.stop_delta or min(task.delta, task.rho) / (8 * N)
     most = min(
         task.delta / (2 * N), task.rho / (4 * N)
@@ -68,10 +68,10 @@ class StoppedPlan(RoundsPlan):
     @property
     def reach(self) -> Fraction:
         """What Δ(V) is below when the loop has ended by its own test."""
-        return self.stop if self.stop_test is None else self.stop_test.bound + self.stop_test.tolerance
+        return self.stop_mass if self.stop_test is None else self.stop_test.bound + self.stop_test.tolerance
 
     def large(self, V: VersionSpace, scan: Scan, shared: SharedRandomness, rounds: int) -> bool:
         """Δ(V) ≥ what the loop stops at, by the known mass or by the stop test."""
         if self.stop_test is None:
-            return V.mass >= self.stop
+            return V.mass >= self.stop_mass
         return self.stop_test.large(V, scan, shared, rounds)

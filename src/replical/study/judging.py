@@ -7,19 +7,13 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from replical.core.binomial import clopper_pearson, upper_tail
-from replical.plans.plan import LEARNERS
+from replical.plans.catalogue import LEARNERS, find
 from replical.study.results import COUNTED, Row
 from replical.study.words import count, some
 from replical.worlds.experiment import OPTIONS
 
-# Whose labels a replicable learner has to be compared with.
-_PARENTS = {"rounded-cal": "cal", "rounded-a2": "a2", "replicable-erm": "erm"}
-_PARENTS |= {"replical": "cal-rounds", "replica2": "a2-rounds"}
-_PARENTS |= {f"boosted-{base}": base for base in ("replicable-erm", "replical", "replica2")}
-_REALIZABLE = ("replical", "boosted-replical", "rounded-cal")
 _BY_HAND = ("k_loop", "k_final", "strings", "runs")
 _SAME_WORLD = ("class", "noise", "epsilon", "delta", "pool_size")
-OURS = "rounded-"
 _SAME_ORDER = ("query", "batch")  # what a learner and its parent must have in common beside their world
 
 WITHIN, OPEN, BELOW = "within", "compatible", "below"
@@ -39,7 +33,7 @@ def ordered(rows: Iterable[Row]) -> list[Row]:
 
     def key(row: Row) -> tuple[object, ...]:
         place = [part for name in ("class", "noise", "pool_size") for part in _natural(str(row[name]))]
-        learner = LEARNERS.index(row["learner"])
+        learner = list(LEARNERS).index(row["learner"])
         return place, -row["epsilon"], row["delta"], learner, row["plan"], row["rho"] or 0, row["cell"]
 
     return sorted(rows, key=key)
@@ -58,6 +52,11 @@ def done(rows: Iterable[Row]) -> list[Row]:
 def replicable(rows: Iterable[Row]) -> list[Row]:
     """Those that were run with a learner that promises replicability, in order."""
     return [row for row in done(rows) if row["replicable"]]
+
+
+def rounds(row: Row) -> bool:
+    """Does its learner round, and prove what it promises as it goes?"""
+    return find(row["learner"]).certifies
 
 
 def verdict(row: Row) -> str | None:
@@ -89,7 +88,7 @@ def unproven(row: Row) -> str:
     if by_hand(row):
         return "sizes set by hand"
     rate = _rate(str(row["noise"]))
-    if rate != 0 and row["learner"] in _REALIZABLE:
+    if rate != 0 and find(row["learner"]).setting == "realizable":
         return "its proof allows no noise"
     if rate is not None and row["nu"] is not None and row["nu"] < rate:
         return "more noise than its ν"
@@ -189,8 +188,8 @@ def parents(rows: Iterable[Row]) -> dict[str, Row]:
                 known.setdefault((row["learner"], row["rho"], *place), row)
     found = {}
     for row in ran:
-        parent = _PARENTS.get(row["learner"])
-        rho = row["rho"] if parent in _PARENTS else None
+        record = find(row["learner"])
+        parent, rho = record.parent, row["rho"] if record.boosts else None
         match = next((known[parent, rho, *place] for place in _places(row) if (parent, rho, *place) in known), None)
         if match is not None:
             found[row["cell"]] = match

@@ -5,31 +5,22 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from replical.core.exact import at_least, in_open
 from replical.errors import BadStudy
-from replical.plans.plan import nu_of, uses
-from replical.plans.rounded import FINISHES
+from replical.plans.catalogue import find
+from replical.plans.parameters import PARAMETERS as PLAN_PARAMETERS
 from replical.worlds.experiment import OPTIONS, checked_size
 from replical.worlds.noise import parse_noise
 
 STANDARD: dict[str, Any] = {"delta": 0.05, "rho": 0.1, "noise": 0.0, "plan": "tight"}
 NEEDED = ("class", "learner", "epsilon", "pool_size")
 PARAMETERS = (*NEEDED, *STANDARD, "theta", "nu", *OPTIONS)
-_KNOWN_TO_SOME = ("rho", "theta", "nu", *OPTIONS[:-1])  # max_labels is understood by everyone
-_WORDS = {"plan": ("tight", "paper"), "query": ("scan", "halving"), "finish": FINISHES, "stop": ("mass", "rstat")}
-_TEXTS = ("class", "learner", *_WORDS)
-_SHARES = ("epsilon", "delta", "rho", "kappa", "a", "b", "stop_delta")  # between 0 and 1
-_COUNTS = ("k_loop", "k_final", "batch", "strings", "runs", "max_labels")
+_PLANS = ("tight", "paper")
 
 
 def plain(name: str, value: Any) -> Any:
     """Check a value; one spelling each: 1 and 1.0 are one epsilon, 0 and "0" one noise."""
-    if name in _TEXTS:
-        if not isinstance(value, str):
-            raise BadStudy(f"{name} must be a text, got {short(value)}")
-        if value not in _WORDS.get(name, (value,)):
-            raise BadStudy(f"unknown {name} {short(value)}; it is one of {', '.join(_WORDS[name])}")
-        return value
+    if is_text(name):
+        return _text(name, value)
     if name == "noise" and isinstance(value, str) and ":" in value:
         parse_noise(value)
         return value
@@ -40,42 +31,52 @@ def plain(name: str, value: Any) -> Any:
             raise BadStudy(
                 f"a pool size is a whole number from 1 to 10**12 - 1 or 'exact', got {short(value)}"
             ) from None
+    return _number(name, value)
+
+
+def is_text(name: str) -> bool:
+    """Are the values of this parameter texts?"""
+    return name in ("class", "learner", "plan") or (name in PLAN_PARAMETERS and PLAN_PARAMETERS[name].kind == "word")
+
+
+def _text(name: str, value: Any) -> str:
+    if not isinstance(value, str):
+        raise BadStudy(f"{name} must be a text, got {short(value)}")
+    known = _PLANS if name == "plan" else PLAN_PARAMETERS[name].words if name in PLAN_PARAMETERS else (value,)
+    if value not in known:
+        raise BadStudy(f"unknown {name} {short(value)}; it is one of {', '.join(known)}")
+    return value
+
+
+def _number(name: str, value: Any) -> Any:
     try:
         number = float(value) if isinstance(value, int | float | str) and not isinstance(value, bool) else None
     except (ValueError, OverflowError):
         number = None
     if number is None:
         raise BadStudy(f"{name} must be a number, got {short(value)}")
-    if name in _COUNTS:
+    if name == "noise":
+        if not 0 <= number < 1:
+            raise BadStudy(f"{name} must be in [0, 1), got {number:g}")
+        return number + 0.0  # no minus zero
+    known = PLAN_PARAMETERS[name]
+    if known.kind == "count":
         whole = value if isinstance(value, int) else int(number) if number.is_integer() else 0
         if whole < 1:
             raise BadStudy(f"{name} must be a whole number of at least 1, got {short(value)}")
         return whole
-    return _within(name, number)
-
-
-def _within(name: str, number: float) -> float:
-    if name in _SHARES:
-        return in_open(name, number, 0, 1)
-    if name == "T":
-        return in_open(name, number, 0, 0.5)
-    if name == "nu":
-        return nu_of(number)
-    if name == "theta":
-        at_least(name, number, 1)
-        return int(number) if number.is_integer() else number
-    if not 0 <= number < 1:
-        raise BadStudy(f"{name} must be in [0, 1), got {number:g}")
-    return number + 0.0  # no minus zero
+    number = known.check(number)
+    return int(number) if name == "theta" and number.is_integer() else number
 
 
 def matters(name: str, chosen: Mapping[str, Any]) -> bool:
     """Does the learner know this parameter?"""
-    if name == "T":
-        return (chosen["learner"], chosen["plan"]) == ("replical", "paper")
-    if name == "stop_delta" and chosen.get("stop") != "rstat":
+    if name not in PLAN_PARAMETERS:
+        return True
+    needs = PLAN_PARAMETERS[name].needs
+    if needs is not None and chosen.get(needs[0]) != needs[1]:
         return False
-    return name not in _KNOWN_TO_SOME or uses(chosen["learner"], name)
+    return find(chosen["learner"]).uses(name, chosen["plan"])
 
 
 def short(value: Any) -> str:

@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import Any
 
 from replical.core.binomial import clopper_pearson
-from replical.plans.plan import uses
-from replical.study.parameters import PARAMETERS
+from replical.plans.catalogue import find
+from replical.study.parameters import PARAMETERS, is_text
 from replical.study.spec import Cell
 from replical.study.store import Kept
 from replical.study.work import Rows
@@ -19,16 +19,19 @@ COUNTED = (
     0.2  # share of pairs that must differ before rounding: otherwise the world shows nothing (theory, "vacuous worlds")
 )
 _FIGURES = tuple(Audit.__dataclass_fields__)
-_KINDS = {"class": "string", "learner": "string", "plan": "string", "noise": "string", "pool_size": "string"}
-_KINDS |= dict.fromkeys(("query", "finish", "stop"), "string")
 _COUNTS = ("pairs", "agreements", "excess_over_epsilon", "cap_reached")
+
+
+def _kind(name: str) -> str:
+    return "string" if is_text(name) or name in ("noise", "pool_size") else "double"
+
 
 # Names and kinds of the columns, in order.
 SCHEMA: tuple[tuple[str, str], ...] = (
     ("cell", "string"),
     ("grids", "strings"),
-    *((name, _KINDS.get(name, "double")) for name in PARAMETERS if name not in OPTIONS),
-    *((name, _KINDS.get(name, "double")) for name in OPTIONS),
+    *((name, _kind(name)) for name in PARAMETERS if name not in OPTIONS),
+    *((name, _kind(name)) for name in OPTIONS),
     ("hypotheses", "double"),
     ("labels_most", "double"),
     ("status", "string"),
@@ -59,7 +62,7 @@ def row(cell: Cell, kept: Kept) -> Row:
     told |= {"noise": str(given["noise"]), "pool_size": str(given["pool_size"])}
     told |= {name: kept.facts.get(name) for name in ("hypotheses", "labels_most")}
     told |= {name: kept.facts[name] for name in ("theta", "nu") if kept.facts.get(name) is not None}
-    told |= {"replicable": uses(given["learner"], "rho"), "status": "done"}
+    told |= {"replicable": find(given["learner"]).replicable, "status": "done"}
     if kept.refused is not None:
         return told | {"status": "refused", "reason": kept.refused, "pairs": 0}
     figures = summary(kept.rows)

@@ -71,12 +71,10 @@ def run_study(
     _write_tables(store, cells, kept, rows)
     command = _command(study, folder, quick=quick)
     facts = _facts(study, quick=quick, kept=kept) | ({} if command is None else {"command": command})
-    store.whole(
-        folder / "study.json", lambda path: Path(path).write_text(json.dumps(facts, indent=1), encoding="utf-8")
-    )
+    store.whole(folder / "study.json", json.dumps(facts, indent=1))
     pictures = draw(study, cells, rows, folder / "figures")
     page = report(study, rows, pictures, facts)
-    store.whole(folder / "report.html", lambda path: Path(path).write_text(page, encoding="utf-8"))
+    store.whole(folder / "report.html", page)
     return Done(folder=folder, rows=rows, seconds=sum(each.seconds for each in kept.values()))
 
 

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import json
-import os
 import tempfile
 import time
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
+from replical.core.files import PART, write_whole
 from replical.errors import BadStudy, MissingExtra
 from replical.study.spec import Cell
 from replical.study.work import COLUMNS, Rows, Told
@@ -18,8 +19,7 @@ from replical.study.work import COLUMNS, Rows, Told
 _META = b"replical"
 _VERSION = version("replical")
 _AND = ", "  # between the versions of a cell
-_PART = ".part-"  # beginning of the names of files that are being written
-_STALE = 3600.0  # seconds after which such a file was left behind by someone who was killed
+_STALE = 3600.0  # seconds after which a file that is not whole was left behind by someone who was killed
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -93,7 +93,7 @@ class Store:
         try:
             self._cells.mkdir(parents=True, exist_ok=True)
             tempfile.TemporaryFile(dir=self._cells).close()
-            for part in folder.rglob(f"{_PART}*"):
+            for part in folder.rglob(f"{PART}*"):
                 if time.time() - part.stat().st_mtime > _STALE:
                     part.unlink(missing_ok=True)
         except OSError as error:
@@ -141,20 +141,9 @@ class Store:
         table = pa.table(kept.rows, schema=schema)
         self.whole(self._path(cell), lambda path: parquet.write_table(table, path, write_page_checksum=True))
 
-    def whole(self, path: Path, write: Any) -> None:
-        """Write a file under another name, then rename it: it is there as a whole or not at all."""
-        try:
-            handle, name = tempfile.mkstemp(dir=path.parent, prefix=_PART, suffix=path.suffix)
-            os.close(handle)
-            try:
-                write(name)
-                os.chmod(name, 0o644)
-                os.replace(name, path)
-            except BaseException:
-                os.unlink(name)
-                raise
-        except OSError as error:
-            raise BadStudy(f"cannot write {path}: {error.strerror or error}") from error
+    def whole(self, path: Path, write: Callable[[Path], object] | str) -> None:
+        """Write a file of the folder: it is there as a whole or not at all."""
+        write_whole(path, write, what="the file", refuse=BadStudy)
 
     def _path(self, cell: Cell) -> Path:
         return self._cells / f"{cell.id}.parquet"

@@ -11,16 +11,15 @@ from replical.classes.spec import parse
 from replical.errors import ValueOutOfRange
 from replical.learners.base import Learner
 from replical.learners.catalogue import learner_for
-from replical.plans.plan import plan, uses
+from replical.plans.catalogue import find
+from replical.plans.parameters import OPTIONS as PLAN_OPTIONS
+from replical.plans.plan import plan
 from replical.worlds.audit import World
 from replical.worlds.noise import BoundaryNoise, parse_noise
 from replical.worlds.theta import theta as disagreement_coefficient
 
-# Numbers and words of `replical.plan` that only some learners know.
-OPTIONS = (
-    "T", "k_loop", "k_final", "kappa", "batch", "query", "finish", "a", "b", "stop", "stop_delta", "strings", "runs",
-    "max_labels",
-)  # fmt: skip
+# What an experiment may say beside its task; items are the whole pool of each lab.
+OPTIONS = tuple(name for name in PLAN_OPTIONS if name != "items")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -83,15 +82,15 @@ def prepare(
     C, cells = parse(tried.class_spec, seed=seed, digest=tried.table_digest)
     world = World(C=C, cells=cells, noise=parse_noise(tried.noise), pool_size=checked_size(tried.pool_size))
     world.population(0)  # refuses noise that makes no sense before it is used for anything
-    theta, nu = tried.theta, tried.nu
+    record, theta, nu = find(tried.learner), tried.theta, tried.nu
     theta_source, nu_source = None if theta is None else "given", None if nu is None else "given"
-    if theta is None and uses(tried.learner, "theta"):
+    if theta is None and record.uses("theta"):
         theta = disagreement_coefficient(C, world.population(0), progress=progress).value
         theta_source = "exact maximum over centres on the population"
-    if nu is None and uses(tried.learner, "nu"):
+    if nu is None and record.uses("nu"):
         nu = world.noise.rate if isinstance(world.noise, BoundaryNoise) else world.noise
         nu_source = "the noise rate"
-    finite = isinstance(world.pool_size, int)
+    items = world.pool_size if isinstance(world.pool_size, int) else None
     made = plan(
         tried.learner,
         C,
@@ -101,8 +100,8 @@ def prepare(
         theta=theta,
         nu=nu,
         name=tried.plan,
-        pool="finite" if finite else "exact",
-        items=world.pool_size if isinstance(world.pool_size, int) and uses(tried.learner, "items") else None,
+        pool="exact" if items is None else "finite",
+        items=items if record.uses("items") else None,
         prior=prior,
         **tried.options,
     )

@@ -20,8 +20,8 @@ from replical.classes.table import PredictionTable
 from replical.errors import ValueOutOfRange
 from replical.learners.catalogue import learner_for
 from replical.learners.result import Result
+from replical.plans.catalogue import LEARNERS, find
 from replical.plans.plan import plan
-from replical.plans.rounded import RoundedPlan
 from replical.pools.pool import Pool
 from replical.worlds.audit import World, run_pair
 from replical.worlds.noise import Noise
@@ -117,14 +117,14 @@ def predict_agreement(
     >>> found.labels_mean, round(found.disagreement_mean, 3), found.certified_fraction
     (11.875, 0.024, 1.0)
     """
-    if not learner.startswith("rounded-"):
-        raise ValueOutOfRange(f"agreement is predicted for rounded-cal and rounded-a2, got {learner}")
+    if not find(learner).certifies:
+        known = " and ".join(record.id for record in LEARNERS.values() if record.certifies)
+        raise ValueOutOfRange(f"agreement is predicted for {known}, got {learner}")
     if truths < 1:
         raise ValueOutOfRange(f"at least one hypothesis must take its turn as the truth, got {truths}")
     U = len(pool) if items is None else items
     options = {"prior": prior, "max_labels": max_labels, "kappa": kappa}
     made = plan(learner, C, epsilon=epsilon, delta=delta, rho=rho, pool="finite", items=U, **options)  # type: ignore[arg-type]
-    assert isinstance(made, RoundedPlan), "plans of rounded learners are rounded plans"
     world = World(C=C, cells=pool.items, weights=pool.weights, noise=noise, pool_size=U)
     active, seen = learner_for(made), []
     for number in range(truths):

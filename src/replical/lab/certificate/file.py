@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import os
 import platform
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
@@ -22,13 +21,13 @@ from numpy.typing import NDArray
 
 from replical.classes.base import Indices
 from replical.core.canonical import canonical, fingerprint
+from replical.core.files import write_whole
 from replical.errors import BadCertificate, BadUsage
 from replical.lab.protocol import Protocol
 from replical.lab.session import Session, transcript
 from replical.lab.tables import LabPool
-from replical.learners.result import Result, Rounding
+from replical.learners.result import Rounding
 from replical.plans.base import Plan
-from replical.plans.rounded import RoundedPlan
 
 SCHEMA = "replical.certificate/1"
 _SUMMARISED = 32  # hypotheses whose predictions are counted, to compare the pools of labs
@@ -61,7 +60,6 @@ def body_of(session: Session) -> dict[str, Any]:
     """Everything that is digested."""
     protocol, lab, result, known = session.protocol, session.lab, session.result, session.known
     h = result.hypothesis
-    chosen = kept(protocol, result)
     return {
         "protocol": protocol.body,
         "protocol_fingerprint": protocol.fingerprint,
@@ -70,7 +68,7 @@ def body_of(session: Session) -> dict[str, Any]:
         "plan": plan_of(protocol.plan),
         "shared": shared_of(protocol, h),
         "survivors": set_of(result.V.indices),
-        "kept": set_of(chosen),
+        "kept": set_of(result.chosen_from),
         "rounds": [
             {
                 "round": number + 1,
@@ -127,15 +125,6 @@ def shared_of(protocol: Protocol, h: int | None) -> dict[str, Any]:
     word = protocol.shared.word("threshold")
     rank = None if h is None else f"{protocol.shared.word('order', index=h):016x}"
     return {"threshold": f"{word:016x}", "winner_rank": rank}
-
-
-def kept(protocol: Protocol, result: Result) -> Indices:
-    """The set from which the shared order chose."""
-    plan, rounding = protocol.plan, result.rounding
-    if isinstance(plan, RoundedPlan) and rounding is not None and plan.finish == "distance":
-        within = np.flatnonzero(rounding.scores <= plan.threshold(protocol.shared, rounding.items))
-        return within if len(within) else result.V.indices
-    return result.V.indices
 
 
 def set_of(indices: Indices) -> dict[str, Any]:
@@ -198,16 +187,8 @@ def transcript_digest(session: Session) -> str:
 
 
 def write(certificate: Mapping[str, Any], path: Path) -> None:
-    """Write whole and rename: a certificate is there or it is not."""
-    try:
-        part = path.with_name(f"{path.name}.part")
-        with part.open("w", encoding="utf-8", newline="\n") as file:
-            file.write(text_of(certificate))
-            file.flush()
-            os.fsync(file.fileno())
-        part.replace(path)
-    except OSError as error:
-        raise BadCertificate(f"cannot write the certificate {path}: {error.strerror or error}") from error
+    """Write whole: a certificate is there or it is not."""
+    write_whole(path, text_of(certificate), what="the certificate", refuse=BadCertificate)
 
 
 def text_of(certificate: Mapping[str, Any]) -> str:

@@ -33,11 +33,9 @@ from replical.lab.journal import Journal
 from replical.lab.protocol import Protocol
 from replical.lab.session import Session
 from replical.lab.tables import LabPool
-from replical.learners.base import Shrunk
+from replical.learners.base import Proves
 from replical.learners.rounded import ACCURATE, CERTIFIED
-from replical.learners.rounding.proof import Proof
-from replical.plans.boosted import BoostedPlan
-from replical.plans.rounded import RoundedPlan
+from replical.plans.catalogue import find
 
 _BODY = {
     "protocol", "protocol_fingerprint", "class_fingerprint", "hypothesis", "plan", "shared", "survivors", "kept", "rounds",
@@ -158,13 +156,11 @@ def index_of(body: Mapping[str, Any]) -> int | None:
 
 
 def _sets(body: Mapping[str, Any], protocol: Protocol) -> str | None:
-    n, plan = len(protocol.recipe.C), protocol.plan
+    n = len(protocol.recipe.C)
     survivors, kept = indices_of(body["survivors"], n), indices_of(body["kept"], n)
     if len(survivors) == 0 or len(kept) == 0:
         return "nobody survived"
-    if isinstance(plan, RoundedPlan) and plan.finish == "distance":
-        return None
-    return _same(body["kept"], body["survivors"])
+    return None if protocol.plan.choice == "ball" else _same(body["kept"], body["survivors"])
 
 
 def _hypothesis(body: Mapping[str, Any], protocol: Protocol) -> str | None:
@@ -178,12 +174,10 @@ def _hypothesis(body: Mapping[str, Any], protocol: Protocol) -> str | None:
 
 def _winner(body: Mapping[str, Any], protocol: Protocol) -> str | None:
     kept, h = indices_of(body["kept"], len(protocol.recipe.C)), index_of(body)
-    if (
-        isinstance(protocol.plan, RoundedPlan) and protocol.plan.finish != "distance"
-    ):  # decided by labels it does not tell
+    if protocol.plan.choice == "labels":  # which it does not tell
         return None if h in kept else f"hypothesis {h} is not among the survivors"
     if h is None:
-        return None if isinstance(protocol.plan, BoostedPlan) else f"{protocol.plan.learner} always has an answer"
+        return None if protocol.plan.abstains else f"{protocol.plan.learner} always has an answer"
     return _same(h, protocol.prior.first(protocol.shared, "order", indices=kept))
 
 
@@ -204,7 +198,7 @@ def _counts(body: Mapping[str, Any], protocol: Protocol) -> str | None:
     if [each["round"] for each in rounds] != list(range(1, len(rounds) + 1)):
         return "the rounds are not numbered from 1"
     sizes = [each["survivors"] for each in rounds] + [body["survivors"]["count"]]
-    grows = any(after > before for before, after in pairwise(sizes)) and not isinstance(protocol.plan, BoostedPlan)
+    grows = any(after > before for before, after in pairwise(sizes)) and find(protocol.plan.learner).boosts is False
     if grows or max(sizes) > len(protocol.recipe.C):
         return "the number of survivors grows"
     if any(not 0 <= mass <= total for mass, total in (each["disagreement"] for each in rounds)):
@@ -223,7 +217,7 @@ def _proven(body: Mapping[str, Any], protocol: Protocol) -> str | None:
         found = {"name": condition.name, "value": condition.value, "bound": condition.bound, "held": condition.held}
         if _same(named.get(condition.name), found):
             return f"the plan's condition {condition.name!r} is not told as it is"
-    if not isinstance(plan, RoundedPlan):
+    if not find(plan.learner).certifies:
         told = (body["certified"], body["labels_sufficient"], proven, body["rho_predicted"])
         return _same(told, (False, False, None, None))
     both = named[CERTIFIED], named[ACCURATE]
@@ -292,23 +286,21 @@ def _with_pool(checks: _Checks, body: Mapping[str, Any], protocol: Protocol, lab
     checks("the pool has this fingerprint", lambda: _same(body["pool"]["fingerprint"], lab.fingerprint))
     checks("the pool has so many items", lambda: _same(body["pool"]["items"], len(lab)))
     checks("the summary is that of the pool", lambda: _same(body["pool"]["summary"], summary(protocol, lab)))
-    plan = protocol.plan
-    if isinstance(plan, RoundedPlan) and plan.finish == "distance" and plan.items in (None, len(lab)):
-        checks("scores and rho_proven follow from pool and survivors", lambda: _scores(body, protocol, plan, lab))
+    learner = protocol.learner
+    if isinstance(learner, Proves) and learner.repeatable(len(lab)):
+        checks("scores and rho_proven follow from pool and survivors", lambda: _scores(body, protocol, learner, lab))
 
 
-def _scores(body: Mapping[str, Any], protocol: Protocol, plan: RoundedPlan, lab: LabPool) -> str | None:
+def _scores(body: Mapping[str, Any], protocol: Protocol, learner: Proves, lab: LabPool) -> str | None:
     """Masses do not depend on the private order, so any order will do."""
     pool = lab.pool(PrivateRandomness.simulated("verification"))
     whole = pool.version_space()
     V = whole.keep(np.isin(whole.indices, indices_of(body["survivors"], len(protocol.recipe.C))))
-    proof = Proof(plan, pool)
-    proof.reached(V)
-    found = proof.conclude(Shrunk(V=V, heard=(), scanned=0))
-    within = np.flatnonzero(found.scores <= plan.threshold(protocol.shared, found.items))
+    again = learner.again(pool, V, protocol.shared)
     told = [body["rho_proven"], body["certified"], body["labels_sufficient"], body["kept"]]
-    recomputed = [found.rho_proven, found.certified, found.labels_sufficient]
-    return _same(told, [*recomputed, set_of(within if len(within) else V.indices)])
+    proven = again.rounding
+    assert proven is not None, "whoever proves, rounds"
+    return _same(told, [proven.rho_proven, proven.certified, proven.labels_sufficient, set_of(again.chosen_from)])
 
 
 def _with_journal(checks: _Checks, body: Mapping[str, Any], protocol: Protocol, lab: LabPool, journal: Journal) -> None:

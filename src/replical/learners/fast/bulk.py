@@ -10,7 +10,6 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Generator
 from dataclasses import dataclass
-from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -19,7 +18,7 @@ from numpy.typing import NDArray
 from replical.core.randomness import SharedRandomness
 from replical.plans.base import Plan
 from replical.plans.replica2 import ReplicA2Plan, ReplicableERMPlan
-from replical.plans.replical import RepliCALPlan, TightRepliCALPlan
+from replical.plans.replical import RepliCALPlan
 from replical.pools.pool import AnyPool, ExactPool
 from replical.pools.query import Answers, Indices, Query
 from replical.pools.version_space import VersionSpace
@@ -128,13 +127,13 @@ def replical(plan: RepliCALPlan, flock: Flock, shared: SharedRandomness) -> Gene
     v = plan.threshold(shared)
     for _ in range(plan.rounds_most):
         flock = yield from flock.filter(
-            lambda group: _each(group, plan.k if group.V.mass >= plan.stop else 0),
+            lambda group: _each(group, plan.k if group.V.mass >= plan.stop_mass else 0),
             lambda V, errors: errors <= plan.loop_most(v),
         )
 
     def final(group: Group) -> Sizes:
         k, most = plan.integer("k_final"), plan.final_most(group.V.mass, v)
-        drawn = flock.inside(group.V, k, group.runs) if isinstance(plan, TightRepliCALPlan) else _each(group, k)
+        drawn = flock.inside(group.V, k, group.runs) if plan.final_scans else _each(group, k)
         return np.where(drawn > most, drawn, 0)
 
     return (yield from flock.filter(final, lambda V, errors: errors <= plan.final_most(V.mass, v)))
@@ -145,7 +144,7 @@ def replica2(plan: ReplicA2Plan, flock: Flock, shared: SharedRandomness) -> Gene
     position = plan.position(shared)
     for _ in range(plan.rounds_most):
         flock = yield from flock.filter(
-            lambda group: _each(group, plan.k if group.V.mass >= plan.stop else 0),
+            lambda group: _each(group, plan.k if group.V.mass >= plan.stop_mass else 0),
             lambda V, errors: errors <= plan.loop_most(V.mass, position),
         )
     return (
@@ -171,19 +170,18 @@ def _each(group: Group, k: int) -> Sizes:
     return np.full(group.runs, k, dtype=np.int64)
 
 
+# Runs of a learner, by its id, as a flock; a plan that has a largest sample has such a form.
+_FORMS: dict[str, Callable[[Any, Flock, SharedRandomness], Generator[Query, Answers, Flock]]] = {
+    "replical": replical,
+    "replica2": replica2,
+    "replicable-erm": replicable_erm,
+}
+
+
 def fits(plan: Plan, pool: AnyPool) -> bool:
     """Can runs of this plan be made in bulk on this pool?"""
-    known = isinstance(plan, ReplicableERMPlan) or (
-        isinstance(plan, RepliCALPlan | ReplicA2Plan) and plan.stop_test is None
-    )
-    return known and isinstance(pool, ExactPool) and _largest(plan) < _EXACT
-
-
-def _largest(plan: Plan) -> int:
-    """The largest sample of one step."""
-    if isinstance(plan, ReplicA2Plan):
-        return max(plan.k, plan.final_size(Fraction(1)))
-    return max(int(number.value) for number in plan.numbers if number.name in ("k_loop", "k_final"))
+    largest = plan.largest_sample
+    return plan.learner in _FORMS and isinstance(pool, ExactPool) and largest is not None and largest < _EXACT
 
 
 def in_bulk(
@@ -192,16 +190,10 @@ def in_bulk(
     """How often each hypothesis is the answer of a run."""
     generator = pool.generator(*name)
     wins: Counter[int] = Counter()
-    most = max(1, min(_TABLE // max(len(pool.items), plan.n), _SUM // max(1, _largest(plan))))
+    most = max(1, min(_TABLE // max(len(pool.items), plan.n), _SUM // max(1, plan.largest_sample or 1)))
     for begin in range(0, runs, most):
         flock = Flock(generator, pool.weights, [Group(pool.version_space(), min(most, runs - begin))])
-        if isinstance(plan, RepliCALPlan):
-            flock = yield from replical(plan, flock, shared)
-        elif isinstance(plan, ReplicA2Plan):
-            flock = yield from replica2(plan, flock, shared)
-        else:
-            assert isinstance(plan, ReplicableERMPlan), "`fits` knows three kinds of plan"
-            flock = yield from replicable_erm(plan, flock, shared)
+        flock = yield from _FORMS[plan.learner](plan, flock, shared)
         for group in flock.groups:
             wins[group.V.first(shared, plan.prior)] += group.runs
     return wins

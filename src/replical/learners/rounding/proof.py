@@ -10,7 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from replical.bounds.estimate import predicted
-from replical.bounds.gamma import COARSE, FINE, FINEST, gamma_unlimited
+from replical.bounds.planned import gamma_unlimited
+from replical.bounds.tails import COARSE, FINE, FINEST
 from replical.learners.base import Shrunk
 from replical.learners.result import Rounding
 from replical.learners.rounding.centre import Centre
@@ -34,17 +35,17 @@ class Proof:
         self._plan, self._U = plan, pool.size
         self._centre = centre or Centre(pool.version_space())
         self._alone = plan.items is None
-        self._certificate = plan.certificate(self._U)
-        self._masses = self._certificate.masses
+        self._gamma = plan.gamma(self._U)
+        self._masses = self._gamma.masses
         # Without slack Λ(0) is one number, and only two labs that both misjudge it go wrong (docs/claims/certificate.md).
         loose = min(0.1, sqrt(float(plan["rho"])) - float(plan["delta_A"]))
-        self._exact = None if self._alone else replace(self._certificate, beta=log(2 * plan.n / loose))
-        self._stop = int(plan.stop * self._U) if plan.stop else -1
+        self._exact = None if self._alone else replace(self._gamma, beta=log(2 * plan.n / loose))
+        self._slack = int(plan.slack * self._U) if plan.slack else -1
         self._accurate = plan.kappa_most(self._U)
         self._most = min(self._accurate, ceil(plan["a"] * self._U) - 1)
         self._size, self._last = inf, pool.version_space()  # V at the last look
         self._proven: float | None = None  # the bound at the last look
-        self._next = inf  # slack at which the certificate is worth another look
+        self._next = inf  # slack at which the bound is worth another look
 
     def reached(self, V: VersionSpace) -> bool:
         """May the run stop here?"""
@@ -55,13 +56,13 @@ class Proof:
         if size > _WORTH * self._size:
             return False
         self._size, self._proven = size, None
-        return at_least() <= max(self._stop, min(self._most, self._next))
+        return at_least() <= max(self._slack, min(self._most, self._next))
 
     def look(self, V: VersionSpace) -> bool:
         """May the run stop here?"""
         self._last = V
         kappa = self._centre.radius(V)
-        if kappa <= self._stop:
+        if kappa <= self._slack:
             return True
         if self._plan.finish != "distance" or kappa > min(self._most, self._next):
             return False
@@ -86,8 +87,8 @@ class Proof:
 
     def _bound(self, V: VersionSpace, scores: NDArray[np.int64], kappa: int, step: float = FINE) -> float:
         """rho_proven: Γ̂ and every way in which it may not hold."""
-        certificate = self._exact if kappa == 0 and self._exact is not None else self._certificate
-        return self._with_failures(certificate.gamma(scores, kappa, self._least(V), step=step))
+        gamma = self._exact if kappa == 0 and self._exact is not None else self._gamma
+        return self._with_failures(gamma.bound(scores, kappa, self._least(V), step=step))
 
     def _with_failures(self, gamma: float) -> float:
         """Both labs may lose the best hypothesis or misjudge distances; alone, each counts against the ideal."""
@@ -109,10 +110,10 @@ class Proof:
             rho_proven = self._proven if V is self._last and self._proven else self._bound(V, scores, kappa)
             certified = rho_proven <= rho and kappa <= self._accurate
             unlimited = inf
-            if not certified and kappa < U * (plan.epsilon - plan["b"]) and self._certificate.places is None:
+            if not certified and kappa < U * (plan.epsilon - plan["b"]) and self._gamma.places is None:
                 unlimited = gamma_unlimited(scores / U, kappa / U, a, b, self._masses, self._least(V))
             sufficient = certified or self._with_failures(unlimited) <= rho
-            if self._certificate.places is None:
+            if self._gamma.places is None:
                 shift = self._shift(shrunk, scores)
                 rho_predicted = predicted(scores / U, U, a, b, shift=shift, masses=self._masses)
             if not certified:

@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from replical.plans.plan import LEARNERS
+from replical.plans.catalogue import LEARNERS
 from replical.study.judging import unproven
-from replical.study.pictures.style import MARKERS, colour, save
+from replical.study.pictures.style import colour, marker, save
 from replical.study.results import Row
 
 if TYPE_CHECKING:
@@ -114,7 +114,7 @@ def keys(rows: Sequence[Row]) -> list[Line2D]:
     """Entries of a legend: the learners that occur, and the fills that occur."""
     from matplotlib.lines import Line2D
 
-    learners = sorted({row["learner"] for row in rows}, key=LEARNERS.index)
+    learners = sorted({row["learner"] for row in rows}, key=list(LEARNERS).index)
     fills = {filled(row) for row in rows}
     entries = [Line2D([], [], linestyle="none", label=name, **_looks(name, "full")) for name in learners]
     if fills != {"full"}:
@@ -127,11 +127,11 @@ def keys(rows: Sequence[Row]) -> list[Line2D]:
 
 
 def _looks(learner: str, fill: str) -> dict[str, Any]:
-    marker = MARKERS[learner]
+    shape = marker(learner)
     return _fill(fill, colour(learner)) | {
         "color": colour(learner),
-        "marker": marker,
-        "markersize": _LARGER.get(marker, 6),
+        "marker": shape,
+        "markersize": _LARGER.get(shape, 6),
         "markeredgewidth": 1.1,
     }
 

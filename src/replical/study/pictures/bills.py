@@ -8,8 +8,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from replical.errors import BadSpec
-from replical.plans.bills import ABSURD, Setting, bills
-from replical.study.pictures.style import BOOSTED, blank, colour, dashes
+from replical.plans.bills import ABSURD, bills
+from replical.plans.catalogue import find
+from replical.plans.costs import Setting
+from replical.study.pictures.style import blank, colour, dashes, width
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -35,13 +37,12 @@ def bills_figure(setting: Setting, against: str) -> Figure:
     figure = blank()
     axes = figure.add_subplot()
     for (learner, plan), points in sorted(curves.items(), key=lambda curve: -curve[1][-1][1]):
-        boosted = learner.startswith(BOOSTED)
         axes.loglog(
             *zip(*points, strict=True),
             color=colour(learner),
             linestyle=dashes(learner, plan),
-            linewidth=1 if boosted else 2.5 if learner.startswith("rounded") else 1.6,
-            alpha=0.6 if boosted and plan == "paper" else 1,
+            linewidth=width(learner),
+            alpha=0.6 if find(learner).boosts and plan == "paper" else 1,
             label=f"{learner} ({plan})",
         )
     axes.axhline(ABSURD, color="black", linewidth=0.6)

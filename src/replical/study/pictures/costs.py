@@ -10,7 +10,8 @@ from statistics import median
 from typing import TYPE_CHECKING
 
 from replical.plans.bills import ABSURD
-from replical.study.judging import OURS, done, parents, replicable, unproven
+from replical.plans.catalogue import LEARNERS, Record, find
+from replical.study.judging import done, parents, replicable, rounds, unproven
 from replical.study.parameters import PARAMETERS
 from replical.study.pictures.base import GREY, Picture, by_tens, dots, kept, keys, plainly, told
 from replical.study.pictures.style import blank, colour
@@ -27,8 +28,6 @@ _WORLD = ("class", "noise", "epsilon", "delta", "pool_size")
 _SETTINGS = tuple(name for name in PARAMETERS if name not in (*_WORLD, "learner", "theta", "nu"))
 _FOUND = ("theta", "nu")
 _GIVEN = "theta_given"  # the study file says which coefficient the plan has; else it was computed
-_AGNOSTIC = ("replica2", "boosted-replica2", "rounded-a2")
-_KIN = (("cal", "cal-rounds", "erm"), ("a2", "a2-paired", "a2-rounds", "erm"))
 _MOST_LINES = 48  # of one picture: as many as a page holds
 # Inches: the panel, a line, the space between worlds, what is above and below, a letter, the least width.
 _PANEL, _LINE, _SPACE, _ABOVE, _BELOW, _LETTER, _LEAST = 4.4, 0.2, 0.1, 0.35, 0.5, 0.064, 9.0
@@ -54,7 +53,7 @@ def _parts(lines: list[Line]) -> list[list[Line]]:
     """The lines of each picture. If one cannot hold all, worlds with rounding have the first, then come those that count."""
     if len(lines) <= _MOST_LINES:
         return [lines] if lines else []
-    rounded = {_world(cell) for cell, _ in lines if cell["learner"].startswith(OURS)}
+    rounded = {_world(cell) for cell, _ in lines if rounds(cell)}
     counted = {_world(cell) for cell, _ in lines if not cell["vacuous"]}
     ordered = sorted(lines, key=lambda line: _world(line[0]) not in counted)
     first = [line for line in ordered if _world(line[0]) in rounded]
@@ -69,9 +68,19 @@ def _lines(rows: Sequence[Row]) -> list[Line]:
     plain = {(row["learner"], *_world(row)): row for row in ran if not row["replicable"]}
     found: list[Line] = []
     for row in replicable(ran):
-        kin = [plain.get((name, *_world(row))) for name in _KIN[row["learner"] in _AGNOSTIC]]
+        kin = [plain.get((name, *_world(row))) for name in _kin(row["learner"])]
         found.append((row, own.get(row["cell"]) or next((each for each in kin if each is not None), None)))
     return sorted(found, key=lambda line: (*_order(line[0]), line[0]["labels_mean"], str(line[0]["cell"])))
+
+
+def _kin(learner: str) -> list[str]:
+    """Learners of the same setting that promise nothing, those that fit either setting last."""
+    setting = find(learner).setting
+    return [each.id for near in (setting, "either") for each in LEARNERS.values() if _promises_nothing(each, near)]
+
+
+def _promises_nothing(record: Record, setting: str) -> bool:
+    return not record.replicable and record.setting == setting
 
 
 def _world(row: Row) -> tuple[object, ...]:

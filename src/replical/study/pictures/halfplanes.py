@@ -17,7 +17,7 @@ from replical.classes.spec import parse
 from replical.core.randomness import PrivateRandomness
 from replical.errors import BadSpec
 from replical.learners.cal import CAL
-from replical.plans.base import CALPlan
+from replical.learners.catalogue import learner_for
 from replical.plans.plan import plan
 from replical.pools.labels.base import Labels
 from replical.pools.pool import AnyPool
@@ -71,9 +71,9 @@ def scene(seed: str) -> Scene:
     lab = PrivateRandomness.simulated(seed, "half-planes")
     population = Population(C, target=target, cells=cells)
     pool = population.pool(_ITEMS, lab)
-    made = plan("cal", C, epsilon=_EPSILON, delta=0.05, pool="finite")
-    assert isinstance(made, CALPlan), "that is the plan of CAL"
-    spaces, asked = _watched(CAL(made), pool, population.labels(pool, lab))
+    cal = learner_for(plan("cal", C, epsilon=_EPSILON, delta=0.05, pool="finite"))
+    assert isinstance(cal, CAL), "the plan says so"
+    spaces, asked = _watched(cal, pool, population.labels(pool, lab))
     return Scene(C=C, points=np.asarray(pool.items), target=target, spaces=spaces, asked=asked)
 
 
@@ -84,7 +84,7 @@ def _watched(cal: CAL, pool: AnyPool, labels: Labels) -> tuple[tuple[VersionSpac
 
     def seen(V: VersionSpace) -> bool:
         spaces.append(V)
-        return V.mass <= cal.plan.stop
+        return V.mass <= cal.plan.stop_mass
 
     conversation = cal.shrink(pool, seen)
     try:

@@ -8,44 +8,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from replical.errors import BadSpec, MissingExtra
+from replical.plans.catalogue import find
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-# One colour a learner everywhere: Okabe and Ito's, told apart by everybody, and darker shades of them for noisy labels; a
-# boosted learner has the colour of its base and dots.
-COLOURS = {
-    "erm": "#999999",
-    "cal": "#56B4E9",
-    "cal-rounds": "#0072B2",
-    "a2": "#E69F00",
-    "a2-paired": "#B07900",
-    "a2-rounds": "#6E4B00",
-    "replicable-erm": "#CC79A7",
-    "replical": "#D55E00",
-    "replica2": "#8C2D04",
-    "rounded-cal": "#009E73",
-    "rounded-a2": "#00614A",
-}
-# No two learners have one marker, so that figures can be read without colours too.
-MARKERS = {
-    "erm": "v",
-    "cal": "o",
-    "cal-rounds": "p",
-    "a2": "s",
-    "a2-paired": "d",
-    "a2-rounds": "h",
-    "replicable-erm": "^",
-    "replical": "D",
-    "replica2": "X",
-    "rounded-cal": "*",
-    "rounded-a2": "P",
-    "boosted-replicable-erm": "<",
-    "boosted-replical": ">",
-    "boosted-replica2": "8",
-}
 _FORMATS = (".svg", ".png", ".pdf")
-BOOSTED = "boosted-"
 _STYLE = {
     "font.size": 9,
     "axes.titlesize": 9.5,
@@ -69,12 +37,23 @@ def colour(learner: str) -> str:
     >>> colour("boosted-replical") == colour("replical")
     True
     """
-    return COLOURS[learner.removeprefix(BOOSTED)]
+    return find(learner).colour
+
+
+def marker(learner: str) -> str:
+    """The marker of a learner, its own."""
+    return find(learner).marker
 
 
 def dashes(learner: str, plan: str) -> str:
     """The line of a learner: solid, dashed with the paper's sizes, dotted if boosted."""
-    return ":" if learner.startswith(BOOSTED) else "--" if plan == "paper" else "-"
+    return ":" if find(learner).boosts else "--" if plan == "paper" else "-"
+
+
+def width(learner: str) -> float:
+    """How wide the line of a learner is: those that prove what they promise stand out."""
+    record = find(learner)
+    return 1 if record.boosts else 2.5 if record.certifies else 1.6
 
 
 @contextmanager

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from replical.errors import ReplicalError
+from replical.plans.catalogue import LEARNERS
 from replical.study.pictures.base import Picture, by_tens, kept, told
 from replical.study.pictures.style import blank, colour
 from replical.study.results import Row
@@ -19,7 +20,6 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-_CHOICE = (("rounded-cal", "rounded-a2"), ("cal", "a2"))  # what rounds if there is one, else what is rounded
 _TRIES = 3  # cells that may refuse to run before the figure is given up
 
 
@@ -42,7 +42,8 @@ def courses(study: Study, cells: Sequence[Cell], rows: Sequence[Row], folder: Pa
 def _suitable(cells: Sequence[Cell], rows: Sequence[Row]) -> Iterator[Cell]:
     """Cells with finite pools that were run: rounding first, and first of all where it shows something."""
     done = {row["cell"]: row for row in rows if row["status"] == "done"}
-    for learners in _CHOICE:
+    certifying = [record for record in LEARNERS.values() if record.certifies]
+    for learners in ([record.id for record in certifying], [record.parent for record in certifying]):
         found = [cell for cell in cells if cell.id in done and cell.parameters["learner"] in learners]
         finite = [cell for cell in found if cell.parameters["pool_size"] != "exact"]
         yield from sorted(finite, key=lambda cell: bool(done[cell.id]["vacuous"]))

@@ -12,11 +12,11 @@ from replical.core.binomial import upper_tail
 from replical.study.judging import (
     BELOW,
     OPEN,
-    OURS,
     WITHIN,
     above_epsilon,
     done,
     replicable,
+    rounds,
     told,
     too_few,
     undecided,
@@ -43,7 +43,7 @@ def summary_sentence(rows: list[Row]) -> str:
     parts = [_agreement(ran, promised)]
     if below := [row for row in promised if verdict(row) == BELOW]:
         parts.append(f"Below it: {listed([('uncertified ' if unproven(row) else '') + told(row) for row in below])}")
-    if paid := ratios([row for row in promised if row["learner"].startswith(OURS)], rows):
+    if paid := ratios([row for row in promised if rounds(row)], rows):
         parts.append(f"Rounding took {span(paid)} times the labels of its parent")
     empty = [row for row in promised if row["vacuous"]]
     if 0 < len(empty) < len(promised):

@@ -6,7 +6,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable
 from statistics import median
 
-from replical.study.judging import BELOW, OURS, kind, parents, replicable, task, told, unproven, verdict
+from replical.study.judging import BELOW, kind, parents, replicable, rounds, task, told, unproven, verdict
 from replical.study.results import Row
 from replical.study.words import count, listed, number, some, span
 
@@ -84,7 +84,7 @@ def losses(rows: list[Row]) -> list[str]:
         f"{contest[0]['learner']})"
         for contest in contests(rows)
         for mine in contest[1:]
-        if mine["learner"].startswith(OURS) and not contest[0]["learner"].startswith(OURS)
+        if rounds(mine) and not rounds(contest[0])
     ]
     return (
         [f"Rounding is not the cheapest replicable way in {some(len(lost), 'task')}: {listed(lost)}."] if lost else []
@@ -94,7 +94,7 @@ def losses(rows: list[Row]) -> list[str]:
 def error_price(rows: list[Row]) -> list[str]:
     """Rounding may cost accuracy."""
     of = parents(rows)
-    mine = [row for row in replicable(rows) if row["learner"].startswith(OURS) and row["cell"] in of]
+    mine = [row for row in replicable(rows) if rounds(row) and row["cell"] in of]
     worse = [row for row in mine if row["excess_error_mean"] > of[row["cell"]]["excess_error_mean"]]
     if not worse:
         return []

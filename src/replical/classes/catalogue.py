@@ -1,0 +1,215 @@
+"""Every kind of class, one record each: how a spec and a section of a protocol name it, and what is known of it.
+
+A class is a record here and a file beside it. It works with every learner at once; the command line, protocols, audits and
+studies read the record.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from replical.classes import boxes, halfspaces, intervals, star, stumps, table, thresholds
+from replical.classes.base import HypothesisClass, Label
+from replical.classes.recipe import Recipe, Section
+from replical.errors import BadProtocol, BadSpec
+
+Sizes = Sequence[int]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Kind:
+    """What makes a class a class.
+
+    Attributes
+    ----------
+    kind
+        Its name in specs and protocols.
+    sizes, example
+        What the numbers of its spec are called, and a spec; a class without numbers is read from a file.
+    make
+        The class from the numbers of a spec and the published text, which only drawn classes need.
+    section
+        The section of a protocol that means the same as a spec.
+    needs, options
+        Keys that a section must and may have beside its kind.
+    recipe
+        The class, and how columns become its items, from a section.
+    atoms
+        How the points of its standard population are drawn where its cells cannot be listed.
+    theta
+        Its disagreement coefficient on the uniform population, where theory knows it.
+    """
+
+    kind: str
+    sizes: tuple[str, ...]
+    example: str
+    make: Callable[[Sizes, str | None], HypothesisClass] | None
+    section: Callable[[Sizes], dict[str, Any]] | None
+    needs: frozenset[str]
+    options: frozenset[str] = frozenset()
+    recipe: Callable[[Section], Recipe]
+    atoms: Literal["uniform", "normal"] = "uniform"
+    theta: Callable[[Sizes], float] | None = None
+
+    @property
+    def spec(self) -> str:
+        """How its specs are written."""
+        return f"{self.kind}:{','.join(self.sizes) or 'FILE.csv'}"
+
+
+def _halfspaces(sizes: Sizes, seed: str | None) -> HypothesisClass:
+    if seed is None:
+        raise BadSpec("half-spaces are drawn from a published text: give one with --seed")
+    return halfspaces.HalfSpaces(*sizes, seed=seed)
+
+
+def _columns(count: int) -> list[str]:
+    return [f"x{d}" for d in range(count)]
+
+
+def _binned(kind: str) -> Callable[[Sizes], dict[str, Any]]:
+    return lambda sizes: {
+        "kind": kind,
+        "features": _columns(sizes[0]),
+        "range": [[0.0, 1.0]] * sizes[0],
+        "bins": sizes[1],
+    }
+
+
+_ALL = (
+    Kind(
+        kind="thresholds",
+        sizes=("N",),
+        example="thresholds:1000",
+        make=lambda sizes, _: thresholds.Thresholds(sizes[0]),
+        section=lambda sizes: {"kind": "thresholds", "features": ["x"], "count": sizes[0]},
+        needs=frozenset({"features"}),
+        options=frozenset({"cuts", "count", "range", "bins"}),
+        recipe=thresholds.recipe,
+        theta=lambda _: 2.0,
+    ),
+    Kind(
+        kind="intervals",
+        sizes=("G",),
+        example="intervals:40",
+        make=lambda sizes, _: intervals.Intervals(sizes[0]),
+        section=lambda sizes: {"kind": "intervals", "features": ["x"], "bins": sizes[0]},
+        needs=frozenset({"features", "bins"}),
+        options=frozenset({"range"}),
+        recipe=intervals.recipe,
+    ),
+    Kind(
+        kind="star",
+        sizes=("N",),
+        example="star:32",
+        make=lambda sizes, _: star.Star(sizes[0]),
+        section=lambda sizes: {"kind": "star", "features": ["x"], "count": sizes[0]},
+        needs=frozenset({"features", "count"}),
+        recipe=star.recipe,
+        theta=lambda sizes: float(sizes[0]),
+    ),
+    Kind(
+        kind="stumps",
+        sizes=("D", "B"),
+        example="stumps:5,40",
+        make=lambda sizes, _: stumps.Stumps(*sizes),
+        section=_binned("stumps"),
+        needs=frozenset({"features"}),
+        options=frozenset({"cuts", "range", "bins"}),
+        recipe=stumps.recipe,
+    ),
+    Kind(
+        kind="boxes",
+        sizes=("D", "B"),
+        example="boxes:2,8",
+        make=lambda sizes, _: boxes.Boxes(*sizes),
+        section=_binned("boxes"),
+        needs=frozenset({"features", "bins", "range"}),
+        recipe=boxes.recipe,
+    ),
+    Kind(
+        kind="halfspaces",
+        sizes=("D", "N"),
+        example="halfspaces:2,2000",
+        make=_halfspaces,
+        section=lambda sizes: {"kind": "halfspaces", "features": _columns(sizes[0]), "count": sizes[1]},
+        needs=frozenset({"features", "count"}),
+        options=frozenset({"range"}),
+        recipe=halfspaces.recipe,
+        atoms="normal",
+    ),
+    Kind(
+        kind="table",
+        sizes=(),
+        example="table:FILE.csv",
+        make=None,
+        section=None,
+        needs=frozenset({"candidates"}),
+        recipe=table.recipe,
+    ),
+)
+KINDS: dict[str, Kind] = {kind.kind: kind for kind in _ALL}
+
+
+def specs() -> str:
+    """How every class is written."""
+    *first, last = (kind.spec for kind in KINDS.values())
+    return f"{', '.join(first)} or {last}"
+
+
+def numbers(spec: str, refuse: Callable[[str], Exception] = BadSpec) -> tuple[Kind, list[int]]:
+    """The kind and the numbers of a spec that has numbers.
+
+    Examples
+    --------
+    >>> kind, sizes = numbers("stumps:5,40")
+    >>> kind.kind, sizes
+    ('stumps', [5, 40])
+    """
+    name, _, rest = spec.partition(":")
+    known = KINDS.get(name)
+    if known is None or not known.sizes:
+        *first, last = (kind.example for kind in KINDS.values())
+        raise refuse(f"unknown class {spec!r:.80}; the classes are {', '.join(first)} and {last}")
+    words = rest.split(",")
+    right = all(word.isascii() and word.isdigit() and len(word) < 20 for word in words)
+    if len(words) != len(known.sizes) or not right:
+        raise refuse(f"malformed class {spec!r:.80}; write it as in {known.example}")
+    return known, [int(word) for word in words]
+
+
+def recipe(section: Mapping[str, Any], labels: Sequence[Label], seed: str) -> Recipe:
+    """The class of a protocol, and how the columns of a pool become its items.
+
+    Parameters
+    ----------
+    section
+        The class section.
+    labels, seed
+        The label set and the published string.
+
+    Raises
+    ------
+    BadProtocol
+        For a kind nobody knows, and for keys or values that the kind does not have.
+
+    Examples
+    --------
+    >>> made = recipe({"kind": "thresholds", "features": ["dose"], "range": [[0, 10]], "bins": 4}, ("no", "yes"), "s")
+    >>> made.describe(1), made.columns
+    ('yes if dose >= 4.0 else no', ('dose',))
+    """
+    name = section.get("kind")
+    if not isinstance(name, str) or name not in KINDS:
+        raise BadProtocol(f"unknown kind of class {name!r}; the kinds are {', '.join(KINDS)}")
+    kind = KINDS[name]
+    known = kind.needs | kind.options
+    for key in section:
+        if key not in known | {"kind"}:
+            raise BadProtocol(f"a class of kind {name} has no key {key!r}; it has {', '.join(sorted(known))}")
+    for key in sorted(kind.needs):
+        if key not in section:
+            raise BadProtocol(f"a class of kind {name} needs the key {key!r}")
+    return kind.recipe(Section(content=section, labels=tuple(labels), seed=seed))

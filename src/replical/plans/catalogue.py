@@ -1,0 +1,327 @@
+"""Every learner, one record each: what it promises, how its plans are made, what it needs, and how it is shown.
+
+A learner is a record here, a plan, a file in `replical.learners`, a claim and a test; `plan`, protocols, audits, studies,
+bills, pictures and the command line all read the record.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Literal
+
+from replical.errors import BadSpec
+from replical.plans import a2, paper, replica2, replical, rounded, tight
+from replical.plans.base import Plan, Task
+from replical.plans.boosted import boosted
+from replical.plans.parameters import EVERYWHERE
+
+Maker = Callable[[Task], Plan]
+Setting = Literal["realizable", "agnostic", "either"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Bounds:
+    """The names of a learner's bounds in `replical.complexity`, for noiseless and for noisy labels.
+
+    Attributes
+    ----------
+    paper
+        The paper's; for a learner the paper does not have, those of its own learner for the same task.
+    ours
+        Those of the plan ``"tight"``.
+    scanning
+        Is its mean number of labels bounded by Theorem R1?
+    """
+
+    paper: tuple[str | None, str | None] = (None, None)
+    ours: tuple[str | None, str | None] = (None, None)
+    scanning: bool = False
+
+
+@dataclass(frozen=True, kw_only=True)
+class Record:
+    """What makes a learner a learner.
+
+    Attributes
+    ----------
+    id
+        Its name in protocols, studies and on the command line.
+    learner
+        Where the class that runs its plans is, ``module:Name``: named, because plans stand below learners.
+    setting
+        ``"realizable"``: some hypothesis makes no error; ``"agnostic"``: any noise; ``"either"``: as `nu` says.
+    replicable
+        Does it promise that two labs return the identical hypothesis?
+    active
+        Does it choose what to ask?
+    certifies
+        Does a lab end with what it has proven of its own replicability, measured on a finite pool?
+    paper, tight
+        Makers of its plans; None where there is no such plan.
+    needs, options, paper_options
+        Parameters it cannot do without, those it may be given, and those of the plan ``"paper"`` alone.
+    parent
+        The learner it is made from, with whose labels its own are compared.
+    bounds
+        Its label-complexity bounds.
+    colour, marker
+        How pictures show it.
+    """
+
+    id: str
+    learner: str
+    setting: Setting
+    replicable: bool
+    active: bool
+    paper: Maker | None
+    tight: Maker | None
+    needs: frozenset[str] = frozenset()
+    options: frozenset[str] = frozenset()
+    paper_options: frozenset[str] = frozenset()
+    certifies: bool = False
+    parent: str | None = None
+    bounds: Bounds = Bounds()
+    colour: str
+    marker: str
+
+    @property
+    def boosts(self) -> bool:
+        """Is it a replicable learner run many times?"""
+        return self.parent is not None and LEARNERS[self.parent].replicable
+
+    @property
+    def plans(self) -> dict[str, Maker]:
+        """Its plans by name, the paper's first; where ours is the paper's, that one alone."""
+        made = {"paper": self.paper, "tight": None if self.tight is self.paper else self.tight}
+        return {name: maker for name, maker in made.items() if maker is not None}
+
+    def maker(self, name: str) -> Maker:
+        """How a plan of this name is made."""
+        if name not in ("paper", "tight"):
+            raise BadSpec(f"unknown plan {name!r}; the plans are paper and tight")
+        found = self.paper if name == "paper" else self.tight
+        if found is None:
+            others = " and ".join(self.plans)
+            raise BadSpec(f"{self.id} is not a learner of the paper, which has no sizes for it: take the plan {others}")
+        return found
+
+    def uses(self, parameter: str, plan: str | None = None) -> bool:
+        """Do its plans depend on a parameter, needed or optional? Those of one plan alone count where it is named."""
+        known = self.needs | self.options | frozenset(EVERYWHERE)
+        return parameter in (known | self.paper_options if plan == "paper" else known)
+
+
+_SIZES = frozenset({"k_loop", "k_final"})
+_STOP = frozenset({"stop", "stop_delta"})
+_ROUND = frozenset({"items", "kappa", "a", "b"})
+
+# Colours are Okabe and Ito's, told apart by everybody, with darker shades of them for noisy labels; a boosted learner has
+# the colour of its base. No two learners have one marker, so that pictures can be read without colours too.
+_ERM = Record(
+    id="erm",
+    learner="replical.learners.erm:ERM",
+    setting="either",
+    replicable=False,
+    active=False,
+    paper=paper.erm,
+    tight=tight.erm,
+    options=frozenset({"k_final", "nu"}),
+    bounds=Bounds(paper=("passive", "passive_agnostic")),
+    colour="#999999",
+    marker="v",
+)
+_CAL = Record(
+    id="cal",
+    learner="replical.learners.cal:CAL",
+    setting="realizable",
+    replicable=False,
+    active=True,
+    paper=None,
+    tight=tight.cal,
+    options=frozenset({"query"}),
+    bounds=Bounds(paper=("cal", None)),
+    colour="#56B4E9",
+    marker="o",
+)
+_CAL_ROUNDS = Record(
+    id="cal-rounds",
+    learner="replical.learners.cal:CAL",
+    setting="realizable",
+    replicable=False,
+    active=True,
+    paper=paper.cal_rounds,
+    tight=tight.cal_rounds,
+    needs=frozenset({"theta"}),
+    options=frozenset({"k_loop"}),
+    bounds=Bounds(paper=("cal", None)),
+    colour="#0072B2",
+    marker="p",
+)
+_A2 = Record(
+    id="a2",
+    learner="replical.learners.a2:A2",
+    setting="agnostic",
+    replicable=False,
+    active=True,
+    paper=None,
+    tight=a2.betting,
+    options=frozenset({"kappa", "batch"}),
+    bounds=Bounds(paper=("a2", "a2")),
+    colour="#E69F00",
+    marker="s",
+)
+_A2_PAIRED = replace(_A2, id="a2-paired", tight=a2.paired, colour="#B07900", marker="d")
+_A2_ROUNDS = Record(
+    id="a2-rounds",
+    learner="replical.learners.a2:A2Rounds",
+    setting="agnostic",
+    replicable=False,
+    active=True,
+    paper=a2.rounds,
+    tight=a2.rounds,
+    needs=frozenset({"theta", "nu"}),
+    options=_SIZES,
+    bounds=Bounds(paper=("a2", "a2")),
+    colour="#6E4B00",
+    marker="h",
+)
+_REPLICABLE_ERM = Record(
+    id="replicable-erm",
+    learner="replical.learners.replicable_erm:ReplicableERM",
+    setting="either",
+    replicable=True,
+    active=False,
+    paper=replica2.erm_paper,
+    tight=replica2.erm_tight,
+    needs=frozenset({"rho", "nu"}),
+    options=frozenset({"k_final"}),
+    parent="erm",
+    bounds=Bounds(
+        paper=("replicable_passive", "replicable_passive_agnostic"),
+        ours=("replicable_passive_tight", "replicable_passive_agnostic_tight"),
+    ),
+    colour="#CC79A7",
+    marker="^",
+)
+_REPLICA2 = Record(
+    id="replica2",
+    learner="replical.learners.replica2:ReplicA2",
+    setting="agnostic",
+    replicable=True,
+    active=True,
+    paper=replica2.paper,
+    tight=replica2.tight,
+    needs=frozenset({"theta", "rho", "nu"}),
+    options=_SIZES | _STOP,
+    parent="a2-rounds",
+    bounds=Bounds(paper=("replica2", "replica2"), ours=("replica2_tight", "replica2_tight")),
+    colour="#8C2D04",
+    marker="X",
+)
+_REPLICAL = Record(
+    id="replical",
+    learner="replical.learners.replical:RepliCAL",
+    setting="realizable",
+    replicable=True,
+    active=True,
+    paper=replical.paper,
+    tight=replical.tight,
+    needs=frozenset({"theta", "rho"}),
+    options=_SIZES | _STOP,
+    paper_options=frozenset({"T"}),
+    parent="cal-rounds",
+    bounds=Bounds(paper=("replical", None), ours=("replical_tight", None)),
+    colour="#D55E00",
+    marker="D",
+)
+_ROUNDED_CAL = Record(
+    id="rounded-cal",
+    learner="replical.learners.rounded:Rounded",
+    setting="realizable",
+    replicable=True,
+    active=True,
+    certifies=True,
+    paper=None,
+    tight=rounded.cal,
+    needs=frozenset({"rho"}),
+    options=_ROUND | {"query"},
+    parent="cal",
+    bounds=Bounds(paper=("replical", None), scanning=True),
+    colour="#009E73",
+    marker="*",
+)
+_ROUNDED_A2 = Record(
+    id="rounded-a2",
+    learner="replical.learners.rounded:Rounded",
+    setting="agnostic",
+    replicable=True,
+    active=True,
+    certifies=True,
+    paper=None,
+    tight=rounded.a2_betting,
+    needs=frozenset({"rho"}),
+    options=_ROUND | {"batch", "finish"},
+    parent="a2",
+    bounds=Bounds(paper=("replica2", "replica2")),
+    colour="#00614A",
+    marker="P",
+)
+
+
+def _boosted(base: Record, marker: str, bounds: Bounds) -> Record:
+    """A replicable learner, run many times."""
+    return replace(
+        base,
+        id=f"boosted-{base.id}",
+        learner="replical.learners.boosted:Boosted",
+        paper=None if base.paper is None else boosted(base.id, base.paper),
+        tight=None if base.tight is None else boosted(base.id, base.tight),
+        options=(base.options - _STOP) | {"strings", "runs"},
+        paper_options=frozenset(),
+        parent=base.id,
+        bounds=bounds,
+        marker=marker,
+    )
+
+
+_ALL = (
+    _ERM,
+    _CAL,
+    _CAL_ROUNDS,
+    _A2,
+    _A2_PAIRED,
+    _A2_ROUNDS,
+    _REPLICABLE_ERM,
+    _REPLICA2,
+    _REPLICAL,
+    _ROUNDED_CAL,
+    _ROUNDED_A2,
+    _boosted(_REPLICABLE_ERM, "<", Bounds(paper=("replicable_passive_boosted", None))),
+    _boosted(_REPLICA2, "8", Bounds(paper=("replica2_boosted", "replica2_boosted"))),
+    _boosted(_REPLICAL, ">", Bounds(paper=("replical_boosted", None))),
+)
+LEARNERS: dict[str, Record] = {record.id: record for record in _ALL}
+
+
+def find(learner: str) -> Record:
+    """The record of a learner.
+
+    Raises
+    ------
+    BadSpec
+        For an id that nobody has.
+
+    Examples
+    --------
+    >>> find("rounded-a2").parent, sorted(find("cal-rounds").needs)
+    ('a2', ['theta'])
+    """
+    if learner not in LEARNERS:
+        raise BadSpec(f"unknown learner {learner!r}; the learners are {', '.join(LEARNERS)}")
+    return LEARNERS[learner]
+
+
+def owner(parameter: str) -> str:
+    """Whose plan ``"paper"`` alone knows a parameter; empty where others know it too."""
+    return next((record.id for record in LEARNERS.values() if parameter in record.paper_options), "")
