@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from replical import Population, PrivateRandomness, RepliCAL, SharedRandomness, Thresholds, World, audit, plan
+from replical.worlds import audit as auditing
 from replical.worlds.audit import pair_string, run_lab, run_pair, summarise
 
 C = Thresholds(500)
