@@ -1,4 +1,13 @@
-"""The false alarms of all statistical tests, added up and shown."""
+"""Fixtures that tests of several folders share, and the false alarms of all statistical tests, added up and shown.
+
+What the fixtures are made of is in `support`, and is imported where it is used: tests of the core need no extra.
+"""
+
+import importlib
+import json
+import time
+import uuid
+from pathlib import Path
 
 import hypothesis
 import pytest
@@ -8,6 +17,9 @@ hypothesis.settings.register_profile("default", deadline=None, print_blob=True)
 hypothesis.settings.load_profile("default")
 
 ALARM = 1e-6  # probability that a correct library fails one statistical test
+
+
+# ---- statistical tests ----
 
 
 @pytest.fixture
@@ -31,3 +43,227 @@ def pytest_terminal_summary(terminalreporter):
         for line in sorted(lines):
             terminalreporter.write_line(line)
         terminalreporter.write_line(f"  probability of a false alarm among them, at most: {spent:.0e}")
+
+
+# ---- commands and processes ----
+
+
+@pytest.fixture
+def command(capsys):
+    """Run one command in this process: its exit code, standard output and standard error."""
+    from replical.cli import main
+
+    def call(*words):
+        capsys.readouterr()
+        code = main([*map(str, words)])
+        return code, *capsys.readouterr()
+
+    return call
+
+
+@pytest.fixture
+def processes():
+    """Start other processes."""
+    from support.miniature import Processes
+
+    made = Processes()
+    yield made
+    made.end()
+
+
+@pytest.fixture
+def start():
+    """Start commands in groups of their own; nothing outlives the test."""
+    from support.processes import groups
+
+    with groups() as begin:
+        yield lambda *words, python=("-m", "replical"), **options: begin(*python, *words, **options)
+
+
+@pytest.fixture
+def until():
+    """Wait for something, a minute at most."""
+
+    def wait(condition, seconds=60.0):
+        end = time.monotonic() + seconds
+        while time.monotonic() < end:
+            if found := condition():
+                return found
+            time.sleep(0.02)
+        raise AssertionError("it did not happen")
+
+    return wait
+
+
+# ---- labs: protocols, pools and labels small enough to answer hundreds of times ----
+
+
+@pytest.fixture(scope="session")
+def make_world():
+    """Make worlds; the same arguments make the same world."""
+    from support.miniature import world
+
+    return world
+
+
+@pytest.fixture(scope="session")
+def lasting():
+    """All of a certificate that is the same whenever it is written."""
+    from replical.lab.certificate.file import read
+
+    def read_lasting(path):
+        certificate = read(path)
+        for key in ("created", "seal"):
+            del certificate["provenance"][key]
+        return json.dumps(certificate, sort_keys=True)
+
+    return read_lasting
+
+
+@pytest.fixture(scope="session")
+def runs(tmp_path_factory):
+    """A finished run of every kind, each with a skipped and a corrected item, made when first asked for."""
+    from support.lab import finished
+
+    made = {}
+
+    def run(kind):
+        if kind not in made:
+            made[kind] = finished(tmp_path_factory.mktemp("runs"), kind, seed=2, skips=1, corrects=1)
+        return made[kind]
+
+    yield run
+    for each in made.values():
+        each.journal.close()
+
+
+@pytest.fixture(scope="session")
+def file(runs, tmp_path_factory):
+    """The certificate of a finished run, as a file."""
+    from replical.lab.certificate.file import write
+
+    path = tmp_path_factory.mktemp("file") / "certificate.json"
+    write(runs("cal").certificate, path)
+    return path
+
+
+# ---- studies small enough to be run many times, and what a run leaves on the disk ----
+
+
+@pytest.fixture
+def sweep(tmp_path, monkeypatch):
+    """Run cells into a folder of their own, in this process unless told otherwise; every piece is told."""
+    from replical.study.results import row
+    from replical.study.spec import Study
+    from replical.study.store import Store
+    from replical.study.sweep import Sweep
+    from replical.study.workers import local
+    from support.studies import BASE, Ran
+
+    number = [0]
+    monkeypatch.setattr("replical.study.sweep._QUIET", 0)
+
+    def run(content=BASE, *, folder=None, workers=None, quick=False, progress=lambda _: None):
+        number[0] += 1
+        folder = folder or tmp_path / f"run {number[0]}"
+        cells, told = Study.of(content).cells(quick=quick), []
+
+        def hear(far):
+            told.append(far)
+            progress(far)
+
+        if workers is None:
+            with local(1) as busy:
+                kept = Sweep(cells, Store(folder), busy, hear).run()
+        else:
+            kept = Sweep(cells, Store(folder), workers, hear).run()
+        rows = sorted((row(cell, kept[cell.id]) for cell in cells), key=lambda each: each["cell"])
+        return Ran(rows=rows, tables={name: (it.rows, it.facts) for name, it in kept.items()}, told=told)
+
+    return run
+
+
+@pytest.fixture(scope="session")
+def usual(tmp_path_factory):
+    """What one process finds without trouble, by number of pairs."""
+    from replical.study.spec import Study
+    from replical.study.store import Store
+    from replical.study.sweep import Sweep
+    from replical.study.workers import local
+    from support.studies import of_pairs
+
+    found = {}
+
+    def run(pairs=30):
+        if pairs not in found:
+            with local(1) as busy:
+                cells = Study.of(of_pairs(pairs)).cells()
+                kept = Sweep(cells, Store(tmp_path_factory.mktemp("usual")), busy).run()
+            found[pairs] = {name: (each.rows, each.facts) for name, each in kept.items()}
+        return found[pairs]
+
+    return run
+
+
+@pytest.fixture
+def in_any_order(monkeypatch):
+    """Whatever waits for several pieces hears of one of them, any one."""
+
+    def use(chance):
+        def one_of(futures, **_):
+            return {chance.random.choice(list(futures))}, set()
+
+        monkeypatch.setattr("replical.study.sweep.wait", one_of)
+        return chance
+
+    return use
+
+
+@pytest.fixture
+def one_cell(sweep, tmp_path):
+    """A folder with one cell of 30 pairs."""
+    from support.studies import GRID, based
+
+    content = based(grid=[{**GRID, "class": "thresholds:50", "learner": "cal"}])
+    folder = tmp_path / "one"
+    tables = sweep(content, folder=folder).tables
+    (found,) = folder.glob("cells/*.parquet")
+    return content, folder, found, tables
+
+
+@pytest.fixture
+def study_file(tmp_path):
+    """Write a study, the base with some changes, as a file."""
+    from support.studies import BASE, text_of
+
+    def write(**changes):
+        path = tmp_path / f"study {len(list(tmp_path.iterdir()))}.toml"
+        path.write_text(text_of({**BASE, **changes}), encoding="utf-8")
+        return path
+
+    return write
+
+
+@pytest.fixture
+def cells_of():
+    """The complete cell files of a folder, with their contents."""
+
+    def read(folder):
+        return {file.name: file.read_bytes() for file in Path(folder).glob("cells/*.parquet") if file.name[0] != "."}
+
+    return read
+
+
+@pytest.fixture
+def tasks(tmp_path, monkeypatch):
+    """Write tasks that worker processes can import, and use one instead of the usual work."""
+
+    def use(source):
+        (tmp_path / "modules").mkdir(exist_ok=True)
+        name = f"tasks_{uuid.uuid4().hex}"
+        head = "import os, signal, time\nfrom pathlib import Path\nfrom replical.study.work import work\n"
+        (tmp_path / "modules" / f"{name}.py").write_text(head + source, encoding="utf-8")
+        monkeypatch.syspath_prepend(tmp_path / "modules")
+        monkeypatch.setattr("replical.study.sweep.work", importlib.import_module(name).task)
+
+    return use

@@ -5,13 +5,13 @@ import json
 import subprocess
 import sys
 from contextlib import contextmanager
-from pathlib import Path
 
 import pytest
 
 from replical.study.report.page import report
 from replical.study.spec import Study
 from support.browser import WCAG, browsers, installed
+from support.paths import ROOT
 
 pytestmark = pytest.mark.skipif(not installed(), reason="no chromium and chromedriver on this machine")
 pq = pytest.importorskip("pyarrow.parquet")
@@ -45,7 +45,7 @@ ASKED = """return [...performance.getEntriesByType('resource').map((each) => eac
 COLUMN = """const table = document.querySelector('#cells-table');
   const at = [...table.tHead.rows[0].cells].findIndex((head) => head.dataset.head === arguments[0]);
   return [...table.tBodies[0].rows].map((row) => row.cells[at].dataset.v ?? row.cells[at].textContent)"""
-PUBLISHED = Path(__file__).parents[2] / "docs" / "explanation" / "study"
+PUBLISHED = ROOT / "docs" / "explanation" / "study"
 HEAD = "th[data-head='{}'] button"
 # Contrast of every text with what is behind it, and of controls with what is around them.
 CONTRAST = (

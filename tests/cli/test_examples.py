@@ -6,7 +6,6 @@ import shlex
 import subprocess
 import sys
 import urllib.request
-from pathlib import Path
 
 import pytest
 
@@ -15,8 +14,9 @@ from replical.lab.certificate.verify import verify
 from replical.lab.journal import Journal
 from replical.lab.protocol import Protocol
 from replical.lab.tables import read_pool
+from support.paths import ROOT
 
-EXAMPLES = Path(__file__).parents[2] / "examples"
+EXAMPLES = ROOT / "examples"
 PAIRS = 6
 
 

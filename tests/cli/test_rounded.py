@@ -2,10 +2,6 @@
 
 import csv
 import json
-import os
-import subprocess
-import sys
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -13,7 +9,6 @@ import pytest
 from replical.cli import main
 from replical.worlds.datasets import real_world
 
-ROOT = Path(__file__).parents[2]
 COMMON = ["--epsilon", ".05", "--delta", ".05", "--rho", ".1", "--seed", "3", "--json"]
 
 
@@ -211,22 +206,3 @@ def test_every_replicable_learner_takes_a_prior(tmp_path, capsys):
             found = told(capsys, "audit", "--class", "thresholds:40", "--learner", learner, "--pool-size", "exact", "--pairs",
                          "2", "--workers", "1", flag, file, *extra, *COMMON)  # fmt: skip
             assert found["pairs"] == 2
-
-
-def test_the_cost_benchmark_runs(tmp_path):
-    """The quick form, as in continuous integration; it draws its figure too."""
-    done = subprocess.run(
-        [sys.executable, str(ROOT / "benchmarks" / "cost_of_replicability.py"), "--quick", "--out", str(tmp_path)],
-        capture_output=True,
-        text=True,
-        timeout=400,
-        check=False,
-        env=os.environ | {"MPLCONFIGDIR": str(tmp_path)},
-    )
-    assert done.returncode == 0, done.stderr
-    found = json.loads((tmp_path / "cost-of-replicability.json").read_text())
-    assert len(found["worlds"]) == 3
-    for world in found["worlds"]:
-        assert world["disagreement"]["rounded"] <= world["disagreement"]["unrounded at the same stop"]
-    for suffix in ("svg", "png", "md"):
-        assert (tmp_path / f"cost-of-replicability.{suffix}").stat().st_size > 500

@@ -1,0 +1,157 @@
+"""``replical compare``: labs with one answer, another answer, another protocol, other populations."""
+
+import copy
+import json
+import types
+
+import numpy as np
+import pytest
+from scipy.stats import binom
+
+from replical.cli import main
+from replical.lab.certificate.compare import compare
+from replical.lab.certificate.file import (
+    summary,
+    write,
+)
+from replical.lab.protocol import Protocol
+from support.certificates import resealed
+from support.lab import Run, content, world
+
+
+# ---- several labs ----
+@pytest.fixture(scope="module")
+def labs(tmp_path_factory):
+    """Certificates of one protocol from three labs that agree, one that does not, and one of another protocol."""
+    folder = tmp_path_factory.mktemp("labs")
+    said, made = content("rounded-a2", items=1000, batch=24), {}
+    plans = {name: (said, world(seed=seed)) for name, seed in (("a", 11), ("b", 12), ("c", 13))}
+    plans["other answer"] = (said, world(seed=14, best=0.6, worst=0.02))
+    plans["other protocol"] = (content("rounded-a2", items=1000, batch=25, seed="another text"), world(seed=11))
+    for name, (protocol, columns) in plans.items():
+        with Run(folder, protocol, columns, name) as run:
+            made[name] = run.certificate
+            write(run.certificate, folder / f"{name}.json")
+    return folder, made
+
+
+def test_labs_with_one_answer_are_identical(labs, capsys):
+    folder, made = labs
+    found = compare([made["a"], made["b"], made["c"]])
+    assert (found.identical, found.same_protocol, found.same_index) == (True, True, True)
+    assert (found.first_difference, found.warning) == (None, None)
+    assert found.same_distribution_p > 0.001
+    assert made["a"]["body"]["pool"]["fingerprint"] != made["b"]["body"]["pool"]["fingerprint"]
+    words = [str(folder / f"{name}.json") for name in "abc"]
+    assert main(["compare", *words]) == 0
+    shown = capsys.readouterr().out
+    assert f"Identical: all 3 labs chose {made['a']['body']['hypothesis']['description']}." in shown
+    assert "3 of 3 are certified." in shown
+    assert main(["compare", *words[:2], "--json"]) == 0
+    told = json.loads(capsys.readouterr().out)
+    assert told.pop("same_distribution_p") > 0.001
+    assert told == {
+        "schema": "replical.compare/1", "identical": True, "same_protocol": True, "same_index": True,
+        "first_difference": None, "warning": None,
+    }  # fmt: skip
+
+
+def test_another_answer_is_named(labs, capsys):
+    folder, made = labs
+    found = compare([made["a"], made["b"], made["other answer"]])
+    first, other = (made[name]["body"]["hypothesis"] for name in ("a", "other answer"))
+    assert (found.identical, found.same_protocol, found.same_index) == (False, True, False)
+    assert found.first_difference == (
+        f"certificate 3 chose {other['description']!r} (hypothesis {other['index']}), "
+        f"the first {first['description']!r} (hypothesis {first['index']})"
+    )
+    assert main(["compare", *(str(folder / f"{name}.json") for name in ("a", "b", "other answer"))]) == 1
+    assert "Different: certificate 3 chose" in capsys.readouterr().out
+
+
+def test_another_protocol_is_named_and_answers_are_not_compared(labs, capsys):
+    folder, made = labs
+    found = compare([made["a"], made["other protocol"]])
+    assert (found.identical, found.same_protocol, found.same_distribution_p) == (False, False, None)
+    assert found.first_difference.startswith("certificate 2 follows another protocol than the first: they differ in")
+    assert "seed" in found.first_difference
+    assert "learner" in found.first_difference
+    assert "labels" not in found.first_difference
+    assert main(["compare", str(folder / "a.json"), str(folder / "other protocol.json"), "--json"]) == 1
+    assert json.loads(capsys.readouterr().out)["same_distribution_p"] is None
+
+
+def test_an_invalid_certificate_is_not_compared(labs, tmp_path, capsys):
+    folder, made = labs
+    forged = copy.deepcopy(made["b"])
+    forged["body"]["hypothesis"]["index"] += 1
+    write(resealed(forged), tmp_path / "forged.json")
+    assert main(["compare", str(folder / "a.json"), str(tmp_path / "forged.json")]) == 2
+    assert "forged.json is not valid (" in capsys.readouterr().err
+    write(copy.deepcopy(made["b"]) | {"digest": made["a"]["digest"]}, tmp_path / "forged.json")
+    assert main(["compare", str(folder / "a.json"), str(tmp_path / "forged.json")]) == 2
+    assert "(the digest is that of the body: " in capsys.readouterr().err
+
+
+LINE = {"kind": "thresholds", "features": ["x"], "count": 200}
+
+
+LINE_PROTOCOL = Protocol.of(content("cal") | {"class": LINE})
+
+
+def told_of(x):
+    """A body that says no more than a comparison looks at."""
+    lab = types.SimpleNamespace(items=np.asarray(x))
+    body = {"protocol_fingerprint": "p", "hypothesis": {"index": 5, "description": "it"}}
+    return {"body": body | {"pool": {"summary": summary(LINE_PROTOCOL, lab)}}}
+
+
+def test_labs_of_one_population_are_rarely_warned(alarm):
+    """p is a probability: below 0.001 once in a thousand pairs, below 0.2 in a fifth of them at most, and not always 1."""
+    generator = np.random.default_rng(17)
+    found = [compare([told_of(generator.integers(199, size=400)) for _ in range(2)]) for _ in range(200)]
+    p = np.array([each.same_distribution_p for each in found])
+    assert (p < 0.001).sum() <= binom.isf(alarm / 2, 200, 0.001)
+    assert (p < 0.2).sum() <= binom.isf(alarm / 2, 200, 0.2)
+    assert [each.warning is not None for each in found] == (p < 0.001).tolist()
+    assert all(each.identical for each in found)
+    assert (p < 0.9).mean() > 0.1
+
+
+def test_labs_of_other_populations_are_warned():
+    """The promise is about labs that sample one population: a shift that changes predictions is noticed."""
+    generator = np.random.default_rng(18)
+    for _ in range(20):
+        found = compare([told_of(generator.integers(199, size=400)), told_of(generator.integers(40, 199, size=400))])
+        assert found.same_distribution_p < 0.001
+        assert found.warning.startswith("the pools look as if they came from different distributions (p = ")
+        assert found.identical
+
+
+def test_three_pools_are_looked_at_together():
+    generator = np.random.default_rng(19)
+    same = [told_of(generator.integers(199, size=400)) for _ in range(3)]
+    assert compare(same).warning is None
+    assert compare([*same[:2], told_of(generator.integers(40, 199, size=400))]).warning is not None
+
+
+def test_a_warning_changes_no_exit_code(tmp_path, capsys):
+    """Identical is identical; whether the labs were comparable is for their readers to judge."""
+    generator = np.random.default_rng(20)
+    for name, low in (("a", 0), ("b", 25)):
+        x = generator.integers(low, 199, size=600)
+        columns = {
+            "id": [f"i{n}" for n in range(600)],
+            "x": x.tolist(),
+            "truth": np.where(x >= 100, "yes", "no").tolist(),
+        }
+        with Run(tmp_path, content("rounded-cal", epsilon=0.3) | {"class": LINE}, columns, name) as run:
+            write(run.certificate, tmp_path / f"{name}.json")
+            summaries = run.certificate["body"]["pool"]["summary"]
+            assert len(summaries) == 32
+            assert summaries == sorted(summaries, key=lambda each: each["hypothesis"])
+    code = main(["compare", str(tmp_path / "a.json"), str(tmp_path / "b.json")])
+    told = capsys.readouterr()
+    assert "Warning: the pools look as if they came from different distributions" in told.err.replace("\n", " ")
+    assert code == 0
+    assert "Identical: all 2 labs chose yes if x >=" in told.out

@@ -1,0 +1,99 @@
+"""``replical export`` and ``replical correct``: what a journal tells and what it never tells."""
+
+import csv
+import io
+from pathlib import Path
+
+import pytest
+
+from replical import Session
+from replical.cli import main
+from replical.errors import (
+    BadJournal,
+)
+from replical.lab.journal import Event, Journal
+
+
+def refused(*where, **how):
+    with pytest.raises(BadJournal) as caught:
+        Journal(*where, **how).close()
+    return str(caught.value)
+
+
+@pytest.fixture
+def path(tmp_path):
+    """A journal that has begun."""
+    with Journal(tmp_path / "a.db") as journal:
+        journal.create({"protocol": {"labels": {"values": ["no", "yes"]}}})
+        journal.append([Event(kind="ask", item="one"), Event(kind="ask", item="two")])
+    return tmp_path / "a.db"
+
+
+def test_export_writes_to_the_screen_or_a_file(make_world, tmp_path, command):
+    """The same bytes either way, for a run with an answer, a skip and a correction, each with its annotator."""
+    world = make_world({"name": "a2", "batch": 3})
+    with Journal(tmp_path / "a.db") as journal:
+        session = Session(world.protocol, world.lab, journal, annotator="Ada")
+        answered, skipped = session.open[:2]
+        session.answer(answered, "yes")
+        session.skip(skipped, annotator="Grace")
+        session.correct(answered, "no", annotator="Zoë, MD")
+    code, out, _ = command("export", tmp_path / "a.db")
+    assert code == 0
+    assert command("export", tmp_path / "a.db", "--out", tmp_path / "a.csv")[0] == 0
+    assert (tmp_path / "a.csv").read_bytes().decode() == out
+    rows = [
+        tuple(row[key] for key in ("kind", "item", "label", "annotator")) for row in csv.DictReader(io.StringIO(out))
+    ]
+    assert [row for row in rows if row[0] in ("answer", "skip", "correction")] == [
+        ("answer", answered, "yes", "Ada"),
+        ("skip", skipped, "", "Grace"),
+        ("correction", answered, "no", "Zoë, MD"),
+    ]
+    asked = [row[1] for row in rows if row[0] == "ask"]
+    assert asked[:2] == [answered, skipped]
+    assert len(asked) == 4  # three, and one in place of the skipped one
+    assert command("export", tmp_path / "a.db", "--out", tmp_path / "no" / "a.csv")[0] == 2
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        "postgresql+psycopg://ada:{}@127.0.0.1:1/lab",  # nobody listens there, or the driver is missing
+        "nosuchdatabase://ada:{}@127.0.0.1/lab",
+        "postgresql+nosuchdriver://ada:{}@127.0.0.1/lab",
+        "://ada:{}@127.0.0.1/lab",
+    ],
+)
+@pytest.mark.parametrize("password", ["hunter2", "a%40hunter2", "%hunter2%"])
+def test_a_password_is_never_shown(url, password, command):
+    """Not by the library, not by any command, not as JSON."""
+    url = url.format(password)
+    told = [refused(url, write=write) for write in (True, False)]
+    for words in (["export", url], ["correct", url, "--item", "a", "--label", "yes"]):
+        code, out, err = command(*words)
+        assert (code, out) == (2, "")
+        told.append(err)
+    assert all("127.0.0.1" in text for text in told)
+    assert not any("hunter2" in text for text in told)
+
+
+def test_a_label_that_is_none_can_be_exported(path, command):
+    """Whoever looks for a damaged event needs the export most."""
+    with Journal(path) as journal:
+        journal.append([Event(kind="answer", item="one", label=7)])
+    code, out, _ = command("export", path)
+    assert code == 0
+    assert ",label 7," in out
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def test_a_correction_of_nothing_leaves_nothing_behind(folder, capsys):
+    assert main(["correct", "typo.db", "--item", "u", "--label", "no"]) == 2
+    assert "there is no journal typo.db" in capsys.readouterr().err
+    assert not Path("typo.db").exists()

@@ -1,0 +1,168 @@
+"""A run whose labels come from Label Studio, from the first batch to the certificate."""
+
+import csv
+import json
+
+import pytest
+from hypothesis import strategies as st
+
+from replical.cli import main
+from replical.lab import journal as journal_module
+from replical.lab.certificate.file import read
+from replical.lab.protocol import Protocol
+from support.lab import content, private, world
+from support.label_studio import KINDS, Project
+
+# ---- whatever it is called ----
+legal = st.characters(exclude_categories=["Cs", "Cc", "Cn"], include_characters="\n\t")
+
+
+words = st.one_of(st.text(legal, min_size=1, max_size=8), st.sampled_from(
+    ["$5", "$show_0", "cost: $id", "$", "$$x", "true", "0", "None", "a & b", '"<x/>"', "it's", "{{idx}}", "&lt;", "ja ", "是", "\u202eab"]))  # fmt: skip
+
+
+# ---- the whole way, by commands ----
+@pytest.fixture
+def lab(tmp_path, monkeypatch, capsys):
+    """A lab whose items are numbered as Label Studio numbers its tasks, from 1, but in another order."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(journal_module.secrets, "token_hex", lambda size: private("label studio"))
+    columns = world(seed=5, items=150)
+    columns["id"] = [str(number) for number in range(150, 0, -1)]
+    columns["$price"] = [f"{number} $id & <b>" for number in range(150)]
+    with (tmp_path / "pool.csv").open("w", newline="", encoding="utf-8") as file:
+        writer = csv.writer(file)
+        writer.writerow(columns)
+        writer.writerows(zip(*columns.values(), strict=True))
+    (tmp_path / "p.toml").write_text(Protocol.of(content(batch=5)).toml())
+
+    class Lab:
+        folder, truth = tmp_path, dict(zip(columns["id"], columns["truth"], strict=True))
+
+        def run(self, *words, code, name="lab"):
+            found = main(["run", "p.toml", "--pool", "pool.csv", "--journal", f"{name}.db", "--out", f"{name}.json", "--truths",
+                          "0", "--json", *words])  # fmt: skip
+            out, err = capsys.readouterr()
+            assert found in code, out + err
+            return json.loads(out)
+
+        def by_file(self, *words, code=(0, 3), **where):
+            return self.run("--ask", "file", "--show", "text,$price", *words, code=code, **where)
+
+        def project(self, name="lab"):
+            return Project((tmp_path / f"{name}.batches/label-studio.xml").read_text(encoding="utf-8"))
+
+        def history(self):
+            main(["export", "lab.db"])
+            return capsys.readouterr().out
+
+    return Lab()
+
+
+@KINDS
+def test_labels_by_label_studio_give_the_result_of_labels_from_a_column(lab, kind):
+    """One project from the first batch to the last: every export holds the earlier batches too."""
+    whole = lab.run("--labels", "pool.csv:truth", code=[0], name="whole")
+    told = lab.by_file()
+    made = lab.project()
+    for _ in range(60):
+        if told["status"] == "done":
+            break
+        made.load(lab.folder / told["batch"].replace(".csv", ".json"))
+        unlabelled = [task for task in made.tasks if not task["annotations"]]
+        assert len(unlabelled) == told["pending"]
+        for task in reversed(unlabelled):
+            made.annotate(task, lab.truth[task["data"]["item"]], who={"id": 1, "email": "ann@lab"})
+        made.export(lab.folder / "export.json", kind)
+        told = lab.by_file("--answers", "export.json")
+    assert told["status"] == "done"
+    assert told["hypothesis"] == whole["hypothesis"]
+    assert read(lab.folder / "lab.json")["body"] == read(lab.folder / "whole.json")["body"]
+    assert lab.history().count("ann@lab") == whole["labels"]["answered"] == len(made.tasks)
+    assert main(["verify", "lab.json", "--pool", "pool.csv", "--journal", "lab.db"]) == 0
+
+
+def test_half_an_export_a_skip_and_the_same_export_again(lab):
+    told = lab.by_file()
+    made = lab.project()
+    made.load(lab.folder / "lab.batches/batch-0001.json")
+    made.annotate(made.tasks[0], None)
+    made.annotate(made.tasks[1], lab.truth[made.tasks[1]["data"]["item"]])
+    made.export(lab.folder / "export.json")
+    for _ in range(2):
+        told = lab.by_file("--answers", "export.json", code=[3])
+        assert (told["labels"]["answered"], told["labels"]["skipped"], told["pending"]) == (1, 1, 4)
+    made.annotate(made.tasks[0], "yes", who=2)  # too late: another item has taken its place
+    made.export(lab.folder / "export.json")
+    assert lab.by_file("--answers", "export.json", code=[3])["labels"] == told["labels"]
+
+
+def spoil_unknown(tasks):
+    tasks[1]["annotations"][0]["result"][0]["value"]["choices"] = ["Yes"]
+
+
+def spoil_several(tasks):
+    tasks[1]["annotations"][0]["result"][0]["value"]["choices"] = ["no", "yes"]
+
+
+def spoil_nested(tasks):
+    tasks[1]["annotations"][0]["result"][0]["value"]["choices"] = [["no"]]
+
+
+def spoil_truth(tasks):
+    tasks[1]["annotations"][0]["result"][0]["value"]["choices"] = [True]
+
+
+def spoil_empty(tasks):
+    tasks[1]["annotations"][0]["result"] = []
+
+
+def spoil_name(tasks):
+    tasks[1]["annotations"][0]["result"][0]["from_name"] = "sentiment"
+
+
+def spoil_stranger(tasks):
+    tasks[0]["data"] = {"id": "nobody", "item": "nobody"}
+
+
+def spoil_foreign(tasks):
+    tasks[0]["data"] = {"image": "https://example.com/1.jpg"}
+
+
+SINGLE = "the annotation of the item {1!r} is not a single choice under the name label: label it with the configuration of the batch"
+
+
+@pytest.mark.parametrize(
+    ("spoil", "message"),
+    [
+        (spoil_unknown, "the label of the item {1!r} in export.json is 'Yes', which is none of ['no', 'yes']"),
+        (spoil_several, SINGLE),
+        (spoil_nested, SINGLE),
+        (spoil_truth, SINGLE),
+        (spoil_empty, SINGLE),
+        (spoil_name, SINGLE),
+        (spoil_stranger, "export.json answers the item 'nobody', which was never asked for"),
+        (spoil_foreign, "export.json: task 0 has no id in its data: import the tasks of a batch there"),
+        (lambda tasks: tasks[0], "export.json is no Label Studio export: it should be a list of tasks, so export the project"),
+        (lambda tasks: "[" * 200_000, "export.json is not valid JSON (maximum recursion depth exceeded"),
+        (lambda tasks: json.dumps(tasks)[:-9], "export.json is not valid JSON ("),
+    ],
+)  # fmt: skip
+def test_a_bad_export_is_one_sentence_and_nothing_is_lost(lab, spoil, message):
+    before = lab.by_file(code=[3])
+    made = lab.project()
+    made.load(lab.folder / before["batch"].replace(".csv", ".json"))
+    items = [task["data"]["item"] for task in made.tasks]
+    for task in made.tasks:
+        made.annotate(task, lab.truth[task["data"]["item"]])
+    good = json.dumps(made.as_json())
+    tasks = json.loads(good)
+    bad = spoil(tasks)
+    text = bad if isinstance(bad, str) else json.dumps(tasks if bad is None else bad)
+    (lab.folder / "export.json").write_text(text)
+    told = lab.by_file("--answers", "export.json", code=[2])
+    assert message.format(*items) in told["message"]
+    assert "\n" not in told["message"]
+    assert lab.by_file(code=[3]) == before
+    (lab.folder / "export.json").write_text(good)
+    assert lab.by_file("--answers", "export.json", code=[3])["labels"]["answered"] == 5

@@ -1,0 +1,308 @@
+"""``replical protocol``: new protocols from flags or questions, shown with their fingerprints."""
+
+import json
+import tomllib
+import types
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from replical.cli import main
+from replical.cli import protocol as protocol_cli
+from replical.lab.protocol import Protocol
+
+# ---- replical protocol new ----
+NEW = {
+    "--class": "thresholds:9",
+    "--label-values": "no,yes",
+    "--learner": "rounded-a2",
+    "--epsilon": "0.1",
+    "--delta": "0.05",
+    "--rho": "0.2",
+    "--seed": "published",
+}
+
+
+@pytest.fixture
+def new(tmp_path, capsys, monkeypatch):
+    """Run `replical protocol new` in an empty folder; the exit code, what it said, and what it wrote."""
+    monkeypatch.chdir(tmp_path)
+
+    def run(changes=(), *flags, out="protocol.toml"):
+        words = {"--out": out} | NEW | dict(changes)
+        given = [str(word) for flag, value in words.items() if value is not None for word in (flag, value)]
+        code = main(["protocol", "new", *given, *flags])
+        told = capsys.readouterr()
+        file = tmp_path / out
+        wrote = tomllib.loads(file.read_text(encoding="utf-8")) if file.exists() else None
+        return types.SimpleNamespace(code=code, out=told.out, err=told.err, wrote=wrote, file=file)
+
+    return run
+
+
+@pytest.mark.parametrize("flag", ["--out", *(flag for flag in NEW if flag != "--class")])
+def test_a_missing_flag_is_named_where_nobody_can_be_asked(new, flag):
+    done = new({flag: None})
+    assert done.code == 2
+    assert f"the flag {flag} is missing" in done.err
+    assert done.wrote is None
+
+
+def test_at_a_terminal_what_is_missing_is_asked_for(new, monkeypatch):
+    """And only what is missing."""
+    terminal = types.SimpleNamespace(isatty=lambda: True)
+    monkeypatch.setattr(protocol_cli, "sys", types.SimpleNamespace(stdin=terminal, stderr=terminal))
+    asked = []
+
+    def prompt(what, *, err):
+        asked.append((what, err))
+        return {"rho": "0.25", "label values": "a,b"}[what]
+
+    monkeypatch.setattr(protocol_cli.typer, "prompt", prompt)
+    done = new({"--rho": None, "--label-values": None})
+    assert done.code == 0
+    assert sorted(asked) == [("label values", True), ("rho", True)]
+    assert (done.wrote["learner"]["rho"], done.wrote["labels"]["values"]) == (0.25, ["a", "b"])
+
+
+def test_a_new_protocol_says_what_was_asked_for(new):
+    done = new({"--plan": "tight", "--nu": None, "--items": "500", "--finish": "distance", "--kappa": "0.02", "--batch": "4",
+                "--max-labels": "77", "--theta": "2.5", "--title": 'Dose "rule"'})  # fmt: skip
+    assert done.code == 0, done.err
+    assert done.wrote == {
+        "schema": "replical.protocol/1",
+        "title": 'Dose "rule"',
+        "seed": "published",
+        "class": {"kind": "thresholds", "features": ["x"], "count": 9},
+        "labels": {"values": ["no", "yes"]},
+        "learner": {
+            "name": "rounded-a2", "plan": "tight", "epsilon": 0.1, "delta": 0.05, "rho": 0.2, "theta": 2.5, "items": 500,
+            "finish": "distance", "kappa": 0.02, "batch": 4, "max_labels": 77,
+        },
+    }  # fmt: skip
+    fingerprint = Protocol.read(done.file).fingerprint
+    assert fingerprint in done.out
+    assert "9 hypotheses" in done.out
+    again = new({"--title": "other"}, "--json", out="other.toml")
+    told = json.loads(again.out)
+    assert told == {
+        "schema": "replical.protocol-new/1",
+        "file": "other.toml",
+        "fingerprint": Protocol.read(again.file).fingerprint,
+    }
+    assert again.err == ""
+
+
+def test_nu_is_written_where_the_learner_needs_it(new):
+    done = new({"--learner": "a2-rounds", "--theta": "2", "--nu": "0.03"})
+    assert (done.code, done.wrote["learner"]["nu"]) == (0, 0.03)
+    assert "a2-rounds needs nu" in new({"--learner": "a2-rounds", "--theta": "2"}, "--force").err
+
+
+@pytest.mark.parametrize(
+    ("spec", "section", "count"),
+    [
+        ("thresholds:9", {"kind": "thresholds", "features": ["x"], "count": 9}, 9),
+        ("intervals:4", {"kind": "intervals", "features": ["x"], "bins": 4}, 11),
+        ("star:5", {"kind": "star", "features": ["x"], "count": 5}, 6),
+        ("stumps:2,3", {"kind": "stumps", "features": ["x0", "x1"], "range": [[0.0, 1.0]] * 2, "bins": 3}, 12),
+        ("boxes:2,3", {"kind": "boxes", "features": ["x0", "x1"], "range": [[0.0, 1.0]] * 2, "bins": 3}, 36),
+        ("halfspaces:3,8", {"kind": "halfspaces", "features": ["x0", "x1", "x2"], "count": 8}, 8),
+    ],
+)
+def test_every_class_can_be_published(new, spec, section, count):
+    done = new({"--class": spec})
+    assert done.code == 0, done.err
+    assert done.wrote["class"] == section
+    assert len(Protocol.read(done.file).recipe.C) == count
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "source"),
+    [
+        ("names.txt", "résnet \n\nvit\n", "names.txt"),
+        ("names.csv", "name,size\nrésnet,5\nvit,6\n", "names.csv"),
+        ("names.csv", "size,model\n5,résnet\n6,vit\n", "names.csv:model"),
+        ("names.csv", "name,digest\nrésnet,\nvit,\n", "names.csv"),
+        ("a:b.txt", "résnet\nvit", "a:b.txt"),
+    ],
+)
+def test_candidates_come_from_lines_or_a_column(new, tmp_path, name, text, source):
+    (tmp_path / name).write_text(text, encoding="utf-8")
+    done = new({"--class": None, "--candidates": source})
+    assert done.code == 0, done.err
+    assert done.wrote["class"] == {"kind": "table", "candidates": [{"name": "résnet"}, {"name": "vit"}]}
+
+
+def test_digests_of_candidates_are_published_with_their_names(new, tmp_path):
+    digest = f"sha256:{'0a' * 32}"
+    (tmp_path / "names.csv").write_text(f"name,digest\na,{digest}\nb,\n")
+    done = new({"--class": None, "--candidates": "names.csv"})
+    assert done.wrote["class"]["candidates"] == [{"name": "a", "digest": digest}, {"name": "b"}]
+    (tmp_path / "names.csv").write_text("name,digest\na,md5\n")
+    assert (
+        "the digest of 'a' must be written sha256:"
+        in new({"--class": None, "--candidates": "names.csv"}, "--force").err
+    )
+
+
+def test_a_protocol_is_shown_with_its_fingerprint(new, capsys):
+    """Who wrote it by hand wants to know whether it is one, and what to publish."""
+    done = new({"--title": "by hand"})
+    fingerprint = Protocol.read(done.file).fingerprint
+    assert main(["protocol", "show", "protocol.toml"]) == 0
+    shown = capsys.readouterr().out
+    assert "protocol.toml: 9 hypotheses, learner rounded-a2." in shown
+    assert f"Fingerprint {fingerprint}" in shown
+    assert main(["protocol", "show", "protocol.toml", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out) == {
+        "schema": "replical.protocol-show/1",
+        "file": "protocol.toml",
+        "hypotheses": 9,
+        "learner": "rounded-a2",
+        "fingerprint": fingerprint,
+    }
+    done.file.write_text(done.file.read_text().replace("epsilon", "epsilom"))
+    assert main(["protocol", "show", "protocol.toml"]) == 2
+    assert "[learner] needs the key 'epsilon'" in capsys.readouterr().err.replace("\n", " ")
+
+
+def test_a_published_protocol_is_not_overwritten_by_accident(new):
+    assert new().code == 0
+    done = new({"--seed": "later"})
+    assert done.code == 2
+    assert "protocol.toml exists: a published protocol is not overwritten; use --force" in done.err
+    assert done.wrote["seed"] == "published"
+    assert new({"--seed": "later"}, "--force").wrote["seed"] == "later"
+
+
+def test_a_refused_protocol_is_not_written(new):
+    assert new({"--epsilon": "2"}).wrote is None
+
+
+def test_seeds_are_given_read_or_drawn(new, tmp_path):
+    drawn = [new({"--seed": None}, "--fresh-seed", "--force").wrote["seed"] for _ in range(3)]
+    assert len(set(drawn)) == 3
+    assert all(len(seed) == 32 for seed in drawn)
+    (tmp_path / "seed.txt").write_text("Ziehung vom 1. März: 3, 7, 12\n", encoding="utf-8")
+    done = new({"--seed": None, "--seed-file": "seed.txt"}, "--force")
+    assert done.wrote["seed"] == "Ziehung vom 1. März: 3, 7, 12"
+    assert "cannot read the seed nowhere.txt" in new({"--seed": None, "--seed-file": "nowhere.txt"}, "--force").err
+    for words in ({"--seed-file": "seed.txt"}, {"--seed": None, "--seed-file": "seed.txt"}):
+        clash = new(words, "--force", "--fresh-seed")
+        assert (clash.code, "give one of --seed, --seed-file and --fresh-seed" in clash.err) == (2, True)
+
+
+def test_theta_is_computed_on_a_pool_that_is_there(new):
+    missing = new({"--learner": "replical", "--theta-from": "nowhere.csv"})
+    assert (missing.code, "there is no file nowhere.csv" in missing.err) == (2, True)
+
+
+def test_priors_are_published_with_the_protocol(new, tmp_path):
+    (tmp_path / "names.txt").write_text("a\nb\nc\n")
+    (tmp_path / "weights.csv").write_text("candidate,weight\nc,3\na,1\nb,2\n")
+    (tmp_path / "order.txt").write_text("b\nc\na\n")
+    table = {"--class": None, "--candidates": "names.txt"}
+    assert new(table | {"--prior": "weights.csv"}).wrote["prior"] == {"kind": "weights", "weights": [1.0, 2.0, 3.0]}
+    preferred = new(table | {"--prefer": "order.txt"}, "--force")
+    assert preferred.wrote["prior"] == {"kind": "order", "order": [1, 2, 0]}
+    protocol = Protocol.read(preferred.file)
+    assert protocol.recipe.describe(protocol.prior.first(protocol.shared, "order", indices=np.arange(3))) == "b"
+    assert "prior" not in new(table, "--force").wrote
+    both = new(table | {"--prior": "weights.csv", "--prefer": "order.txt"}, "--force")
+    assert "weights or a strict order of preference, not both" in both.err
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"--label-values": "yes"}, "--label-values lists the labels, separated by commas, e.g. no,yes; got 'yes'"),
+        ({"--label-values": "no,,yes"}, "--label-values lists the labels"),
+        ({"--label-values": "yes,yes"}, "distinct labels, got ['yes', 'yes']"),
+        ({"--label-values": "1,01"}, "distinct labels, got [1, 1]"),
+        ({"--label-values": "a,b,c"}, "tells two labels apart"),
+        ({"--class": None}, "give --class SPEC or --candidates FILE, and not both"),
+        ({"--candidates": "names.txt"}, "give --class SPEC or --candidates FILE, and not both"),
+        ({"--class": "forest:5"}, "unknown class 'forest:5'"),
+        ({"--class": "stumps:5"}, "unknown class 'stumps:5'"),
+        ({"--class": "thresholds:many"}, "malformed class 'thresholds:many'"),
+        ({"--class": "thresholds:-4"}, "malformed class 'thresholds:-4'"),
+        ({"--class": "thresholds:0"}, "count must be a whole number of at least 1, got 0"),
+        ({"--class": None, "--candidates": "nowhere.csv"}, "cannot read the candidates nowhere.csv"),
+        ({"--class": None, "--candidates": "names.csv"}, "names.csv has no column 'name' with the names of candidates"),
+        ({"--class": None, "--candidates": "names.csv:size"}, "names.csv has no column 'size'"),
+        ({"--class": None, "--candidates": "empty.txt"}, "at least one hypothesis"),
+        ({"--learner": "perceptron"}, "unknown learner 'perceptron'"),
+        ({"--epsilon": "1.5"}, "epsilon must be in (0, 1), got 1.5"),
+        ({"--epsilon": "much"}, "'much' is not a number"),
+        ({"--batch": "2.5"}, "'2.5' is not a whole number"),
+        ({"--items": "0"}, "items must be a whole number of at least 1, got 0"),
+        ({"--finish": "soon"}, "unknown finish 'soon'"),
+        ({"--plan": "loose"}, "unknown plan 'loose'"),
+        ({"--seed": " "}, "seed is empty"),
+        ({"--theta": ".5"}, "theta must be a finite number of at least 1, got 0.5"),
+        ({"--prior": "nowhere.csv"}, "nowhere.csv"),
+        ({"--out": "nowhere/protocol.toml"}, "cannot write the protocol nowhere/protocol.toml: No such file"),
+        ({"--colour": "blue"}, "No such option: --colour"),
+    ],
+)
+def test_bad_usage_is_one_sentence_and_exit_code_2(new, tmp_path, changes, message):
+    (tmp_path / "names.txt").write_text("a\nb\n")
+    (tmp_path / "names.csv").write_text("model\na\n")
+    (tmp_path / "empty.txt").write_text("\n")
+    done = new(changes, "--json")
+    assert done.code == 2
+    assert done.wrote is None
+    told = json.loads(done.out)
+    assert (told["schema"], told["exit"]) == ("replical.error/1", 2)
+    assert message in told["message"]
+
+
+def test_label_values_keep_their_order_and_numbers_stay_numbers(new):
+    assert new({"--label-values": " yes , no"}).wrote["labels"]["values"] == ["yes", "no"]
+    assert new({"--label-values": "1,0"}, "--force").wrote["labels"]["values"] == [1, 0]
+    assert new({"--label-values": "-1,1"}, "--force").wrote["labels"]["values"] == [-1, 1]
+    assert new({"--label-values": "1,one"}, "--force").wrote["labels"]["values"] == ["1", "one"]
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+CAL = ["protocol", "new", "--out", "p.toml", "--class", "thresholds:9", "--learner", "cal", "--epsilon", ".1", "--delta", ".1",
+       "--rho", ".1"]  # fmt: skip
+
+
+@pytest.mark.parametrize("values", ["²,³", "--5,1", "1" * 5000 + ",2"])
+def test_labels_that_are_almost_numbers_are_texts(folder, capsys, values):
+    assert main([*CAL, "--seed", "s", "--label-values", values]) == 0
+    assert list(Protocol.read(Path("p.toml")).labels) == values.split(",")
+
+
+@pytest.mark.parametrize("words", [["--seed", "\udcff"], ["--seed", "s", "--title", "\udcff"]])
+def test_a_protocol_is_unicode(folder, capsys, words):
+    assert main([*CAL, "--label-values", "no,yes", *words]) == 2
+    assert not Path("p.toml").exists()
+
+
+def test_theta_is_computed_once_on_a_public_pool(folder, capsys):
+    """Thresholds have coefficient 2 on every distribution without heavy points."""
+    Path("public.csv").write_text("id,x\n" + "".join(f"{n},{n % 8}\n" for n in range(80)))
+    words = [*CAL, "--label-values", "no,yes", "--seed", "s", "--theta-from", "public.csv"]
+    words[words.index("cal")] = "replical"
+    assert main(words) == 0
+    assert Protocol.read(Path("p.toml")).content["learner"]["theta"] == 2.0
+
+
+def test_files_that_are_too_much(folder, capsys):
+    Path("names.csv").write_text("name\n" + "a" * 200_000 + "\nb\n")
+    words = [*CAL, "--label-values", "no,yes", "--seed", "s"]
+    words[words.index("--class") : words.index("--class") + 2] = ["--candidates", "names.csv"]
+    assert main(words) == 2
+    words = [*CAL, "--label-values", "no,yes", "--seed", "s"]
+    words[words.index("p.toml")] = "p" * 300
+    assert main(words) == 2
+    assert main(["verify", "p" * 300]) == 2

@@ -1,0 +1,51 @@
+"""``replical theta``: known answers, pools, and one sentence for bad input."""
+
+import csv
+
+import pytest
+
+from support.commands import answer, replical
+from support.worlds import random_table
+
+
+@pytest.fixture(scope="session")
+def table(tmp_path_factory):
+    """200 random columns with duplicates."""
+    C, items = random_table(200, 300)
+    file = tmp_path_factory.mktemp("table") / "table.csv"
+    with file.open("w", newline="") as out:
+        csv.writer(out).writerows([C.candidates, *items.tolist()])
+    return file
+
+
+def test_theta():
+    assert answer("theta", "--class", "thresholds:1000")["theta"] == 2.0
+    found = answer("theta", "--class", "star:64")
+    assert (found["theta"], found["hypotheses"], found["points"]) == (64.0, 65, 64)
+    assert answer("theta", "--class", "star:64", "--centre", 3)["theta"] < 64
+    assert answer("theta", "--class", "star:64", "--r0", ".5")["radius"] == [32, 64]
+
+
+def test_theta_on_a_pool(tmp_path, table):
+    file = tmp_path / "pool.csv"
+    file.write_text("id,x\n" + "".join(f"{i},{i % 7}\n" for i in range(700)))
+    found = answer("theta", "--class", "thresholds:8", "--pool", file)
+    assert (found["theta"], found["points"]) == (2.0, 700)
+    assert found["sampling_error"] > 0
+    assert answer("theta", "--class", f"table:{table}", "--pool", table)["points"] == 300
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["theta", "--class", "star:5", "--r0", "2"], "r0 must be in [0, 1), got 2"),
+        (["theta", "--class", "star:5", "--centre", "9"], "one of the 6 hypotheses, got 9"),
+        (["theta", "--class", "star:5", "--pool", "nowhere.csv"], "cannot read the table nowhere.csv"),
+        (["nonsense"], "No such command 'nonsense'"),
+    ],
+)
+def test_other_bad_input(words, message):
+    done = replical(*words)
+    assert done.returncode == 2
+    assert message in done.stderr
+    assert "Traceback" not in done.stderr

@@ -1,0 +1,340 @@
+"""The same flow on PostgreSQL: begin, go on, be killed, check, and be refused while somebody else runs.
+
+Needs psycopg, and a server: the one whose URL is in REPLICAL_TEST_POSTGRES (its user may create databases), or programs to
+start one, from the system or from the package ``pgserver``. Without them the tests are skipped, and say so.
+"""
+
+import csv
+import importlib.util
+import io
+import os
+import random
+import secrets
+import shutil
+import signal
+import subprocess
+import tempfile
+import threading
+import time
+from pathlib import Path
+
+import pytest
+import sqlalchemy
+
+from replical import Session
+from replical.cli import main
+from replical.errors import BadJournal
+from replical.lab.journal import Event, Journal
+
+pytest.importorskip("psycopg", reason="no PostgreSQL driver: pip install 'psycopg[binary]'")
+
+
+URL = "REPLICAL_TEST_POSTGRES"
+
+
+BATCH = 3
+
+
+def programs():
+    """Folders that hold initdb and postgres."""
+    found = [Path(each).resolve().parent for each in (shutil.which("initdb"),) if each]
+    found += sorted(Path("/usr/lib/postgresql").glob("*/bin"), reverse=True)
+    package = importlib.util.find_spec("pgserver")
+    found += (
+        [Path(each) / "pginstall" / "bin" for each in (package.submodule_search_locations or ())] if package else []
+    )
+    return [folder for folder in found if (folder / "initdb").exists() and (folder / "postgres").exists()]
+
+
+def somebody():
+    """PostgreSQL does not run as root: then it runs as nobody."""
+    if os.geteuid() != 0:
+        return {}
+    import pwd
+
+    nobody = pwd.getpwnam("nobody")
+    return {"user": nobody.pw_uid, "group": nobody.pw_gid, "extra_groups": []}
+
+
+def started(bin_folder, folder):
+    """A running server that listens on a socket in `folder` only; None with a reason if it does not start."""
+    who = somebody()
+    if who:
+        os.chown(folder, who["user"], who["group"])
+    how = who | {"cwd": folder, "env": {"PATH": os.environ["PATH"], "LC_ALL": "C", "HOME": folder}}
+    data = Path(folder) / "data"
+    make = [bin_folder / "initdb", "-D", data, "-U", "postgres", "-A", "trust", "-E", "UTF8", "--no-sync"]
+    try:
+        made = subprocess.run(make, capture_output=True, text=True, check=False, timeout=60, **how)
+    except OSError as error:
+        return None, str(error)
+    if made.returncode:
+        return None, made.stderr.strip().split("\n")[-1]
+    words = [
+        bin_folder / "postgres",
+        "-D",
+        data,
+        "-k",
+        folder,
+        "-h",
+        "",
+        "-c",
+        "fsync=off",
+    ]  # clients are killed, not the server
+    server = subprocess.Popen(words, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, **how)
+    engine = sqlalchemy.create_engine(socket_url(folder), poolclass=sqlalchemy.NullPool)
+    for _ in range(300):
+        try:
+            engine.connect().close()
+        except sqlalchemy.exc.OperationalError as error:
+            if server.poll() is not None:
+                return None, str(error.orig)
+            time.sleep(0.1)
+        else:
+            return server, ""
+    stop(server)
+    return None, "it does not answer"
+
+
+def stop(server):
+    """At once, whoever is still connected."""
+    server.send_signal(signal.SIGINT)
+    try:
+        server.wait(timeout=20)
+    except subprocess.TimeoutExpired:
+        server.kill()
+        server.wait()
+
+
+def socket_url(folder):
+    return f"postgresql+psycopg://postgres@/postgres?host={folder}"
+
+
+@pytest.fixture(scope="session")
+def server():
+    """The URL of a database in which others can be created."""
+    if URL in os.environ:
+        yield os.environ[URL]
+        return
+    reasons = []
+    for bin_folder in programs():
+        with tempfile.TemporaryDirectory(prefix="pg", dir="/tmp") as folder:  # a socket's path may not be long
+            running, why = started(bin_folder, folder)
+            if running is not None:
+                yield socket_url(folder)
+                stop(running)
+                return
+            reasons.append(f"{bin_folder}: {why}")
+    pytest.skip(f"no PostgreSQL: set {URL} or pip install pgserver ({'; '.join(reasons) or 'no programs found'})")
+
+
+@pytest.fixture
+def database(server):
+    """The URL of an empty database, gone after the test."""
+    name = f"replical_test_{secrets.token_hex(6)}"
+    engine = sqlalchemy.create_engine(server, isolation_level="AUTOCOMMIT", poolclass=sqlalchemy.NullPool)
+    with engine.connect() as connection:
+        connection.exec_driver_sql(f"CREATE DATABASE {name}")
+    yield (sqlalchemy.make_url(server).set(database=name).render_as_string(hide_password=False))
+    with engine.connect() as connection:
+        connection.exec_driver_sql(f"DROP DATABASE {name} WITH (FORCE)")
+
+
+@pytest.fixture
+def files(make_world, tmp_path):
+    """A small world on the disk."""
+    world = make_world({"name": "a2", "batch": BATCH, "epsilon": 0.3}, noise=0.03)
+    return world.write(tmp_path)
+
+
+@pytest.fixture
+def run(processes):
+    """One command in a process of its own: exit code, standard output, standard error."""
+
+    def call(*words):
+        return processes.finish(processes.start("-m", "replical", *words))
+
+    return call
+
+
+def events(url):
+    with Journal(url, write=False) as journal:
+        return journal.events()
+
+
+def answers(url):
+    return [(event.item, event.label) for event in events(url) if event.kind == "answer"]
+
+
+def on_sqlite(files, url, folder, lasting):
+    """Certificate and answers of the same protocol, pool, labels and private seed on SQLite, not interrupted."""
+    with Journal(folder / "sqlite.db") as journal:
+        journal.append([Event(kind="created", detail=events(url)[0].detail)])
+    assert main(files.run(folder / "sqlite.db", folder / "sqlite.json")) == 0
+    return lasting(folder / "sqlite.json"), answers(folder / "sqlite.db")
+
+
+def test_a_run_from_its_beginning_to_its_certificate(files, database, tmp_path, run, command, lasting):
+    """Begun without labels, gone on with some and then with all of them, checked, exported: as on SQLite to the byte."""
+    out, pool = tmp_path / "a.json", tmp_path / "pool.csv"
+    (tmp_path / "none.csv").write_text("id,y\ni0,\n")
+    code, _, err = run(*files.run(database, out, labels="none"))
+    assert code == 2
+    assert "has no label for the item" in err
+    kinds = [event.kind for event in events(database)]
+    assert (kinds[0], kinds.count("created"), kinds.count("ask")) == ("created", 1, BATCH)
+    assert answers(database) == []
+    expected, rows = on_sqlite(files, database, tmp_path, lasting)
+    half = rows[: 4 * BATCH]
+    (tmp_path / "some.csv").write_text("id,y\n" + "".join(f"{item},{['no', 'yes'][label]}\n" for item, label in half))
+    assert run(*files.run(database, out, labels="some"))[0] == 2
+    assert not out.exists()
+    assert answers(database) == half
+    code, said, err = run(*files.run(database, out, "--annotator", "Zoë ☃"))
+    assert code == 0, err
+    assert "Certificate" in said
+    whole = answers(database)
+    assert whole == rows
+    assert len(whole) > len(half)
+    assert {event.annotator for event in events(database) if event.kind == "answer"} == {None, "Zoë ☃"}
+    assert lasting(out) == expected
+    assert command("verify", out, "--pool", pool, "--journal", database)[0] == 0
+    code, told, _ = command("export", database)
+    assert code == 0
+    assert events(database)[0].detail["private"] not in told
+    told = [(row["item"], row["label"]) for row in csv.DictReader(io.StringIO(told)) if row["kind"] == "answer"]
+    assert told == [(item, ["no", "yes"][label]) for item, label in whole]
+
+
+def test_skips_and_corrections(files, database, tmp_path, run, processes):
+    """At the terminal: one item skipped, one answered, left; then the answer corrected and the run replayed."""
+    words = files.run(database, tmp_path / "a.json", "--ask", "terminal", labels=None)
+    process = processes.start("-m", "replical", *words)
+    process.stdin.write("s\nyes\nq\n")
+    code, _, err = processes.finish(process)
+    assert code == 3, err
+    (skipped,) = [event.item for event in events(database) if event.kind == "skip"]
+    ((answered, _),) = answers(database)
+    assert run("correct", database, "--item", answered, "--label", "no", "--annotator", "Ada")[0] == 0
+    with Journal(database, write=False) as journal:
+        session = Session(files.world.protocol, files.world.lab, journal)
+        assert session.known.skipped == {skipped}
+        assert session.known.labels == {answered: 0}
+        assert session.known.corrected == 1
+        assert len(session.open) == BATCH - 1
+        assert len([event for event in journal.events() if event.kind == "ask"]) == BATCH + 1
+
+
+def test_two_runners_and_kills(files, database, tmp_path, run, processes, lasting):
+    """One runner at a time; kill -9 ends its claim. No acknowledged label is lost, and the end is the same as ever."""
+    process = processes.driver(tmp_path, database, "patiently")
+    acknowledged, kills, chance = ({process.stdout.readline().strip()}, 0, random.Random(3))
+    code, out, err = run(*files.run(database, tmp_path / "a.json"))
+    assert (code, out) == (2, "")
+    assert "another runner is using the journal postgresql" in " ".join(err.split())
+    assert {item for item, _ in answers(database)} == acknowledged  # looking is allowed
+    while kills < 3:  # a driver that the server still takes for a second one ends by itself, and does not count
+        acknowledged |= {line for line in processes.kill(process) if line not in ("", "done")}
+        kills += process.returncode == -signal.SIGKILL
+        found = [item for item, _ in answers(database)]
+        assert acknowledged <= set(found)
+        assert len(found) == len(set(found))
+        if kills < 3:
+            process = processes.driver(tmp_path, database)
+            acknowledged |= {process.stdout.readline().strip() for _ in range(chance.randint(1, 6))} - {"", "done"}
+            time.sleep(chance.uniform(0, 0.01))
+    assert len(acknowledged) > 1
+    for _ in range(20):
+        code, _, err = run(*files.run(database, tmp_path / "a.json"))
+        if "another runner" not in err:
+            break
+    assert code == 0, err
+    assert lasting(tmp_path / "a.json") == on_sqlite(files, database, tmp_path, lasting)[0]
+
+
+def test_what_the_database_cannot_hold_is_a_sentence(files, database, tmp_path, processes):
+    """PostgreSQL has no text with a zero byte in it: refused, and nothing of the batch is recorded."""
+    code = (
+        "import sys; from replical.cli import main; sys.exit(main([w.replace('ZERO', chr(0)) for w in sys.argv[1:]]))"
+    )
+    words = files.run(database, tmp_path / "a.json", "--annotator", "ZERO")
+    code, out, err = processes.finish(processes.start("-c", code, *words))
+    assert (code, out) == (2, "")
+    assert "Traceback" not in err
+    assert "nothing that was acknowledged is lost" in " ".join(err.split())
+    assert answers(database) == []
+
+
+def test_a_password_is_never_shown(database, command):
+    """Wrong host, right URL otherwise."""
+    url = sqlalchemy.make_url(database).set(password="hunter2", host="127.0.0.1", port=1, query={})
+    code, out, err = command("export", url.render_as_string(hide_password=False))
+    assert (code, out) == (2, "")
+    assert "127.0.0.1" in err
+    assert "hunter2" not in err
+    assert "Traceback" not in err
+
+
+def test_closed_is_free(database):
+    """In one process: closed, refused or failed, the lock and every connection are gone."""
+    for _ in range(3):
+        with Journal(database) as journal:
+            journal.append([Event(kind="ask", item="one")])
+            with pytest.raises(BadJournal, match="another runner"):
+                Journal(database)
+    engine = sqlalchemy.create_engine(database, poolclass=sqlalchemy.NullPool)
+    with engine.connect() as connection:
+        others = "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()"
+        assert connection.exec_driver_sql(others).scalar() == 0
+
+
+@pytest.mark.parametrize(
+    "statement",
+    [
+        "UPDATE replical_events SET item = 'x'",
+        "DELETE FROM replical_events",
+        "TRUNCATE replical_events",
+        "INSERT INTO replical_events (seq, kind, at) VALUES (1, 'x', 'y') ON CONFLICT (seq) DO UPDATE SET kind = 'x'",
+    ],
+)
+def test_the_database_itself_refuses_changes(database, statement):
+    for _ in range(2):  # made once, found again
+        with Journal(database) as journal:
+            journal.append([Event(kind="ask", item="one")])
+    engine = sqlalchemy.create_engine(database, poolclass=sqlalchemy.NullPool)
+    with engine.connect() as connection, pytest.raises(sqlalchemy.exc.DBAPIError, match="a journal is append-only"):
+        connection.exec_driver_sql(statement)
+
+
+def test_events_become_visible_in_the_order_of_their_numbers(database):
+    """A reader that asks for what came after event n must not miss one with a smaller number that was committed later."""
+    Journal(database).close()
+    with Journal(database, runner=False) as one, Journal(database, runner=False) as two:
+        held, go, seen = threading.Event(), threading.Event(), []
+
+        def slow(connection, cursor, statement, parameters, context, many):
+            if "slow" in str(parameters):
+                held.set()
+                go.wait(5)
+
+        sqlalchemy.event.listen(sqlalchemy.Engine, "after_cursor_execute", slow)
+        try:
+            first = threading.Thread(target=lambda: one.append([Event(kind="ask", item="slow")]))
+            first.start()
+            assert held.wait(5)
+            second = threading.Thread(target=lambda: two.append([Event(kind="ask", item="quick")]))
+            second.start()
+            second.join(1)
+            last = 0
+            with Journal(database, write=False) as reader:
+                for _ in range(2):
+                    for event in reader.events(after=last):
+                        seen.append(event.item)
+                        last = event.seq
+                    go.set()
+                    first.join()
+                    second.join()
+                seen += [event.item for event in reader.events(after=last)]
+        finally:
+            sqlalchemy.event.remove(sqlalchemy.Engine, "after_cursor_execute", slow)
+    assert sorted(seen) == ["quick", "slow"]

@@ -1,0 +1,75 @@
+"""Interrupted, killed, or not listened to: no traceback, nobody left behind."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+
+import pytest
+
+from support.processes import INTERRUPTED, gone, groups, interrupt, members
+
+pytestmark = pytest.mark.skipif(not hasattr(os, "killpg"), reason="needs POSIX process groups")
+
+
+LONG = ["audit", "--class", "thresholds:100000", "--learner", "replical", "--epsilon", ".01", "--theta", "2", "--pool-size",
+        "exact", "--seed", "s", "--pairs", "100000", "--workers", "2"]  # fmt: skip
+
+
+@pytest.fixture
+def start():
+    """Start long audits in groups of their own; nothing outlives the test."""
+    with groups() as begin:
+        yield lambda *more: begin("-m", "replical", *LONG, *more)
+
+
+@pytest.mark.parametrize("delay", [1.5, 4.0])
+@pytest.mark.parametrize("times", [1, 2])
+def test_an_interrupt_ends_everything_at_once(delay, times, start):
+    process = start("--json")
+    time.sleep(delay)
+    interrupt(process, times)
+    out, err = process.communicate(timeout=120)
+    assert process.returncode == 130
+    assert json.loads(out) == INTERRUPTED
+    assert "KeyboardInterrupt" not in err
+    assert gone(process.pid)
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGKILL])
+def test_workers_leave_with_their_parent(number, start):
+    process = start()
+    time.sleep(3)
+    os.kill(process.pid, number)
+    process.communicate(timeout=120)
+    assert gone(process.pid)
+
+
+def test_a_lost_worker_is_one_sentence(start):
+    process = start("--json")
+    time.sleep(4)
+    os.kill(members(process.pid, "spawn_main")[0], signal.SIGKILL)
+    out, err = process.communicate(timeout=120)
+    assert process.returncode == 2
+    assert json.loads(out)["error"] == "WorkerLost"
+    assert "Traceback" not in err
+    assert gone(process.pid)
+
+
+def test_a_closed_pipe_is_no_drama():
+    command = f"{sys.executable} -m replical theta --class star:5 --json | true"
+    done = subprocess.run(command, shell=True, capture_output=True, text=True, check=False, timeout=60)
+    assert "Traceback" not in done.stderr
+    assert "Exception" not in done.stderr
+
+
+def test_any_encoding_will_do():
+    environment = os.environ | {"PYTHONIOENCODING": "ascii", "COLUMNS": "0"}
+    base = [sys.executable, "-m", "replical", "audit", "--class", "thresholds:9", "--learner", "cal", "--epsilon", ".3",
+            "--pool-size", "50", "--pairs", "2", "--seed", "Zürich"]  # fmt: skip
+    done = subprocess.run([*base, "--json"], capture_output=True, text=True, check=True, env=environment)
+    assert json.loads(done.stdout)["inputs"]["seed"] == "Zürich"
+    plain = subprocess.run(base, capture_output=True, text=True, check=True, env=environment)
+    assert "identical" in plain.stdout

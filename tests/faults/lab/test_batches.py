@@ -1,0 +1,52 @@
+"""Files that come back damaged: answers or one sentence, never a traceback."""
+
+import json
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from replical.errors import BadTable, ReplicalError
+from replical.lab.batches import read_batch
+
+LABELS = ("no", "yes")
+
+
+json_values = st.recursive(
+    st.one_of(st.none(), st.booleans(), st.integers(-3, 3), st.sampled_from(["u", "yes", ""])),
+    lambda inner: st.one_of(
+        st.lists(inner, max_size=2),
+        st.dictionaries(
+            st.sampled_from(["data", "id", "result", "value", "choices", "was_cancelled"]), inner, max_size=3
+        ),
+    ),
+    max_leaves=8,
+)
+
+
+exports = st.lists(st.lists(json_values, max_size=2), max_size=2).map(
+    lambda tasks: [{"data": {"id": f"u{n}"}, "annotations": annotations} for n, annotations in enumerate(tasks)]
+)
+
+
+@settings(max_examples=150)
+@given(
+    st.one_of(json_values.map(json.dumps), exports.map(json.dumps), st.text(max_size=30)),
+    st.sampled_from(["csv", "json"]),
+)
+def test_no_file_gives_anything_but_answers_or_a_sentence(tmp_path_factory, text, suffix):
+    path = tmp_path_factory.getbasetemp() / f"fuzz.{suffix}"
+    path.write_text(text, encoding="utf-8", errors="replace")
+    try:
+        found = read_batch(path, LABELS)
+    except ReplicalError as error:
+        assert str(error)
+    else:
+        assert all(reply.code in (None, 0, 1) for reply in found)
+
+
+@pytest.mark.parametrize("text", ['[{"data": {"id": "u"}, "annotations": 5}]', "1" * 5000])
+def test_damaged_exports_are_a_sentence(tmp_path, text):
+    (tmp_path / "export.json").write_text(text)
+    with pytest.raises(BadTable):
+        read_batch(tmp_path / "export.json", LABELS)

@@ -1,0 +1,457 @@
+"""Forged certificates: nothing can be changed without somebody noticing, and no file gives a traceback."""
+
+import copy
+import html.parser
+import json
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, example, given, settings
+from hypothesis import strategies as st
+
+from replical.cli import main
+from replical.errors import BadCertificate
+from replical.lab.certificate.file import (
+    plan_of,
+    read,
+    set_of,
+    shared_of,
+    text_of,
+    write,
+)
+from replical.lab.certificate.page import page
+from replical.lab.certificate.verify import verify
+from replical.lab.journal import Journal
+from replical.lab.protocol import Protocol
+from replical.lab.session import transcript
+from replical.plans.rounded import RoundedPlan
+from support.certificates import resealed, valid, verdicts
+from support.lab import KINDS, LABELS, Run, begin, content, finished, world
+
+LEVELS = ("self", "pool", "journal")
+
+
+def test_nobody_can_guess_labels_from_the_digest_of_a_transcript(tmp_path):
+    """Three items have eight labellings; only the private seed keeps a reader from trying them all."""
+    said, columns = content("erm", k_final=3), world(items=3, best=0.0)
+    told = []
+    for name in "ab":
+        with Run(tmp_path, said, columns, name) as run:
+            assert transcript(run.session) == [[f"i000{n}", LABELS.index(columns["truth"][n])] for n in range(3)]
+            told.append(run.certificate["body"]["transcript"])
+    assert told[0]["entries"] == told[1]["entries"] == 3
+    assert told[0]["digest"] != told[1]["digest"]
+
+
+# ---- every field, changed by a forger who redoes digest and seal ----
+def places(value, place=()):
+    """Every place in nested mappings and lists, the whole first."""
+    yield place
+    inner = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
+    for key, each in inner:
+        yield from places(each, (*place, key))
+
+
+def at(value, place):
+    for step in place:
+        value = value[step]
+    return value
+
+
+def put(body, place, value):
+    at(body, place[:-1])[place[-1]] = value
+
+
+def field(place):
+    """The name of a field, the same for all members of a list."""
+    return "".join("[]" if isinstance(step, int) else f".{step}" for step in place).lstrip(".") or "body"
+
+
+def altered(value):
+    if isinstance(value, bool):
+        return not value
+    if isinstance(value, int):
+        return value + 1
+    if isinstance(value, float):
+        return value * 1.1 + 1e-3
+    if value is None:
+        return 0.5
+    return value[:-1] + ("1" if value.endswith("0") else "0")
+
+
+def mutations(body, *, every):
+    """(field, how to change it), one at a time; of long lists only the ends unless `every` member is wanted."""
+    for place in places(body):
+        lists = [(at(body, place[:depth]), step) for depth, step in enumerate(place) if isinstance(step, int)]
+        if not every and any(0 < step < len(whole) - 1 for whole, step in lists):
+            continue
+        value = at(body, place)
+        if isinstance(value, dict):
+            for key in value:
+                yield f"{field(place)} without a key", lambda other, p=place, k=key: at(other, p).pop(k)
+            yield f"{field(place)} with a key more", lambda other, p=place: at(other, p).update(added=1)
+        elif isinstance(value, list):
+            for number in range(len(value)):
+                if every or number in (0, len(value) - 1):
+                    yield f"{field(place)} without a member", lambda other, p=place, n=number: at(other, p).pop(n)
+        else:
+            yield field(place), lambda other, p=place, v=value: put(other, p, altered(v))
+            if value is not None:
+                yield field(place), lambda other, p=place: put(other, p, None)
+
+
+def caught(run, *, every):
+    """By field: the levels at which its changes are found out, the weakest that will do for each."""
+    found = {}
+    for name, change in mutations(run.certificate["body"], every=every):
+        forged = copy.deepcopy(run.certificate)
+        change(forged["body"])
+        resealed(forged)
+        given_levels = ((), (run.lab,), (run.lab, run.journal))
+        level = next(
+            (level for level, more in zip(LEVELS, given_levels, strict=True) if not verify(forged, *more).valid),
+            "NEVER",
+        )
+        found.setdefault(name, set()).add(level)
+    return found
+
+
+# What each level of verification catches, over all kinds of runs. Where several levels stand, some changes of the field
+# (or some kinds of runs) need the stronger one.
+CAUGHT = {
+    "self": [
+        "body with a key more", "body without a key", "certified", "class_fingerprint",
+        "conditions[] with a key more", "conditions[] without a key", "hypothesis with a key more",
+        "hypothesis without a key", "hypothesis.description", "hypothesis.index", "kept with a key more",
+        "kept without a key", "kept.count", "kept.ranges without a member", "kept.ranges[] without a member",
+        "kept.ranges[][]", "labels with a key more", "labels without a key", "labels.answered", "labels.asked",
+        "labels.skipped", "plan with a key more", "plan without a key", "plan.learner", "plan.name",
+        "plan.numbers without a member", "plan.numbers[] with a key more", "plan.numbers[] without a key",
+        "plan.numbers[].name", "plan.numbers[].source", "plan.numbers[].value",
+        "plan.numbers[].value without a member", "plan.numbers[].value[]", "pool with a key more",
+        "pool without a key", "pool.items", "pool.summary without a member", "pool.summary[] with a key more",
+        "pool.summary[] without a key", "pool.summary[].hypothesis", "pool.summary[].predicts without a member",
+        "pool.summary[].predicts[]", "protocol with a key more", "protocol without a key",
+        "protocol.class with a key more", "protocol.class without a key",
+        "protocol.class.candidates without a member", "protocol.class.candidates[] with a key more",
+        "protocol.class.candidates[] without a key", "protocol.class.candidates[].name", "protocol.class.kind",
+        "protocol.labels with a key more", "protocol.labels without a key", "protocol.labels.values without a member",
+        "protocol.labels.values[]", "protocol.learner with a key more", "protocol.learner without a key",
+        "protocol.learner.batch", "protocol.learner.delta", "protocol.learner.epsilon", "protocol.learner.finish",
+        "protocol.learner.items", "protocol.learner.k_final", "protocol.learner.k_loop", "protocol.learner.name",
+        "protocol.learner.plan", "protocol.learner.rho", "protocol.learner.theta", "protocol.prior with a key more",
+        "protocol.prior without a key", "protocol.prior.kind", "protocol.prior.order without a member",
+        "protocol.prior.order[]", "protocol.schema", "protocol.seed", "protocol_fingerprint",
+        "rounds without a member", "rounds[] with a key more", "rounds[] without a key",
+        "rounds[].disagreement without a member", "rounds[].drawn", "rounds[].round", "shared with a key more",
+        "shared without a key", "shared.threshold", "shared.winner_rank", "survivors with a key more",
+        "survivors without a key", "survivors.count", "survivors.ranges without a member",
+        "survivors.ranges[] without a member", "survivors.ranges[][]", "transcript with a key more",
+        "transcript without a key", "transcript.entries",
+    ],
+    "self or pool": [
+        "pool.fingerprint",
+    ],
+    "self or journal": [
+        "conditions without a member", "conditions[].bound", "conditions[].held", "conditions[].name",
+        "conditions[].value", "labels.corrected", "private_commitment", "rho_predicted", "rounds[].disagreement[]",
+        "rounds[].scanned", "rounds[].survivors", "runs_in_journal", "transcript.digest",
+    ],
+    "self or pool or journal": [
+        "labels_sufficient", "rho_proven",
+    ],
+}  # fmt: skip
+
+
+def table(found):
+    """Fields by the levels that catch their changes."""
+    told = {}
+    for name in sorted(found):
+        levels = " or ".join(level for level in (*LEVELS, "NEVER") if level in found[name])
+        told.setdefault(levels, []).append(name)
+    return told
+
+
+@pytest.fixture
+def quick(monkeypatch):
+    """How large a pool would do is no part of a certificate, and takes long to find."""
+    monkeypatch.setattr(RoundedPlan, "pool_needed", lambda plan, distances: None)
+
+
+FAST = (
+    "rounded-a2 certified",
+    "rounded-a2 uncertified",
+    "rounded-a2 first items",
+    "rounded-a2 excess",
+    "cal",
+    "replical",
+)
+
+
+def test_every_change_of_every_field_is_caught(runs, quick):
+    """The table says what a reader gets from a certificate alone, and what pool and journal are needed for."""
+    found = {}
+    for kind in FAST:
+        for name, levels in caught(runs(kind), every=False).items():
+            found.setdefault(name, set()).update(levels)
+    assert not [name for name in found if "NEVER" in found[name]]
+    assert table(found) == CAUGHT, json.dumps(table(found), indent=4)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("kind", KINDS)
+def test_every_change_of_every_member_of_every_list_is_caught(runs, quick, kind):
+    """Nor does any other kind of run need more than the table says."""
+    told = {name: levels.split(" or ") for levels, names in CAUGHT.items() for name in names}
+    found = caught(runs(kind), every=True)
+    assert len(found) > 80
+    for name, levels in found.items():
+        assert levels <= set(told.get(name, ["self"])) | {"self"}, name
+
+
+def test_what_a_better_forger_changes_is_caught_by_the_journal(runs):
+    """Who changes the protocol and redoes all that follows from it has a certificate of another protocol: no journal fits."""
+    run = runs("rounded-a2 certified")
+    for change in ({"rho": 0.7}, {"epsilon": 0.41}, {"delta": 0.19}, {"batch": 25}):
+        forged = copy.deepcopy(run.certificate)
+        body = forged["body"]
+        body["protocol"]["learner"] |= change
+        protocol = Protocol.of(body["protocol"])
+        body["protocol_fingerprint"], body["plan"] = protocol.fingerprint, plan_of(protocol.plan)
+        for each in body["conditions"]:
+            each["bound"] = float(protocol.plan["rho"]) if "proves rho" in each["name"] else each["bound"]
+        found = verdicts(run, resealed(forged))
+        assert not found[2].valid
+        if "batch" in change:  # nothing but the order of questions depends on it, and only the journal knows that
+            assert found[1].valid
+            assert "belongs to the protocol" in next(check.detail for check in found[2].checks if not check.ok)
+
+
+def test_another_answer_needs_another_journal(runs):
+    """A lab that publishes the hypothesis it likes best must invent survivors, and labels to go with them."""
+    run = runs("cal")
+    forged = copy.deepcopy(run.certificate)
+    other = next(h for h in range(6) if h != forged["body"]["hypothesis"]["index"])
+    alone = set_of(np.array([other]))
+    forged["body"] |= {
+        "hypothesis": {"index": other, "description": run.protocol.recipe.describe(other)},
+        "shared": shared_of(run.protocol, other),
+        "survivors": alone,
+        "kept": alone,
+    }
+    assert [verdict.valid for verdict in verdicts(run, resealed(forged))] == [True, True, False]
+
+
+def test_another_lab_s_pool_or_journal_does_not_fit(runs, tmp_path):
+    run = runs("cal")
+    with finished(tmp_path, "cal", "other", seed=3) as other:
+        assert not verify(run.certificate, other.lab).valid
+        found = verify(run.certificate, run.lab, other.journal)
+        assert not found.valid
+        assert "the pool has changed since the journal" in found.checks[-1].detail
+    with finished(tmp_path, "cal", "again", seed=2, skips=1, corrects=1) as again:
+        found = verify(run.certificate, run.lab, again.journal)
+        wrong = {check.name for check in found.checks if not check.ok}
+        assert "the commitment is to the journal's private seed" in wrong
+        assert "replayed: transcript" in wrong
+
+
+def test_an_unfinished_or_empty_journal_is_no_proof(runs, tmp_path):
+    run = runs("cal")
+    with Journal(tmp_path / "empty.db") as journal:
+        assert verify(run.certificate, run.lab, journal).checks[-1].detail == "the journal is empty"
+        begin(journal, run.protocol, run.lab, "lab")
+        assert "labels are still missing" in verify(run.certificate, run.lab, journal).checks[-1].detail
+
+
+# ---- the file ----
+def test_without_a_new_digest_every_change_is_caught_by_the_certificate_alone(runs):
+    run = runs("rounded-a2 certified")
+    count = 0
+    for name, change in mutations(run.certificate["body"], every=False):
+        forged = copy.deepcopy(run.certificate)
+        change(forged["body"])
+        assert not verify(forged).checks[0].ok, name
+        count += 1
+    assert count > 200
+
+
+@settings(max_examples=250, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(st.integers(0, 10**9), st.integers(1, 255))
+def test_no_byte_of_the_file_can_be_changed(file, position, flip):
+    raw = bytearray(file.read_bytes())
+    raw[position % len(raw)] ^= flip
+    other = file.with_name("changed.json")
+    other.write_bytes(raw)
+    assert not valid(other)
+
+
+def test_neither_white_space_nor_provenance_can_be_changed(file):
+    """What JSON does not care about, a reader might: the file is as it was written, or it is not."""
+    raw = file.read_bytes()
+    other = file.with_name("spaced.json")
+    spaces = [place for place, byte in enumerate(raw) if byte in b" \n"][::40]
+    start = raw.index(b'"provenance"')
+    dates = range(raw.index(b'"created"', start) + 12, raw.index(b'"created"', start) + 30)
+    swapped = raw.replace(b'"digest"', b'"schema"', 1)
+    changed = [
+        raw[:place] + (b"\t" if raw[place : place + 1] != b"\t" else b" ") + raw[place + 1 :] for place in spaces
+    ]
+    changed += [raw[:place] + b" " + raw[place:] for place in spaces]
+    changed += [raw[:place] + b"7" + raw[place + 1 :] for place in dates if raw[place : place + 1] != b"7"]
+    changed += [
+        raw + b"\n",
+        raw[:-1],
+        b"\xef\xbb\xbf" + raw,
+        raw.replace(b"\n", b"\r\n"),
+        b"",
+        raw[: len(raw) // 2],
+        swapped,
+    ]
+    changed += [json.dumps(json.loads(raw)).encode(), raw.replace(b'"cal"', b'"\\u0063al"')]
+    assert len(changed) > 50
+    for each in changed:
+        assert each != raw
+        other.write_bytes(each)
+        assert not valid(other)
+
+
+# ---- arbitrary bodies ----
+json_values = st.recursive(
+    st.one_of(
+        st.none(),
+        st.booleans(),
+        st.integers(-3, 2000),
+        st.integers(-(10**20), 10**20),
+        st.floats(allow_nan=False, allow_infinity=False),
+        st.text(st.characters(exclude_categories=["Cs"]), max_size=5),
+    ),
+    lambda inner: st.one_of(
+        st.lists(inner, max_size=3), st.dictionaries(st.sampled_from(["count", "ranges", "x"]), inner)
+    ),
+    max_leaves=6,
+)
+
+
+@settings(max_examples=80, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(st.data(), json_values)
+def test_verification_never_fails_itself(runs, data, value):
+    """Whatever stands wherever in a body, the answer is a verdict: and it is "no" unless nothing has changed."""
+    run = runs(data.draw(st.sampled_from(["rounded-a2 excess", "cal", "replical"])))
+    forged = copy.deepcopy(run.certificate)
+    place = data.draw(st.sampled_from([place for place in places(forged["body"]) if place]))
+    put(forged["body"], place, value)
+    found = verdicts(run, resealed(forged))
+    assert found[2].valid == (text_of(forged["body"]) == text_of(run.certificate["body"]))
+
+
+@settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(json_values)
+@example({})
+@example({"protocol": {}})
+def test_no_body_at_all_is_a_verdict_too(runs, body):
+    forged = resealed(copy.deepcopy(runs("cal").certificate) | {"body": body})
+    assert not any(verdict.valid for verdict in verdicts(runs("cal"), forged))
+
+
+# ---- for people ----
+EVIL = "<script>alert(1)</script>"
+
+
+class Tags(html.parser.HTMLParser):
+    """What is in a page: tags, attributes and texts."""
+
+    def __init__(self, text):
+        super().__init__()
+        self.tags, self.attributes, self.texts = set(), set(), ""
+        self.feed(text)
+        self.close()
+
+    def handle_starttag(self, tag, attrs):
+        self.tags.add(tag)
+        self.attributes |= {name for name, _ in attrs}
+
+    def handle_data(self, data):
+        self.texts += data
+
+
+def test_names_seeds_and_labels_cannot_smuggle_anything_into_the_page(tmp_path):
+    """Candidates may be anybody's; a page about them runs nobody's code."""
+    names = [EVIL, '"><img src=x onerror=alert(1)>', "&lt;b&gt;", "' onload='x", "</style>", "http://example.org"]
+    labels = {"no": f"no{EVIL}", "yes": f"yes{EVIL}"}
+    columns = world(items=40, best=0.0)
+    said = {labels.get(name, name): column for name, column in columns.items() if not name.startswith("m")}
+    said |= {name: [labels[value] for value in columns[f"m{number}"]] for number, name in enumerate(names)}
+    said["truth"] = [labels[value] for value in columns["truth"]]
+    protocol = content("cal", seed=f"seed {EVIL} & more", title=EVIL, notes=EVIL)
+    protocol["class"]["candidates"] = [{"name": name} for name in names]
+    protocol["labels"]["values"] = list(labels.values())
+    with Run(tmp_path, protocol, said) as run:
+        shown = page(run.certificate)
+        seen = Tags(shown)
+        assert "script" not in seen.tags
+        assert "img" not in seen.tags
+        assert EVIL not in shown
+        assert seen.texts.count(EVIL) >= 3  # the seed and both labels, as texts
+        assert run.certificate["body"]["hypothesis"]["description"] in seen.texts
+        assert "title" not in run.certificate["body"]["protocol"]
+
+
+@pytest.fixture
+def run(tmp_path):
+    with finished(tmp_path, "cal") as made:
+        yield made
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda body: body["plan"]["numbers"][0].update(value=True),
+        lambda body: body["plan"]["numbers"][0].update(value=1.0),
+        lambda body: body["rounds"][0].update(disagreement=[float(n) for n in body["rounds"][0]["disagreement"]]),
+        lambda body: body["labels"].update(skipped=False),
+        lambda body: body["pool"]["summary"][0].update(hypothesis=False),
+    ],
+)
+def test_one_is_neither_true_nor_a_fraction(run, change):
+    """What Python calls equal is not the same certificate: a file that says so has been edited."""
+    forged = copy.deepcopy(run.certificate)
+    change(forged["body"])
+    assert forged["body"] == run.certificate["body"]
+    assert not verify(resealed(forged), run.lab, run.journal).valid
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda body: body["conditions"][1].update(value=None),
+        lambda body: body["conditions"][1].update(name=5),
+        lambda body: body["pool"].update(fingerprint={"x": 1}),
+        lambda body: body["pool"]["summary"].pop(),
+        lambda body: body["pool"]["summary"][0].update(predicts=[body["pool"]["items"]]),
+        lambda body: body["transcript"].pop("digest"),
+        lambda body: body.update(labels_sufficient=None),
+        lambda body: body.update(private_commitment=None),
+        lambda body: body["survivors"].update(added=1),
+        lambda body: body.update(hypothesis=None, shared=body["shared"] | {"winner_rank": None}),
+    ],
+)
+def test_a_certificate_alone_is_checked_for_its_shape(run, tmp_path, capsys, change):
+    """Whoever shows or compares certificates relies on it: a forged one is refused, not a traceback."""
+    forged = copy.deepcopy(run.certificate)
+    change(forged["body"])
+    write(run.certificate, tmp_path / "honest.json")
+    write(resealed(forged), tmp_path / "forged.json")
+    assert main(["verify", str(tmp_path / "forged.json"), "--html", str(tmp_path / "page.html")]) == 1
+    assert main(["compare", str(tmp_path / "honest.json"), str(tmp_path / "forged.json")]) == 2
+
+
+@pytest.mark.parametrize(
+    "inside", ['{"a": 1e999}', '{"a": "\\ud800"}', '{"a": ' + "[" * 900 + "]" * 900 + "}", '{"\\ud800": 1}']
+)
+def test_no_file_gives_a_traceback(tmp_path, capsys, inside):
+    path = tmp_path / "certificate.json"
+    path.write_text(f'{{"schema": "replical.certificate/1", "body": {inside}, "digest": "", "provenance": {{}}}}')
+    with pytest.raises(BadCertificate):
+        read(path)
+    assert main(["verify", str(path)]) == 1

@@ -1,0 +1,151 @@
+"""Journals that are damaged, newer, something else, or held by a process that is killed."""
+
+import os
+import re
+import signal
+import sqlite3
+import subprocess
+import sys
+
+import pytest
+
+from replical import Session
+from replical.errors import BadJournal
+from replical.lab.journal import SCHEMA, Event, Journal
+
+
+def refused(*where, **how):
+    with pytest.raises(BadJournal) as caught:
+        Journal(*where, **how).close()
+    return str(caught.value)
+
+
+@pytest.fixture
+def path(tmp_path):
+    """A journal that has begun."""
+    with Journal(tmp_path / "a.db") as journal:
+        journal.create({"protocol": {"labels": {"values": ["no", "yes"]}}})
+        journal.append([Event(kind="ask", item="one"), Event(kind="ask", item="two")])
+    return tmp_path / "a.db"
+
+
+def write_into(path, statement, *values):
+    """What somebody does to the file behind our back."""
+    connection = sqlite3.connect(path)
+    try:
+        with connection:
+            return connection.execute(statement, values).fetchall()
+    finally:
+        connection.close()
+
+
+# ---- what is no journal ----
+def test_a_database_of_something_else_is_no_journal(tmp_path):
+    """The sentence names the file."""
+    write_into(tmp_path / "photos.db", "CREATE TABLE photos (name)")
+    assert refused(tmp_path / "photos.db", write=False) == f"{tmp_path / 'photos.db'} is no journal of replical"
+    assert write_into(tmp_path / "photos.db", "SELECT name FROM sqlite_master") == [("photos",)]
+
+
+@pytest.mark.parametrize("write", [True, False])
+def test_a_file_of_something_else_is_left_as_it_is(tmp_path, write):
+    """A protocol given where the journal should be, say."""
+    file = tmp_path / "protocol.toml"
+    file.write_text('schema = "replical.protocol/1"\n' * 100)
+    before = file.read_bytes()
+    told = refused(file, write=write)
+    assert str(file) in told
+    assert "file is not a database" in told
+    assert file.read_bytes() == before
+
+
+def test_a_newer_journal_is_not_guessed_at(path):
+    """Both versions are named, whether it is opened to read or to write, and nothing is appended."""
+    newer = path.with_name("newer.db")
+    with Journal(newer) as journal:
+        journal.append([Event(kind="created", detail={"schema": "replical.journal/2"})])
+    for write in (True, False, True):  # the third time: a refusal lets the lock go
+        told = refused(newer, write=write)
+        assert "'replical.journal/2'" in told
+        assert f"'{SCHEMA}'" in told
+    assert write_into(newer, "SELECT count(*) FROM replical_events") == [(1,)]
+
+
+@pytest.mark.parametrize("seq", [1, 2])
+def test_a_damaged_detail_names_its_event(path, seq):
+    """Whoever repairs a journal knows where to look."""
+    write_into(path, "DROP TRIGGER replical_no_update")
+    write_into(path, 'UPDATE replical_events SET detail = \'{"schema": "repl\' WHERE seq = ?', seq)
+    with (
+        pytest.raises(BadJournal, match=re.escape(f"{path}: the detail of event {seq} is damaged")),
+        Journal(path) as kept,
+    ):
+        kept.events()
+
+
+def test_half_a_file_is_a_sentence(path):
+    """A copy that was cut short."""
+    cut = path.with_name("cut.db")
+    cut.write_bytes(path.read_bytes()[:5000])
+    told = refused(cut, write=False)
+    assert told.startswith(f"the journal {cut} cannot be used")
+    assert told.endswith("it was not changed")
+
+
+# ---- one runner at a time ----
+HOLD = """
+import sys
+from replical.lab.journal import Event, Journal
+with Journal(sys.argv[1]) as journal:
+    journal.append([Event(kind="ask", item="three")])
+    print("held", flush=True)
+    sys.stdin.readline()
+"""
+
+
+@pytest.fixture
+def holder(path):
+    """Another process that holds the journal until it is told to go."""
+    with subprocess.Popen(
+        [sys.executable, "-c", HOLD, path], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+    ) as process:
+        assert process.stdout.readline() == "held\n"
+        yield process
+        process.kill()
+
+
+@pytest.mark.parametrize("ending", ["politely", "killed"])
+def test_the_lock_goes_with_its_process(path, holder, ending):
+    """Whether the other runner ends by itself or by kill -9: no stale lock that somebody has to remove by hand."""
+    assert "another runner is using the journal" in refused(path)
+    with Journal(path, write=False) as reader:  # looking is allowed while somebody writes
+        assert len(reader.events()) == 4
+    if ending == "killed":
+        os.kill(holder.pid, signal.SIGKILL)
+    else:
+        holder.stdin.write("\n")
+        holder.stdin.flush()
+    assert holder.wait(timeout=20) == (-signal.SIGKILL if ending == "killed" else 0)
+    with Journal(path) as journal:
+        assert [event.item for event in journal.events()] == [None, "one", "two", "three"]
+
+
+# ---- odd places, odd moments ----
+@pytest.mark.parametrize("write", [True, False])
+def test_a_database_of_something_else_is_left_as_it_is(tmp_path, write):
+    """Neither turned into a journal when writing, nor switched to a write-ahead log when reading."""
+    file = tmp_path / "photos.db"
+    write_into(file, "CREATE TABLE photos (name)")
+    before = file.read_bytes()
+    assert refused(file, write=write) == f"{file} is no journal of replical"
+    assert file.read_bytes() == before
+
+
+@pytest.mark.parametrize("detail", ["[]", "3", "null", '{"schema": "replical.journal/1"}'])
+def test_a_first_event_that_says_too_little(make_world, tmp_path, detail):
+    """JSON, but not what a first event is."""
+    world, file = make_world({"name": "cal"}), tmp_path / "b.db"
+    Journal(file).close()
+    write_into(file, "INSERT INTO replical_events (kind, at, detail) VALUES ('created', 'x', ?)", detail)
+    with pytest.raises(BadJournal, match=re.escape(str(file))), Journal(file) as journal:
+        Session(world.protocol, world.lab, journal)

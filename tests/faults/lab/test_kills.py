@@ -1,0 +1,313 @@
+"""Killed at any moment, out of disk, or two at once: no acknowledged label is lost, and the result is the same."""
+
+import contextlib
+import random
+import signal
+import sqlite3
+import time
+
+import pytest
+
+from replical import Session
+from replical.cli import main
+from replical.errors import BadJournal
+from replical.lab.journal import Journal
+
+pytestmark = pytest.mark.skipif(not hasattr(signal, "SIGKILL"), reason="needs kill -9")
+
+
+BATCH = 3  # items open at once
+
+
+def recorded(path):
+    """Answers in the journal, one row each, read with nothing but SQLite."""
+    if not path.exists():
+        return []
+    with contextlib.closing(sqlite3.connect(f"file:{path}?mode=ro", uri=True)) as connection:
+        return connection.execute(
+            "SELECT item, label FROM replical_events WHERE kind = 'answer' ORDER BY seq"
+        ).fetchall()
+
+
+class Lab:
+    """A world on the disk, a journal that has just begun, and the certificate of a run that nobody interrupted."""
+
+    def __init__(self, world, folder, lasting):
+        self.world, self.folder, self._lasting = world, folder, lasting
+        self.begun = world.begin(folder / "begun.db", private="c0ffee" * 10 + "beef")
+        self.path, self.certificate = folder / "a.db", folder / "a.json"
+        self._files = world.write(folder)
+        self.words = self._files.run(self.path, self.certificate)
+        world.copy(self.begun, folder / "straight.db")
+        assert main(self._files.run(folder / "straight.db", folder / "straight.json")) == 0
+        self.answers = sorted(recorded(folder / "straight.db"))
+
+    def again(self):
+        """A fresh start with the same private seed."""
+        for each in self.folder.glob("a.*"):
+            each.unlink()
+        self.world.copy(self.begun, self.path)
+        return self
+
+    def sound(self, acknowledged):
+        """Every acknowledged label is there, right, and charged once; so is what was written and not acknowledged."""
+        rows = recorded(self.path)
+        assert set(acknowledged) <= {item for item, _ in rows}
+        assert len({item for item, _ in rows}) == len(rows)
+        assert set(rows) <= set(self.answers)
+        return rows
+
+    def ends_as_if_nothing_had_happened(self):
+        """Gone on with to the end, byte for byte."""
+        assert main(self.words) == 0
+        assert self._lasting(self.certificate) == self._lasting(self.folder / "straight.json")
+        assert sorted(recorded(self.path)) == self.answers
+
+
+@pytest.fixture(scope="module")
+def finished(make_world, tmp_path_factory, lasting):
+    """Made once: what every run has to come to."""
+    world = make_world({"name": "rounded-a2", "batch": BATCH, "epsilon": 0.3, "kappa": 0.2}, noise=0.03)
+    return Lab(world, tmp_path_factory.mktemp("lab"), lasting)
+
+
+@pytest.fixture
+def lab(finished):
+    """The run at its beginning."""
+    return finished.again()
+
+
+def killed_while_answering(processes, lab, chance, kills):
+    """Kill the driver again and again: often between two labels, sometimes while it starts."""
+    done, halfway, acknowledged = 0, 0, set()
+    while done < kills:
+        process = processes.driver(lab.folder, lab.path)
+        said = []
+        if chance.random() < 0.2:
+            time.sleep(chance.uniform(0, 0.8))
+        else:
+            said = [process.stdout.readline().strip() for _ in range(chance.randint(1, 8))]
+            time.sleep(chance.uniform(0, 0.02))
+        said = [line for line in [*said, *processes.kill(process)] if line]
+        done += process.returncode == -signal.SIGKILL
+        acknowledged |= set(said) - {"done"}
+        halfway += 0 < len(lab.sound(acknowledged)) < len(lab.answers)
+        if "done" in said:
+            lab.ends_as_if_nothing_had_happened()
+            lab.again()
+            acknowledged = set()
+    assert halfway >= kills // 2  # most kills met a run at work
+    lab.ends_as_if_nothing_had_happened()
+
+
+def killed_while_reading_a_column(processes, lab, chance, kills):
+    """Kill ``replical run --labels`` once the journal has grown by some labels."""
+    done, halfway, before = 0, 0, []
+    while done < kills:
+        process = processes.start("-m", "replical", *lab.words)
+        wanted = len(before) + chance.randint(1, 15)
+        while process.poll() is None and len(recorded(lab.path)) < wanted:
+            time.sleep(0.005)
+        time.sleep(chance.uniform(0, 0.01))
+        processes.kill(process)
+        done += process.returncode == -signal.SIGKILL
+        rows = lab.sound(item for item, _ in before)
+        assert rows[: len(before)] == before
+        halfway += 0 < len(rows) < len(lab.answers)
+        before = rows
+        if process.returncode == 0:
+            lab.ends_as_if_nothing_had_happened()
+            lab.again()
+            before = []
+    assert halfway >= kills // 2
+    lab.ends_as_if_nothing_had_happened()
+
+
+def test_kills_at_random_moments(processes, lab):
+    """A handful; the whole claim is the slow test below."""
+    killed_while_answering(processes, lab, random.Random(1), 4)
+    lab.again()
+    killed_while_reading_a_column(processes, lab, random.Random(2), 2)
+    assert (
+        main(["verify", str(lab.certificate), "--pool", str(lab.folder / "pool.csv"), "--journal", str(lab.path)]) == 0
+    )
+
+
+@pytest.mark.slow
+def test_two_hundred_kills_at_random_moments(processes, lab):
+    """Other moments every time: the claim is about all of them."""
+    chance = random.Random()
+    killed_while_answering(processes, lab, chance, 150)
+    lab.again()
+    killed_while_reading_a_column(processes, lab, chance, 50)
+
+
+# Between write and acknowledgement: the process kills itself at exactly one place, at its third batch of labels.
+PLACES = {
+    "before the write": """
+        real = Journal.append
+        def append(self, events):
+            events = list(events)
+            if events[0].kind == "answer" and next(times) == 3:
+                die()
+            real(self, events)
+        Journal.append = append
+    """,
+    "just before the commit": """
+        def executed(connection, cursor, statement, parameters, context, many):
+            connection.info["answers"] = "answer" in str(parameters)
+        def committing(connection):
+            if connection.info.pop("answers", False) and next(times) == 3:
+                die()
+        sqlalchemy.event.listen(sqlalchemy.Engine, "after_cursor_execute", executed)
+        sqlalchemy.event.listen(sqlalchemy.Engine, "commit", committing)
+    """,
+    "after the write, before the acknowledgement": """
+        real = Journal.append
+        def append(self, events):
+            events = list(events)
+            real(self, events)
+            if events[0].kind == "answer" and next(times) == 3:
+                die()
+        Journal.append = append
+    """,
+    "after the last label, before the end is recorded": """
+        Session.finish = lambda self: die()
+    """,
+    "after the end is recorded, before the certificate": """
+        real = Session.finish
+        def finish(self):
+            real(self)
+            die()
+        Session.finish = finish
+    """,
+    "before the certificate has its name": """
+        Path.replace = lambda self, target: die()
+    """,
+}
+
+
+HEAD = """
+import itertools, os, signal, sys
+from pathlib import Path
+import sqlalchemy
+from replical.cli import main
+from replical.errors import BadJournal
+from replical.lab.journal import Journal
+from replical.lab.session import Session
+times = itertools.count(1)
+def die():
+    os.kill(os.getpid(), signal.SIGKILL)
+"""
+
+
+QUICK = ("before the write", "just before the commit", "after the write, before the acknowledgement",
+         "before the certificate has its name")  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    "place", [*QUICK, *(pytest.param(each, marks=pytest.mark.slow) for each in PLACES if each not in QUICK)]
+)
+def test_a_kill_between_write_and_acknowledgement(processes, lab, place):
+    """A batch of labels is on the disk or it is not, never a part of it; either way the run ends the same."""
+    body = "\n".join(line[8:] for line in PLACES[place].split("\n"))
+    process = processes.start("-c", f"{HEAD}{body}\nsys.exit(main(sys.argv[1:]))", *lab.words)
+    code, _, err = processes.finish(process)
+    assert code == -signal.SIGKILL, err
+    answers = len(lab.sound([]))
+    if place.startswith("after the write"):
+        assert answers == 3 * BATCH
+    elif "label" in place or "certificate" in place:
+        assert answers == len(lab.answers)
+    else:
+        assert answers == 2 * BATCH
+    assert not lab.certificate.exists()
+    lab.ends_as_if_nothing_had_happened()
+
+
+def test_a_kill_while_the_journal_is_made(processes, make_world, tmp_path, command):
+    """Half a creation is no creation: the next run begins, once, with one private seed."""
+    files = make_world({"name": "cal"}).write(tmp_path)
+    path, words = tmp_path / "a.db", files.run(tmp_path / "a.db", tmp_path / "a.json")
+    code = f"{HEAD}\nJournal.append = lambda *_: die()\nsys.exit(main(sys.argv[1:]))"
+    assert processes.finish(processes.start("-c", code, *words))[0] == -signal.SIGKILL
+    assert recorded(path) == []
+    assert command(*words)[0] == 0
+    with Journal(path, write=False) as journal:
+        assert [event.kind for event in journal.events()].count("created") == 1
+        assert journal.events()[0].kind == "created"
+
+
+# ---- two at once ----
+def test_a_second_runner_is_refused(processes, lab, command):
+    """While another one is at work: one sentence, exit code 2, nothing recorded; afterwards it takes over."""
+    process = processes.driver(lab.folder, lab.path, "patiently")
+    try:
+        first = process.stdout.readline().strip()
+        before = recorded(lab.path)
+        assert [item for item, _ in before] == [first]
+        code, out, err = command(*lab.words)
+        assert (code, out) == (2, "")
+        assert f"another runner is using the journal {lab.path}" in " ".join(err.split())
+        assert command("export", lab.path)[0] == 0  # looking is allowed
+        assert recorded(lab.path) == before
+        process.stdin.write("\n")
+        process.stdin.flush()
+        second = process.stdout.readline().strip()  # the first runner has noticed nothing
+    finally:
+        processes.kill(process)
+    lab.sound([first, second])
+    lab.ends_as_if_nothing_had_happened()
+
+
+# ---- out of disk ----
+FULL = """
+import resource, sys
+resource.setrlimit(resource.RLIMIT_FSIZE, (int(sys.argv[1]),) * 2)
+from replical.cli import main
+from replical.errors import BadJournal
+sys.exit(main(sys.argv[2:]))
+"""
+
+
+@pytest.mark.parametrize(
+    "room", [20_000, 120_000, *(pytest.param(room, marks=pytest.mark.slow) for room in (0, 60_000, 90_000))]
+)
+def test_no_room_on_the_disk(processes, lab, room):
+    """No file may grow beyond so many bytes: while the journal is opened, or some labels later."""
+    process = processes.start("-c", FULL, room, *lab.words)
+    code, out, err = processes.finish(process)
+    assert (code, out) == (2, "")
+    assert "Traceback" not in err
+    told = " ".join(err.split())
+    assert f"the journal {lab.path} cannot be used" in told
+    assert told.endswith("nothing that was acknowledged is lost")
+    rows = lab.sound([])
+    assert (len(rows) > 0) == (room >= 60_000)
+    assert len(rows) % BATCH == 0
+    with Journal(lab.path, write=False) as journal:
+        assert len(journal.events()) >= 4  # as it was made, at least
+    lab.ends_as_if_nothing_had_happened()
+
+
+def test_no_room_is_no_end_for_a_session(make_world, tmp_path):
+    """A label that could not be written is not known either: the item stays open, and is answered once there is room."""
+    resource = pytest.importorskip("resource")
+    world = make_world({"name": "a2", "batch": 2})
+    with Journal(tmp_path / "a.db") as journal:
+        session = Session(world.protocol, world.lab, journal)
+        before, limits = session.open, resource.getrlimit(resource.RLIMIT_FSIZE)
+        item = before[0]
+        resource.setrlimit(resource.RLIMIT_FSIZE, (1000, limits[1]))
+        try:
+            for attempt in (lambda: session.answer(item, "yes"), lambda: session.skip(item)):
+                with pytest.raises(BadJournal, match="nothing that was acknowledged is lost"):
+                    attempt()
+        finally:
+            resource.setrlimit(resource.RLIMIT_FSIZE, limits)
+        assert session.open == before
+        assert session.known.labels == {}
+        assert session.known.skipped == set()
+        session.answer(item, "yes")
+        assert session.open == before[1:]
+    assert recorded(tmp_path / "a.db") == [(item, 1)]

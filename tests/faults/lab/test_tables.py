@@ -1,0 +1,129 @@
+"""Damaged files where a table is expected: a pool or one sentence, never a traceback."""
+
+import csv
+import io
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from replical.classes.catalogue import recipe
+from replical.errors import ReplicalError
+from replical.lab.tables import read_labels, read_pool
+
+pa = pytest.importorskip("pyarrow")
+
+
+feather = pytest.importorskip("pyarrow.feather")
+
+
+parquet = pytest.importorskip("pyarrow.parquet")
+
+
+TEXTS = ("no", "yes")
+
+
+TABLE = {"kind": "table", "candidates": [{"name": "a"}, {"name": "b c"}]}
+
+
+PREDICTS = recipe(TABLE, TEXTS, "s")
+
+
+COUNTED = recipe({"kind": "thresholds", "features": ["dose"], "count": 10}, TEXTS, "s")
+
+
+GOOD = {
+    "id": ["x3", "x1", "x2"],
+    "text": ["drei", "eins", "zwei"],
+    "a": ["no", "yes", "yes"],
+    "b c": ["no", "no", "yes"],
+    "dose": [0.25, 1.75, 2.5],
+    "age": [40.5, 39.5, 41.25],
+}
+
+
+def write(table, path):
+    """The same table in the format of the file's name."""
+    table = table if isinstance(table, pa.Table) else pa.table(table)
+    if path.suffix == ".csv":
+        with path.open("w", newline="", encoding="utf-8") as file:
+            writer = csv.writer(file)
+            writer.writerow(table.column_names)
+            writer.writerows(zip(*(column.to_pylist() for column in table.columns), strict=True))
+    elif path.suffix == ".parquet":
+        parquet.write_table(table, path)
+    else:
+        feather.write_feather(table, path)
+    return path
+
+
+def refused(source, made=PREDICTS, **options):
+    with pytest.raises(ReplicalError) as caught:
+        read_pool(source, made, **options)
+    assert "\n" not in str(caught.value)
+    return str(caught.value)
+
+
+@pytest.mark.parametrize("suffix", [".parquet", ".csv", ".arrow", ".feather"])
+def test_files_that_are_no_tables(tmp_path, suffix):
+    missing, empty, folder = (tmp_path / f"{name}{suffix}" for name in ("missing", "empty", "folder"))
+    empty.write_bytes(b"")
+    folder.mkdir()
+    assert refused(missing) == f"there is no file {missing}"
+    assert refused(empty).startswith(f"cannot read the table {empty}: ")
+    assert refused(folder).startswith(f"cannot read the table {folder}: ")
+    assert "directory" in refused(folder)
+    nothing = write({name: column[:0] for name, column in GOOD.items()}, tmp_path / f"nothing{suffix}")
+    if suffix != ".csv":  # a header alone has no types
+        nothing = write(pa.table(GOOD).slice(0, 0), nothing)
+    assert refused(nothing) == f"{nothing} holds no items"
+
+
+@pytest.mark.parametrize("suffix", [".parquet", ".arrow", ".feather"])
+@pytest.mark.parametrize("part", [0.3, 0.9])
+def test_truncated_and_damaged_files(tmp_path, suffix, part):
+    path = write(GOOD, tmp_path / f"pool{suffix}")
+    raw = path.read_bytes()
+    path.write_bytes(raw[: int(len(raw) * part)])
+    assert refused(path).startswith(f"cannot read the table {path}: ")
+    path.write_bytes(b"id,a\n1,no\n")
+    assert refused(path).startswith(f"cannot read the table {path}: ")
+
+
+# ---- whatever a file holds ----
+cells = st.text(st.sampled_from('ab,"\n\r;\t 01.-=yesno\x00é'), max_size=6)
+
+
+tables_of_cells = st.lists(st.lists(cells, max_size=4), max_size=5)
+
+
+@st.composite
+def csv_texts(draw):
+    if draw(st.booleans()):
+        return draw(st.text(st.sampled_from('ida, bc,"\n\r01'), max_size=60))
+    header = draw(st.sampled_from([["id", "a", "b c"], ["id", "dose"], ["id", "a"], ["id", "id", "a", "b c"]]))
+    values = st.sampled_from(["no", "yes", "1", "0.5", "", "x1", "nan", "true", "2020-01-01", "007", "-1", "é"])
+    rows = draw(st.lists(st.lists(values, min_size=len(header), max_size=len(header)), max_size=6))
+    text = io.StringIO()
+    csv.writer(text).writerows([header, *rows, *draw(tables_of_cells)])
+    return text.getvalue()
+
+
+@settings(max_examples=150)
+@given(csv_texts())
+def test_no_csv_file_gives_anything_but_a_pool_or_a_sentence(tmp_path_factory, text):
+    path = tmp_path_factory.getbasetemp() / "fuzz.csv"
+    path.write_text(text, encoding="utf-8", newline="")
+    for made in (PREDICTS, COUNTED):
+        try:
+            pool = read_pool(path, made)
+        except ReplicalError as error:
+            assert str(error)
+        else:
+            assert len(pool) == len(set(pool.ids)) == len(pool.items) > 0
+    try:
+        labels = read_labels(path, "a", TEXTS)
+    except ReplicalError as error:
+        assert str(error)
+    else:
+        assert set(labels.values()) <= {0, 1}

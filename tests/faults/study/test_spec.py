@@ -1,0 +1,115 @@
+"""Any value anywhere in a study, any bytes, far too many cells: understood or refused in one sentence."""
+
+import contextlib
+import json
+import time
+
+import hypothesis.strategies as st
+import pytest
+from hypothesis import given, settings
+
+from replical.errors import BadStudy
+from replical.study.parameters import PARAMETERS
+from replical.study.spec import Study
+from replical.worlds.experiment import OPTIONS
+
+GRID = {"class": "thresholds:50", "learner": "cal", "epsilon": 0.1, "pool_size": 300}
+
+
+BASE = {"schema": "replical.study/1", "name": "small", "seed": "s", "grid": [GRID]}
+
+
+def study(*grids, **more):
+    return Study.of({**BASE, "grid": [{**GRID, **grid} for grid in grids or [{}]], **more})
+
+
+# What it may not say
+def toml(**changes):
+    """The base as text, with some lines changed or left out."""
+    lines = {"schema": '"replical.study/1"', "name": '"small"', "seed": '"s"', "stop": "{ pairs = 5 }"}
+    grid = {"class": '"thresholds:50"', "learner": '"cal"', "epsilon": "0.1", "pool_size": "300"}
+    for name, value in changes.items():
+        (grid if name.startswith("grid_") else lines)[name.removeprefix("grid_")] = value
+    told = [f"{name} = {value}" for name, value in lines.items() if value is not None]
+    return "\n".join([*told, "[[grid]]", *(f"{name} = {value}" for name, value in grid.items() if value is not None)])
+
+
+@pytest.mark.parametrize(
+    "content", [b"\xff\xfe", b"schema = '\xe9'", "schema = 'é'".encode("utf-16"), bytes(range(256))]
+)
+def test_other_encodings_are_refused(content, tmp_path):
+    (tmp_path / "bad.toml").write_bytes(content)
+    with pytest.raises(BadStudy, match="not a TOML file"):
+        Study.read(tmp_path / "bad.toml")
+
+
+@pytest.mark.parametrize(
+    "lists", [{"max_labels": 20, "k_loop": 20, "theta": 20, "rho": 20}, {"rho": 200_000}, {"class": 99}]
+)
+def test_too_many_cells_are_refused_at_once(lists):
+    """Even those that the learner would not tell apart."""
+    many = {name: [(i + 2) / 10**6 if name == "rho" else i + 1 for i in range(count)] for name, count in lists.items()}
+    if "class" in many:
+        many = {"class": [f"thresholds:{i + 5}" for i in range(99)], "max_labels": [i + 1 for i in range(1200)]}
+    grids = [{**many, "epsilon": [(i + 1) / 100 for i in range(90)], "name": "wide"}]
+    started = time.process_time()
+    for parts in (grids, [{}, *grids]):
+        with pytest.raises(BadStudy, match="at most 100000 cells; shorten the lists of 'wide'"):
+            study(*parts)
+    assert time.process_time() - started < 5
+
+
+def test_too_many_in_several_grids():
+    grids = [
+        {"max_labels": [i + 1 for i in range(start, start + 30_000)], "name": f"from {start}"}
+        for start in range(0, 120_000, 30_000)
+    ]
+    with pytest.raises(BadStudy, match="at most 100000 cells; shorten the lists of 'from 90000'"):
+        study(*grids)
+
+
+ANYTHING = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.sampled_from([10**400, -(10**400), 10**12]) | st.floats()
+    | st.text(max_size=8) | st.dates() | st.sampled_from(["exact", "boundary:1", "thresholds:5", "cal", "boundary:nan,nan"]),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.sampled_from([*PARAMETERS, "pairs", "half_width", "?"]), inner, max_size=3),
+    max_leaves=5,
+)  # fmt: skip
+
+
+PLACES = [(name,) for name in ("schema", "name", "title", "notes", "seed", "defaults", "grid", "stop", "quick", "?")]
+PLACES += [("grid", 0, name) for name in (*PARAMETERS, "name", "stop", "quick", "?")]
+PLACES += [
+    (part, name)
+    for part in ("defaults", "quick", "stop")
+    for name in (*PARAMETERS, "pairs", "half_width", "batch", "max_pairs")
+]
+
+
+@settings(max_examples=300)
+@given(st.sampled_from(PLACES), ANYTHING)
+def test_anything_anywhere_is_understood_or_refused(place, value):
+    content = {**BASE, "grid": [dict(GRID)], "defaults": {}, "quick": {}, "stop": {"pairs": 4}}
+    inner = content
+    for step in place[:-1]:
+        inner = inner[step]
+    inner[place[-1]] = value
+    try:
+        found = Study.of(content)
+    except BadStudy as error:
+        assert "\n" not in str(error)
+        return
+    for cell in [*found.cells(), *found.cells(quick=True)]:
+        assert len(cell.id) == 16
+        assert cell.told
+        assert cell.experiment.options.keys() <= set(OPTIONS)
+    json.dumps(dict(found.content), allow_nan=False)  # what is understood can be written down
+
+
+@settings(max_examples=100)
+@given(st.binary(max_size=60), st.integers(0, 200))
+def test_any_bytes_are_understood_or_refused(tmp_path_factory, extra, where):
+    text = toml().encode()
+    file = tmp_path_factory.mktemp("bytes") / "study.toml"
+    file.write_bytes(text[:where] + extra + text[where:])
+    with contextlib.suppress(BadStudy):
+        Study.read(file)

@@ -1,0 +1,69 @@
+"""Do certificates that were published keep verifying, and do the same labels still give the same certificate?"""
+
+import importlib.util
+import json
+from pathlib import Path
+
+import pytest
+
+from replical.core.canonical import canonical, fingerprint
+from replical.lab.certificate.file import body_of
+from replical.lab.certificate.verify import verify
+from replical.lab.protocol import Protocol
+
+pytest.importorskip("pyarrow")
+
+
+pytest.importorskip("sqlalchemy")
+
+
+HERE = Path(__file__).parent
+
+
+spec = importlib.util.spec_from_file_location("golden_certificates", HERE / "make_certificate.py")
+
+
+make = importlib.util.module_from_spec(spec)
+
+
+spec.loader.exec_module(make)
+
+
+PUBLISHED = json.loads((HERE / "certificate.json").read_text(encoding="utf-8"))
+
+
+@pytest.fixture(scope="module", params=PUBLISHED)
+def run(request, tmp_path_factory):
+    """A published certificate, and the pool and journal it was made from, made again."""
+    protocol = Protocol.of(make.protocols()[request.param])
+    lab = make.pool(protocol)
+    kept, session = make.journal(tmp_path_factory.mktemp("golden") / "golden.db", protocol, lab)
+    with kept:
+        yield PUBLISHED[request.param], session, lab, kept
+
+
+def test_the_same_labels_give_the_same_bytes(run):
+    """Everything to the byte; the prediction, which proves nothing, to six digits: machines differ in the last."""
+    published, session, *_ = run
+    found, told = body_of(session), dict(published["body"])
+    predicted = found.pop("rho_predicted"), told.pop("rho_predicted")
+    assert canonical(found) == canonical(told)
+    assert predicted[0] == (None if predicted[1] is None else pytest.approx(predicted[1], abs=1e-6))
+
+
+def test_published_certificates_keep_verifying(run):
+    published, _, lab, kept = run
+    for more in ((), (lab,), (lab, kept)):
+        verdict = verify(published, *more)
+        assert [check for check in verdict.checks if not check.ok and check.name != "replayed: rho predicted"] == []
+    assert verdict.level == "journal"
+    assert published["digest"] == fingerprint(published["body"])
+
+
+def test_the_golden_certificates_say_something():
+    """One with a proof, one that every machine agrees on to the last byte, one without rounding."""
+    bodies = {name: certificate["body"] for name, certificate in PUBLISHED.items()}
+    assert [body["certified"] for body in bodies.values()].count(True) >= 2
+    assert bodies["rounded-a2 order"]["rho_predicted"] is None
+    assert all(body["labels"]["skipped"] == 1 for body in bodies.values())
+    assert len({body["hypothesis"]["description"] for body in bodies.values()}) >= 3

@@ -1,0 +1,166 @@
+"""Runs in bulk have the law of runs one by one; mutants do not (docs/claims/boosting.md)."""
+
+from collections import Counter
+from functools import cache
+from math import log, sqrt
+
+import numpy as np
+import pytest
+from scipy.stats import fisher_exact
+
+from replical import (
+    Population,
+    PredictionTable,
+    Prior,
+    PrivateRandomness,
+    SharedRandomness,
+    Thresholds,
+    learn,
+    plan,
+)
+from replical.learners.catalogue import learner_for
+from replical.learners.fast.bulk import fits, in_bulk
+from support.mutants import scaled
+
+# --- in bulk and one by one -------------------------------------------------------------------------------------------
+TABLE = PredictionTable([f"m{i}" for i in range(12)], labels=("a", "b", "c"))
+
+
+@cache
+def table_world(noise):
+    """Candidate i of three labels is wrong in i of 16 cells of unequal weight."""
+    generator = np.random.default_rng(8)
+    codes = np.zeros((16, 12), dtype=int)
+    for h in range(12):
+        codes[generator.permutation(16)[:h], h] = generator.integers(1, 3, size=h)
+    cells = TABLE.items(np.array(TABLE.labels, dtype=object)[codes])
+    return Population(TABLE, target=0, cells=cells, weights=generator.integers(1, 9, size=16), noise=noise)
+
+
+@cache
+def line_world(noise):
+    """Thresholds on eleven cells, one of which never occurs."""
+    return Population(Thresholds(12), target=5, weights=[1, 2, 1, 3, 1, 2, 0, 1, 2, 1, 1], noise=noise)
+
+
+LINE = {"epsilon": 0.2, "delta": 0.1, "rho": 0.3, "theta": 1.0}
+
+
+REALIZABLE, AGNOSTIC = {"epsilon": 0.4, "k_loop": 8}, {"epsilon": 0.1, "nu": 0.05, "k_loop": 80, "k_final": 100}
+
+
+# What runs, where, with how much noise and which sizes; the number of the plan that decides its final threshold; a string.
+CASES = {
+    "replical paper": ("replical", line_world, 0.0, {"name": "paper", "T": 0.4, "k_loop": 12, "k_final": 40}, "v_max", "two"),
+    "replical tight": ("replical", line_world, 0.0, REALIZABLE | {"k_final": 100}, "G", "one"),
+    "replica2 paper": ("replica2", line_world, 0.02, AGNOSTIC | {"name": "paper"}, "excess_high", "two"),
+    "replica2 tight": ("replica2", line_world, 0.02, AGNOSTIC, "excess_high", "one"),
+    "replica2 in two rounds": ("replica2", line_world, 0.02, AGNOSTIC | {"epsilon": 0.05, "k_final": 6}, "excess_high", "one"),
+    "erm realizable": ("replicable-erm", line_world, 0.0, {"k_final": 40, "nu": 0.0}, "high", "one"),
+    "erm agnostic": ("replicable-erm", line_world, 0.05, {"k_final": 40, "nu": 0.05}, "high", "one"),
+    "replical, three labels": ("replical", table_world, 0.0, REALIZABLE | {"k_final": 60}, "G", "one"),
+    "replica2, three labels": ("replica2", table_world, 0.02, AGNOSTIC | {"k_final": 30}, "excess_high", "one"),
+    "erm agnostic, three labels": ("replicable-erm", table_world, 0.05, {"k_final": 40, "nu": 0.05, "name": "paper"}, "high", "one"),
+}  # fmt: skip
+
+
+SINGLY, BULK = 400, 4000
+
+
+@cache
+def setting(case):
+    """The survivor of largest error wins: it differs from run to run, whatever the string."""
+    learner, world, noise, options, _, string = CASES[case]
+    at, task = world(noise), LINE | options
+    if learner == "replicable-erm":
+        task.pop("theta")
+    worst = Prior.order(at.C, sorted(range(12), key=at.error, reverse=True))
+    return at, plan(learner, at.C, **task, prior=worst), SharedRandomness(string)
+
+
+def lab(world, *name):
+    private = PrivateRandomness.simulated(*name)
+    pool = world.pool("exact", private)
+    return pool, world.labels(pool, private)
+
+
+def in_one_go(made, world, shared, seed):
+    """Winners and labels of many runs in bulk; the conversation is held here, without `learn`."""
+    pool, labels = lab(world, seed)
+    assert fits(made, pool)
+    conversation, asked = in_bulk(made, pool, shared, BULK, ("all",)), 0
+    try:
+        query = next(conversation)
+        while True:
+            asked += query.total
+            query = conversation.send(labels.answer(query).check(query, len(world.C.labels)))
+    except StopIteration as stop:
+        return stop.value, asked
+
+
+@cache
+def singly(case):
+    """The same runs one by one."""
+    world, made, shared = setting(case)
+    wins, bills = Counter(), []
+    for number in range(SINGLY):
+        result = learn(learner_for(made), *lab(world, case, number), shared)
+        wins[result.hypothesis] += 1
+        bills.append(result.labels)
+    return wins, bills
+
+
+def alike(one, two, alarm):
+    """Fisher's exact test for every hypothesis, at `alarm` together."""
+    totals, hypotheses = (sum(one.values()), sum(two.values())), sorted(one | two)
+    smallest = min(
+        fisher_exact([[one[h], two[h]], [totals[0] - one[h], totals[1] - two[h]]]).pvalue for h in hypotheses
+    )
+    return smallest > alarm / len(hypotheses)
+
+
+def bills_agree(total, bills, most, alarm):
+    """Hoeffding's test of equal means: bills lie in [0, most], whatever their distribution."""
+    off = abs(total / BULK - sum(bills) / SINGLY)
+    return off <= most * sqrt(log(2 / alarm) / 2 * (1 / BULK + 1 / SINGLY))
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_runs_in_bulk_are_runs_one_by_one(case, alarm):
+    world, made, shared = setting(case)
+    singles, bills = singly(case)
+    wins, total = in_one_go(made, world, shared, case)
+    assert sum(wins.values()) == BULK
+    assert max(singles.values()) < 0.95 * SINGLY  # the winner is not settled by the string
+    assert alike(wins, singles, alarm / 2)
+    if made.learner == "replicable-erm":
+        assert total == BULK * made.k
+        assert set(bills) == {made.k}
+    else:
+        assert bills_agree(total, bills, made.k * made.rounds_most + made.integer("k_final"), alarm / 2)
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_the_same_test_notices_another_threshold(case, alarm):
+    """In bulk with a final threshold twice as large."""
+    world, made, shared = setting(case)
+    wins, _ = in_one_go(scaled(made, CASES[case][4], 2), world, shared, case)
+    assert not alike(wins, singly(case)[0], alarm / 2)
+
+
+def test_the_same_test_notices_another_bill(alarm):
+    world, made, shared = setting("replical paper")
+    _, total = in_one_go(scaled(made, "k_loop", 2), world, shared, "bill")
+    most = made.k * made.rounds_most + made.integer("k_final")
+    assert not bills_agree(total, singly("replical paper")[1], most, alarm / 2)
+
+
+def test_bulk_takes_many_tables_where_one_would_be_too_large(monkeypatch, alarm):
+    """Wins add up over tables of ten runs each."""
+    from replical.learners.fast import bulk
+
+    world, made, shared = setting("erm realizable")
+    monkeypatch.setattr(bulk, "_TABLE", 10 * len(world.cells))
+    wins, total = in_one_go(made, world, shared, "tables")
+    assert (sum(wins.values()), total) == (BULK, BULK * made.k)
+    assert alike(wins, singly("erm realizable")[0], alarm)

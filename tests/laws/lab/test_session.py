@@ -1,0 +1,191 @@
+"""A run is a function of its labels: order, pauses, skips and corrections leave no other trace in the result."""
+
+import random
+import tempfile
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from replical import Session
+from replical.errors import EmptyVersionSpace, PoolExhausted
+from replical.lab.certificate.file import body_of
+from replical.lab.journal import Journal
+from replical.lab.ledger import Known
+
+# Every learner that a protocol can name, with sizes small enough for a pool of 120 items.
+LEARNERS = {
+    "erm": {"name": "erm", "k_final": 20},
+    "cal": {"name": "cal"},
+    "cal-halving": {"name": "cal", "query": "halving"},
+    "cal-rounds": {"name": "cal-rounds", "theta": 2.0, "k_loop": 4},
+    "a2": {"name": "a2"},
+    "a2-batch": {"name": "a2", "batch": 5},
+    "a2-paired": {"name": "a2-paired", "batch": 10},
+    "a2-rounds": {"name": "a2-rounds", "theta": 1.0, "nu": 0.01, "k_loop": 6, "k_final": 8},
+    "replicable-erm": {"name": "replicable-erm", "nu": 0.0, "k_final": 25},
+    "replical": {"name": "replical", "plan": "paper", "theta": 2.0, "k_loop": 4, "k_final": 4},
+    "replica2": {"name": "replica2", "theta": 1.0, "nu": 0.01, "k_loop": 6, "k_final": 8},
+    "rounded-cal": {"name": "rounded-cal"},
+    "rounded-cal-halving": {"name": "rounded-cal", "query": "halving"},
+    "rounded-cal-items": {"name": "rounded-cal", "items": 25},
+    "rounded-a2": {"name": "rounded-a2", "batch": 4},
+    "rounded-a2-excess": {"name": "rounded-a2", "finish": "excess", "batch": 3},
+    "boosted": {"name": "boosted-replicable-erm", "nu": 0.0, "k_final": 4, "strings": 2, "runs": 3},
+}
+
+
+REALIZABLE = ("cal", "replical", "rounded-cal")  # a wrong label may leave them without a hypothesis
+
+
+def figures(result):
+    """All of a result that a certificate tells."""
+    told = (result.hypothesis, result.unrounded, result.V.indices.tolist(), result.conditions, result.labels)
+    return (*told, result.rounds, None if result.rounding is None else result.rounding.rho_proven)
+
+
+@pytest.fixture
+def journal(tmp_path, monkeypatch):
+    """An empty journal, open; its private seed will be the same every time, so that a test fails always or never."""
+    monkeypatch.setattr("replical.lab.journal.secrets.token_hex", lambda size: "5e" * size)
+    with Journal(tmp_path / "a.db") as made:
+        yield made
+
+
+def errand(world, path, chance, *, skipping=0.0):
+    """Run to the end as people do: any open item, one or several at a time, with skips, going home at any moment."""
+    while True:
+        with Journal(path) as journal:
+            session = Session(world.protocol, world.lab, journal)
+            while session.open and chance.random() < 0.85:
+                some = chance.sample(session.open, chance.randint(1, min(4, len(session.open))))
+                if chance.random() < skipping and len(session.known.skipped) < 6:
+                    session.skip(some[0])
+                else:
+                    session.answer_all({item: world.truth[item] for item in some})
+            if not session.open:
+                session.finish()
+                return session
+
+
+@st.composite
+def tasks(draw):
+    """A world with any learner, thresholds or a table, for agnostic learners with wrong labels too; and a private seed."""
+    name = draw(st.sampled_from(sorted(LEARNERS)))
+    learner, told = dict(LEARNERS[name]), {"kind": draw(st.sampled_from(["thresholds", "table"]))}
+    if "batch" in learner:
+        learner["batch"] = draw(st.integers(1, 12))
+    if not name.startswith(REALIZABLE):
+        told["noise"] = draw(st.sampled_from([0.0, 0.1]))
+    return (learner, told | {"number": draw(st.integers(0, 99))}, random.Random(draw(st.integers(0, 2**32))))
+
+
+def ending(run):
+    """What a run comes to: a result, or the sentence that says why there is none."""
+    try:
+        return run()
+    except (EmptyVersionSpace, PoolExhausted) as error:
+        return f"{type(error).__name__}: {error}"
+
+
+def heard(path):
+    """What a journal says of the items, whether or not its run can go on."""
+    known = Known()
+    with Journal(path, write=False) as journal:
+        for event in journal.events():
+            known.hear(event)
+    return known
+
+
+@settings(max_examples=10)
+@given(task=tasks())
+def test_only_labels_decide(make_world, task):
+    """Answers in any order within a batch, and a pause at any moment, give the result of the learner itself."""
+    learner, told, chance = task
+    world, private = make_world(learner, **told), chance.randbytes(32)
+    expected = ending(lambda: figures(world.learned(private)))
+    with tempfile.TemporaryDirectory() as folder:
+        begun = world.begin(Path(folder) / "begun.db", private=private.hex())
+        path = world.copy(begun, Path(folder) / "a.db")
+        body = ending(lambda: body_of(errand(world, path, chance)))
+        with Journal(begun) as journal:
+            straight = Session(world.protocol, world.lab, journal)
+            assert ending(lambda: body_of(world.finish(straight))) == body
+        with Journal(path, write=False) as journal:  # and again, from the journal alone
+            again = ending(lambda: Session(world.protocol, world.lab, journal))
+            assert (again if isinstance(again, str) else body_of(again)) == body
+    assert (again if isinstance(again, str) else figures(again.result)) == expected
+    assert straight.private == private
+
+
+@settings(max_examples=10)
+@given(task=tasks())
+def test_only_labels_and_skips_decide(make_world, task):
+    """When an item was skipped does not matter either, only that it was."""
+    learner, told, chance = task
+    world, private = make_world(learner, **told), chance.randbytes(32)
+    with tempfile.TemporaryDirectory() as folder:
+        begun = world.begin(Path(folder) / "begun.db", private=private.hex())
+        path = world.copy(begun, Path(folder) / "a.db")
+        session = ending(lambda: errand(world, path, chance, skipping=0.4))
+        skipped = heard(path).skipped
+        found = session if isinstance(session, str) else figures(session.result)
+        assert found == ending(lambda: figures(world.learned(private, skipped=skipped)))
+        if isinstance(session, str):
+            return
+        with Journal(begun) as journal:
+            straight = Session(world.protocol, world.lab, journal)
+            while straight.open:
+                now = [item for item in straight.open if item in skipped]
+                if now:
+                    straight.skip(now[-1])
+                else:
+                    straight.answer_all({item: world.truth[item] for item in straight.open})
+            straight.finish()
+            assert body_of(straight) == body_of(session)
+
+
+# ---- corrections ----
+@settings(max_examples=10)
+@given(task=tasks())
+def test_a_correction_replays_the_run(make_world, task):
+    """As if the right label had been there from the start; taken back, the first result is back as well."""
+    learner, told, chance = task
+    world, private = make_world(learner, **told), chance.randbytes(32)
+    with (
+        tempfile.TemporaryDirectory() as folder,
+        Journal(world.begin(Path(folder) / "a.db", private=private.hex())) as journal,
+    ):
+        session = Session(world.protocol, world.lab, journal)
+        first = ending(lambda: figures(world.finish(session).result))
+        item = chance.choice(sorted(session.known.labels))
+        before = dict(session.known.labels)
+        other = next(label for label in world.protocol.labels if label != world.truth[item])
+        truth = world.truth | {item: other}
+
+        def corrected(label, truth, annotator=None):
+            session.correct(item, label, annotator=annotator)
+            return figures(world.finish(session, truth).result)
+
+        expected = ending(lambda: figures(world.learned(private, truth)))
+        assert ending(lambda: corrected(other, truth, "Ada")) == expected
+        assert {each: session.known.labels[each] for each in before if each != item} == {
+            each: label for each, label in before.items() if each != item
+        }
+        assert ending(lambda: corrected(world.truth[item], world.truth)) == first
+        assert session.known.corrected == 2
+        told = [(event.item, event.label, event.annotator) for event in journal.events() if event.kind == "correction"]
+        codes = [world.protocol.labels.index(label) for label in (other, world.truth[item])]
+        assert told == [(item, codes[0], "Ada"), (item, codes[1], None)]
+
+
+@pytest.fixture
+def corrected(make_world, tmp_path, command):
+    """A finished run by the command line, with a private seed that everybody knows."""
+    private = bytes(range(32))
+    world = make_world({"name": "a2", "epsilon": 0.3, "batch": 2})
+    files = world.write(tmp_path)
+    world.begin(tmp_path / "a.db", private=private.hex())
+    assert command(*files.run(tmp_path / "a.db", tmp_path / "a.json"))[0] == 0
+    return world, files, private, world.learned(private)

@@ -1,0 +1,139 @@
+"""A Label Studio project as its documentation describes it: tasks come in by file, exports go out.
+
+Tasks to import: labelstud.io/guide/tasks. Configuration: labelstud.io/tags/choices, /choice, /text, /header. Exports as JSON and
+JSON-MIN: labelstud.io/guide/export and /guide/task_format. `Project` below does what those pages say.
+"""
+
+import html
+import json
+import re
+from itertools import count
+from xml.etree import ElementTree
+
+import pytest
+
+from replical.lab.batches import write_batch
+
+LABELS = ("no", "yes")
+
+
+VARIABLE = re.compile(r"\$[\w.\[\]{}]+", re.ASCII)  # $name, $name.part, $name[0] stand for data of the task
+
+
+def filled(text, data):
+    return VARIABLE.sub(lambda found: str(data.get(found[0][1:], "")), text)
+
+
+class Project:
+    """A Label Studio project: tasks come in by file, people choose what they see, exports go out."""
+
+    def __init__(self, configuration):
+        self.view = ElementTree.fromstring(configuration)
+        (self.control,) = self.view.iter("Choices")
+        self.objects = [each for each in self.view.iter() if each.get("name") and each is not self.control]
+        names = [each.get("name") for each in self.view.iter() if each.get("name")]
+        assert self.view.tag == "View"
+        assert len(names) == len(set(names))
+        assert self.control.get("toName") in [each.get("name") for each in self.objects]
+        assert self.control.get("choice") == "single"
+        assert self.control.get("required") == "true"
+        assert all(choice.get("value") for choice in self.control)
+        self.tasks, self.numbers = [], count(1)
+
+    def load(self, path):
+        """Import a file of tasks: an id outside `data` would be lost, and every variable must be in `data`."""
+        tasks = json.loads(path.read_text(encoding="utf-8"))
+        assert tasks
+        for task in tasks:
+            assert set(task) == {"data"}
+            for each in self.objects:
+                assert isinstance(task["data"][each.get("value").removeprefix("$")], str)
+            self.tasks.append({"id": next(self.numbers), "data": task["data"], "annotations": []})
+
+    def headers(self, task):
+        return [filled(each.get("value"), task["data"]) for each in self.view.iter("Header")]
+
+    def shown(self, task):
+        """What a person can choose, and what comes back for it."""
+        values = {choice: filled(choice.get("value"), task["data"]) for choice in self.control}
+        return {
+            html.unescape(choice.get("html", html.escape(value))): choice.get("alias", value)
+            for choice, value in values.items()
+        }
+
+    def annotate(self, task, label, who=1, **more):
+        """Submit a choice; None is the button Skip."""
+        chosen = [] if label is None else [self.shown(task)[label]]
+        result = {
+            "id": "Dx_aB91ISN",
+            "from_name": "label",
+            "to_name": self.control.get("toName"),
+            "type": "choices",
+            "origin": "manual",
+        }
+        task["annotations"].append(
+            {
+                "id": next(self.numbers),
+                "completed_by": who,
+                "result": [result | {"value": {"choices": chosen}}] if chosen else [],
+                "was_cancelled": label is None,
+                "ground_truth": False,
+                "created_at": "2021-03-09T22:16:08.728353Z",
+                "updated_at": "2021-03-09T22:16:08.728378Z",
+                "draft_created_at": None,
+                "lead_time": 4.288,
+                "prediction": {},
+                "result_count": 0,
+                "task": task["id"],
+            }
+            | more
+        )
+
+    def as_json(self):
+        """Everything, skipped annotations too; drafts and predictions lie beside the annotations."""
+        return [
+            task
+            | {
+                "drafts": [],
+                "predictions": [],
+                "meta": {},
+                "inner_id": number + 1,
+                "total_annotations": sum(not each["was_cancelled"] for each in task["annotations"]),
+                "cancelled_annotations": sum(each["was_cancelled"] for each in task["annotations"]),
+                "created_at": "2021-03-09T21:52:49.513742Z",
+                "project": 83,
+            }
+            for number, task in enumerate(self.tasks)
+        ]
+
+    def as_json_min(self):
+        """A row for each annotation that is not skipped, and for tasks without any: data, then Label Studio's number as id."""
+        rows = []
+        for task in self.tasks:
+            for each in [one for one in task["annotations"] if not one["was_cancelled"]]:
+                chosen = {one["from_name"]: one["value"]["choices"] for one in each["result"]}
+                row = task["data"] | {"id": task["id"]}
+                row |= {name: said[0] if len(said) == 1 else {"choices": said} for name, said in chosen.items()}
+                who = each["completed_by"]
+                row |= {"annotator": who["email"] if isinstance(who, dict) else who, "annotation_id": each["id"]}
+                rows.append(row | {key: each[key] for key in ("created_at", "updated_at", "lead_time")})
+            if not task["annotations"]:
+                row = task["data"] | {"id": task["id"], "annotator": "", "annotation_id": None}
+                rows.append(row | {"created_at": None, "updated_at": None, "lead_time": None})
+        return rows
+
+    def export(self, path, kind="JSON"):
+        tasks = self.as_json() if kind == "JSON" else self.as_json_min()
+        path.write_text(json.dumps(tasks, ensure_ascii=False), encoding="utf-8")
+        return path
+
+
+def project(folder, items, shown=None, labels=LABELS):
+    """A project that has imported one batch."""
+    path = write_batch(folder, 1, items, shown or {}, labels)
+    made = Project(path.with_name("label-studio.xml").read_text(encoding="utf-8"))
+    made.load(path.with_suffix(".json"))
+    return made
+
+
+KINDS = pytest.mark.parametrize("kind", ["JSON", "JSON_MIN"])

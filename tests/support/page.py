@@ -1,0 +1,65 @@
+"""Requests to the page's application, without a server."""
+
+import asyncio
+import contextlib
+import json
+
+import numpy as np
+
+from replical import Protocol, Session, read_pool
+from replical.lab.desk import Desk
+from replical.lab.journal import Journal
+from replical.lab.page.app import Content
+from replical.lab.tables import Shown
+
+NASTY = "<script>alert(1)</script>"
+
+
+def call(app, path, body=None, *, method=None, headers=(), raw=None, query=b"", client="127.0.0.1", pieces=1):
+    """One request to an ASGI application: status, headers, body."""
+    sent, data = [], raw if raw is not None else b"" if body is None else json.dumps(body).encode()
+    named = {"host": "127.0.0.1:8765", "content-length": str(len(data))} | dict(headers)
+    if body is not None:
+        named.setdefault("content-type", "application/json")
+    scope = {
+        "type": "http", "asgi": {"version": "3.0"}, "http_version": "1.1", "scheme": "http", "root_path": "",
+        "method": method or ("GET" if body is None and raw is None else "POST"), "path": path, "raw_path": path.encode(),
+        "query_string": query, "headers": [(k.encode(), v.encode()) for k, v in named.items()],
+        "client": (client, 1), "server": ("127.0.0.1", 8765),
+    }  # fmt: skip
+    waiting = [{"type": "http.request", "body": data, "more_body": left > 1} for left in range(pieces, 0, -1)]
+
+    async def receive():
+        return waiting.pop(0) if waiting else await asyncio.Event().wait()
+
+    async def send(message):
+        sent.append(message)
+
+    asyncio.run(app(scope, receive, send))
+    start = next(message for message in sent if message["type"] == "http.response.start")
+    text = b"".join(message.get("body", b"") for message in sent)
+    return start["status"], {k.decode(): v.decode() for k, v in start["headers"]}, text
+
+
+@contextlib.contextmanager
+def opened(tmp_path):
+    """A run of three candidates with hostile texts: its desk, and what the page shows."""
+    made = Protocol.of({
+        "schema": "replical.protocol/1", "seed": "page", "title": NASTY,
+        "class": {"kind": "table", "candidates": [{"name": name} for name in ("secret-a", "secret-b", "secret-c")]},
+        "labels": {"values": ["no", "yes"]},
+        "learner": {"name": "rounded-a2", "epsilon": 0.2, "delta": 0.1, "rho": 0.3, "batch": 3},
+    })  # fmt: skip
+    rng = np.random.default_rng(0)
+    said = rng.choice(["no", "yes"], size=(300, 3))
+    table = {"id": [f"i{n}" for n in range(300)], "text": [NASTY] * 300}
+    table |= {name: said[:, h] for h, name in enumerate(made.recipe.columns)}
+    (tmp_path / "media").mkdir()
+    (tmp_path / "media" / "x.png").write_bytes(b"picture")
+    (tmp_path / "secret.png").write_bytes(b"secret")
+    with Journal(tmp_path / "a.db") as journal:
+        desk = Desk(Session(made, read_pool(table, made.recipe), journal))
+        content = Content(
+            title=NASTY, shown=Shown(table, ["text"]), media=tmp_path / "media", instructions=f"# Rules\n\n{NASTY}"
+        )
+        yield desk, content

@@ -1,0 +1,230 @@
+"""The journal: append-only, on the disk before it is acknowledged, one runner at a time, and never a traceback."""
+
+import os
+import re
+import sqlite3
+import sys
+
+import pytest
+import sqlalchemy
+
+from replical.errors import BadJournal, MissingExtra
+from replical.lab.journal import SCHEMA, Event, Journal
+
+
+def plain(event):
+    """An event without what the journal itself adds."""
+    return (event.kind, event.item, event.label, event.annotator, event.detail)
+
+
+def refused(*where, **how):
+    with pytest.raises(BadJournal) as caught:
+        Journal(*where, **how).close()
+    return str(caught.value)
+
+
+@pytest.fixture
+def path(tmp_path):
+    """A journal that has begun."""
+    with Journal(tmp_path / "a.db") as journal:
+        journal.create({"protocol": {"labels": {"values": ["no", "yes"]}}})
+        journal.append([Event(kind="ask", item="one"), Event(kind="ask", item="two")])
+    return tmp_path / "a.db"
+
+
+def write_into(path, statement, *values):
+    """What somebody does to the file behind our back."""
+    connection = sqlite3.connect(path)
+    try:
+        with connection:
+            return connection.execute(statement, values).fetchall()
+    finally:
+        connection.close()
+
+
+# ---- what is written stays ----
+@pytest.mark.parametrize(
+    "statement",
+    [
+        "UPDATE replical_events SET label = 1",
+        "UPDATE replical_events SET seq = seq + 100",
+        "UPDATE OR IGNORE replical_events SET item = 'other' WHERE seq = 2",
+        "DELETE FROM replical_events WHERE seq = 3",
+        "DELETE FROM replical_events",
+        # REPLACE removes the old row without asking the DELETE trigger.
+        "INSERT OR REPLACE INTO replical_events (seq, kind, at) VALUES (2, 'x', 'y')",
+        "REPLACE INTO replical_events (seq, kind, at) VALUES (1, 'x', 'y')",
+    ],
+)
+def test_the_database_itself_refuses_changes(path, statement):
+    """Not only our code is append-only: whoever opens the file with another program meets the same rule."""
+    before = write_into(path, "SELECT * FROM replical_events")
+    with pytest.raises(sqlite3.IntegrityError, match="a journal is append-only"):
+        write_into(path, statement)
+    assert write_into(path, "SELECT * FROM replical_events") == before
+    assert len(before) == 3
+
+
+def test_numbers_of_events_are_never_used_again(path):
+    """AUTOINCREMENT: a line that somebody managed to remove leaves a gap that shows."""
+    write_into(path, "DROP TRIGGER replical_no_delete")
+    write_into(path, "DELETE FROM replical_events WHERE seq = 3")
+    with Journal(path) as journal:
+        journal.append([Event(kind="ask", item="three")])
+        assert [event.seq for event in journal.events()] == [1, 2, 4]
+    with pytest.raises(sqlite3.IntegrityError, match="append-only"):  # and the rule is back
+        write_into(path, "DELETE FROM replical_events WHERE seq = 2")
+
+
+def test_the_connection_that_writes_waits_for_the_disk(tmp_path):
+    """Asked of the very connections that commit: write-ahead log, and synchronous = 2, which is FULL."""
+    found = []
+
+    def committing(connection):
+        raw = connection.connection.dbapi_connection
+        modes = [raw.execute(f"PRAGMA {pragma}").fetchone()[0] for pragma in ("journal_mode", "synchronous")]
+        found.append(tuple(modes))
+
+    sqlalchemy.event.listen(sqlalchemy.Engine, "commit", committing)
+    try:
+        for _ in range(2):  # a new journal, and one that is opened again
+            with Journal(tmp_path / "a.db") as journal:
+                journal.append([Event(kind="ask", item="one")])
+    finally:
+        sqlalchemy.event.remove(sqlalchemy.Engine, "commit", committing)
+    assert len(found) >= 4
+    assert set(found) == {("wal", 2)}
+
+
+def test_events_that_are_written_together_are_there_together(path):
+    """A batch of answers is one transaction: the second row is impossible, so the first is not there either."""
+    with Journal(path) as journal:
+        before = journal.events()
+        with pytest.raises(BadJournal, match="nothing that was acknowledged is lost"):
+            journal.append([Event(kind="answer", item="one", label=1), Event(kind=None, item="two", label=1)])
+        assert journal.events() == before
+        journal.append([Event(kind="answer", item="one", label=0)])  # and the journal goes on
+        assert plain(journal.events()[-1]) == ("answer", "one", 0, None, None)
+
+
+def test_the_private_seed_is_drawn_at_creation(tmp_path):
+    """Every journal has one of its own, of 256 bits, and keeps it."""
+    seeds = []
+    for name in "ab":
+        with Journal(tmp_path / name) as journal:
+            journal.create({"private_": 1})
+            seeds.append(journal.created["private"])
+        with Journal(tmp_path / name) as journal:
+            assert journal.created["private"] == seeds[-1]
+    assert seeds[0] != seeds[1]
+    assert all(re.fullmatch("[0-9a-f]{64}", seed) for seed in seeds)
+
+
+def test_reading_leaves_no_trace(path, tmp_path):
+    """Opened for reading: nothing is appended, and a journal that is not there is not made."""
+    told = refused(tmp_path / "none.db", write=False)
+    assert told == f"there is no journal {tmp_path / 'none.db'}"
+    assert sorted(each.name for each in tmp_path.iterdir()) == ["a.db", "a.db.lock"]
+    before = path.read_bytes()
+    with Journal(path, write=False) as journal:
+        assert not journal.writable
+        with pytest.raises(BadJournal, match="was opened for reading"):
+            journal.append([Event(kind="answer", item="one", label=1)])
+        with pytest.raises(BadJournal, match="was opened for reading"):
+            journal.create({})
+        assert len(journal.events()) == 3
+    assert path.read_bytes() == before
+
+
+def test_a_missing_folder_is_named(tmp_path):
+    """Before anything is written anywhere."""
+    told = refused(tmp_path / "no" / "a.db")
+    assert told == f"there is no folder {tmp_path / 'no'} for the journal a.db"
+    assert not (tmp_path / "no").exists()
+
+
+@pytest.mark.parametrize("name", ["a b.db", "é☃.db", "a#b.db", "a&b=c.db", "no suffix"])
+def test_any_name_will_do(tmp_path, name):
+    """The journal is the file that was named, and no other."""
+    with Journal(tmp_path / name) as journal:
+        journal.create({})
+    assert sorted(each.name for each in tmp_path.iterdir()) == sorted([name, f"{name}.lock"])
+    with Journal(tmp_path / name, write=False) as journal:
+        assert journal.created["schema"] == SCHEMA
+
+
+def test_without_sqlalchemy_the_extra_is_named(monkeypatch, tmp_path):
+    """A journal is an optional part of the library."""
+    monkeypatch.setitem(sys.modules, "sqlalchemy", None)
+    with pytest.raises(MissingExtra, match=re.escape("pip install 'replical[lab]'")):
+        Journal(tmp_path / "a.db")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_second_runner_of_this_process_is_refused(path):
+    """Refused with a sentence that says what to do; free again after close, also after a refusal."""
+    with Journal(path) as first:
+        for _ in range(2):
+            told = refused(path)
+            assert told.startswith(f"another runner is using the journal {path}")
+            assert "own journal" in told
+        first.append([Event(kind="ask", item="three")])
+    with Journal(path) as again:
+        assert len(again.events()) == 4
+
+
+def test_a_reader_keeps_nobody_out(path):
+    """`verify` and `export` do not stop a run."""
+    with Journal(path, write=False) as reader, Journal(path) as writer:
+        writer.append([Event(kind="ask", item="three")])
+        assert [event.item for event in reader.events()] == [None, "one", "two", "three"]
+
+
+@pytest.mark.parametrize("name", ["a?b.db", "a%20b.db", ":memory:", "50%.db"])
+def test_a_name_is_not_a_url(tmp_path, name, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    with Journal(name) as journal:
+        journal.create({})
+    assert sorted(each.name for each in tmp_path.iterdir()) == sorted([name, f"{name}.lock"])
+
+
+@pytest.mark.parametrize("url", ["sqlite://", "sqlite:///:memory:"])
+def test_memory_is_no_journal(url):
+    """Labels that go away with the process were never acknowledged."""
+    assert "outlives" in refused(url)
+
+
+@pytest.mark.parametrize(("one", "two"), [("sqlite:///{}", "sqlite:///{}"), ("sqlite:///{}", "{}"), ("{}", "{}.link")])
+def test_one_runner_whatever_the_journal_is_called(path, one, two):
+    """A URL, a path and a link may be one file."""
+    os.symlink(path, f"{path}.link")
+    with Journal(one.format(path)):
+        assert "another runner is using the journal" in refused(two.format(path))
+
+
+def test_reading_by_url_makes_no_file(tmp_path):
+    """As by path."""
+    refused(f"sqlite:///{tmp_path / 'none.db'}", write=False)
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        "postgresql+psycopg://ada:hunter2@127.0.0.1:port/lab",  # ValueError
+        "postgresql+psycopg://127.0.0.1:1/lab?password=hunter2",
+        "postgresql+psycopg://ada:a@hunter2@127.0.0.1:1/lab",
+        "postgresql+nosuchdriver://ada:a@hunter2@127.0.0.1/lab",
+        "mysql://ada:hunter2@127.0.0.1/lab",
+    ],
+)
+def test_a_password_in_a_url_that_nobody_can_read_is_never_shown(url):
+    told = refused(url)
+    assert "127.0.0.1" in told
+    assert "hunter2" not in told
+
+
+def test_a_name_that_is_no_text(path):
+    """What a shell hands over for bytes that are not UTF-8."""
+    with Journal(path) as journal, pytest.raises(BadJournal, match="cannot be used"):
+        journal.append([Event(kind="answer", item="one", label=1, annotator="\udcff")])

@@ -1,0 +1,243 @@
+"""The page's application: its routes, what it shows and what it never says."""
+
+import asyncio
+import http.client
+import json
+import threading
+import time
+from types import SimpleNamespace
+
+import pytest
+
+from replical.errors import ValueOutOfRange
+from replical.lab.page import serve
+from replical.lab.page.app import Content, application
+from replical.lab.page.markdown import to_html
+from replical.lab.page.serve import token_for
+from support.page import call, opened
+
+pytest.importorskip("starlette")
+
+
+@pytest.fixture
+def world(tmp_path):
+    with opened(tmp_path) as made:
+        yield made
+
+
+def test_a_person_labels_and_sees_no_predictions(world):
+    desk, content = world
+    app = application(desk, content)
+    status, _, text = call(app, "/api/next", {"annotator": "ann"})
+    told = json.loads(text)
+    assert status == 200
+    item = told["item"]["id"]
+    status, _, text = call(app, "/api/answer", {"annotator": "ann", "item": item, "label": "yes"})
+    assert status == 200
+    assert desk.session.known.labels == {item: 1}
+    for path in ("/", "/api/progress"):
+        text += call(app, path)[2]
+    assert b"secret" not in text  # names of candidates, let alone what they say
+    assert b"survivors" not in text
+    assert call(app, "/api/answer", {"annotator": "bob", "item": item, "label": "no"})[0] == 409
+    assert call(app, "/api/answer", {"annotator": "bob", "item": item, "label": "maybe"})[0] == 400
+    assert call(app, "/api/answer", {"item": item, "label": "no"})[0] == 400
+    assert call(app, "/api/undo", {"annotator": "ann"})[0] == 200
+    assert desk.session.known.labels == {}
+    assert call(app, "/api/skip", {"annotator": "ann", "item": item})[0] == 200
+    assert desk.session.known.skipped == {item}
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("# A\ntext\n- one\n  goes on\n\n- two\n1. first\n2) next\nmore", "<h2>A</h2>\n<p>text</p>\n"
+         "<ul><li>one goes on</li><li>two</li></ul>\n<ol><li>first</li><li>next more</li></ol>"),
+        ("press `s` or `<`, not `ss`", "<p>press <kbd>s</kbd> or <kbd>&lt;</kbd>, not <code>ss</code></p>"),
+        ("`a*b*c` **x** *y* 2 * 3 * 4", "<p><code>a*b*c</code> <strong>x</strong> <em>y</em> 2 * 3 * 4</p>"),
+        ("[a *b*](https://x.org/?p=1&q=*2*)", '<p><a href="https://x.org/?p=1&amp;q=*2*" target="_blank" '
+         'rel="noopener noreferrer">a <em>b</em></a></p>'),
+        ("[a](/media/x.png)", '<p><a href="/media/x.png" target="_blank" rel="noopener noreferrer">a</a></p>'),
+        ('[a](http://x"onclick=1)', '<p><a href="http://x&quot;onclick=1" target="_blank" rel="noopener noreferrer">a</a></p>'),
+        ("", ""),
+    ],
+)  # fmt: skip
+def test_the_little_markdown(text, expected):
+    assert to_html(text) == expected
+
+
+def test_security_headers_are_on_every_answer(world):
+    app = application(*world)
+    for path in ("/", "/nowhere", "/assets/page.js", "/api/progress"):
+        headers = call(app, path)[1]
+        assert "default-src 'none'" in headers["content-security-policy"]
+        assert headers["x-content-type-options"] == "nosniff"
+        assert headers["x-frame-options"] == "DENY"
+
+
+@pytest.mark.parametrize(
+    ("name", "kind"),
+    [
+        ("a.PNG", "image/png"), ("a.jpg", "image/jpeg"), ("a.gif", "image/gif"), ("a.webp", "image/webp"),
+        ("a.wav", "audio/wav"), ("a.mp3", "audio/mpeg"), ("a.ogg", "audio/ogg"), ("a.flac", "audio/flac"),
+    ],
+)  # fmt: skip
+def test_media_say_what_they_are(world, name, kind, monkeypatch):
+    """Whatever the machine's own list of types: browsers are told not to guess."""
+    monkeypatch.setattr("starlette.responses.guess_type", lambda *_: (None, None))
+    (world[1].media / name).write_bytes(b"0123456789")
+    app = application(*world)
+    assert call(app, f"/media/{name}")[1]["content-type"] == kind
+    status, headers, text = call(app, f"/media/{name}", headers={"range": "bytes=2-4"})
+    assert (status, headers["content-range"], text) == (206, "bytes 2-4/10", b"234")
+    assert call(app, f"/media/{name}", headers={"range": "bytes=20-"})[0] == 416
+
+
+@pytest.mark.parametrize(
+    ("value", "expected"),
+    [
+        ("a b/ü#?.png", {"kind": "image", "source": "/media/a%20b/%C3%BC%23%3F.png"}),
+        ("../media/x.png", {"kind": "image", "source": "/media/x.png"}),
+        ("../secret.png", {"kind": "text", "value": "../secret.png"}),
+        ("x\0.png", {"kind": "text", "value": "x\0.png"}),
+        ("y" * 300 + ".png", {"kind": "text", "value": "y" * 300 + ".png"}),
+        ("see x.png", {"kind": "text", "value": "see x.png"}),
+    ],
+)
+def test_a_value_is_a_text_unless_there_is_such_a_file(world, value, expected):
+    desk, content = world
+    (content.media / "a b").mkdir()
+    (content.media / "a b" / "ü#?.png").write_bytes(b"picture")
+    shown = Content(title="", shown=lambda ids: {each: {"what": value} for each in ids}, media=content.media)
+    told = json.loads(call(application(desk, shown), "/api/next", {"annotator": "ann"})[2])
+    assert told["item"]["fields"] == [{"name": "what"} | expected]
+    if "source" in expected:
+        path = {"/media/x.png": "/media/x.png"}.get(expected["source"], "/media/a b/ü#?.png")
+        assert call(application(desk, shown), path)[0] == 200
+
+
+def test_tokens_are_for_other_machines():
+    assert token_for("127.0.0.1") is token_for("localhost") is token_for("::1") is None
+    assert len(token_for("0.0.0.0")) >= 24
+    assert token_for("0.0.0.0") != token_for("0.0.0.0")
+    with pytest.raises(ValueOutOfRange, match="--host must be an address"):
+        token_for("example")
+
+
+@pytest.mark.parametrize(
+    "host", ["127.0.0.1:8765", "127.0.0.1", "localhost:80", "LOCALHOST", "[::1]:8765", "[::1]", "127.0.0.2:1"]
+)
+def test_this_machine_has_many_names(world, host):
+    assert call(application(*world), "/", headers={"host": host})[0] == 200
+
+
+def test_there_are_no_websockets(world):
+    async def talk():
+        sent = []
+
+        async def send(message):
+            sent.append(message)
+
+        await application(*world)({"type": "websocket", "path": "/", "headers": []}, None, send)
+        return sent
+
+    assert asyncio.run(talk()) == [{"type": "websocket.close", "code": 1008}]
+
+
+@pytest.mark.parametrize("name", ["", "  ", "x" * 81, "a\nb", "a\0", "\ud800", 5, None, ["ann"]])
+def test_names_that_cannot_be_written_down(world, name):
+    assert call(application(*world), "/api/next", {"annotator": name})[0] == 400
+
+
+@pytest.mark.parametrize("name", ["ann", "山田　太郎", "anonymous-0a1b2c3d", " ann ", "نرگس\u200cها"])
+def test_names_that_can(world, name):
+    assert call(application(*world), "/api/next", {"annotator": name})[0] == 200
+
+
+@pytest.mark.parametrize("label", [[], {}, 1, None, True])
+def test_labels_are_texts(world, label):
+    assert call(application(*world), "/api/answer", {"annotator": "ann", "item": "i1", "label": label})[0] == 400
+
+
+def test_what_arrives_twice_is_done_once(world):
+    """The answer to an answer may get lost; the page then says the same again, with the same turn."""
+    desk, content = world
+    app = application(desk, content)
+
+    def post(path, turn, **said):
+        status, _, text = call(app, f"/api/{path}", {"annotator": "ann", "turn": turn, **said})
+        assert status == 200
+        return json.loads(text)["item"]["id"]
+
+    first = post("next", "0")
+    second = post("answer", "1", item=first, label="yes")
+    assert post("answer", "1", item=first, label="yes") == second
+    third = post("skip", "2", item=second)
+    assert post("skip", "2", item=second) == third
+    assert desk.session.known.labels == {first: 1}
+    assert desk.session.known.skipped == {second}
+    post("undo", "3")
+    post("undo", "3")
+    assert desk.session.known.labels == {first: 1}
+    assert desk.session.known.skipped == set()
+    post("undo", "4")
+    assert desk.session.known.labels == {}
+
+
+def test_how_often_people_agree_is_told_at_the_end(world):
+    """Before it, whoever votes and looks would know what somebody else said, and could take the vote back."""
+    desk, content = world
+    desk.votes = 3
+    app = application(desk, content)
+    told = json.loads(call(app, "/api/next", {"annotator": "ann"})[2])
+    assert set(told["progress"]) == {"labels", "open", "ended", "left", "masses"}
+    item = told["item"]["id"]
+    for name in ("ann", "bob"):
+        text = call(app, "/api/answer", {"annotator": name, "item": item, "label": "yes"})[2]
+    assert "agreement" not in json.loads(text)["progress"]
+    assert b"agreement" not in call(app, "/api/progress")[2]
+    desk.progress = lambda: {"labels": 1, "open": 0, "ended": True, "left": None, "masses": [(n, 0.123456) for n in range(400)],
+                             "agreement": {"pairs": 1, "same": 1.0}}  # fmt: skip
+    told = json.loads(call(app, "/api/progress")[2])
+    assert told["agreement"] == {"pairs": 1, "same": 1.0}
+    assert told["masses"][-1] == [399, 0.1235]
+    assert 50 < len(told["masses"]) <= 100  # a few hundred bytes, since every page asks every other second
+
+
+@pytest.fixture
+def served(world, monkeypatch):
+    """Serve in a thread, until `ended` says so."""
+    monkeypatch.setattr(serve, "_GRACE", 0.5)
+    running = SimpleNamespace(ended=lambda: False)
+    ready = threading.Event()
+
+    def started(port):
+        running.port = port
+        ready.set()
+
+    def run():
+        serve.serve(application(*world), host="127.0.0.1", port=0, ended=lambda: running.ended(), started=started)
+
+    running.thread = threading.Thread(target=run)
+    running.thread.start()
+    assert ready.wait(20)
+    yield running
+    running.ended = lambda: True
+    running.thread.join(20)
+    assert not running.thread.is_alive()
+
+
+def get(port, path="/"):
+    connection = http.client.HTTPConnection("127.0.0.1", port, timeout=10)
+    connection.request("GET", path)
+    status = connection.getresponse().status
+    connection.close()
+    return status
+
+
+def test_the_last_answer_may_be_taken_back(served):
+    served.ended = lambda: True
+    time.sleep(0.3)
+    served.ended = lambda: False
+    time.sleep(1.0)
+    assert get(served.port) == 200

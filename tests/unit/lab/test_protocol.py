@@ -1,0 +1,351 @@
+"""A protocol is read strictly: every unknown, missing or wrong value is named."""
+
+import copy
+import hashlib
+import tomllib
+
+import numpy as np
+import pytest
+
+from replical.classes.catalogue import recipe
+from replical.errors import BadProtocol, ReplicalError
+from replical.lab.protocol import Protocol
+from support.lab import content
+
+SECTIONS = {
+    "thresholds": {"kind": "thresholds", "features": ["dose"], "cuts": [[0.5, 1.5, 2.5]]},
+    "intervals": {"kind": "intervals", "features": ["dose"], "bins": 5, "range": [[0.0, 10.0]]},
+    "stumps": {"kind": "stumps", "features": ["dose", "age"], "cuts": [[1.0], [40.0, 55.0]]},
+    "boxes": {"kind": "boxes", "features": ["dose", "age"], "bins": 2, "range": [[0.0, 10.0], [20.0, 60.0]]},
+    "halfspaces": {"kind": "halfspaces", "features": ["dose", "age"], "count": 7, "range": [[0.0, 10.0], [20.0, 60.0]]},
+    "star": {"kind": "star", "features": ["cell"], "count": 4},
+    "table": {"kind": "table", "candidates": [{"name": "a"}, {"name": "b"}]},
+}
+
+
+def of_kind(kind, **learner):
+    return content(**learner) | {"class": copy.deepcopy(SECTIONS[kind])}
+
+
+def refused(said):
+    with pytest.raises(ReplicalError) as caught:
+        Protocol.of(said)
+    return str(caught.value)
+
+
+# ---- which keys there are ----
+@pytest.mark.parametrize(
+    ("said", "place"),
+    [
+        (content(), []),
+        (content(), ["learner"]),
+        (content(), ["class", "candidates", 1]),
+        *((of_kind(kind), ["class"]) for kind in SECTIONS),
+        *(
+            (content(prior=prior), ["prior"])
+            for prior in ({"kind": "uniform"}, {"kind": "weights", "weights": [1] * 6}, {"kind": "order", "order": [*range(6)]})
+        ),
+    ],
+)  # fmt: skip
+def test_an_unknown_key_is_named_wherever_it_stands(said, place):
+    """A misspelt key that is silently ignored would be a protocol nobody meant."""
+    said = copy.deepcopy(said)
+    Protocol.of(said)
+    inner = said
+    for step in place:
+        inner = inner[step]
+    inner["colour"] = "blue"
+    assert "'colour'" in refused(said)
+
+
+@pytest.mark.parametrize(
+    ("said", "place", "key", "message"),
+    [
+        (content(), [], "schema", "schema must be 'replical.protocol/1', got None"),
+        *((content(), [], key, f"the key {key!r} is missing") for key in ("seed", "class", "labels", "learner")),
+        *(
+            (content(), ["learner"], key, f"[learner] needs the key {key!r}")
+            for key in ("name", "epsilon", "delta", "rho")
+        ),
+        (content(), ["labels"], "values", "[labels] has one key, values"),
+        (content(), ["class"], "kind", "unknown kind of class None"),
+        (content(), ["class", "candidates", 1], "name", "candidate 1 needs a name"),
+        *(
+            (of_kind(kind), ["class"], "features", f"a class of kind {kind} needs the key 'features'")
+            for kind in SECTIONS
+            if kind != "table"
+        ),
+        (of_kind("intervals"), ["class"], "bins", "a class of kind intervals needs the key 'bins'"),
+        (of_kind("boxes"), ["class"], "bins", "a class of kind boxes needs the key 'bins'"),
+        (of_kind("boxes"), ["class"], "range", "a class of kind boxes needs the key 'range'"),
+        (of_kind("halfspaces"), ["class"], "count", "a class of kind halfspaces needs the key 'count'"),
+        (of_kind("star"), ["class"], "count", "a class of kind star needs the key 'count'"),
+        (of_kind("table"), ["class"], "candidates", "a class of kind table lists its candidates"),
+        (of_kind("thresholds"), ["class"], "cuts", "a class of kind thresholds needs cuts, or range and bins"),
+        (of_kind("stumps"), ["class"], "cuts", "a class of kind stumps needs cuts, or range and bins"),
+        (content(prior={"kind": "order", "order": [0]}), ["prior"], "order", "order = [..]"),
+        (content(prior={"kind": "order", "order": [0]}), ["prior"], "kind", "kind None has no key 'order'"),
+        (content(prior={"kind": "uniform"}), ["prior"], "kind", "unknown kind of prior None"),
+    ],
+)
+def test_a_missing_key_is_named(said, place, key, message):
+    said = copy.deepcopy(said)
+    inner = said
+    for step in place:
+        inner = inner[step]
+    del inner[key]
+    assert message in refused(said)
+
+
+@pytest.mark.parametrize(
+    ("place", "value", "message"),
+    [
+        (["schema"], "replical.protocol/2", "schema must be 'replical.protocol/1', got 'replical.protocol/2'"),
+        (["title"], 5, "title must be a text, got 5"),
+        (["notes"], ["a"], "notes must be a text, got ['a']"),
+        (["seed"], 7, "seed must be a text, got 7"),
+        (["seed"], " \n", "seed is empty"),
+        (["class"], [], "class must be a section [class], got []"),
+        (["labels"], "no,yes", "labels must be a section [labels]"),
+        (["prior"], True, "prior must be a section [prior], got True"),
+        (["learner"], 3, "learner must be a section [learner], got 3"),
+        (["labels", "values"], "yes", "[labels] has one key, values"),
+        (["labels", "values"], [1.0, 2.0], "labels must be texts or whole numbers, got [1.0, 2.0]"),
+        (["labels", "values"], [True, False], "labels must be texts or whole numbers"),
+        (["labels", "values"], ["yes"], "2 to 65536 distinct labels, got ['yes']"),
+        (["labels", "values"], ["yes", "yes"], "distinct labels"),
+        (["labels", "values"], ["yes", "?"], "'?' cannot be a label: whoever labels by file writes it"),
+        (["learner", "name"], 5, "name must be a text, got 5"),
+        (["learner", "name"], "rounded-a3", "unknown learner 'rounded-a3'"),
+        (["learner", "epsilon"], "0.1", "epsilon must be a number, got '0.1'"),
+        (["learner", "epsilon"], True, "epsilon must be a number, got True"),
+        (["learner", "epsilon"], float("nan"), "epsilon must be in (0, 1), got nan"),
+        (["learner", "rho"], 1, "rho must be in (0, 1), got 1"),
+        (["learner", "batch"], 1.0, "batch must be a whole number, got 1.0"),
+        (["learner", "batch"], 0, "batch must be a whole number of at least 1, got 0"),
+        (["learner", "items"], True, "items must be a whole number, got True"),
+        (["learner", "finish"], 1, "finish must be a text, got 1"),
+        (["learner", "finish"], "soon", "unknown finish 'soon'"),
+        (["learner", "plan"], "loose", "unknown plan 'loose'"),
+        (["learner", "query"], "halving", "rounded-a2 has no query"),
+        (["class", "kind"], "forest", "unknown kind of class 'forest'"),
+        (["class", "candidates"], [], "lists its candidates"),
+        (["class", "candidates"], {"name": "a"}, "lists its candidates"),
+        (["class", "candidates", 2], "m2", "candidate 2 needs a name, got 'm2'"),
+        (["class", "candidates", 2, "name"], "", "candidate 2 needs a name"),
+        (["class", "candidates", 2, "name"], "m1", "the candidate 'm1' is named twice"),
+        (["class", "candidates", 2, "weight"], "1", "the weight of 'm2' must be a number, got '1'"),
+        (["class", "candidates", 2, "weight"], True, "the weight of 'm2' must be a number, got True"),
+        (["class", "candidates", 2, "weight"], 2.0, "'m2' has a weight, but the prior is uniform"),
+        (["class", "candidates", 2, "digest"], "md5:1", "the digest of 'm2' must be written sha256:<64 hex digits>"),
+        (["prior"], {"kind": "flat"}, "unknown kind of prior 'flat'"),
+        (["prior"], {"kind": "weights"}, "the prior has no weight for 'm0'"),
+        (["prior"], {"kind": "weights", "weights": [1, 2]}, "a prior needs 6 weights, one a hypothesis, got 2"),
+        (["prior"], {"kind": "weights", "weights": [1, 1, 1, 1, 1, 0]}, "hypothesis 5 (m5) must be a positive number, got 0"),
+        (["prior"], {"kind": "order", "order": "m0"}, "lists every hypothesis once"),
+        (["prior"], {"kind": "order", "order": [0, 1, 2]}, "'m3' is missing"),
+        (["prior"], {"kind": "order", "order": ["m9", 1, 2, 3, 4, 5]}, "names 'm9', which is no candidate"),
+    ],
+)  # fmt: skip
+def test_a_wrong_value_is_named(place, value, message):
+    said = copy.deepcopy(content())
+    inner = said
+    for step in place[:-1]:
+        inner = inner[step]
+    inner[place[-1]] = value
+    assert message in refused(said)
+
+
+@pytest.mark.parametrize(
+    ("kind", "changes", "message"),
+    [
+        ("thresholds", {"features": "dose"}, "features must be a list of names, got 'dose'"),
+        ("thresholds", {"features": []}, "features must be a list of names, got []"),
+        ("thresholds", {"features": ["dose", ""]}, "features must be a list of names"),
+        ("thresholds", {"features": ["dose", "age"]}, "thresholds look at one feature, got 2: dose, age"),
+        ("stumps", {"features": ["age", "age"]}, "features names 'age' twice"),
+        ("thresholds", {"cuts": [[1.0], [2.0]]}, "cuts must be 1 lists of numbers, one a feature"),
+        ("thresholds", {"cuts": [["1"]]}, "cuts must be 1 lists of numbers"),
+        ("thresholds", {"cuts": [[True]]}, "cuts must be 1 lists of numbers"),
+        ("thresholds", {"cuts": [[float("inf")]]}, "cuts must be 1 lists of numbers"),
+        ("thresholds", {"cuts": [[2.0, 1.0]]}, "strictly ascending"),
+        ("stumps", {"cuts": [[1.0], []]}, "the cuts of feature 1 must be finite and strictly ascending"),
+        ("intervals", {"bins": 0}, "bins must be a whole number of at least 1, got 0"),
+        ("intervals", {"bins": 2.0}, "bins must be a whole number of at least 1, got 2.0"),
+        ("intervals", {"range": [[0, 1], [0, 1]]}, "range must be 1 pairs [low, high], one a feature"),
+        ("intervals", {"range": [0, 1]}, "range must be 1 pairs"),
+        ("boxes", {"range": [[0, 1], [1, 0]]}, "the range of 'age' must have low < high, got [1, 0]"),
+        ("boxes", {"range": [[0, 1], [0, float("nan")]]}, "range must be 2 pairs"),
+        ("halfspaces", {"count": True}, "count must be a whole number of at least 1, got True"),
+        ("star", {"count": "4"}, "count must be a whole number of at least 1, got '4'"),
+        ("star", {"features": ["a", "b"]}, "star look at one feature, got 2: a, b"),
+    ],
+)
+def test_a_wrong_value_in_a_class_is_named(kind, changes, message):
+    said = of_kind(kind)
+    Protocol.of(said)
+    said["class"] |= changes
+    assert message in refused(said)
+
+
+def test_a_class_of_two_labels_refuses_a_third():
+    said = of_kind("thresholds") | {"labels": {"values": ["a", "b", "c"]}}
+    assert "tells two labels apart" in refused(said)
+    assert len(Protocol.of(of_kind("table") | {"labels": {"values": ["a", "b", "c"]}}).labels) == 3
+
+
+def test_the_order_of_keys_does_not_count_but_that_of_labels_and_candidates_does():
+    said = content(batch=2)
+    turned = {key: said[key] for key in reversed(said)} | {"learner": dict(reversed(said["learner"].items()))}
+    assert Protocol.of(turned).fingerprint == Protocol.of(said).fingerprint
+    for section, key in (("labels", "values"), ("class", "candidates")):
+        other = said | {section: said[section] | {key: said[section][key][::-1]}}
+        assert Protocol.of(other).fingerprint != Protocol.of(said).fingerprint
+
+
+def test_a_whole_number_means_the_same_with_and_without_a_point():
+    said = content("replical", theta=4, plan="paper", k_loop=5, k_final=5)
+    other = content("replical", theta=4.0, plan="paper", k_loop=5, k_final=5)
+    assert Protocol.of(said).fingerprint == Protocol.of(other).fingerprint
+
+
+# ---- candidates in a file, priors ----
+@pytest.fixture
+def with_file(tmp_path):
+    """A protocol whose candidates stand in a CSV file beside it."""
+
+    def write(text, *, digest=None, prior="uniform", more=""):
+        raw = text if isinstance(text, bytes) else text.encode()
+        (tmp_path / "candidates.csv").write_bytes(raw)
+        told = "" if digest is None else f'digest = "{digest or "sha256:" + hashlib.sha256(raw).hexdigest()}"\n'
+        file = tmp_path / "protocol.toml"
+        file.write_text(
+            f'schema = "replical.protocol/1"\nseed = "s"\n[class]\nkind = "table"\nfile = "candidates.csv"\n{told}{more}'
+            f'[labels]\nvalues = ["no", "yes"]\n[prior]\nkind = "{prior}"\n[learner]\nname = "rounded-a2"\n'
+            "epsilon = 0.1\ndelta = 0.1\nrho = 0.1\n"
+        )
+        return file
+
+    return write
+
+
+def test_candidates_in_a_file_are_as_good_as_listed_ones(with_file):
+    protocol = Protocol.read(with_file("name,weight\nrés net,2\nvit,0.5\n", digest="", prior="weights"))
+    assert protocol.recipe.columns == ("rés net", "vit")
+    assert protocol.prior.values.tolist() == [2.0, 0.5]
+    listed = Protocol.of(protocol.content)
+    assert listed.fingerprint == protocol.fingerprint
+    assert tomllib.loads(protocol.toml())["class"]["candidates"][1] == {"name": "vit", "weight": 0.5}
+
+
+def test_a_file_of_candidates_may_come_from_a_spreadsheet(with_file):
+    plain = Protocol.read(with_file("name\na\nb\n")).fingerprint
+    assert Protocol.read(with_file(b"\xef\xbb\xbfname,digest\r\na,\r\nb,\r\n")).fingerprint == plain
+
+
+@pytest.mark.parametrize(
+    ("text", "options", "message"),
+    [
+        ("name\na\nb\n", {"digest": "sha256:" + "0" * 64}, "candidates.csv has changed: its digest is sha256:"),
+        ("name\na\nb\n", {"more": 'candidates = [{ name = "a" }]\n'}, "give candidates or a file of them, not both"),
+        ("name,weight\na,much\n", {"prior": "weights"}, "the weight of 'a' is no number: 'much'"),
+        ("name,weight\na,1\nb,\n", {"prior": "weights"}, "no weight for 'b'"),
+        ("name,colour\na,red\n", {}, "a candidate has no key 'colour'"),
+        ("model\na\n", {}, "candidate 0 needs a name"),
+        ("name\na\na\n", {}, "the candidate 'a' is named twice"),
+        ("", {}, "lists its candidates"),
+        ('name\n"a\n', {}, "cannot read the candidates"),
+        (b"name\n\xff\n", {}, "cannot read the candidates"),
+        ("name\na,b\n", {}, "a candidate has no key None"),
+    ],
+)
+def test_what_is_wrong_with_a_file_of_candidates_is_named(with_file, text, options, message):
+    with pytest.raises(ReplicalError, match=r".") as caught:
+        Protocol.read(with_file(text, **options))
+    assert message in str(caught.value)
+
+
+def test_a_missing_file_of_candidates_is_named(with_file):
+    file = with_file("name\na\n")
+    (file.parent / "candidates.csv").unlink()
+    with pytest.raises(BadProtocol, match=r"protocol.toml: cannot read the candidates .*candidates.csv"):
+        Protocol.read(file)
+
+
+def test_a_protocol_that_cannot_be_read_is_named(tmp_path):
+    with pytest.raises(BadProtocol, match=r"cannot read the protocol .*nowhere.toml: No such file"):
+        Protocol.read(tmp_path / "nowhere.toml")
+    with pytest.raises(BadProtocol, match="cannot read the protocol .*: Is a directory"):
+        Protocol.read(tmp_path)
+    for raw in (b"\xff\xfe", b"= 5", b"a = 1\na = 2"):
+        (tmp_path / "bad.toml").write_bytes(raw)
+        with pytest.raises(BadProtocol, match=r"bad.toml is not a TOML file"):
+            Protocol.read(tmp_path / "bad.toml")
+
+
+def test_priors_reach_the_plan():
+    """The published preference is the one the shared order uses, whether it is told by name, by index or by weight."""
+    by_name = Protocol.of(content(prior={"kind": "order", "order": ["m5", "m4", "m3", "m2", "m1", "m0"]}))
+    by_index = Protocol.of(content(prior={"kind": "order", "order": [5, 4, 3, 2, 1, 0]}))
+    everyone = np.arange(6)
+    for protocol in (by_name, by_index):
+        assert protocol.plan.prior.first(protocol.shared, "order", indices=everyone) == 5
+    heavy = [1e-6, 1e-6, 1e6, 1e-6, 1e-6, 1e-6]
+    listed = Protocol.of(content(prior={"kind": "weights", "weights": heavy}))
+    told = content(prior={"kind": "weights"})
+    for candidate, weight in zip(told["class"]["candidates"], heavy, strict=True):
+        candidate["weight"] = weight
+    assert listed.plan.prior.first(listed.shared, "order", indices=everyone) == 2
+    assert Protocol.of(told).plan.prior.fingerprint == listed.plan.prior.fingerprint
+    cuts = of_kind("thresholds") | {"prior": {"kind": "weights", "weights": [1, 5, 1]}}
+    assert Protocol.of(cuts).plan.prior.masses(3).tolist() == pytest.approx([1 / 7, 5 / 7, 1 / 7])
+
+
+def test_every_number_of_the_learner_reaches_the_plan():
+    made = Protocol.of(content(epsilon=0.1, kappa=0.01, a=0.02, b=0.05, batch=3, items=77, max_labels=9)).plan
+    assert [float(made[name]) for name in ("a", "b", "rho", "delta", "kappa")] == [0.02, 0.05, 0.6, 0.2, 0.01]
+    assert (made.items, made.max_labels, made.base.max_labels, made.name) == (77, 9, 9, "tight")
+    assert Protocol.of(content("erm", plan="paper", k_final=5)).plan.name == "paper"
+
+
+TEXTS = ("no", "yes")
+
+
+VALID = Protocol.of(content()).toml()
+
+
+def test_a_huge_cut_is_no_number():
+    with pytest.raises(BadProtocol, match="cuts must be"):
+        recipe({"kind": "thresholds", "features": ["x"], "cuts": [[10**400]]}, TEXTS, "s")
+
+
+def test_a_mark_of_byte_order_is_no_part_of_a_protocol(tmp_path):
+    (tmp_path / "p.toml").write_bytes(b"\xef\xbb\xbf" + VALID.encode())
+    assert Protocol.read(tmp_path / "p.toml").fingerprint == Protocol.of(content()).fingerprint
+
+
+def test_more_cuts_than_anybody_lists():
+    section = {"kind": "stumps", "features": ["x"], "range": [[0, 1]], "bins": 10**12}
+    with pytest.raises(ReplicalError, match="cuts"):
+        recipe(section, TEXTS, "s")
+
+
+def test_an_unknown_key_beside_the_labels_is_named():
+    said = content()
+    said["labels"]["colour"] = "blue"
+    with pytest.raises(BadProtocol, match="'colour'"):
+        Protocol.of(said)
+
+
+@pytest.mark.parametrize("weights", [["1", "1", "1", "1", "1", "1"], [True] * 6, "111111"])
+def test_weights_are_numbers(weights):
+    with pytest.raises(BadProtocol, match="weights must be numbers"):
+        Protocol.of(content(prior={"kind": "weights", "weights": weights}))
+
+
+def test_weights_by_name_are_written_so_that_they_read_back(tmp_path):
+    names = ["a b", 'c"d', "é", "plain", "x.y", ""]
+    said = content(prior={"kind": "weights", "weights": {name or "z": 1.0 + n for n, name in enumerate(names)}})
+    said["class"]["candidates"] = [{"name": name or "z"} for name in names]
+    (tmp_path / "p.toml").write_text(Protocol.of(said).toml())
+    assert Protocol.read(tmp_path / "p.toml").fingerprint == Protocol.of(said).fingerprint

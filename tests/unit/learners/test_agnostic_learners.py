@@ -1,0 +1,83 @@
+"""A², ReplicA² and what they say of their own conditions."""
+
+import pytest
+
+from replical import (
+    A2,
+    Population,
+    PrivateRandomness,
+    ReplicA2,
+    SharedRandomness,
+    Star,
+    Thresholds,
+    learn,
+    plan,
+)
+from replical.errors import EmptyVersionSpace, PlanMismatch
+from replical.learners.catalogue import learner_for
+
+LAB, SHARED = PrivateRandomness.simulated("lab"), SharedRandomness("published")
+
+
+def run(learner, world, size="exact"):
+    pool = world.pool(size, LAB)
+    return learn(learner, pool, world.labels(pool, LAB), SHARED)
+
+
+@pytest.mark.parametrize("learner", ["a2-rounds", "replica2"])
+def test_a_loop_that_never_runs_is_said(learner):
+    C = Thresholds(50)
+    made = plan(learner, C, epsilon=0.1, delta=0.1, rho=0.3, theta=2.0, nu=0.1)
+    result = run(learner_for(made), Population(C, target=20, noise=0.1))
+    assert len(result.rounds) == 1
+    condition = next(c for c in result.conditions if "loop runs" in c.name)
+    assert (condition.held, condition.value) == (False, pytest.approx(1.6))
+
+
+def test_two_equally_good_far_apart_hypotheses_end_honestly():
+    C = Star(1)  # two hypotheses that differ everywhere, labels are coin flips
+    world = Population(C, law=[[0.5, 0.5]])
+    for size, budget in ((400, None), ("exact", 300)):
+        made = plan("a2", C, epsilon=0.1, delta=1e-6, max_labels=budget, pool="finite" if size == 400 else "exact")
+        result = run(A2(made), world, size)
+        assert result.V.size == 2
+        assert not result.stopped
+        assert not result.sound
+        assert result.labels <= (budget or 360)
+
+
+def test_noise_beyond_what_was_told_names_the_assumption():
+    C = Thresholds(50)
+    made = plan("replica2", C, epsilon=0.001, delta=0.1, rho=0.3, theta=2.0, nu=0.001, k_loop=20_000, k_final=100)
+    with pytest.raises(EmptyVersionSpace, match="larger nu"):
+        run(ReplicA2(made), Population(C, target=20, noise=0.4))
+
+
+def test_replica2_on_a_finite_pool_is_refused_with_the_reason():
+    C = Thresholds(50)
+    made = plan("replica2", C, epsilon=0.1, delta=0.1, rho=0.3, theta=2.0, nu=0.0, pool="finite")
+    with pytest.raises(PlanMismatch, match="relative accuracy"):
+        run(ReplicA2(made), Population(C, target=20), 10_000)
+
+
+def test_a2_stops_at_kappa_and_asks_in_batches():
+    C = Thresholds(400)
+    world = Population(C, target=100, noise=0.05)
+    fine = run(A2(plan("a2", C, epsilon=0.1, delta=0.1, kappa=0.02, pool="finite")), world, 20_000)
+    coarse = run(A2(plan("a2", C, epsilon=0.1, delta=0.1, pool="finite")), world, 20_000)
+    assert fine.V.mass <= 0.02
+    assert fine.labels > coarse.labels
+    many = run(A2(plan("a2", C, epsilon=0.1, delta=0.1, batch=7, pool="finite")), world, 20_000)
+    assert all(each.drawn == 7 for each in many.rounds)
+
+
+@pytest.mark.parametrize(
+    ("learner", "more", "bound"),
+    [("a2", {"kappa": 0.02}, 0.02), ("a2-rounds", {"theta": 1.0, "nu": 0.1}, 0.8), ("cal", {}, 0.1)],
+)
+def test_the_stop_condition_states_the_bound_it_was_held_to(learner, more, bound):
+    C = Thresholds(200)
+    result = run(learner_for(plan(learner, C, epsilon=0.1, delta=0.1, **more)), Population(C, target=50))
+    condition = next(c for c in result.conditions if "at the stop" in c.name)
+    assert condition.bound == pytest.approx(bound)
+    assert condition.held == (condition.value <= condition.bound)

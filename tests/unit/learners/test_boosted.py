@@ -1,0 +1,327 @@
+"""Boosting: its books, its strings in order, its budgets and its ties (docs/claims/boosting.md)."""
+
+from collections import Counter
+from dataclasses import replace
+from fractions import Fraction
+from functools import cache
+
+import numpy as np
+import pytest
+
+from replical import (
+    Boosted,
+    KnownLabels,
+    Pool,
+    Population,
+    PredictionTable,
+    Prior,
+    PrivateRandomness,
+    SharedRandomness,
+    Thresholds,
+    World,
+    audit,
+    learn,
+    plan,
+)
+from replical.errors import BudgetSpent, PlanMismatch, PoolExhausted
+from replical.learners.boosted import FREQUENT
+from replical.learners.catalogue import learner_for
+from replical.learners.fast.bulk import fits, in_bulk
+from replical.learners.result import Boosting
+from support.mutants import Scattered, Tosses, scaled
+
+C = Thresholds(9)  # eight cells
+
+
+TASK = {"epsilon": 0.2, "delta": 0.1, "rho": 0.1}
+
+
+ERM = {"nu": 0.0, "k_final": 5}
+
+
+CERTAIN, FAIR = ((1, 8),), ((1, 4),)
+
+
+def test_boosted_refuses_the_plan_of_its_base():
+    made = plan("boosted-replicable-erm", C, **TASK, **ERM)
+    with pytest.raises(PlanMismatch, match="Boosted was given a plan for 'replicable-erm'"):
+        Boosted(learner_for(made.base), made.base)
+
+
+def test_a_base_that_needs_a_known_distribution_is_refused_a_finite_pool():
+    made = plan("boosted-replical", C, **TASK, theta=2.0, strings=1, runs=2)
+    private = PrivateRandomness.simulated("x")
+    pool = Population(C, target=4).pool(100, private)
+    with pytest.raises(PlanMismatch, match="this plan takes Δ as known"):
+        learn(learner_for(made), pool, KnownLabels(C, [0] * 8), SharedRandomness("x"))
+
+
+# --- the books --------------------------------------------------------------------------------------------------------
+def boosted(kinds=None, **options):
+    """Boosting of a base learner whose strings are of the given kinds; of one that scatters if none is given."""
+    made = plan("boosted-replicable-erm", C, **TASK, **ERM, **options)
+    return Boosted(Scattered(made.base) if kinds is None else Tosses(made.base, kinds), made)
+
+
+def run(learner, seed="x", size=None, target=4):
+    world, private = Population(C, target=target), PrivateRandomness.simulated(seed)
+    pool = world.pool(learner.plan.strings * learner.plan.runs if size is None else size, private)
+    return learn(learner, pool, world.labels(pool, private), SharedRandomness(seed))
+
+
+def test_strings_are_tried_in_order():
+    """Half of the strings toss a fair coin: the answer is the mode of the first string that does not."""
+    learner = boosted(((0.5, 4), (0.5, 8)), strings=8, runs=400)
+    tried = Counter()
+    for number in range(40):
+        shared = SharedRandomness(f"s{number}")
+        strings = [shared.derived("string", i) for i in range(8)]
+        certain = next(i for i, string in enumerate(strings) if string.uniform("kind") >= 0.5)
+        result = run(learner, f"s{number}")
+        assert result.hypothesis == strings[certain].integer("mode", high=9)
+        assert result.boosting == Boosting(runs=400 * (certain + 1), strings=certain + 1, frequency=Fraction(1))
+        tried[certain + 1] += 1
+    assert len(tried) > 2
+
+
+@pytest.mark.parametrize(("above", "found"), [(0, True), (1, False)])
+def test_a_frequency_equal_to_the_threshold_is_enough(above, found):
+    """25 of 40 runs return the mode; the threshold is 25/40, or a little more."""
+    learner = boosted(((1, 5),), strings=1, runs=40)
+    ends = {"low": Fraction(5, 8) + Fraction(above, 10**9), "high": Fraction(5, 8) + Fraction(above, 10**9)}
+    numbers = tuple(replace(n, value=ends[n.name]) if n.name in ends else n for n in learner.plan.numbers)
+    learner = replace(learner, plan=replace(learner.plan, numbers=numbers))
+    items = np.repeat(np.arange(8), 5)  # each cell five times, in any order
+    pool = Pool(C, items, PrivateRandomness.simulated("exactly"))
+    fixed = Pool.in_order(
+        C, C.cells(), np.arange(8), items[PrivateRandomness.simulated("y").permutation(40)], pool.predictions
+    )
+    result = learn(learner, fixed, KnownLabels(C, [0] * 8), SharedRandomness("x"))  # fmt: skip
+    assert (result.hypothesis is not None) == found
+    assert result.boosting.frequency == (Fraction(5, 8) if found else None)
+
+
+def test_no_heavy_hitter_is_no_answer():
+    result = run(boosted(strings=3, runs=200))
+    assert result.hypothesis is None
+    assert result.described(C) == "no heavy hitter"
+    assert result.boosting == Boosting(runs=600, strings=3, frequency=None)
+    assert result.V.size == 9
+    assert not result.stopped
+    assert not result.sound
+    (frequent,) = (condition for condition in result.conditions if condition.name == FREQUENT)
+    assert not frequent.held
+    assert frequent.value < 0.55 <= frequent.bound
+
+
+def test_an_audit_counts_no_answer_as_disagreement():
+    """Two labs that both find nothing have not agreed on anything, and made the error of having no answer."""
+    found = audit(boosted(strings=2, runs=60), World(C=C, pool_size=120), seed="none", pairs=5)
+    assert (found.agreements, found.agreement, found.function_agreement, found.cap_reached) == (0, 0.0, 0.0, 10)
+    assert found.excess_over_epsilon == 10
+    found = audit(boosted(CERTAIN, strings=2, runs=60), World(C=C, pool_size=120), seed="some", pairs=5)
+    assert (found.agreements, found.cap_reached) == (5, 0)
+
+
+def test_ties_are_broken_by_index_and_never_win():
+    """With an even number of runs both hypotheses may win half of them."""
+    for number in range(30):
+        result = run(boosted(FAIR, strings=1, runs=2), f"tie {number}")
+        string = SharedRandomness(f"tie {number}").derived("string", 0)
+        mode = string.integer("mode", high=9)
+        if result.hypothesis is None:
+            assert result.unrounded == min(mode, (mode + 1) % 9)
+        else:
+            assert result.boosting.frequency == 1
+
+
+# --- finite pools -----------------------------------------------------------------------------------------------------
+class Overheard(KnownLabels):
+    """Labels that remember what was asked."""
+
+    def __init__(self, C, column):
+        super().__init__(C, column)
+        self.asked = []
+
+    def answer(self, query):
+        self.asked.append(query.items)
+        return super().answer(query)
+
+
+FINITE = {
+    "boosted-replicable-erm": {"nu": 0.0, "k_final": 20},
+    "boosted-replical": {"theta": 1.0, "k_loop": 5, "k_final": 10, "name": "paper"},
+    "boosted-replica2": {"theta": 1.0, "nu": 0.02, "k_loop": 10, "k_final": 20},
+}
+
+
+@pytest.mark.parametrize("name", FINITE)
+def test_runs_have_items_of_their_own(name):
+    """No item is asked twice, every run stays in its own part, and a run on its part is the base learner's run."""
+    D, K, T, size, noise = Thresholds(30), 2, 10, 12_000, 0.02 if name == "boosted-replica2" else 0.0
+    generator = np.random.default_rng(3)
+    x = generator.integers(29, size=size)
+    truth = (x >= 12) ^ (generator.random(size) < noise)
+    made = plan(name, D, **TASK, **FINITE[name], pool="finite", strings=K, runs=T)
+    labels = Overheard(D, truth.astype(int))
+    private, shared = PrivateRandomness.simulated("parts"), SharedRandomness("parts")
+    pool, learner = Pool(D, x, private), learner_for(made)
+    result = learn(learner, pool, labels, shared)
+    asked = np.concatenate(labels.asked)
+    assert len(np.unique(asked)) == len(asked) == result.labels
+    order, width = private.permutation(size), size // (K * T)
+    part_of = np.empty(size, dtype=int)
+    part_of[order] = np.arange(size) // width
+    parts = [set(part_of[items].tolist()) for items in labels.asked]
+    assert all(len(part) == 1 for part in parts)
+    assert set.union(*parts) == set(range(result.boosting.strings * T))
+    wins = Counter()
+    for run_number in range(T):
+        part = Pool.in_order(D, pool.items, pool.ids, order[run_number * width :][:width], pool.predictions)
+        wins[learn(learner.base, part, KnownLabels(D, truth.astype(int)), shared.derived("string", 0)).hypothesis] += 1
+    assert result.unrounded == min(wins, key=lambda h: (-wins[h], h))
+    if result.boosting.strings == 1:
+        assert result.boosting.frequency == Fraction(max(wins.values()), T)
+
+
+def test_a_pool_with_fewer_items_than_runs_says_so():
+    with pytest.raises(
+        PoolExhausted, match="a pool of 59 items has no 60 parts: bring a larger pool or make fewer runs"
+    ):
+        run(boosted(CERTAIN, strings=3, runs=20), size=59)
+
+
+def test_a_part_too_small_for_a_run_says_so():
+    made = plan("boosted-replicable-erm", C, **TASK, nu=0.0, k_final=20, strings=2, runs=10)
+    with pytest.raises(PoolExhausted, match="20 fresh items are needed, but the pool has only 19 left: 1 missing"):
+        run(learner_for(made), size=399)
+    assert run(learner_for(made), size=400).boosting is not None
+
+
+# --- budget and prior -------------------------------------------------------------------------------------------------
+@pytest.mark.parametrize("size", ["exact", 4000])
+def test_a_budget_counts_all_runs_together(size):
+    """Little is settled after one label a round, so the last stage asks for far more than a fraction ε of its items."""
+    task = TASK | {"epsilon": 0.3, "theta": 1.0, "k_loop": 1, "k_final": 100, "strings": 1, "runs": 10}
+    task["pool"] = "exact" if size == "exact" else "finite"
+    free = learner_for(plan("boosted-replical", C, **task))
+    if size != "exact":  # the tight plan would set thousands of items aside in each part to measure masses
+        free = replace(free, plan=scaled_base(free.plan), base=learner_for(scaled_base(free.plan).base))
+    spent = run(free, size=size)
+    assert spent.labels > free.plan.labels_most
+    limited = replace(free, plan=replace(free.plan, max_labels=free.plan.labels_most))
+    with pytest.raises(BudgetSpent, match=f"more than max_labels = {free.plan.labels_most}"):
+        run(limited, size=size)
+    enough = replace(free, plan=replace(free.plan, max_labels=spent.labels))
+    assert run(enough, size=size).labels == spent.labels
+
+
+def scaled_base(made):
+    return replace(made, base=scaled(made.base, "measuring", 0.01))
+
+
+@pytest.mark.parametrize("size", ["exact", 4000])
+@pytest.mark.parametrize("first", [3, 4, 5])
+def test_runs_follow_the_prior(size, first):
+    """With four labels 3, 4 and 5 mostly survive together, and the one preferred wins."""
+    prior = Prior.order(C, [first, *(h for h in range(9) if h != first)])
+    task = TASK | {"epsilon": 0.9, "nu": 0.0, "k_final": 4, "strings": 1, "runs": 200}
+    made = plan("boosted-replicable-erm", C, **task, prior=prior)
+    assert made.base.prior is prior
+    assert any("strict order" in condition.name for condition in made.conditions)
+    assert run(learner_for(made), size=size).unrounded == first
+
+
+# --- in bulk and one by one -------------------------------------------------------------------------------------------
+TABLE = PredictionTable([f"m{i}" for i in range(12)], labels=("a", "b", "c"))
+
+
+@cache
+def table_world(noise):
+    """Candidate i of three labels is wrong in i of 16 cells of unequal weight."""
+    generator = np.random.default_rng(8)
+    codes = np.zeros((16, 12), dtype=int)
+    for h in range(12):
+        codes[generator.permutation(16)[:h], h] = generator.integers(1, 3, size=h)
+    cells = TABLE.items(np.array(TABLE.labels, dtype=object)[codes])
+    return Population(TABLE, target=0, cells=cells, weights=generator.integers(1, 9, size=16), noise=noise)
+
+
+@cache
+def line_world(noise):
+    """Thresholds on eleven cells, one of which never occurs."""
+    return Population(Thresholds(12), target=5, weights=[1, 2, 1, 3, 1, 2, 0, 1, 2, 1, 1], noise=noise)
+
+
+LINE = {"epsilon": 0.2, "delta": 0.1, "rho": 0.3, "theta": 1.0}
+
+
+REALIZABLE, AGNOSTIC = {"epsilon": 0.4, "k_loop": 8}, {"epsilon": 0.1, "nu": 0.05, "k_loop": 80, "k_final": 100}
+
+
+# What runs, where, with how much noise and which sizes; the number of the plan that decides its final threshold; a string.
+CASES = {
+    "replical paper": ("replical", line_world, 0.0, {"name": "paper", "T": 0.4, "k_loop": 12, "k_final": 40}, "v_max", "two"),
+    "replical tight": ("replical", line_world, 0.0, REALIZABLE | {"k_final": 100}, "G", "one"),
+    "replica2 paper": ("replica2", line_world, 0.02, AGNOSTIC | {"name": "paper"}, "excess_high", "two"),
+    "replica2 tight": ("replica2", line_world, 0.02, AGNOSTIC, "excess_high", "one"),
+    "replica2 in two rounds": ("replica2", line_world, 0.02, AGNOSTIC | {"epsilon": 0.05, "k_final": 6}, "excess_high", "one"),
+    "erm realizable": ("replicable-erm", line_world, 0.0, {"k_final": 40, "nu": 0.0}, "high", "one"),
+    "erm agnostic": ("replicable-erm", line_world, 0.05, {"k_final": 40, "nu": 0.05}, "high", "one"),
+    "replical, three labels": ("replical", table_world, 0.0, REALIZABLE | {"k_final": 60}, "G", "one"),
+    "replica2, three labels": ("replica2", table_world, 0.02, AGNOSTIC | {"k_final": 30}, "excess_high", "one"),
+    "erm agnostic, three labels": ("replicable-erm", table_world, 0.05, {"k_final": 40, "nu": 0.05, "name": "paper"}, "high", "one"),
+}  # fmt: skip
+
+
+SINGLY, BULK = 400, 4000
+
+
+@cache
+def setting(case):
+    """The survivor of largest error wins: it differs from run to run, whatever the string."""
+    learner, world, noise, options, _, string = CASES[case]
+    at, task = world(noise), LINE | options
+    if learner == "replicable-erm":
+        task.pop("theta")
+    worst = Prior.order(at.C, sorted(range(12), key=at.error, reverse=True))
+    return at, plan(learner, at.C, **task, prior=worst), SharedRandomness(string)
+
+
+def lab(world, *name):
+    private = PrivateRandomness.simulated(*name)
+    pool = world.pool("exact", private)
+    return pool, world.labels(pool, private)
+
+
+def test_bulk_is_for_known_distributions_and_plans_it_knows():
+    world, made, _ = setting("replical tight")
+    pool, _ = lab(world, "fits")
+    assert fits(made, pool)
+    assert not fits(made, world.pool(50, PrivateRandomness.simulated("x")))
+    assert not fits(plan("cal", world.C, epsilon=0.2, delta=0.1), pool)
+    assert not fits(plan("replical", world.C, **LINE, stop="rstat"), pool)
+    assert not fits(plan("replical", world.C, **LINE, name="paper", k_final=2**52), pool)
+
+
+def test_boosted_uses_bulk_with_the_strings_of_single_runs():
+    """On an exact population Boosted's frequencies are those of `in_bulk` with the derived string."""
+    world, _, _ = setting("erm realizable")
+    task = {"epsilon": 0.2, "delta": 0.1, "rho": 0.3, "nu": 0.0, "k_final": 30}
+    made = plan("boosted-replicable-erm", world.C, **task, strings=2, runs=BULK)
+    pool, labels = lab(world, "boosted")
+    shared = SharedRandomness("boosted")
+    result = learn(learner_for(made), pool, labels, shared)
+    conversation = in_bulk(made.base, pool, shared.derived("string", 0), BULK, ("string", 0))
+    try:
+        query = next(conversation)
+        while True:
+            query = conversation.send(labels.answer(query))
+    except StopIteration as stop:
+        wins = stop.value
+    mode, times = min(wins.items(), key=lambda win: (-win[1], win[0]))
+    assert result.unrounded == mode
+    assert len(wins) > 1
+    if result.boosting.strings == 1:
+        assert result.boosting.frequency == Fraction(times, BULK)
+    assert result.labels == result.boosting.strings * BULK * 30

@@ -1,0 +1,63 @@
+"""The stop test looks at fresh items (docs/claims/subroutines.md)."""
+
+import numpy as np
+import pytest
+
+from replical import KnownLabels, Pool, PrivateRandomness, ReplicA2, RepliCAL, SharedRandomness, Thresholds, learn, plan
+from replical.errors import PoolExhausted
+
+SHARED = SharedRandomness("published")
+
+
+class Overheard(KnownLabels):
+    """Labels that remember what was asked."""
+
+    def __init__(self, C, column):
+        super().__init__(C, column)
+        self.asked = []
+
+    def answer(self, query):
+        self.asked.append(query.items)
+        return super().answer(query)
+
+
+def small(learner, more=0):
+    """A finite pool just large enough for a first stop test and `more` items."""
+    C = Thresholds(40)
+    made = plan(
+        learner,
+        C,
+        epsilon=0.4 if learner == "replical" else 0.05,  # the loops run from mass .4 on
+        delta=0.9,
+        rho=0.9,
+        theta=1.0,
+        nu=0.0 if learner == "replica2" else None,
+        stop="rstat",
+        pool="finite",
+        k_loop=30,
+        k_final=200,
+    )
+    size = made.integer("stop_items") + (made.measuring if learner == "replical" else 0) + more
+    x = np.random.default_rng(3).integers(39, size=size)
+    private = PrivateRandomness.simulated("stop test")
+    kind = RepliCAL if learner == "replical" else ReplicA2
+    order = private.permutation(size)
+    return kind(made), Pool(C, x, private), Overheard(C, (x >= 20).astype(int)), order
+
+
+@pytest.mark.parametrize("learner", ["replical", "replica2"])
+def test_the_stop_test_looks_at_fresh_items_and_asks_for_none(learner):
+    """Everything is disputed at first, so the test says yes; the first labels come from the items behind it."""
+    chosen, pool, labels, order = small(learner, more=400_000)
+    learn(chosen, pool, labels, SHARED)
+    behind = order[chosen.plan.integer("stop_items") :]
+    assert labels.asked[0].tolist() == behind[:30].tolist()
+    asked = np.concatenate(labels.asked)
+    assert len(np.unique(asked)) == len(asked)
+
+
+@pytest.mark.parametrize("learner", ["replical", "replica2"])
+def test_a_pool_too_small_for_the_stop_test_says_so(learner):
+    chosen, pool, labels, _ = small(learner, more=-1)
+    with pytest.raises(PoolExhausted, match=f"{chosen.plan.integer('stop_items')} fresh items are needed"):
+        learn(chosen, pool, labels, SHARED)

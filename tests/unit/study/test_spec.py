@@ -1,0 +1,228 @@
+"""A study file: which cells it has, what they are called, and what it may not say."""
+
+import hashlib
+from datetime import date
+
+import pyarrow.parquet as pq
+import pytest
+
+from replical.errors import BadStudy
+from replical.plans.catalogue import LEARNERS, find
+from replical.study.enough import Stop
+from replical.study.spec import Study
+from support.paths import ROOT
+
+GRID = {"class": "thresholds:50", "learner": "cal", "epsilon": 0.1, "pool_size": 300}
+
+
+BASE = {"schema": "replical.study/1", "name": "small", "seed": "s", "grid": [GRID]}
+
+
+def study(*grids, **more):
+    return Study.of({**BASE, "grid": [{**GRID, **grid} for grid in grids or [{}]], **more})
+
+
+def chosen(cells, *names):
+    return [tuple(cell.parameters.get(name) for name in names) for cell in cells]
+
+
+# Cells
+def test_a_grid_is_a_product_in_the_order_of_the_file():
+    cells = study({"class": ["thresholds:50", "star:9"], "learner": ["erm", "cal"], "epsilon": [0.2, 0.1]}).cells()
+    assert chosen(cells, "class", "learner", "epsilon") == [
+        (where, who, epsilon)
+        for where in ("thresholds:50", "star:9")
+        for who in ("erm", "cal")
+        for epsilon in (0.2, 0.1)
+    ]
+
+
+def test_grids_are_united_and_a_cell_that_both_name_is_run_once_as_the_first_says():
+    first = {"name": "one", "epsilon": [0.1, 0.2], "stop": {"pairs": 5}}
+    cells = study(first, {"name": "two", "epsilon": [0.2, 0.3]}, stop={"pairs": 7}).cells()
+    assert chosen(cells, "epsilon") == [(0.1,), (0.2,), (0.3,)]
+    assert [cell.grids for cell in cells] == [("one",), ("one", "two"), ("two",)]
+    assert [cell.stop.pairs for cell in cells] == [5, 5, 7]
+
+
+def test_standard_values_defaults_and_the_grid_s_own_word():
+    assert dict(study().cells()[0].parameters) == {
+        **GRID, "delta": 0.05, "noise": 0.0, "plan": "tight",
+    }  # fmt: skip
+    changed = study({"delta": 0.2}, {}, defaults={"delta": 0.1, "noise": 0.01}).cells()
+    assert chosen(changed, "delta", "noise") == [(0.2, 0.01), (0.1, 0.01)]
+
+
+@pytest.mark.parametrize("learner", LEARNERS)
+def test_parameters_a_learner_does_not_know_are_left_out(learner):
+    values = {
+        "rho": 0.2, "theta": 3, "nu": 0.01, "k_loop": 9, "k_final": 9, "kappa": 0.1, "batch": 2, "query": "scan",
+        "finish": "excess", "a": 0.01, "b": 0.02, "strings": 3, "runs": 3, "max_labels": 10**6, "T": 0.1,
+    }  # fmt: skip
+    for plan in ("tight", "paper"):
+        found = study({"learner": learner, "plan": plan, **values}, defaults={"stop": "mass"}).cells()[0].parameters
+        told = {name for name in (*values, "stop") if find(learner).uses(name)} | {"max_labels"}
+        told |= {"T"} if (learner, plan) == ("replical", "paper") else set()
+        assert set(found) == told | {"class", "learner", "epsilon", "pool_size", "delta", "noise", "plan"}
+
+
+def test_the_tolerance_of_an_estimate_belongs_to_the_estimate():
+    cells = study({"learner": "replical", "stop": ["mass", "rstat"], "stop_delta": 0.01}).cells()
+    assert chosen(cells, "stop", "stop_delta") == [("mass", None), ("rstat", 0.01)]
+
+
+def test_what_a_cell_tries_is_what_was_written():
+    wanted = {
+        "learner": "replical",
+        "rho": 0.3,
+        "theta": 2.5,
+        "noise": "boundary:.1,.2",
+        "pool_size": "exact",
+        "k_loop": 10**20 + 1,
+    }
+    tried = study(wanted).cells()[0].experiment
+    assert (tried.learner, tried.rho, tried.theta, tried.noise) == ("replical", 0.3, 2.5, "boundary:.1,.2")
+    assert (tried.class_spec, tried.pool_size, tried.options) == ("thresholds:50", "exact", {"k_loop": 10**20 + 1})
+
+
+# Names
+def test_an_id_is_the_hash_of_what_the_cell_tries():
+    found = study({"learner": "rounded-cal", "epsilon": 1e-7, "rho": 0.25}, seed="any").cells()[0]
+    text = '{"class":"thresholds:50","delta":0.05,"epsilon":1e-7,"learner":"rounded-cal","noise":0,"plan":"tight","pool_size":300,"rho":0.25}'
+    assert found.id == hashlib.sha256(text.encode()).hexdigest()[:16]
+    assert found.seed == f"any / cell {found.id}"
+
+
+def test_ids_are_frozen():
+    assert [cell.id for cell in study({"learner": ["cal", "rounded-cal"]}).cells()] == [
+        "0b66c95fcf966a1f", "a6f3b71147050e61",
+    ]  # fmt: skip
+
+
+def test_the_published_study_keeps_its_ids():
+    root = ROOT
+    cells = Study.read(root / "studies" / "cost-of-replicability.toml").cells()
+    published = pq.read_table(root / "docs" / "explanation" / "study" / "results.parquet", columns=["cell"])
+    assert sorted(cell.id for cell in cells) == published["cell"].to_pylist()
+
+
+@pytest.mark.parametrize(
+    ("one", "two"),
+    [
+        ({"epsilon": 0.5}, {"epsilon": "0.5"}),
+        ({"noise": 0}, {"noise": "0"}),
+        ({"noise": 0}, {"noise": -0.0}),
+        ({"pool_size": 300}, {"pool_size": "300"}),
+        ({"learner": "replical", "theta": 2}, {"learner": "replical", "theta": 2.0}),
+        ({"max_labels": 10**6}, {"max_labels": 1e6}),
+    ],
+)
+def test_one_value_has_one_spelling(one, two):
+    (first,), (second,) = study(one).cells(), study(two).cells()
+    assert (first.id, repr(first.experiment)) == (second.id, repr(second.experiment))
+    assert len(study(one, two).cells()) == 1
+
+
+def test_neighbours_have_names_of_their_own():
+    counts = [10**17, 10**17 + 1, 2**64, 2**64 + 1]  # doubles would confuse them
+    assert len({cell.id for cell in study({"max_labels": counts}).cells()}) == 4
+
+
+# Quick
+QUICK = {"stop": {"pairs": 3}, "epsilon": [0.2]}
+
+
+def quick(*grids, **more):
+    return study(*grids, **{"quick": QUICK, "stop": {"pairs": 50}, **more}).cells(quick=True)
+
+
+def test_quick_replaces_lists_and_the_stop():
+    (cell,) = quick({"epsilon": [0.1, 0.2, 0.3]})
+    assert (cell.parameters["epsilon"], cell.stop.pairs) == (0.2, 3)
+    assert len(study({"epsilon": [0.1, 0.2, 0.3]}, quick=QUICK).cells()) == 3
+
+
+def test_quick_replaces_what_comes_from_the_defaults_too():
+    grid = {name: value for name, value in GRID.items() if name != "epsilon"}
+    found = Study.of({**BASE, "grid": [grid], "defaults": {"epsilon": [0.1, 0.2]}, "quick": QUICK}).cells(quick=True)
+    assert chosen(found, "epsilon") == [(0.2,)]
+
+
+def test_a_grid_may_be_left_out_of_quick_or_have_its_own():
+    grids = [
+        {"quick": False},
+        {"quick": {"epsilon": [0.3, 0.4], "stop": {"pairs": 2}}},
+        {"quick": True, "epsilon": 0.6},
+    ]
+    cells = quick(*grids)
+    assert [(cell.grids, cell.parameters["epsilon"], cell.stop.pairs) for cell in cells] == [
+        (("grid 2",), 0.3, 2), (("grid 2",), 0.4, 2), (("grid 3",), 0.2, 3),
+    ]  # fmt: skip
+
+
+def test_quick_cells_are_cells_of_the_study():
+    whole = study({"epsilon": [0.1, 0.2], "learner": ["cal", "erm"]}, quick=QUICK)
+    assert {cell.id: cell.seed for cell in whole.cells(quick=True)}.items() <= {
+        cell.id: cell.seed for cell in whole.cells()
+    }.items()
+
+
+def test_without_a_word_on_quick_it_is_the_study_itself():
+    whole = study({"epsilon": [0.1, 0.2], "stop": {"pairs": 4}}, {"class": "star:9"}, stop={"pairs": 6})
+    assert whole.cells(quick=True) == whole.cells()
+
+
+def test_whose_stop_counts():
+    def pairs(grid, **more):
+        whole = study(grid, **more)
+        return whole.cells()[0].stop.pairs, whole.cells(quick=True)[0].stop.pairs
+
+    own, late = {"stop": {"pairs": 4}}, {"stop": {"pairs": 5}, "quick": {"stop": {"pairs": 2}}}
+    assert pairs({}) == (200, 200)
+    assert pairs({}, stop={"pairs": 9}, quick=QUICK) == (9, 3)
+    assert pairs(own, stop={"pairs": 9}) == (4, 4)
+    assert pairs(own, quick=QUICK) == (4, 3)
+    assert pairs(late, quick=QUICK) == (5, 2)
+
+
+@pytest.mark.parametrize("learner", ["replical", "replica2"])
+def test_the_stop_of_a_grid_is_not_the_learner_s_stop(learner):
+    grid = {"learner": learner, "quick": {"stop": {"pairs": 2}}}
+    plain, table, word = (
+        study({**grid}),
+        study({**grid, "stop": {"pairs": 4}}),
+        study({**grid, "stop": ["mass", "rstat"]}),
+    )
+    assert [cell.id for cell in plain.cells()] == [cell.id for cell in table.cells()]
+    assert table.cells()[0].stop == Stop(pairs=4)
+    for part in (False, True):
+        assert chosen(word.cells(quick=part), "stop") == [("mass",), ("rstat",)]
+        assert "stop" not in plain.cells(quick=part)[0].parameters
+    assert {cell.stop.pairs for cell in word.cells(quick=True)} == {2}
+
+
+# What it may not say
+def toml(**changes):
+    """The base as text, with some lines changed or left out."""
+    lines = {"schema": '"replical.study/1"', "name": '"small"', "seed": '"s"', "stop": "{ pairs = 5 }"}
+    grid = {"class": '"thresholds:50"', "learner": '"cal"', "epsilon": "0.1", "pool_size": "300"}
+    for name, value in changes.items():
+        (grid if name.startswith("grid_") else lines)[name.removeprefix("grid_")] = value
+    told = [f"{name} = {value}" for name, value in lines.items() if value is not None]
+    return "\n".join([*told, "[[grid]]", *(f"{name} = {value}" for name, value in grid.items() if value is not None)])
+
+
+def test_a_byte_order_mark_does_no_harm(tmp_path):
+    (tmp_path / "study.toml").write_bytes(b"\xef\xbb\xbf" + toml(seed="'Zürich 😀'").encode())
+    assert Study.read(tmp_path / "study.toml").seed == "Zürich 😀"
+
+
+def test_what_is_no_file_is_named(tmp_path):
+    for path in (tmp_path, tmp_path / "nowhere.toml", tmp_path / ("n" * 300)):
+        with pytest.raises(BadStudy, match="cannot read the study"):
+            Study.read(path)
+
+
+def test_a_date_is_no_seed():
+    with pytest.raises(BadStudy, match="'seed'"):
+        study(seed=date(2020, 1, 1))

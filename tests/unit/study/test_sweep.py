@@ -1,0 +1,300 @@
+"""A sweep: what a cell finds, when it stops, and what is told on the way."""
+
+import dataclasses
+import os
+import time
+from concurrent.futures import Future
+
+import pyarrow as pa
+import pytest
+
+from replical.core.binomial import clopper_pearson
+from replical.study.enough import Stop
+from replical.study.results import SCHEMA, table
+from replical.study.spec import Study
+from replical.study.store import Store
+from replical.study.sweep import Sweep
+from replical.study.work import Piece, work
+from replical.study.workers import Workers, local
+from replical.worlds.audit import audit
+from replical.worlds.experiment import prepare
+from support.studies import BASE, GRID, based, of_pairs
+
+
+# What is found
+@pytest.mark.parametrize(
+    "grid",
+    [
+        {"learner": "cal", "class": "thresholds:1000"},
+        {"learner": "rounded-cal", "pool_size": 200},
+        {"learner": "rounded-a2", "pool_size": 200, "noise": 0.05, "max_labels": 40, "finish": "excess"},
+        {"learner": "replical", "pool_size": "exact", "rho": 0.3},
+        {"learner": "a2", "pool_size": 200, "noise": "boundary:.2,.1", "max_labels": 10},
+        {"learner": "cal", "class": "halfspaces:2,40", "pool_size": 100},
+    ],
+    ids=lambda grid: grid["learner"] + " " + grid.get("class", ""),
+)
+def test_a_cell_is_an_audit(grid, sweep):
+    content = based(grid=[{**GRID, "class": "thresholds:50", **grid}], stop={"pairs": 12})
+    (found,) = sweep(content).rows
+    (cell,) = Study.of(content).cells()
+    ready = prepare(cell.experiment, seed=BASE["seed"])
+    wanted = dataclasses.asdict(audit(ready.learner, ready.world, seed=cell.seed, pairs=12))
+    for name, value in wanted.items():
+        assert found[name] == (pytest.approx(value, rel=1e-12) if isinstance(value, float) else value), name
+    assert (found["theta"], found["nu"]) == (ready.theta, ready.nu)
+    assert found["hypotheses"] == len(ready.world.C)
+    assert found["disagreement"] == 1 - found["agreement"]
+    assert found["replicable"] == (cell.parameters["learner"] in ("rounded-cal", "rounded-a2", "replical"))
+    assert found["vacuous"] == (found["base_agreement"] > 0.8 if found["replicable"] else None)
+
+
+def test_results_are_a_table_of_the_documented_kind(sweep):
+    huge = {
+        "learner": ["replical"],
+        "pool_size": "exact",
+        "k_loop": 2**64 + 1,
+        "max_labels": 10**300,
+        "theta": 10**30,
+        "plan": "paper",
+    }
+    refused = {"learner": "replical", "plan": "paper", "theta": 3, "class": "thresholds:50"}
+    rows = sweep(based(grid=[GRID, {**GRID, **huge}, {**GRID, **refused}], stop={"pairs": 3})).rows
+    found = table(rows[::-1], pa)
+    assert [(field.name, str(field.type)) for field in found.schema] == [
+        (name, {"strings": "list<item: string>"}.get(kind, kind)) for name, kind in SCHEMA
+    ]
+    assert found["cell"].to_pylist() == sorted(each["cell"] for each in rows)
+    assert not [name for name in found.column_names if "second" in name or "time" in name]
+    assert {"done", "refused"} == set(found["status"].to_pylist())
+    paper = next(each for each in found.to_pylist() if each["status"] == "refused" and each["pool_size"] == "300")
+    assert (paper["theta"], paper["pairs"], paper["agreement"]) == (3.0, 0, None)
+    assert "finite pool" in paper["reason"]
+
+
+def test_every_cell_has_pairs_of_its_own(sweep):
+    """Neither a grid nor a seed more changes what the others found."""
+    alone = sweep(based(grid=[{**GRID, "learner": "cal"}])).tables
+    assert sweep().tables.items() >= alone.items()
+    other = sweep(based(seed="small 2")).tables
+    assert all(other[name][0] != rows for name, (rows, _) in alone.items())
+    hypotheses = [rows["hypothesis_a"] for rows, _ in sweep().tables.values()]
+    assert len({tuple(each) for each in hypotheses}) == 4
+
+
+@pytest.mark.parametrize("count", [2, 3])
+def test_workers_change_nothing(count, sweep, usual):
+    with local(count) as busy:
+        assert sweep(workers=busy).tables == usual()
+
+
+def test_a_quick_run_after_the_whole_is_cut_from_it_and_leaves_it_alone(sweep, tmp_path, cells_of):
+    content = based(quick={"stop": {"pairs": 7}, "learner": ["cal"]})
+    folder, alone = tmp_path / "whole", sweep(content, quick=True)
+    whole = sweep(content, folder=folder)
+    before = cells_of(folder)
+    cut = sweep(content, folder=folder, quick=True)
+    assert (cut.rows, cut.tables) == (alone.rows, alone.tables)
+    assert [each["pairs"] for each in cut.rows] == [7, 7]
+    assert cells_of(folder) == before
+    assert sweep(content, folder=folder).tables == whole.tables
+
+
+# Stopping by width
+WIDE = {"half_width": 0.13, "batch": 20, "max_pairs": 70}
+
+
+BY_WIDTH = based(stop=WIDE, grid=[GRID, {**GRID, "class": "thresholds:3", "learner": "cal"}])
+
+
+def test_batches_are_run_until_the_interval_is_narrow(sweep):
+    found = sweep(BY_WIDTH)
+    lengths = []
+    for rows, _ in found.tables.values():
+        pairs = len(rows["pair"])
+        lengths.append(pairs)
+        for looked in range(20, pairs, 20):
+            low, high = clopper_pearson(sum(rows["agree"][:looked]), looked)
+            assert (high - low) / 2 > 0.13
+        low, high = clopper_pearson(sum(rows["agree"]), pairs)
+        assert pairs == 70 or (pairs % 20 == 0 and (high - low) / 2 <= 0.13)
+    assert sorted(lengths) == [20, 60, 60, 70, 70]
+
+
+def test_a_stop_by_width_does_not_look_where_the_interval_lies(sweep, tmp_path, tasks):
+    """Turn every agreement into a disagreement: as many pairs are run."""
+    plain = sweep(BY_WIDTH).tables
+    tasks("""
+def task(piece):
+    told = work(piece)
+    told.rows["agree"] = [not each for each in told.rows["agree"]]
+    return told
+""")
+    turned = sweep(BY_WIDTH).tables
+    assert {name: len(rows["pair"]) for name, (rows, _) in turned.items()} == {
+        name: len(rows["pair"]) for name, (rows, _) in plain.items()
+    }
+
+
+# Cells that cannot be run
+def test_a_refused_cell_is_a_row_and_stops_nobody(sweep, tmp_path):
+    content = based(grid=[{**GRID, "learner": ["cal", "replical"], "theta": 2}])
+    found = sweep(content, folder=tmp_path / "refused")
+    assert sorted(each["status"] for each in found.rows) == ["done", "done", "refused", "refused"]
+    reasons = [each["reason"] for each in found.rows if each["status"] == "refused"]
+    assert all("items aside" in each for each in reasons)
+    assert sweep(content, folder=tmp_path / "refused").rows == found.rows
+
+
+def test_what_was_refused_is_tried_again(sweep, tasks, tmp_path):
+    """It may have been the fault of a version that is gone."""
+    tasks("""
+from dataclasses import replace
+def task(piece):
+    told = work(piece)
+    return replace(told, rows={name: [] for name in told.rows}, refused="too hard")
+""")
+    assert {each["reason"] for each in sweep(folder=tmp_path / "refused").rows} == {"too hard"}
+    tasks("task = work\n")
+    assert sweep(folder=tmp_path / "refused").tables == sweep().tables
+
+
+@pytest.mark.parametrize(
+    ("grid", "size"),
+    [
+        ({"learner": "a2-rounds", "epsilon": 1e-300, "noise": 0.1}, 602),
+        ({"learner": "erm", "epsilon": 5e-324, "plan": "paper", "pool_size": "exact"}, 324),
+    ],
+    ids=["may ask for", "asks for"],
+)
+def test_more_labels_than_a_double_holds_are_refused(grid, size, sweep):
+    (found,) = sweep(based(grid=[{**GRID, "class": "thresholds:1", **grid}], stop={"pairs": 2})).rows
+    assert found["status"] == "refused"
+    assert found["reason"] == (
+        f"the plan asks for about 10**{size} labels, and the tables of a study hold up to 10**308: "
+        "choose a larger epsilon, delta or rho"
+    )
+    assert table([found], pa).num_rows == 1
+
+
+def test_what_is_complete_counts_as_done_and_not_as_left(sweep, tmp_path):
+    folder = tmp_path / "resumed"
+    sweep(of_pairs(20), folder=folder)
+    told = sweep(of_pairs(60), folder=folder).told
+    assert (told[0].pairs, told[0].pairs_done, told[0].cells_done) == (240, 80, 0)
+    assert {each.pairs for each in told} == {240}
+    again = sweep(of_pairs(60), folder=folder).told[0]
+    assert (again.pairs, again.pairs_done, again.cells_done, again.seconds_left) == (240, 240, 4, None)
+
+
+class Clock:
+    """A worker whose pieces take as long as they say."""
+
+    def __init__(self, seconds, count=1):
+        self.seconds, self.count, self.ahead, self.losses, self.lengths = seconds, count, 0, 3, []
+
+    def submit(self, task, piece):
+        done = Future()
+        told = task(piece)
+        self.lengths.append(piece.end - piece.start)
+        done.set_result(dataclasses.replace(told, seconds=0.0 if told.refused else self.seconds(piece)))
+        return done
+
+
+def test_an_estimate_is_the_pairs_left_at_the_pace_of_cells_alike(sweep):
+    """Cells of one learner take ten times as long: known at once for those alike, and for all in the end."""
+
+    def seconds(piece):
+        return (10.0 if piece.tried.learner == "erm" else 1.0) * (piece.end - piece.start)
+
+    told = sweep(workers=Clock(seconds)).told
+    order = [cell.parameters["learner"] for cell in Study.of(BASE).cells()]
+    assert order == ["cal", "erm", "cal", "erm"]
+    known = {"cal"}
+    assert len(told) == 122
+    for spent, far in enumerate(told[1:-1], 1):
+        if spent > 30:
+            known.add("erm")
+        paces = {"cal": 1.0, "erm": 10.0 if "erm" in known else 1.0}
+        left = [max(0, min(30, 30 * (index + 1) - spent)) * paces[learner] for index, learner in enumerate(order)]
+        assert far.seconds_left == pytest.approx(sum(left))
+    for far in sweep(workers=Clock(lambda piece: float(piece.end - piece.start), count=4)).told[1:]:
+        assert far.seconds_left == pytest.approx((far.pairs - far.pairs_done) / 4)
+
+
+def test_every_learner_has_a_turn_before_any_has_two(sweep):
+    """So that the estimate soon knows how long each of them takes."""
+    classes = ["thresholds:50", "thresholds:60", "thresholds:70"]
+    content = based(
+        grid=[{**GRID, "class": classes, "learner": who} for who in ("cal", "erm", "a2")], stop={"pairs": 1}
+    )
+    told = sweep(content, workers=Clock(lambda piece: {"cal": 1.0, "erm": 10.0, "a2": 100.0}[piece.tried.learner])).told
+    assert [far.seconds_left for far in told[3:-1]] == [222.0, 221.0, 211.0, 111.0, 110.0, 100.0, 0.0]
+
+
+def test_refusals_take_no_time_and_say_nothing_about_it(sweep):
+    content = based(
+        grid=[{**GRID, "learner": ["replical", "cal"], "theta": 2, "class": ["thresholds:1000", "thresholds:50"]}]
+    )
+    told = sweep(content, workers=Clock(lambda piece: 5.0)).told
+    assert [far.seconds_left for far in told if far.pairs_done == 0] == [None, None]
+    assert next(far for far in told if far.pairs_done == 10).seconds_left == pytest.approx(5.0 * 20 + 2 * 5.0 * 30)
+
+
+@pytest.mark.parametrize(("pace", "lengths"), [(5.0, [1] * 60), (0.25, [1] + 14 * [4] + [3]), (0.001, [1, 50, 9])])
+def test_a_piece_takes_about_a_second(pace, lengths, sweep):
+    clock = Clock(lambda piece: pace * (piece.end - piece.start))
+    sweep(based(grid=[{**GRID, "class": "thresholds:50", "learner": "cal"}], stop={"pairs": 60}), workers=clock)
+    assert clock.lengths == lengths
+
+
+def test_an_estimate_foresees_the_batches_that_will_be_needed(sweep):
+    content = based(
+        grid=[{**GRID, "class": "thresholds:50", "learner": "cal"}],
+        stop={"half_width": 0.1, "batch": 20, "max_pairs": 400},
+    )
+    found = sweep(content, workers=Clock(lambda piece: float(piece.end - piece.start)))
+    assert found.told[0].pairs == Stop(half_width=0.1, batch=20, max_pairs=400).expected(0, 0) == 120
+    final = found.told[-1].pairs_done
+    for far in found.told[3:]:
+        assert far.seconds_left == far.pairs - far.pairs_done
+        assert abs(far.pairs - final) <= 40
+
+
+def test_a_study_of_many_cells_is_not_held_up_by_its_estimate(tmp_path):
+    """The time of a report grows with the cells, not with their square."""
+    content = based(grid=[{**GRID, "max_labels": [i + 1 for i in range(250)]}], stop={"pairs": 1})
+    cells = Study.of(content).cells()
+
+    class Idle(Clock):
+        def submit(self, task, piece):
+            done = Future()
+            done.set_result(
+                self.answer if self.answer.piece == piece else dataclasses.replace(self.answer, piece=piece)
+            )
+            return done
+
+    first = Study.of(based(grid=[{**GRID, "max_labels": 50}], stop={"pairs": 1})).cells()[0]
+    idle = Idle(None)
+    idle.answer = work(Piece(cell=first.id, tried=first.experiment, class_seed="s", seed="s", start=0, end=1))
+    sweeping = Sweep(cells, Store(tmp_path), idle)
+    sweeping._store = type("Nowhere", (), {"write": staticmethod(lambda *_: None)})()
+    started = time.process_time()
+    sweeping.run()
+    assert time.process_time() - started < 60
+
+
+# The workers themselves
+def test_workers_of_this_machine_are_told_and_leave(sweep):
+    with local(2) as busy:
+        assert (busy.count, busy.told) == (2, "2 on this machine")
+        pids = [busy.submit(os.getpid).result() for _ in range(2)]
+        assert os.getpid() not in pids
+        for _ in range(3):
+            busy.submit(time.sleep, 60)  # nobody waits for that
+    with local(1) as busy:
+        assert busy.submit(os.getpid).result() == os.getpid()
+    assert isinstance(busy, Workers)
+    for pid in pids:
+        with pytest.raises(ProcessLookupError):
+            os.kill(pid, 0)
