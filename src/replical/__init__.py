@@ -1,4 +1,10 @@
-"""Active learning whose answer another lab can reproduce."""
+"""Active learning whose answer another lab can reproduce.
+
+`plan` makes the numbers of a learner, `learner_for` the learner, `learn` runs it on a `Pool` with any labels; `audit` counts how
+often two labs agree. A real lab publishes a `Protocol`, reads its items with `read_pool`, keeps its labels in a `Journal` and
+runs a `Session`. Classes of hypotheses: `Thresholds`, `Intervals`, `Star`, `Stumps`, `Boxes`, `HalfSpaces`, and `PredictionTable`
+for models of any kind.
+"""
 
 from replical.bounds.ranks import agreement_bound
 from replical.classes.boxes import Boxes
@@ -10,6 +16,7 @@ from replical.classes.stumps import Stumps
 from replical.classes.table import PredictionTable
 from replical.classes.thresholds import Thresholds
 from replical.core.randomness import PrivateRandomness, SharedRandomness
+from replical.lab.journal import Journal
 from replical.lab.protocol import Protocol
 from replical.lab.session import Session
 from replical.lab.tables import read_pool
@@ -18,6 +25,7 @@ from replical.learners.asktell import AskTell
 from replical.learners.base import learn
 from replical.learners.boosted import Boosted
 from replical.learners.cal import CAL
+from replical.learners.catalogue import learner_for
 from replical.learners.erm import ERM
 from replical.learners.replica2 import ReplicA2
 from replical.learners.replicable_erm import ReplicableERM
@@ -28,7 +36,8 @@ from replical.plans.plan import plan
 from replical.pools.labels.column import KnownLabels
 from replical.pools.pool import Pool
 from replical.pools.version_space import VersionSpace
-from replical.worlds.audit import Audit, World, audit
+from replical.worlds.audit import World, audit
+from replical.worlds.figures import Audit
 from replical.worlds.forecast import Prediction, predict_agreement
 from replical.worlds.noise import BoundaryNoise
 from replical.worlds.population import Population
@@ -46,6 +55,7 @@ __all__ = [
     "Boxes",
     "HalfSpaces",
     "Intervals",
+    "Journal",
     "KnownLabels",
     "Pool",
     "Population",
@@ -69,6 +79,7 @@ __all__ = [
     "agreement_bound",
     "audit",
     "learn",
+    "learner_for",
     "plan",
     "predict_agreement",
     "read_pool",

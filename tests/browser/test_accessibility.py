@@ -176,7 +176,7 @@ EVERYTHING = {"text": "some text", "picture": "huge.png", "sound": "a sound.wav"
 
 
 def labels(desk):
-    return len(desk.session.known.labels)
+    return len(desk.session.ledger.labels)
 
 
 # Contrast of every text with what is behind it, and of every control with what is around it.
@@ -418,7 +418,7 @@ def test_keys(window, site):
     window.key("S", modifiers=8)
     window.key("3")
     time.sleep(0.3)
-    assert labels(desk) == len(desk.session.known.skipped) == 0
+    assert labels(desk) == len(desk.session.ledger.skipped) == 0
     window.key("1")
     item = window.item(item)
     for _ in range(10):
@@ -438,10 +438,10 @@ def test_keys(window, site):
     window.key("s")
     window.item(item)
     assert labels(desk) == 2
-    assert len(desk.session.known.skipped) == 1
+    assert len(desk.session.ledger.skipped) == 1
     window.key("u")
     window.until("return document.querySelector('#say').innerText === 'Your last answer is taken back.'")
-    assert len(desk.session.known.skipped) == 0
+    assert len(desk.session.ledger.skipped) == 0
 
 
 def test_keys_of_a_sound_stay_its_own(window, site):
@@ -455,7 +455,7 @@ def test_keys_of_a_sound_stay_its_own(window, site):
     assert window.run("return document.activeElement.tagName") == "AUDIO"
     window.key("2")
     window.item(item)
-    assert list(desk.session.known.labels.values()) == [1]
+    assert list(desk.session.ledger.labels.values()) == [1]
 
 
 def test_labels_that_are_digits_have_their_own_keys(window, site):
@@ -465,7 +465,7 @@ def test_labels_that_are_digits_have_their_own_keys(window, site):
     item = window.start(url)
     window.key("1")
     window.item(item)
-    assert list(desk.session.known.labels.values()) == [1]
+    assert list(desk.session.ledger.labels.values()) == [1]
 
 
 def test_a_double_click_is_one_answer(window, site):
@@ -506,7 +506,7 @@ def test_anonymous_in_one_click(window, site):
     item = window.start(url, name=None).removeprefix("Item ")
     window.key("1")
     window.until("return document.querySelector('#say').innerText.startsWith('Nothing for you')")
-    (first,) = desk.session.known.votes[item]
+    (first,) = desk.session.ledger.votes[item]
     assert re.fullmatch("anonymous-[0-9a-f]{8}", first)
     window.open(url)
     window.click("#who button")
@@ -515,7 +515,7 @@ def test_anonymous_in_one_click(window, site):
     window.start(url, name=None)
     window.key("1")
     window.until("return document.querySelector('#say').innerText.startsWith('Nothing for you')")
-    assert len(desk.session.known.votes[item]) == 2
+    assert len(desk.session.ledger.votes[item]) == 2
 
 
 def test_nothing_is_lost_or_counted_twice_on_a_bad_network(window, site):

@@ -43,7 +43,7 @@ def test_the_next_run_says_what_a_correction_changed(corrected, tmp_path, comman
     """Labels that the corrected run needs beyond the old ones are asked; a changed answer is said, an unchanged one not."""
     world, files, private, first = corrected
     with Journal(tmp_path / "a.db", write=False) as journal:
-        found = flips(world, private, Session(world.protocol, world.lab, journal).known.labels)
+        found = flips(world, private, Session(world.protocol, world.lab, journal).ledger.labels)
     item = next(
         item
         for item, result in found.items()
@@ -61,7 +61,7 @@ def test_the_next_run_says_what_a_correction_changed(corrected, tmp_path, comman
     with Journal(tmp_path / "a.db", write=False) as journal:
         session = Session(world.protocol, world.lab, journal)
         assert figures(session.result) == figures(found[item])
-        assert session.known.results == [first.hypothesis, found[item].hypothesis][: 1 + changes]
+        assert session.ledger.results == [first.hypothesis, found[item].hypothesis][: 1 + changes]
         kinds = [event.kind for event in journal.events()]
     after = kinds[kinds.index("correction") :]
     assert after.count("answer") >= found[item].labels - first.labels

@@ -19,7 +19,7 @@ _FAR = 6.0  # standard deviations from which on a hypothesis is inside or outsid
 _GROUPS = 3000  # distances told apart; more would be closer together than a tenth of a standard deviation
 
 
-def predicted(
+def estimate(
     distances: Floats, U: int, a: float, b: float, *, shift: float = 0.0, masses: Masses | None = None
 ) -> float:
     """E[J] of two labs with `U` items each, for distances to the truth and a centre off by variance `shift`.
@@ -27,7 +27,7 @@ def predicted(
     Examples
     --------
     >>> line = np.abs(np.linspace(-.5, .5, 1_000_001))
-    >>> [round(predicted(line, U, .0225, .045), 4) for U in (10**5, 10**6)]
+    >>> [round(estimate(line, U, .0225, .045), 4) for U in (10**5, 10**6)]
     [0.0192, 0.0061]
     """
     reach = _FAR * np.sqrt(b / U + shift)

@@ -13,55 +13,51 @@ from rich.table import Table
 
 from replical.classes.spec import parse
 from replical.cli.inputs import read_prior
-from replical.cli.output import CLASSES, amount, answer, interval, number, progress, prose, uncertified, whole
+from replical.cli.options import learner as learner_flag
+from replical.cli.options import parameter
+from replical.cli.output import CLASSES, amount, answer, interval, progress, prose, uncertified, whole
 from replical.errors import ValueOutOfRange
 from replical.learners.base import Learner
-from replical.plans.catalogue import LEARNERS
-from replical.worlds.audit import Audit, Lab, World, audit, pair_string, run_pair
+from replical.worlds.audit import Lab, World, audit, pair_string, run_pair
 from replical.worlds.experiment import Experiment, prepare
+from replical.worlds.figures import Audit
 from replical.worlds.noise import BoundaryNoise
 
 
 def audit_command(
     class_spec: Annotated[str, typer.Option("--class", help=CLASSES)],
-    learner: Annotated[str, typer.Option(help=", ".join(LEARNERS))],
-    epsilon: Annotated[float, typer.Option(parser=number, help="target error")],
+    learner: Annotated[str, learner_flag()],
+    epsilon: Annotated[float, parameter("epsilon")],
     pool_size: Annotated[str, typer.Option(help="items in each lab's pool, or 'exact' for the distribution itself")],
     seed: Annotated[str, typer.Option(help="any text; the same text gives the same figures")],
-    delta: Annotated[float, typer.Option(parser=number, help="failure probability of the error bound")] = 0.05,
-    rho: Annotated[float, typer.Option(parser=number, help="how often two labs may differ")] = 0.1,
+    delta: Annotated[float, parameter("delta")] = 0.05,
+    rho: Annotated[float, parameter("rho")] = 0.1,
     theta: Annotated[
-        float | None, typer.Option(parser=number, help="disagreement coefficient; exact on the population if left out")
+        float | None, parameter("theta", "disagreement coefficient; exact on the population if left out")
     ] = None,
-    nu: Annotated[
-        float | None, typer.Option(parser=number, help="upper bound on the best error; the noise rate if left out")
-    ] = None,
+    nu: Annotated[float | None, parameter("nu", "upper bound on the best error; the noise rate if left out")] = None,
     noise: Annotated[str, typer.Option(help="probability that a label is wrong, or boundary:RATE,RADIUS")] = "0",
-    plan_name: Annotated[str, typer.Option("--plan", help="paper or tight")] = "tight",
-    T: Annotated[
-        float | None, typer.Option("--T", parser=number, help="threshold range T/Θ of the paper's plan (1/8)")
-    ] = None,
-    k_loop: Annotated[int | None, typer.Option(parser=whole, help="your own number of labels a round")] = None,
-    k_final: Annotated[int | None, typer.Option(parser=whole, help="your own size of the last sample")] = None,
-    kappa: Annotated[
-        float | None, typer.Option(parser=number, help="disagreement mass at which A2 stops; epsilon if left out")
-    ] = None,
-    batch: Annotated[int | None, typer.Option(parser=whole, help="items A2 has open at once (1)")] = None,
-    query: Annotated[str | None, typer.Option(help="what CAL asks next: scan or halving")] = None,
-    finish: Annotated[str | None, typer.Option(help="last step of rounded-a2: distance, excess or noise")] = None,
-    a: Annotated[float | None, typer.Option("--a", parser=number, help="start of Rounded's threshold range")] = None,
-    b: Annotated[float | None, typer.Option("--b", parser=number, help="end of Rounded's threshold range")] = None,
-    stop: Annotated[str | None, typer.Option(help="how replical and replica2 end their loop: mass or rstat")] = None,
-    stop_delta: Annotated[float | None, typer.Option(parser=number, help="how often a stop test may be off")] = None,
-    strings: Annotated[int | None, typer.Option(parser=whole, help="your own number of strings for boosting")] = None,
-    runs: Annotated[int | None, typer.Option(parser=whole, help="your own number of runs with each string")] = None,
+    plan_name: Annotated[str, typer.Option("--plan", help="tight, or paper for the learners of the paper")] = "tight",
+    T: Annotated[float | None, parameter("T")] = None,
+    k_loop: Annotated[int | None, parameter("k_loop")] = None,
+    k_final: Annotated[int | None, parameter("k_final")] = None,
+    kappa: Annotated[float | None, parameter("kappa")] = None,
+    batch: Annotated[int | None, parameter("batch")] = None,
+    query: Annotated[str | None, parameter("query")] = None,
+    finish: Annotated[str | None, parameter("finish")] = None,
+    a: Annotated[float | None, parameter("a")] = None,
+    b: Annotated[float | None, parameter("b")] = None,
+    stop: Annotated[str | None, parameter("stop")] = None,
+    stop_delta: Annotated[float | None, parameter("stop_delta")] = None,
+    strings: Annotated[int | None, parameter("strings")] = None,
+    runs: Annotated[int | None, parameter("runs")] = None,
     prior: Annotated[
         Path | None, typer.Option(help="CSV of prior weights: columns candidate (or index) and weight")
     ] = None,
     prefer: Annotated[
         Path | None, typer.Option(help="strict order of preference: one candidate (or index) a line, best first")
     ] = None,
-    max_labels: Annotated[int | None, typer.Option(parser=whole, help="budget of labels a lab")] = None,
+    max_labels: Annotated[int | None, parameter("max_labels")] = None,
     pairs: Annotated[int, typer.Option(parser=whole, help="pairs of labs")] = 200,
     workers: Annotated[int | None, typer.Option(parser=whole, help="processes; every core if left out")] = None,
     pair: Annotated[int | None, typer.Option(parser=whole, help="rerun this pair alone (0 is the first)")] = None,

@@ -16,7 +16,7 @@ def by_file(session: Session, folder: Path, answers: Path | None, shown: Callabl
     if answers is not None:
         _hear(session, answers)
     for path in sorted(folder.glob("batch-*.csv")):
-        if not items_of(path).isdisjoint(session.known.asked):
+        if not items_of(path).isdisjoint(session.ledger.asked):
             _refuse_changes(session, path, read_batch(path, session.protocol.labels))
     while session.open:
         held = {path: items_of(path) for path in sorted(folder.glob("batch-*.csv"))}
@@ -35,7 +35,7 @@ def _hear(session: Session, path: Path) -> int:
     """Record the answers of a file that are asked for now; others were recorded before, or contradict and are refused."""
     replies = read_batch(path, session.protocol.labels)
     for reply in replies:
-        if reply.item not in session.known.asked:
+        if reply.item not in session.ledger.asked:
             raise BadTable(
                 f"{path} answers the item {reply.item!r}, which was never asked for: give the answers to this run's batches"
             )
@@ -53,11 +53,11 @@ def _hear(session: Session, path: Path) -> int:
 
 def _refuse_changes(session: Session, path: Path, replies: Sequence[Reply]) -> None:
     """Refuse an answer that its item never had; one that was corrected since may stay in its file."""
-    known = session.known
-    told = [reply for reply in replies if reply.item in known.labels or reply.item in known.skipped]
+    ledger = session.ledger
+    told = [reply for reply in replies if reply.item in ledger.labels or reply.item in ledger.skipped]
     if path.suffix.lower() == ".json":  # in Label Studio somebody may label what another person skipped, or the reverse
-        told = [reply for reply in told if reply.code is not None and reply.item in known.labels]
-    suspects = {reply.item: reply for reply in told if reply.code != known.labels.get(reply.item)}
+        told = [reply for reply in told if reply.code is not None and reply.item in ledger.labels]
+    suspects = {reply.item: reply for reply in told if reply.code != ledger.labels.get(reply.item)}
     if not suspects:
         return
     for event in session.journal.events():
@@ -65,7 +65,7 @@ def _refuse_changes(session: Session, path: Path, replies: Sequence[Reply]) -> N
         if reply is not None and event.kind in ("answer", "correction", "skip") and event.label == reply.code:
             del suspects[reply.item]
     for item, reply in suspects.items():
-        before, now = _written(session, known.labels.get(item)), _written(session, reply.code)
+        before, now = _written(session, ledger.labels.get(item)), _written(session, reply.code)
         correct = f"record {now!r} with replical correct, or " if SKIP not in (before, now) else ""
         raise BadTable(
             f"{path} has {now!r} for the item {item!r}, but {before!r} is recorded: {correct}put {before!r} there again"

@@ -10,8 +10,9 @@ from replical.cli.output import amount, interval, progress, prose
 from replical.learners.base import Learner
 from replical.learners.catalogue import learner_for
 from replical.plans.plan import plan
-from replical.worlds.audit import Audit, World, audit, pair_string, run_pair
+from replical.worlds.audit import World, audit, pair_string, run_pair
 from replical.worlds.datasets import real_world
+from replical.worlds.figures import Audit
 
 SEED = "replical demo"
 EPSILON, DELTA, RHO = 0.05, 0.05, 0.1

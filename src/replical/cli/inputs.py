@@ -14,6 +14,8 @@ from replical.core.randomness import PrivateRandomness
 from replical.errors import BadTable
 from replical.pools.pool import Pool
 
+SIMULATED = PrivateRandomness.simulated("prediction")  # whose private order a forecast is made in: it needs no secret
+
 
 def items_from(C: HypothesisClass, path: Path, private: PrivateRandomness) -> Pool:
     """A pool from a CSV file: one column a candidate, or the features the class needs."""

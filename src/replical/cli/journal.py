@@ -11,7 +11,7 @@ import typer
 from replical.cli.output import prose
 from replical.errors import BadJournal, BadLabel
 from replical.lab.journal import Event, Journal
-from replical.lab.ledger import Known
+from replical.lab.ledger import Ledger
 from replical.lab.session import export_labels
 from replical.lab.tables import label_code
 
@@ -47,11 +47,11 @@ def correct_command(
         created = kept.created
         if created is None:
             raise BadJournal(f"{kept.where} is empty: there is nothing to correct")
-        known = Known.of(kept.events())
-        if item not in known.labels:
+        ledger = Ledger.of(kept.events())
+        if item not in ledger.labels:
             raise BadLabel(f"the item {item!r} has no label to correct")
         labels = tuple(created["protocol"]["labels"]["values"])
-        code, before = label_code(label, labels, f"the label of the item {item!r}"), known.labels[item]
+        code, before = label_code(label, labels, f"the label of the item {item!r}"), ledger.labels[item]
         if code == before:
             raise BadLabel(f"the item {item!r} already has the label {label!r}: nothing recorded")
         kept.append([Event(kind="correction", item=item, label=code, annotator=annotator)])

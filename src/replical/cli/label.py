@@ -108,7 +108,7 @@ def serve_page(
         )
     serve(application(desk, content, token=token), host=host, port=port, ended=ended, started=started)
     if votes > 1:
-        _tell_agreement(run.known.agreement())
+        _tell_agreement(run.ledger.agreement())
 
 
 def _tell_agreement(found: Mapping[str, float | int | None]) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -13,148 +13,233 @@ from rich.table import Table
 from replical.classes.base import HypothesisClass, Items
 from replical.classes.prior import Prior
 from replical.classes.spec import parse
-from replical.cli.inputs import items_from, read_prior
-from replical.cli.output import CLASSES, amount, answer, number, progress, prose, whole
-from replical.core.randomness import PrivateRandomness
+from replical.cli.inputs import SIMULATED, items_from, read_prior
+from replical.cli.options import parameter
+from replical.cli.output import CLASSES, amount, answer, progress, prose, whole
 from replical.errors import BadUsage
 from replical.lab.protocol import Protocol
 from replical.lab.tables import read_pool
 from replical.plans.bills import ABSURD, Bill, all_agree, bills, cheapest
+from replical.plans.catalogue import find
 from replical.plans.costs import Setting
 from replical.pools.pool import Pool
-from replical.study.pictures.bills import bills_figure
+from replical.study.pictures.bills import bills_picture
 from replical.study.pictures.style import check_name, save
 from replical.worlds.audit import World
 from replical.worlds.forecast import Prediction, predict_agreement
 from replical.worlds.noise import parse_noise
 from replical.worlds.theta import theta as disagreement_coefficient
 
-_SIMULATED = PrivateRandomness.simulated("prediction")
 _SMALL = 2000  # hypotheses up to which the disagreement coefficient takes seconds
 _SOME = 5000  # items of a pool it is computed on
+
+
+@dataclass(frozen=True, kw_only=True)
+class Question:
+    """What is asked about: a protocol, or a class and public numbers.
+
+    Attributes
+    ----------
+    title
+        What it is called.
+    C, cells, pool
+        The class, the items of its standard population, the lab's own items.
+    setting, theta_source
+        The public numbers, and where Θ came from.
+    only, learner
+        The learner whose bills are wanted, all if none; the learner whose agreement is forecast.
+    prior, items, kappa, max_labels
+        As in `replical.plan`.
+    """
+
+    title: str
+    C: HypothesisClass
+    cells: Items | None = None
+    pool: Pool | None = None
+    setting: Setting
+    theta_source: str | None = None
+    only: str | None = None
+    learner: str
+    prior: Prior
+    items: int | None = None
+    kappa: float | None = None
+    max_labels: int | None = None
 
 
 def plan_command(
     protocol_file: Annotated[Path | None, typer.Argument(metavar="PROTOCOL", help="a published protocol")] = None,
     class_spec: Annotated[str | None, typer.Option("--class", help=CLASSES)] = None,
-    epsilon: Annotated[float | None, typer.Option(parser=number, help="target error")] = None,
+    epsilon: Annotated[float | None, parameter("epsilon")] = None,
     learner: Annotated[str | None, typer.Option(help="this learner alone; every learner if left out")] = None,
-    delta: Annotated[
-        float | None, typer.Option(parser=number, help="failure probability of the error bound (0.05)")
-    ] = None,
-    rho: Annotated[float | None, typer.Option(parser=number, help="how often two labs may differ (0.1)")] = None,
+    delta: Annotated[float | None, parameter("delta", "failure probability of the error bound (0.05)")] = None,
+    rho: Annotated[float | None, parameter("rho", "how often two labs may differ (0.1)")] = None,
     theta: Annotated[
-        float | None,
-        typer.Option(parser=number, help="disagreement coefficient; computed for small classes if left out"),
+        float | None, parameter("theta", "disagreement coefficient; computed for small classes if left out")
     ] = None,
     nu: Annotated[
-        float | None, typer.Option(parser=number, help="upper bound on the best error; without it labels are noiseless")
+        float | None, parameter("nu", "upper bound on the best error; without it labels are noiseless")
     ] = None,
     labs: Annotated[int, typer.Option(parser=whole, help="labs that shall all agree")] = 2,
     plot: Annotated[Path | None, typer.Option(help="draw the bills: a .svg, .png or .pdf file")] = None,
     against: Annotated[str, typer.Option(help="what the drawing varies: epsilon, rho, class or theta")] = "epsilon",
     pool: Annotated[Path | None, typer.Option(help="unlabelled items: .csv; with a protocol also .parquet")] = None,
     id_column: Annotated[str, typer.Option("--id", help="with a protocol: column with the ids of the items")] = "id",
-    items: Annotated[
-        int | None, typer.Option(parser=whole, help="items each lab rounds on (default: the whole pool)")
-    ] = None,
+    items: Annotated[int | None, parameter("items", "items each lab rounds on (default: the whole pool)")] = None,
     noise: Annotated[
         str | None, typer.Option(help="share of wrong labels to expect, or boundary:RATE,RADIUS (default: nu)")
     ] = None,
-    kappa: Annotated[float | None, typer.Option(parser=number, help="slack at which a run stops uncertified")] = None,
-    max_labels: Annotated[int | None, typer.Option(parser=whole, help="budget of labels a lab")] = None,
+    kappa: Annotated[float | None, parameter("kappa", "slack at which a run stops uncertified")] = None,
+    max_labels: Annotated[int | None, parameter("max_labels")] = None,
     prior: Annotated[Path | None, typer.Option(help="CSV of prior weights: columns candidate and weight")] = None,
     prefer: Annotated[Path | None, typer.Option(help="strict order of preference, one a line, best first")] = None,
     truths: Annotated[int, typer.Option(parser=whole, help="hypotheses that take their turn as the truth")] = 16,
     seed: Annotated[str | None, typer.Option(help="the published text a net of half-spaces is drawn from")] = None,
     as_json: Annotated[bool, typer.Option("--json", help="one JSON object on standard output")] = False,
 ) -> None:
-    """What would it cost? Every learner's label bill and, for a pool of unlabelled items, labels and agreement predicted."""
+    """What would it cost? Every learner's label bill and, for a pool of unlabelled items, labels and agreement forecast."""
     if plot is not None:
         check_name(plot)
     if protocol_file is not None:
         if {class_spec, epsilon, learner, delta, rho, items, kappa, max_labels, prior, prefer} != {None}:
             raise BadUsage("a protocol says class, learner and their numbers: give them or a protocol, not both")
-        protocol = Protocol.read(protocol_file)
-        said, C, cells, public = protocol.content["learner"], protocol.recipe.C, None, protocol.prior
-        class_spec, epsilon, predicted = protocol.title or protocol_file.name, said["epsilon"], said["name"]
-        delta, rho, theta = said["delta"], said["rho"], said.get("theta", theta)
-        nu = said.get("nu", 0.0 if nu is None and predicted.endswith("a2") else nu)
-        items, kappa, max_labels = said.get("items"), said.get("kappa"), said.get("max_labels")
-        given = None if pool is None else read_pool(pool, protocol.recipe, id_column=id_column).pool(_SIMULATED)
+        question = _about_protocol(protocol_file, pool, id_column, theta=theta, nu=nu)
     else:
         if class_spec is None or epsilon is None:
             raise BadUsage("give a protocol, or --class and --epsilon")
-        delta, rho = 0.05 if delta is None else delta, 0.1 if rho is None else rho
         C, cells = parse(class_spec, seed=seed)
-        public = read_prior(C, prior, prefer)
-        given, predicted = None if pool is None else items_from(C, pool, _SIMULATED), learner or "rounded-a2"
-    together = all_agree(labs, rho)
-    theta, source = (theta, "given") if theta is not None else _theta(C, cells, given)
-    setting = Setting(n=len(C), epsilon=epsilon, delta=delta, rho=rho, theta=theta, nu=nu)
-    found = bills(setting, learner)
-    prediction = None
-    if given is not None:
-        with progress("simulated pairs of labs") as update:
-            prediction = predict_agreement(
-                C,
-                given,
-                epsilon,
-                predicted,
-                delta=delta,
-                rho=rho,
-                noise=parse_noise(noise) if noise is not None else nu or 0.0,
-                items=items,
-                prior=public,
-                kappa=kappa,
-                max_labels=max_labels,
-                truths=truths,
-                progress=update,
-            )
+        question = Question(
+            title=class_spec,
+            C=C,
+            cells=cells,
+            pool=None if pool is None else items_from(C, pool, SIMULATED),
+            setting=Setting(
+                n=len(C),
+                epsilon=epsilon,
+                delta=0.05 if delta is None else delta,
+                rho=0.1 if rho is None else rho,
+                theta=theta,
+                nu=nu,
+            ),
+            only=learner,
+            learner=learner or "rounded-a2",
+            prior=read_prior(C, prior, prefer),
+            items=items,
+            kappa=kappa,
+            max_labels=max_labels,
+        )
+    together = all_agree(labs, question.setting.rho)
+    question = _with_theta(question)
+    found = bills(question.setting, question.only)
+    forecast = None if question.pool is None else _forecast(question, question.pool, noise, truths)
     if plot is not None:
-        save(bills_figure(setting, against), plot)
+        save(bills_picture(question.setting, against), plot)
     best, best_any = cheapest(found, replicable=True), cheapest(found, replicable=False)
-    reading = _compared(setting, found, best, best_any)
-    if prediction is not None:
-        reading = f"{_reading(prediction, rho, public)} From public numbers alone, not looking at the items: {reading}"
-    if labs > 2:
-        reading += f" All {labs} labs agree with probability at least {together:g}"
-        reading += f"; publish rho = {rho / (labs - 1):.3g} if that shall be {1 - rho:g}."
+    reading = _compared(question.setting, found, best, best_any)
+    if forecast is not None:
+        first = _reading(forecast, question.setting.rho, question.prior)
+        reading = f"{first} From public numbers alone, not looking at the items: {reading}"
+    reading += _all_labs(labs, question.setting.rho, together)
     if as_json:
-        inputs = {"class": class_spec, "learner": learner, "epsilon": epsilon, "delta": delta, "rho": rho}
-        inputs |= {"theta": theta, "theta_source": source, "nu": nu, "labs": labs, "noise": noise, "items": items}
-        inputs |= {"kappa": kappa, "max_labels": max_labels, "prior": public.kind}
         answer(
             {
                 "schema": "replical.plan/1",
-                "inputs": inputs,
+                "inputs": _inputs(question, labs, noise),
                 "bills": [_told(bill) for bill in found],
                 "best": None if best is None else best.learner,
                 "best_any": None if best_any is None else best_any.learner,
                 "all_agree": together,
                 "reading": reading,
-                "prediction": None if prediction is None else _prediction(C, prediction),
+                "prediction": None if forecast is None else _prediction(question.C, forecast),
             }
         )
         return
-    if prediction is not None:
-        _show(C, prediction)
+    if forecast is not None:
+        _show(question.C, forecast)
         prose.print()
-    _show_bills(found, class_spec, setting)
+    _show_bills(found, question.title, question.setting)
     prose.print(reading, markup=False, soft_wrap=True)
     if plot is not None:
         prose.print(f"Drawn against {against}: {plot}", markup=False, soft_wrap=True)
 
 
-def _theta(C: HypothesisClass, cells: Items | None, pool: Pool | None) -> tuple[float | None, str | None]:
-    """The disagreement coefficient on the population of an audit or on some of the pool, where that is quickly known."""
+def _about_protocol(
+    file: Path, pool: Path | None, id_column: str, *, theta: float | None, nu: float | None
+) -> Question:
+    """What a protocol says, and what it leaves open."""
+    protocol = Protocol.read(file)
+    return Question(
+        title=protocol.title or file.name,
+        C=protocol.recipe.C,
+        pool=None if pool is None else read_pool(pool, protocol.recipe, id_column=id_column).pool(SIMULATED),
+        setting=protocol.setting(theta=theta, nu=nu),
+        learner=protocol.plan.learner,
+        prior=protocol.prior,
+        items=protocol.given("items"),
+        kappa=protocol.given("kappa"),
+        max_labels=protocol.given("max_labels"),
+    )
+
+
+def _with_theta(question: Question) -> Question:
+    """Θ as given, or on the population of an audit or on some of the pool, where that is quickly known."""
+    if question.setting.theta is not None:
+        return replace(question, theta_source="given")
+    C, cells, pool = question.C, question.cells, question.pool
     items = cells if cells is not None else None if pool is None else pool.items[:_SOME]
     if len(C) > _SMALL or items is None:
-        return None, None
+        return question
     with progress("disagreement coefficient") as update:
         found = disagreement_coefficient(C, World(C=C, cells=items, pool_size="exact").population(0), progress=update)
     on = "the population of an audit" if cells is not None else f"{len(items)} items of the pool"
-    return found.value, f"exact maximum over centres on {on}"
+    setting = replace(question.setting, theta=found.value)
+    return replace(question, setting=setting, theta_source=f"exact maximum over centres on {on}")
+
+
+def _forecast(question: Question, pool: Pool, noise: str | None, truths: int) -> Prediction:
+    setting = question.setting
+    with progress("simulated pairs of labs") as update:
+        return predict_agreement(
+            question.C,
+            pool,
+            setting.epsilon,
+            question.learner,
+            delta=setting.delta,
+            rho=setting.rho,
+            noise=parse_noise(noise) if noise is not None else setting.nu or 0.0,
+            items=question.items,
+            prior=question.prior,
+            kappa=question.kappa,
+            max_labels=question.max_labels,
+            truths=truths,
+            progress=update,
+        )
+
+
+def _inputs(question: Question, labs: int, noise: str | None) -> dict[str, Any]:
+    setting = question.setting
+    return {
+        "class": question.title,
+        "learner": question.only,
+        "epsilon": setting.epsilon,
+        "delta": setting.delta,
+        "rho": setting.rho,
+        "theta": setting.theta,
+        "theta_source": question.theta_source,
+        "nu": setting.nu,
+        "labs": labs,
+        "noise": noise,
+        "items": question.items,
+        "kappa": question.kappa,
+        "max_labels": question.max_labels,
+        "prior": question.prior.kind,
+    }
+
+
+def _all_labs(labs: int, rho: float, together: float) -> str:
+    if labs == 2:
+        return ""
+    wanted = f"publish rho = {rho / (labs - 1):.3g} if that shall be {1 - rho:g}"
+    return f" All {labs} labs agree with probability at least {together:g}; {wanted}."
 
 
 def _told(bill: Bill) -> dict[str, Any]:
@@ -210,15 +295,19 @@ def _compared(setting: Setting, found: list[Bill], best: Bill | None, best_any: 
     told += f" cheapest replicable learner is {best.learner} with {amount(best.labels or 0)} labels"
     if not best_any.replicable:
         told += f", where {best_any.learner} without replicability needs {amount(best_any.labels or 0)}"
-    absurd = [
-        bill for bill in found if bill.absurd and bill.learner in ("replical", "replica2") and bill.plan == "paper"
-    ]
+    absurd = [bill for bill in found if bill.absurd and bill.plan == "paper" and _of_the_paper(bill.learner)]
     if absurd:
         asked = amount(absurd[0].labels or 0)
         told += f"; the paper's own sizes for {absurd[0].learner} ask for {asked}, which nobody can pay"
     if best.absurd:
         told += f". That is absurd as well: {best.note.removeprefix('nobody can pay this: ').rstrip('.')}"
     return told + "."
+
+
+def _of_the_paper(learner: str) -> bool:
+    """Is it one of the paper's two new learners?"""
+    record = find(learner)
+    return record.replicable and record.active and not record.boosts
 
 
 def _plain(value: Any) -> int | float:

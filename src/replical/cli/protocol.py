@@ -14,12 +14,13 @@ import typer
 from replical.classes.base import Label
 from replical.classes.catalogue import numbers, recipe
 from replical.cli.inputs import read_prior
-from replical.cli.output import CLASSES, answer, number, progress, prose, whole
+from replical.cli.options import learner as learner_flag
+from replical.cli.options import parameter
+from replical.cli.output import CLASSES, answer, number, progress, prose
 from replical.core.files import decode, read_bytes, read_csv, write_whole
 from replical.errors import BadProtocol, BadTable
 from replical.lab.protocol import SCHEMA, Protocol
 from replical.lab.tables import read_pool
-from replical.plans.catalogue import LEARNERS
 from replical.worlds.population import Population
 from replical.worlds.theta import theta as disagreement_coefficient
 
@@ -39,24 +40,36 @@ def new_command(
         str | None, typer.Option(help="FILE or FILE:COLUMN with the names of candidate models, one a row")
     ] = None,
     label_values: Annotated[str | None, typer.Option(help="the labels in their public order, e.g. no,yes")] = None,
-    learner: Annotated[str | None, typer.Option(help=", ".join(LEARNERS))] = None,
-    epsilon: Annotated[float | None, typer.Option(parser=number, help="target error")] = None,
-    delta: Annotated[float | None, typer.Option(parser=number, help="failure probability of the error bound")] = None,
-    rho: Annotated[float | None, typer.Option(parser=number, help="how often two labs may differ")] = None,
+    learner: Annotated[str | None, learner_flag()] = None,
+    epsilon: Annotated[float | None, parameter("epsilon")] = None,
+    delta: Annotated[float | None, parameter("delta")] = None,
+    rho: Annotated[float | None, parameter("rho")] = None,
     seed: Annotated[str | None, typer.Option(help="the published random text")] = None,
     seed_file: Annotated[Path | None, typer.Option(help="a file that holds the published random text")] = None,
     fresh_seed: Annotated[bool, typer.Option("--fresh-seed", help="draw a random text now")] = False,
-    plan_name: Annotated[str | None, typer.Option("--plan", help="paper or tight")] = None,
-    nu: Annotated[float | None, typer.Option(parser=number, help="upper bound on the best error")] = None,
-    theta: Annotated[float | None, typer.Option(parser=number, help="disagreement coefficient")] = None,
+    plan_name: Annotated[
+        str | None, typer.Option("--plan", help="tight, or paper for the learners of the paper")
+    ] = None,
+    nu: Annotated[float | None, parameter("nu")] = None,
+    theta: Annotated[float | None, parameter("theta")] = None,
     theta_from: Annotated[Path | None, typer.Option(help="compute theta on this public pool")] = None,
     prior: Annotated[Path | None, typer.Option(help="CSV of prior weights: columns candidate and weight")] = None,
     prefer: Annotated[Path | None, typer.Option(help="strict order of preference, one a line, best first")] = None,
-    items: Annotated[int | None, typer.Option(parser=whole, help="items each lab rounds on")] = None,
-    finish: Annotated[str | None, typer.Option(help="last step: distance, excess or noise")] = None,
-    kappa: Annotated[float | None, typer.Option(parser=number, help="slack at which a run stops uncertified")] = None,
-    batch: Annotated[int | None, typer.Option(parser=whole, help="items open at once")] = None,
-    max_labels: Annotated[int | None, typer.Option(parser=whole, help="budget of labels a lab")] = None,
+    items: Annotated[int | None, parameter("items")] = None,
+    finish: Annotated[str | None, parameter("finish")] = None,
+    kappa: Annotated[float | None, parameter("kappa")] = None,
+    a: Annotated[float | None, parameter("a")] = None,
+    b: Annotated[float | None, parameter("b")] = None,
+    batch: Annotated[int | None, parameter("batch")] = None,
+    query: Annotated[str | None, parameter("query")] = None,
+    T: Annotated[float | None, parameter("T")] = None,
+    k_loop: Annotated[int | None, parameter("k_loop")] = None,
+    k_final: Annotated[int | None, parameter("k_final")] = None,
+    stop: Annotated[str | None, parameter("stop")] = None,
+    stop_delta: Annotated[float | None, parameter("stop_delta")] = None,
+    strings: Annotated[int | None, parameter("strings")] = None,
+    runs: Annotated[int | None, parameter("runs")] = None,
+    max_labels: Annotated[int | None, parameter("max_labels")] = None,
     title: Annotated[str | None, typer.Option(help="for people; not in the fingerprint")] = None,
     force: Annotated[bool, typer.Option("--force", help="replace an existing file")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="one JSON object on standard output")] = False,
@@ -78,12 +91,10 @@ def new_command(
         "rho": number(_needed("--rho", rho)),
         "nu": nu,
         "theta": theta if theta_from is None else _theta_from(theta_from, section, values, text),
-        "items": items,
-        "finish": finish,
-        "kappa": kappa,
-        "batch": batch,
+        "items": items, "finish": finish, "kappa": kappa, "a": a, "b": b, "batch": batch, "query": query, "T": T,
+        "k_loop": k_loop, "k_final": k_final, "stop": stop, "stop_delta": stop_delta, "strings": strings, "runs": runs,
         "max_labels": max_labels,
-    }
+    }  # fmt: skip
     content: dict[str, Any] = {"schema": SCHEMA}
     if title is not None:
         content["title"] = title

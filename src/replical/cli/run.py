@@ -9,11 +9,11 @@ from typing import Annotated, Any
 import typer
 
 from replical.cli.by_file import by_file
+from replical.cli.inputs import SIMULATED
 from replical.cli.label import columns_shown, serve_page, shown_from
 from replical.cli.output import amount, answer, notes, prose, uncertified, whole
 from replical.cli.terminal import ask_at_terminal
 from replical.core.files import write_whole
-from replical.core.randomness import PrivateRandomness
 from replical.errors import BadLabel, BadUsage
 from replical.lab.certificate.file import certify, write
 from replical.lab.certificate.page import page
@@ -23,7 +23,6 @@ from replical.lab.session import Session
 from replical.lab.tables import LabPool, read_labels, read_pool
 from replical.learners.rounded import ACCURATE, CERTIFIED
 from replical.plans.bills import bills
-from replical.plans.costs import Setting
 from replical.worlds.forecast import predict_agreement
 
 PENDING = 3
@@ -79,8 +78,8 @@ def run_command(
         session = Session(protocol, lab, kept, annotator=annotator)
         if fresh:
             _announce(protocol, lab, truths)
-        before = session.known.results[-1] if session.known.results else None
-        changed = bool(session.known.results)
+        before = session.ledger.results[-1] if session.ledger.results else None
+        changed = bool(session.ledger.results)
         batch = None
         if source is not None:
             _from_column(session, source)
@@ -127,46 +126,37 @@ def _labels_from(labels: str, protocol: Protocol, id_column: str) -> tuple[str, 
 
 def _announce(protocol: Protocol, lab: LabPool, truths: int) -> None:
     """The plan first: what it may cost and how likely the labs agree."""
-    plan, said = protocol.plan, protocol.content["learner"]
-    C = protocol.recipe.C
+    plan, C = protocol.plan, protocol.recipe.C
     notes.print(
         f"{protocol.title or 'Protocol'} ({protocol.fingerprint[:23]}): {plan.learner}, {len(C):,} hypotheses, "
         f"{len(lab):,} items",
         markup=False,
         soft_wrap=True,
     )
-    setting = Setting(
-        n=len(C),
-        epsilon=said["epsilon"],
-        delta=said["delta"],
-        rho=said["rho"],
-        theta=said.get("theta"),
-        nu=said.get("nu", 0.0 if plan.learner.endswith("a2") else None),
-    )
     most = plan.labels_most
     if most is not None:
         notes.print(f"At most {amount(most)} labels.", markup=False)
-    for bill in bills(setting, plan.learner):
+    for bill in bills(protocol.setting(), plan.learner):
         if bill.plan == plan.name and bill.labels is not None:
             notes.print(f"The plan's bill: {amount(bill.labels)} labels ({bill.kind}).", markup=False)
-    if plan.learner.startswith("rounded") and truths:
+    if protocol.record.certifies and truths:
         _predict(protocol, lab, truths)
 
 
 def _predict(protocol: Protocol, lab: LabPool, truths: int) -> None:
-    said, C = protocol.content["learner"], protocol.recipe.C
+    C, setting = protocol.recipe.C, protocol.setting()
     found = predict_agreement(
         C,
-        lab.pool(PrivateRandomness.simulated("prediction")),
-        said["epsilon"],
-        said["name"],
-        delta=said["delta"],
-        rho=said["rho"],
-        noise=said.get("nu", 0.0) if said["name"] == "rounded-a2" else 0.0,
-        items=said.get("items"),
+        lab.pool(SIMULATED),
+        setting.epsilon,
+        protocol.plan.learner,
+        delta=setting.delta,
+        rho=setting.rho,
+        noise=(setting.nu or 0.0) if protocol.record.setting == "agnostic" else 0.0,
+        items=protocol.given("items"),
         prior=protocol.prior,
-        max_labels=said.get("max_labels"),
-        kappa=said.get("kappa"),
+        max_labels=protocol.given("max_labels"),
+        kappa=protocol.given("kappa"),
         truths=truths,
     )
     notes.print(
@@ -211,7 +201,7 @@ def _progress(session: Session) -> None:
     """For the person who runs, never for the one who labels."""
     if not session.course.rounds:
         return
-    labels, left = len(session.known.labels), session.course.rounds[-1].survivors
+    labels, left = len(session.ledger.labels), session.course.rounds[-1].survivors
     notes.print(f"{labels} labels, disagreement {session.mass:.4f}, {left:,} hypotheses left", markup=False)
 
 
@@ -260,12 +250,13 @@ def _done(session: Session, body: dict[str, Any], journal: str, out: Path, *, as
         else f"Chosen: {protocol.recipe.describe(h)} (hypothesis {h})."
     )
     prose.print(chosen, markup=False, soft_wrap=True)
-    skipped = f", {len(session.known.skipped)} skipped" if session.known.skipped else ""
+    skipped = f", {len(session.ledger.skipped)} skipped" if session.ledger.skipped else ""
     prose.print(f"{result.labels} labels{skipped}, {result.V.size:,} hypotheses left.", markup=False)
     if result.rounding is not None:
         found = result.rounding.figures()
         if found["certified"]:
-            supposed = ", if some hypothesis makes no error" if protocol.plan.learner == "rounded-cal" else ""
+            realizable = protocol.record.setting == "realizable"
+            supposed = ", if some hypothesis makes no error" if realizable else ""
             prose.print(
                 f"Certified: two labs that prove this differ with probability at most {found['rho_proven']:.3f}{supposed}.",
                 soft_wrap=True,

@@ -26,7 +26,7 @@ def ask_at_terminal(session: Session, shown: Shown) -> None:
     )
     while session.open:
         item = session.open[0]
-        notes.print(f"\nItem {len(session.known.labels) + 1}: {item}", markup=False)
+        notes.print(f"\nItem {len(session.ledger.labels) + 1}: {item}", markup=False)
         for column, text in shown([item]).get(item, {}).items():
             notes.print(f"  {column}: {text}", markup=False)
         said = _line()

@@ -13,7 +13,7 @@ from typing import Any, Protocol
 
 from replical.classes.base import Label
 from replical.errors import BadLabel, ValueOutOfRange
-from replical.lab.ledger import Known
+from replical.lab.ledger import Ledger
 
 # For how long an item is left to whoever was shown it: three times the usual answer, within these limits, in seconds.
 _LEAST, _FIRST, _MOST, _TIMES, _RECENT = 10.0, 30.0, 120.0, 3, 50
@@ -33,7 +33,7 @@ class Labelled(Protocol):
         ...
 
     @property
-    def known(self) -> Known:
+    def ledger(self) -> Ledger:
         """What has been said so far."""
         ...
 
@@ -111,7 +111,7 @@ class Desk:
         """
         with self.lock:
             self.session.refresh()
-            voted = self.session.known.votes
+            voted = self.session.ledger.votes
             mine = [item for item in self.session.open if not self._voted(annotator, item)]
             given = [item for item in mine if annotator in self._shown.get(item, {})]
             busy = {item: self._busy(item) for item in mine}
@@ -168,7 +168,7 @@ class Desk:
 
     def _voted(self, annotator: str, item: str) -> bool:
         """Votes of an earlier start with several of them count for nothing where one label is enough."""
-        return self.votes > 1 and annotator in self.session.known.votes.get(item, {})
+        return self.votes > 1 and annotator in self.session.ledger.votes.get(item, {})
 
     @contextmanager
     def _remembered(self, annotator: str, item: str, kind: str) -> Iterator[None]:
@@ -176,7 +176,7 @@ class Desk:
         try:
             yield
         finally:
-            if self.session.known.gave(item, annotator):
+            if self.session.ledger.gave(item, annotator):
                 self._did(annotator, item, kind)
 
     def _did(self, annotator: str, item: str, kind: str) -> None:
@@ -189,7 +189,7 @@ class Desk:
         self._note_mass()
 
     def _note_mass(self) -> None:
-        self.masses.append((len(self.session.known.labels), self.session.mass))
+        self.masses.append((len(self.session.ledger.labels), self.session.mass))
 
     @property
     def ended(self) -> bool:
@@ -199,12 +199,12 @@ class Desk:
     def progress(self) -> dict[str, Any]:
         """What a person who labels may see: counts and Δ(V), never labels, predictions or survivors."""
         with self.lock:
-            told: dict[str, Any] = {"labels": len(self.session.known.labels), "open": len(self.session.open)}
+            told: dict[str, Any] = {"labels": len(self.session.ledger.labels), "open": len(self.session.open)}
             told["ended"] = self.ended
             most = self.session.budget
-            told |= {"left": None if most is None else max(0, most - len(self.session.known.labels))}
+            told |= {"left": None if most is None else max(0, most - len(self.session.ledger.labels))}
             return told | {"masses": self.masses[-400:], "agreement": self.agreement()}
 
     def agreement(self) -> dict[str, Any] | None:
         """How often two people who labelled one item said the same; None without votes."""
-        return None if self.votes == 1 else self.session.known.agreement()
+        return None if self.votes == 1 else self.session.ledger.agreement()

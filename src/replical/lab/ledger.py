@@ -14,7 +14,7 @@ VOTE = "vote"  # who gave a label that several people decided on
 
 
 @dataclass
-class Known:
+class Ledger:
     """What a journal says of the items: labels by item, skipped items, and how often each thing happened."""
 
     labels: dict[str, int] = field(default_factory=dict)
@@ -27,12 +27,12 @@ class Known:
     results: list[int | None] = field(default_factory=list)
 
     @classmethod
-    def of(cls, events: Iterable[Event]) -> Known:
+    def of(cls, events: Iterable[Event]) -> Ledger:
         """What these events say together."""
-        known = cls()
+        ledger = cls()
         for event in events:
-            known.hear(event)
-        return known
+            ledger.hear(event)
+        return ledger
 
     def hear(self, event: Event) -> None:
         """The first answer counts until it is taken back or corrected: a second one came at the same time from elsewhere.

@@ -26,6 +26,8 @@ from replical.errors import BadProtocol
 from replical.learners.base import Learner
 from replical.learners.catalogue import learner_for
 from replical.plans.base import Plan
+from replical.plans.catalogue import Record, find
+from replical.plans.costs import Setting
 from replical.plans.parameters import PARAMETERS
 from replical.plans.plan import plan
 
@@ -135,6 +137,30 @@ class Protocol:
             pool="finite",
             prior=self.prior,
             **said,
+        )
+
+    @property
+    def record(self) -> Record:
+        """What the catalogue says of its learner."""
+        return find(self.content["learner"]["name"])
+
+    def given(self, parameter: str) -> Any:
+        """A parameter of the learner as the file says it; None where it is left out."""
+        return self.content["learner"].get(parameter)
+
+    def setting(self, *, theta: float | None = None, nu: float | None = None) -> Setting:
+        """The public numbers its bill depends on; what the file leaves out may be supposed.
+
+        An agnostic learner that was told no ν is billed as if labels had no noise.
+        """
+        nu = self.given("nu") if self.given("nu") is not None else nu
+        return Setting(
+            n=len(self.recipe.C),
+            epsilon=self.given("epsilon"),
+            delta=self.given("delta"),
+            rho=self.given("rho"),
+            theta=self.given("theta") if self.given("theta") is not None else theta,
+            nu=0.0 if nu is None and self.record.setting == "agnostic" else nu,
         )
 
     @property

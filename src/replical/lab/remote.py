@@ -5,7 +5,7 @@ from __future__ import annotations
 from replical.classes.base import Label
 from replical.errors import BadJournal, BadLabel
 from replical.lab.journal import Event, Journal
-from replical.lab.ledger import Known
+from replical.lab.ledger import Ledger
 
 
 class Elsewhere:
@@ -24,7 +24,7 @@ class Elsewhere:
         self._journal = journal
         self.labels: tuple[Label, ...] = tuple(created["protocol"]["labels"]["values"])
         self.budget: int | None = created["protocol"]["learner"].get("max_labels")
-        self.known, self.mass = Known(), 0.0
+        self.ledger, self.mass = Ledger(), 0.0
         self._heard = 0
         self._done = False
         self.refresh()
@@ -33,7 +33,7 @@ class Elsewhere:
         """Take in what the run and other people have written."""
         for event in self._journal.events(after=self._heard):
             self._heard = event.seq
-            self.known.hear(event)
+            self.ledger.hear(event)
             if event.kind in ("done", "open", "undo", "skip", "correction"):  # a late answer changes nothing
                 self._done = event.kind == "done"
             if event.kind == "open" and event.detail is not None:
@@ -43,7 +43,7 @@ class Elsewhere:
     @property
     def open(self) -> list[str]:
         """What the run waits for."""
-        return self.known.waiting
+        return self.ledger.waiting
 
     @property
     def ended(self) -> bool:
@@ -53,14 +53,14 @@ class Elsewhere:
     def answer(self, item: str, label: Label, *, annotator: str | None = None) -> None:
         """A label; the run hears it when it looks at the journal."""
         self._write(item, [Event(kind="answer", item=item, label=self.labels.index(label), annotator=annotator)])
-        if self.known.by(item) != annotator:  # written at the same moment: nothing holds two writers apart
+        if self.ledger.by(item) != annotator:  # written at the same moment: nothing holds two writers apart
             raise BadLabel(f"somebody else has labelled the item {item!r} at the same time, and theirs counts")
 
     def vote(self, item: str, label: Label | None, *, annotator: str, needed: int) -> None:
         """One of several opinions."""
         self.refresh()
         code = None if label is None else self.labels.index(label)
-        self._write(item, self.known.ballot(item, code, annotator, needed))
+        self._write(item, self.ledger.ballot(item, code, annotator, needed))
 
     def skip(self, item: str, *, annotator: str | None = None) -> None:
         """Nobody can say."""
@@ -71,7 +71,7 @@ class Elsewhere:
         self.refresh()
         if self._done:
             raise BadLabel("the run has ended: its labels are changed with replical correct")
-        if not self.known.gave(item, annotator):
+        if not self.ledger.gave(item, annotator):
             raise BadLabel(f"there is nothing of yours to take back about the item {item!r}")
         self._journal.append([Event(kind="undo", item=item, annotator=annotator)])
         self.refresh()

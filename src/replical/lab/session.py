@@ -16,7 +16,7 @@ from replical.classes.base import Label
 from replical.core.randomness import PrivateRandomness
 from replical.errors import BadJournal, BadLabel, ReplicalError
 from replical.lab.journal import Event, Journal
-from replical.lab.ledger import Known
+from replical.lab.ledger import Ledger
 from replical.lab.protocol import Protocol
 from replical.lab.tables import LabPool
 from replical.learners.base import Course
@@ -52,7 +52,7 @@ class Session:
     ...     while session.open:
     ...         item = session.open[0]
     ...         session.answer(item, "yes" if int(item) % 99 >= 40 else "no")
-    ...     session.result.labels == len(session.known.labels)
+    ...     session.result.labels == len(session.ledger.labels)
     True
     """
 
@@ -60,7 +60,7 @@ class Session:
         self.protocol, self.lab, self.journal, self._annotator = protocol, lab, journal, annotator
         self._places = {each: number for number, each in enumerate(lab.ids)}
         self._bind()
-        self.known = Known()
+        self.ledger = Ledger()
         self._heard = 0  # the last event that was heard
         self._course: Course | None = None
         self.refresh()
@@ -69,8 +69,8 @@ class Session:
         """Take in what was written to the journal since, by this session or others, and go on from there."""
         for event in self.journal.events(after=self._heard):
             self._check(event)
-            lifted = event.item in self.known.skipped
-            self.known.hear(event)
+            lifted = event.item in self.ledger.skipped
+            self.ledger.hear(event)
             self._heard = event.seq
             if lifted or event.kind in ("skip", "undo", "correction"):
                 self._course = None  # what was said before has changed
@@ -109,7 +109,7 @@ class Session:
 
     def _pool(self) -> Pool:
         pool = self.lab.pool(PrivateRandomness(self.private))
-        unasked = np.array(sorted(self._places[each] for each in self.known.skipped), dtype=np.int64)
+        unasked = np.array(sorted(self._places[each] for each in self.ledger.skipped), dtype=np.int64)
         return pool.without(unasked) if len(unasked) else pool
 
     def _go_on(self) -> None:
@@ -121,17 +121,17 @@ class Session:
             except ReplicalError:
                 self._course = None  # it cannot go on, but has not ended: the labels may still be corrected
                 raise
-        if query is not None and self.journal.writable and self.open != self.known.waiting:
-            fresh = [Event(kind="ask", item=each) for each in self.open if each not in self.known.asked]
+        if query is not None and self.journal.writable and self.open != self.ledger.waiting:
+            fresh = [Event(kind="ask", item=each) for each in self.open if each not in self.ledger.asked]
             told = {"items": self.open, "disagreement": list(query.disagreement)}
             self._record([*fresh, Event(kind="open", detail=told)])
 
     def _open(self, query: Query) -> list[str]:
         ids = self.lab.ids
-        return [ids[item] for item in query.items.tolist() if ids[item] not in self.known.labels]
+        return [ids[item] for item in query.items.tolist() if ids[item] not in self.ledger.labels]
 
     def _answers(self, query: Query) -> Answers:
-        codes = np.array([self.known.labels[self.lab.ids[item]] for item in query.items.tolist()], dtype=np.uint16)
+        codes = np.array([self.ledger.labels[self.lab.ids[item]] for item in query.items.tolist()], dtype=np.uint16)
         return Answers.unanimous(query, codes, len(self.protocol.labels))
 
     def _record(self, events: list[Event]) -> None:
@@ -177,12 +177,12 @@ class Session:
     @property
     def counts(self) -> dict[str, int]:
         """How many labels were asked, answered, skipped and corrected."""
-        known = self.known
+        ledger = self.ledger
         return {
             "asked": self.course.asked,
-            "answered": len(known.labels),
-            "skipped": len(known.skipped),
-            "corrected": known.corrected,
+            "answered": len(ledger.labels),
+            "skipped": len(ledger.skipped),
+            "corrected": ledger.corrected,
         }
 
     @property
@@ -220,27 +220,27 @@ class Session:
         if item not in self.open:
             raise BadLabel(f"the item {item!r} is not asked for now")
         code = None if label is None else self._code(item, label)
-        self._record(self.known.ballot(item, code, annotator, needed))
+        self._record(self.ledger.ballot(item, code, annotator, needed))
 
     def undo(self, item: str, *, annotator: str | None = None) -> None:
         """Take one's own answer, skip or vote back, or without a name anybody's: the run is replayed without it."""
-        if not self.known.gave(item, annotator):
+        if not self.ledger.gave(item, annotator):
             raise BadLabel(f"there is nothing to take back about the item {item!r}")
         self._record([Event(kind="undo", item=item, annotator=annotator)])
 
     def correct(self, item: str, label: Label, *, annotator: str | None = None) -> None:
         """Another label for an item that was answered; the run is replayed with it."""
-        if item not in self.known.labels:
+        if item not in self.ledger.labels:
             raise BadLabel(f"the item {item!r} has no label to correct")
         code = self._code(item, label)
-        if code == self.known.labels[item]:
+        if code == self.ledger.labels[item]:
             raise BadLabel(f"the item {item!r} already has the label {label!r}: nothing recorded")
         self._record([Event(kind="correction", item=item, label=code, annotator=annotator or self._annotator)])
 
     def finish(self) -> None:
         """The run has ended: its answer is recorded once."""
         h = self.result.hypothesis
-        if not self.known.results or self.known.results[-1] != h:
+        if not self.ledger.results or self.ledger.results[-1] != h:
             self._record([Event(kind="done", detail={"hypothesis": h, "labels": self.result.labels})])
 
     def _code(self, item: str, label: Label) -> int:
@@ -251,15 +251,15 @@ class Session:
 
 def export_labels(journal: Journal, file: TextIO) -> None:
     """One row an item as CSV: the label that counts now, who gave it and when."""
-    known = Known.of(journal.events())
+    ledger = Ledger.of(journal.events())
     writer = csv.writer(file)
     writer.writerow(["item", "label", "annotator", "at"])
-    for item, code in known.labels.items():
-        writer.writerow([item, journal.label(code), known.by(item) or "", known.said[item].at])
+    for item, code in ledger.labels.items():
+        writer.writerow([item, journal.label(code), ledger.by(item) or "", ledger.said[item].at])
 
 
 def transcript(session: Session) -> list[list[str | int]]:
     """Items and labels of the run in the order of their ids, and what was skipped: what a certificate commits to."""
-    used = session.known
+    used = session.ledger
     told: list[list[str | int]] = [[item, used.labels[item]] for item in sorted(used.labels)]
     return told + [[item, "skipped"] for item in sorted(used.skipped)]

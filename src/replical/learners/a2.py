@@ -19,7 +19,7 @@ from replical.learners.base import (
     at_own_stop,
     made_for,
     masses_known,
-    stop_test,
+    stop_condition,
 )
 from replical.learners.elimination import Betting, Elimination, Paired
 from replical.learners.result import Result
@@ -102,7 +102,7 @@ class A2Rounds:
             errors = V.errors(S)
             V = V.keep(errors <= plan.loop_most(int(errors.min())))
             rounds += 1
-        conditions = (*plan.conditions, stop_test(V, plan, held=V.mass < plan.stop_mass), masses_known(pool))
+        conditions = (*plan.conditions, stop_condition(V, plan, held=V.mass < plan.stop_mass), masses_known(pool))
         if V.mass > 0:
             S = yield scan.draw(V, plan.final_size(V.mass))
             errors = V.errors(S)

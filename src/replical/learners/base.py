@@ -93,7 +93,7 @@ def at_own_stop(base: Shrinks, pool: AnyPool, shared: SharedRandomness) -> Conve
     plan = base.plan
     V = (yield from base.shrink(pool, lambda V: V.mass <= plan.stop_mass)).V
     h = V.first(shared, plan.prior)
-    conditions = (*plan.conditions, stop_test(V, plan, held=V.mass <= plan.stop_mass), masses_known(pool))
+    conditions = (*plan.conditions, stop_condition(V, plan, held=V.mass <= plan.stop_mass), masses_known(pool))
     return Result(hypothesis=h, unrounded=h, V=V, conditions=conditions)
 
 
@@ -188,7 +188,7 @@ def _round(query: Query) -> Round:
     return Round(disagreement=query.disagreement, survivors=query.survivors, drawn=query.total, scanned=query.scanned)
 
 
-def stop_test(V: VersionSpace, plan: Plan, *, held: bool) -> Condition:
+def stop_condition(V: VersionSpace, plan: Plan, *, held: bool) -> Condition:
     """Did the loop end because Δ(V) is small, and not at its cap or budget?"""
     return Condition(name=STOP, value=float(V.mass), bound=float(plan.reach), held=held)
 

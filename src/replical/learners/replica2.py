@@ -10,7 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from replical.core.randomness import SharedRandomness
-from replical.learners.base import Conversation, made_for, stop_test
+from replical.learners.base import Conversation, made_for, stop_condition
 from replical.learners.result import Result
 from replical.plans.replica2 import ReplicA2Plan
 from replical.pools.pool import AnyPool
@@ -49,5 +49,5 @@ class ReplicA2:
             hypothesis=V.first(shared, plan.prior),
             unrounded=before.first(shared, plan.prior),
             V=V,
-            conditions=(*plan.conditions, stop_test(before, plan, held=before.mass < plan.reach)),
+            conditions=(*plan.conditions, stop_condition(before, plan, held=before.mass < plan.reach)),
         )

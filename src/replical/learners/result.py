@@ -75,7 +75,7 @@ class Rounding:
     range: tuple[float, float]
     items: int
 
-    def disagreement(self, other: Rounding, prior: Prior) -> float:
+    def difference(self, other: Rounding, prior: Prior) -> float:
         """How often this lab and another differ, over the shared threshold and order."""
         if self.items == other.items:
             a, b = (end * self.items for end in self.range)

@@ -15,7 +15,7 @@ _MOST_PAIRS = 10**9
 
 
 @dataclass(frozen=True, kw_only=True)
-class Stop:
+class Enough:
     """When a cell has enough pairs: at a fixed number, or when the 95% interval of agreement is narrow enough.
 
     The width is looked at after each whole batch and nothing else is, least of all where the interval lies.
@@ -31,7 +31,7 @@ class Stop:
 
         Examples
         --------
-        >>> Stop(half_width=.02, batch=100).wanted(97, 100), Stop(half_width=.02, batch=100).wanted(300, 300)
+        >>> Enough(half_width=.02, batch=100).wanted(97, 100), Enough(half_width=.02, batch=100).wanted(300, 300)
         (200, 300)
         """
         if self.pairs is not None:
@@ -45,7 +45,7 @@ class Stop:
 
         Examples
         --------
-        >>> Stop(half_width=.02, batch=100).expected(97, 100), Stop(half_width=.02, batch=100).expected(0, 0)
+        >>> Enough(half_width=.02, batch=100).expected(97, 100), Enough(half_width=.02, batch=100).expected(0, 0)
         (400, 2500)
         """
         if self.pairs is not None or (pairs and self._narrow(agreements, pairs)):
@@ -65,7 +65,7 @@ class Stop:
         return (high - low) / 2 <= (self.half_width or 0.0)
 
 
-def stop_of(given: Any) -> Stop:
+def enough_of(given: Any) -> Enough:
     """Check what a file says."""
     if not isinstance(given, dict):
         raise BadStudy(f"stop must be a table such as {{ pairs = 400 }}, got {short(given)}")
@@ -79,7 +79,7 @@ def stop_of(given: Any) -> Stop:
             raise BadStudy(f"{key} of stop must be a whole number from 1 to {_MOST_PAIRS}, got {short(value)}")
     if ("pairs" in given) == ("half_width" in given) or ("pairs" in given and len(given) > 1):
         raise BadStudy("stop has either pairs, or half_width with batch and max_pairs")
-    stop = Stop(**given)
+    stop = Enough(**given)
     if stop.batch > stop.max_pairs:
         raise BadStudy(f"batch of stop must be at most max_pairs = {stop.max_pairs}, got {stop.batch}")
     return stop

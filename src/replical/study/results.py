@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from math import fsum, sqrt
 from pathlib import Path
 from typing import Any
 
-from replical.core.binomial import clopper_pearson
 from replical.plans.catalogue import find
 from replical.study.parameters import PARAMETERS, is_text
 from replical.study.spec import Cell
-from replical.study.store import Kept
-from replical.study.work import Rows
-from replical.worlds.audit import Audit
+from replical.study.store import Entry
 from replical.worlds.experiment import OPTIONS
+from replical.worlds.figures import Audit, Columns, figures
+from replical.worlds.figures import mean as mean_of
 
 COUNTED = (
     0.2  # share of pairs that must differ before rounding: otherwise the world shows nothing (theory, "vacuous worlds")
@@ -49,7 +49,7 @@ SCHEMA: tuple[tuple[str, str], ...] = (
 Row = dict[str, Any]
 
 
-def row(cell: Cell, kept: Kept) -> Row:
+def row(cell: Cell, kept: Entry) -> Row:
     """The results of a cell: what it tried, what it found, and whether that means anything.
 
     `theta` and `nu` are those its plan was made with. `status` is ``done`` or ``refused``. `vacuous` marks replicable
@@ -65,58 +65,28 @@ def row(cell: Cell, kept: Kept) -> Row:
     told |= {"replicable": find(given["learner"]).replicable, "status": "done"}
     if kept.refused is not None:
         return told | {"status": "refused", "reason": kept.refused, "pairs": 0}
-    figures = summary(kept.rows)
-    low, high = figures["agreement_low"], figures["agreement_high"]
-    told |= figures | {
-        "disagreement": 1 - figures["agreement"],
+    found = summary(kept.rows)
+    low, high = found["agreement_low"], found["agreement_high"]
+    told |= found | {
+        "disagreement": 1 - found["agreement"],
         "disagreement_low": 1 - high,
         "disagreement_high": 1 - low,
     }
     if told["replicable"]:
-        told["vacuous"] = figures["base_agreement"] > 1 - COUNTED
+        told["vacuous"] = found["base_agreement"] > 1 - COUNTED
     return told
 
 
-def summary(rows: Rows) -> Row:
-    """The figures of an audit, from the rows of its pairs; sums are exact, so that their order does not matter."""
-    pairs, agreements = len(rows["pair"]), sum(rows["agree"])
-    low, high = clopper_pearson(agreements, pairs)
-    labs = {name[:-2]: rows[name] + rows[f"{name[:-2]}_b"] for name in rows if name.endswith("_a")}
-    unrounded = zip(rows["unrounded_a"], rows["unrounded_b"], strict=True)
+def summary(rows: Columns) -> Row:
+    """The figures of an audit, from the rows of its pairs, with the standard errors of two means."""
     labels = [(one + two) / 2 for one, two in zip(rows["labels_a"], rows["labels_b"], strict=True)]
-    return {
-        "pairs": pairs,
-        "agreements": agreements,
-        "agreement": agreements / pairs,
-        "agreement_low": low,
-        "agreement_high": high,
-        "function_agreement": _mean(rows["same_function"]),
-        "expected_jaccard": _mean(rows["jaccard"]),
-        "survivors_mean": _mean(labs["survivors"]),
-        "base_agreement": _mean([one == two for one, two in unrounded]),
-        "labels_mean": _mean(labs["labels"]),
-        "labels_max": max(labs["labels"]),
-        "excess_error_mean": _mean(labs["excess_error"]),
-        "excess_error_max": max(labs["excess_error"]),
-        "excess_over_epsilon": sum(labs["over_epsilon"]),
-        "labels_sufficient_fraction": _mean(labs["labels_sufficient"]),
-        "certified_fraction": _mean(labs["certified"]),
-        "rho_proven": _mean(labs["rho_proven"]),
-        "rho_predicted": _mean(labs["rho_predicted"]),
-        "cap_reached": sum(labs["stopped_short"]),
-        "labels_error": _error(labels),
-        "jaccard_error": _error(rows["jaccard"]),
-    }
-
-
-def _mean(values: list[Any]) -> float | None:
-    known = [value for value in values if value is not None]
-    return fsum(known) / len(known) if known else None
+    errors = {"labels_error": _error(labels), "jaccard_error": _error(rows["jaccard"])}
+    return asdict(figures(rows)) | errors
 
 
 def _error(values: list[float]) -> float | None:
     """Standard error of the mean."""
-    mean, count = _mean(values), len(values)
+    mean, count = mean_of(values), len(values)
     if mean is None or count < 2:
         return None
     return sqrt(fsum((value - mean) ** 2 for value in values) / (count - 1) / count)

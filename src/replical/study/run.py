@@ -18,7 +18,7 @@ from replical.study.report.findings import summary_sentence
 from replical.study.report.page import report
 from replical.study.results import Row, row, table, write_csv
 from replical.study.spec import Cell, Study
-from replical.study.store import Kept, Store, arrow
+from replical.study.store import Entry, Store, arrow
 from replical.study.sweep import Progress, Sweep
 from replical.study.workers import Workers
 
@@ -78,7 +78,7 @@ def run_study(
     return Done(folder=folder, rows=rows, seconds=sum(each.seconds for each in kept.values()))
 
 
-def _write_tables(store: Store, cells: list[Cell], kept: dict[str, Kept], rows: list[Row]) -> None:
+def _write_tables(store: Store, cells: list[Cell], kept: dict[str, Entry], rows: list[Row]) -> None:
     pa, parquet = arrow()
     results = table(rows, pa)
     store.whole(store.folder / "results.parquet", lambda path: parquet.write_table(results, path))
@@ -90,7 +90,7 @@ def _write_tables(store: Store, cells: list[Cell], kept: dict[str, Kept], rows: 
     store.whole(store.folder / "timings.parquet", lambda path: parquet.write_table(pa.Table.from_pylist(timings), path))
 
 
-def _facts(study: Study, *, quick: bool, kept: dict[str, Kept]) -> dict[str, Any]:
+def _facts(study: Study, *, quick: bool, kept: dict[str, Entry]) -> dict[str, Any]:
     """What was run and with what; times and machines stay out of it."""
     return {
         "schema": "replical.study-run/1",

@@ -20,7 +20,7 @@ from typing import Any
 from replical.classes.spec import parse, table_digest, table_path
 from replical.core.canonical import canonical, fingerprint
 from replical.errors import BadStudy, ReplicalError
-from replical.study.enough import USUAL, Stop, stop_of
+from replical.study.enough import USUAL, Enough, enough_of
 from replical.study.parameters import NEEDED, PARAMETERS, STANDARD, matters, plain, short
 from replical.worlds.experiment import OPTIONS, Experiment
 
@@ -52,7 +52,7 @@ class Cell:
 
     parameters: Mapping[str, Any]
     grids: tuple[str, ...]
-    stop: Stop
+    enough: Enough
     study_seed: str
     table: Table | None = None
 
@@ -174,7 +174,7 @@ class Study:
 
     def cells(self, *, quick: bool = False) -> list[Cell]:
         """All cells, in the order of the file; one that several grids name is run once, as the first of them says."""
-        parts: list[tuple[str, dict[str, list[Any]], Stop]] = []
+        parts: list[tuple[str, dict[str, list[Any]], Enough]] = []
         combinations = 0
         for number, grid in enumerate(self.content["grid"], 1):
             if quick and grid.get("quick") is False:
@@ -183,7 +183,7 @@ class Study:
             combinations += prod(map(len, parts[-1][1].values()))
             if combinations > _MOST_CELLS:
                 raise BadStudy(f"a study has at most {_MOST_CELLS} cells; shorten the lists of {parts[-1][0]!r:.40}")
-        found: dict[str, tuple[dict[str, Any], list[str], Stop]] = {}
+        found: dict[str, tuple[dict[str, Any], list[str], Enough]] = {}
         for name, lists, stop in parts:
             for parameters in _product(lists):
                 tries = _tries(parameters, self.tables.get(parameters["class"]))
@@ -196,14 +196,14 @@ class Study:
             Cell(
                 parameters=parameters,
                 grids=tuple(names),
-                stop=stop,
+                enough=stop,
                 study_seed=self.seed,
                 table=self.tables.get(parameters["class"]),
             )
             for parameters, names, stop in found.values()
         ]
 
-    def _part(self, grid: Mapping[str, Any], *, quick: bool) -> tuple[dict[str, list[Any]], Stop]:
+    def _part(self, grid: Mapping[str, Any], *, quick: bool) -> tuple[dict[str, list[Any]], Enough]:
         """The lists of a grid and its stop: its own word goes before the study's, that on quick runs before others."""
         defaults, shorter = self.content.get("defaults", {}), self.content.get("quick", {})
         layers: list[Mapping[str, Any]] = [STANDARD, defaults, grid]
@@ -216,7 +216,7 @@ class Study:
         # A table is a stop of the study; a word is the learner's parameter of that name.
         given = {key: value for layer in layers for key, value in layer.items() if not isinstance(value, dict)}
         lists = {name: [plain(name, each) for each in _listed(given[name])] for name in PARAMETERS if name in given}
-        return lists, stop_of([each for each in stops if isinstance(each, dict)][-1])
+        return lists, enough_of([each for each in stops if isinstance(each, dict)][-1])
 
 
 def _tries(parameters: Mapping[str, Any], table: Table | None) -> dict[str, Any]:
@@ -262,7 +262,7 @@ def _check(content: Mapping[str, Any]) -> None:
         for key in NEEDED:
             if key not in grid and key not in content.get("defaults", {}):
                 raise BadStudy(f"grid {number} needs {key!r}, a value or a list")
-    stop_of(content.get("stop", USUAL))
+    enough_of(content.get("stop", USUAL))
 
 
 def _check_texts(where: str, section: Mapping[str, Any], *keys: str) -> None:
@@ -280,7 +280,7 @@ def _check_section(where: str, section: Any, known: tuple[str, ...]) -> None:
         if value == []:
             raise BadStudy(f"{where}: the list of {key} is empty")
         if key == "stop" and (where == "quick" or (isinstance(value, dict) and where != "defaults")):
-            stop_of(value)
+            enough_of(value)
         elif key in PARAMETERS:
             for each in _listed(value):
                 plain(key, each)

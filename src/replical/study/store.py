@@ -14,7 +14,8 @@ from typing import Any
 from replical.core.files import PART, write_whole
 from replical.errors import BadStudy, MissingExtra
 from replical.study.spec import Cell
-from replical.study.work import COLUMNS, Rows, Told
+from replical.study.work import Outcome
+from replical.worlds.figures import COLUMNS, Columns
 
 _META = b"replical"
 _VERSION = version("replical")
@@ -23,7 +24,7 @@ _STALE = 3600.0  # seconds after which a file that is not whole was left behind 
 
 
 @dataclass(frozen=True, kw_only=True)
-class Kept:
+class Entry:
     """What is known of a cell.
 
     Attributes
@@ -38,7 +39,7 @@ class Kept:
         Of the library, that ran some of its pairs; the first one first.
     """
 
-    rows: Rows
+    rows: Columns
     facts: dict[str, Any] = field(default_factory=dict)
     seconds: float = 0.0
     versions: tuple[str, ...] = ()
@@ -59,24 +60,24 @@ class Kept:
         found: str | None = self.facts.get("refused")
         return found
 
-    def with_more(self, told: Told) -> Kept:
+    def with_more(self, told: Outcome) -> Entry:
         """With one more piece of work; a refusal stays the last word."""
         facts = {name: getattr(told, name) for name in ("theta", "nu", "hypotheses", "refused")}
         facts["labels_most"] = None if told.labels_most is None else float(told.labels_most)
         if told.refused is not None:
-            return Kept(rows=told.rows, facts=facts, versions=(_VERSION,))
+            return Entry(rows=told.rows, facts=facts, versions=(_VERSION,))
         rows = {name: self.rows[name] + told.rows[name] for name in self.rows}
         versions = tuple(dict.fromkeys((*self.versions, _VERSION)))
-        return Kept(rows=rows, facts=facts, seconds=self.seconds + told.seconds, versions=versions)
+        return Entry(rows=rows, facts=facts, seconds=self.seconds + told.seconds, versions=versions)
 
-    def first(self, pairs: int) -> Kept:
+    def first(self, pairs: int) -> Entry:
         """Its first pairs only: what a run that asked for so many would have found."""
         rows = {name: values[:pairs] for name, values in self.rows.items()}
         seconds = self.seconds * min(1.0, pairs / max(1, self.pairs))
-        return Kept(rows=rows, facts=self.facts, seconds=seconds, versions=self.versions)
+        return Entry(rows=rows, facts=self.facts, seconds=seconds, versions=self.versions)
 
 
-NOTHING = Kept(rows={name: [] for name, _ in COLUMNS})
+NOTHING = Entry(rows={name: [] for name, _ in COLUMNS})
 
 
 class Store:
@@ -114,7 +115,7 @@ class Store:
                 )
             return
 
-    def read(self, cell: Cell) -> Kept:
+    def read(self, cell: Cell) -> Entry:
         """What is there of a cell; nothing, if there is none or what is there is broken."""
         path = self._path(cell)
         _, parquet = arrow()
@@ -125,13 +126,13 @@ class Store:
             meta = json.loads(table.schema.metadata[_META])
             rows = {name: table[name].to_pylist() for name, _ in COLUMNS}
             versions = tuple(meta["version"].split(_AND))
-            kept = Kept(rows=rows, facts=dict(meta["facts"]), seconds=meta["seconds"], versions=versions)
+            kept = Entry(rows=rows, facts=dict(meta["facts"]), seconds=meta["seconds"], versions=versions)
             whole = (meta["cell"], meta["seed"], rows["pair"])
         except Exception:  # of many kinds, depending on what is broken: it is made again
             return NOTHING
         return kept if whole == (cell.tries, cell.study_seed, list(range(kept.pairs))) else NOTHING
 
-    def write(self, cell: Cell, kept: Kept) -> None:
+    def write(self, cell: Cell, kept: Entry) -> None:
         """Keep a cell."""
         pa, parquet = arrow()
         meta = {"cell": cell.tries, "seed": cell.study_seed, "facts": kept.facts, "seconds": kept.seconds}

@@ -17,8 +17,8 @@ from math import inf
 
 from replical.errors import WorkerLost
 from replical.study.spec import Cell
-from replical.study.store import NOTHING, Kept, Store
-from replical.study.work import Piece, Told, work
+from replical.study.store import NOTHING, Entry, Store
+from replical.study.work import Outcome, Piece, work
 from replical.study.workers import Workers
 
 _SECONDS = 1.0  # a piece takes about so long: little is lost with a worker, all are busy to the end, and messages few
@@ -56,10 +56,10 @@ class _Open:
     """A cell that is being worked on."""
 
     cell: Cell
-    kept: Kept
+    kept: Entry
     target: int
     handed: int  # pairs handed in or done
-    early: dict[int, Told] = field(default_factory=dict)  # pieces that came before those in front of them
+    early: dict[int, Outcome] = field(default_factory=dict)  # pieces that came before those in front of them
 
     def next_piece(self, pairs: int) -> Piece:
         start = self.handed
@@ -94,11 +94,11 @@ class Sweep:
     ) -> None:
         self._store, self._workers, self._progress = store, workers, progress
         self._cells = {cell.id: cell for cell in cells}
-        self.kept: dict[str, Kept] = {}
+        self.kept: dict[str, Entry] = {}
         self._open: dict[str, _Open] = {}
         self._ends: dict[str, int] = {}  # pairs each cell that is not complete will have
         self._waiting = deque(_in_turn(self._find()))
-        self._flying: dict[Future[Told], Piece] = {}
+        self._flying: dict[Future[Outcome], Piece] = {}
         self._repeated: list[Piece] = []  # lost with a worker
         self._lost: dict[tuple[str, int], int] = {}
         self._quiet = 0.0  # until then
@@ -120,7 +120,7 @@ class Sweep:
                 self._foresee(cell, kept)
         return left
 
-    def run(self) -> dict[str, Kept]:
+    def run(self) -> dict[str, Entry]:
         """Run what is missing; what is known of every cell, by its id."""
         self._report("")
         while True:
@@ -161,7 +161,7 @@ class Sweep:
         seconds, pairs = self._spent.get(next(_alike(cell)), (inf, 1))
         return max(1, min(_MOST, round(_SECONDS * pairs / max(seconds, 1e-9))))
 
-    def _hear(self, told: Told) -> None:
+    def _hear(self, told: Outcome) -> None:
         """Put a piece in its place."""
         opened = self._open.get(told.piece.cell)
         if opened is None:
@@ -217,12 +217,12 @@ class Sweep:
         )
         self._quiet = time.monotonic() + _QUIET * (time.monotonic() - started)
 
-    def _foresee(self, cell: Cell, kept: Kept) -> None:
+    def _foresee(self, cell: Cell, kept: Entry) -> None:
         pairs = min(kept.pairs, _target(cell, kept))
-        batches = pairs - pairs % cell.stop.batch  # judged by whole batches, as its stop does
-        self._ends[cell.id] = cell.stop.expected(sum(kept.rows["agree"][:batches]), batches)
+        batches = pairs - pairs % cell.enough.batch  # judged by whole batches, as its stop does
+        self._ends[cell.id] = cell.enough.expected(sum(kept.rows["agree"][:batches]), batches)
 
-    def _spend(self, cell: Cell, told: Told) -> None:
+    def _spend(self, cell: Cell, told: Outcome) -> None:
         for alike in _alike(cell):
             seconds, pairs = self._spent.get(alike, (0.0, 0))
             self._spent[alike] = (seconds + told.seconds, pairs + told.piece.end - told.piece.start)
@@ -253,10 +253,10 @@ def _alike(cell: Cell) -> Iterator[tuple[object, ...]]:
         yield tuple(cell.parameters[name] for name in names)
 
 
-def _target(cell: Cell, kept: Kept) -> int:
+def _target(cell: Cell, kept: Entry) -> int:
     """How many pairs the cell's stop asks for, going by those that are there: batch by batch, from the first."""
     pairs = 0
-    while (wanted := cell.stop.wanted(sum(kept.rows["agree"][:pairs]), pairs)) > pairs:
+    while (wanted := cell.enough.wanted(sum(kept.rows["agree"][:pairs]), pairs)) > pairs:
         if wanted > kept.pairs:
             return wanted
         pairs = wanted

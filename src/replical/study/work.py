@@ -13,22 +13,11 @@ from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
 from math import log10
-from typing import Any
 
 from replical.errors import BadStudy, BadTable, ReplicalError, ValueOutOfRange
-from replical.worlds.audit import Pair, run_pair, summarise
+from replical.worlds.audit import run_pair, summarise
 from replical.worlds.experiment import Experiment, Ready, prepare
-
-# Columns of a cell's table: name and kind, one row a pair, `_a` and `_b` for its two labs.
-_OF_PAIR = (("pair", "int64"), ("target", "int64"), ("agree", "bool"), ("same_function", "bool"), ("jaccard", "double"))
-_OF_LAB = (
-    ("hypothesis", "int64"), ("unrounded", "int64"), ("survivors", "int64"), ("labels", "double"),
-    ("excess_error", "double"), ("over_epsilon", "bool"), ("stopped_short", "bool"), ("labels_sufficient", "bool"),
-    ("certified", "bool"), ("rho_proven", "double"), ("rho_predicted", "double"),
-)  # fmt: skip
-COLUMNS = _OF_PAIR + tuple((f"{name}_{lab}", kind) for name, kind in _OF_LAB for lab in "ab")
-
-Rows = dict[str, list[Any]]
+from replical.worlds.figures import Columns, Pair, columns
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -52,11 +41,11 @@ class Piece:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Told:
+class Outcome:
     """What a worker answers: rows, or the sentence that says why there are none."""
 
     piece: Piece
-    rows: Rows
+    rows: Columns
     theta: float | None = None
     nu: float | None = None
     hypotheses: int | None = None
@@ -65,7 +54,7 @@ class Told:
     seconds: float = 0.0
 
 
-def work(piece: Piece) -> Told:
+def work(piece: Piece) -> Outcome:
     """Run the pairs of a piece; the same rows wherever and whenever it runs."""
     started = time.perf_counter()
     try:
@@ -78,8 +67,8 @@ def work(piece: Piece) -> Told:
             f"{error} (on {socket.gethostname()}): put the study's own file there, or run the study again with the new one"
         ) from error
     except ReplicalError as error:
-        return Told(piece=piece, rows=rows_of([], Fraction(1)), refused=str(error))
-    return Told(
+        return Outcome(piece=piece, rows=rows_of([], Fraction(1)), refused=str(error))
+    return Outcome(
         piece=piece,
         rows=rows,
         theta=ready.theta,
@@ -122,30 +111,7 @@ def _double(labels: int) -> float:
     return float(labels)
 
 
-def rows_of(pairs: Sequence[Pair], epsilon: Fraction) -> Rows:
+def rows_of(pairs: Sequence[Pair], epsilon: Fraction) -> Columns:
     """Pairs as columns. Counts of labels beyond 2**53 are rounded to doubles; nothing is compared after rounding."""
-    rows: Rows = {name: [] for name, _ in COLUMNS}
-    for pair in pairs:
-        rows["pair"].append(pair.number)
-        rows["target"].append(pair.target)
-        rows["agree"].append(pair.agree)
-        rows["same_function"].append(pair.same_function)
-        rows["jaccard"].append(pair.jaccard_distance)
-        for lab, letter in enumerate("ab"):
-            rounding = None if pair.roundings is None else pair.roundings[lab]
-            told = {
-                "hypothesis": pair.hypotheses[lab],
-                "unrounded": pair.unrounded[lab],
-                "survivors": pair.survivors[lab],
-                "labels": _double(pair.labels[lab]),
-                "excess_error": float(pair.excess_errors[lab]),
-                "over_epsilon": pair.excess_errors[lab] > epsilon,
-                "stopped_short": pair.stopped_short[lab],
-                "labels_sufficient": None if rounding is None else rounding.labels_sufficient,
-                "certified": None if rounding is None else rounding.certified,
-                "rho_proven": None if rounding is None else rounding.rho_proven,
-                "rho_predicted": None if rounding is None else rounding.rho_predicted,
-            }
-            for name, value in told.items():
-                rows[f"{name}_{letter}"].append(value)
-    return rows
+    rows = columns(pairs, epsilon)
+    return rows | {name: [_double(count) for count in rows[name]] for name in ("labels_a", "labels_b")}

@@ -7,7 +7,7 @@ seed and its own number alone, so the figures do not depend on how many workers 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Sequence
+from collections.abc import Callable, Generator
 from contextlib import closing
 from dataclasses import dataclass, replace
 from fractions import Fraction
@@ -19,13 +19,13 @@ from numpy.typing import NDArray
 from replical.classes.base import HypothesisClass, Items
 from replical.classes.predictions import Predictions, predictions_of
 from replical.classes.prior import UNIFORM, Prior
-from replical.core.binomial import clopper_pearson
 from replical.core.parallel import cores, in_processes
 from replical.core.randomness import PrivateRandomness, SharedRandomness
 from replical.errors import ReplicalError, ValueOutOfRange
 from replical.learners.base import Learner, learn
 from replical.learners.fast.line import along_a_line
 from replical.learners.result import Result, Rounding
+from replical.worlds.figures import Audit, Pair, columns, figures
 from replical.worlds.noise import Noise
 from replical.worlds.population import Population
 
@@ -73,57 +73,6 @@ class Lab:
 
     result: Result
     excess_error: Fraction
-
-
-@dataclass(frozen=True, kw_only=True)
-class Pair:
-    """Two labs with one string; small enough to travel between processes."""
-
-    number: int
-    target: int
-    hypotheses: tuple[int | None, int | None]
-    unrounded: tuple[int, int]
-    same_function: bool
-    jaccard_distance: float
-    survivors: tuple[int, int]
-    labels: tuple[int, int]
-    excess_errors: tuple[Fraction, Fraction]
-    stopped_short: tuple[bool, bool]
-    roundings: tuple[Rounding, Rounding] | None = None
-
-    @property
-    def agree(self) -> bool:
-        """Did both labs return the identical hypothesis?"""
-        return self.hypotheses[0] is not None and self.hypotheses[0] == self.hypotheses[1]
-
-
-@dataclass(frozen=True, kw_only=True)
-class Audit:
-    """The figures of an audit, labels and survivors per lab; intervals are Clopper-Pearson at 95%.
-
-    Where labs round, `expected_jaccard` is the distance of their balls, integrated over the shared threshold;
-    `rho_proven` and `rho_predicted` are means over labs. They are None for learners that prove nothing of themselves.
-    """
-
-    pairs: int
-    agreements: int
-    agreement: float
-    agreement_low: float
-    agreement_high: float
-    function_agreement: float
-    expected_jaccard: float
-    survivors_mean: float
-    base_agreement: float
-    labels_mean: float
-    labels_max: int
-    excess_error_mean: float
-    excess_error_max: float
-    excess_over_epsilon: int
-    labels_sufficient_fraction: float | None
-    certified_fraction: float | None
-    rho_proven: float | None
-    rho_predicted: float | None
-    cap_reached: int
 
 
 def run_pair(learner: Learner, world: World, seed: str, number: int) -> tuple[Population, tuple[Lab, Lab]]:
@@ -184,7 +133,7 @@ def _same_function(population: Population, one: int | None, two: int | None) -> 
 def _distance(one: Result, two: Result, prior: Prior) -> float:
     """Jaccard distance of what the shared order chooses from; of balls, the mean over the shared threshold."""
     if one.rounding is not None and two.rounding is not None and one.rounding.rho_proven is not None:
-        return one.rounding.disagreement(two.rounding, prior)
+        return one.rounding.difference(two.rounding, prior)
     common = len(np.intersect1d(one.V.indices, two.V.indices, assume_unique=True))
     return 1 - common / (one.V.size + two.V.size - common)
 
@@ -264,39 +213,4 @@ def audit(
             done.append(pair)
             if progress is not None:
                 progress(len(done), pairs)
-    return figures(done, epsilon=learner.plan.epsilon)
-
-
-def figures(done: Sequence[Pair], *, epsilon: Fraction) -> Audit:
-    """The figures of an audit from its pairs."""
-    agreements = sum(pair.agree for pair in done)
-    low, high = clopper_pearson(agreements, len(done))
-    labels = [count for pair in done for count in pair.labels]
-    excess = [error for pair in done for error in pair.excess_errors]
-    roundings = [rounding for pair in done for rounding in pair.roundings or ()]
-    return Audit(
-        pairs=len(done),
-        agreements=agreements,
-        agreement=agreements / len(done),
-        agreement_low=low,
-        agreement_high=high,
-        function_agreement=sum(pair.same_function for pair in done) / len(done),
-        expected_jaccard=sum(pair.jaccard_distance for pair in done) / len(done),
-        survivors_mean=sum(sum(pair.survivors) for pair in done) / (2 * len(done)),
-        base_agreement=sum(pair.unrounded[0] == pair.unrounded[1] for pair in done) / len(done),
-        labels_mean=sum(labels) / len(labels),
-        labels_max=max(labels),
-        excess_error_mean=float(sum(excess) / len(excess)),
-        excess_error_max=float(max(excess)),
-        excess_over_epsilon=sum(error > epsilon for error in excess),
-        labels_sufficient_fraction=_mean([float(each.labels_sufficient) for each in roundings]),
-        certified_fraction=_mean([float(each.certified) for each in roundings]),
-        rho_proven=_mean([each.rho_proven for each in roundings]),
-        rho_predicted=_mean([each.rho_predicted for each in roundings]),
-        cap_reached=sum(sum(pair.stopped_short) for pair in done),
-    )
-
-
-def _mean(values: Sequence[float | None]) -> float | None:
-    known = [value for value in values if value is not None]
-    return sum(known) / len(known) if known else None
+    return figures(columns(done, learner.plan.epsilon))

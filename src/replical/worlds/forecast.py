@@ -167,11 +167,11 @@ def _compare(one: Result, two: Result, prior: Prior) -> _Pair:
     first, second = one.rounding, two.rounding
     assert first is not None, "a rounded learner rounds"
     assert second is not None, "a rounded learner rounds"
-    uniform = first.disagreement(second, UNIFORM)
+    uniform = first.difference(second, UNIFORM)
     near = first.scores <= first.range[0] * first.items
     share = float(prior.masses(len(near))[near].sum()) if prior.kind == "weights" else float(near.mean())
     return _Pair(
-        disagreement=uniform if prior is UNIFORM else first.disagreement(second, prior),
+        disagreement=uniform if prior is UNIFORM else first.difference(second, prior),
         uniform=uniform,
         labels=(one.labels, two.labels),
         certified=(first.certified + second.certified) / 2,

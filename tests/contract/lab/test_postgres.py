@@ -218,9 +218,9 @@ def test_skips_and_corrections(files, database, tmp_path, run, processes):
     assert run("correct", database, "--item", answered, "--label", "no", "--annotator", "Ada")[0] == 0
     with Journal(database, write=False) as journal:
         session = Session(files.world.protocol, files.world.lab, journal)
-        assert session.known.skipped == {skipped}
-        assert session.known.labels == {answered: 0}
-        assert session.known.corrected == 1
+        assert session.ledger.skipped == {skipped}
+        assert session.ledger.labels == {answered: 0}
+        assert session.ledger.corrected == 1
         assert len(session.open) == BATCH - 1
         assert len([event for event in journal.events() if event.kind == "ask"]) == BATCH + 1
 

@@ -306,8 +306,8 @@ def test_no_room_is_no_end_for_a_session(make_world, tmp_path):
         finally:
             resource.setrlimit(resource.RLIMIT_FSIZE, limits)
         assert session.open == before
-        assert session.known.labels == {}
-        assert session.known.skipped == set()
+        assert session.ledger.labels == {}
+        assert session.ledger.skipped == set()
         session.answer(item, "yes")
         assert session.open == before[1:]
     assert recorded(tmp_path / "a.db") == [(item, 1)]

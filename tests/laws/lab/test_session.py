@@ -12,7 +12,7 @@ from replical import Session
 from replical.errors import EmptyVersionSpace, PoolExhausted
 from replical.lab.certificate.file import body_of
 from replical.lab.journal import Journal
-from replical.lab.ledger import Known
+from replical.lab.ledger import Ledger
 
 # Every learner that a protocol can name, with sizes small enough for a pool of 120 items.
 LEARNERS = {
@@ -60,7 +60,7 @@ def errand(world, path, chance, *, skipping=0.0):
             session = Session(world.protocol, world.lab, journal)
             while session.open and chance.random() < 0.85:
                 some = chance.sample(session.open, chance.randint(1, min(4, len(session.open))))
-                if chance.random() < skipping and len(session.known.skipped) < 6:
+                if chance.random() < skipping and len(session.ledger.skipped) < 6:
                     session.skip(some[0])
                 else:
                     session.answer_all({item: world.truth[item] for item in some})
@@ -91,7 +91,7 @@ def ending(run):
 
 def heard(path):
     """What a journal says of the items, whether or not its run can go on."""
-    known = Known()
+    known = Ledger()
     with Journal(path, write=False) as journal:
         for event in journal.events():
             known.hear(event)
@@ -159,8 +159,8 @@ def test_a_correction_replays_the_run(make_world, task):
     ):
         session = Session(world.protocol, world.lab, journal)
         first = ending(lambda: figures(world.finish(session).result))
-        item = chance.choice(sorted(session.known.labels))
-        before = dict(session.known.labels)
+        item = chance.choice(sorted(session.ledger.labels))
+        before = dict(session.ledger.labels)
         other = next(label for label in world.protocol.labels if label != world.truth[item])
         truth = world.truth | {item: other}
 
@@ -170,11 +170,11 @@ def test_a_correction_replays_the_run(make_world, task):
 
         expected = ending(lambda: figures(world.learned(private, truth)))
         assert ending(lambda: corrected(other, truth, "Ada")) == expected
-        assert {each: session.known.labels[each] for each in before if each != item} == {
+        assert {each: session.ledger.labels[each] for each in before if each != item} == {
             each: label for each, label in before.items() if each != item
         }
         assert ending(lambda: corrected(world.truth[item], world.truth)) == first
-        assert session.known.corrected == 2
+        assert session.ledger.corrected == 2
         told = [(event.item, event.label, event.annotator) for event in journal.events() if event.kind == "correction"]
         codes = [world.protocol.labels.index(label) for label in (other, world.truth[item])]
         assert told == [(item, codes[0], "Ada"), (item, codes[1], None)]

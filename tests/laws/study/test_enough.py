@@ -4,11 +4,11 @@ import hypothesis.strategies as st
 from hypothesis import assume, given
 
 from replical.core.binomial import clopper_pearson
-from replical.study.enough import Stop
+from replical.study.enough import Enough
 
 # Stops
 STOPS = st.builds(
-    lambda half_width, batch, batches, odd: Stop(half_width=half_width, batch=batch, max_pairs=batch * batches + odd % batch),
+    lambda half_width, batch, batches, odd: Enough(half_width=half_width, batch=batch, max_pairs=batch * batches + odd % batch),
     st.floats(0.01, 0.4), st.integers(1, 60), st.integers(1, 20), st.integers(0, 59),
 )  # fmt: skip
 
@@ -38,4 +38,4 @@ def test_what_is_expected_lies_between_what_is_wanted_and_the_most(stop, data):
     pairs = data.draw(st.integers(0, stop.max_pairs // stop.batch)) * stop.batch
     agreements = data.draw(st.integers(0, pairs))
     assert stop.wanted(agreements, pairs) <= stop.expected(agreements, pairs) <= stop.max_pairs
-    assert Stop(pairs=7).expected(agreements, pairs) == 7
+    assert Enough(pairs=7).expected(agreements, pairs) == 7

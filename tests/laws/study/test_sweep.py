@@ -17,7 +17,7 @@ from replical.study.store import Store
 from replical.study.sweep import Sweep
 from replical.study.work import rows_of
 from replical.study.workers import local
-from replical.worlds.audit import Pair, figures
+from replical.worlds.figures import Pair, figures
 from support.studies import GRID, Chance, based, of_pairs
 
 SHARED = settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=15)

@@ -103,7 +103,7 @@ def test_taking_back(desk):
     desk.answer("ann", item, "yes")
     assert desk.undo("ann") == item
     assert item in desk.session.open
-    assert item not in desk.session.known.labels
+    assert item not in desk.session.ledger.labels
     with pytest.raises(BadLabel, match="nothing to take back"):
         desk.undo("bob")
     skipped = desk.next("bob")
@@ -126,10 +126,10 @@ def test_votes_decide_and_are_counted(tmp_path):
         assert desk.next("ann") != item
         desk.answer("bob", item, "no")
         desk.answer("cat", item, "yes")
-        assert desk.session.known.labels[item] == 1
+        assert desk.session.ledger.labels[item] == 1
         assert desk.agreement() == {"pairs": 3, "same": pytest.approx(1 / 3), "beyond_chance": pytest.approx(-0.5)}
         again = Desk(Session(made, pool, journal), votes=3)
-        assert again.session.known.votes[item] == {"ann": 1, "bob": 0, "cat": 1}
+        assert again.session.ledger.votes[item] == {"ann": 1, "bob": 0, "cat": 1}
     for wrong in (0, 2, True, 1.0):
         with pytest.raises(ValueOutOfRange, match="votes must be an odd number"):
             Desk(desk.session, votes=wrong)
@@ -195,7 +195,7 @@ def test_a_tie_goes_to_one_more_person(three_labels):
     assert item in [desk.next(name) for name in ("dan", "eve", "fay")]
     assert desk.session.open.count(item) == 1
     desk.answer("dan", item, "b")
-    assert desk.session.known.labels[item] == 1
+    assert desk.session.ledger.labels[item] == 1
 
 
 def test_who_cannot_say_votes_so(three_labels):
@@ -205,14 +205,14 @@ def test_who_cannot_say_votes_so(three_labels):
     desk.skip("bob", item)
     assert item in desk.session.open  # one person's doubt removes nothing
     desk.skip("cat", item)
-    assert item in desk.session.known.skipped
+    assert item in desk.session.ledger.skipped
     assert item not in desk.session.open
-    assert desk.session.known.agreement()["pairs"] == 3
+    assert desk.session.ledger.agreement()["pairs"] == 3
     desk.undo("cat")
     assert item in desk.session.open
     desk.answer("dan", item, "a")
-    assert desk.session.known.labels[item] == 0
-    assert item not in desk.session.known.skipped
+    assert desk.session.ledger.labels[item] == 0
+    assert item not in desk.session.ledger.skipped
 
 
 def test_people_take_back_their_own(desk):
@@ -222,9 +222,9 @@ def test_people_take_back_their_own(desk):
     desk.session.correct(item, "no", annotator="the chief")
     with pytest.raises(BadLabel, match="nothing to take back"):
         desk.undo("ann")
-    assert desk.session.known.labels[item] == 0
+    assert desk.session.ledger.labels[item] == 0
     desk.session.undo(item)  # whoever runs may do anything
-    assert item not in desk.session.known.labels
+    assert item not in desk.session.ledger.labels
 
 
 def test_what_could_not_be_written_can_still_be_taken_back(desk, monkeypatch):
@@ -252,7 +252,7 @@ def test_earlier_votes_keep_nobody_from_labelling_alone(tmp_path):
         one = Desk(Session(made, pool, journal))
         assert one.next("ann") == item
         one.answer("ann", item, "no")
-        assert one.session.known.labels[item] == 0
+        assert one.session.ledger.labels[item] == 0
 
 
 def test_the_first_of_two_answers_counts(desk, tmp_path):
@@ -265,7 +265,7 @@ def test_the_first_of_two_answers_counts(desk, tmp_path):
     session.journal.append([Event(kind="answer", item=item, label=session.labels.index(other), annotator="bob")])
     session.journal.append([Event(kind="skip", item=item, annotator="bob")])
     session.refresh()
-    assert (session.known.labels[item], session.known.skipped) == (session.labels.index(truth(item)), set())
+    assert (session.ledger.labels[item], session.ledger.skipped) == (session.labels.index(truth(item)), set())
     while session.open:
         session.answer_all({each: truth(each) for each in session.open})
     session.finish()
@@ -302,7 +302,7 @@ def test_the_second_of_two_servers_is_told(tmp_path):
         with pytest.raises(BadLabel, match="somebody else has labelled"):
             two.answer(item, "no", annotator="bob")
         third.append = append
-        assert session.labels[Session(made, pool, journal).known.labels[item]] == "yes"
+        assert session.labels[Session(made, pool, journal).ledger.labels[item]] == "yes"
         with pytest.raises(BadLabel, match="has its label already"):
             two.skip(item, annotator="bob")
         with pytest.raises(BadLabel, match="nothing of yours"):

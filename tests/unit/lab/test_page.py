@@ -34,7 +34,7 @@ def test_a_person_labels_and_sees_no_predictions(world):
     item = told["item"]["id"]
     status, _, text = call(app, "/api/answer", {"annotator": "ann", "item": item, "label": "yes"})
     assert status == 200
-    assert desk.session.known.labels == {item: 1}
+    assert desk.session.ledger.labels == {item: 1}
     for path in ("/", "/api/progress"):
         text += call(app, path)[2]
     assert b"secret" not in text  # names of candidates, let alone what they say
@@ -43,9 +43,9 @@ def test_a_person_labels_and_sees_no_predictions(world):
     assert call(app, "/api/answer", {"annotator": "bob", "item": item, "label": "maybe"})[0] == 400
     assert call(app, "/api/answer", {"item": item, "label": "no"})[0] == 400
     assert call(app, "/api/undo", {"annotator": "ann"})[0] == 200
-    assert desk.session.known.labels == {}
+    assert desk.session.ledger.labels == {}
     assert call(app, "/api/skip", {"annotator": "ann", "item": item})[0] == 200
-    assert desk.session.known.skipped == {item}
+    assert desk.session.ledger.skipped == {item}
 
 
 @pytest.mark.parametrize(
@@ -174,14 +174,14 @@ def test_what_arrives_twice_is_done_once(world):
     assert post("answer", "1", item=first, label="yes") == second
     third = post("skip", "2", item=second)
     assert post("skip", "2", item=second) == third
-    assert desk.session.known.labels == {first: 1}
-    assert desk.session.known.skipped == {second}
+    assert desk.session.ledger.labels == {first: 1}
+    assert desk.session.ledger.skipped == {second}
     post("undo", "3")
     post("undo", "3")
-    assert desk.session.known.labels == {first: 1}
-    assert desk.session.known.skipped == set()
+    assert desk.session.ledger.labels == {first: 1}
+    assert desk.session.ledger.skipped == set()
     post("undo", "4")
-    assert desk.session.known.labels == {}
+    assert desk.session.ledger.labels == {}
 
 
 def test_how_often_people_agree_is_told_at_the_end(world):

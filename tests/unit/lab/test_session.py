@@ -58,9 +58,9 @@ def test_the_next_draw_takes_the_place_of_a_skipped_item(make_world, journal, na
     session.answer(session.open[0], world.truth[session.open[0]])
     if session.open[1:]:
         session.answer(session.open[1], world.truth[session.open[1]])
-    labels, before, asked = (dict(session.known.labels), session.open, set(session.known.asked))
+    labels, before, asked = (dict(session.ledger.labels), session.open, set(session.ledger.asked))
     session.skip(before[-1], annotator="Ada")
-    assert session.known.labels == labels
+    assert session.ledger.labels == labels
     assert before[-1] not in session.open
     assert session.open[: len(before) - 1] == before[:-1]
     (fresh,) = session.open[len(before) - 1 :]
@@ -69,7 +69,7 @@ def test_the_next_draw_takes_the_place_of_a_skipped_item(make_world, journal, na
         order = world.scan_order(session.private)
         assert order.index(fresh) > max(map(order.index, asked))
     world.finish(session)
-    assert session.result.labels == len(session.known.labels)
+    assert session.result.labels == len(session.ledger.labels)
     assert body_of(session)["labels"]["skipped"] == 1
     events = journal.events()
     asks = [event.item for event in events if event.kind == "ask"]
@@ -91,7 +91,7 @@ def test_halving_without_the_best_item(make_world, journal, name):
     assert len(set(asked)) == 5
     assert max(abs(int(item[1:]) - 19.5) for item in asked) <= 3  # the five in the middle
     world.finish(session)
-    assert not set(asked) & set(session.known.labels)
+    assert not set(asked) & set(session.ledger.labels)
 
 
 def test_replical_measures_on_items_that_it_never_asks(make_world, journal):
@@ -105,8 +105,8 @@ def test_replical_measures_on_items_that_it_never_asks(make_world, journal):
     for item in skipped:
         session.skip(item)
     world.finish(session)
-    assert not session.known.asked & set(order[-aside:])
-    assert not set(session.known.labels) & skipped
+    assert not session.ledger.asked & set(order[-aside:])
+    assert not set(session.ledger.labels) & skipped
     assert figures(session.result) == figures(world.learned(session.private, skipped=skipped))
 
 
@@ -126,7 +126,7 @@ def test_nobody_can_label_anything(make_world, journal, name):
             break
     else:
         pytest.fail("a run on 30 items asked for more than 30")
-    assert session.known.labels == {}
+    assert session.ledger.labels == {}
     if told is None:
         result = session.result
         assert result.labels == 0
@@ -144,16 +144,16 @@ def test_a_skip_costs_no_label_that_was_given(make_world, journal):
     world = make_world({"name": "erm", "k_final": 15}, noise=0.2)
     session = Session(world.protocol, world.lab, journal)
     while session.open:
-        if len(session.open) % 4 == 1 and len(session.known.skipped) < 20:
+        if len(session.open) % 4 == 1 and len(session.ledger.skipped) < 20:
             session.skip(session.open[len(session.open) // 2])
             continue
         session.answer(session.open[-1], world.truth[session.open[-1]])
-        if not session.known.skipped:
+        if not session.ledger.skipped:
             session.skip(session.open[0])
     answered = [event.item for event in journal.events() if event.kind == "answer"]
-    assert sorted(answered) == sorted(session.known.labels)
+    assert sorted(answered) == sorted(session.ledger.labels)
     assert session.result.labels == 15 == len(answered)
-    assert len(session.known.skipped) > 1
+    assert len(session.ledger.skipped) > 1
 
 
 # ---- what is refused, and how ----
@@ -171,7 +171,7 @@ def test_a_label_that_is_none(make_world, journal):
     session.answer(one, "yes")
     with pytest.raises(BadLabel, match="'maybe' for the item"):
         session.correct(one, "maybe")
-    assert session.known.labels == {one: 1}
+    assert session.ledger.labels == {one: 1}
 
 
 def test_whole_numbers_as_labels(make_world, journal):
@@ -182,7 +182,7 @@ def test_whole_numbers_as_labels(make_world, journal):
         with pytest.raises(BadLabel, match="is none of"):
             session.answer(session.open[0], wrong)
     session.answer(session.open[0], 1)
-    assert list(session.known.labels.values()) == [0]  # its position
+    assert list(session.ledger.labels.values()) == [0]  # its position
     world.finish(session)
 
 
@@ -193,7 +193,7 @@ def test_an_item_that_is_not_asked_for(make_world, journal):
     answered, skipped, _ = session.open
     session.answer(answered, "yes")
     session.skip(skipped)
-    later = next(item for item in world.lab.ids if item not in session.known.asked)
+    later = next(item for item in world.lab.ids if item not in session.ledger.asked)
     for item in ("nobody", later, answered, skipped):
         with pytest.raises(BadLabel) as caught:
             session.answer_all({session.open[0]: "yes", item: "yes"})
@@ -206,7 +206,7 @@ def test_an_item_that_is_not_asked_for(make_world, journal):
     with pytest.raises(BadLabel, match=re.escape(f"{answered!r} already has the label 'yes': nothing recorded")):
         session.correct(answered, "yes")
     assert [event.kind for event in journal.events()].count("answer") == 1
-    assert session.known.corrected == 0
+    assert session.ledger.corrected == 0
     with pytest.raises(BadLabel, match="labels are missing"):
         session.finish()
 
@@ -321,4 +321,4 @@ def test_a_deciding_vote_is_written_with_what_it_decides(make_world, tmp_path, m
         for who in ("Ada", "Grace", "Zoë"):
             session.vote(item, "yes", annotator=who, needed=3)
         assert calls[:3] == [["vote"], ["vote"], ["vote", "answer"]]
-        assert session.known.labels == {item: 1}
+        assert session.ledger.labels == {item: 1}

@@ -1,10 +1,10 @@
 """How many pairs a cell is expected to need."""
 
-from replical.study.enough import Stop
+from replical.study.enough import Enough
 
 
 def test_what_is_expected_is_what_happens_if_nothing_changes():
-    stop = Stop(half_width=0.05, batch=50, max_pairs=4000)
+    stop = Enough(half_width=0.05, batch=50, max_pairs=4000)
     agreements, pairs = 45, 50
     expected = stop.expected(agreements, pairs)
     while (wanted := stop.wanted(round(0.9 * pairs), pairs)) > pairs:

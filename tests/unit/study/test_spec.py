@@ -8,7 +8,7 @@ import pytest
 
 from replical.errors import BadStudy
 from replical.plans.catalogue import LEARNERS, find
-from replical.study.enough import Stop
+from replical.study.enough import Enough
 from replical.study.spec import Study
 from support.paths import ROOT
 
@@ -42,7 +42,7 @@ def test_grids_are_united_and_a_cell_that_both_name_is_run_once_as_the_first_say
     cells = study(first, {"name": "two", "epsilon": [0.2, 0.3]}, stop={"pairs": 7}).cells()
     assert chosen(cells, "epsilon") == [(0.1,), (0.2,), (0.3,)]
     assert [cell.grids for cell in cells] == [("one",), ("one", "two"), ("two",)]
-    assert [cell.stop.pairs for cell in cells] == [5, 5, 7]
+    assert [cell.enough.pairs for cell in cells] == [5, 5, 7]
 
 
 def test_standard_values_defaults_and_the_grid_s_own_word():
@@ -138,7 +138,7 @@ def quick(*grids, **more):
 
 def test_quick_replaces_lists_and_the_stop():
     (cell,) = quick({"epsilon": [0.1, 0.2, 0.3]})
-    assert (cell.parameters["epsilon"], cell.stop.pairs) == (0.2, 3)
+    assert (cell.parameters["epsilon"], cell.enough.pairs) == (0.2, 3)
     assert len(study({"epsilon": [0.1, 0.2, 0.3]}, quick=QUICK).cells()) == 3
 
 
@@ -155,7 +155,7 @@ def test_a_grid_may_be_left_out_of_quick_or_have_its_own():
         {"quick": True, "epsilon": 0.6},
     ]
     cells = quick(*grids)
-    assert [(cell.grids, cell.parameters["epsilon"], cell.stop.pairs) for cell in cells] == [
+    assert [(cell.grids, cell.parameters["epsilon"], cell.enough.pairs) for cell in cells] == [
         (("grid 2",), 0.3, 2), (("grid 2",), 0.4, 2), (("grid 3",), 0.2, 3),
     ]  # fmt: skip
 
@@ -175,7 +175,7 @@ def test_without_a_word_on_quick_it_is_the_study_itself():
 def test_whose_stop_counts():
     def pairs(grid, **more):
         whole = study(grid, **more)
-        return whole.cells()[0].stop.pairs, whole.cells(quick=True)[0].stop.pairs
+        return whole.cells()[0].enough.pairs, whole.cells(quick=True)[0].enough.pairs
 
     own, late = {"stop": {"pairs": 4}}, {"stop": {"pairs": 5}, "quick": {"stop": {"pairs": 2}}}
     assert pairs({}) == (200, 200)
@@ -194,11 +194,11 @@ def test_the_stop_of_a_grid_is_not_the_learner_s_stop(learner):
         study({**grid, "stop": ["mass", "rstat"]}),
     )
     assert [cell.id for cell in plain.cells()] == [cell.id for cell in table.cells()]
-    assert table.cells()[0].stop == Stop(pairs=4)
+    assert table.cells()[0].enough == Enough(pairs=4)
     for part in (False, True):
         assert chosen(word.cells(quick=part), "stop") == [("mass",), ("rstat",)]
         assert "stop" not in plain.cells(quick=part)[0].parameters
-    assert {cell.stop.pairs for cell in word.cells(quick=True)} == {2}
+    assert {cell.enough.pairs for cell in word.cells(quick=True)} == {2}
 
 
 # What it may not say

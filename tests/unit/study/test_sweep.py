@@ -9,7 +9,7 @@ import pyarrow as pa
 import pytest
 
 from replical.core.binomial import clopper_pearson
-from replical.study.enough import Stop
+from replical.study.enough import Enough
 from replical.study.results import SCHEMA, table
 from replical.study.spec import Study
 from replical.study.store import Store
@@ -254,7 +254,7 @@ def test_an_estimate_foresees_the_batches_that_will_be_needed(sweep):
         stop={"half_width": 0.1, "batch": 20, "max_pairs": 400},
     )
     found = sweep(content, workers=Clock(lambda piece: float(piece.end - piece.start)))
-    assert found.told[0].pairs == Stop(half_width=0.1, batch=20, max_pairs=400).expected(0, 0) == 120
+    assert found.told[0].pairs == Enough(half_width=0.1, batch=20, max_pairs=400).expected(0, 0) == 120
     final = found.told[-1].pairs_done
     for far in found.told[3:]:
         assert far.seconds_left == far.pairs - far.pairs_done

@@ -58,7 +58,7 @@ def seal(digest: str, provenance: Mapping[str, Any]) -> str:
 
 def body_of(session: Session) -> dict[str, Any]:
     """Everything that is digested."""
-    protocol, lab, result, known = session.protocol, session.lab, session.result, session.known
+    protocol, lab, result, ledger = session.protocol, session.lab, session.result, session.ledger
     h = result.hypothesis
     return {
         "protocol": protocol.body,
@@ -91,10 +91,10 @@ def body_of(session: Session) -> dict[str, Any]:
         "pool": {"items": len(lab), "fingerprint": lab.fingerprint, "summary": summary(protocol, lab)},
         "private_commitment": commitment(session.private),
         "transcript": {
-            "entries": len(known.labels) + len(known.skipped),
+            "entries": len(ledger.labels) + len(ledger.skipped),
             "digest": transcript_digest(session),
         },
-        "runs_in_journal": len(known.results),
+        "runs_in_journal": len(ledger.results),
     }
 
 

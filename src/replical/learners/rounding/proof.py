@@ -9,7 +9,7 @@ from math import ceil, inf, log, sqrt
 import numpy as np
 from numpy.typing import NDArray
 
-from replical.bounds.estimate import predicted
+from replical.bounds.estimate import estimate
 from replical.bounds.planned import gamma_unlimited
 from replical.bounds.tails import COARSE, FINE, FINEST
 from replical.learners.base import Shrunk
@@ -115,7 +115,7 @@ class Proof:
             sufficient = certified or self._with_failures(unlimited) <= rho
             if self._gamma.places is None:
                 shift = self._shift(shrunk, scores)
-                rho_predicted = predicted(scores / U, U, a, b, shift=shift, masses=self._masses)
+                rho_predicted = estimate(scores / U, U, a, b, shift=shift, masses=self._masses)
             if not certified:
                 supports = self._bound(V, scores, 0)
                 pool_needed = plan.pool_needed(scores / U)

@@ -24,7 +24,7 @@ AXES = {
 }
 
 
-def bills_figure(setting: Setting, against: str) -> Figure:
+def bills_picture(setting: Setting, against: str) -> Figure:
     """Label bills of all learners that apply, as one public number varies: the paper's comparison as a picture."""
     if against not in AXES:
         raise BadSpec(f"bills are drawn against {', '.join(AXES)}, got {against!r}")

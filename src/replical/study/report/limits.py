@@ -121,7 +121,7 @@ def refused(rows: list[Row]) -> list[str]:
 def stopping(rows: list[Row], cells: list[Cell]) -> list[str]:
     """Pairs were added until the interval was narrow."""
     ran = {row["cell"] for row in done(rows)}
-    widths = [cell.stop.half_width for cell in cells if cell.stop.half_width is not None and cell.id in ran]
+    widths = [cell.enough.half_width for cell in cells if cell.enough.half_width is not None and cell.id in ran]
     if not widths:
         return []
     return [

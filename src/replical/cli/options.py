@@ -1,0 +1,23 @@
+"""Flags for the parameters of a plan: each from its record, so that every command explains it in the same words."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import typer
+
+from replical.cli.output import number, whole
+from replical.plans.catalogue import LEARNERS
+from replical.plans.parameters import PARAMETERS
+
+
+def parameter(name: str, help: str | None = None) -> Any:  # noqa: A002 - as typer calls it
+    """The flag of a parameter; a command may explain it in words of its own."""
+    record = PARAMETERS[name]
+    parser = {"word": None, "count": whole}.get(record.kind, number)
+    return typer.Option(f"--{name.replace('_', '-')}", parser=parser, help=help or record.help)
+
+
+def learner() -> Any:
+    """The flag of a learner."""
+    return typer.Option("--learner", help=", ".join(LEARNERS))

@@ -1,0 +1,152 @@
+"""The figures of an audit, from the columns of its pairs: how often labs agreed, and at what price."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from math import fsum
+from typing import Any
+
+from replical.core.binomial import clopper_pearson
+from replical.learners.result import Rounding
+
+# Columns of a table of pairs: name and kind, one row a pair, `_a` and `_b` for its two labs.
+_OF_PAIR = (("pair", "int64"), ("target", "int64"), ("agree", "bool"), ("same_function", "bool"), ("jaccard", "double"))
+_OF_LAB = (
+    ("hypothesis", "int64"), ("unrounded", "int64"), ("survivors", "int64"), ("labels", "double"),
+    ("excess_error", "double"), ("over_epsilon", "bool"), ("stopped_short", "bool"), ("labels_sufficient", "bool"),
+    ("certified", "bool"), ("rho_proven", "double"), ("rho_predicted", "double"),
+)  # fmt: skip
+COLUMNS = _OF_PAIR + tuple((f"{name}_{lab}", kind) for name, kind in _OF_LAB for lab in "ab")
+
+Columns = dict[str, list[Any]]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Pair:
+    """Two labs with one string; small enough to travel between processes."""
+
+    number: int
+    target: int
+    hypotheses: tuple[int | None, int | None]
+    unrounded: tuple[int, int]
+    same_function: bool
+    jaccard_distance: float
+    survivors: tuple[int, int]
+    labels: tuple[int, int]
+    excess_errors: tuple[Fraction, Fraction]
+    stopped_short: tuple[bool, bool]
+    roundings: tuple[Rounding, Rounding] | None = None
+
+    @property
+    def agree(self) -> bool:
+        """Did both labs return the identical hypothesis?"""
+        return self.hypotheses[0] is not None and self.hypotheses[0] == self.hypotheses[1]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Audit:
+    """The figures of an audit, labels and survivors per lab; intervals are Clopper-Pearson at 95%.
+
+    Where labs round, `expected_jaccard` is the distance of their balls, integrated over the shared threshold;
+    `rho_proven` and `rho_predicted` are means over labs. They are None for learners that prove nothing of themselves.
+    """
+
+    pairs: int
+    agreements: int
+    agreement: float
+    agreement_low: float
+    agreement_high: float
+    function_agreement: float
+    expected_jaccard: float
+    survivors_mean: float
+    base_agreement: float
+    labels_mean: float
+    labels_max: int
+    excess_error_mean: float
+    excess_error_max: float
+    excess_over_epsilon: int
+    labels_sufficient_fraction: float | None
+    certified_fraction: float | None
+    rho_proven: float | None
+    rho_predicted: float | None
+    cap_reached: int
+
+
+def columns(pairs: Sequence[Pair], epsilon: Fraction) -> Columns:
+    """Pairs as columns."""
+    found: Columns = {name: [] for name, _ in COLUMNS}
+    for pair in pairs:
+        found["pair"].append(pair.number)
+        found["target"].append(pair.target)
+        found["agree"].append(pair.agree)
+        found["same_function"].append(pair.same_function)
+        found["jaccard"].append(pair.jaccard_distance)
+        for lab, letter in enumerate("ab"):
+            for name, value in _of_lab(pair, lab, epsilon).items():
+                found[f"{name}_{letter}"].append(value)
+    return found
+
+
+def _of_lab(pair: Pair, lab: int, epsilon: Fraction) -> dict[str, Any]:
+    rounding = None if pair.roundings is None else pair.roundings[lab]
+    return {
+        "hypothesis": pair.hypotheses[lab],
+        "unrounded": pair.unrounded[lab],
+        "survivors": pair.survivors[lab],
+        "labels": pair.labels[lab],
+        "excess_error": float(pair.excess_errors[lab]),
+        "over_epsilon": pair.excess_errors[lab] > epsilon,
+        "stopped_short": pair.stopped_short[lab],
+        "labels_sufficient": None if rounding is None else rounding.labels_sufficient,
+        "certified": None if rounding is None else rounding.certified,
+        "rho_proven": None if rounding is None else rounding.rho_proven,
+        "rho_predicted": None if rounding is None else rounding.rho_predicted,
+    }
+
+
+def figures(rows: Columns) -> Audit:
+    """The figures of an audit; sums are exact, so that the order of the pairs does not matter."""
+    pairs, agreements = len(rows["pair"]), sum(rows["agree"])
+    low, high = clopper_pearson(agreements, pairs)
+    labs = {name: rows[f"{name}_a"] + rows[f"{name}_b"] for name, _ in _OF_LAB}
+    unrounded = zip(rows["unrounded_a"], rows["unrounded_b"], strict=True)
+    return Audit(
+        pairs=pairs,
+        agreements=agreements,
+        agreement=agreements / pairs,
+        agreement_low=low,
+        agreement_high=high,
+        function_agreement=sum(rows["same_function"]) / pairs,
+        expected_jaccard=fsum(rows["jaccard"]) / pairs,
+        survivors_mean=sum(labs["survivors"]) / (2 * pairs),
+        base_agreement=sum(one == two for one, two in unrounded) / pairs,
+        labels_mean=_sum(labs["labels"]) / (2 * pairs),
+        labels_max=max(labs["labels"]),
+        excess_error_mean=fsum(labs["excess_error"]) / (2 * pairs),
+        excess_error_max=max(labs["excess_error"]),
+        excess_over_epsilon=sum(labs["over_epsilon"]),
+        labels_sufficient_fraction=mean(labs["labels_sufficient"]),
+        certified_fraction=mean(labs["certified"]),
+        rho_proven=mean(labs["rho_proven"]),
+        rho_predicted=mean(labs["rho_predicted"]),
+        cap_reached=sum(labs["stopped_short"]),
+    )
+
+
+def _sum(values: Sequence[Any]) -> Any:
+    """Whole numbers of any size, or doubles."""
+    return sum(values) if all(isinstance(value, int) for value in values) else fsum(values)
+
+
+def mean(values: Sequence[float | None]) -> float | None:
+    """Of those that are there; None if none is.
+
+    Examples
+    --------
+    >>> mean([1, None, 2]), mean([None])
+    (1.5, None)
+    """
+    known = [value for value in values if value is not None]
+    return fsum(known) / len(known) if known else None
