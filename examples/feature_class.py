@@ -22,8 +22,7 @@ import pyarrow as pa
 from pyarrow import csv
 from setting import command, in_a_folder, interval
 
-from replical import PrivateRandomness, Protocol, World, audit, plan, predict_agreement, read_pool
-from replical.learners.catalogue import learner_for
+from replical import PrivateRandomness, Protocol, World, audit, learner_for, plan, predict_agreement, read_pool
 
 TITLE = "Benign or malignant: two labs choose a box"
 FEATURES = ("mean radius", "mean concave points")
