@@ -35,6 +35,23 @@ class Rounded:
         The learner that shrinks the version space, e.g. ``CAL(plan.base)`` or ``A2(plan.base)``.
     plan
         ``plan("rounded-cal", C, epsilon=.., delta=.., rho=.., pool="finite")`` or ``"rounded-a2"``.
+
+    Raises
+    ------
+    PlanMismatch
+        If the plan was made for another learner.
+
+    Examples
+    --------
+    >>> from replical import CAL, Population, PrivateRandomness, Rounded, SharedRandomness, Thresholds, learn, plan
+    >>> C = Thresholds(1000)
+    >>> world, lab = Population(C, target=314), PrivateRandomness.simulated("doctest")
+    >>> pool = world.pool(50_000, lab)
+    >>> p = plan("rounded-cal", C, epsilon=.1, delta=.05, rho=.1, pool="finite", items=50_000)
+    >>> learner = Rounded(CAL(p.base), p)
+    >>> result = learn(learner, pool, world.labels(pool, lab), SharedRandomness("published"))
+    >>> result.labels, result.hypothesis, result.rounding.certified, result.rounding.rho_proven
+    (12, 340, True, 0.089425)
     """
 
     base: Shrinks
@@ -44,14 +61,34 @@ class Rounded:
         made_for(self.plan, RoundedPlan, "Rounded")
 
     def run(self, pool: AnyPool, shared: SharedRandomness) -> Conversation:
-        """Ask, listen, return."""
+        """Shrink V on `pool` until this lab's own proof holds, then round by `shared`.
+
+        Returns
+        -------
+        conversation
+            It ends with a `Result`. `hypothesis`: the answer of the plan's finish, by default the first in the shared
+            order within a shared distance of the centre of V. `unrounded`: the first of V in the shared order. `V`:
+            what the base left. `conditions`: those of the plan, whether ρ is proven, and whether the slack is small
+            enough for the error bound. `rounding`: what this lab has proven.
+
+        Raises
+        ------
+        EmptyVersionSpace
+            Over CAL, if everyone was wrong: no hypothesis fits the labels.
+        """
         pool = pool.first(self.plan.items)
         proof = Proof(self.plan, pool)
         shrunk = yield from self.base.shrink(pool, proof.reached)
         return self.conclude(proof, shrunk, shared)
 
     def conclude(self, proof: Proof, shrunk: Shrunk, shared: SharedRandomness) -> Result:
-        """Round, without labels."""
+        """Round `shrunk`, what the base left, without labels; `proof` is this lab's own, `shared` the published randomness.
+
+        Returns
+        -------
+        result
+            As `run` ends with.
+        """
         plan = self.plan
         rounding = proof.conclude(shrunk)
         return Result(
