@@ -2,7 +2,7 @@
 
 Shrink a version space with CAL or A² further than accuracy needs, take its centre, and return the first hypothesis in
 the shared order within a shared distance v of it. The last step costs no labels. The run stops as soon as this lab's own
-certificate proves that two certified labs differ with probability at most ρ.
+bound gamma, computed without labels, proves that two certified labs differ with probability at most ρ.
 
 Claim: for every fixed ρ, Pr[both labs certified and their answers differ] ≤ ρ, and Pr[certified, error above ν+ε] ≤ δ; over
 CAL under realizability, over A² whatever the noise. Reference: ours, Theorems L1-L2 (docs/claims/certificate.md).
@@ -27,7 +27,7 @@ ACCURATE = "slack is small enough for the error bound"
 
 @dataclass(frozen=True)
 class Rounded:
-    """A base learner, stopped by its lab's own certificate and rounded without labels.
+    """A base learner, stopped by its lab's own proof of ρ and rounded without labels.
 
     Parameters
     ----------

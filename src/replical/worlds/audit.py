@@ -34,25 +34,53 @@ Progress = Callable[[int, int], None]
 
 @dataclass(frozen=True, kw_only=True)
 class World:
-    """What both labs of every pair live in."""
+    """What both labs of every pair live in.
+
+    Attributes
+    ----------
+    C
+        The class.
+    cells
+        Checked items, one a cell; the class's own cells if left out.
+    weights
+        Integer masses of the cells; equal if left out.
+    noise
+        Probability that a label is replaced by another one, or `BoundaryNoise`.
+    pool_size
+        Items in each lab's pool, or ``"exact"``: the distribution itself.
+    law
+        Probabilities of the labels, one row a cell, instead of a target and noise.
+
+    Examples
+    --------
+    >>> from replical import Thresholds
+    >>> World(C=Thresholds(11), noise=.1).population(target=4).error(7)
+    Fraction(17, 50)
+    """
 
     C: HypothesisClass
     cells: Items | None = None
     weights: NDArray[np.int64] | None = None
     noise: Noise = 0.0
     pool_size: int | str = "exact"
-    law: NDArray[np.float64] | None = None  # probabilities of the labels in each cell, instead of a target and noise
+    law: NDArray[np.float64] | None = None
 
     @cached_property
     def predictions(self) -> Predictions:
-        """What every hypothesis says in each cell: computed once a process, used by every pair."""
+        """What every hypothesis says in each cell: computed once a process, used by every pair.
+
+        Raises
+        ------
+        ValueOutOfRange
+            If the class does not list its cells and none are given.
+        """
         listed = self.C.cells() if self.cells is None else self.cells
         if listed is None:
             raise ValueOutOfRange("this class does not list its cells: give the items of the world")
         return predictions_of(self.C, listed)
 
     def population(self, target: int = 0) -> Population:
-        """The world with one target; where a law is given, the target is a best hypothesis."""
+        """The world with one `target`; where a law is given, the target is a best hypothesis instead."""
         if self.law is not None:
             return Population(
                 self.C, cells=self.cells, weights=self.weights, law=self.law, predictions=self.predictions
@@ -69,7 +97,15 @@ class World:
 
 @dataclass(frozen=True, kw_only=True)
 class Lab:
-    """One lab's run."""
+    """One lab's run.
+
+    Attributes
+    ----------
+    result
+        What the run returned.
+    excess_error
+        Error of its answer above ν, the smallest of the class; no answer counts as always wrong.
+    """
 
     result: Result
     excess_error: Fraction
@@ -77,7 +113,34 @@ class Lab:
 
 @dataclass(frozen=True, kw_only=True)
 class Pair:
-    """Two labs with one string; small enough to travel between processes."""
+    """Two labs with one string; small enough to travel between processes. Pairs of values are lab A's and lab B's.
+
+    Attributes
+    ----------
+    number
+        Which pair of the audit this is.
+    target
+        The hypothesis that gave the labels.
+    hypotheses
+        What the labs returned; None for no answer.
+    unrounded
+        What they would have returned without the replicable last step.
+    same_function
+        Do the two answers say the same in every cell that has mass?
+    jaccard_distance
+        1 - |V1∩V2|/|V1∪V2|, of the version spaces at the end; where labs round, of their balls around the centre,
+        averaged over the shared threshold.
+    survivors
+        Sizes of the version spaces at the end.
+    labels
+        Labels asked for.
+    excess_errors
+        Errors of the answers above ν, the smallest of the class.
+    stopped_short
+        Did the run end other than by its own stop test: at a cap, its budget or the pool's end, or uncertified?
+    roundings
+        What the labs proved about themselves, without the scores; None where the learner does not round.
+    """
 
     number: int
     target: int
@@ -99,10 +162,39 @@ class Pair:
 
 @dataclass(frozen=True, kw_only=True)
 class Audit:
-    """The figures of an audit, labels and survivors per lab; intervals are Clopper-Pearson at 95%.
+    """The figures of an audit.
 
-    Where labs round, `expected_jaccard` is the distance of their balls, integrated over the shared threshold;
-    `rho_proven` and `rho_predicted` are means over labs. They are None for learners that prove nothing of themselves.
+    What labs proved and estimated (`labels_sufficient_fraction` to `rho_predicted`) is None where the learner does not
+    round.
+
+    Attributes
+    ----------
+    pairs, agreements
+        Pairs of labs, and how many of them returned the identical hypothesis.
+    agreement, agreement_low, agreement_high
+        The share of pairs that agree, and its exact (Clopper-Pearson) interval at 95%.
+    function_agreement
+        The share of pairs whose answers say the same everywhere, identical or not.
+    expected_jaccard
+        Mean `Pair.jaccard_distance`.
+    survivors_mean
+        Hypotheses that a lab had left at the end.
+    base_agreement
+        The share of pairs that would agree without the replicable last step.
+    labels_mean, labels_max
+        Labels a lab asked for: mean and most.
+    excess_error_mean, excess_error_max
+        Error of a lab's answer above the smallest of the class: mean and largest.
+    excess_over_epsilon
+        Labs whose excess error is above ε.
+    labels_sufficient_fraction
+        The share of labs that needed no more labels, only perhaps a larger pool.
+    certified_fraction
+        The share of labs that ended certified.
+    rho_proven, rho_predicted
+        Means over labs of what they proved, and estimated, about how often two labs differ.
+    cap_reached
+        Labs whose run ended other than by its own stop test.
     """
 
     pairs: int
@@ -127,7 +219,20 @@ class Audit:
 
 
 def run_pair(learner: Learner, world: World, seed: str, number: int) -> tuple[Population, tuple[Lab, Lab]]:
-    """Run both labs of one pair in full."""
+    """Run both labs of one pair in full.
+
+    Parameters
+    ----------
+    learner, world
+        What both labs run, and where.
+    seed, number
+        The audit's seed, and which pair this is: they determine everything.
+
+    Returns
+    -------
+    population, labs
+        The world with this pair's target, and both runs.
+    """
     target = PrivateRandomness.simulated(seed, number, "world").generator().integers(len(world.C))
     population = world.population(int(target))
     shared = SharedRandomness(pair_string(seed, number))
@@ -136,7 +241,7 @@ def run_pair(learner: Learner, world: World, seed: str, number: int) -> tuple[Po
 
 
 def pair_string(seed: str, number: int) -> str:
-    """The string the two labs of a pair publish."""
+    """The string that the two labs of pair `number` share, in an audit with this `seed`."""
     return f"{seed} / pair {number}"
 
 
@@ -147,7 +252,24 @@ def run_lab(
     shared: SharedRandomness,
     name: tuple[str | int, ...],
 ) -> Lab:
-    """One lab: its own pool, its own draws, its own labels."""
+    """One lab: its own pool, its own draws, its own labels.
+
+    Parameters
+    ----------
+    learner
+        What it runs.
+    population, pool_size
+        What its pool is drawn from, and how large it is.
+    shared
+        The published randomness.
+    name
+        The lab's name, from which its private randomness is made.
+
+    Returns
+    -------
+    lab
+        Its result and the error of its answer.
+    """
     private = PrivateRandomness.simulated(*name)
     pool = population.pool(pool_size, private)
     labels = population.labels(pool, private)
@@ -157,7 +279,10 @@ def run_lab(
 
 
 def summarise(number: int, population: Population, labs: tuple[Lab, Lab], prior: Prior = UNIFORM) -> Pair:
-    """Keep the figures, drop the version spaces."""
+    """Keep the figures of pair `number` and its `labs` in this `population`, drop the version spaces.
+
+    The `prior` is that of the learner: it weighs the Jaccard distance of balls.
+    """
     one, two = (lab.result for lab in labs)
     return Pair(
         number=number,
@@ -196,7 +321,27 @@ def _slim(rounding: Rounding) -> Rounding:
 def run_pairs(
     learner: Learner, world: World, *, seed: str, pairs: int, workers: int | None = None
 ) -> Generator[Pair, None, None]:
-    """All pairs in order, on `workers` processes (every core if left out)."""
+    """All pairs in order.
+
+    Parameters
+    ----------
+    learner, world, seed, pairs
+        As for `audit`.
+    workers
+        Processes; every core if left out.
+
+    Returns
+    -------
+    pairs
+        One after the other, as they are ready.
+
+    Raises
+    ------
+    ValueOutOfRange
+        If there is not at least one pair and one worker, or the seed is no text.
+    WorkerLost
+        If a worker process died.
+    """
     if isinstance(pairs, bool) or not isinstance(pairs, int | np.integer) or pairs < 1:
         raise ValueOutOfRange(f"an audit needs at least 1 pair, got {pairs!r}")
     if not isinstance(seed, str):
@@ -244,10 +389,26 @@ def audit(
         Class, population and pool size.
     seed
         Any text; the same text gives the same figures.
+    pairs
+        How many pairs.
     workers
         Processes; None takes every core.
     progress
         Called with (pairs done, pairs in all).
+
+    Returns
+    -------
+    figures
+        How often labs agree, with an interval, and what it cost them.
+
+    Raises
+    ------
+    ValueOutOfRange
+        If there is not at least one pair and one worker, or the seed is no text.
+    ReplicalError
+        Whatever a run raises; the message begins with the number of the pair.
+    WorkerLost
+        If a worker process died.
 
     Examples
     --------
@@ -268,7 +429,7 @@ def audit(
 
 
 def figures(done: Sequence[Pair], *, epsilon: Fraction) -> Audit:
-    """The figures of an audit from its pairs."""
+    """The figures of an audit from its pairs `done`, for a learner that was asked for error `epsilon`."""
     agreements = sum(pair.agree for pair in done)
     low, high = clopper_pearson(agreements, len(done))
     labels = [count for pair in done for count in pair.labels]
