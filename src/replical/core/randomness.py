@@ -74,7 +74,7 @@ class SharedRandomness:
         return other
 
     def words(self, *name: str | int, start: int = 0, count: int) -> Words:
-        """Words `start` to ``start + count - 1`` of a `name`."""
+        """The `count` words of a `name` from word `start` on, as an array of 64-bit integers."""
         return _words(self._secret, name, start, count)
 
     def word(self, *name: str | int, index: int = 0) -> int:
