@@ -1,7 +1,7 @@
 """Active learning whose answer another lab can reproduce.
 
 `plan` makes the numbers of a learner, `learner_for` the learner, `learn` runs it on a `Pool` with any labels; `audit` counts
-how often two labs agree. A real lab publishes a `Protocol`, reads its items with `read_pool`, keeps its labels in a `Journal`
+how often two labs agree. A real lab publishes a `Protocol`, reads its items with `read_pool`, keeps labels in a `Journal`
 and runs a `Session`. Classes of hypotheses: `Thresholds`, `Intervals`, `Star`, `Stumps`, `Boxes`, `HalfSpaces`, and
 `PredictionTable` for models of any kind.
 """

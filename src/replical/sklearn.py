@@ -128,10 +128,20 @@ class ReplicableClassifier(_Replicable):
     hypotheses
         ``"stumps"`` (one feature, one public cut), ``"halfspaces"`` (a public net), or a class of your own. Cuts lie
         between -`span` and `span`, so scale features by public constants, not by this sample.
-    epsilon, delta, rho, nu, theta, kappa, max_labels, learner
-        As in `replical.plan`.
+    epsilon, delta
+        Error asked for, and how often it may be missed.
+    rho
+        How often two labs may differ.
+    nu, theta
+        Upper bound on the error of the best hypothesis, and the disagreement coefficient; for learners that need them.
+    kappa
+        Where the learner may stop uncertified, as in `replical.plan`.
+    learner
+        A learner id, as in `replical.plan`.
     bins, span, count
         Cuts a feature and their range; half-spaces in the net.
+    max_labels
+        Budget.
     classes
         The label set, where it cannot be read off `y`.
     seed
@@ -141,17 +151,28 @@ class ReplicableClassifier(_Replicable):
 
     Attributes
     ----------
+    result_
+        What the run returned: a `Result`.
+    hypothesis_
+        Index of the chosen hypothesis.
     n_labels_
         Labels that were looked at.
-    result_, hypothesis_, certified_, seed_, classes_
+    certified_
+        Did the learner prove ρ on these items? False for learners that do not round.
+    seed_
+        The published string that was used.
+    classes_
+        The label set.
+    class_
+        The class of hypotheses it is one of.
 
     Examples
     --------
     >>> X = np.random.default_rng(0).normal(size=(2000, 2))
     >>> y = np.where(X[:, 0] > .3, "yes", "no")
     >>> model = ReplicableClassifier(seed="published", random_state=0).fit(X, y)
-    >>> model.n_labels_ < 100, float((model.predict(X) == y).mean()) > .85
-    (True, True)
+    >>> model.n_labels_, model.class_.describe(model.hypothesis_), float((model.predict(X) == y).mean())
+    (89, '1 if x0 >= 0.272727 else 0', 0.9885)
     """
 
     def __init__(
@@ -200,6 +221,18 @@ class ReplicableClassifier(_Replicable):
             Their labels; or
         oracle
             a function from row numbers to labels, called once a label.
+
+        Returns
+        -------
+        self
+            The fitted estimator.
+
+        Raises
+        ------
+        ValueError
+            If labels come from nowhere or from both, there are not exactly two of them, or `hypotheses` is unknown.
+        ReplicalError
+            Whatever plan and run refuse, e.g. `BudgetSpent` or `ValueOutOfRange`.
         """
         if y is None and oracle is None:
             self._labels(y, oracle)
@@ -244,7 +277,7 @@ class ReplicableClassifier(_Replicable):
         raise ValueError(f"hypotheses must be 'stumps', 'halfspaces' or a class, got {self.hypotheses!r}")
 
     def predict(self, X: ArrayLike) -> NDArray[Any]:
-        """The chosen hypothesis on every row."""
+        """What the chosen hypothesis says about every row of `X`."""
         check_is_fitted(self)
         X = validate_data(self, X, reset=False)
         codes = self.class_.codes(self.class_.items(X), np.array([self.hypothesis_]))[0]
@@ -264,11 +297,52 @@ class ReplicableSelector(_Replicable):
     ----------
     estimators
         (name, fitted estimator) pairs; their order is public.
+    epsilon, delta
+        Error asked for, and how often it may be missed.
+    rho
+        How often two labs may differ.
+    nu, theta
+        Upper bound on the error of the best hypothesis, and the disagreement coefficient; for learners that need them.
+    kappa
+        Where the learner may stop uncertified, as in `replical.plan`.
+    learner
+        A learner id, as in `replical.plan`.
+    max_labels
+        Budget.
+    classes
+        The label set, where it cannot be read off `y` and the estimators.
+    seed
+        The published string. If left out one is drawn, kept in ``seed_``, and warned about.
+    random_state
+        Fixes the private order in which labels are asked for.
 
     Attributes
     ----------
     best_estimator_, best_name_
         The chosen one.
+    result_
+        What the run returned: a `Result`.
+    hypothesis_
+        Its place in `estimators`; None where boosting found no frequent winner.
+    n_labels_
+        Labels that were looked at.
+    certified_
+        Did the learner prove ρ on these items? False for learners that do not round.
+    seed_
+        The published string that was used.
+    classes_
+        The label set.
+
+    Examples
+    --------
+    >>> from sklearn.tree import DecisionTreeClassifier
+    >>> rng = np.random.default_rng(0)
+    >>> public, X = rng.normal(size=(200, 2)), rng.normal(size=(2000, 2))
+    >>> trees = [DecisionTreeClassifier(max_depth=depth, random_state=0) for depth in (1, 2, 4)]
+    >>> named = [(f"depth {tree.max_depth}", tree.fit(public, public.sum(axis=1) > 0)) for tree in trees]
+    >>> chosen = ReplicableSelector(named, seed="published", random_state=0).fit(X, X.sum(axis=1) > 0)
+    >>> chosen.best_name_, chosen.n_labels_
+    ('depth 4', 46)
     """
 
     def __init__(
@@ -301,7 +375,29 @@ class ReplicableSelector(_Replicable):
         self.random_state = random_state
 
     def fit(self, X: Any, y: ArrayLike | None = None, *, oracle: Oracle | None = None) -> ReplicableSelector:
-        """Choose an estimator; they are asked for predictions on all rows, and for labels only where they disagree."""
+        """Choose an estimator: all of them predict every row, and labels are looked at only where they differ.
+
+        Parameters
+        ----------
+        X
+            Items, one row each.
+        y
+            Their labels; or
+        oracle
+            a function from row numbers to labels, called once a label.
+
+        Returns
+        -------
+        self
+            The fitted selector.
+
+        Raises
+        ------
+        ValueError
+            If there are no estimators, labels come from nowhere or from both, or one of them is not in the label set.
+        ReplicalError
+            Whatever plan and run refuse, e.g. `BudgetSpent` or `ValueOutOfRange`.
+        """
         if not self.estimators:
             raise ValueError("give the fitted estimators to choose among, as (name, estimator) pairs")
         if y is not None:
@@ -323,6 +419,6 @@ class ReplicableSelector(_Replicable):
         return type(self)(**self.get_params(deep=False))
 
     def predict(self, X: Any) -> Any:
-        """What the chosen estimator says."""
+        """What the chosen estimator says about `X`."""
         check_is_fitted(self)
         return self.best_estimator_.predict(X)

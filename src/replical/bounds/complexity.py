@@ -44,10 +44,22 @@ class Bound:
         The function.
     label
         A short name for a legend.
+    setting
+        ``"realizable"``: some hypothesis makes no error; or ``"agnostic"``.
+    replicable
+        Is it the bound of a replicable learner?
+    active
+        Does the learner choose what is labelled?
     source
         ``"paper"``: printed there; ``"derived"``: by its technique, not printed; ``"ours"``: of the plan ``"tight"``.
     needs
         The function's arguments, without `constant`.
+
+    Examples
+    --------
+    >>> bound = BOUNDS["cal"]
+    >>> bound.label, bound.needs, round(bound.labels(1000, epsilon=.01, delta=.05, theta=2))
+    ('CAL', ('n', 'epsilon', 'delta', 'theta'), 105)
     """
 
     labels: Callable[..., float]
@@ -124,6 +136,23 @@ def passive(n: int, epsilon: float, delta: float, *, constant: float = 1.0) -> f
 
     Shape only: the paper does not state the constant. Paper: the display after eq. cal-default.
 
+    Parameters
+    ----------
+    n, epsilon, delta
+        Hypotheses; error; how often it may be missed.
+    constant
+        What the shape is multiplied by.
+
+    Returns
+    -------
+    labels
+        The expression above, times `constant`.
+
+    Raises
+    ------
+    ValueOutOfRange
+        If an argument is outside its range, or the bound is too large for a float.
+
     Examples
     --------
     >>> round(passive(1000, epsilon=.01, delta=.05))
@@ -137,6 +166,23 @@ def cal(n: int, epsilon: float, delta: float, theta: float, *, constant: float =
     """CAL: log(1/ε) · Θ log(|C| log(1/ε) / δ).
 
     Shape only: the paper does not state the constant. Paper: eq. cal-default.
+
+    Parameters
+    ----------
+    n, epsilon, delta, theta
+        Hypotheses; error; how often it may be missed; the disagreement coefficient.
+    constant
+        What the shape is multiplied by.
+
+    Returns
+    -------
+    labels
+        The expression above, times `constant`.
+
+    Raises
+    ------
+    ValueOutOfRange
+        If an argument is outside its range, or the bound is too large for a float.
 
     Examples
     --------
@@ -153,6 +199,23 @@ def passive_agnostic(n: int, epsilon: float, delta: float, *, constant: float = 
 
     Shape only: the paper does not state the constant. Paper: eq. agnostic_passive.
 
+    Parameters
+    ----------
+    n, epsilon, delta
+        Hypotheses; error above the best; how often it may be missed.
+    constant
+        What the shape is multiplied by.
+
+    Returns
+    -------
+    labels
+        The expression above, times `constant`.
+
+    Raises
+    ------
+    ValueOutOfRange
+        If an argument is outside its range, or the bound is too large for a float.
+
     Examples
     --------
     >>> round(passive_agnostic(1000, epsilon=.01, delta=.05))
@@ -166,6 +229,24 @@ def a2(n: int, epsilon: float, delta: float, theta: float, nu: float, *, constan
     """A²: Θ² log(1/(Θν)) (ν²/ε² + 1)(log|C| + log(1/δ)).
 
     Shape only: the paper does not state the constant. Paper: eq. a2-default.
+
+    Parameters
+    ----------
+    n, epsilon, delta, theta, nu
+        Hypotheses; error above the best; how often it may be missed; the disagreement coefficient; error of the best
+        hypothesis.
+    constant
+        What the shape is multiplied by.
+
+    Returns
+    -------
+    labels
+        The expression above, times `constant`.
+
+    Raises
+    ------
+    ValueOutOfRange
+        If an argument is outside its range, or the bound is too large for a float.
 
     Examples
     --------
@@ -182,6 +263,23 @@ def replicable_passive(n: int, epsilon: float, delta: float, rho: float, *, cons
 
     Shape only: the paper does not state the constant. Paper: eq. repl_complexity.
 
+    Parameters
+    ----------
+    n, epsilon, delta, rho
+        Hypotheses; error; how often it may be missed; how often two labs may differ.
+    constant
+        What the shape is multiplied by.
+
+    Returns
+    -------
+    labels
+        The expression above, times `constant`.
+
+    Raises
+    ------
+    ValueOutOfRange
+        If an argument is outside its range, or the bound is too large for a float.
+
     Examples
     --------
     >>> f"{replicable_passive(1000, epsilon=.01, delta=.05, rho=.1):.3g}"
@@ -195,6 +293,23 @@ def replicable_passive_boosted(n: int, epsilon: float, delta: float, rho: float,
     """The passive replicable learner, realizable, boosted: log³(1/ρ)(log²|C| + log(1/(ρβ))) / (ερ²), with δ for β.
 
     Shape only: the paper does not state the constant. Paper: the display after eq. repl_complexity.
+
+    Parameters
+    ----------
+    n, epsilon, delta, rho
+        Hypotheses; error; how often it may be missed; how often two labs may differ.
+    constant
+        What the shape is multiplied by.
+
+    Returns
+    -------
+    labels
+        The expression above, times `constant`.
+
+    Raises
+    ------
+    ValueOutOfRange
+        If an argument is outside its range, or the bound is too large for a float.
 
     Examples
     --------
@@ -210,6 +325,23 @@ def replical(n: int, epsilon: float, delta: float, rho: float, theta: float, *, 
 
     Shape only: the paper does not state the constant. Paper: Theorem 1; eq. replical is the same without the
     logarithms of log(1/ε)/ρ and of log(1/ε).
+
+    Parameters
+    ----------
+    n, epsilon, delta, rho, theta
+        Hypotheses; error; how often it may be missed; how often two labs may differ; the disagreement coefficient.
+    constant
+        What the shape is multiplied by.
+
+    Returns
+    -------
+    labels
+        The expression above, times `constant`.
+
+    Raises
+    ------
+    ValueOutOfRange
+        If an argument is outside its range, or the bound is too large for a float.
 
     Examples
     --------
@@ -227,6 +359,23 @@ def replical_boosted(n: int, epsilon: float, delta: float, rho: float, theta: fl
 
     Shape only: the paper does not state the constant. Paper: §Boosting; eq. replicalboosted is the same without the
     logarithms of log(1/ε).
+
+    Parameters
+    ----------
+    n, epsilon, delta, rho, theta
+        Hypotheses; error; how often it may be missed; how often two labs may differ; the disagreement coefficient.
+    constant
+        What the shape is multiplied by.
+
+    Returns
+    -------
+    labels
+        The expression above, times `constant`.
+
+    Raises
+    ------
+    ValueOutOfRange
+        If an argument is outside its range, or the bound is too large for a float.
 
     Examples
     --------
@@ -246,6 +395,23 @@ def replicable_passive_agnostic(n: int, epsilon: float, delta: float, rho: float
     alludes. Derivation: intervals of width τ = ερ²/log|C|; to place every hypothesis and the smallest error among them
     takes uniform convergence to τ, log(|C|/ρ)/τ² labels; accuracy takes log(|C|/δ)/ε².
 
+    Parameters
+    ----------
+    n, epsilon, delta, rho
+        Hypotheses; error above the best; how often it may be missed; how often two labs may differ.
+    constant
+        What the shape is multiplied by.
+
+    Returns
+    -------
+    labels
+        The expression above, times `constant`.
+
+    Raises
+    ------
+    ValueOutOfRange
+        If an argument is outside its range, or the bound is too large for a float.
+
     Examples
     --------
     >>> f"{replicable_passive_agnostic(1000, epsilon=.01, delta=.05, rho=.1):.3g}"
@@ -264,6 +430,24 @@ def replica2(
 
     Shape only: the paper does not state the constant. Paper: the last O(·) of the proof of Theorem 2; Theorem 2 is the
     same without the logarithms of B.
+
+    Parameters
+    ----------
+    n, epsilon, delta, rho, theta, nu
+        Hypotheses; error above the best; how often it may be missed; how often two labs may differ; the disagreement
+        coefficient; error of the best hypothesis.
+    constant
+        What the shape is multiplied by.
+
+    Returns
+    -------
+    labels
+        The expression above, times `constant`.
+
+    Raises
+    ------
+    ValueOutOfRange
+        If an argument is outside its range, or the bound is too large for a float.
 
     Examples
     --------
@@ -287,6 +471,24 @@ def replica2_boosted(
     Shape only: the paper does not state the constant. Paper: the O(·) after Theorem 2; its Õ(·) form leaves out the
     logarithms of B and of 1/ρ.
 
+    Parameters
+    ----------
+    n, epsilon, delta, rho, theta, nu
+        Hypotheses; error above the best; how often it may be missed; how often two labs may differ; the disagreement
+        coefficient; error of the best hypothesis.
+    constant
+        What the shape is multiplied by.
+
+    Returns
+    -------
+    labels
+        The expression above, times `constant`.
+
+    Raises
+    ------
+    ValueOutOfRange
+        If an argument is outside its range, or the bound is too large for a float.
+
     Examples
     --------
     >>> f"{replica2_boosted(1000, epsilon=.01, delta=.05, rho=.1, theta=2, nu=.02):.3g}"
@@ -304,6 +506,23 @@ def replicable_passive_tight(n: int, epsilon: float, delta: float, rho: float, *
 
     Shape only: its constants are in the plan ``"tight"``. Not in the paper; beside eq. repl_complexity.
 
+    Parameters
+    ----------
+    n, epsilon, delta, rho
+        Hypotheses; error; how often it may be missed; how often two labs may differ.
+    constant
+        What the shape is multiplied by.
+
+    Returns
+    -------
+    labels
+        The expression above, times `constant`.
+
+    Raises
+    ------
+    ValueOutOfRange
+        If an argument is outside its range, or the bound is too large for a float.
+
     Examples
     --------
     >>> f"{replicable_passive_tight(1000, epsilon=.01, delta=.05, rho=.1):.3g}"
@@ -318,6 +537,23 @@ def replical_tight(n: int, epsilon: float, delta: float, rho: float, theta: floa
 
     Shape only: its constants are in the plan ``"tight"``. Not in the paper; beside Theorem 1. The first term is the loop;
     the second, free of ε, is the part of the last sample that lies in DIS(V).
+
+    Parameters
+    ----------
+    n, epsilon, delta, rho, theta
+        Hypotheses; error; how often it may be missed; how often two labs may differ; the disagreement coefficient.
+    constant
+        What the shape is multiplied by.
+
+    Returns
+    -------
+    labels
+        The expression above, times `constant`.
+
+    Raises
+    ------
+    ValueOutOfRange
+        If an argument is outside its range, or the bound is too large for a float.
 
     Examples
     --------
@@ -335,6 +571,23 @@ def replicable_passive_agnostic_tight(
     """The passive replicable learner, agnostic, by the rank lemma [ours]: (log³|C|/ρ² + log(|C|/δ)) / ε².
 
     Shape only: its constants are in the plan ``"tight"``. Not in the paper; beside eq. agnostic_passive.
+
+    Parameters
+    ----------
+    n, epsilon, delta, rho
+        Hypotheses; error above the best; how often it may be missed; how often two labs may differ.
+    constant
+        What the shape is multiplied by.
+
+    Returns
+    -------
+    labels
+        The expression above, times `constant`.
+
+    Raises
+    ------
+    ValueOutOfRange
+        If an argument is outside its range, or the bound is too large for a float.
 
     Examples
     --------
@@ -354,6 +607,24 @@ def replica2_tight(
 
     Shape only: its constants are in the plan ``"tight"``. Not in the paper; beside Theorem 2. Δ is the mass at which the
     loop ends; from Δ = 1 on the loop never runs, and the first term only keeps this an upper bound.
+
+    Parameters
+    ----------
+    n, epsilon, delta, rho, theta, nu
+        Hypotheses; error above the best; how often it may be missed; how often two labs may differ; the disagreement
+        coefficient; error of the best hypothesis.
+    constant
+        What the shape is multiplied by.
+
+    Returns
+    -------
+    labels
+        The expression above, times `constant`.
+
+    Raises
+    ------
+    ValueOutOfRange
+        If an argument is outside its range, or the bound is too large for a float.
 
     Examples
     --------

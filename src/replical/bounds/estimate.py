@@ -24,6 +24,24 @@ def estimate(
 ) -> float:
     """E[J] of two labs with `U` items each, for distances to the truth and a centre off by variance `shift`.
 
+    Parameters
+    ----------
+    distances
+        Of all hypotheses from the truth, as fractions of the items.
+    U
+        Items in each lab's pool.
+    a, b
+        The range of the shared threshold, as fractions.
+    shift
+        Variance of what the centre's own error adds to a score.
+    masses
+        The prior's weights; equal if left out.
+
+    Returns
+    -------
+    rho_predicted
+        An estimate of how often the two labs differ.
+
     Examples
     --------
     >>> line = np.abs(np.linspace(-.5, .5, 1_000_001))

@@ -58,6 +58,17 @@ def agreement_bound(
     prior
         How the shared order prefers hypotheses.
 
+    Returns
+    -------
+    bound
+        How often these two labs differ, exactly, and three bounds on it.
+
+    Raises
+    ------
+    ValueOutOfRange
+        If the labs do not have one score a hypothesis each, a score is not a number, the range is empty or infinite, or
+        the prior is for another number of hypotheses.
+
     Examples
     --------
     >>> bound = agreement_bound([0, .2, .5], [0, .3, .5], (.1, .4))

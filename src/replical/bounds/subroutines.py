@@ -29,7 +29,14 @@ _AT_ONCE = 1 << 20  # values drawn at a time
 
 @dataclass(frozen=True, kw_only=True)
 class Statistic:
-    """rSTAT's numbers: the width of its cells and its sample size.
+    """rSTAT's numbers; `Statistic.of` makes them.
+
+    Attributes
+    ----------
+    alpha
+        The width of the cells to whose middles means are rounded.
+    samples
+        How many values are drawn.
 
     Examples
     --------
@@ -43,7 +50,23 @@ class Statistic:
 
     @classmethod
     def of(cls, *, tau: float, rho: float, delta: float) -> Statistic:
-        """α = 2τ/(ρ+1-2δ), s = ⌈ln(2/δ)(ρ+1-2δ)²/(2τ²(ρ-2δ)²)⌉."""
+        """α = 2τ/(ρ+1-2δ), s = ⌈ln(2/δ)(ρ+1-2δ)²/(2τ²(ρ-2δ)²)⌉.
+
+        Parameters
+        ----------
+        tau, rho, delta
+            As for `rstat`.
+
+        Returns
+        -------
+        statistic
+            The numbers.
+
+        Raises
+        ------
+        ValueOutOfRange
+            If one of them is not in (0, 1), or `rho` is not above ``2 delta``.
+        """
         for name, value in (("tau", tau), ("rho", rho), ("delta", delta)):
             in_open(name, value, 0, 1)
         with decimals():
@@ -59,7 +82,7 @@ class Statistic:
         return cls(alpha=2 * fraction(tau) / exact, samples=samples)
 
     def round(self, mean: Fraction, shared: SharedRandomness, *name: str | int) -> Fraction:
-        """The middle of the cell that holds `mean`, clipped to [0, 1]; where cells begin is shared."""
+        """The middle of the cell that holds `mean`, clipped to [0, 1]; where cells begin is `shared` under `name`."""
         offset = self.alpha * Fraction(shared.uniform(*name))
         cell = floor((mean - offset) / self.alpha)
         return min(max(offset + (cell + Fraction(1, 2)) * self.alpha, Fraction(0)), Fraction(1))
@@ -89,6 +112,16 @@ def rstat(
     name
         Which of several questions this is: each has its own shared word.
 
+    Returns
+    -------
+    mean
+        The middle of a cell, or 0 or 1 where that lies outside [0, 1].
+
+    Raises
+    ------
+    ValueOutOfRange
+        If a parameter is outside its range, or the sampler gives other values, or not as many as asked for.
+
     Examples
     --------
     >>> coins = np.random.default_rng(0)
@@ -107,7 +140,14 @@ def rstat(
 
 @dataclass(frozen=True, kw_only=True)
 class HeavyHitters:
-    """rHeavyHitters' numbers: draws that name candidates, and draws that count them.
+    """rHeavyHitters' numbers; `HeavyHitters.of` makes them.
+
+    Attributes
+    ----------
+    candidates
+        Draws that name candidates.
+    counted
+        Draws that count them.
 
     Examples
     --------
@@ -120,7 +160,23 @@ class HeavyHitters:
 
     @classmethod
     def of(cls, *, rho: float, v: float, epsilon: float) -> HeavyHitters:
-        """Q1 = ⌈ln(6/(ρ(v-ε)))/(v-ε)⌉, Q2 = ⌈64 ln(Q1/ρ)Q1²/(ρε)²⌉."""
+        """Q1 = ⌈ln(6/(ρ(v-ε)))/(v-ε)⌉, Q2 = ⌈64 ln(Q1/ρ)Q1²/(ρε)²⌉.
+
+        Parameters
+        ----------
+        rho, v, epsilon
+            As for `rheavyhitters`.
+
+        Returns
+        -------
+        sizes
+            The numbers.
+
+        Raises
+        ------
+        ValueOutOfRange
+            If one of them is not in (0, 1), or [v-ε, v+ε] is not inside (0, 1].
+        """
         for name, value in (("rho", rho), ("v", v), ("epsilon", epsilon)):
             in_open(name, value, 0, 1)
         low, high = fraction(v) - fraction(epsilon), fraction(v) + fraction(epsilon)
@@ -152,9 +208,25 @@ def rheavyhitters(
     Parameters
     ----------
     sampler
-        ``sampler(count)`` gives independent whole numbers, e.g. indices of hypotheses.
+        ``sampler(count)`` gives independent whole numbers, e.g. indices of hypotheses; it is called as often as needed.
+    shared
+        The published random string.
+    rho
+        How often two labs may differ.
     v, epsilon
         A shared threshold on the frequency is drawn from [v-ε, v+ε].
+    name
+        Which of several questions this is: each has its own shared word.
+
+    Returns
+    -------
+    values
+        The frequent ones, ascending.
+
+    Raises
+    ------
+    ValueOutOfRange
+        If a parameter is outside its range, or the sampler gives other values, or not as many as asked for.
 
     Examples
     --------

@@ -26,7 +26,10 @@ _MOST_HYPOTHESES = 2**40  # indices are 64-bit and are added to positions
 
 @runtime_checkable
 class HypothesisClass(Protocol):
-    """A finite ordered class C of hypotheses; anything with these members can be learned."""
+    """A finite ordered class C of hypotheses; anything with these members can be learned.
+
+    ``len(C)`` is the number of hypotheses; a hypothesis is its index, from 0 on.
+    """
 
     @property
     def labels(self) -> tuple[Label, ...]:
@@ -45,11 +48,11 @@ class HypothesisClass(Protocol):
         ...
 
     def items(self, X: ArrayLike) -> Items:
-        """Check raw items and bring them into the form `codes` takes; the first axis counts items."""
+        """Check the raw items `X` and bring them into the form `codes` takes; the first axis counts items."""
         ...
 
     def codes(self, items: Items, hypotheses: Indices) -> Codes:
-        """Label codes, one row a hypothesis, one column an item."""
+        """Label codes of `hypotheses` (rows) on checked `items` (columns)."""
         ...
 
     def cells(self) -> Items | None:
@@ -58,12 +61,27 @@ class HypothesisClass(Protocol):
 
 
 def predict(C: HypothesisClass, X: ArrayLike) -> NDArray[Any]:
-    """Label values of every hypothesis (rows) on every item of `X` (columns)."""
+    """Label values of every hypothesis of the class `C` (rows) on every item of `X` (columns)."""
     return values(C.codes(C.items(X), np.arange(len(C), dtype=np.int64)), C.labels)
 
 
 def label_set(labels: Sequence[Label]) -> tuple[Label, ...]:
     """Check a label set: two or more distinct texts or integers.
+
+    Parameters
+    ----------
+    labels
+        The labels in their public order.
+
+    Returns
+    -------
+    labels
+        The same as a tuple of Python values.
+
+    Raises
+    ------
+    BadLabel
+        If `labels` is a set, holds something else, a label twice, or fewer than two.
 
     Examples
     --------
@@ -81,7 +99,7 @@ def label_set(labels: Sequence[Label]) -> tuple[Label, ...]:
 
 
 def two_labels(labels: Sequence[Label]) -> tuple[Label, ...]:
-    """Check a label set for a class that only ever says "low" or "high"."""
+    """Check `labels` for a class that only ever says "low" or "high"; `BadLabel` is raised if there are not two."""
     kept = label_set(labels)
     if len(kept) != 2:
         raise BadLabel(f"this class tells two labels apart, got {list(kept)!r}")
@@ -89,7 +107,7 @@ def two_labels(labels: Sequence[Label]) -> tuple[Label, ...]:
 
 
 def class_size(name: str, size: int) -> int:
-    """Check the size of a class."""
+    """Check the `size` of a class, called `name` in the error: `ValueOutOfRange` outside 1 to 2⁴⁰."""
     if isinstance(size, bool) or not isinstance(size, int | np.integer):
         raise ValueOutOfRange(f"{name} must be a whole number, got {size!r}")
     if size < 1:
@@ -100,7 +118,7 @@ def class_size(name: str, size: int) -> int:
 
 
 def cell_numbers(X: ArrayLike, cells: int) -> Indices:
-    """Check items that are cell numbers 0 to ``cells - 1``."""
+    """Check that the items `X` are cell numbers 0 to ``cells - 1``; `BadTable` is raised if they are not."""
     raw = np.asarray(X)
     if raw.ndim != 1 or raw.dtype.kind not in "iu":
         raise BadTable(f"items must be a one-dimensional array of cell numbers 0 to {cells - 1}, got {raw!r:.60}")
@@ -111,7 +129,13 @@ def cell_numbers(X: ArrayLike, cells: int) -> Indices:
 
 
 def features(X: ArrayLike, dimensions: int) -> Items:
-    """Check a table of finite numbers, one row an item, one column a feature."""
+    """Check that `X` is a table of finite numbers, one row an item, one of `dimensions` columns a feature.
+
+    Raises
+    ------
+    BadTable
+        If the table has another shape, or a value is missing or infinite.
+    """
     raw = np.asarray(X)
     if raw.ndim != 2 or raw.shape[1] != dimensions or raw.dtype.kind not in "iuf":
         raise BadTable(
@@ -125,6 +149,25 @@ def features(X: ArrayLike, dimensions: int) -> Items:
 
 def encode(raw: ArrayLike, labels: tuple[Label, ...]) -> Codes:
     """Turn label values into codes; the first value that is missing or no label is named with its place.
+
+    Parameters
+    ----------
+    raw
+        Label values, in an array of any shape.
+    labels
+        The label set.
+
+    Returns
+    -------
+    codes
+        The place of each value in the label set, in the same shape.
+
+    Raises
+    ------
+    BadTable
+        If a value is missing.
+    BadLabel
+        If a value is no label.
 
     Examples
     --------
@@ -156,6 +199,6 @@ def encode(raw: ArrayLike, labels: tuple[Label, ...]) -> Codes:
 
 
 def values(codes: Codes, labels: tuple[Label, ...]) -> NDArray[Any]:
-    """Turn codes back into label values."""
+    """Turn `codes` back into values of the label set `labels`."""
     plain = all(isinstance(label, str) for label in labels) or not any(isinstance(label, str) for label in labels)
     return np.array(labels, dtype=None if plain else object)[codes]

@@ -19,11 +19,29 @@ class Boxes:
     A box says "high" inside. Features below 0 or from 1 on lie outside every box. The index counts the last feature
     fastest; within a feature, runs are ordered by first bin, then by last.
 
+    Parameters
+    ----------
+    dimensions
+        Number of features.
+    bins
+        Bins a feature; there are ``(bins (bins + 1) / 2) ** dimensions`` boxes.
+    labels
+        What is said outside and inside.
+
+    Raises
+    ------
+    ValueOutOfRange
+        If a number is not a positive whole number, or there are more than 2⁴⁰ boxes.
+    BadLabel
+        If there are not two distinct labels.
+
     Examples
     --------
     >>> C = Boxes(2, 8)
     >>> len(C), C.describe(1)
     (1296, '1 if 0 <= x0 < 0.125 and 0 <= x1 < 0.25 else 0')
+    >>> int(C.predict([[0.1, 0.1]]).sum())
+    64
     """
 
     def __init__(self, dimensions: int, bins: int, *, labels: Sequence[Label] = (0, 1)) -> None:
@@ -60,11 +78,17 @@ class Boxes:
         return [(float(self._first[side]) / self.bins, float(self._last[side] + 1) / self.bins) for side in sides]
 
     def items(self, X: ArrayLike) -> Items:
-        """Check a table of numbers, one column a feature."""
+        """Check `X`, a table of numbers with one row an item and one column a feature.
+
+        Raises
+        ------
+        BadTable
+            If the table has another shape, or a value is missing or infinite.
+        """
         return features(X, self.dimensions)
 
     def codes(self, items: Items, hypotheses: Indices) -> Codes:
-        """Label codes, one row a hypothesis, one column an item."""
+        """Label codes of `hypotheses` (rows) on checked `items` (columns)."""
         bin_of = np.floor(np.clip(items, -1, 2) * self.bins).astype(np.int64)
         inside = np.ones((len(hypotheses), len(items)), dtype=np.bool_)
         for d, side in enumerate(self._sides(hypotheses)):
@@ -74,14 +98,14 @@ class Boxes:
         return inside.astype(np.uint16)
 
     def margin(self, items: Items, h: int) -> NDArray[np.float64]:
-        """Distance of each item from the surface of box `h`, in the largest coordinate."""
+        """Distance of each of `items` from the surface of box `h`, in the largest coordinate."""
         sides = [int(side[0]) for side in self._sides(np.array([h]))]
         low = np.array([self._first[side] / self.bins for side in sides])
         high = np.array([(self._last[side] + 1) / self.bins for side in sides])
         return np.asarray(np.abs(np.maximum(low - items, items - high).max(axis=1)))
 
     def predict(self, X: ArrayLike) -> NDArray[Any]:
-        """Label values of every hypothesis (rows) on every item (columns)."""
+        """Label values of every hypothesis (rows) on every item of `X` (columns)."""
         return predict(self, X)
 
     def cells(self) -> None:

@@ -27,15 +27,31 @@ class HalfSpaces:
     Parameters
     ----------
     dimensions, count
-        Features and hypotheses.
+        Number of features, and of hypotheses.
     seed
         The published text the net is drawn from.
+    labels
+        What is said where ``w.x < b``, and where ``w.x >= b``.
+
+    Attributes
+    ----------
+    normals, offsets
+        w and b, one row a hypothesis.
+
+    Raises
+    ------
+    ValueOutOfRange
+        If a number is not a positive whole number, or the seed is no text.
+    BadLabel
+        If there are not two distinct labels.
 
     Examples
     --------
     >>> C = HalfSpaces(2, 100, seed="published")
     >>> len(C), C.describe(3)
     (100, '1 if 0.984 x0 + 0.176 x1 >= 0.187 else 0')
+    >>> int(C.predict([[0.2, 0.0]])[3, 0])
+    1
     """
 
     def __init__(self, dimensions: int, count: int, *, seed: str, labels: Sequence[Label] = (0, 1)) -> None:
@@ -65,15 +81,21 @@ class HalfSpaces:
         return f"{self.labels[1]} if {side} >= {self.offsets[h]:.3g} else {self.labels[0]}"
 
     def items(self, X: ArrayLike) -> Items:
-        """Check a table of numbers, one column a feature."""
+        """Check `X`, a table of numbers with one row an item and one column a feature.
+
+        Raises
+        ------
+        BadTable
+            If the table has another shape, or a value is missing or infinite.
+        """
         return features(X, self.dimensions)
 
     def codes(self, items: Items, hypotheses: Indices) -> Codes:
-        """Label codes, one row a hypothesis, one column an item."""
+        """Label codes of `hypotheses` (rows) on checked `items` (columns)."""
         return (self._heights(items, hypotheses) >= 0).astype(np.uint16)
 
     def margin(self, items: Items, h: int) -> NDArray[np.float64]:
-        """Distance of each item from the boundary of `h`."""
+        """Distance of each of `items` from the boundary of `h`."""
         return np.asarray(np.abs(self._heights(items, np.array([h]))[0]))
 
     def _heights(self, items: Items, hypotheses: Indices) -> NDArray[np.float64]:
@@ -84,7 +106,7 @@ class HalfSpaces:
         return heights
 
     def predict(self, X: ArrayLike) -> NDArray[Any]:
-        """Label values of every hypothesis (rows) on every item (columns)."""
+        """Label values of every hypothesis (rows) on every item of `X` (columns)."""
         return predict(self, X)
 
     def cells(self) -> None:
@@ -93,7 +115,7 @@ class HalfSpaces:
 
 
 def gaussians(shared: SharedRandomness, *name: str | int, count: int) -> NDArray[np.float64]:
-    """Standard normal numbers from shared words (Box and Muller); stable to about 1e-15 between platforms."""
+    """`count` standard normal numbers from the words that `shared` has under `name`; platforms agree to about 1e-15."""
     words = shared.words(*name, count=2 * count)
     uniform = ((words >> np.uint64(11)).astype(np.float64) + 0.5) * 2.0**-53
     radius = np.sqrt(-2 * np.log(uniform[:count]))

@@ -16,6 +16,20 @@ from replical.core.canonical import fingerprint
 class Intervals:
     """The empty set (index 0) and every ``[first, last]`` on `grid` cells, by first cell, then by last.
 
+    Parameters
+    ----------
+    grid
+        Number of cells; there are ``grid (grid + 1) / 2 + 1`` intervals.
+    labels
+        What is said outside and inside.
+
+    Raises
+    ------
+    ValueOutOfRange
+        If `grid` is not a positive whole number, or there are more than 2⁴⁰ intervals.
+    BadLabel
+        If there are not two distinct labels.
+
     Examples
     --------
     >>> C = Intervals(3)
@@ -37,7 +51,7 @@ class Intervals:
         return fingerprint({"kind": "intervals", "grid": self.grid, "labels": list(self.labels)})
 
     def ends(self, hypotheses: Indices) -> tuple[Indices, Indices]:
-        """First and last cell of each interval; the empty one has its last before its first."""
+        """First and last cell of each of `hypotheses`; the empty one has its last before its first."""
         index = np.asarray(hypotheses, dtype=np.int64)
         starts = np.arange(self.grid, dtype=np.int64)
         offsets = 1 + starts * self.grid - starts * (starts - 1) // 2  # index of the interval [first, first]
@@ -52,16 +66,25 @@ class Intervals:
         return f"{low} everywhere" if last < first else f"{high} on cells {first} to {last}, else {low}"
 
     def items(self, X: ArrayLike) -> Items:
-        """Check cell numbers."""
+        """Check `X`, a list of cell numbers.
+
+        Raises
+        ------
+        BadTable
+            If it holds anything but cell numbers.
+        """
         return cell_numbers(X, self.grid)
 
     def codes(self, items: Items, hypotheses: Indices) -> Codes:
-        """Label codes, one row a hypothesis, one column an item."""
+        """Label codes of `hypotheses` (rows) on checked `items` (columns)."""
         first, last = self.ends(hypotheses)
         return ((first[:, None] <= items) & (items <= last[:, None])).astype(np.uint16)
 
     def margin(self, items: Items, h: int) -> NDArray[np.float64]:
-        """Distance of each item from the nearer end of interval `h`, cells mapped to [0, 1]; the empty one has no end."""
+        """Distance of each of `items` from the nearer end of interval `h`, with cells mapped to [0, 1].
+
+        The empty interval has no end: the distance is infinite.
+        """
         first, last = (int(end[0]) for end in self.ends(np.array([h])))
         if last < first:
             return np.full(len(items), np.inf)
@@ -69,7 +92,7 @@ class Intervals:
         return np.minimum(np.abs(middle - first), np.abs(middle - last - 1)) / self.grid
 
     def predict(self, X: ArrayLike) -> NDArray[Any]:
-        """Label values of every hypothesis (rows) on every item (columns)."""
+        """Label values of every hypothesis (rows) on every item of `X` (columns)."""
         return predict(self, X)
 
     def cells(self) -> Items:

@@ -31,6 +31,17 @@ _SMALLEST, _LARGEST = 1e-100, 1e100  # weights whose quotients stay ordinary num
 class Prior:
     """How the shared order prefers hypotheses: not at all, by weights, or strictly.
 
+    Made by `Prior.weights` or `Prior.order`; ``Prior()`` prefers nobody.
+
+    Attributes
+    ----------
+    kind
+        ``"uniform"``, ``"weights"`` or ``"order"``.
+    values
+        The weights, or the place of each hypothesis in the order of preference; None for a uniform prior.
+    class_fingerprint
+        Of the class it is for; empty for a uniform prior, which is for any.
+
     Examples
     --------
     >>> from replical import SharedRandomness, Thresholds
@@ -47,7 +58,26 @@ class Prior:
 
     @classmethod
     def weights(cls, C: HypothesisClass, weights: ArrayLike | Mapping[str, float]) -> Prior:
-        """Public weights, one a hypothesis: any positive numbers, in the order of the class or by candidate name."""
+        """A prior by public weights.
+
+        Parameters
+        ----------
+        C
+            The class.
+        weights
+            Any positive numbers, one a hypothesis: in the order of the class, or a mapping from what each hypothesis is
+            described by, such as a candidate's name.
+
+        Returns
+        -------
+        prior
+            The prior for this class.
+
+        Raises
+        ------
+        ValueOutOfRange
+            If a weight is missing, no number, or not between 1e-100 and 1e100.
+        """
         listed = _by_name(C, weights, "weight") if isinstance(weights, Mapping) else weights
         try:
             values = np.array(listed, dtype=np.float64)
@@ -68,7 +98,25 @@ class Prior:
 
     @classmethod
     def order(cls, C: HypothesisClass, preferred: Sequence[int] | Sequence[str]) -> Prior:
-        """A strict public order of preference: every hypothesis once, the most preferred first, by index or name."""
+        """A strict public order of preference.
+
+        Parameters
+        ----------
+        C
+            The class.
+        preferred
+            Every hypothesis once, the most preferred first, by index or by candidate name.
+
+        Returns
+        -------
+        prior
+            The prior for this class.
+
+        Raises
+        ------
+        ValueOutOfRange
+            If a hypothesis is missing, listed twice or unknown.
+        """
         places = {name: h for h, name in enumerate(C.candidates)} if isinstance(C, PredictionTable) else {}
         listed: list[int] = []
         for h in preferred:
@@ -86,7 +134,13 @@ class Prior:
         return cls(kind="order", values=places_of, class_fingerprint=C.fingerprint)
 
     def check(self, C: HypothesisClass) -> None:
-        """Refuse a prior that was made for another class."""
+        """Refuse a class `C` that this prior was not made for.
+
+        Raises
+        ------
+        PlanMismatch
+            If it is another class.
+        """
         if self.class_fingerprint not in ("", C.fingerprint):
             raise PlanMismatch(
                 f"the prior is for the class {self.class_fingerprint[:23]}, the pool's class is {C.fingerprint[:23]}: "
@@ -100,7 +154,7 @@ class Prior:
         return fingerprint({"kind": self.kind, "values": listed, "class": self.class_fingerprint})
 
     def first(self, shared: SharedRandomness, *name: str | int, indices: Indices) -> int:
-        """The first of `indices` in the shared order."""
+        """The first of `indices` in the order that `shared` holds under `name`."""
         if self.kind == "uniform" or len(indices) == 0:
             return shared.first(*name, indices=indices)
         assert self.values is not None, "only a uniform prior has no values"
@@ -112,11 +166,17 @@ class Prior:
 
     @property
     def places(self) -> Indices | None:
-        """The place of each hypothesis in a strict order of preference."""
+        """The place of each hypothesis in a strict order of preference; None for any other prior."""
         return self.values.astype(np.int64) if self.kind == "order" and self.values is not None else None
 
     def masses(self, n: int) -> Masses:
-        """μ, summing to one; equal for a uniform prior."""
+        """μ of `n` hypotheses, summing to one; equal for a uniform prior.
+
+        Raises
+        ------
+        ValueOutOfRange
+            If the order is strict: it has no weights.
+        """
         if self.kind == "order":
             raise ValueOutOfRange("a strict order has no weights")
         values = np.ones(n) if self.values is None else self.values.astype(np.float64)
@@ -124,7 +184,7 @@ class Prior:
         return normalised
 
     def spread(self, n: int) -> float:
-        """1/μ of the least likely hypothesis, n where none is less likely. Its logarithm takes the place of ln n."""
+        """1/μ of the least likely of `n` hypotheses, `n` where none is less likely. Its logarithm replaces ln n."""
         return float(n) if self.kind != "weights" else float(1 / self.masses(n).min())
 
 
@@ -132,7 +192,7 @@ UNIFORM = Prior()
 
 
 def exponentials(words: NDArray[np.uint64]) -> Masses:
-    """Exponential variables E = -ln(1-u), increasing in the word, as a frozen sequence of IEEE operations.
+    """Exponential variables E = -ln(1-u) from `words`, increasing in the word, as a frozen sequence of IEEE operations.
 
     The logarithm of a mathematical library may differ in its last bit between platforms; additions, multiplications
     and divisions of doubles do not.

@@ -20,10 +20,27 @@ from replical.core.canonical import fingerprint
 class Star:
     """Index 0 is the centre, index i the leaf that differs on cell ``i - 1``.
 
+    Parameters
+    ----------
+    leaves
+        Number of leaves, and of cells.
+    labels
+        What the centre says, and what each leaf says on its own cell.
+
+    Raises
+    ------
+    ValueOutOfRange
+        If `leaves` is not a positive whole number up to 2⁴⁰.
+    BadLabel
+        If there are not two distinct labels.
+
     Examples
     --------
-    >>> Star(3).predict([0, 1, 2]).tolist()
+    >>> C = Star(3)
+    >>> C.predict([0, 1, 2]).tolist()
     [[0, 0, 0], [1, 0, 0], [0, 1, 0], [0, 0, 1]]
+    >>> C.describe(2)
+    '1 on cell 1, else 0'
     """
 
     def __init__(self, leaves: int, *, labels: Sequence[Label] = (0, 1)) -> None:
@@ -44,16 +61,22 @@ class Star:
         return f"{low} everywhere" if h == 0 else f"{high} on cell {h - 1}, else {low}"
 
     def items(self, X: ArrayLike) -> Items:
-        """Check cell numbers."""
+        """Check `X`, a list of cell numbers.
+
+        Raises
+        ------
+        BadTable
+            If it holds anything but cell numbers.
+        """
         return cell_numbers(X, self.leaves)
 
     def codes(self, items: Items, hypotheses: Indices) -> Codes:
-        """Label codes, one row a hypothesis, one column an item."""
+        """Label codes of `hypotheses` (rows) on checked `items` (columns)."""
         own: NDArray[np.bool_] = np.asarray(hypotheses)[:, None] - 1 == items[None, :]
         return own.astype(np.uint16)
 
     def predict(self, X: ArrayLike) -> NDArray[Any]:
-        """Label values of every hypothesis (rows) on every item (columns)."""
+        """Label values of every hypothesis (rows) on every item of `X` (columns)."""
         return predict(self, X)
 
     def cells(self) -> Items:

@@ -26,12 +26,23 @@ class Stumps:
         `bins` equidistant cuts inside (0, 1) for each of `dimensions` features.
     cuts
         One ascending list of cuts a feature, instead.
+    labels
+        What is said below the cut and from the cut on, in direction 0.
+
+    Raises
+    ------
+    ValueOutOfRange
+        If a number is not a positive whole number, or cuts are not finite and strictly ascending.
+    BadLabel
+        If there are not two distinct labels.
 
     Examples
     --------
     >>> C = Stumps(2, 3)
     >>> len(C), C.describe(0), C.describe(7)
     (12, '1 if x0 >= 0.25 else 0', '0 if x1 >= 0.25 else 1')
+    >>> C.predict([[0.3, 0.9]])[:4, 0].tolist()
+    [1, 0, 0, 1]
     """
 
     def __init__(
@@ -80,22 +91,28 @@ class Stumps:
         return np.searchsorted(starts, place, side="right") - 1, np.concatenate(self.cuts)[place]
 
     def items(self, X: ArrayLike) -> Items:
-        """Check a table of numbers, one column a feature."""
+        """Check `X`, a table of numbers with one row an item and one column a feature.
+
+        Raises
+        ------
+        BadTable
+            If the table has another shape, or a value is missing or infinite.
+        """
         return features(X, len(self.cuts))
 
     def codes(self, items: Items, hypotheses: Indices) -> Codes:
-        """Label codes, one row a hypothesis, one column an item."""
+        """Label codes of `hypotheses` (rows) on checked `items` (columns)."""
         feature, cut = self._parts(hypotheses)
         reached = items.T[feature] >= cut[:, None]
         return np.asarray(reached ^ (np.asarray(hypotheses) % 2 == 1)[:, None], dtype=np.uint16)
 
     def margin(self, items: Items, h: int) -> NDArray[np.float64]:
-        """Distance of each item from the decision boundary of `h`."""
+        """Distance of each of `items` from the cut of `h`, in its feature."""
         feature, cut = self._parts(np.array([h]))
         return np.asarray(np.abs(items[:, feature[0]] - cut[0]))
 
     def predict(self, X: ArrayLike) -> NDArray[Any]:
-        """Label values of every hypothesis (rows) on every item (columns)."""
+        """Label values of every hypothesis (rows) on every item of `X` (columns)."""
         return predict(self, X)
 
     def cells(self) -> None:

@@ -26,13 +26,24 @@ class PredictionTable:
     candidates
         Distinct names, in the public order.
     labels
-        The label set.
+        The label set: two or more texts or integers, in their public order.
+
+    Raises
+    ------
+    BadTable
+        If names are no texts, come twice, or come without an order.
+    ValueOutOfRange
+        If there is no candidate.
+    BadLabel
+        If there are fewer than two labels, or one comes twice.
 
     Examples
     --------
     >>> C = PredictionTable(["a", "b"], labels=("no", "yes"))
     >>> C.predict([["no", "yes"], ["yes", "yes"]]).tolist()
     [['no', 'yes'], ['yes', 'yes']]
+    >>> len(C), C.describe(1)
+    (2, 'b')
     """
 
     def __init__(self, candidates: Sequence[str], *, labels: Sequence[Label] = (0, 1)) -> None:
@@ -56,11 +67,29 @@ class PredictionTable:
         return fingerprint({"kind": "table", "candidates": list(self.candidates), "labels": list(self.labels)})
 
     def describe(self, h: int) -> str:
-        """The candidate's name."""
+        """The name of candidate `h`."""
         return self.candidates[h]
 
     def items(self, X: ArrayLike | Mapping[str, ArrayLike]) -> Items:
-        """Check a table of label values: rows of predictions, or a mapping from candidate to column."""
+        """Check a table of label values.
+
+        Parameters
+        ----------
+        X
+            Rows of predictions, one column a candidate, or a mapping from each candidate to its column.
+
+        Returns
+        -------
+        items
+            Label codes, one row an item, one column a candidate.
+
+        Raises
+        ------
+        BadTable
+            If a prediction or a column is missing, or lengths are unequal.
+        BadLabel
+            If a prediction is no label.
+        """
         rows = self.rows(X)
         lengths = {np.shape(row) for row in rows} if isinstance(rows, list | tuple) else set()
         if len(lengths) > 1:
@@ -71,7 +100,13 @@ class PredictionTable:
         return codes
 
     def rows(self, X: ArrayLike | Mapping[str, ArrayLike]) -> ArrayLike:
-        """Rows of predictions, from rows or from a mapping of candidates to columns."""
+        """Rows of predictions, from rows `X` or from a mapping `X` of candidates to columns.
+
+        Raises
+        ------
+        BadTable
+            If a candidate has no column, or columns have unequal lengths.
+        """
         if not isinstance(X, Mapping):
             return X
         missing = [name for name in self.candidates if name not in X]
@@ -87,11 +122,11 @@ class PredictionTable:
         return np.stack(columns, axis=1)
 
     def codes(self, items: Items, hypotheses: Indices) -> Codes:
-        """Label codes, one row a hypothesis, one column an item."""
+        """Label codes of `hypotheses` (rows) on checked `items` (columns)."""
         return np.ascontiguousarray(items[:, hypotheses].T)
 
     def predict(self, X: ArrayLike | Mapping[str, ArrayLike]) -> NDArray[Any]:
-        """Label values of every hypothesis (rows) on every item (columns)."""
+        """Label values of every hypothesis (rows) on every item of `X` (columns)."""
         return predict(self, self.rows(X))
 
     def cells(self) -> None:

@@ -24,7 +24,14 @@ class Thresholds:
     cuts
         Public cut points instead of `n`, strictly ascending.
     labels
-        What is said below and from the cut on.
+        What is said below the cut, and from the cut on.
+
+    Raises
+    ------
+    ValueOutOfRange
+        If not exactly one of `n` and `cuts` is given, or cuts are not finite and strictly ascending.
+    BadLabel
+        If there are not two distinct labels.
 
     Examples
     --------
@@ -61,7 +68,13 @@ class Thresholds:
         return f"{self.labels[1]} if x >= {cut} else {self.labels[0]}"
 
     def items(self, X: ArrayLike) -> Items:
-        """Check a one-dimensional array of finite numbers."""
+        """Check `X`, a one-dimensional array of finite numbers.
+
+        Raises
+        ------
+        BadTable
+            If it has another shape or kind, or a value is missing or infinite.
+        """
         x = np.asarray(X)
         if x.ndim != 1 or x.dtype.kind not in "iuf":
             raise BadTable(f"items must be a one-dimensional array of numbers, got {x!r:.60}")
@@ -70,24 +83,24 @@ class Thresholds:
         return x.astype(np.float64) if x.dtype.kind == "f" else x.astype(np.int64)
 
     def positions(self, items: Items) -> NDArray[np.int64]:
-        """How many cuts each item has reached: ``h_i(x) = 1`` exactly when ``i < position``."""
+        """How many cuts each of `items` has reached: ``h_i(x) = 1`` exactly when ``i < position``."""
         if self._cuts is not None:
             return np.searchsorted(self._cuts, items, side="right").astype(np.int64)
         whole = items if items.dtype.kind == "i" else np.floor(items)
         return np.clip(whole, -1, self._size - 1).astype(np.int64, copy=False) + 1
 
     def codes(self, items: Items, hypotheses: Indices) -> Codes:
-        """Label codes, one row a hypothesis, one column an item."""
+        """Label codes of `hypotheses` (rows) on checked `items` (columns)."""
         return (np.asarray(hypotheses)[:, None] < self.positions(items)[None, :]).astype(np.uint16)
 
     def margin(self, items: Items, h: int) -> NDArray[np.float64]:
-        """Distance of each item from the cut of `h`; cells are mapped to [0, 1]."""
+        """Distance of each of `items` from the cut of `h`; cells are mapped to [0, 1]."""
         if self._cuts is not None:
             return np.asarray(np.abs(items - self._cuts[h]))
         return np.asarray(np.abs(items + 0.5 - h) / max(1, self._size - 1))
 
     def predict(self, X: ArrayLike) -> NDArray[Any]:
-        """Label values of every hypothesis (rows) on every item (columns)."""
+        """Label values of every hypothesis (rows) on every item of `X` (columns)."""
         return predict(self, X)
 
     def cells(self) -> Items:

@@ -8,6 +8,16 @@ from replical.errors import ValueOutOfRange
 def lower_tail(count: int, trials: int, p: float) -> float:
     """Pr[Bin(trials, p) <= count].
 
+    Parameters
+    ----------
+    count, trials, p
+        Successes, trials, and the probability of success.
+
+    Returns
+    -------
+    tail
+        The probability of at most `count` successes.
+
     Examples
     --------
     >>> round(lower_tail(1, 3, 0.5), 10)
@@ -23,6 +33,16 @@ def lower_tail(count: int, trials: int, p: float) -> float:
 def upper_tail(count: int, trials: int, p: float) -> float:
     """Pr[Bin(trials, p) >= count].
 
+    Parameters
+    ----------
+    count, trials, p
+        Successes, trials, and the probability of success.
+
+    Returns
+    -------
+    tail
+        The probability of at least `count` successes.
+
     Examples
     --------
     >>> round(upper_tail(2, 3, 0.5), 10)
@@ -37,6 +57,23 @@ def upper_tail(count: int, trials: int, p: float) -> float:
 
 def clopper_pearson(successes: int, trials: int, level: float = 0.95) -> tuple[float, float]:
     """Exact two-sided confidence interval for a proportion.
+
+    Parameters
+    ----------
+    successes, trials
+        What was observed.
+    level
+        Confidence.
+
+    Returns
+    -------
+    low, high
+        The ends of the interval.
+
+    Raises
+    ------
+    ValueOutOfRange
+        If there are no trials, or more successes than trials.
 
     Examples
     --------
@@ -60,6 +97,20 @@ def rejects_at(trials: int, rho: float, alarm: float) -> int:
 
     It may exceed `trials`: then no outcome contradicts the claim and the test would be empty.
 
+    Parameters
+    ----------
+    trials
+        How often it is tried.
+    rho
+        The failure probability that is claimed.
+    alarm
+        How often the test may reject a true claim.
+
+    Returns
+    -------
+    failures
+        The fewest that reject.
+
     Examples
     --------
     >>> rejects_at(200, 0.1, 1e-6)
@@ -70,6 +121,18 @@ def rejects_at(trials: int, rho: float, alarm: float) -> int:
 
 def detects(trials: int, rho: float, alarm: float, power: float = 0.99) -> float:
     """The failure probability that the test of `rejects_at` finds with probability `power`.
+
+    Parameters
+    ----------
+    trials, rho, alarm
+        As for `rejects_at`.
+    power
+        How often a false claim must be found out.
+
+    Returns
+    -------
+    rate
+        The smallest failure probability for which that holds; 1 where the test is empty.
 
     Examples
     --------

@@ -20,6 +20,21 @@ Json = None | bool | int | float | str | Sequence["Json"] | Mapping[str, "Json"]
 def canonical(value: Json) -> str:
     """Write `value` as canonical JSON.
 
+    Parameters
+    ----------
+    value
+        None, truth values, numbers and texts, in lists and in mappings from texts.
+
+    Returns
+    -------
+    text
+        Its one spelling.
+
+    Raises
+    ------
+    ValueOutOfRange
+        If a number is not finite.
+
     Examples
     --------
     >>> canonical({"b": [1.0, 1e-7, 10**20], "a": "é"})
@@ -37,6 +52,21 @@ def canonical(value: Json) -> str:
 
 def fingerprint(value: Json) -> str:
     """Hash the canonical form of `value`.
+
+    Parameters
+    ----------
+    value
+        As for `canonical`.
+
+    Returns
+    -------
+    fingerprint
+        ``sha256:`` and 64 hexadecimal digits.
+
+    Raises
+    ------
+    ValueOutOfRange
+        If a number is not finite.
 
     Examples
     --------

@@ -31,7 +31,7 @@ def decimals() -> Iterator[None]:
 
 
 def fraction(x: Real) -> Fraction:
-    """Read a number as the decimal it prints as.
+    """Read a number `x` as the decimal it prints as.
 
     Examples
     --------
@@ -42,18 +42,18 @@ def fraction(x: Real) -> Fraction:
 
 
 def decimal(x: Real) -> Decimal:
-    """Read a number as a decimal, exactly where it is a float or an integer."""
+    """Read a number `x` as a decimal, exactly where it is a float or an integer."""
     exact = fraction(x)
     return Decimal(exact.numerator) / Decimal(exact.denominator)
 
 
 def ln(x: Decimal | int) -> Decimal:
-    """Natural logarithm, correctly rounded on every platform."""
+    """Natural logarithm of `x`, correctly rounded on every platform."""
     return Decimal(x).ln()
 
 
 def ceil(x: Decimal) -> int:
-    """Round up to an integer of any size."""
+    """Round `x` up to an integer of any size."""
     return math.ceil(x)
 
 
@@ -77,6 +77,23 @@ def _told(x: Real) -> str:
 def in_open(name: str, x: float, low: float, high: float) -> float:
     """Check ``low < x < high``, with NaN refused.
 
+    Parameters
+    ----------
+    name
+        What the number is called in the error.
+    x, low, high
+        The number and its range.
+
+    Returns
+    -------
+    x
+        The same, as a Python number.
+
+    Raises
+    ------
+    ValueOutOfRange
+        If it is no number, or outside.
+
     Examples
     --------
     >>> in_open("epsilon", 1.5, 0, 1)
@@ -91,7 +108,13 @@ def in_open(name: str, x: float, low: float, high: float) -> float:
 
 
 def at_least(name: str, x: float, low: float) -> float:
-    """Check ``x >= low`` and finite, with NaN refused."""
+    """Check that `x`, called `name` in the error, is finite and at least `low`, with NaN refused.
+
+    Raises
+    ------
+    ValueOutOfRange
+        If it is not.
+    """
     x = _plain(name, x)
     if not low <= x < math.inf:
         raise ValueOutOfRange(f"{name} must be a finite number of at least {low:g}, got {_told(x)}")

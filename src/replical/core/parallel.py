@@ -33,7 +33,27 @@ _task: list[Callable[[int], Any]] = []  # what this worker runs: sent once, so t
 
 
 def in_processes(task: Callable[[int], Piece], count: int, workers: int) -> Generator[Piece, None, None]:
-    """``task(0), task(1), .. task(count - 1)``, in that order, on `workers` processes."""
+    """``task(0), task(1), .. task(count - 1)``, in that order, on `workers` processes.
+
+    Parameters
+    ----------
+    task
+        What is done with a number; it travels to the processes once.
+    count
+        How many pieces.
+    workers
+        How many processes.
+
+    Returns
+    -------
+    pieces
+        One after the other, as they are ready.
+
+    Raises
+    ------
+    WorkerLost
+        If a process ended before its work was done.
+    """
     executor = FreshProcesses(workers, task)
     step = max(1, min(_CHUNK, count // (4 * workers)))
     starts = iter(range(0, count, step))
@@ -59,7 +79,15 @@ def cores() -> int:
 
 
 class FreshProcesses(ProcessPoolExecutor):
-    """Processes that leave interrupts to the parent and go when it goes."""
+    """Processes that leave interrupts to the parent and go when it goes.
+
+    Parameters
+    ----------
+    workers
+        How many.
+    task
+        What each keeps to run, if anything.
+    """
 
     def __init__(self, workers: int, task: Callable[[int], Any] | None = None) -> None:
         context = multiprocessing.get_context("spawn")

@@ -41,6 +41,11 @@ class SharedRandomness:
     seed
         Any published text. It is used as it is, after Unicode normalisation (NFC).
 
+    Raises
+    ------
+    ValueOutOfRange
+        If the seed is no text, or no valid Unicode.
+
     Examples
     --------
     >>> shared = SharedRandomness("replical")
@@ -57,7 +62,7 @@ class SharedRandomness:
         self._secret = hashlib.blake2b(_utf8(unicodedata.normalize("NFC", seed)), digest_size=32).digest()
 
     def derived(self, *name: str | int) -> SharedRandomness:
-        """Another string, made from this one and a name: as good as one published apart.
+        """Another string, made from this one and a `name` of texts and integers: as good as one published apart.
 
         Examples
         --------
@@ -69,22 +74,36 @@ class SharedRandomness:
         return other
 
     def words(self, *name: str | int, start: int = 0, count: int) -> Words:
-        """Words `start` to ``start + count - 1`` of a name."""
+        """The `count` words of a `name` from word `start` on, as an array of 64-bit integers."""
         return _words(self._secret, name, start, count)
 
     def word(self, *name: str | int, index: int = 0) -> int:
-        """One word of a name, at any index, in constant time."""
+        """The 64-bit word of a `name` at any `index`, in constant time."""
         return int(_words(self._secret, name, index, 1)[0])
 
     def uniform(self, *name: str | int, low: float = 0.0, high: float = 1.0) -> float:
-        """A number in [low, high) with 53 random bits."""
+        """A number in [`low`, `high`) with 53 random bits, from the first word of a `name`.
+
+        Raises
+        ------
+        ValueOutOfRange
+            If the range is empty or infinite.
+        """
         if not (math.isfinite(high - low) and low < high):
             raise ValueOutOfRange(f"a uniform range must be finite with low < high, got [{low:g}, {high:g})")
         value = low + (high - low) * ((self.word(*name) >> 11) * 2.0**-53)
         return min(value, math.nextafter(high, low))
 
     def integer(self, *name: str | int, low: int = 0, high: int) -> int:
-        """An integer in [low, high), exactly uniform: words that would favour small values are passed over."""
+        """An integer in [`low`, `high`) from the words of a `name`, exactly uniform.
+
+        Words that would favour small values are passed over.
+
+        Raises
+        ------
+        ValueOutOfRange
+            If the ends are not whole numbers, or the range does not hold 1 to 2⁶⁴ values.
+        """
         if any(isinstance(end, bool) or not isinstance(end, int) for end in (low, high)):
             raise ValueOutOfRange(f"an integer range has whole ends, got [{low}, {high})")
         size = high - low
@@ -97,7 +116,7 @@ class SharedRandomness:
         return low + word % size
 
     def ranks(self, *name: str | int, indices: Indices) -> Words:
-        """Rank words of many hypotheses: word h of the name for each h in `indices`, in any order."""
+        """Rank words of many hypotheses: word h of the `name` for each h in `indices`, in any order."""
         wanted = np.asarray(indices, dtype=np.int64)
         if wanted.size and wanted[-1] - wanted[0] == wanted.size - 1 and (np.diff(wanted) == 1).all():
             return self.words(*name, start=int(wanted[0]), count=wanted.size)
@@ -105,7 +124,13 @@ class SharedRandomness:
         return _scattered(self._secret, name, ascending)[places]
 
     def first(self, *name: str | int, indices: Indices) -> int:
-        """The hypothesis of lowest rank among `indices`; equal words are broken by the smaller index."""
+        """The hypothesis among `indices` with the lowest word of the `name`; of equal words the smaller index.
+
+        Raises
+        ------
+        ValueOutOfRange
+            If there are none.
+        """
         if len(indices) == 0:
             raise ValueOutOfRange("there is no first of no hypotheses")
         ranks = self.ranks(*name, indices=indices)
@@ -119,6 +144,11 @@ class PrivateRandomness:
     ----------
     secret
         Bytes that only this lab knows; `PrivateRandomness.fresh()` draws them from the operating system.
+
+    Raises
+    ------
+    ValueOutOfRange
+        If the secret is not at least 16 bytes.
 
     Examples
     --------
@@ -139,12 +169,12 @@ class PrivateRandomness:
 
     @classmethod
     def simulated(cls, *name: str | int) -> PrivateRandomness:
-        """A lab of a simulation, reproducible from its name: everybody knows it, so it is for audits only."""
+        """A lab of a simulation, reproducible from its `name`: everybody knows it, so it is for audits only."""
         plain = [unicodedata.normalize("NFC", part) if isinstance(part, str) else part for part in name]
         return cls(hashlib.blake2b(_utf8(canonical(plain)), digest_size=32, person=b"simulated").digest())
 
     def derived(self, *name: str | int) -> PrivateRandomness:
-        """A lab within the lab: its own randomness under a name."""
+        """A lab within the lab: its own randomness under a `name`."""
         other = PrivateRandomness.__new__(PrivateRandomness)
         other._secret = _derived(self._secret, name)
         return other
@@ -154,7 +184,7 @@ class PrivateRandomness:
         return np.argsort(_words(self._secret, ("permutation",), 0, count), kind="stable").astype(np.int64)
 
     def generator(self, *name: str | int) -> np.random.Generator:
-        """A NumPy generator for simulations, started afresh at every call."""
+        """A NumPy generator for simulations under a `name`, started afresh at every call."""
         return np.random.Generator(np.random.Philox(key=_key(self._secret, name)))
 
 

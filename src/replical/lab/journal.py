@@ -29,7 +29,19 @@ _LOCK = 0x7265706C  # PostgreSQL's advisory lock takes a number; this one spells
 
 @dataclass(frozen=True, kw_only=True)
 class Event:
-    """One line of the journal; `label` is the position of the label in the protocol's label set."""
+    """One line of the journal.
+
+    Attributes
+    ----------
+    kind
+        created, open, ask, answer, skip, vote, undo, correction or done.
+    item, label, annotator
+        What it is about, the position of the label in the protocol's label set, and who said so.
+    detail
+        Whatever else belongs to this kind.
+    seq, at
+        Its number in the journal, and when it was written.
+    """
 
     kind: str
     item: str | None = None
@@ -51,6 +63,11 @@ class Journal:
         May events be added?
     runner
         Is this the one that drives the run? Otherwise the journal must be there already.
+
+    Raises
+    ------
+    BadJournal
+        If it is not there, is something else, is driven by another runner, or cannot be written.
     """
 
     def __init__(self, where: str | Path, *, write: bool = True, runner: bool = True) -> None:
@@ -96,7 +113,10 @@ class Journal:
             lock.close()
 
     def create(self, detail: Mapping[str, Any]) -> None:
-        """The first event: whose journal this is. The private seed is drawn here and never leaves the journal."""
+        """Write the first event, with this `detail`: whose journal this is.
+
+        The private seed is drawn here and never leaves the journal.
+        """
         private = secrets.token_hex(32)
         self.append([Event(kind="created", detail={"schema": SCHEMA, "private": private, **detail})])
 
@@ -112,7 +132,13 @@ class Journal:
         return None if first is None else first.detail
 
     def append(self, events: Iterable[Event]) -> None:
-        """Write events; when this returns they are on the disk."""
+        """Write `events`; when this returns they are on the disk.
+
+        Raises
+        ------
+        BadJournal
+            If the journal was opened for reading, or the disk refuses.
+        """
         if not self._write:
             raise BadJournal(f"{self.where} was opened for reading")
         now = datetime.now(UTC).isoformat(timespec="milliseconds")
@@ -134,7 +160,7 @@ class Journal:
                 connection.execute(self._events.insert(), rows)
 
     def events(self, *, after: int = 0, limit: int | None = None) -> list[Event]:
-        """All events in the order they were written, or those after one of them."""
+        """Events in the order they were written, those `after` a number, at most `limit` of them."""
         table = self._events
         query = self._sql.select(table).where(table.c.seq > after).order_by(table.c.seq)
         with self._said(), self._engine.connect() as connection:
@@ -147,11 +173,11 @@ class Journal:
         return values
 
     def label(self, code: int) -> Any:
-        """A label as the protocol spells it, also one that a damaged event tells."""
+        """The label with this `code` as the protocol spells it, also one that a damaged event tells."""
         return self._labels[code] if 0 <= code < len(self._labels) else f"label {code}"
 
     def export(self, file: TextIO) -> None:
-        """All events as CSV, without the private seed."""
+        """Write all events as CSV to a `file`, without the private seed."""
         writer = csv.writer(file)
         writer.writerow(_FIELDS)
         for event in self.events():

@@ -67,7 +67,13 @@ class Protocol:
 
     @classmethod
     def of(cls, content: Mapping[str, Any]) -> Protocol:
-        """Check everything a protocol says."""
+        """Check everything that the `content` of a protocol says.
+
+        Raises
+        ------
+        BadProtocol
+            For a key or value it may not have, or lacks.
+        """
         _check(content)
         protocol = cls(content)
         _ = protocol.plan  # makes the class, the prior and the plan, each of which checks its part
@@ -79,7 +85,13 @@ class Protocol:
 
     @classmethod
     def read(cls, path: Path) -> Protocol:
-        """Read a TOML file; candidates may stand in a file beside it."""
+        """Read the TOML file at `path`; candidates may stand in a file beside it.
+
+        Raises
+        ------
+        BadProtocol
+            If it cannot be read, or says something it may not say.
+        """
         try:
             content = tomllib.loads(path.read_bytes().decode("utf-8-sig"))
         except OSError as error:
@@ -145,11 +157,11 @@ class Protocol:
         return find(self.content["learner"]["name"])
 
     def given(self, parameter: str) -> Any:
-        """A parameter of the learner as the file says it; None where it is left out."""
+        """A `parameter` of the learner as the file says it; None where it is left out."""
         return self.content["learner"].get(parameter)
 
     def setting(self, *, theta: float | None = None, nu: float | None = None) -> Setting:
-        """The public numbers its bill depends on; what the file leaves out may be supposed.
+        """The public numbers its bill depends on; `theta` and `nu` are supposed where the file leaves them out.
 
         An agnostic learner that was told no ν is billed as if labels had no noise.
         """

@@ -30,12 +30,29 @@ class Session:
 
     Parameters
     ----------
-    protocol, lab
-        What is published, and the lab's own items.
+    protocol
+        What is published.
+    lab
+        The lab's own items, from `read_pool`.
     journal
         A new journal is bound to protocol and pool; an old one must belong to them.
     annotator
         Who labels, if nothing else is said.
+
+    Attributes
+    ----------
+    known
+        What the journal says of the items: ``ledger.labels`` are label codes by item, ``ledger.skipped`` the items that
+        nobody could label.
+    private
+        The secret of this lab's private randomness.
+
+    Raises
+    ------
+    BadJournal
+        If the journal belongs to another protocol or pool, or is damaged.
+    PlanMismatch
+        If the protocol's plan was not made for such a pool.
 
     Examples
     --------
@@ -52,8 +69,8 @@ class Session:
     ...     while session.open:
     ...         item = session.open[0]
     ...         session.answer(item, "yes" if int(item) % 99 >= 40 else "no")
-    ...     session.result.labels == len(session.ledger.labels)
-    True
+    ...     session.result.labels == len(session.ledger.labels), len(session.open), session.counts["skipped"]
+    (True, 0, 0)
     """
 
     def __init__(self, protocol: Protocol, lab: LabPool, journal: Journal, *, annotator: str | None = None) -> None:
@@ -153,7 +170,7 @@ class Session:
 
     @property
     def result(self) -> Result:
-        """What the run returned."""
+        """What the run returned; `BadLabel` is raised while labels are missing."""
         return self.course.ended()
 
     @property
@@ -191,11 +208,23 @@ class Session:
         return self.protocol.plan.max_labels
 
     def answer(self, item: str, label: Label, *, annotator: str | None = None) -> None:
-        """A label for an open item; when this returns it is on the disk."""
+        """Give an open `item` its `label`; when this returns it is on the disk, with who gave it (`annotator`).
+
+        Raises
+        ------
+        BadLabel
+            If the item is not open, or the label is not in the label set.
+        """
         self.answer_all({item: label}, annotator=annotator)
 
     def answer_all(self, labels: dict[str, Label], *, annotator: str | None = None) -> None:
-        """Labels for open items, all or none."""
+        """Give open items their `labels`, by id, all or none; `annotator` gave them.
+
+        Raises
+        ------
+        BadLabel
+            If an item is not open, or a label is not in the label set.
+        """
         wanted = set(self.open)
         for item in labels:
             if item not in wanted:
@@ -207,15 +236,35 @@ class Session:
         self._record(events)
 
     def skip(self, item: str, *, annotator: str | None = None) -> None:
-        """Nobody can label this item: the next one of the scan takes its place."""
+        """Nobody can label this open `item`, says `annotator`: the next one of the scan takes its place.
+
+        Raises
+        ------
+        BadLabel
+            If the item is not open.
+        """
         if item not in self.open:
             raise BadLabel(f"the item {item!r} is not asked for now, so it cannot be skipped")
         self._record([Event(kind="skip", item=item, annotator=annotator or self._annotator)])
 
     def vote(self, item: str, label: Label | None, *, annotator: str, needed: int) -> None:
-        """One of several opinions on an open item, None if this person cannot say.
+        """One of several opinions on an open item. The commonest counts, once there are enough.
 
-        The commonest counts, once there are `needed` of them or more.
+        Parameters
+        ----------
+        item
+            Its id.
+        label
+            What this person says; None if they cannot say.
+        annotator
+            Who they are; a second vote replaces the first.
+        needed
+            How many opinions decide, at least; a tie decides nothing.
+
+        Raises
+        ------
+        BadLabel
+            If the item is not open, or the label is not in the label set.
         """
         if item not in self.open:
             raise BadLabel(f"the item {item!r} is not asked for now")
@@ -223,13 +272,27 @@ class Session:
         self._record(self.ledger.ballot(item, code, annotator, needed))
 
     def undo(self, item: str, *, annotator: str | None = None) -> None:
-        """Take one's own answer, skip or vote back, or without a name anybody's: the run is replayed without it."""
+        """Take back what `annotator` said of `item` (answer, skip or vote), or without a name what anybody said.
+
+        The run is replayed without it.
+
+        Raises
+        ------
+        BadLabel
+            If there is nothing to take back.
+        """
         if not self.ledger.gave(item, annotator):
             raise BadLabel(f"there is nothing to take back about the item {item!r}")
         self._record([Event(kind="undo", item=item, annotator=annotator)])
 
     def correct(self, item: str, label: Label, *, annotator: str | None = None) -> None:
-        """Another label for an item that was answered; the run is replayed with it."""
+        """Give an `item` that was answered another `label`, from `annotator`; the run is replayed with it.
+
+        Raises
+        ------
+        BadLabel
+            If the item has no label, has this one already, or the label is not in the label set.
+        """
         if item not in self.ledger.labels:
             raise BadLabel(f"the item {item!r} has no label to correct")
         code = self._code(item, label)
@@ -250,7 +313,7 @@ class Session:
 
 
 def export_labels(journal: Journal, file: TextIO) -> None:
-    """One row an item as CSV: the label that counts now, who gave it and when."""
+    """Write the labels in a `journal` to a `file` as CSV, one row an item: what counts now, who gave it and when."""
     ledger = Ledger.of(journal.events())
     writer = csv.writer(file)
     writer.writerow(["item", "label", "annotator", "at"])
@@ -259,7 +322,7 @@ def export_labels(journal: Journal, file: TextIO) -> None:
 
 
 def transcript(session: Session) -> list[list[str | int]]:
-    """Items and labels of the run in the order of their ids, and what was skipped: what a certificate commits to."""
+    """Items and labels of a `session` by id, and what was skipped: what a certificate commits to."""
     used = session.ledger
     told: list[list[str | int]] = [[item, used.labels[item]] for item in sorted(used.labels)]
     return told + [[item, "skipped"] for item in sorted(used.skipped)]

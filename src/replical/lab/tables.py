@@ -37,6 +37,8 @@ class LabPool:
 
     Attributes
     ----------
+    recipe
+        The class and the columns it needs.
     ids
         The lab's own names of the items, as texts.
     items
@@ -54,7 +56,7 @@ class LabPool:
         return len(self.ids)
 
     def pool(self, private: PrivateRandomness) -> Pool:
-        """The pool in this lab's private order."""
+        """The pool in this lab's order, which is `private`."""
         everything = np.arange(len(self), dtype=np.int64)
         C = self.recipe.C
         return Pool.in_order(C, self.items, everything, private.permutation(len(self)), predictions_of(C, self.items))
@@ -68,7 +70,21 @@ def read_pool(source: Any, recipe: Recipe, *, id_column: str = "id") -> LabPool:
     source
         A path, a data frame, a mapping of names to arrays, or anything that speaks Arrow.
     recipe
-        The class and the columns it needs.
+        The class and the columns it needs, from a protocol.
+    id_column
+        The column with the lab's own names of the items.
+
+    Returns
+    -------
+    pool
+        The items in the order of their ids.
+
+    Raises
+    ------
+    BadTable
+        If the table cannot be read, holds no items, repeats an id, or lacks a column or a value.
+    BadLabel
+        If a candidate predicts what is no label.
 
     Examples
     --------

@@ -37,6 +37,22 @@ class A2:
     ----------
     plan
         ``plan("a2", C, epsilon=.., delta=..)`` (betting) or ``plan("a2-paired", ..)``.
+
+    Raises
+    ------
+    PlanMismatch
+        If the plan was made for another learner.
+
+    Examples
+    --------
+    >>> from replical import A2, Population, PrivateRandomness, SharedRandomness, Thresholds, learn, plan
+    >>> C = Thresholds(1000)
+    >>> world, lab = Population(C, target=314, noise=.1), PrivateRandomness.simulated("doctest")
+    >>> pool = world.pool(5000, lab)
+    >>> learner = A2(plan("a2", C, epsilon=.05, delta=.05, pool="finite"))
+    >>> result = learn(learner, pool, world.labels(pool, lab), SharedRandomness("published"))
+    >>> result.labels, result.V.size, round(float(world.error(result.hypothesis) - world.nu), 3)
+    (146, 50, 0.007)
     """
 
     plan: A2Plan
@@ -45,11 +61,27 @@ class A2:
         made_for(self.plan, A2Plan, "A2")
 
     def run(self, pool: AnyPool, shared: SharedRandomness) -> Conversation:
-        """Ask, listen, return."""
+        """Shrink V on `pool` until Δ(V) ≤ κ (ε if none was given), then take the first survivor by `shared`.
+
+        Returns
+        -------
+        conversation
+            It ends with a `Result`. `V`: everyone whom no better one has beaten. `hypothesis`: the first of them in the
+            shared order. `unrounded`: the same one. `conditions`: those of the plan, whether Δ(V) ≤ κ was reached, and
+            whether masses are known, so that the error bound speaks of the distribution and not only of this pool.
+        """
         return at_own_stop(self, pool, shared)
 
     def shrink(self, pool: AnyPool, until: Until) -> Shrinking:
-        """Whoever a better one has beaten is dropped."""
+        """On `pool`, drop whoever a better one has beaten, until V passes the rule `until`.
+
+        It also ends when the pool is used up or the budget is spent.
+
+        Returns
+        -------
+        shrinking
+            It ends with V, the answers heard, and how many items were looked at.
+        """
         plan, asked, scanned = self.plan, 0, 0
         heard: list[Answers] = []
         tail = self.measuring(pool)
@@ -68,11 +100,14 @@ class A2:
         return Shrunk(V=V, heard=tuple(heard), scanned=scanned)
 
     def measuring(self, pool: AnyPool) -> Indices:
-        """Items that measure nearness and are never asked: a choice that looks at items still to come is not fair."""
+        """Items of `pool` that measure nearness and are never asked.
+
+        A choice that looks at items still to come is not fair.
+        """
         return pool.tail(self.plan["part"])
 
     def test(self, V: VersionSpace, tail: Indices) -> Elimination:
-        """The test of the plan."""
+        """The plan's test of the hypotheses in `V`, by betting (with nearness measured on `tail`) or by pairs."""
         return (
             Betting(V, V.predictions.nearness(tail), self.plan) if self.plan.test == "betting" else Paired(V, self.plan)
         )
@@ -86,6 +121,22 @@ class A2Rounds:
     ----------
     plan
         ``plan("a2-rounds", C, epsilon=.., delta=.., theta=.., nu=..)``.
+
+    Raises
+    ------
+    PlanMismatch
+        If the plan was made for another learner.
+
+    Examples
+    --------
+    >>> from replical import A2Rounds, Population, PrivateRandomness, SharedRandomness, Thresholds, learn, plan
+    >>> C = Thresholds(1000)
+    >>> world, lab = Population(C, target=314, noise=.01), PrivateRandomness.simulated("doctest")
+    >>> pool = world.pool("exact", lab)
+    >>> learner = A2Rounds(plan("a2-rounds", C, epsilon=.05, delta=.05, theta=2, nu=.01))
+    >>> result = learn(learner, pool, world.labels(pool, lab), SharedRandomness("published"))
+    >>> result.labels, result.hypothesis, world.error(result.hypothesis)
+    (7054, 314, Fraction(1, 100))
     """
 
     plan: A2RoundsPlan
@@ -94,7 +145,20 @@ class A2Rounds:
         made_for(self.plan, A2RoundsPlan, "A2Rounds")
 
     def run(self, pool: AnyPool, shared: SharedRandomness) -> Conversation:
-        """Ask, listen, return."""
+        """Rounds on `pool` while Δ(V) ≥ 8Θν̄, then one last sample; `shared` breaks ties.
+
+        Returns
+        -------
+        conversation
+            It ends with a `Result`. `V`: the best on the last sample. `hypothesis`: the first of them in the shared
+            order. `unrounded`: the same one. `conditions`: those of the plan, whether the loop ended because Δ(V) was
+            small, and whether masses are known.
+
+        Raises
+        ------
+        PoolExhausted
+            If a finite pool runs out of the items a round needs.
+        """
         plan, rounds = self.plan, 0
         V, scan = pool.version_space(), pool.scan()
         while V.mass >= plan.stop_mass and rounds < plan.rounds_most:

@@ -22,8 +22,17 @@ class AskTell:
 
     Parameters
     ----------
-    learner, pool, shared
-        As for `learn`.
+    learner
+        Who asks, e.g. ``CAL(plan(..))``.
+    pool
+        This lab's unlabelled items.
+    shared
+        The published randomness.
+
+    Raises
+    ------
+    PlanMismatch
+        If the learner's plan was not made for this pool.
 
     Examples
     --------
@@ -33,8 +42,8 @@ class AskTell:
     >>> run = AskTell(CAL(plan("cal", C, epsilon=.1, delta=.1, pool="finite")), pool, SharedRandomness("published"))
     >>> while run.open:
     ...     run.tell({row: int(row % 49 >= 20) for row in run.open})
-    >>> run.result.labels < 15
-    True
+    >>> run.result.labels, C.describe(run.result.hypothesis)
+    (8, '1 if x >= 19 else 0')
     """
 
     def __init__(self, learner: Learner, pool: Pool, shared: SharedRandomness) -> None:
@@ -49,7 +58,15 @@ class AskTell:
         return [] if query is None else [row for row in dict.fromkeys(query.items.tolist()) if row not in self._told]
 
     def tell(self, labels: Mapping[int, Label]) -> None:
-        """Labels of some of the open rows; where the run cannot go on with them, none of them is kept."""
+        """Give `labels` of some of the open rows, by row; where the run cannot go on with them, none of them is kept.
+
+        Raises
+        ------
+        BadLabel
+            If a row is not open, or a label is not in the label set.
+        EmptyVersionSpace, PoolExhausted, BudgetSpent
+            If the learner cannot go on with these labels.
+        """
         wanted = set(self.open)
         for row, label in labels.items():
             if row not in wanted:
@@ -72,7 +89,7 @@ class AskTell:
 
     @property
     def result(self) -> Result:
-        """What the run returned."""
+        """What the run returned; `BadLabel` is raised while labels are missing."""
         return self._course.ended()
 
     def _repr_html_(self) -> Any:

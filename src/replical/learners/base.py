@@ -106,6 +106,31 @@ def made_for(plan: Plan, kind: type[Plan], learner: str) -> None:
 def learn(learner: Learner, pool: AnyPool, labels: Labels, shared: SharedRandomness) -> Result:
     """Run `learner` on one lab's pool with one source of labels.
 
+    Parameters
+    ----------
+    learner
+        What `learner_for` made of a plan, or anything else that learns by conversation.
+    pool
+        The lab's items.
+    labels
+        Who answers: `KnownLabels`, the labels of a `Population`, or anything with a method `answer`.
+    shared
+        The published random string.
+
+    Returns
+    -------
+    result
+        The answer, what it cost and what was proven.
+
+    Raises
+    ------
+    ValueOutOfRange
+        If the shared randomness does not come from a published text.
+    BadLabel
+        If there is not one label for each item, or an answer does not fit its query.
+    BudgetSpent, PoolExhausted, EmptyVersionSpace
+        If the run cannot go on: too few labels allowed, too few items, or labels that contradict the setting.
+
     Examples
     --------
     >>> from replical import CAL, Population, PrivateRandomness, SharedRandomness, Thresholds, learn, plan

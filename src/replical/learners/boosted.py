@@ -38,6 +38,23 @@ class Boosted:
         The learner of one run, e.g. ``RepliCAL(plan.base)``.
     plan
         ``plan("boosted-replical", C, epsilon=.., delta=.., rho=.., theta=..)``.
+
+    Raises
+    ------
+    PlanMismatch
+        If the plan was made for another learner.
+
+    Examples
+    --------
+    >>> from replical import Boosted, Population, PrivateRandomness, RepliCAL, SharedRandomness, Thresholds, learn, plan
+    >>> C = Thresholds(100)
+    >>> world, lab = Population(C, target=31), PrivateRandomness.simulated("doctest")
+    >>> pool = world.pool("exact", lab)
+    >>> p = plan("boosted-replical", C, epsilon=.1, delta=.1, rho=.3, theta=2, strings=2, runs=10)
+    >>> learner = Boosted(RepliCAL(p.base), p)
+    >>> result = learn(learner, pool, world.labels(pool, lab), SharedRandomness("published"))
+    >>> result.labels, result.hypothesis, result.boosting
+    (684650944, 31, Boosting(runs=10, strings=1, frequency=Fraction(1, 1)))
     """
 
     base: Learner
@@ -47,7 +64,22 @@ class Boosted:
         made_for(self.plan, BoostedPlan, "Boosted")
 
     def run(self, pool: AnyPool, shared: SharedRandomness) -> Conversation:
-        """Ask, listen, return."""
+        """Run the base on `pool` T times with each string made from `shared`, until one has a frequent winner.
+
+        Returns
+        -------
+        conversation
+            It ends with a `Result`. `hypothesis`: the frequent winner; None if no string has one. `unrounded`: the
+            winner with the first string. `V`: the winner alone; all of C if there is none. `conditions`: those of the
+            plan, and whether a winner was frequent enough. `boosting`: runs, strings, and how often the winner won.
+
+        Raises
+        ------
+        EmptyVersionSpace
+            If with some string no run keeps anybody.
+        PoolExhausted
+            If a finite pool is too small to be shared among the runs, or a run needs more than its share.
+        """
         plan, v = self.plan, self.plan.frequency(shared)
         tried: list[tuple[int, Fraction]] = []
         for string in range(plan.strings):

@@ -26,6 +26,22 @@ class CAL:
     ----------
     plan
         ``plan("cal", C, epsilon=.., delta=..)`` or ``plan("cal-rounds", C, epsilon=.., delta=.., theta=..)``.
+
+    Raises
+    ------
+    PlanMismatch
+        If the plan was made for another learner.
+
+    Examples
+    --------
+    >>> from replical import CAL, Population, PrivateRandomness, SharedRandomness, Thresholds, learn, plan
+    >>> C = Thresholds(1000)
+    >>> world, lab = Population(C, target=314), PrivateRandomness.simulated("doctest")
+    >>> pool = world.pool(5000, lab)
+    >>> learner = CAL(plan("cal", C, epsilon=.05, delta=.05, pool="finite"))
+    >>> result = learn(learner, pool, world.labels(pool, lab), SharedRandomness("published"))
+    >>> result.labels, result.V.size, result.V.mass
+    (7, 43, Fraction(109, 2500))
     """
 
     plan: CALPlan
@@ -34,11 +50,32 @@ class CAL:
         made_for(self.plan, CALPlan, "CAL")
 
     def run(self, pool: AnyPool, shared: SharedRandomness) -> Conversation:
-        """Ask, listen, return."""
+        """Shrink V on `pool` until Δ(V) ≤ ε, then take the first survivor by `shared`.
+
+        Returns
+        -------
+        conversation
+            It ends with a `Result`. `V`: everyone who was never wrong. `hypothesis`: the first of them in the shared
+            order. `unrounded`: the same one. `conditions`: those of the plan, whether Δ(V) ≤ ε was reached, and whether
+            masses are known, so that the error bound speaks of the distribution and not only of this pool.
+
+        Raises
+        ------
+        EmptyVersionSpace
+            If everyone was wrong: no hypothesis fits the labels.
+        PoolExhausted
+            If a finite pool runs out of the items a round needs.
+        """
         return at_own_stop(self, pool, shared)
 
     def shrink(self, pool: AnyPool, until: Until) -> Shrinking:
-        """Whoever is ever wrong is dropped."""
+        """On `pool`, drop whoever is ever wrong, until V passes the rule `until` or the plan's rounds are spent.
+
+        Returns
+        -------
+        shrinking
+            It ends with V, the answers heard, and how many items were looked at.
+        """
         plan, scanned = self.plan, 0
         heard: list[Answers] = []
         V, scan = pool.version_space(), pool.scan()

@@ -20,7 +20,8 @@ def learner_for(plan: Plan) -> Learner:
 
     Returns
     -------
-    The learner, ready for `replical.learn`; one that runs another learner inside has that one made too.
+    learner
+        Ready for `replical.learn`; one that runs another learner inside has that one made too.
 
     Raises
     ------

@@ -12,7 +12,17 @@ from replical.errors import MissingExtra
 
 @dataclass(frozen=True, kw_only=True)
 class Trace:
-    """How a run went: labels asked so far, Δ(V) and the number of survivors, before each exchange and at the end."""
+    """How a run went, before each exchange and at the end.
+
+    Attributes
+    ----------
+    labels
+        Labels asked so far.
+    masses
+        Δ(V), the mass of DIS(V).
+    survivors
+        Hypotheses in V.
+    """
 
     labels: list[int]
     masses: list[float]

@@ -24,6 +24,22 @@ class ERM:
     ----------
     plan
         ``plan("erm", C, epsilon=.., delta=..)``.
+
+    Raises
+    ------
+    PlanMismatch
+        If the plan was made for another learner.
+
+    Examples
+    --------
+    >>> from replical import ERM, Population, PrivateRandomness, SharedRandomness, Thresholds, learn, plan
+    >>> C = Thresholds(1000)
+    >>> world, lab = Population(C, target=314), PrivateRandomness.simulated("doctest")
+    >>> pool = world.pool("exact", lab)
+    >>> learner = ERM(plan("erm", C, epsilon=.05, delta=.05))
+    >>> result = learn(learner, pool, world.labels(pool, lab), SharedRandomness("published"))
+    >>> result.labels, result.hypothesis, world.error(result.hypothesis)
+    (194, 315, Fraction(1, 999))
     """
 
     plan: ERMPlan
@@ -32,7 +48,19 @@ class ERM:
         made_for(self.plan, ERMPlan, "ERM")
 
     def run(self, pool: AnyPool, shared: SharedRandomness) -> Conversation:
-        """Ask, listen, return."""
+        """Label k items drawn from all of `pool` and keep the best; `shared` breaks ties.
+
+        Returns
+        -------
+        conversation
+            It ends with a `Result`. `V`: the hypotheses with fewest errors. `hypothesis`: the first of them in the
+            shared order. `unrounded`: the same one. `conditions`: those of the plan.
+
+        Raises
+        ------
+        PoolExhausted
+            If a finite pool holds fewer than k items.
+        """
         V, scan = pool.version_space(), pool.scan()
         S = yield scan.anywhere(V, self.plan.k)
         errors = V.errors(S)

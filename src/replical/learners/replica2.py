@@ -24,6 +24,22 @@ class ReplicA2:
     ----------
     plan
         ``plan("replica2", C, epsilon=.., delta=.., rho=.., theta=.., nu=..)``.
+
+    Raises
+    ------
+    PlanMismatch
+        If the plan was made for another learner.
+
+    Examples
+    --------
+    >>> from replical import Population, PrivateRandomness, ReplicA2, SharedRandomness, Thresholds, learn, plan
+    >>> C = Thresholds(1000)
+    >>> world, lab = Population(C, target=314, noise=.01), PrivateRandomness.simulated("doctest")
+    >>> pool = world.pool("exact", lab)
+    >>> learner = ReplicA2(plan("replica2", C, epsilon=.05, delta=.05, rho=.1, theta=2, nu=.01))
+    >>> result = learn(learner, pool, world.labels(pool, lab), SharedRandomness("published"))
+    >>> result.labels, result.hypothesis, result.unrounded, result.V.size
+    (20138735, 305, 236, 39)
     """
 
     plan: ReplicA2Plan
@@ -32,7 +48,22 @@ class ReplicA2:
         made_for(self.plan, ReplicA2Plan, "ReplicA2")
 
     def run(self, pool: AnyPool, shared: SharedRandomness) -> Conversation:
-        """Ask, listen, return."""
+        """Rounds on `pool` while Δ(V) ≥ 8Θν̄, then one last sample; threshold and order come from `shared`.
+
+        Returns
+        -------
+        conversation
+            It ends with a `Result`. `V`: everyone within the shared threshold of the best on the last sample.
+            `hypothesis`: the first of them in the shared order. `unrounded`: the first of those who had survived the
+            loop. `conditions`: those of the plan, and whether the loop ended because Δ(V) was small.
+
+        Raises
+        ------
+        EmptyVersionSpace
+            If everyone made too many errors: the best hypothesis errs more often than ν.
+        PoolExhausted
+            If a finite pool runs out of the items a round needs.
+        """
         plan, rounds = self.plan, 0
         V, scan = pool.version_space(), pool.scan()
         position = plan.position(shared)

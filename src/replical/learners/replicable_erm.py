@@ -24,6 +24,22 @@ class ReplicableERM:
     ----------
     plan
         ``plan("replicable-erm", C, epsilon=.., delta=.., rho=.., nu=..)``.
+
+    Raises
+    ------
+    PlanMismatch
+        If the plan was made for another learner.
+
+    Examples
+    --------
+    >>> from replical import Population, PrivateRandomness, ReplicableERM, SharedRandomness, Thresholds, learn, plan
+    >>> C = Thresholds(1000)
+    >>> world, lab = Population(C, target=314), PrivateRandomness.simulated("doctest")
+    >>> pool = world.pool("exact", lab)
+    >>> learner = ReplicableERM(plan("replicable-erm", C, epsilon=.05, delta=.05, rho=.1, nu=0))
+    >>> result = learn(learner, pool, world.labels(pool, lab), SharedRandomness("published"))
+    >>> result.labels, result.hypothesis, result.unrounded, result.V.size
+    (19039421, 305, 314, 29)
     """
 
     plan: ReplicableERMPlan
@@ -32,7 +48,21 @@ class ReplicableERM:
         made_for(self.plan, ReplicableERMPlan, "ReplicableERM")
 
     def run(self, pool: AnyPool, shared: SharedRandomness) -> Conversation:
-        """Ask, listen, return."""
+        """Label k items drawn from all of `pool`; threshold and order come from `shared`.
+
+        Returns
+        -------
+        conversation
+            It ends with a `Result`. `V`: everyone below the shared threshold. `hypothesis`: the first of them in the
+            shared order. `unrounded`: the first of those with fewest errors. `conditions`: those of the plan.
+
+        Raises
+        ------
+        EmptyVersionSpace
+            If ν = 0 and everyone made too many errors: no hypothesis fits the labels.
+        PoolExhausted
+            If a finite pool holds fewer than k items.
+        """
         plan, V = self.plan, pool.version_space()
         S = yield pool.scan().anywhere(V, plan.k)
         errors = V.errors(S)

@@ -24,6 +24,22 @@ class RepliCAL:
     ----------
     plan
         ``plan("replical", C, epsilon=.., delta=.., rho=.., theta=..)``.
+
+    Raises
+    ------
+    PlanMismatch
+        If the plan was made for another learner.
+
+    Examples
+    --------
+    >>> from replical import Population, PrivateRandomness, RepliCAL, SharedRandomness, Thresholds, learn, plan
+    >>> C = Thresholds(1000)
+    >>> world, lab = Population(C, target=314), PrivateRandomness.simulated("doctest")
+    >>> pool = world.pool("exact", lab)
+    >>> learner = RepliCAL(plan("replical", C, epsilon=.05, delta=.05, rho=.1, theta=2))
+    >>> result = learn(learner, pool, world.labels(pool, lab), SharedRandomness("published"))
+    >>> result.labels, result.hypothesis, result.unrounded, result.V.size
+    (4432780, 312, 291, 7)
     """
 
     plan: RepliCALPlan
@@ -32,7 +48,22 @@ class RepliCAL:
         made_for(self.plan, RepliCALPlan, "RepliCAL")
 
     def run(self, pool: AnyPool, shared: SharedRandomness) -> Conversation:
-        """Ask, listen, return."""
+        """Rounds on `pool` while Δ(V) ≥ ε, then a last filter; threshold and order come from `shared`.
+
+        Returns
+        -------
+        conversation
+            It ends with a `Result`. `V`: everyone below the shared threshold in the last filter. `hypothesis`: the
+            first of them in the shared order. `unrounded`: the first of those who had survived the loop. `conditions`:
+            those of the plan, and whether the loop ended because Δ(V) was small.
+
+        Raises
+        ------
+        EmptyVersionSpace
+            If everyone made too many errors: no hypothesis fits the labels.
+        PoolExhausted
+            If a finite pool runs out of the items a round needs.
+        """
         plan, rounds = self.plan, 0
         pool = pool.reserve(plan.measuring)
         V, scan = pool.version_space(), pool.scan()

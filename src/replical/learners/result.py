@@ -22,7 +22,19 @@ STOP = "disagreement mass at the stop is what the plan asks for"
 
 @dataclass(frozen=True, kw_only=True)
 class Round:
-    """One exchange: the state of V when it asked, and how much it asked for."""
+    """One exchange: the state of V when it asked, and how much it asked for.
+
+    Attributes
+    ----------
+    disagreement
+        Δ(V), the mass of DIS(V), as [count, total].
+    survivors
+        Hypotheses in V.
+    drawn
+        Labels asked for.
+    scanned
+        Unlabelled items looked at to find them.
+    """
 
     disagreement: tuple[int, int]
     survivors: int
@@ -32,7 +44,17 @@ class Round:
 
 @dataclass(frozen=True, kw_only=True)
 class Boosting:
-    """Runs made in all, strings tried, and how often the winner won with the last one; None: no heavy hitter."""
+    """How a boosted learner came to its answer.
+
+    Attributes
+    ----------
+    runs
+        Runs made in all.
+    strings
+        Strings tried.
+    frequency
+        How often the winner won with the last string; None where no string had a frequent winner.
+    """
 
     runs: int
     strings: int
@@ -55,12 +77,18 @@ class Rounding:
         rho_proven ≤ ρ, and the slack is small enough for the error bound.
     kappa
         Slack: items on which a survivor may differ from the centre.
+    kappa_most
+        The largest slack with which the error bound is proven; negative if there is none.
     supports
         Where uncertified: the ρ this pool could prove with all the labels in the world, and
     pool_needed
         about how many items would do for the ρ asked for.
-    scores, range, items
-        Distances of all hypotheses to the centre, in items, and the threshold's range, of this many items.
+    scores
+        Items on which each hypothesis of the class differs from the centre.
+    range
+        The interval [a, b] of the shared threshold, as fractions of the items.
+    items
+        How many items the lab rounded on.
     """
 
     rho_proven: float | None
@@ -76,7 +104,7 @@ class Rounding:
     items: int
 
     def difference(self, other: Rounding, prior: Prior) -> float:
-        """How often this lab and another differ, over the shared threshold and order."""
+        """How often this lab and `other` differ, over the shared threshold and an order with this `prior`."""
         if self.items == other.items:
             a, b = (end * self.items for end in self.range)
             return agreement_bound(self.scores, other.scores, (a, b), prior).exact
@@ -99,17 +127,31 @@ class Result:
     unrounded
         What the run would have returned without its replicable last step.
     V
-        The terminal version space.
+        The version space at the end.
     conditions
         What the guarantee needs, and whether it held.
-    labels, rounds
-        What was asked; kept by `learn`.
+    labels
+        How many labels were asked for; kept by `learn`.
+    rounds
+        The exchanges in which they were asked for; kept by `learn`.
     rounding
         What the lab proved about its own replicability, where the learner does that.
     boosting
         How many runs it took and how often the winner won, where the learner is boosted.
     ball
         The set the shared order chose from, where that is not V.
+
+    Examples
+    --------
+    >>> from replical import CAL, KnownLabels, Pool, PrivateRandomness, SharedRandomness, Thresholds, learn, plan
+    >>> C, X = Thresholds(50), [i % 49 for i in range(500)]
+    >>> pool = Pool(C, X, PrivateRandomness.simulated("doctest"))
+    >>> cal = CAL(plan("cal", C, epsilon=.1, delta=.1, pool="finite"))
+    >>> result = learn(cal, pool, KnownLabels(C, [int(x >= 20) for x in X]), SharedRandomness("published"))
+    >>> result.described(C), result.labels, result.V.size, result.stopped
+    ('1 if x >= 19 else 0', 8, 6, True)
+    >>> [f"{each.name}: {each.held}" for each in result.conditions][-1]
+    'disagreement mass is known, so the error bound speaks of the distribution: False'
     """
 
     hypothesis: int | None
@@ -128,7 +170,7 @@ class Result:
         return self.V.indices if self.ball is None else self.ball
 
     def described(self, C: HypothesisClass) -> str:
-        """The answer in words."""
+        """The answer in words, as the class `C` describes it."""
         return "no heavy hitter" if self.hypothesis is None else C.describe(self.hypothesis)
 
     def trace(self) -> Trace:
@@ -154,7 +196,13 @@ class Result:
         return html_table(rows)
 
     def plot(self) -> Any:
-        """A picture of how disagreement and survivors shrank, label by label."""
+        """A picture of how disagreement and survivors shrank, label by label: a figure of matplotlib's.
+
+        Raises
+        ------
+        MissingExtra
+            If matplotlib is not installed.
+        """
         return picture_of(self.trace())
 
     @property

@@ -2,7 +2,7 @@
 
 Shrink a version space with CAL or A² further than accuracy needs, take its centre, and return the first hypothesis in
 the shared order within a shared distance v of it. The last step costs no labels. The run stops as soon as this lab's own
-certificate proves that two certified labs differ with probability at most ρ.
+bound gamma, computed without labels, proves that two certified labs differ with probability at most ρ.
 
 Claim: for every fixed ρ, Pr[both labs certified and their answers differ] ≤ ρ, and Pr[certified, error above ν+ε] ≤ δ; over
 CAL under realizability, over A² whatever the noise. Reference: ours, Theorems L1-L2 (docs/claims/certificate.md).
@@ -28,7 +28,7 @@ ACCURATE = "slack is small enough for the error bound"
 
 @dataclass(frozen=True)
 class Rounded:
-    """A base learner, stopped by its lab's own certificate and rounded without labels.
+    """A base learner, stopped by its lab's own proof of ρ and rounded without labels.
 
     Parameters
     ----------
@@ -36,6 +36,23 @@ class Rounded:
         The learner that shrinks the version space, e.g. ``CAL(plan.base)`` or ``A2(plan.base)``.
     plan
         ``plan("rounded-cal", C, epsilon=.., delta=.., rho=.., pool="finite")`` or ``"rounded-a2"``.
+
+    Raises
+    ------
+    PlanMismatch
+        If the plan was made for another learner.
+
+    Examples
+    --------
+    >>> from replical import CAL, Population, PrivateRandomness, Rounded, SharedRandomness, Thresholds, learn, plan
+    >>> C = Thresholds(1000)
+    >>> world, lab = Population(C, target=314), PrivateRandomness.simulated("doctest")
+    >>> pool = world.pool(50_000, lab)
+    >>> p = plan("rounded-cal", C, epsilon=.1, delta=.05, rho=.1, pool="finite", items=50_000)
+    >>> learner = Rounded(CAL(p.base), p)
+    >>> result = learn(learner, pool, world.labels(pool, lab), SharedRandomness("published"))
+    >>> result.labels, result.hypothesis, result.rounding.certified, result.rounding.rho_proven
+    (12, 340, True, 0.089425)
     """
 
     base: Shrinks
@@ -45,14 +62,34 @@ class Rounded:
         made_for(self.plan, RoundedPlan, "Rounded")
 
     def run(self, pool: AnyPool, shared: SharedRandomness) -> Conversation:
-        """Ask, listen, return."""
+        """Shrink V on `pool` until this lab's own proof holds, then round by `shared`.
+
+        Returns
+        -------
+        conversation
+            It ends with a `Result`. `hypothesis`: the answer of the plan's finish, by default the first in the shared
+            order within a shared distance of the centre of V. `unrounded`: the first of V in the shared order. `V`:
+            what the base left. `conditions`: those of the plan, whether ρ is proven, and whether the slack is small
+            enough for the error bound. `rounding`: what this lab has proven.
+
+        Raises
+        ------
+        EmptyVersionSpace
+            Over CAL, if everyone was wrong: no hypothesis fits the labels.
+        """
         pool = pool.first(self.plan.items)
         proof = Proof(self.plan, pool)
         shrunk = yield from self.base.shrink(pool, proof.reached)
         return self.conclude(proof, shrunk, shared)
 
     def conclude(self, proof: Proof, shrunk: Shrunk, shared: SharedRandomness) -> Result:
-        """Round, without labels."""
+        """Round `shrunk`, what the base left, without labels; `proof` is this lab's own, `shared` the published randomness.
+
+        Returns
+        -------
+        result
+            As `run` ends with.
+        """
         plan = self.plan
         rounding = proof.conclude(shrunk)
         ball = plan.ball(shared, rounding.scores, rounding.items, shrunk.V.indices)
@@ -66,11 +103,11 @@ class Rounded:
         )
 
     def repeatable(self, items: int) -> bool:
-        """Does the proof follow from so many items and the survivors? Not where labels decide, or some of the items did."""
+        """Does the proof follow from so many `items` and the survivors? Not where labels decide, or some items did."""
         return self.plan.choice == "ball" and self.plan.items in (None, items)
 
     def again(self, pool: AnyPool, V: VersionSpace, shared: SharedRandomness) -> Result:
-        """What these survivors prove on this pool, without labels."""
+        """What the survivors `V` prove on this `pool` with the `shared` string, without labels."""
         proof = Proof(self.plan, pool)
         proof.reached(V)
         return self.conclude(proof, Shrunk(V=V, heard=(), scanned=0), shared)

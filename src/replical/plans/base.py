@@ -32,7 +32,15 @@ Choice = Literal["survivors", "ball", "labels"]
 
 @dataclass(frozen=True, kw_only=True)
 class Number:
-    """One number of a plan and where it came from."""
+    """One number of a plan and where it came from.
+
+    Attributes
+    ----------
+    name, value
+        What it is called, and what it is.
+    source
+        The formula, theorem or choice behind it.
+    """
 
     name: str
     value: int | Fraction
@@ -41,7 +49,17 @@ class Number:
 
 @dataclass(frozen=True, kw_only=True)
 class Condition:
-    """Something a guarantee needs: what was found, what it had to be, whether it held."""
+    """Something a guarantee needs.
+
+    Attributes
+    ----------
+    name
+        What has to hold, in words.
+    value, bound
+        What was measured, and what it had to be.
+    held
+        Did it hold?
+    """
 
     name: str
     value: float
@@ -159,7 +177,7 @@ class Plan:
         return {number.name: Fraction(number.value) for number in reversed(self.numbers)}
 
     def integer(self, name: str) -> int:
-        """A number that is a size."""
+        """The number called `name`, which is a size."""
         return int(self[name])
 
     @property
@@ -198,19 +216,25 @@ class Plan:
         return "it grows with (ln n)^3/(epsilon rho^2); raise rho or round instead"
 
     def cost(self, setting: Setting) -> Cost:
-        """What a run asks for, in the setting the plan was made for."""
+        """What a run asks for, in the `setting` the plan was made for."""
         raise NotImplementedError
 
     def pool_needed(self, distances: NDArray[np.float64]) -> int | None:
-        """About the smallest pool with which a run proves itself for a truth at these distances; None if there is none."""
+        """About the smallest pool with which a run proves itself for a truth at these `distances`; None if there is none."""
         return None
 
     def under(self, prior: Prior, max_labels: int | None) -> Self:
-        """The same plan with a prior and a budget."""
+        """The same plan with a `prior` and a budget of `max_labels`."""
         return replace(self, prior=prior, max_labels=max_labels)
 
     def check(self, pool: AnyPool) -> None:
-        """Refuse a pool this plan was not made for."""
+        """Refuse a `pool` this plan was not made for.
+
+        Raises
+        ------
+        PlanMismatch
+            If the class has another size, or the proof needs a known distribution.
+        """
         if len(pool.C) != self.n:
             raise PlanMismatch(f"the plan is for {self.n} hypotheses, but the pool's class has {len(pool.C)}")
         self.prior.check(pool.C)

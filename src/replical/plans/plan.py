@@ -85,7 +85,7 @@ def plan(
         How Rounded over A² chooses: ``"distance"``, ``"excess"`` or ``"noise"``.
     a, b
         Range of Rounded's shared threshold, .45 and .9 of epsilon if left out.
-    stop
+    stop, stop_delta
         How RepliCAL and ReplicA² know when to leave the loop: ``"mass"``, by the mass of DIS(V), or ``"rstat"``, by a
         replicable estimate from unlabelled items that misses its tolerance with probability `stop_delta`.
     strings, runs
@@ -97,7 +97,8 @@ def plan(
 
     Returns
     -------
-    A plan whose ``numbers`` say where each number came from, ``conditions`` what the guarantee needs beside them.
+    plan
+        Its ``numbers`` say where each number came from, its ``conditions`` what the guarantee needs beside them.
 
     Raises
     ------

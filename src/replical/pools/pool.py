@@ -49,11 +49,11 @@ class AnyPool(Protocol):
         ...
 
     def reserve(self, measuring: int) -> AnyPool:
-        """Set items aside that measure masses and are never asked."""
+        """Set `measuring` items aside that measure masses and are never asked."""
         ...
 
     def part(self, number: int, *, of: int) -> AnyPool:
-        """One of `of` equal parts of the private order, as a pool of its own."""
+        """Part `number` of `of` equal parts of the private order, as a pool of its own."""
         ...
 
     def version_space(self) -> VersionSpace:
@@ -85,8 +85,21 @@ class Pool:
 
     Attributes
     ----------
+    items
+        The items, checked and encoded by the class.
+    weights
+        How often each item occurs among those that measure masses.
     ids
         Which item of the outside world each item is: its row in `X`, or its cell in a population.
+    exact
+        False: masses are measured, not known.
+
+    Raises
+    ------
+    ValueOutOfRange
+        If `private` is not this lab's own randomness, weights are no whole numbers, or there is no item.
+    BadTable
+        If the class cannot read the items.
 
     Examples
     --------
@@ -111,7 +124,26 @@ class Pool:
 
     @classmethod
     def in_order(cls, C: HypothesisClass, items: Items, ids: Indices, order: Indices, predictions: Predictions) -> Pool:
-        """A pool whose scan order is known: item numbers, each as often as the item occurs."""
+        """A pool whose scan order is known.
+
+        Parameters
+        ----------
+        C
+            The class.
+        items
+            Checked items.
+        ids
+            Which item of the outside world each of them is.
+        order
+            The private order: item numbers, each as often as the item occurs.
+        predictions
+            What every hypothesis says about every item.
+
+        Returns
+        -------
+        pool
+            The pool.
+        """
         pool = cls.__new__(cls)
         pool._set(C, items, ids, weights=_tally(order, len(items)), order=order)
         pool.predictions = predictions
@@ -136,7 +168,7 @@ class Pool:
         return len(self._unasked) == 0
 
     def without(self, unasked: Indices) -> Pool:
-        """The same pool, whose scan passes over these items: they still measure masses, but nobody could label them."""
+        """The same pool, whose scan passes over the items `unasked`: they still measure masses, but have no label."""
         pool = Pool.in_order(self.C, self.items, self.ids, self._order, self.predictions)
         pool._unasked = unasked
         return pool
@@ -150,14 +182,20 @@ class Pool:
         return len(self._order)
 
     def first(self, items: int | None) -> Pool:
-        """The first `items` of the private order as a pool of their own."""
+        """The first `items` of the private order as a pool of their own; all of them if None is given."""
         if items is None or items == len(self):
             return self
         order = self._order[:items]
         return Pool.in_order(self.C, self.items, self.ids, order, self.predictions).without(self._unasked)
 
     def reserve(self, measuring: int) -> Pool:
-        """Set the last `measuring` items of the private order aside: they measure masses and are never asked."""
+        """Set the last `measuring` items of the private order aside: they measure masses and are never asked.
+
+        Raises
+        ------
+        PoolExhausted
+            If the pool holds no more items than that.
+        """
         if measuring == 0:
             return self
         if measuring >= len(self):
@@ -172,7 +210,13 @@ class Pool:
         return pool
 
     def part(self, number: int, *, of: int) -> Pool:
-        """One of `of` equal parts of the private order, as a pool of its own."""
+        """Part `number` of `of` equal parts of the private order, as a pool of its own.
+
+        Raises
+        ------
+        PoolExhausted
+            If there are more parts than items.
+        """
         size = len(self) // of
         if size == 0:
             raise PoolExhausted(
@@ -215,6 +259,21 @@ class ExactPool:
         This lab's own randomness: it decides what is drawn.
     predictions
         What every hypothesis says about every cell.
+
+    Attributes
+    ----------
+    ids
+        The numbers of the cells.
+    exact
+        True: masses are known.
+
+    Examples
+    --------
+    >>> from replical import Population, PrivateRandomness, Thresholds
+    >>> world = Population(Thresholds(4), target=1, weights=[1, 2, 1])
+    >>> pool = world.pool("exact", PrivateRandomness.simulated("doctest"))
+    >>> pool.size, pool.version_space().keep(np.array([False, True, True, False])).mass
+    (4, Fraction(1, 2))
     """
 
     exact = True
@@ -237,19 +296,19 @@ class ExactPool:
         return int(self.weights.sum())
 
     def first(self, items: int | None) -> ExactPool:
-        """A distribution has no first items."""
+        """The distribution itself, whatever `items` is: it has no first ones."""
         return self
 
     def reserve(self, measuring: int) -> ExactPool:
-        """Nothing has to be measured where masses are known."""
+        """The distribution itself, whatever `measuring` is: nothing has to be measured where masses are known."""
         return self
 
     def part(self, number: int, *, of: int) -> ExactPool:
-        """The distribution with draws of its own."""
+        """The distribution with draws of its own for every `number`, however many parts `of` there are."""
         return ExactPool(self.C, self.items, self.weights, self._private.derived("part", number), self.predictions)
 
     def generator(self, *name: str | int) -> np.random.Generator:
-        """Draws of this lab's own, for whoever makes many at once."""
+        """Draws of this lab's own under a `name`, for whoever makes many at once."""
         return self._private.generator(*name)
 
     def version_space(self) -> VersionSpace:
@@ -257,17 +316,23 @@ class ExactPool:
         return VersionSpace.whole(self.C, self.items, self.weights, self.predictions)
 
     def scan(self, *, sparing: int = 0) -> Scan:
-        """A fresh sequence of draws; the same one at every call."""
+        """A fresh sequence of draws, the same one at every call; nothing runs out, so `sparing` changes nothing."""
         return ExactScan(self.weights, self._private.generator("draws"))
 
     def tail(self, part: Fraction) -> Indices:
-        """Items to measure on, drawn apart from those a scan asks about."""
+        """10,000 items to measure on, whatever `part` is, drawn apart from those a scan asks about."""
         ticks = self._private.generator("tail").integers(int(self.weights.sum()), size=_TAIL)
         return np.searchsorted(np.cumsum(self.weights), ticks, side="right").astype(np.int64)
 
 
 def cell_weights(weights: ArrayLike | None, count: int) -> NDArray[np.int64]:
-    """Check integer weights, one an item; equal if left out."""
+    """Check `count` integer weights, one an item; equal if None is given.
+
+    Raises
+    ------
+    ValueOutOfRange
+        If they are no whole numbers of 0 or more, or do not add up to 1 .. 2⁵³.
+    """
     if weights is None:
         return np.ones(count, dtype=np.int64)
     raw = np.asarray(weights)

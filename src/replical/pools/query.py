@@ -20,12 +20,32 @@ _LIMB = 40  # bits of a part: 2**22 parts of 40 bits still add up inside 63 bits
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Query:
-    """Items to label, each `counts` times, with the state of the version space that asks for them."""
+    """What a learner asks, with the state of the version space V that asks.
+
+    Attributes
+    ----------
+    items
+        Items to label, as numbers of the pool.
+    counts
+        How many labels each of them needs.
+    scanned
+        Unlabelled items looked at to find these.
+    disagreement
+        Mass of DIS(V), the items on which survivors differ, when asking; as [count, total].
+    survivors
+        Hypotheses in V when asking.
+
+    Examples
+    --------
+    >>> asked = Query(items=np.array([7]), counts=np.array([2]), scanned=9, disagreement=(30, 100), survivors=4)
+    >>> asked.total
+    2
+    """
 
     items: Indices
     counts: Counts
-    scanned: int  # unlabelled items looked at to find these
-    disagreement: tuple[int, int]  # mass of DIS(V) when asking, as [count, total]
+    scanned: int
+    disagreement: tuple[int, int]
     survivors: int
 
     @cached_property
@@ -36,20 +56,55 @@ class Query:
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Answers:
-    """For each asked item (row) how often each label code (column) came back."""
+    """What a learner hears.
+
+    Attributes
+    ----------
+    items
+        The items that were asked.
+    counts
+        How often each label code (column) came back for each item (row).
+
+    Examples
+    --------
+    >>> asked = Query(items=np.array([7]), counts=np.array([2]), scanned=9, disagreement=(30, 100), survivors=4)
+    >>> Answers.unanimous(asked, np.array([1], dtype=np.uint16), labels=2).counts.tolist()
+    [[0, 2]]
+    """
 
     items: Indices
     counts: Counts
 
     @classmethod
     def unanimous(cls, query: Query, codes: NDArray[np.uint16], labels: int) -> Answers:
-        """Every copy of an item came back with the item's own label."""
+        """Answers to `query` where every copy of an item came back with its one label.
+
+        Parameters
+        ----------
+        query
+            What was asked.
+        codes
+            The label code of each item asked.
+        labels
+            How many labels there are.
+
+        Returns
+        -------
+        answers
+            Each code as often as its item was asked.
+        """
         counts = blank_counts((len(query.items), labels), query.counts)
         counts[np.arange(len(query.items)), codes] = query.counts
         return cls(items=query.items, counts=counts)
 
     def check(self, query: Query, labels: int) -> Answers:
-        """Refuse answers that do not belong to `query`."""
+        """Refuse answers that do not belong to `query`, with so many `labels` in the label set; these, if they do.
+
+        Raises
+        ------
+        BadLabel
+            If the items are others, or one is not answered as often as it was asked.
+        """
         same = self.items is query.items or np.array_equal(self.items, query.items)
         if self.counts.shape != (len(query.items), labels) or not same:
             raise BadLabel(f"the answers do not match the {len(query.items)} items asked for")
@@ -78,10 +133,10 @@ class Answers:
 
 
 def blank_counts(shape: tuple[int, ...], like: Counts) -> Counts:
-    """Zeros that can hold integers as large as `like` does."""
+    """Zeros of this `shape` that can hold integers as large as `like` does."""
     return np.zeros(shape, dtype=object) if like.dtype == object else np.zeros(shape, dtype=np.int64)
 
 
 def total(counts: Counts) -> int:
-    """Sum of counts as a Python integer."""
+    """Sum of `counts` as a Python integer."""
     return int(counts.sum()) if counts.size else 0

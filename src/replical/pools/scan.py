@@ -49,14 +49,20 @@ class Scan(Protocol):
 
 
 class FiniteScan:
-    """A pass over item numbers in a fixed order."""
+    """A pass over item numbers in a fixed `order`."""
 
     def __init__(self, order: Indices) -> None:
         self._order = order
         self._at = 0
 
     def draw(self, V: VersionSpace, k: int) -> Query:
-        """The next `k` items inside DIS(V); none if no item of the pool lies there."""
+        """The next `k` items inside DIS(V); none if no item of the pool lies there.
+
+        Raises
+        ------
+        PoolExhausted
+            If DIS(V) holds fewer items that were not looked at yet.
+        """
         query = self.some(V, k)
         missing = k - query.total
         if missing and V.disagreement[self._order].any():
@@ -82,16 +88,16 @@ class FiniteScan:
         return _query(V, items, scanned=self._at - start)
 
     def among(self, V: VersionSpace, M: int) -> Query:
-        """Those of the next `M` items that lie in DIS(V)."""
+        """Those of the next `M` items that lie in DIS(V); `PoolExhausted` is raised if fewer are left."""
         ahead = self._take(M)
         return _query(V, ahead[V.disagreement[ahead]], scanned=M)
 
     def anywhere(self, V: VersionSpace, k: int) -> Query:
-        """The next `k` items, wherever they lie."""
+        """The next `k` items, wherever they lie; `PoolExhausted` is raised if fewer are left."""
         return _query(V, self._take(k), scanned=k)
 
     def inside(self, V: VersionSpace, count: int) -> int:
-        """How many of the next `count` items lie in DIS(V)."""
+        """How many of the next `count` items lie in DIS(V); `PoolExhausted` is raised if fewer are left."""
         return int(np.count_nonzero(V.disagreement[self._take(count)]))
 
     def evenest(self, V: VersionSpace) -> Query:
@@ -112,7 +118,7 @@ class FiniteScan:
 
 
 class ExactScan:
-    """Independent draws from a known distribution; fresh items never run out."""
+    """Independent draws from a known distribution of cells with `weights`; fresh items never run out."""
 
     def __init__(self, weights: NDArray[np.int64], generator: np.random.Generator) -> None:
         self._weights = weights

@@ -19,7 +19,21 @@ from replical.pools.query import Answers, Counts
 class VersionSpace:
     """An immutable set V of hypotheses on weighted items; `keep` makes a smaller one.
 
-    Masses are integers: `disagreement_weight` of `total`, so that two machines decide alike.
+    Masses are integers: `disagreement_weight` of `total`, so that two machines decide alike. `VersionSpace.whole` and
+    ``pool.version_space()`` make one.
+
+    Parameters
+    ----------
+    predictions
+        What every hypothesis says about every item.
+    weights
+        How many items of the pool each item stands for.
+    indices
+        The hypotheses still alive, ascending.
+    undecided
+        Items on which a larger version space disagreed; all others are settled.
+    labels
+        How many labels there are.
 
     Examples
     --------
@@ -43,7 +57,24 @@ class VersionSpace:
     def whole(
         cls, C: HypothesisClass, items: Items, weights: NDArray[np.int64], predictions: Predictions | None = None
     ) -> VersionSpace:
-        """V = C on `items`, each standing for `weights` items of the pool; predictions may be known already."""
+        """V = C, everyone alive.
+
+        Parameters
+        ----------
+        C
+            The class.
+        items
+            Checked items.
+        weights
+            How many items of the pool each of them stands for.
+        predictions
+            What every hypothesis says about every item, where that is known already.
+
+        Returns
+        -------
+        V
+            The version space of the whole class.
+        """
         return cls(
             predictions=predictions_of(C, items) if predictions is None else predictions,
             weights=weights,
@@ -80,7 +111,7 @@ class VersionSpace:
         return int(self._weights[self.disputed].sum())
 
     def weight(self, items: Indices) -> NDArray[np.int64]:
-        """How many items of the pool each of these stands for."""
+        """How many items of the pool each of `items` stands for."""
         return self._weights[items]
 
     @property
@@ -105,7 +136,7 @@ class VersionSpace:
         return big
 
     def weighted(self, items: Indices, codes: Codes) -> NDArray[np.int64]:
-        """Labels for `items`, each as often as the item occurs in the pool: counts for `Predictions.errors`."""
+        """Labels `codes` for `items`, each as often as the item occurs in the pool: counts for `Predictions.errors`."""
         counts = np.zeros((len(items), self._labels), dtype=np.int64)
         counts[np.arange(len(items)), codes] = self._weights[items]
         return counts
@@ -122,7 +153,13 @@ class VersionSpace:
         return vote
 
     def keep(self, mask: NDArray[np.bool_]) -> VersionSpace:
-        """The survivors marked in `mask`; none at all is an error, because the realizable setting excludes it."""
+        """The version space of the survivors marked in `mask`.
+
+        Raises
+        ------
+        EmptyVersionSpace
+            If nobody is: what was assumed of the labels does not hold.
+        """
         kept = np.count_nonzero(mask)
         if kept == self.size:
             return self
@@ -143,5 +180,8 @@ class VersionSpace:
         return smaller
 
     def first(self, shared: SharedRandomness, prior: Prior = UNIFORM) -> int:
-        """The first survivor in the one shared order of C: permuting V itself would not be replicable."""
+        """The first survivor in the one order of C that `shared` and `prior` make.
+
+        Permuting V itself would not be replicable.
+        """
         return prior.first(shared, "order", indices=self.indices)

@@ -34,25 +34,53 @@ Progress = Callable[[int, int], None]
 
 @dataclass(frozen=True, kw_only=True)
 class World:
-    """What both labs of every pair live in."""
+    """What both labs of every pair live in.
+
+    Attributes
+    ----------
+    C
+        The class.
+    cells
+        Checked items, one a cell; the class's own cells if left out.
+    weights
+        Integer masses of the cells; equal if left out.
+    noise
+        Probability that a label is replaced by another one, or `BoundaryNoise`.
+    pool_size
+        Items in each lab's pool, or ``"exact"``: the distribution itself.
+    law
+        Probabilities of the labels, one row a cell, instead of a target and noise.
+
+    Examples
+    --------
+    >>> from replical import Thresholds
+    >>> World(C=Thresholds(11), noise=.1).population(target=4).error(7)
+    Fraction(17, 50)
+    """
 
     C: HypothesisClass
     cells: Items | None = None
     weights: NDArray[np.int64] | None = None
     noise: Noise = 0.0
     pool_size: int | str = "exact"
-    law: NDArray[np.float64] | None = None  # probabilities of the labels in each cell, instead of a target and noise
+    law: NDArray[np.float64] | None = None
 
     @cached_property
     def predictions(self) -> Predictions:
-        """What every hypothesis says in each cell: computed once a process, used by every pair."""
+        """What every hypothesis says in each cell: computed once a process, used by every pair.
+
+        Raises
+        ------
+        ValueOutOfRange
+            If the class does not list its cells and none are given.
+        """
         listed = self.C.cells() if self.cells is None else self.cells
         if listed is None:
             raise ValueOutOfRange("this class does not list its cells: give the items of the world")
         return predictions_of(self.C, listed)
 
     def population(self, target: int = 0) -> Population:
-        """The world with one target; where a law is given, the target is a best hypothesis."""
+        """The world with one `target`; where a law is given, the target is a best hypothesis instead."""
         if self.law is not None:
             return Population(
                 self.C, cells=self.cells, weights=self.weights, law=self.law, predictions=self.predictions
@@ -69,14 +97,35 @@ class World:
 
 @dataclass(frozen=True, kw_only=True)
 class Lab:
-    """One lab's run."""
+    """One lab's run.
+
+    Attributes
+    ----------
+    result
+        What the run returned.
+    excess_error
+        Error of its answer above ν, the smallest of the class; no answer counts as always wrong.
+    """
 
     result: Result
     excess_error: Fraction
 
 
 def run_pair(learner: Learner, world: World, seed: str, number: int) -> tuple[Population, tuple[Lab, Lab]]:
-    """Run both labs of one pair in full."""
+    """Run both labs of one pair in full.
+
+    Parameters
+    ----------
+    learner, world
+        What both labs run, and where.
+    seed, number
+        The audit's seed, and which pair this is: they determine everything.
+
+    Returns
+    -------
+    population, labs
+        The world with this pair's target, and both runs.
+    """
     target = PrivateRandomness.simulated(seed, number, "world").generator().integers(len(world.C))
     population = world.population(int(target))
     shared = SharedRandomness(pair_string(seed, number))
@@ -85,7 +134,7 @@ def run_pair(learner: Learner, world: World, seed: str, number: int) -> tuple[Po
 
 
 def pair_string(seed: str, number: int) -> str:
-    """The string the two labs of a pair publish."""
+    """The string that the two labs of pair `number` share, in an audit with this `seed`."""
     return f"{seed} / pair {number}"
 
 
@@ -96,7 +145,24 @@ def run_lab(
     shared: SharedRandomness,
     name: tuple[str | int, ...],
 ) -> Lab:
-    """One lab: its own pool, its own draws, its own labels."""
+    """One lab: its own pool, its own draws, its own labels.
+
+    Parameters
+    ----------
+    learner
+        What it runs.
+    population, pool_size
+        What its pool is drawn from, and how large it is.
+    shared
+        The published randomness.
+    name
+        The lab's name, from which its private randomness is made.
+
+    Returns
+    -------
+    lab
+        Its result and the error of its answer.
+    """
     private = PrivateRandomness.simulated(*name)
     pool = population.pool(pool_size, private)
     labels = population.labels(pool, private)
@@ -106,7 +172,10 @@ def run_lab(
 
 
 def summarise(number: int, population: Population, labs: tuple[Lab, Lab], prior: Prior = UNIFORM) -> Pair:
-    """Keep the figures, drop the version spaces."""
+    """Keep the figures of pair `number` and its `labs` in this `population`, drop the version spaces.
+
+    The `prior` is that of the learner: it weighs the Jaccard distance of balls.
+    """
     one, two = (lab.result for lab in labs)
     return Pair(
         number=number,
@@ -145,7 +214,27 @@ def _slim(rounding: Rounding) -> Rounding:
 def run_pairs(
     learner: Learner, world: World, *, seed: str, pairs: int, workers: int | None = None
 ) -> Generator[Pair, None, None]:
-    """All pairs in order, on `workers` processes (every core if left out)."""
+    """All pairs in order.
+
+    Parameters
+    ----------
+    learner, world, seed, pairs
+        As for `audit`.
+    workers
+        Processes; every core if left out.
+
+    Returns
+    -------
+    pairs
+        One after the other, as they are ready.
+
+    Raises
+    ------
+    ValueOutOfRange
+        If there is not at least one pair and one worker, or the seed is no text.
+    WorkerLost
+        If a worker process died.
+    """
     if isinstance(pairs, bool) or not isinstance(pairs, int | np.integer) or pairs < 1:
         raise ValueOutOfRange(f"an audit needs at least 1 pair, got {pairs!r}")
     if not isinstance(seed, str):
@@ -193,10 +282,26 @@ def audit(
         Class, population and pool size.
     seed
         Any text; the same text gives the same figures.
+    pairs
+        How many pairs.
     workers
         Processes; None takes every core.
     progress
         Called with (pairs done, pairs in all).
+
+    Returns
+    -------
+    figures
+        How often labs agree, with an interval, and what it cost them.
+
+    Raises
+    ------
+    ValueOutOfRange
+        If there is not at least one pair and one worker, or the seed is no text.
+    ReplicalError
+        Whatever a run raises; the message begins with the number of the pair.
+    WorkerLost
+        If a worker process died.
 
     Examples
     --------

@@ -21,6 +21,23 @@ NAMES = ("digits", "breast_cancer")
 def real_world(name: str, pool_size: int | str) -> World:
     """A world whose population is uniform over the labs' rows of a data set.
 
+    Parameters
+    ----------
+    name
+        ``"digits"`` or ``"breast_cancer"``.
+    pool_size
+        Items in each lab's pool, or ``"exact"``.
+
+    Returns
+    -------
+    world
+        The class of fitted models, their predictions, and the true labels.
+
+    Raises
+    ------
+    BadSpec
+        If there is no such data set.
+
     Examples
     --------
     >>> world = real_world("digits", 10_000)

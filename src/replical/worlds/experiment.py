@@ -30,12 +30,16 @@ class Experiment:
     ----------
     class_spec
         E.g. ``thresholds:1000``.
+    learner, epsilon, delta, rho
+        A learner id and its public numbers, as in `replical.plan`.
     pool_size
         Items in each lab's pool, or ``"exact"``.
     noise
         A rate, or ``boundary:RATE,RADIUS``.
     theta, nu
         Left out: the exact disagreement coefficient of the population, and the noise rate, where the learner needs them.
+    plan
+        ``"paper"`` or ``"tight"``.
     options
         Other parameters of `replical.plan` (`OPTIONS`).
     table_digest
@@ -58,7 +62,17 @@ class Experiment:
 
 @dataclass(frozen=True, kw_only=True)
 class Ready:
-    """A learner and its world, and where the public numbers it used came from."""
+    """A learner and its world.
+
+    Attributes
+    ----------
+    learner, world
+        What is run, and where.
+    theta, nu
+        The public numbers the learner was planned with; None where it needs none.
+    theta_source, nu_source
+        Where they came from.
+    """
 
     learner: Learner
     world: World
@@ -71,7 +85,30 @@ class Ready:
 def prepare(
     tried: Experiment, *, seed: str, prior: Prior = UNIFORM, progress: Callable[[int, int], None] | None = None
 ) -> Ready:
-    """Make the class, the world and the plan; `seed` is the text a net of half-spaces is drawn from.
+    """Make the class, the world and the plan.
+
+    Parameters
+    ----------
+    tried
+        What is tried.
+    seed
+        The text a net of half-spaces is drawn from.
+    prior
+        How the shared order prefers hypotheses.
+    progress
+        Called with (centres done, centres in all) while Θ is computed.
+
+    Returns
+    -------
+    ready
+        A learner and its world.
+
+    Raises
+    ------
+    BadSpec
+        If class, learner or noise are written in a way nobody understands.
+    ValueOutOfRange
+        If a number lies where it means nothing.
 
     Examples
     --------
@@ -111,7 +148,13 @@ def prepare(
 
 
 def checked_size(size: int | str) -> int | str:
-    """A number of items or 'exact'; numbers may come as text."""
+    """Check `size`, a number of items or 'exact'; numbers may come as text.
+
+    Raises
+    ------
+    ValueOutOfRange
+        If it is neither, or no number from 1 to 10¹² - 1.
+    """
     if size == "exact":
         return size
     text = str(size)

@@ -25,7 +25,34 @@ Columns = dict[str, list[Any]]
 
 @dataclass(frozen=True, kw_only=True)
 class Pair:
-    """Two labs with one string; small enough to travel between processes."""
+    """Two labs with one string; small enough to travel between processes. Pairs of values are lab A's and lab B's.
+
+    Attributes
+    ----------
+    number
+        Which pair of the audit this is.
+    target
+        The hypothesis that gave the labels.
+    hypotheses
+        What the labs returned; None for no answer.
+    unrounded
+        What they would have returned without the replicable last step.
+    same_function
+        Do the two answers say the same in every cell that has mass?
+    jaccard_distance
+        1 - |V1∩V2|/|V1∪V2|, of the version spaces at the end; where labs round, of their balls around the centre,
+        averaged over the shared threshold.
+    survivors
+        Sizes of the version spaces at the end.
+    labels
+        Labels asked for.
+    excess_errors
+        Errors of the answers above ν, the smallest of the class.
+    stopped_short
+        Did the run end other than by its own stop test: at a cap, its budget or the pool's end, or uncertified?
+    roundings
+        What the labs proved about themselves, without the scores; None where the learner does not round.
+    """
 
     number: int
     target: int
@@ -47,10 +74,39 @@ class Pair:
 
 @dataclass(frozen=True, kw_only=True)
 class Audit:
-    """The figures of an audit, labels and survivors per lab; intervals are Clopper-Pearson at 95%.
+    """The figures of an audit.
 
-    Where labs round, `expected_jaccard` is the distance of their balls, integrated over the shared threshold;
-    `rho_proven` and `rho_predicted` are means over labs. They are None for learners that prove nothing of themselves.
+    What labs proved and estimated (`labels_sufficient_fraction` to `rho_predicted`) is None where the learner does not
+    round.
+
+    Attributes
+    ----------
+    pairs, agreements
+        Pairs of labs, and how many of them returned the identical hypothesis.
+    agreement, agreement_low, agreement_high
+        The share of pairs that agree, and its exact (Clopper-Pearson) interval at 95%.
+    function_agreement
+        The share of pairs whose answers say the same everywhere, identical or not.
+    expected_jaccard
+        Mean `Pair.jaccard_distance`.
+    survivors_mean
+        Hypotheses that a lab had left at the end.
+    base_agreement
+        The share of pairs that would agree without the replicable last step.
+    labels_mean, labels_max
+        Labels a lab asked for: mean and most.
+    excess_error_mean, excess_error_max
+        Error of a lab's answer above the smallest of the class: mean and largest.
+    excess_over_epsilon
+        Labs whose excess error is above ε.
+    labels_sufficient_fraction
+        The share of labs that needed no more labels, only perhaps a larger pool.
+    certified_fraction
+        The share of labs that ended certified.
+    rho_proven, rho_predicted
+        Means over labs of what they proved, and estimated, about how often two labs differ.
+    cap_reached
+        Labs whose run ended other than by its own stop test.
     """
 
     pairs: int

@@ -1,8 +1,8 @@
 """What a protocol will cost and how often two labs will agree, before the first label.
 
 The lab's own pool stands in for the population: pairs of labs draw their pools from it, hypotheses of the class take
-turns as the truth, and the learner runs as it would, with simulated labels. Everything is an estimate, the
-pool size too: it is what the certificate would need for the worst truth that was looked at.
+turns as the truth, and the learner runs as it would, with simulated labels. Nothing here is a bound, the pool size
+neither: it is what the bound gamma would need for the worst truth that was looked at.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ _MEASURED = 4096  # items on which they are compared, drawn by the private order
 
 @dataclass(frozen=True, kw_only=True)
 class Prediction:
-    """An estimate, made without labels.
+    """A forecast of labels and agreement, made without labels; nothing in it is a bound.
 
     Attributes
     ----------
@@ -47,11 +47,15 @@ class Prediction:
     certified_fraction
         Labs that would end certified.
     pool_for_rho
-        About how many items the certificate needs for the worst truth, labels permitting; None beyond 10⁷.
+        About how many items the bound Γ̂ needs to reach ρ for the worst truth, labels permitting; None beyond 10⁷.
     ties
         Groups of candidates that pairwise differ on at most ε of the items: no choice among them costs more than ε.
-    prior_log, uniform_log, uniform_disagreement
-        1 + ln(1/μ_a) with the prior and without, and the disagreement without: a prior helps where it is smaller.
+    prior_log, uniform_log
+        1 + ln(1/μ), with μ the prior's mass of the hypotheses within a of the centre, and the same without the prior.
+    uniform_disagreement
+        How often two labs would differ without the prior: it helps where `disagreement_mean` is no larger.
+    method
+        How the forecast was made: ``"resampled"``, by labs whose pools are drawn from this one.
     """
 
     items: int
@@ -91,7 +95,7 @@ def predict_agreement(
     truths: int = 16,
     progress: Progress | None = None,
 ) -> Prediction:
-    """Predict labels and agreement of a rounded learner from unlabelled items.
+    """Forecast labels and agreement of a rounded learner from unlabelled items.
 
     Parameters
     ----------
@@ -107,6 +111,18 @@ def predict_agreement(
         Items each lab would round on; as many as the pool holds if left out.
     truths
         How many hypotheses take their turn as the truth.
+    progress
+        Called with (truths done, truths in all).
+
+    Returns
+    -------
+    prediction
+        The forecast.
+
+    Raises
+    ------
+    ValueOutOfRange
+        If the learner does not round, or `truths` is below 1.
 
     Examples
     --------

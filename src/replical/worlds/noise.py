@@ -19,13 +19,27 @@ class HasMargin(Protocol):
     """A class whose hypotheses have a decision boundary."""
 
     def margin(self, items: Items, h: int) -> Rates:
-        """Distance of each item from the boundary of `h`."""
+        """Distance of each of `items` from the boundary of `h`."""
         ...
 
 
 @dataclass(frozen=True, kw_only=True)
 class BoundaryNoise:
-    """Flip with probability `rate`, but only within distance `radius` of the target's boundary."""
+    """Labels are flipped near the target's boundary only.
+
+    Attributes
+    ----------
+    rate
+        Probability that a label there is replaced by another one.
+    radius
+        How near: distance from the boundary, as the class measures it.
+
+    Examples
+    --------
+    >>> from replical import Population, Thresholds
+    >>> Population(Thresholds(11), target=4, noise=BoundaryNoise(rate=.25, radius=.1)).nu
+    Fraction(1, 20)
+    """
 
     rate: float
     radius: float
@@ -36,6 +50,21 @@ Noise = float | BoundaryNoise
 
 def parse_noise(text: str) -> Noise:
     """Read ``0.05`` or ``boundary:RATE,RADIUS``.
+
+    Parameters
+    ----------
+    text
+        What was written.
+
+    Returns
+    -------
+    noise
+        A rate, or boundary noise.
+
+    Raises
+    ------
+    BadSpec
+        If it is written otherwise.
 
     Examples
     --------
@@ -55,7 +84,13 @@ def parse_noise(text: str) -> Noise:
 
 
 def flip_rates(noise: Noise, C: HypothesisClass, cells: Items, target: int) -> Rates:
-    """How often the label of each cell is flipped."""
+    """How often the label of each of `cells` is flipped by `noise`, where hypothesis `target` of `C` gives the labels.
+
+    Raises
+    ------
+    ValueOutOfRange
+        If the target would not stay the best, the radius is not positive, or the class has no boundary.
+    """
     rate = float(noise.rate if isinstance(noise, BoundaryNoise) else noise)
     most = 1 - 1 / len(C.labels)
     if not 0 <= rate < most:

@@ -47,6 +47,12 @@ class Population:
     predictions
         What every hypothesis says in each cell, where that is known already.
 
+    Raises
+    ------
+    ValueOutOfRange
+        If there is not exactly one of `target` and `law`, the target is no hypothesis, noise is so strong that the
+        target is not the best, the law holds no probabilities, or the class lists no cells and none are given.
+
     Examples
     --------
     >>> from replical import Thresholds
@@ -97,7 +103,25 @@ class Population:
         return self.predictions.codes(h)
 
     def pool(self, size: int | str, private: PrivateRandomness) -> Pool | ExactPool:
-        """A lab's sample of `size` independent items, or ``"exact"``: the distribution itself."""
+        """A lab's own pool.
+
+        Parameters
+        ----------
+        size
+            Independent items to draw, or ``"exact"``: the distribution itself.
+        private
+            This lab's own randomness.
+
+        Returns
+        -------
+        pool
+            A `Pool` in the order drawn, or an `ExactPool`.
+
+        Raises
+        ------
+        ValueOutOfRange
+            If `size` is neither, or `private` is not private randomness.
+        """
         if not isinstance(private, PrivateRandomness):
             raise ValueOutOfRange(f"a lab draws its pool with private randomness, got {type(private).__name__}")
         if isinstance(size, str) and size == "exact":
@@ -114,7 +138,7 @@ class Population:
         return Pool.in_order(self.C, self.cells, np.arange(len(self.cells), dtype=np.int64), drawn, self.predictions)
 
     def labels(self, pool: Pool | ExactPool, private: PrivateRandomness) -> PopulationLabels:
-        """Answers for the items of a pool that this population gave, from the first one on."""
+        """Whoever answers for the items of a `pool` that this population gave; noise is drawn by `private`."""
         return PopulationLabels(
             self.codes(self.target)[pool.ids],
             law=None if self._law is None else self._law[pool.ids],
@@ -123,7 +147,13 @@ class Population:
         )
 
     def error(self, h: int) -> Fraction:
-        """err(h), exactly."""
+        """The error of hypothesis `h`, exactly.
+
+        Raises
+        ------
+        ValueOutOfRange
+            If there is no such hypothesis.
+        """
         if not 0 <= h < len(self.C):
             raise ValueOutOfRange(f"the class has {len(self.C)} hypotheses, numbered from 0, got {h}")
         total, says = int(self.weights.sum()), self.codes(h)
@@ -161,7 +191,21 @@ def _flipped(truth: Codes, rates: NDArray[np.float64], labels: int) -> Law:
 
 
 class PopulationLabels:
-    """Labels drawn when they are asked for; no item is asked twice, so this equals drawing them beforehand."""
+    """Labels drawn when they are asked for; no item is asked twice, so this equals drawing them beforehand.
+
+    Made by `Population.labels`.
+
+    Parameters
+    ----------
+    truth
+        The target's label code of each item.
+    law
+        Parts of each label, one row an item; None where labels are never flipped.
+    labels
+        How many labels there are.
+    private
+        This lab's own randomness.
+    """
 
     def __init__(self, truth: Codes, *, law: Law | None, labels: int, private: PrivateRandomness) -> None:
         self._truth, self._law, self._labels, self._private = truth, law, labels, private
@@ -176,7 +220,7 @@ class PopulationLabels:
         return self._truth if self._law is None else None
 
     def answer(self, query: Query) -> Answers:
-        """Each label as often as its probability has it."""
+        """Labels for `query`, drawn with their probabilities."""
         if self._law is None:
             return Answers.unanimous(query, self._truth[query.items], self._labels)
         law = self._law[query.items]

@@ -32,13 +32,27 @@ Progress = Callable[[int, int], None]
 
 @dataclass(frozen=True, kw_only=True)
 class DisagreementCoefficient:
-    """Θ and where it is attained: Δ(B(centre, radius)) = disagreement, both as [count, total]."""
+    """Θ and where it is attained.
+
+    Attributes
+    ----------
+    value
+        Θ, rounded up.
+    centre
+        The hypothesis h whose ball attains it.
+    radius
+        The radius r of that ball, as [count, total].
+    disagreement
+        Δ(B(h, r)), the mass of items on which hypotheses in the ball differ, as [count, total].
+    sampling_error
+        By how much any measured distance may be off, at 95% confidence; 0 where masses are known.
+    """
 
     value: float
     centre: int
     radius: tuple[int, int]
     disagreement: tuple[int, int]
-    sampling_error: float  # by how much any measured distance may be off, at 95% confidence; 0 for a population
+    sampling_error: float
 
 
 def theta(
@@ -53,12 +67,26 @@ def theta(
 
     Parameters
     ----------
+    C
+        The class.
+    over
+        A population or pool of this class, by which masses and distances are measured; no label is used.
     centre
         One hypothesis; the maximum over all of them if left out.
     r0
         Smallest radius that matters.
     progress
         Called with (centres done, centres in all).
+
+    Returns
+    -------
+    coefficient
+        Θ, where it is attained, and how far sampling may have moved it.
+
+    Raises
+    ------
+    ValueOutOfRange
+        If `r0` is not in [0, 1), `centre` is no hypothesis, or `over` is of another class.
 
     Examples
     --------

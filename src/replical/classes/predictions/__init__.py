@@ -25,7 +25,7 @@ class Predictions(Protocol):
         ...
 
     def errors(self, items: Indices, counts: NDArray[np.int64], alive: Indices) -> NDArray[np.int64]:
-        """For each hypothesis of `alive`: how many of the labels in `counts` (items × codes) it contradicts."""
+        """For each hypothesis of `alive`: how many labels it contradicts, of those in `counts` (`items` × codes)."""
         ...
 
     def votes(self, alive: Indices, within: Indices) -> NDArray[np.int64]:
@@ -37,15 +37,15 @@ class Predictions(Protocol):
         ...
 
     def said(self, item: int, alive: Indices) -> Codes:
-        """What each hypothesis of `alive` says about one item."""
+        """What each hypothesis of `alive` says about one `item`."""
         ...
 
     def take(self, items: Indices) -> Predictions:
-        """The predictions on some of the items, in the order given, repeats allowed."""
+        """The predictions on some of the items, `items`, in the order given, repeats allowed."""
         ...
 
     def nearness(self, items: Indices) -> Nearness:
-        """Distances between hypotheses, measured on these items alone."""
+        """Distances between hypotheses, measured on `items` alone."""
         ...
 
 
@@ -58,5 +58,18 @@ class Nearness(Protocol):
 
 
 def predictions_of(C: HypothesisClass, items: Items) -> Predictions:
-    """The predictions of `C` on `items`, structured where the class allows it."""
+    """The predictions of `C` on `items`, structured where the class allows it.
+
+    Raises
+    ------
+    ValueOutOfRange
+        If the packed predictions would not fit into 16 GiB.
+
+    Examples
+    --------
+    >>> C = Thresholds(4)
+    >>> said = predictions_of(C, C.items([0, 1, 2]))
+    >>> said.codes(2).tolist(), said.votes(np.arange(4), np.array([1])).tolist()
+    ([0, 0, 1], [[2, 2]])
+    """
     return LinePredictions(C, items) if isinstance(C, Thresholds) else PackedPredictions(C, items)

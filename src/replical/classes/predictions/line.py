@@ -10,7 +10,7 @@ from replical.classes.thresholds import Thresholds
 
 
 class LinePredictions:
-    """Predictions of thresholds, O(|C| + |items|) memory and time."""
+    """Predictions of the thresholds `C` on `items`, O(|C| + |items|) memory and time."""
 
     def __init__(self, C: Thresholds, items: Items) -> None:
         self._size = len(C)
@@ -22,7 +22,7 @@ class LinePredictions:
         return self._positions
 
     def take(self, items: Indices) -> LinePredictions:
-        """The predictions on some of the items."""
+        """The predictions on some of the items, `items`."""
         some = LinePredictions.__new__(LinePredictions)
         some._size, some._positions = self._size, self._positions[items]
         return some
@@ -68,7 +68,7 @@ class LinePredictions:
         return said
 
     def nearness(self, items: Indices) -> LineNearness:
-        """Distances between thresholds, measured on these items alone."""
+        """Distances between thresholds, measured on `items` alone."""
         below = np.cumsum(np.bincount(self._positions[items], minlength=self._size))
         return LineNearness(below[: self._size])
 

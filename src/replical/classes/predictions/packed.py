@@ -24,7 +24,13 @@ _EXACT_DOUBLE = 2**53  # sums below this are exact in the floating-point matrix 
 
 
 class PackedPredictions:
-    """Predictions of a class as ``planes[digit, item, word]``."""
+    """Predictions of a class `C` on `items`, as ``planes[digit, item, word]``.
+
+    Raises
+    ------
+    ValueOutOfRange
+        If they would not fit into 16 GiB.
+    """
 
     def __init__(self, C: HypothesisClass, items: Items) -> None:
         self._size, self._labels = len(C), len(C.labels)
@@ -42,13 +48,13 @@ class PackedPredictions:
                 self._planes[digit, block] = bits.pack((codes >> digit) & 1 == 1)
 
     def take(self, items: Indices) -> PackedPredictions:
-        """The predictions on some of the items."""
+        """The predictions on some of the items, `items`."""
         some = PackedPredictions.__new__(PackedPredictions)
         some._size, some._labels, some._planes = self._size, self._labels, self._planes[:, items]
         return some
 
     def nearness(self, items: Indices) -> PackedNearness:
-        """Distances between hypotheses, measured on (some of) these items alone."""
+        """Distances between hypotheses, measured on (some of) `items` alone."""
         said = self._codes(items[:_MEASURED], np.arange(self._size, dtype=np.int64)).T
         return PackedNearness([bits.pack((said >> digit) & 1 == 1) for digit in range(len(self._planes))])
 
@@ -119,7 +125,7 @@ class PackedPredictions:
         return codes
 
     def said(self, item: int, alive: Indices) -> Codes:
-        """What each hypothesis of `alive` says about one item."""
+        """What each hypothesis of `alive` says about one `item`."""
         said: Codes = self._codes(np.array([item]), alive)[0]
         return said
 

@@ -11,5 +11,5 @@ class Labels(Protocol):
     """Whoever answers a learner's queries."""
 
     def answer(self, query: Query) -> Answers:
-        """Label every item of `query` as often as it is asked."""
+        """Label every item of `query` as often as it is asked; what came back is counted in `Answers`."""
         ...

@@ -12,10 +12,28 @@ from replical.pools.query import Answers, Query
 class KnownLabels:
     """A column of label values, one an item of the pool, in the order of its items.
 
+    Parameters
+    ----------
+    C
+        The class, which has the label set.
+    column
+        The label values.
+
+    Raises
+    ------
+    BadLabel
+        If a value is no label, or `column` is not one value an item.
+    BadTable
+        If a value is missing.
+
     Examples
     --------
-    >>> from replical import Thresholds
-    >>> labels = KnownLabels(Thresholds(4), [0, 1, 1])
+    >>> from replical import Pool, PrivateRandomness, Thresholds
+    >>> C = Thresholds(4)
+    >>> labels, pool = KnownLabels(C, [0, 1, 1]), Pool(C, [0, 1, 2], PrivateRandomness.simulated("doctest"))
+    >>> query = pool.scan().anywhere(pool.version_space(), 1)
+    >>> query.items.tolist(), labels.answer(query).counts.tolist()
+    ([1], [[0, 1]])
     """
 
     def __init__(self, C: HypothesisClass, column: ArrayLike) -> None:
@@ -28,5 +46,5 @@ class KnownLabels:
         return len(self._codes)
 
     def answer(self, query: Query) -> Answers:
-        """Every copy of an item has the item's label."""
+        """The labels `query` asks for; every copy of an item has the item's label."""
         return Answers.unanimous(query, self._codes[query.items], self._labels)
