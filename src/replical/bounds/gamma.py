@@ -54,6 +54,7 @@ class Gamma:
 
         Examples
         --------
+        >>> from math import log
         >>> one = Gamma(U=100_000, a=.0225, b=.045, beta=log(2 * 100_000 / .0005))
         >>> scores = np.abs(np.arange(-50_000, 50_000))  # thresholds, one an item, seen from the middle
         >>> round(one.bound(scores, 0), 3), round(one.bound(scores, 40), 3)
