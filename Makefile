@@ -36,9 +36,9 @@ test-oldest: install $(OLDEST)/.installed  ## units, laws, golden values and jou
 	$(OLDEST)/bin/python -m pytest -n auto -q tests/unit tests/laws tests/golden \
 	  tests/lab/test_journal.py tests/lab/test_tables.py tests/lab/test_session.py
 
-coverage: install  ## the fast suite again, measured in every process it starts; lines not run, and htmlcov/
+coverage: install  ## the fast suite (or TESTS=..), measured in every process it starts; lines not run, htmlcov/
 	rm -f .coverage .coverage.*
-	$(BIN)/coverage run -m pytest -n auto --dist worksteal -m "not slow"
+	$(BIN)/coverage run -m pytest -n auto --dist worksteal -m "not slow" $(TESTS)
 	$(BIN)/coverage combine --quiet
 	$(BIN)/coverage html --quiet
 	$(BIN)/coverage report
