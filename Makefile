@@ -3,8 +3,9 @@ PYTHON ?= python3
 VENV   := .venv
 BIN    := $(VENV)/bin
 OLDEST := .venv-oldest
+PYTHONS := src tests benchmarks examples studies docs
 
-.PHONY: help install demo test test-slow test-oldest lint bench clean
+.PHONY: help install demo test test-slow test-oldest coverage lint format bench clean
 
 help:          ## show this help
 	@grep -E '^[a-z-]+: .*##|^[a-z-]+:  *##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 16
@@ -14,7 +15,7 @@ install: $(VENV)/.installed   ## create .venv with everything the tests need
 $(VENV)/.installed: pyproject.toml constraints.txt
 	$(PYTHON) -c 'import sys; assert sys.version_info >= (3, 11), "replical needs Python 3.11 or newer"'
 	$(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[test,lint,plot,lab,sklearn,study,frames]'
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[test,coverage,lint,plot,lab,sklearn,study,frames]'
 	touch $@
 
 demo: install  ## two labs, one published string
@@ -34,15 +35,26 @@ $(OLDEST)/.installed: pyproject.toml constraints-oldest.txt
 test-oldest: install $(OLDEST)/.installed  ## units, laws and golden values on the oldest supported versions
 	$(OLDEST)/bin/python -m pytest -n auto -q -m "not slow" --ignore-glob='*/study/*' tests/unit tests/laws tests/golden
 
+coverage: install  ## the fast suite (or TESTS=..), measured in every process it starts; lines not run, htmlcov/
+	rm -f .coverage .coverage.*
+	$(BIN)/coverage run -m pytest -n auto --dist worksteal -m "not slow" $(TESTS)
+	$(BIN)/coverage combine --quiet
+	$(BIN)/coverage html --quiet
+	$(BIN)/coverage report
+
 lint: install  ## style, types, import contract
-	$(BIN)/ruff check src tests benchmarks
-	$(BIN)/ruff format --check src tests benchmarks
+	$(BIN)/ruff check $(PYTHONS)
+	$(BIN)/ruff format --check $(PYTHONS)
 	$(BIN)/mypy
 	$(BIN)/lint-imports
+
+format: install  ## bring everything into the shape that lint asks for
+	$(BIN)/ruff check --fix $(PYTHONS)
+	$(BIN)/ruff format $(PYTHONS)
 
 bench: install  ## every benchmark, ratios measured side by side
 	@for name in core elimination throughput page theorem cost_of_replicability; do \
 	  echo "== $$name"; $(BIN)/python benchmarks/$$name.py || exit 1; done
 
 clean:         ## remove environments and caches
-	rm -rf $(VENV) $(OLDEST) .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache build dist
+	rm -rf $(VENV) $(OLDEST) .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache .coverage .coverage.* htmlcov build dist

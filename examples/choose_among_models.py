@@ -9,7 +9,6 @@ from those other rows, writes a table of predictions, runs the published protoco
 The first pair of labs works with files and commands, as real labs do, and with private randomness that nobody can
 repeat. After that many pairs run in memory, with randomness made from the title: their figures are always the same.
 """
-# ruff: noqa: T201
 
 from __future__ import annotations
 

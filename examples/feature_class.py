@@ -11,7 +11,6 @@ with most other grids and features nearly tied boxes keep labs uncertified. The 
 commands, as real labs do, and with private randomness that nobody can repeat. After that many pairs run in memory, with
 randomness made from the title: their figures are always the same.
 """
-# ruff: noqa: T201
 
 from __future__ import annotations
 

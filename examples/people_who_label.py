@@ -4,7 +4,6 @@
 
 Nothing is labelled here; that is for people, at the page. The last line is the command that serves it.
 """
-# ruff: noqa: T201
 
 from __future__ import annotations
 

@@ -1,5 +1,4 @@
 """What the examples share: a folder of their own, commands as a lab would type them, and a range for a count."""
-# ruff: noqa: T201
 
 from __future__ import annotations
 

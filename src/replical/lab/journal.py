@@ -1,8 +1,9 @@
 """The journal: every label asked and given, append-only, from which a run is rebuilt.
 
 SQLite by default (write-ahead log, every commit on the disk before it is acknowledged), PostgreSQL by URL. One table of
-events; nothing is ever changed or removed. What counts follows from the events alone: an item's label is the latest
-answer or correction for it, so a run can be replayed at any time, by anyone who has pool, protocol and journal.
+events; nothing is ever changed or removed. What counts follows from the events alone: the first answer for an item is its
+label until it is taken back or corrected (`replical.lab.ledger`), so a run can be replayed at any time, by anyone who
+has pool, protocol and journal.
 Needs SQLAlchemy: ``pip install 'replical[lab]'``.
 """
 

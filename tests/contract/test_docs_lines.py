@@ -1,0 +1,54 @@
+"""Pages can be read, and compared, line by line: prose keeps to 120 characters."""
+
+import re
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+WIDTH = 120
+PAGES = [ROOT / name for name in ("README.md", "CONTRIBUTING.md", "CHANGELOG.md", "examples/README.md")]
+
+
+def too_long(text):
+    """Numbers of the lines that could be broken and are not: no tables, no code, no single word such as an address."""
+    fenced, code, before, found = False, False, "", []
+    for number, line in enumerate(text.splitlines(), 1):
+        code = line.startswith("    ") and (code or not before.strip())
+        if re.match(r"\s*(```|~~~)", line):
+            fenced = not fenced
+        elif len(line) > WIDTH and not (fenced or code) and not re.match(r"\s*\|", line) and _breakable(line):
+            found.append(number)
+        before = line
+    return found
+
+
+def _breakable(line):
+    """Is there a space to break at, after the mark of a list item and before the margin, outside code?"""
+    begin = re.match(r"\s*([-*+] |\d+\. |#+ )?", line).end()
+    bare = re.sub(r"`[^`]*`", lambda code: "x" * len(code[0]), line)
+    return " " in bare[begin : WIDTH + 1]
+
+
+def test_lines_of_prose_fit():
+    pages = [*PAGES, *sorted(ROOT.glob("docs/**/*.md"))]
+    assert len(pages) > 50
+    long = [f"{page.relative_to(ROOT)}:{number}" for page in pages for number in too_long(page.read_text("utf-8"))]
+    assert not long, f"over {WIDTH} characters: {', '.join(long)}"
+
+
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        ("word " * 30, [1]),
+        ("short\n\n- " + "word " * 30, [3]),
+        ("| " + "cell " * 30 + "|", []),
+        ("```\n" + "word " * 30 + "\n```\n" + "word " * 30, [4]),
+        ("text\n\n    " + "code " * 30 + "\n    " + "code " * 30, []),
+        ("10. text\n    " + "word " * 30, [2]),
+        ("- [address](https://" + "x" * 130 + ")", []),
+        ("`" + "a command " * 15 + "`", []),
+    ],
+)
+def test_what_counts_as_too_long(text, found):
+    assert too_long(text) == found
