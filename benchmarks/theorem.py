@@ -40,8 +40,8 @@ from replical.errors import EmptyVersionSpace
 from replical.learners.base import Learner
 from replical.learners.catalogue import learner_for
 from replical.plans.base import Plan
-from replical.worlds.figures import Pair
 from replical.worlds.audit import pair_string, run_lab, summarise
+from replical.worlds.figures import Pair
 
 SEED = "theorem"
 DELTA = 0.05
