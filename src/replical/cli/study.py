@@ -42,7 +42,7 @@ def study_command(
         raise ValueOutOfRange("--workers counts processes of this machine: leave it out with --cluster")
     read = Study.read(study)
     with cluster(at) if at is not None else local(workers) as busy, _shown(read.name) as update:
-        notes.print(f"workers: {busy.told}", markup=False)
+        notes.print(f"workers: {busy.words}", markup=False)
         done = run_study(read, out, quick=quick, workers=busy, progress=update)
     if as_json:
         answer({"schema": "replical.study-answer/1", "name": read.name, "quick": quick, **done.figures()})

@@ -17,11 +17,11 @@ from replical.study.judging import (
     done,
     replicable,
     rounds,
-    told,
     too_few,
     undecided,
     unproven,
     verdict,
+    words_of,
 )
 from replical.study.report.prices import by_kind, error_price, fewest, losses, price, ratios
 from replical.study.results import COUNTED, Row
@@ -42,7 +42,9 @@ def summary_sentence(rows: list[Row]) -> str:
         return f"Nothing was run: {some(refused, 'cell was', 'cells were')} refused."
     parts = [_agreement(ran, promised)]
     if below := [row for row in promised if verdict(row) == BELOW]:
-        parts.append(f"Below it: {listed([('uncertified ' if unproven(row) else '') + told(row) for row in below])}")
+        parts.append(
+            f"Below it: {listed([('uncertified ' if unproven(row) else '') + words_of(row) for row in below])}"
+        )
     if paid := ratios([row for row in promised if rounds(row)], rows):
         parts.append(f"Rounding took {span(paid)} times the labels of its parent")
     empty = [row for row in promised if row["vacuous"]]
@@ -131,7 +133,7 @@ def broken(rows: list[Row]) -> list[str]:
 
 def _measured(row: Row) -> str:
     interval = f"{percent(row['agreement_low'])} to {percent(row['agreement_high'])}"
-    return f"{told(row)}, agreement {percent(row['agreement'])}, {interval}"
+    return f"{words_of(row)}, agreement {percent(row['agreement'])}, {interval}"
 
 
 def promises(rows: list[Row]) -> list[str]:
@@ -213,7 +215,7 @@ def accuracy(rows: list[Row]) -> list[str]:
     first = f"{count(over)} of {some(labs, 'lab')} ended with an error more than ε above the best; δ allows for "
     first += f"{count(allowed)} in the mean{chance}."
     chances = [(row, above_epsilon(row)) for row in ran]
-    bad = [f"{told(row)}, p = {p:.2g}" for row, p in chances if p is not None and p < 0.05 / len(ran)]
+    bad = [f"{words_of(row)}, p = {p:.2g}" for row, p in chances if p is not None and p < 0.05 / len(ran)]
     if not bad:
         return [first]
     return [first, f"More labs than chance explains ended above ε in {some(len(bad), 'cell')}: {listed(bad)}."]

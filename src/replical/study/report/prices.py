@@ -6,7 +6,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable
 from statistics import median
 
-from replical.study.judging import BELOW, kind, parents, replicable, rounds, task, told, unproven, verdict
+from replical.study.judging import BELOW, kind, parents, replicable, rounds, task, unproven, verdict, words_of
 from replical.study.results import Row
 from replical.study.words import count, listed, number, some, span
 
@@ -80,7 +80,7 @@ def _leads(found: list[list[Row]], learner: str) -> list[float]:
 def losses(rows: list[Row]) -> list[str]:
     """Where rounding is not the cheapest way."""
     lost = [
-        f"{told(mine)} ({number(mine['labels_mean'] / max(1.0, contest[0]['labels_mean']))} times the labels of "
+        f"{words_of(mine)} ({number(mine['labels_mean'] / max(1.0, contest[0]['labels_mean']))} times the labels of "
         f"{contest[0]['learner']})"
         for contest in contests(rows)
         for mine in contest[1:]
