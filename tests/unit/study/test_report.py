@@ -331,10 +331,10 @@ def test_proven_and_predicted():
         "in 0 with its whole 95% interval; that lies wholly above it in 1."
     )
     assert findings.proven([row("replical")]) == []
-    assert findings.predicted(rows[:1]) == [
+    assert findings.estimates(rows[:1]) == [
         "ρ predicted, an estimate, was 1.1 times E[J], the sharper measurement (1 cell)."
     ]
-    assert findings.predicted([row(expected_jaccard=0.0)]) == findings.predicted([row(rho_predicted=None)]) == []
+    assert findings.estimates([row(expected_jaccard=0.0)]) == findings.estimates([row(rho_predicted=None)]) == []
 
 
 def test_accuracy():

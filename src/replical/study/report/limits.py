@@ -20,8 +20,8 @@ SIMULATED = (
 def does_not_show(rows: list[Row], cells: list[Cell], facts: Mapping[str, Any]) -> list[str]:
     """All sentences on what the study does not show."""
     makers = (vacuous, uncertain, uncertified, wide, chance, loose, cut_short, refused)
-    found = [sentence for make in makers for sentence in make(rows)]
-    return [*found, *stopping(rows, cells), *versions(facts), *quick(facts), SIMULATED]
+    sentences = [sentence for make in makers for sentence in make(rows)]
+    return [*sentences, *stopping(rows, cells), *versions(facts), *quick(facts), SIMULATED]
 
 
 def vacuous(rows: list[Row]) -> list[str]:
@@ -53,14 +53,14 @@ def uncertain(rows: list[Row]) -> list[str]:
 
 def uncertified(rows: list[Row]) -> list[str]:
     """Cells whose promise is measured and not proven."""
-    found = [row for row in replicable(rows) if unproven(row)]
-    if not found:
+    unsure = [row for row in replicable(rows) if unproven(row)]
+    if not unsure:
         return []
-    partly = [row["certified_fraction"] for row in found if row["certified_fraction"] is not None]
+    partly = [row["certified_fraction"] for row in unsure if row["certified_fraction"] is not None]
     labs = f", because {span(partly, percent)} of labs were certified" if partly else ""
     return [
-        f"In {some(len(found), 'cell')} agreement is measured, not proven{labs}: "
-        f"{listed([words_of(row) for row in found])}. "
+        f"In {some(len(unsure), 'cell')} agreement is measured, not proven{labs}: "
+        f"{listed([words_of(row) for row in unsure])}. "
         "The guarantee is about pairs of labs that are both certified."
     ]
 
