@@ -41,10 +41,12 @@ def one(spec: str, learner: str, pool: int, noise: str) -> dict[str, Any]:
     ready = prepare(tried, seed=SEED)
     _ = ready.world.predictions
     prepared = time.perf_counter() - started
-    first = work(Piece(cell="", tried=tried, class_seed=SEED, seed=SEED, start=0, end=2))  # loads what is loaded once
+    first = work(
+        Piece(cell="", experiment=tried, class_seed=SEED, seed=SEED, start=0, end=2)
+    )  # loads what is loaded once
     pairs = round(min(max(SECONDS / max(first.seconds / 2, 1e-3), 4), 400))
     started = time.process_time()
-    told = work(Piece(cell="", tried=tried, class_seed=SEED, seed=SEED, start=2, end=2 + pairs))
+    told = work(Piece(cell="", experiment=tried, class_seed=SEED, seed=SEED, start=2, end=2 + pairs))
     seconds = (time.process_time() - started) / pairs
     labels = told.rows["labels_a"] + told.rows["labels_b"]
     return {

@@ -178,7 +178,7 @@ def sweep(tmp_path, monkeypatch):
         else:
             kept = Sweep(cells, Store(folder), workers, hear).run()
         rows = sorted((row(cell, kept[cell.id]) for cell in cells), key=lambda each: each["cell"])
-        return Ran(rows=rows, tables={name: (it.rows, it.facts) for name, it in kept.items()}, told=told)
+        return Ran(rows=rows, tables={name: (it.rows, it.facts) for name, it in kept.items()}, progress=told)
 
     return run
 

@@ -37,7 +37,7 @@ class Ran:
 
     rows: list
     tables: dict
-    told: list
+    progress: list
 
 
 class Chance:
@@ -45,7 +45,7 @@ class Chance:
 
     def __init__(self, seed, count, lost):
         self.random, self.count, self.lost, self.deaths = random.Random(seed), count, lost, 0
-        self.ahead, self.losses, self.told, self.runs = count, 10**6, "chance", []
+        self.ahead, self.losses, self.words, self.runs = count, 10**6, "chance", []
 
     def submit(self, task, piece):
         done = Future()

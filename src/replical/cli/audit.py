@@ -68,7 +68,7 @@ def audit_command(
         "T": T, "k_loop": k_loop, "k_final": k_final, "kappa": kappa, "batch": batch, "query": query, "finish": finish,
         "a": a, "b": b, "stop": stop, "stop_delta": stop_delta, "strings": strings, "runs": runs, "max_labels": max_labels,
     }  # fmt: skip
-    tried = Experiment(
+    experiment = Experiment(
         class_spec=class_spec,
         learner=learner,
         epsilon=epsilon,
@@ -83,8 +83,8 @@ def audit_command(
     )
     C, _ = parse(class_spec, seed=seed)
     with progress("disagreement coefficient") as update:
-        ready = prepare(tried, seed=seed, prior=read_prior(C, prior, prefer), progress=update)
-    given_prior = ready.learner.plan.prior
+        ready = prepare(experiment, seed=seed, prior=read_prior(C, prior, prefer), progress=update)
+    public_prior = ready.learner.plan.prior
     inputs = {
         "class": class_spec,
         "learner": learner,
@@ -99,7 +99,7 @@ def audit_command(
         "noise": noise if isinstance(ready.world.noise, BoundaryNoise) else ready.world.noise,
         "pool_size": ready.world.pool_size,
         **named,
-        "prior": None if given_prior.kind == "uniform" else given_prior.fingerprint,
+        "prior": None if public_prior.kind == "uniform" else public_prior.fingerprint,
         "seed": seed,
     }
     if pair is not None:
@@ -152,14 +152,14 @@ def _one_pair(learner: Learner, world: World, inputs: dict[str, Any], number: in
         raise ValueOutOfRange(f"pairs are numbered from 0, got {number}")
     population, labs = run_pair(learner, world, inputs["seed"], number)
     string = pair_string(inputs["seed"], number)
-    told = [_lab(world, lab) for lab in labs]
-    agree = told[0]["hypothesis"] == told[1]["hypothesis"]
+    reports = [_lab(world, lab) for lab in labs]
+    agree = reports[0]["hypothesis"] == reports[1]["hypothesis"]
     if as_json:
         head = {"schema": "replical.audit-pair/1", "inputs": inputs, "pair": number, "string": string}
-        answer(head | {"target": population.target, "agree": agree, "labs": told})
+        answer(head | {"target": population.target, "agree": agree, "labs": reports})
         return
     prose.print(f"Pair {number}, shared string {string!r}, target {population.target}.", markup=False)
-    for name, lab in zip("AB", told, strict=True):
+    for name, lab in zip("AB", reports, strict=True):
         hypothesis = lab["hypothesis"]
         prose.print(
             f"Lab {name} asked for {amount(lab['labels'])} labels in {len(lab['rounds'])} rounds and chose hypothesis "
@@ -186,12 +186,12 @@ def _lab(world: World, lab: Lab) -> dict[str, Any]:
     }
 
 
-def _proof(found: dict[str, Any] | None) -> str:
+def _proof(rounding: dict[str, Any] | None) -> str:
     """What a lab proved about its own replicability, in a sentence."""
-    if found is None:
+    if rounding is None:
         return ""
-    if found["rho_proven"] is None:
+    if rounding["rho_proven"] is None:
         return " This finish has no certificate."
-    if found["certified"]:
-        return f" Certified: two such labs differ with probability at most {found['rho_proven']:.3f}."
-    return " " + uncertified(found)
+    if rounding["certified"]:
+        return f" Certified: two such labs differ with probability at most {rounding['rho_proven']:.3f}."
+    return " " + uncertified(rounding)

@@ -11,7 +11,7 @@ from replical.lab.batches import SKIP, Reply, items_of, read_batch, write_batch
 from replical.lab.session import Session
 
 
-def by_file(session: Session, folder: Path, answers: Path | None, shown: Callable[[list[str]], Any]) -> Path | None:
+def by_file(session: Session, folder: Path, answers: Path | None, details: Callable[[list[str]], Any]) -> Path | None:
     """Read back what was filled in; open items that no batch holds yet, as after a skip, get a batch of their own."""
     if answers is not None:
         _hear(session, answers)
@@ -27,7 +27,7 @@ def by_file(session: Session, folder: Path, answers: Path | None, shown: Callabl
         if not fresh:
             return waiting[-1]
         last = max((int(path.stem[6:]) for path in held if path.stem[6:].isdigit()), default=0)
-        return write_batch(folder, last + 1, fresh, shown(fresh), session.protocol.labels)
+        return write_batch(folder, last + 1, fresh, details(fresh), session.protocol.labels)
     return None
 
 
@@ -40,24 +40,24 @@ def _hear(session: Session, path: Path) -> int:
                 f"{path} answers the item {reply.item!r}, which was never asked for: give the answers to this run's batches"
             )
     _refuse_changes(session, path, replies)
-    heard = 0
+    count = 0
     for reply in replies:
         if reply.item in session.open:
-            heard += 1
+            count += 1
             if reply.code is None:
                 session.skip(reply.item, annotator=reply.annotator)
             else:
                 session.answer(reply.item, session.protocol.labels[reply.code], annotator=reply.annotator)
-    return heard
+    return count
 
 
 def _refuse_changes(session: Session, path: Path, replies: Sequence[Reply]) -> None:
     """Refuse an answer that its item never had; one that was corrected since may stay in its file."""
     ledger = session.ledger
-    told = [reply for reply in replies if reply.item in ledger.labels or reply.item in ledger.skipped]
+    repeats = [reply for reply in replies if reply.item in ledger.labels or reply.item in ledger.skipped]
     if path.suffix.lower() == ".json":  # in Label Studio somebody may label what another person skipped, or the reverse
-        told = [reply for reply in told if reply.code is not None and reply.item in ledger.labels]
-    suspects = {reply.item: reply for reply in told if reply.code != ledger.labels.get(reply.item)}
+        repeats = [reply for reply in repeats if reply.code is not None and reply.item in ledger.labels]
+    suspects = {reply.item: reply for reply in repeats if reply.code != ledger.labels.get(reply.item)}
     if not suspects:
         return
     for event in session.journal.events():

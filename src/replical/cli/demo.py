@@ -60,14 +60,14 @@ def _rates(figures: dict[str, Audit]) -> Table:
     table = Table(title=f"{PAIRS} pairs of labs, a new string for each", title_justify="left")
     for column in ("learner", "identical", "95% interval", "labels a lab", "mean excess error", "worst"):
         table.add_column(column, justify="left" if column == "learner" else "right")
-    for name, found in figures.items():
+    for name, outcome in figures.items():
         table.add_row(
             name,
-            f"{100 * found.agreement:.0f}%",
-            interval(found.agreement_low, found.agreement_high),
-            amount(round(found.labels_mean)),
-            f"{found.excess_error_mean:.4f}",
-            f"{found.excess_error_max:.4f}",
+            f"{100 * outcome.agreement:.0f}%",
+            interval(outcome.agreement_low, outcome.agreement_high),
+            amount(round(outcome.labels_mean)),
+            f"{outcome.excess_error_mean:.4f}",
+            f"{outcome.excess_error_max:.4f}",
         )
     return table
 

@@ -18,14 +18,14 @@ _OPTIONAL = ("pyarrow", "sqlalchemy", "starlette", "uvicorn", "matplotlib", "das
 
 def doctor_command(as_json: Annotated[bool, typer.Option("--json", help="one JSON object")] = False) -> None:
     """Show versions and optional parts, and test the shared randomness against its golden words."""
-    found = {name: _version(name) for name in (*_CORE, *_OPTIONAL)}
+    versions = {name: _version(name) for name in (*_CORE, *_OPTIONAL)}
     wrong = wrong_words()
     if as_json:
-        system = {"replical": __version__, "python": platform.python_version(), "packages": found}
+        system = {"replical": __version__, "python": platform.python_version(), "packages": versions}
         answer({"schema": "replical.doctor/1", **system, "golden": not wrong, "wrong_words": wrong})
     else:
         prose.print(f"replical {__version__}, Python {platform.python_version()}, {platform.platform()}")
-        for name, installed in found.items():
+        for name, installed in versions.items():
             prose.print(f"  {name:<14} {installed or 'not installed (optional)'}")
         verdict = "as published" if not wrong else f"WRONG at {', '.join(wrong)}: results will not match other labs"
         prose.print(f"Golden words of the shared randomness: {verdict}.", markup=False)

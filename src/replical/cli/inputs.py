@@ -57,22 +57,22 @@ def _weights(C: HypothesisClass, path: Path) -> list[float]:
     header = table.header
     if len(header) != 2 or header[1] != "weight":
         raise BadTable(f"{path} needs two columns, candidate and weight, it has {', '.join(header)}")
-    found: dict[str, float] = {}
+    weights: dict[str, float] = {}
     for (name, value), line in zip(table.rows, table.lines, strict=True):
-        if name in found:
+        if name in weights:
             raise BadTable(f"{path}, line {line}: {name!r} has two weights")
         try:
-            found[name] = float(value)
+            weights[name] = float(value)
         except ValueError as error:
             raise BadTable(f"{path}, line {line}: the weight {value!r} is not a number") from error
     names = _names(C)
     for name in names:
-        if name not in found:
+        if name not in weights:
             raise BadTable(f"{path} has no weight for {name!r}: every hypothesis needs one")
-    if len(found) > len(names):
-        unknown = next(name for name in found if name not in set(names))
+    if len(weights) > len(names):
+        unknown = next(name for name in weights if name not in set(names))
         raise BadTable(f"{path} gives a weight to {unknown!r}, which is no hypothesis of the class")
-    return [found[name] for name in names]
+    return [weights[name] for name in names]
 
 
 def _preferred(C: HypothesisClass, path: Path) -> list[int]:

@@ -24,14 +24,14 @@ def export_command(
     ] = False,
 ) -> None:
     """Every event of a journal as CSV, without the private seed."""
-    with Journal(journal, write=False) as kept:
+    with Journal(journal, write=False) as lab_journal:
         export = export_labels if labels_only else Journal.export
         if out is None:
-            export(kept, sys.stdout)
+            export(lab_journal, sys.stdout)
             return
         try:
             with out.open("w", newline="", encoding="utf-8") as file:
-                export(kept, file)
+                export(lab_journal, file)
         except OSError as error:
             raise BadJournal(f"cannot write {out}: {error.strerror or error}") from error
 
@@ -43,19 +43,19 @@ def correct_command(
     annotator: Annotated[str | None, typer.Option(help="who says so")] = None,
 ) -> None:
     """Record another label for an item that was answered; the next run replays with it and says what changed."""
-    with Journal(journal, runner=False) as kept:  # a wrong name makes no new journal
-        created = kept.created
+    with Journal(journal, runner=False) as lab_journal:  # a wrong name makes no new journal
+        created = lab_journal.created
         if created is None:
-            raise BadJournal(f"{kept.where} is empty: there is nothing to correct")
-        ledger = Ledger.of(kept.events())
+            raise BadJournal(f"{lab_journal.where} is empty: there is nothing to correct")
+        ledger = Ledger.of(lab_journal.events())
         if item not in ledger.labels:
             raise BadLabel(f"the item {item!r} has no label to correct")
         labels = tuple(created["protocol"]["labels"]["values"])
         code, before = label_code(label, labels, f"the label of the item {item!r}"), ledger.labels[item]
         if code == before:
             raise BadLabel(f"the item {item!r} already has the label {label!r}: nothing recorded")
-        kept.append([Event(kind="correction", item=item, label=code, annotator=annotator)])
-        was = str(kept.label(before))
+        lab_journal.append([Event(kind="correction", item=item, label=code, annotator=annotator)])
+        was = str(lab_journal.label(before))
     prose.print(
         f"Recorded. The label of the item {item!r} was {was!r}. Run the protocol again: the run is replayed with the label "
         f"{label!r}.",

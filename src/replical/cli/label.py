@@ -30,20 +30,20 @@ def label_command(
     instructions: Annotated[Path | None, typer.Option(help="a Markdown file for whoever labels")] = None,
 ) -> None:
     """Serve the labelling page for a run that is driven elsewhere."""
-    with Journal(journal, runner=False) as kept:
-        run = Elsewhere(kept)
-        created = kept.created or {}
+    with Journal(journal, runner=False) as lab_journal:
+        run = Elsewhere(lab_journal)
+        created = lab_journal.created or {}
         candidates = {each["name"] for each in created["protocol"]["class"].get("candidates", ())}
-        columns = columns_shown(show, candidates)
+        columns = columns_to_show(show, candidates)
         if columns and pool is None:
             raise BadUsage("columns to show are read from the pool: give --pool too")
-        shown = shown_from(pool, columns, id_column)
+        details = details_from(pool, columns, id_column)
         title = created["protocol"].get("title") or "Labelling"
-        serve_page(run, shown, title, votes=votes, host=host, port=port, media=media, instructions=instructions)
+        serve_page(run, details, title, votes=votes, host=host, port=port, media=media, instructions=instructions)
     prose.print("The run has ended.")
 
 
-def columns_shown(show: str | None, predictions: set[str]) -> list[str]:
+def columns_to_show(show: str | None, predictions: set[str]) -> list[str]:
     """Columns for whoever labels; predictions are never among them."""
     columns = [word.strip() for word in (show or "").split(",") if word.strip()]
     for column in columns:
@@ -52,16 +52,16 @@ def columns_shown(show: str | None, predictions: set[str]) -> list[str]:
     return columns
 
 
-def shown_from(pool: Path | None, columns: list[str], id_column: str) -> Shown:
+def details_from(pool: Path | None, columns: list[str], id_column: str) -> Shown:
     """These columns of the pool, looked up at once: one that is not there is named before anybody labels."""
-    shown = Shown(pool, columns, id_column=id_column)
-    shown([])
-    return shown
+    details = Shown(pool, columns, id_column=id_column)
+    details([])
+    return details
 
 
 def serve_page(
     run: Labelled,
-    shown: Callable[[list[str]], Any],
+    details: Callable[[list[str]], Any],
     title: str,
     *,
     votes: int,
@@ -95,10 +95,10 @@ def serve_page(
 
     def started(at: int) -> None:
         secret = "" if token is None else f"?token={token}"
-        shown_host = "127.0.0.1" if host in ("0.0.0.0", "::") else f"[{host}]" if ":" in host else host
-        notes.print(f"Label at http://{shown_host}:{at}/{secret}", markup=False, soft_wrap=True)
+        name = "127.0.0.1" if host in ("0.0.0.0", "::") else f"[{host}]" if ":" in host else host
+        notes.print(f"Label at http://{name}:{at}/{secret}", markup=False, soft_wrap=True)
 
-    content = Content(title=title, shown=shown, media=media, instructions=text)
+    content = Content(title=title, shown=details, media=media, instructions=text)
     where = "no --media folder is given" if media is None else f"they are not in the folder {media}"
     for column, kind in not_served(content, run.open).items():
         notes.print(
@@ -111,13 +111,14 @@ def serve_page(
         _tell_agreement(run.ledger.agreement())
 
 
-def _tell_agreement(found: Mapping[str, float | int | None]) -> None:
+def _tell_agreement(agreement: Mapping[str, float | int | None]) -> None:
     """For whoever runs: people who vote would be swayed by it."""
-    if found["pairs"]:
-        chance = found["beyond_chance"]
+    if agreement["pairs"]:
+        chance = agreement["beyond_chance"]
         beyond = "" if chance is None else f" (Scott's pi {chance:.2f}: 1 is always, 0 what chance would give)"
         notes.print(
-            f"Two people who labelled the same item agreed in {found['same']:.0%} of {found['pairs']:,} cases{beyond}.",
+            f"Two people who labelled the same item agreed in {agreement['same']:.0%} of {agreement['pairs']:,} "
+            f"cases{beyond}.",
             markup=False,
             soft_wrap=True,
         )

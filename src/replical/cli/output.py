@@ -81,16 +81,16 @@ def amount(x: float) -> str:
     return f"{x:,.0f}" if x == int(x) and x < 1e9 else f"{x:,.1f}" if x < 1e6 else f"{x:.3g}"
 
 
-def uncertified(found: Mapping[str, Any]) -> str:
+def uncertified(rounding: Mapping[str, Any]) -> str:
     """What a lab has proven where that is not enough, and what would be."""
-    told = f"Not certified: proven is {found['rho_proven']:.3f}"
-    if found["rho_predicted"] is not None:
-        told += f", predicted {found['rho_predicted']:.3f}"
-    items, needed = found["items"], found["pool_needed"]
+    sentence = f"Not certified: proven is {rounding['rho_proven']:.3f}"
+    if rounding["rho_predicted"] is not None:
+        sentence += f", predicted {rounding['rho_predicted']:.3f}"
+    items, needed = rounding["items"], rounding["pool_needed"]
     enough = (
         "more than 10^7 items" if needed is None else "more labels" if needed <= items else f"about {needed:,} items"
     )
     return (
-        f"{told}. {items:,} items could prove {found['supports']:.3f} with all labels in the world; to prove what was asked "
-        f"for takes {enough}."
+        f"{sentence}. {items:,} items could prove {rounding['supports']:.3f} with all labels in the world; to prove what "
+        f"was asked for takes {enough}."
     )

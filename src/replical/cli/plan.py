@@ -129,12 +129,12 @@ def plan_command(
         )
     together = all_agree(labs, question.setting.rho)
     question = _with_theta(question)
-    found = bills(question.setting, question.only)
+    all_bills = bills(question.setting, question.only)
     forecast = None if question.pool is None else _forecast(question, question.pool, noise, truths)
     if plot is not None:
         save(bills_picture(question.setting, against), plot)
-    best, best_any = cheapest(found, replicable=True), cheapest(found, replicable=False)
-    reading = _compared(question.setting, found, best, best_any)
+    best, best_any = cheapest(all_bills, replicable=True), cheapest(all_bills, replicable=False)
+    reading = _compared(question.setting, all_bills, best, best_any)
     if forecast is not None:
         first = _reading(forecast, question.setting.rho, question.prior)
         reading = f"{first} From public numbers alone, not looking at the items: {reading}"
@@ -144,19 +144,19 @@ def plan_command(
             {
                 "schema": "replical.plan/1",
                 "inputs": _inputs(question, labs, noise),
-                "bills": [_told(bill) for bill in found],
+                "bills": [_bill_payload(bill) for bill in all_bills],
                 "best": None if best is None else best.learner,
                 "best_any": None if best_any is None else best_any.learner,
                 "all_agree": together,
                 "reading": reading,
-                "prediction": None if forecast is None else _prediction(question.C, forecast),
+                "prediction": None if forecast is None else _forecast_payload(question.C, forecast),
             }
         )
         return
     if forecast is not None:
         _show(question.C, forecast)
         prose.print()
-    _show_bills(found, question.title, question.setting)
+    _show_bills(all_bills, question.title, question.setting)
     prose.print(reading, markup=False, soft_wrap=True)
     if plot is not None:
         prose.print(f"Drawn against {against}: {plot}", markup=False, soft_wrap=True)
@@ -189,9 +189,11 @@ def _with_theta(question: Question) -> Question:
     if len(C) > _SMALL or items is None:
         return question
     with progress("disagreement coefficient") as update:
-        found = disagreement_coefficient(C, World(C=C, cells=items, pool_size="exact").population(0), progress=update)
+        coefficient = disagreement_coefficient(
+            C, World(C=C, cells=items, pool_size="exact").population(0), progress=update
+        )
     on = "the population of an audit" if cells is not None else f"{len(items)} items of the pool"
-    setting = replace(question.setting, theta=found.value)
+    setting = replace(question.setting, theta=coefficient.value)
     return replace(question, setting=setting, theta_source=f"exact maximum over centres on {on}")
 
 
@@ -242,19 +244,19 @@ def _all_labs(labs: int, rho: float, together: float) -> str:
     return f" All {labs} labs agree with probability at least {together:g}; {wanted}."
 
 
-def _told(bill: Bill) -> dict[str, Any]:
+def _bill_payload(bill: Bill) -> dict[str, Any]:
     numbers = [{"name": each.name, "value": _plain(each.value), "source": each.source} for each in bill.numbers]
     return asdict(bill) | {"numbers": numbers}
 
 
-def _show_bills(found: list[Bill], class_spec: str, setting: Setting) -> None:
+def _show_bills(all_bills: list[Bill], class_spec: str, setting: Setting) -> None:
     public = f"{class_spec}, epsilon {setting.epsilon:g}, rho {setting.rho:g}"
     title = escape(f"Labels a lab, from public numbers alone: {public}")
     table = Table(title=title, box=None, padding=(0, 2, 0, 0), title_justify="left")
     for column in ("learner", "plan", "repl.", "labels", "", "rounds", "items"):
         right = column in ("labels", "rounds", "items")
         table.add_column(column, justify="right" if right else "left", no_wrap=True)
-    for bill in sorted((bill for bill in found if bill.applies), key=lambda bill: bill.labels or 0):
+    for bill in sorted((bill for bill in all_bills if bill.applies), key=lambda bill: bill.labels or 0):
         labels = _short(bill.labels)
         table.add_row(
             bill.learner,
@@ -266,9 +268,9 @@ def _show_bills(found: list[Bill], class_spec: str, setting: Setting) -> None:
             _short(bill.unlabelled),
         )
     prose.print(table)
-    one_learner = len({bill.learner for bill in found}) == 1
+    one_learner = len({bill.learner for bill in all_bills}) == 1
     left_out: dict[str, list[str]] = {}
-    for bill in found:
+    for bill in all_bills:
         if one_learner and bill.applies and bill.note:
             prose.print(f"{bill.learner} ({bill.plan}): {bill.note}", markup=False, soft_wrap=True)
         if not bill.applies and bill.learner not in left_out.setdefault(bill.note, []):
@@ -277,7 +279,7 @@ def _show_bills(found: list[Bill], class_spec: str, setting: Setting) -> None:
         if learners:
             prose.print(f"Left out: {', '.join(learners)} ({note}).", markup=False, soft_wrap=True)
     if one_learner:
-        for each in found[-1].numbers:
+        for each in all_bills[-1].numbers:
             prose.print(f"  {each.name:<10} {float(each.value):<12.6g} {each.source}", markup=False, soft_wrap=True)
 
 
@@ -285,23 +287,25 @@ def _short(count: int | None) -> str:
     return "-" if count is None else f"{count:,}" if count < ABSURD else f"{float(count):.2g}"
 
 
-def _compared(setting: Setting, found: list[Bill], best: Bill | None, best_any: Bill | None) -> str:
+def _compared(setting: Setting, all_bills: list[Bill], best: Bill | None, best_any: Bill | None) -> str:
     """The winner, the price of replicability, and what the theorem would ask for."""
     if best is None or best_any is None:
         return "No replicable learner's bill is known for these numbers: " + "; ".join(
-            sorted({bill.note for bill in found if bill.note})
+            sorted({bill.note for bill in all_bills if bill.note})
         )
-    told = "Without noise (no nu is given) the" if setting.nu is None else "The" if setting.nu else "Without noise the"
-    told += f" cheapest replicable learner is {best.learner} with {amount(best.labels or 0)} labels"
+    sentence = (
+        "Without noise (no nu is given) the" if setting.nu is None else "The" if setting.nu else "Without noise the"
+    )
+    sentence += f" cheapest replicable learner is {best.learner} with {amount(best.labels or 0)} labels"
     if not best_any.replicable:
-        told += f", where {best_any.learner} without replicability needs {amount(best_any.labels or 0)}"
-    absurd = [bill for bill in found if bill.absurd and bill.plan == "paper" and _of_the_paper(bill.learner)]
+        sentence += f", where {best_any.learner} without replicability needs {amount(best_any.labels or 0)}"
+    absurd = [bill for bill in all_bills if bill.absurd and bill.plan == "paper" and _of_the_paper(bill.learner)]
     if absurd:
         asked = amount(absurd[0].labels or 0)
-        told += f"; the paper's own sizes for {absurd[0].learner} ask for {asked}, which nobody can pay"
+        sentence += f"; the paper's own sizes for {absurd[0].learner} ask for {asked}, which nobody can pay"
     if best.absurd:
-        told += f". That is absurd as well: {best.note.removeprefix('nobody can pay this: ').rstrip('.')}"
-    return told + "."
+        sentence += f". That is absurd as well: {best.note.removeprefix('nobody can pay this: ').rstrip('.')}"
+    return sentence + "."
 
 
 def _of_the_paper(learner: str) -> bool:
@@ -314,48 +318,51 @@ def _plain(value: Any) -> int | float:
     return int(value) if value == int(value) else float(value)
 
 
-def _prediction(C: HypothesisClass, found: Prediction) -> dict[str, Any]:
-    told = asdict(found)
-    return told | {"ties": [[C.describe(h) for h in group] for group in found.ties], "worst": C.describe(found.worst)}
+def _forecast_payload(C: HypothesisClass, forecast: Prediction) -> dict[str, Any]:
+    payload = asdict(forecast)
+    return payload | {
+        "ties": [[C.describe(h) for h in group] for group in forecast.ties],
+        "worst": C.describe(forecast.worst),
+    }
 
 
-def _show(C: HypothesisClass, found: Prediction) -> None:
+def _show(C: HypothesisClass, forecast: Prediction) -> None:
     rows = {
-        "items a lab": f"{found.items:,}",
-        "labels a lab": f"{amount(round(found.labels_mean))} ({found.labels_low:.0f} to {found.labels_high:.0f})",
-        "labs differ": f"{found.disagreement_mean:.3f}, at worst {found.disagreement_worst:.3f}",
-        "certified": f"{100 * found.certified_fraction:.0f}% of labs",
-        "pool for rho": "more than 10^7 items" if found.pool_for_rho is None else f"{found.pool_for_rho:,} items",
+        "items a lab": f"{forecast.items:,}",
+        "labels a lab": f"{amount(round(forecast.labels_mean))} ({forecast.labels_low:.0f} to {forecast.labels_high:.0f})",
+        "labs differ": f"{forecast.disagreement_mean:.3f}, at worst {forecast.disagreement_worst:.3f}",
+        "certified": f"{100 * forecast.certified_fraction:.0f}% of labs",
+        "pool for rho": "more than 10^7 items" if forecast.pool_for_rho is None else f"{forecast.pool_for_rho:,} items",
     }
     prose.print("Predicted from the unlabelled items", style="italic")
     for name, value in rows.items():
         prose.print(f"  {name:<14} {value}", markup=False)
-    for group in sorted(found.ties, key=len, reverse=True)[:3]:
+    for group in sorted(forecast.ties, key=len, reverse=True)[:3]:
         names = ", ".join(C.describe(h) for h in group[:6]) + (f" and {len(group) - 6} more" if len(group) > 6 else "")
         prose.print(f"  near-ties      {names}", markup=False, soft_wrap=True)
 
 
-def _reading(found: Prediction, rho: float, prior: Prior) -> str:
-    told = (
-        f"Expect about {found.labels_mean:.0f} labels a lab and different answers in {100 * found.disagreement_mean:.1f}% "
-        f"of pairs (an estimate from {found.items:,} unlabelled items, if one of the hypotheses is the truth; real labels "
-        "often take two to three times as many)"
+def _reading(forecast: Prediction, rho: float, prior: Prior) -> str:
+    words = (
+        f"Expect about {forecast.labels_mean:.0f} labels a lab and different answers in "
+        f"{100 * forecast.disagreement_mean:.1f}% of pairs (an estimate from {forecast.items:,} unlabelled items, if one of "
+        "the hypotheses is the truth; real labels often take two to three times as many)"
     )
-    if found.certified_fraction >= 0.5:
-        told += f"; most labs can prove {rho:g}."
-    elif found.pool_for_rho is None:
-        told += f"; {rho:g} cannot be proven with 10^7 items: raise rho or epsilon."
-    elif found.pool_for_rho > found.items:
-        told += f"; to prove {rho:g} about {found.pool_for_rho:,} items are needed."
+    if forecast.certified_fraction >= 0.5:
+        words += f"; most labs can prove {rho:g}."
+    elif forecast.pool_for_rho is None:
+        words += f"; {rho:g} cannot be proven with 10^7 items: raise rho or epsilon."
+    elif forecast.pool_for_rho > forecast.items:
+        words += f"; to prove {rho:g} about {forecast.pool_for_rho:,} items are needed."
     else:
-        told += f"; the pool could prove {rho:g}, but the labels that would take are not reached."
+        words += f"; the pool could prove {rho:g}, but the labels that would take are not reached."
     if prior.kind != "uniform":
-        with_without = f"{found.disagreement_mean:.3f} with it, {found.uniform_disagreement:.3f} without"
-        told += (
+        with_without = f"{forecast.disagreement_mean:.3f} with it, {forecast.uniform_disagreement:.3f} without"
+        words += (
             f" The prior helps: {with_without}."
-            if found.prior_helps
+            if forecast.prior_helps
             else f" Warning: the prior hurts, because it prefers candidates far from the good ones: {with_without}."
         )
         if prior.kind == "weights":
-            told += f" (1 + ln 1/mass near the truth: {found.prior_log:.1f} against {found.uniform_log:.1f}.)"
-    return told
+            words += f" (1 + ln 1/mass near the truth: {forecast.prior_log:.1f} against {forecast.uniform_log:.1f}.)"
+    return words

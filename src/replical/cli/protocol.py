@@ -81,9 +81,9 @@ def new_command(
     values = _label_values(_needed("--label-values", label_values))
     text = _seed(seed, seed_file, fresh=fresh_seed)
     section = _class_section(class_spec, candidates)
-    made = recipe(section, values, text)
-    public = read_prior(made.C, prior, prefer)
-    said: dict[str, Any] = {
+    class_recipe = recipe(section, values, text)
+    public = read_prior(class_recipe.C, prior, prefer)
+    learner_section: dict[str, Any] = {
         "name": _needed("--learner", learner),
         "plan": plan_name,
         "epsilon": number(_needed("--epsilon", epsilon)),
@@ -103,13 +103,15 @@ def new_command(
         content["prior"] = {"kind": "weights", "weights": public.values.tolist()}
     elif public.places is not None:
         content["prior"] = {"kind": "order", "order": public.places.argsort().tolist()}
-    content["learner"] = {key: value for key, value in said.items() if value is not None}
+    content["learner"] = {key: value for key, value in learner_section.items() if value is not None}
     protocol = Protocol.of(content)
     write_whole(out, protocol.toml(), what="the protocol", refuse=BadProtocol)
     if as_json:
         answer({"schema": "replical.protocol-new/1", "file": str(out), "fingerprint": protocol.fingerprint})
     else:
-        prose.print(f"Wrote {out}: {len(made.C):,} hypotheses, learner {learner}.", markup=False, soft_wrap=True)
+        prose.print(
+            f"Wrote {out}: {len(class_recipe.C):,} hypotheses, learner {learner}.", markup=False, soft_wrap=True
+        )
         prose.print(f"Fingerprint {protocol.fingerprint}", markup=False, soft_wrap=True)
         prose.print("Publish the file, or at least its fingerprint, before any lab asks for a label.")
 
@@ -123,8 +125,8 @@ def show_command(
     protocol = Protocol.read(protocol_file)
     size = len(protocol.recipe.C)
     if as_json:
-        told = {"schema": "replical.protocol-show/1", "file": str(protocol_file), "hypotheses": size}
-        answer(told | {"learner": protocol.plan.learner, "fingerprint": protocol.fingerprint})
+        payload = {"schema": "replical.protocol-show/1", "file": str(protocol_file), "hypotheses": size}
+        answer(payload | {"learner": protocol.plan.learner, "fingerprint": protocol.fingerprint})
     else:
         prose.print(
             f"{protocol_file}: {size:,} hypotheses, learner {protocol.plan.learner}.", markup=False, soft_wrap=True
@@ -190,7 +192,9 @@ def _listed(source: str) -> list[dict[str, str]]:
 
 def _theta_from(file: Path, section: dict[str, Any], values: tuple[Label, ...], seed: str) -> float:
     """Θ on a public pool, computed once and published: an estimate of each lab's own would couple nothing."""
-    made = recipe(section, values, seed)
-    lab = read_pool(file, made)
+    class_recipe = recipe(section, values, seed)
+    lab = read_pool(file, class_recipe)
     with progress("disagreement coefficient") as update:
-        return disagreement_coefficient(made.C, Population(made.C, target=0, cells=lab.items), progress=update).value
+        return disagreement_coefficient(
+            class_recipe.C, Population(class_recipe.C, target=0, cells=lab.items), progress=update
+        ).value

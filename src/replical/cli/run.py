@@ -10,7 +10,7 @@ import typer
 
 from replical.cli.by_file import by_file
 from replical.cli.inputs import SIMULATED
-from replical.cli.label import columns_shown, serve_page, shown_from
+from replical.cli.label import columns_to_show, details_from, serve_page
 from replical.cli.output import amount, answer, notes, prose, uncertified, whole
 from replical.cli.terminal import ask_at_terminal
 from replical.core.files import write_whole
@@ -70,12 +70,12 @@ def run_command(
         raise BadUsage(f"there is no folder {out.parent} for the certificate")
     protocol = Protocol.read(protocol_file)
     lab = read_pool(pool, protocol.recipe, id_column=id_column)
-    columns = columns_shown(show, set(protocol.recipe.columns) if protocol.recipe.predicts else set())
+    columns = columns_to_show(show, set(protocol.recipe.columns) if protocol.recipe.predicts else set())
     source = _labels_from(labels, protocol, id_column) if labels is not None else None
-    shown = shown_from(pool, columns, id_column)
-    with Journal(journal) as kept:
-        fresh = kept.created is None
-        session = Session(protocol, lab, kept, annotator=annotator)
+    details = details_from(pool, columns, id_column)
+    with Journal(journal) as lab_journal:
+        fresh = lab_journal.created is None
+        session = Session(protocol, lab, lab_journal, annotator=annotator)
         if fresh:
             _announce(protocol, lab, truths)
         before = session.ledger.results[-1] if session.ledger.results else None
@@ -84,12 +84,12 @@ def run_command(
         if source is not None:
             _from_column(session, source)
         elif ask == "terminal":
-            ask_at_terminal(session, shown)
+            ask_at_terminal(session, details)
         elif ask == "page":
             title = protocol.title or "Labelling"
             serve_page(
                 session,
-                shown,
+                details,
                 title,
                 votes=votes,
                 host=host,
@@ -101,7 +101,7 @@ def run_command(
             _wait(session)
         else:
             folder = batches or Path(journal if "://" not in journal else str(out)).with_suffix(".batches")
-            batch = by_file(session, folder, answers, shown)
+            batch = by_file(session, folder, answers, details)
         if session.open:
             return _pending(session, batch, as_json=as_json)
         session.finish()
@@ -109,7 +109,7 @@ def run_command(
         write(certificate, out)
         if html is not None:
             write_whole(html, page(certificate), what="the page", refuse=BadUsage)
-        _done(session, certificate["body"], kept.where, out, as_json=as_json)
+        _done(session, certificate["body"], lab_journal.where, out, as_json=as_json)
         if changed and before != session.result.hypothesis:
             notes.print(f"The answer has changed: it was hypothesis {before}.", markup=False)
     return 0
@@ -140,12 +140,12 @@ def _announce(protocol: Protocol, lab: LabPool, truths: int) -> None:
         if bill.plan == plan.name and bill.labels is not None:
             notes.print(f"The plan's bill: {amount(bill.labels)} labels ({bill.kind}).", markup=False)
     if protocol.record.certifies and truths:
-        _predict(protocol, lab, truths)
+        _tell_forecast(protocol, lab, truths)
 
 
-def _predict(protocol: Protocol, lab: LabPool, truths: int) -> None:
+def _tell_forecast(protocol: Protocol, lab: LabPool, truths: int) -> None:
     C, setting = protocol.recipe.C, protocol.setting()
-    found = predict_agreement(
+    forecast = predict_agreement(
         C,
         lab.pool(SIMULATED),
         setting.epsilon,
@@ -160,14 +160,14 @@ def _predict(protocol: Protocol, lab: LabPool, truths: int) -> None:
         truths=truths,
     )
     notes.print(
-        f"Predicted from the unlabelled items: about {found.labels_mean:.0f} labels ({found.labels_low:.0f} to "
-        f"{found.labels_high:.0f}), another lab differs in {100 * found.disagreement_mean:.1f}% of cases. That is if one "
-        "of the hypotheses is the truth; real labels often take two to three times as many.",
+        f"Predicted from the unlabelled items: about {forecast.labels_mean:.0f} labels ({forecast.labels_low:.0f} to "
+        f"{forecast.labels_high:.0f}), another lab differs in {100 * forecast.disagreement_mean:.1f}% of cases. That is if "
+        "one of the hypotheses is the truth; real labels often take two to three times as many.",
         markup=False,
         soft_wrap=True,
     )
-    if found.ties:
-        tied = max(found.ties, key=len)
+    if forecast.ties:
+        tied = max(forecast.ties, key=len)
         names = ", ".join(C.describe(h) for h in tied[:4]) + (" .." if len(tied) > 4 else "")
         notes.print(f"Near-ties that labels will hardly tell apart: {names}", markup=False, soft_wrap=True)
 
@@ -207,8 +207,8 @@ def _progress(session: Session) -> None:
 
 def _pending(session: Session, batch: Path | None, *, as_json: bool) -> int:
     if as_json:
-        told = _told(session, "pending")
-        answer(told | {"pending": len(session.open), "batch": None if batch is None else str(batch)})
+        payload = _payload(session, "pending")
+        answer(payload | {"pending": len(session.open), "batch": None if batch is None else str(batch)})
     else:
         pending = "1 label is pending" if len(session.open) == 1 else f"{len(session.open)} labels are pending"
         fill = f": fill in the column label of {batch} ('?' for an item nobody can label), then run the same command again."
@@ -218,7 +218,7 @@ def _pending(session: Session, batch: Path | None, *, as_json: bool) -> int:
     return PENDING
 
 
-def _told(session: Session, status: str) -> dict[str, Any]:
+def _payload(session: Session, status: str) -> dict[str, Any]:
     protocol = session.protocol
     return {
         "schema": "replical.result/1",
@@ -234,14 +234,14 @@ def _done(session: Session, body: dict[str, Any], journal: str, out: Path, *, as
     result, protocol = session.result, session.protocol
     spent = protocol.plan.max_labels is not None and result.labels >= protocol.plan.max_labels and not result.stopped
     if as_json:
-        kept = ("hypothesis", "rounds", "survivors", "certified", "labels_sufficient", "rho_proven", "rho_predicted")
-        told = _told(session, "budget" if spent else "done") | {key: body[key] for key in (*kept, "conditions")}
-        if told["hypothesis"] is not None:
-            h = told["hypothesis"]["index"]
-            told["hypothesis"] = {"name": protocol.recipe.columns[h] if protocol.recipe.predicts else None} | told[
-                "hypothesis"
-            ]
-        answer(told | {"journal": journal, "certificate": str(out)})
+        keys = ("hypothesis", "rounds", "survivors", "certified", "labels_sufficient", "rho_proven", "rho_predicted")
+        payload = _payload(session, "budget" if spent else "done") | {key: body[key] for key in (*keys, "conditions")}
+        if payload["hypothesis"] is not None:
+            h = payload["hypothesis"]["index"]
+            payload["hypothesis"] = {
+                "name": protocol.recipe.columns[h] if protocol.recipe.predicts else None
+            } | payload["hypothesis"]
+        answer(payload | {"journal": journal, "certificate": str(out)})
         return
     h = result.hypothesis
     chosen = (
@@ -253,16 +253,17 @@ def _done(session: Session, body: dict[str, Any], journal: str, out: Path, *, as
     skipped = f", {len(session.ledger.skipped)} skipped" if session.ledger.skipped else ""
     prose.print(f"{result.labels} labels{skipped}, {result.V.size:,} hypotheses left.", markup=False)
     if result.rounding is not None:
-        found = result.rounding.figures()
-        if found["certified"]:
+        rounding = result.rounding.figures()
+        if rounding["certified"]:
             realizable = protocol.record.setting == "realizable"
             supposed = ", if some hypothesis makes no error" if realizable else ""
             prose.print(
-                f"Certified: two labs that prove this differ with probability at most {found['rho_proven']:.3f}{supposed}.",
+                f"Certified: two labs that prove this differ with probability at most {rounding['rho_proven']:.3f}"
+                f"{supposed}.",
                 soft_wrap=True,
             )
-        elif found["rho_proven"] is not None:
-            prose.print(uncertified(found), soft_wrap=True)
+        elif rounding["rho_proven"] is not None:
+            prose.print(uncertified(rounding), soft_wrap=True)
     for condition in result.conditions:
         if not condition.held and condition.name not in (CERTIFIED, ACCURATE):
             prose.print(

@@ -41,8 +41,8 @@ def study_command(
     if workers is not None and at is not None:
         raise ValueOutOfRange("--workers counts processes of this machine: leave it out with --cluster")
     read = Study.read(study)
-    with cluster(at) if at is not None else local(workers) as busy, _shown(read.name) as update:
-        notes.print(f"workers: {busy.told}", markup=False)
+    with cluster(at) if at is not None else local(workers) as busy, _progress_bar(read.name) as update:
+        notes.print(f"workers: {busy.words}", markup=False)
         done = run_study(read, out, quick=quick, workers=busy, progress=update)
     if as_json:
         answer({"schema": "replical.study-answer/1", "name": read.name, "quick": quick, **done.figures()})
@@ -51,22 +51,22 @@ def study_command(
 
 
 @contextmanager
-def _shown(name: str) -> Iterator[Callable[[Progress], None]]:
+def _progress_bar(name: str) -> Iterator[Callable[[Progress], None]]:
     """A bar with cells, pairs and time left; a line now and then where there is no terminal."""
-    columns = (TextColumn("{task.description}"), BarColumn(), TextColumn("{task.fields[told]}"))
+    columns = (TextColumn("{task.description}"), BarColumn(), TextColumn("{task.fields[words]}"))
     last = [0.0]
     with Bar(*columns, console=notes, transient=True, disable=not notes.is_terminal) as bar:
-        task = bar.add_task(escape(name), total=None, told="")
+        task = bar.add_task(escape(name), total=None, words="")
 
         def update(far: Progress) -> None:
-            told = (
+            words = (
                 f"{far.cells_done} of {far.cells} cells, {far.pairs_done} of {far.pairs} pairs{_left(far.seconds_left)}"
             )
-            bar.update(task, completed=far.pairs_done, total=far.pairs, told=told)
+            bar.update(task, completed=far.pairs_done, total=far.pairs, words=words)
             now = time.monotonic()
             if not notes.is_terminal and now - last[0] >= _EVERY:
                 last[0] = now
-                notes.print(f"{told}{'; now ' + far.now if far.now else ''}", markup=False, soft_wrap=True)
+                notes.print(f"{words}{'; now ' + far.now if far.now else ''}", markup=False, soft_wrap=True)
 
         yield update
 

@@ -10,10 +10,10 @@ from replical.cli.output import notes
 from replical.errors import BadLabel
 from replical.lab.session import Session
 
-Shown = Callable[[list[str]], Mapping[str, Mapping[str, str]]]
+Details = Callable[[list[str]], Mapping[str, Mapping[str, str]]]
 
 
-def ask_at_terminal(session: Session, shown: Shown) -> None:
+def ask_at_terminal(session: Session, details: Details) -> None:
     """Ask until the run has ended or the person leaves; every answer is on the disk before the next question."""
     if not session.open:
         return
@@ -27,16 +27,16 @@ def ask_at_terminal(session: Session, shown: Shown) -> None:
     while session.open:
         item = session.open[0]
         notes.print(f"\nItem {len(session.ledger.labels) + 1}: {item}", markup=False)
-        for column, text in shown([item]).get(item, {}).items():
+        for column, text in details([item]).get(item, {}).items():
             notes.print(f"  {column}: {text}", markup=False)
-        said = _line()
-        if said in (None, leave):
+        reply = _line()
+        if reply in (None, leave):
             return
-        if said == skip:
+        if reply == skip:
             session.skip(item)
             continue
         try:
-            session.answer(item, _label(said or "", labels))
+            session.answer(item, _label(reply or "", labels))
         except BadLabel as error:
             notes.print(str(error), markup=False)
 
@@ -47,11 +47,11 @@ def _line() -> str | None:
     return line.strip() if line else None
 
 
-def _label(said: str, labels: tuple[Any, ...]) -> Any:
+def _label(reply: str, labels: tuple[Any, ...]) -> Any:
     """The label as written; a number that is no label itself counts from 1."""
     by_text = {str(label): label for label in labels}
-    if said in by_text:
-        return by_text[said]
-    if said.isascii() and said.isdigit() and 1 <= int(said) <= len(labels):
-        return labels[int(said) - 1]
-    raise BadLabel(f"{said!r} is none of {list(labels)!r}")
+    if reply in by_text:
+        return by_text[reply]
+    if reply.isascii() and reply.isdigit() and 1 <= int(reply) <= len(labels):
+        return labels[int(reply) - 1]
+    raise BadLabel(f"{reply!r} is none of {list(labels)!r}")

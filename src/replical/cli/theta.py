@@ -31,17 +31,17 @@ def theta_command(
     private = PrivateRandomness.fresh()  # the coefficient does not depend on the order of the items
     over = Population(C, target=0, cells=cells) if pool is None else items_from(C, pool, private)
     with progress("centres") as update:
-        found = theta(C, over, centre=centre, r0=r0, progress=update)
+        coefficient = theta(C, over, centre=centre, r0=r0, progress=update)
     points = len(cells) if isinstance(over, Population) else len(over)
     if as_json:
-        measured = asdict(found)
+        measured = asdict(coefficient)
         head = {"schema": "replical.theta/1", "class": class_spec, "hypotheses": len(C), "points": points, "r0": r0}
         answer(head | {"theta": measured.pop("value")} | measured)
         return
-    (near, of), (disputed, total) = found.radius, found.disagreement
+    (near, of), (disputed, total) = coefficient.radius, coefficient.disagreement
     prose.print(
-        f"theta = {found.value:g}: within distance {near}/{of} of hypothesis {found.centre} ({C.describe(found.centre)}), "
-        f"hypotheses disagree on {disputed}/{total} of {points} points.",
+        f"theta = {coefficient.value:g}: within distance {near}/{of} of hypothesis {coefficient.centre} "
+        f"({C.describe(coefficient.centre)}), hypotheses disagree on {disputed}/{total} of {points} points.",
         markup=False,
         soft_wrap=True,
     )

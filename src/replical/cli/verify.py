@@ -37,20 +37,20 @@ def verify_command(
     if not os.path.exists(certificate):
         raise BadUsage(f"there is no certificate {certificate}")
     try:
-        told = read(certificate)
+        content = read(certificate)
     except BadCertificate as error:
         verdict = Verdict(level="self", checks=(Check(name="the file is a certificate", ok=False, detail=str(error)),))
         return _say(verdict, as_json=as_json)
-    verdict = verify(told)
+    verdict = verify(content)
     if verdict.valid and pool is not None:
-        lab = read_pool(pool, Protocol.of(told["body"]["protocol"]).recipe, id_column=id_column)
+        lab = read_pool(pool, Protocol.of(content["body"]["protocol"]).recipe, id_column=id_column)
         if journal is None:
-            verdict = verify(told, lab)
+            verdict = verify(content, lab)
         else:
-            with Journal(journal, write=False) as kept:
-                verdict = verify(told, lab, kept)
+            with Journal(journal, write=False) as lab_journal:
+                verdict = verify(content, lab, lab_journal)
     if html is not None and verdict.valid:
-        write_whole(html, page(told), what="the page", refuse=BadUsage)
+        write_whole(html, page(content), what="the page", refuse=BadUsage)
     return _say(verdict, as_json=as_json)
 
 
@@ -63,8 +63,8 @@ def _say(verdict: Verdict, *, as_json: bool) -> int:
             mark = "ok  " if check.ok else "NO  "
             detail = f": {check.detail}" if check.detail else ""
             prose.print(f"{mark}{check.name}{detail}", markup=False, soft_wrap=True)
-        given = {"self": "alone", "pool": "with its pool", "journal": "with its pool and its journal"}[verdict.level]
-        prose.print(f"{'Valid' if verdict.valid else 'Not valid'}, checked {given}.")
+        evidence = {"self": "alone", "pool": "with its pool", "journal": "with its pool and its journal"}[verdict.level]
+        prose.print(f"{'Valid' if verdict.valid else 'Not valid'}, checked {evidence}.")
     return 0 if verdict.valid else NO
 
 
@@ -75,7 +75,7 @@ def compare_command(
     """Do several labs have one answer to one protocol? Exit code 1 if not."""
     if len(certificates) < 2:
         raise BadUsage(f"compare takes two or more certificates, got {len(certificates)}")
-    told: list[dict[str, Any]] = []
+    contents: list[dict[str, Any]] = []
     for path in certificates:
         if not os.path.exists(path):
             raise BadUsage(f"there is no certificate {path}")
@@ -84,22 +84,22 @@ def compare_command(
         if not verdict.valid:
             wrong = next(check for check in verdict.checks if not check.ok)
             raise BadCertificate(f"{path} is not valid ({wrong.name}: {wrong.detail}), so it is not compared")
-        told.append(certificate)
-    found = compare(told)
+        contents.append(certificate)
+    comparison = compare(contents)
     if as_json:
-        answer({"schema": "replical.compare/1", **asdict(found)})
+        answer({"schema": "replical.compare/1", **asdict(comparison)})
     else:
-        _compared(found.identical, found.first_difference, told)
-        if found.warning:
-            notes.print(f"Warning: {found.warning}", markup=False, soft_wrap=True)
-    return 0 if found.identical else NO
+        _compared(comparison.identical, comparison.first_difference, contents)
+        if comparison.warning:
+            notes.print(f"Warning: {comparison.warning}", markup=False, soft_wrap=True)
+    return 0 if comparison.identical else NO
 
 
-def _compared(identical: bool, difference: str | None, told: list[dict[str, Any]]) -> None:
+def _compared(identical: bool, difference: str | None, certificates: list[dict[str, Any]]) -> None:
     if identical:
-        chosen = told[0]["body"]["hypothesis"]["description"]
-        prose.print(f"Identical: all {len(told)} labs chose {chosen}.", markup=False, soft_wrap=True)
-        certified = sum(certificate["body"]["certified"] for certificate in told)
-        prose.print(f"{certified} of {len(told)} are certified.")
+        chosen = certificates[0]["body"]["hypothesis"]["description"]
+        prose.print(f"Identical: all {len(certificates)} labs chose {chosen}.", markup=False, soft_wrap=True)
+        certified = sum(certificate["body"]["certified"] for certificate in certificates)
+        prose.print(f"{certified} of {len(certificates)} are certified.")
     else:
         prose.print(f"Different: {difference}.", markup=False, soft_wrap=True)

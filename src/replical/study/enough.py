@@ -65,11 +65,11 @@ class Enough:
         return (high - low) / 2 <= (self.half_width or 0.0)
 
 
-def enough_of(given: Any) -> Enough:
+def enough_of(section: Any) -> Enough:
     """Check what a file says."""
-    if not isinstance(given, dict):
-        raise BadStudy(f"stop must be a table such as {{ pairs = 400 }}, got {short(given)}")
-    for key, value in given.items():
+    if not isinstance(section, dict):
+        raise BadStudy(f"stop must be a table such as {{ pairs = 400 }}, got {short(section)}")
+    for key, value in section.items():
         if key not in ("pairs", "half_width", "batch", "max_pairs"):
             raise BadStudy(f"stop has no key {key!r:.40}; it has pairs, or half_width, batch and max_pairs")
         if key == "half_width":
@@ -77,9 +77,9 @@ def enough_of(given: Any) -> Enough:
                 raise BadStudy(f"half_width must be between 0 and 0.5, got {short(value)}")
         elif isinstance(value, bool) or not isinstance(value, int) or not 1 <= value <= _MOST_PAIRS:
             raise BadStudy(f"{key} of stop must be a whole number from 1 to {_MOST_PAIRS}, got {short(value)}")
-    if ("pairs" in given) == ("half_width" in given) or ("pairs" in given and len(given) > 1):
+    if ("pairs" in section) == ("half_width" in section) or ("pairs" in section and len(section) > 1):
         raise BadStudy("stop has either pairs, or half_width with batch and max_pairs")
-    stop = Enough(**given)
+    stop = Enough(**section)
     if stop.batch > stop.max_pairs:
         raise BadStudy(f"batch of stop must be at most max_pairs = {stop.max_pairs}, got {stop.batch}")
     return stop

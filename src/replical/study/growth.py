@@ -87,12 +87,12 @@ def growths(rows: Iterable[Row]) -> list[Growth]:
     """Every learner along every parameter of which the rows hold at least three values, all else equal."""
     ran = [row for row in rows if row["status"] == "done" and row["labels_mean"] and row["hypotheses"]]
     thetas = own_thetas(ran)
-    found = []
+    curves = []
     for axis in AXES:
         for group in _groups(ran, axis, thetas):
             settings, points = group
             slopes = {scale: _slopes(points, axis, scale, thetas) for scale in _scales(axis)}
-            found.append(
+            curves.append(
                 Growth(
                     learner=points[0].row["learner"],
                     plan=points[0].row["plan"],
@@ -103,7 +103,7 @@ def growths(rows: Iterable[Row]) -> list[Growth]:
                     logged=slopes.get("ln(1/ε)"),
                 )
             )
-    return sorted(found, key=lambda each: (AXES.index(each.axis), each.learner, each.plan, str(each.settings)))
+    return sorted(curves, key=lambda each: (AXES.index(each.axis), each.learner, each.plan, str(each.settings)))
 
 
 def argument(scale: str, x: float) -> float:
@@ -123,7 +123,7 @@ def _scales(axis: str) -> tuple[str, ...]:
 
 def _groups(rows: list[Row], axis: str, thetas: Mapping[str, float]) -> list[tuple[dict[str, Any], list[Point]]]:
     """Points that differ in one parameter only."""
-    found: list[tuple[dict[str, Any], list[Point]]] = []
+    series: list[tuple[dict[str, Any], list[Point]]] = []
     rest = rows
     for by_family in {"hypotheses": (True,), "theta": (False, True)}.get(axis, (False,)):
         groups: dict[str, tuple[dict[str, Any], list[Point]]] = {}
@@ -134,10 +134,10 @@ def _groups(rows: list[Row], axis: str, thetas: Mapping[str, float]) -> list[tup
                 point = Point(x=x, labels=row["labels_mean"], error=row["labels_error"] or 0.0, row=row)
                 groups.setdefault(repr(settings), (settings, []))[1].append(point)
         whole = [group for group in groups.values() if len({point.x for point in group[1]}) >= FEWEST]
-        found += [(settings, sorted(points, key=lambda point: point.x)) for settings, points in whole]
+        series += [(settings, sorted(points, key=lambda point: point.x)) for settings, points in whole]
         used = {point.row["cell"] for _, points in whole for point in points}
         rest = [row for row in rest if row["cell"] not in used]
-    return [group for group in found if _belongs(group[1], axis, thetas)]
+    return [group for group in series if _belongs(group[1], axis, thetas)]
 
 
 def _belongs(points: Sequence[Point], axis: str, thetas: Mapping[str, float]) -> bool:
@@ -193,5 +193,5 @@ def fit(x: Sequence[float], y: Sequence[float], errors: Sequence[float] | None =
     slope = float(centred @ np.asarray(y)) / spread
     rest = np.asarray(y) - np.mean(y) - slope * centred
     scatter = sqrt(float(rest @ rest) / (len(x) - 2) / spread)
-    given = np.zeros(len(x)) if errors is None else np.asarray(errors)
-    return slope, max(scatter, sqrt(float(centred**2 @ given**2)) / spread)
+    point_errors = np.zeros(len(x)) if errors is None else np.asarray(errors)
+    return slope, max(scatter, sqrt(float(centred**2 @ point_errors**2)) / spread)

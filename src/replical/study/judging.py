@@ -131,22 +131,22 @@ def above_epsilon(row: Row) -> float | None:
 
 def marks(row: Row) -> list[Mark]:
     """What to beware of in this row, beside its verdict."""
-    found, labs = [], 2 * row["pairs"]
+    warnings, labs = [], 2 * row["pairs"]
     if (chance := above_epsilon(row)) is not None:
-        told = f"errors above ε: {count(row['excess_over_epsilon'])} of {some(labs, 'lab')}, p = {chance:.2g}"
-        found.append(Mark("bad" if chance < 0.05 else "soft", "!", told))
+        text = f"errors above ε: {count(row['excess_over_epsilon'])} of {some(labs, 'lab')}, p = {chance:.2g}"
+        warnings.append(Mark("bad" if chance < 0.05 else "soft", "!", text))
     if row["vacuous"]:
-        found.append(Mark("soft", "∅", "vacuous"))
+        warnings.append(Mark("soft", "∅", "vacuous"))
     if why := unproven(row):
-        found.append(Mark("warn", "?", f"uncertified: {why}"))
+        warnings.append(Mark("warn", "?", f"uncertified: {why}"))
     if row["max_labels"] is not None and (row["labels_max"] or 0) >= row["max_labels"]:
-        found.append(Mark("warn", "■", "budget reached"))
+        warnings.append(Mark("warn", "■", "budget reached"))
     elif row["certified_fraction"] is None and row["cap_reached"]:
-        found.append(Mark("warn", "■", f"cut short: {count(row['cap_reached'])} of {some(labs, 'lab')}"))
-    return found
+        warnings.append(Mark("warn", "■", f"cut short: {count(row['cap_reached'])} of {some(labs, 'lab')}"))
+    return warnings
 
 
-def told(row: Row) -> str:
+def words_of(row: Row) -> str:
     """Which cell this is, in a few words."""
     parts = [f"ε {row['epsilon']:g}"]
     parts += [f"ρ {row['rho']:g}"] if row["rho"] is not None else []
@@ -186,14 +186,14 @@ def parents(rows: Iterable[Row]) -> dict[str, Row]:
         if plain or row["replicable"]:
             for place in _places(row):
                 known.setdefault((row["learner"], row["rho"], *place), row)
-    found = {}
+    matches = {}
     for row in ran:
         record = find(row["learner"])
         parent, rho = record.parent, row["rho"] if record.boosts else None
         match = next((known[parent, rho, *place] for place in _places(row) if (parent, rho, *place) in known), None)
         if match is not None:
-            found[row["cell"]] = match
-    return found
+            matches[row["cell"]] = match
+    return matches
 
 
 def _places(row: Row) -> list[tuple[object, ...]]:

@@ -49,32 +49,32 @@ SCHEMA: tuple[tuple[str, str], ...] = (
 Row = dict[str, Any]
 
 
-def row(cell: Cell, kept: Entry) -> Row:
+def row(cell: Cell, entry: Entry) -> Row:
     """The results of a cell: what it tried, what it found, and whether that means anything.
 
     `theta` and `nu` are those its plan was made with. `status` is ``done`` or ``refused``. `vacuous` marks replicable
     learners in worlds where fewer than a fifth of the pairs differ before rounding. `labels_error` and `jaccard_error`
     are standard errors of the means, over pairs.
     """
-    told: Row = {name: None for name, _ in SCHEMA}
-    given = dict(cell.parameters)
-    told |= {"cell": cell.id, "grids": list(cell.grids)} | given
-    told |= {"noise": str(given["noise"]), "pool_size": str(given["pool_size"])}
-    told |= {name: kept.facts.get(name) for name in ("hypotheses", "labels_most")}
-    told |= {name: kept.facts[name] for name in ("theta", "nu") if kept.facts.get(name) is not None}
-    told |= {"replicable": find(given["learner"]).replicable, "status": "done"}
-    if kept.refused is not None:
-        return told | {"status": "refused", "reason": kept.refused, "pairs": 0}
-    found = summary(kept.rows)
-    low, high = found["agreement_low"], found["agreement_high"]
-    told |= found | {
-        "disagreement": 1 - found["agreement"],
+    columns: Row = {name: None for name, _ in SCHEMA}
+    parameters = dict(cell.parameters)
+    columns |= {"cell": cell.id, "grids": list(cell.grids)} | parameters
+    columns |= {"noise": str(parameters["noise"]), "pool_size": str(parameters["pool_size"])}
+    columns |= {name: entry.facts.get(name) for name in ("hypotheses", "labels_most")}
+    columns |= {name: entry.facts[name] for name in ("theta", "nu") if entry.facts.get(name) is not None}
+    columns |= {"replicable": find(parameters["learner"]).replicable, "status": "done"}
+    if entry.refused is not None:
+        return columns | {"status": "refused", "reason": entry.refused, "pairs": 0}
+    audit = summary(entry.rows)
+    low, high = audit["agreement_low"], audit["agreement_high"]
+    columns |= audit | {
+        "disagreement": 1 - audit["agreement"],
         "disagreement_low": 1 - high,
         "disagreement_high": 1 - low,
     }
-    if told["replicable"]:
-        told["vacuous"] = found["base_agreement"] > 1 - COUNTED
-    return told
+    if columns["replicable"]:
+        columns["vacuous"] = audit["base_agreement"] > 1 - COUNTED
+    return columns
 
 
 def summary(rows: Columns) -> Row:
@@ -111,5 +111,5 @@ def write_csv(rows: Any, path: Path | str) -> None:
         if pa.types.is_list(field.type):
             joined = ["; ".join(each or []) for each in rows[field.name].to_pylist()]
             rows = rows.set_column(place, field.name, pa.array(joined))
-    said = [name for name in rows.column_names if rows[name].null_count < rows.num_rows]
-    csv.write_csv(rows.select(said), path)
+    names = [name for name in rows.column_names if rows[name].null_count < rows.num_rows]
+    csv.write_csv(rows.select(names), path)

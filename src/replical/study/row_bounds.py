@@ -16,13 +16,13 @@ from replical.worlds.noise import BoundaryNoise, parse_noise
 
 def own_thetas(rows: Iterable[Row]) -> dict[str, float]:
     """Θ of each class on its own population, where it is known: by theory, or because all plans were made with it."""
-    seen: dict[str, set[float]] = defaultdict(set)
+    thetas: dict[str, set[float]] = defaultdict(set)
     for row in rows:
         if (known := known_theta(row["class"])) is not None:
-            seen[row["class"]] = {known}
+            thetas[row["class"]] = {known}
         elif row["theta"] is not None:
-            seen[row["class"]].add(row["theta"])
-    return {spec: values.pop() for spec, values in seen.items() if len(values) == 1}
+            thetas[row["class"]].add(row["theta"])
+    return {spec: values.pop() for spec, values in thetas.items() if len(values) == 1}
 
 
 def rate(noise: str) -> float:
@@ -63,11 +63,11 @@ def _bound(names: tuple[str | None, str | None], row: Row, axis: str, thetas: Ma
     bound, theta = BOUNDS[name], place(row, "theta", thetas)
     if theta is None and bound.setting == "realizable" and axis not in ("hypotheses", "theta"):
         theta = 1.0  # a factor of every realizable bound: slopes do not see it
-    given = {**row, "n": int(row["hypotheses"]), "theta": theta, "nu": nu}
-    if any(given[need] is None for need in bound.needs):
+    arguments = {**row, "n": int(row["hypotheses"]), "theta": theta, "nu": nu}
+    if any(arguments[need] is None for need in bound.needs):
         return None
     labels: Callable[..., float] = bound.labels
     try:
-        return labels(**{need: given[need] for need in bound.needs})
+        return labels(**{need: arguments[need] for need in bound.needs})
     except ValueOutOfRange:
         return None

@@ -66,31 +66,31 @@ def run_study(
     """Run what is missing in the folder and write everything anew that is made from its cells."""
     arrow()
     cells, store = study.cells(quick=quick), Store(folder)
-    kept = Sweep(cells, store, workers, progress).run()
-    rows = sorted((row(cell, kept[cell.id]) for cell in cells), key=lambda each: str(each["cell"]))
-    _write_tables(store, cells, kept, rows)
+    entries = Sweep(cells, store, workers, progress).run()
+    rows = sorted((row(cell, entries[cell.id]) for cell in cells), key=lambda each: str(each["cell"]))
+    _write_tables(store, cells, entries, rows)
     command = _command(study, folder, quick=quick)
-    facts = _facts(study, quick=quick, kept=kept) | ({} if command is None else {"command": command})
+    facts = _facts(study, quick=quick, entries=entries) | ({} if command is None else {"command": command})
     store.whole(folder / "study.json", json.dumps(facts, indent=1))
     pictures = draw(study, cells, rows, folder / "figures")
     page = report(study, rows, pictures, facts)
     store.whole(folder / "report.html", page)
-    return Done(folder=folder, rows=rows, seconds=sum(each.seconds for each in kept.values()))
+    return Done(folder=folder, rows=rows, seconds=sum(each.seconds for each in entries.values()))
 
 
-def _write_tables(store: Store, cells: list[Cell], kept: dict[str, Entry], rows: list[Row]) -> None:
+def _write_tables(store: Store, cells: list[Cell], entries: dict[str, Entry], rows: list[Row]) -> None:
     pa, parquet = arrow()
     results = table(rows, pa)
     store.whole(store.folder / "results.parquet", lambda path: parquet.write_table(results, path))
     store.whole(store.folder / "results.csv", lambda path: write_csv(results, path))
     timings = [
-        {"cell": cell.id, "pairs": kept[cell.id].pairs, "seconds": kept[cell.id].seconds}
+        {"cell": cell.id, "pairs": entries[cell.id].pairs, "seconds": entries[cell.id].seconds}
         for cell in sorted(cells, key=lambda each: each.id)
     ]
     store.whole(store.folder / "timings.parquet", lambda path: parquet.write_table(pa.Table.from_pylist(timings), path))
 
 
-def _facts(study: Study, *, quick: bool, kept: dict[str, Entry]) -> dict[str, Any]:
+def _facts(study: Study, *, quick: bool, entries: dict[str, Entry]) -> dict[str, Any]:
     """What was run and with what; times and machines stay out of it."""
     return {
         "schema": "replical.study-run/1",
@@ -99,9 +99,9 @@ def _facts(study: Study, *, quick: bool, kept: dict[str, Entry]) -> dict[str, An
         "study": dict(study.content),
         "fingerprint": fingerprint(dict(study.content)),
         "tables": {spec: table.digest for spec, table in study.tables.items()},
-        "cells": sorted(kept),
+        "cells": sorted(entries),
         # A cell that several versions ran counts for each of them.
-        "cells_by_version": dict(Counter(name for each in kept.values() for name in each.versions)),
+        "cells_by_version": dict(Counter(name for each in entries.values() for name in each.versions)),
         "versions": {"python": platform.python_version()} | {name: _version(name) for name in _PACKAGES},
     }
 

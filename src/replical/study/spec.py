@@ -74,27 +74,27 @@ class Cell:
     @property
     def experiment(self) -> Experiment:
         """What it tries, for `replical.worlds.experiment.prepare`."""
-        given = self.parameters
+        parameters = self.parameters
         return Experiment(
-            class_spec=given["class"] if self.table is None else f"table:{self.table.path}",
-            learner=given["learner"],
-            epsilon=given["epsilon"],
-            pool_size=given["pool_size"],
-            delta=given["delta"],
-            rho=given.get("rho", STANDARD["rho"]),
-            noise=str(given["noise"]),
-            theta=given.get("theta"),
-            nu=given.get("nu"),
-            plan=given["plan"],
-            options={name: given[name] for name in OPTIONS if name in given},
+            class_spec=parameters["class"] if self.table is None else f"table:{self.table.path}",
+            learner=parameters["learner"],
+            epsilon=parameters["epsilon"],
+            pool_size=parameters["pool_size"],
+            delta=parameters["delta"],
+            rho=parameters.get("rho", STANDARD["rho"]),
+            noise=str(parameters["noise"]),
+            theta=parameters.get("theta"),
+            nu=parameters.get("nu"),
+            plan=parameters["plan"],
+            options={name: parameters[name] for name in OPTIONS if name in parameters},
             table_digest=None if self.table is None else self.table.digest,
         )
 
     @property
-    def told(self) -> str:
+    def words(self) -> str:
         """In a few words, for progress and errors."""
-        given = self.parameters
-        return f"{given['learner']} on {given['class']} (epsilon {given['epsilon']:g}, pool {given['pool_size']})"
+        what = self.parameters
+        return f"{what['learner']} on {what['class']} (epsilon {what['epsilon']:g}, pool {what['pool_size']})"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -183,14 +183,14 @@ class Study:
             combinations += prod(map(len, parts[-1][1].values()))
             if combinations > _MOST_CELLS:
                 raise BadStudy(f"a study has at most {_MOST_CELLS} cells; shorten the lists of {parts[-1][0]!r:.40}")
-        found: dict[str, tuple[dict[str, Any], list[str], Enough]] = {}
+        entries: dict[str, tuple[dict[str, Any], list[str], Enough]] = {}
         for name, lists, stop in parts:
             for parameters in _product(lists):
                 tries = _tries(parameters, self.tables.get(parameters["class"]))
-                entry = found.setdefault(canonical(tries), (parameters, [], stop))
+                entry = entries.setdefault(canonical(tries), (parameters, [], stop))
                 if name not in entry[1]:
                     entry[1].append(name)
-        if not found:
+        if not entries:
             raise BadStudy("no grid is left" + (" for --quick: let one of them be quick" if quick else ""))
         return [
             Cell(
@@ -200,7 +200,7 @@ class Study:
                 study_seed=self.seed,
                 table=self.tables.get(parameters["class"]),
             )
-            for parameters, names, stop in found.values()
+            for parameters, names, stop in entries.values()
         ]
 
     def _part(self, grid: Mapping[str, Any], *, quick: bool) -> tuple[dict[str, list[Any]], Enough]:
@@ -214,8 +214,10 @@ class Study:
             layers += [{key: value for key, value in shorter.items() if key in grid or key in defaults}, own]
             stops += [shorter.get("stop"), own.get("stop")]
         # A table is a stop of the study; a word is the learner's parameter of that name.
-        given = {key: value for layer in layers for key, value in layer.items() if not isinstance(value, dict)}
-        lists = {name: [plain(name, each) for each in _listed(given[name])] for name in PARAMETERS if name in given}
+        settings = {key: value for layer in layers for key, value in layer.items() if not isinstance(value, dict)}
+        lists = {
+            name: [plain(name, each) for each in _listed(settings[name])] for name in PARAMETERS if name in settings
+        }
         return lists, enough_of([each for each in stops if isinstance(each, dict)][-1])
 
 

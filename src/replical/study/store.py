@@ -57,18 +57,18 @@ class Entry:
     @property
     def refused(self) -> str | None:
         """Why it could not be run."""
-        found: str | None = self.facts.get("refused")
-        return found
+        sentence: str | None = self.facts.get("refused")
+        return sentence
 
-    def with_more(self, told: Outcome) -> Entry:
+    def with_more(self, outcome: Outcome) -> Entry:
         """With one more piece of work; a refusal stays the last word."""
-        facts = {name: getattr(told, name) for name in ("theta", "nu", "hypotheses", "refused")}
-        facts["labels_most"] = None if told.labels_most is None else float(told.labels_most)
-        if told.refused is not None:
-            return Entry(rows=told.rows, facts=facts, versions=(_VERSION,))
-        rows = {name: self.rows[name] + told.rows[name] for name in self.rows}
+        facts = {name: getattr(outcome, name) for name in ("theta", "nu", "hypotheses", "refused")}
+        facts["labels_most"] = None if outcome.labels_most is None else float(outcome.labels_most)
+        if outcome.refused is not None:
+            return Entry(rows=outcome.rows, facts=facts, versions=(_VERSION,))
+        rows = {name: self.rows[name] + outcome.rows[name] for name in self.rows}
         versions = tuple(dict.fromkeys((*self.versions, _VERSION)))
-        return Entry(rows=rows, facts=facts, seconds=self.seconds + told.seconds, versions=versions)
+        return Entry(rows=rows, facts=facts, seconds=self.seconds + outcome.seconds, versions=versions)
 
     def first(self, pairs: int) -> Entry:
         """Its first pairs only: what a run that asked for so many would have found."""
@@ -105,12 +105,12 @@ class Store:
         _, parquet = arrow()
         for path in self._cells.glob("[0-9a-f]*.parquet"):
             try:
-                found = json.loads(parquet.read_schema(path).metadata[_META])["seed"]
+                folder_seed = json.loads(parquet.read_schema(path).metadata[_META])["seed"]
             except Exception:  # of many kinds: a broken file tells nothing
                 continue
-            if found != seed:
+            if folder_seed != seed:
                 raise BadStudy(
-                    f"{self.folder} holds cells of a study with the seed {found!r:.60}, not {seed!r:.60}: "
+                    f"{self.folder} holds cells of a study with the seed {folder_seed!r:.60}, not {seed!r:.60}: "
                     "choose another folder with --out"
                 )
             return
@@ -126,20 +126,20 @@ class Store:
             meta = json.loads(table.schema.metadata[_META])
             rows = {name: table[name].to_pylist() for name, _ in COLUMNS}
             versions = tuple(meta["version"].split(_AND))
-            kept = Entry(rows=rows, facts=dict(meta["facts"]), seconds=meta["seconds"], versions=versions)
+            entry = Entry(rows=rows, facts=dict(meta["facts"]), seconds=meta["seconds"], versions=versions)
             whole = (meta["cell"], meta["seed"], rows["pair"])
         except Exception:  # of many kinds, depending on what is broken: it is made again
             return NOTHING
-        return kept if whole == (cell.tries, cell.study_seed, list(range(kept.pairs))) else NOTHING
+        return entry if whole == (cell.tries, cell.study_seed, list(range(entry.pairs))) else NOTHING
 
-    def write(self, cell: Cell, kept: Entry) -> None:
+    def write(self, cell: Cell, entry: Entry) -> None:
         """Keep a cell."""
         pa, parquet = arrow()
-        meta = {"cell": cell.tries, "seed": cell.study_seed, "facts": kept.facts, "seconds": kept.seconds}
+        meta = {"cell": cell.tries, "seed": cell.study_seed, "facts": entry.facts, "seconds": entry.seconds}
         kinds = {"int64": pa.int64(), "bool": pa.bool_(), "double": pa.float64()}
         fields = [(name, kinds[kind]) for name, kind in COLUMNS]
-        schema = pa.schema(fields, metadata={_META: json.dumps(meta | {"version": _AND.join(kept.versions)})})
-        table = pa.table(kept.rows, schema=schema)
+        schema = pa.schema(fields, metadata={_META: json.dumps(meta | {"version": _AND.join(entry.versions)})})
+        table = pa.table(entry.rows, schema=schema)
         self.whole(self._path(cell), lambda path: parquet.write_table(table, path, write_page_checksum=True))
 
     def whole(self, path: Path, write: Callable[[Path], object] | str) -> None:

@@ -56,7 +56,7 @@ class _Open:
     """A cell that is being worked on."""
 
     cell: Cell
-    kept: Entry
+    entry: Entry
     target: int
     handed: int  # pairs handed in or done
     early: dict[int, Outcome] = field(default_factory=dict)  # pieces that came before those in front of them
@@ -66,7 +66,7 @@ class _Open:
         self.handed = min(self.target, start + pairs)
         return Piece(
             cell=self.cell.id,
-            tried=self.cell.experiment,
+            experiment=self.cell.experiment,
             class_seed=self.cell.study_seed,
             seed=self.cell.seed,
             start=start,
@@ -94,7 +94,7 @@ class Sweep:
     ) -> None:
         self._store, self._workers, self._progress = store, workers, progress
         self._cells = {cell.id: cell for cell in cells}
-        self.kept: dict[str, Entry] = {}
+        self.entries: dict[str, Entry] = {}
         self._open: dict[str, _Open] = {}
         self._ends: dict[str, int] = {}  # pairs each cell that is not complete will have
         self._waiting = deque(_in_turn(self._find()))
@@ -110,14 +110,14 @@ class Sweep:
         for cell in list(self._cells.values())[:1]:
             self._store.check(cell.study_seed)
         for cell in self._cells.values():
-            kept = self._store.read(cell)
-            if kept.refused is not None:  # it may have been the fault of a version that is gone
-                kept = NOTHING
-            target = _target(cell, kept)
-            self.kept[cell.id] = kept.first(target)
-            if target > kept.pairs:
+            entry = self._store.read(cell)
+            if entry.refused is not None:  # it may have been the fault of a version that is gone
+                entry = NOTHING
+            target = _target(cell, entry)
+            self.entries[cell.id] = entry.first(target)
+            if target > entry.pairs:
                 left.append(cell)
-                self._foresee(cell, kept)
+                self._foresee(cell, entry)
         return left
 
     def run(self) -> dict[str, Entry]:
@@ -131,7 +131,7 @@ class Sweep:
                 self._flying[self._workers.submit(work, piece)] = piece
             if not self._flying:
                 self._report("")
-                return self.kept
+                return self.entries
             done, _ = wait(self._flying, timeout=_PATIENCE, return_when=FIRST_COMPLETED)
             if not done:
                 self._workers.look()
@@ -152,8 +152,8 @@ class Sweep:
         if not self._waiting:
             return None
         cell = self._waiting.popleft()
-        kept = self.kept[cell.id]
-        self._open[cell.id] = _Open(cell=cell, kept=kept, target=_target(cell, kept), handed=kept.pairs)
+        entry = self.entries[cell.id]
+        self._open[cell.id] = _Open(cell=cell, entry=entry, target=_target(cell, entry), handed=entry.pairs)
         return self._next()
 
     def _worth(self, cell: Cell) -> int:
@@ -161,48 +161,48 @@ class Sweep:
         seconds, pairs = self._spent.get(next(_alike(cell)), (inf, 1))
         return max(1, min(_MOST, round(_SECONDS * pairs / max(seconds, 1e-9))))
 
-    def _hear(self, told: Outcome) -> None:
+    def _hear(self, outcome: Outcome) -> None:
         """Put a piece in its place."""
-        opened = self._open.get(told.piece.cell)
+        opened = self._open.get(outcome.piece.cell)
         if opened is None:
             return  # the cell was refused meanwhile
-        opened.early[told.piece.start] = told
-        if told.refused is None:
-            self._spend(opened.cell, told)
-        while opened.kept.pairs in opened.early and opened.kept.refused is None:
-            opened.kept = opened.kept.with_more(opened.early.pop(opened.kept.pairs))
-        if opened.kept.refused is not None or opened.kept.pairs >= opened.target:
+        opened.early[outcome.piece.start] = outcome
+        if outcome.refused is None:
+            self._spend(opened.cell, outcome)
+        while opened.entry.pairs in opened.early and opened.entry.refused is None:
+            opened.entry = opened.entry.with_more(opened.early.pop(opened.entry.pairs))
+        if opened.entry.refused is not None or opened.entry.pairs >= opened.target:
             self._whole(opened)
         if time.monotonic() >= self._quiet:
-            self._report(opened.cell.told)
+            self._report(opened.cell.words)
 
     def _whole(self, opened: _Open) -> None:
         """All pairs asked for are there: keep them; perhaps more are wanted."""
-        cell, kept = opened.cell, opened.kept
-        self._store.write(cell, kept)
-        self.kept[cell.id] = kept
-        opened.target = 0 if kept.refused is not None else _target(cell, kept)
-        if opened.target > kept.pairs:
-            self._foresee(cell, kept)
+        cell, entry = opened.cell, opened.entry
+        self._store.write(cell, entry)
+        self.entries[cell.id] = entry
+        opened.target = 0 if entry.refused is not None else _target(cell, entry)
+        if opened.target > entry.pairs:
+            self._foresee(cell, entry)
         else:
             del self._open[cell.id], self._ends[cell.id]
 
     def _again(self, piece: Piece, error: BaseException) -> Piece:
         key = (piece.cell, piece.start)
         self._lost[key] = self._lost.get(key, 0) + 1
-        told = self._cells[piece.cell].told
+        words = self._cells[piece.cell].words
         if self._lost[key] >= self._workers.losses:
             raise WorkerLost(
-                f"one worker after the other ended during {told}, perhaps for lack of memory: "
+                f"one worker after the other ended during {words}, perhaps for lack of memory: "
                 "use fewer workers or smaller pools; what is complete is kept"
             ) from error
-        log.warning("a worker was lost during %s; its pairs are run again", told)
+        log.warning("a worker was lost during %s; its pairs are run again", words)
         return piece
 
     def _report(self, now: str) -> None:
         started = time.monotonic()
-        have = {name: kept.pairs for name, kept in self.kept.items()}
-        have |= {name: each.kept.pairs for name, each in self._open.items()}
+        have = {name: entry.pairs for name, entry in self.entries.items()}
+        have |= {name: each.entry.pairs for name, each in self._open.items()}
         left = {name: max(0, end - have[name]) for name, end in self._ends.items()}
         done = sum(have.values())
         self._progress(
@@ -217,15 +217,15 @@ class Sweep:
         )
         self._quiet = time.monotonic() + _QUIET * (time.monotonic() - started)
 
-    def _foresee(self, cell: Cell, kept: Entry) -> None:
-        pairs = min(kept.pairs, _target(cell, kept))
+    def _foresee(self, cell: Cell, entry: Entry) -> None:
+        pairs = min(entry.pairs, _target(cell, entry))
         batches = pairs - pairs % cell.enough.batch  # judged by whole batches, as its stop does
-        self._ends[cell.id] = cell.enough.expected(sum(kept.rows["agree"][:batches]), batches)
+        self._ends[cell.id] = cell.enough.expected(sum(entry.rows["agree"][:batches]), batches)
 
-    def _spend(self, cell: Cell, told: Outcome) -> None:
+    def _spend(self, cell: Cell, outcome: Outcome) -> None:
         for alike in _alike(cell):
             seconds, pairs = self._spent.get(alike, (0.0, 0))
-            self._spent[alike] = (seconds + told.seconds, pairs + told.piece.end - told.piece.start)
+            self._spent[alike] = (seconds + outcome.seconds, pairs + outcome.piece.end - outcome.piece.start)
 
     def _estimate(self, left: dict[str, int]) -> float | None:
         """Time left: each cell at the pace of the cells most like it that have run so far."""
@@ -240,11 +240,11 @@ class Sweep:
 
 def _in_turn(cells: Sequence[Cell]) -> list[Cell]:
     """A cell of each learner, then another of each: soon all paces are known."""
-    seen: Counter[str] = Counter()
+    counts: Counter[str] = Counter()
     turns: list[tuple[int, Cell]] = []
     for cell in cells:
-        turns.append((seen[cell.parameters["learner"]], cell))
-        seen[cell.parameters["learner"]] += 1
+        turns.append((counts[cell.parameters["learner"]], cell))
+        counts[cell.parameters["learner"]] += 1
     return [cell for _, cell in sorted(turns, key=lambda turn: turn[0])]
 
 
@@ -253,11 +253,11 @@ def _alike(cell: Cell) -> Iterator[tuple[object, ...]]:
         yield tuple(cell.parameters[name] for name in names)
 
 
-def _target(cell: Cell, kept: Entry) -> int:
+def _target(cell: Cell, entry: Entry) -> int:
     """How many pairs the cell's stop asks for, going by those that are there: batch by batch, from the first."""
     pairs = 0
-    while (wanted := cell.enough.wanted(sum(kept.rows["agree"][:pairs]), pairs)) > pairs:
-        if wanted > kept.pairs:
+    while (wanted := cell.enough.wanted(sum(entry.rows["agree"][:pairs]), pairs)) > pairs:
+        if wanted > entry.pairs:
             return wanted
         pairs = wanted
     return pairs

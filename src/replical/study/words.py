@@ -58,7 +58,7 @@ def number(value: float | None) -> str:
     return f"{value:,.0f}" if value >= 100 else f"{value:.2g}"
 
 
-def span(values: Sequence[float], shown: Callable[[float], str] = number) -> str:
+def span(values: Sequence[float], form: Callable[[float], str] = number) -> str:
     """From the smallest to the largest.
 
     Examples
@@ -66,7 +66,7 @@ def span(values: Sequence[float], shown: Callable[[float], str] = number) -> str
     >>> span([2.72, 1.61, 2]), span([1.61, 1.62])
     ('1.6 to 2.7', '1.6')
     """
-    low, high = shown(min(values)), shown(max(values))
+    low, high = form(min(values)), form(max(values))
     return low if low == high else f"{low} to {high}"
 
 

@@ -26,14 +26,14 @@ class Piece:
 
     Attributes
     ----------
-    tried
-        As a tuple of pairs, so that a worker can remember what it prepared for it.
+    experiment
+        What the cell tries; a worker remembers what it prepared for it.
     class_seed
         What a net of half-spaces is drawn from: the study's own text, one net for all its cells.
     """
 
     cell: str
-    tried: Experiment
+    experiment: Experiment
     class_seed: str
     seed: str
     start: int
@@ -58,10 +58,10 @@ def work(piece: Piece) -> Outcome:
     """Run the pairs of a piece; the same rows wherever and whenever it runs."""
     started = time.perf_counter()
     try:
-        ready = _ready(_Key(piece.tried), piece.class_seed)
-        made = ready.learner.plan
-        _double(made.labels_most or 0)  # before any pair is run
-        rows = rows_of([_pair(ready, piece.seed, number) for number in range(piece.start, piece.end)], made.epsilon)
+        ready = _ready(_Key(piece.experiment), piece.class_seed)
+        plan = ready.learner.plan
+        _double(plan.labels_most or 0)  # before any pair is run
+        rows = rows_of([_pair(ready, piece.seed, number) for number in range(piece.start, piece.end)], plan.epsilon)
     except BadTable as error:  # the fault of this machine, not of the cell: elsewhere its pairs are good
         raise BadStudy(
             f"{error} (on {socket.gethostname()}): put the study's own file there, or run the study again with the new one"
@@ -74,7 +74,7 @@ def work(piece: Piece) -> Outcome:
         theta=ready.theta,
         nu=ready.nu,
         hypotheses=len(ready.world.C),
-        labels_most=made.labels_most,
+        labels_most=plan.labels_most,
         seconds=time.perf_counter() - started,
     )
 
@@ -82,19 +82,19 @@ def work(piece: Piece) -> Outcome:
 class _Key:
     """An experiment that can be looked up: equal parameters, equal key."""
 
-    def __init__(self, tried: Experiment) -> None:
-        self.tried, self._told = tried, repr(tried)
+    def __init__(self, experiment: Experiment) -> None:
+        self.experiment, self._text = experiment, repr(experiment)
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, _Key) and self._told == other._told
+        return isinstance(other, _Key) and self._text == other._text
 
     def __hash__(self) -> int:
-        return hash(self._told)
+        return hash(self._text)
 
 
 @lru_cache(maxsize=2)
 def _ready(key: _Key, class_seed: str) -> Ready:
-    return prepare(key.tried, seed=class_seed)
+    return prepare(key.experiment, seed=class_seed)
 
 
 def _pair(ready: Ready, seed: str, number: int) -> Pair:

@@ -41,19 +41,19 @@ class Processes(Executor):
 
     def __init__(self, count: int) -> None:
         self._each = [FreshProcesses(1) for _ in range(count)]
-        self._given: list[list[Future[Any]]] = [[] for _ in range(count)]
+        self._futures: list[list[Future[Any]]] = [[] for _ in range(count)]
 
     def submit(self, fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Future[Any]:
         """Hand it to the one that has the least to do, started anew if it ended."""
-        self._given = [[future for future in given if not future.done()] for given in self._given]
-        number = min(range(len(self._each)), key=lambda each: len(self._given[each]))
+        self._futures = [[future for future in futures if not future.done()] for futures in self._futures]
+        number = min(range(len(self._each)), key=lambda each: len(self._futures[each]))
         try:
             future = self._each[number].submit(fn, *args, **kwargs)
         except BrokenProcessPool:
             self._each[number].let_go()
             self._each[number] = FreshProcesses(1)
             future = self._each[number].submit(fn, *args, **kwargs)
-        self._given[number].append(future)
+        self._futures[number].append(future)
         return future
 
     def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:
@@ -68,8 +68,8 @@ class Processes(Executor):
 class OnDask(Executor):
     """A Dask cluster. It runs the pieces of a lost worker elsewhere by itself, until they have cost it several."""
 
-    def __init__(self, client: Any, told: str) -> None:
-        self._client, self._told = client, told
+    def __init__(self, client: Any, address: str) -> None:
+        self._client, self._address = client, address
 
     def submit(self, fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Future[Any]:
         """Hand it in."""
@@ -77,15 +77,15 @@ class OnDask(Executor):
 
         if self._client.status != "running":
             raise self._gone()
-        given, done = self._client.submit(fn, *args, **kwargs, pure=False, retries=_TRIES), Future[Any]()
+        remote, done = self._client.submit(fn, *args, **kwargs, pure=False, retries=_TRIES), Future[Any]()
 
         async def hear() -> None:
             try:
-                done.set_result(await given)
+                done.set_result(await remote)
             except KilledWorker as error:
                 done.set_exception(BrokenExecutor(str(error)))
             except BaseException as error:
-                done.set_exception(self._gone() if given.status in ("cancelled", "lost") else error)
+                done.set_exception(self._gone() if remote.status in ("cancelled", "lost") else error)
 
         self._client.loop.add_callback(hear)
         return done
@@ -93,10 +93,10 @@ class OnDask(Executor):
     def look(self) -> None:
         """Say so if nobody is there to work."""
         if self._client.status == "running" and not self._client.nthreads():
-            log.warning("no worker is left on Dask at %s: waiting for one", self._told)
+            log.warning("no worker is left on Dask at %s: waiting for one", self._address)
 
     def _gone(self) -> WorkerLost:
-        return WorkerLost(f"the Dask scheduler at {self._told} is gone; what is complete is kept")
+        return WorkerLost(f"the Dask scheduler at {self._address} is gone; what is complete is kept")
 
 
 class Workers:
@@ -110,12 +110,12 @@ class Workers:
         How many more are handed in.
     losses
         Workers a piece may cost; then it is the piece that ends them.
-    told
+    words
         For people: who they are.
     """
 
-    def __init__(self, executor: Executor, *, count: int, told: str, ahead: int = 0, losses: int = 3) -> None:
-        self._executor, self.count, self.told, self.ahead, self.losses = executor, count, told, ahead, losses
+    def __init__(self, executor: Executor, *, count: int, words: str, ahead: int = 0, losses: int = 3) -> None:
+        self._executor, self.count, self.words, self.ahead, self.losses = executor, count, words, ahead, losses
 
     def submit(self, task: Callable[..., Any], *args: Any) -> Future[Any]:
         """Hand in a piece of work."""
@@ -133,7 +133,7 @@ def local(count: int | None) -> Iterator[Workers]:
     count = count or cores()
     executor = Here() if count == 1 else Processes(count)
     try:
-        yield Workers(executor, count=count, told=f"{count} on this machine")
+        yield Workers(executor, count=count, words=f"{count} on this machine")
     finally:
         executor.shutdown(wait=False, cancel_futures=True)
 
@@ -164,7 +164,7 @@ def cluster(address: str) -> Iterator[Workers]:
             raise BadUsage(f"the Dask cluster at {address!r} has no workers: start some with dask worker {address}")
         _check_versions(client, address)
         executor = OnDask(client, address)
-        yield Workers(executor, count=threads, told=f"{threads} on Dask at {address}", ahead=threads, losses=1)
+        yield Workers(executor, count=threads, words=f"{threads} on Dask at {address}", ahead=threads, losses=1)
 
 
 def _client(dask: Any, address: str) -> Any:

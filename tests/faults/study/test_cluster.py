@@ -98,7 +98,7 @@ def elsewhere(scheduler, dask_processes):
 def test_threads_of_a_worker_elsewhere_find_the_same(elsewhere, sweep, usual):
     for address in (elsewhere, f"tcp://{elsewhere}"):
         with cluster(address) as busy:
-            assert (busy.count, busy.told) == (3, f"3 on Dask at {address}")
+            assert (busy.count, busy.words) == (3, f"3 on Dask at {address}")
             assert sweep(BASE, workers=busy).tables == usual
 
 
@@ -188,7 +188,7 @@ def task(piece):
             os.kill(int(killed[0]), signal.SIGKILL)
 
     with cluster("local:2") as busy:
-        assert busy.told == "2 on Dask at local:2"
+        assert busy.words == "2 on Dask at local:2"
         assert busy.submit(os.environ.get, "MALLOC_TRIM_THRESHOLD_").result() is None
         assert sweep(BASE, workers=busy, progress=kill).tables == usual
     assert sum({path.name.rpartition("-")[0]: int(path.read_text()) for path in ran.iterdir()}.values()) == 4 * 60
@@ -201,7 +201,7 @@ def task(piece):
 def test_a_piece_that_ends_every_worker_is_named(sweep, tasks, tmp_path, cells_of):
     tasks("""
 def task(piece):
-    if piece.tried.class_spec == "thresholds:1000":
+    if piece.experiment.class_spec == "thresholds:1000":
         os._exit(9)
     return work(piece)
 """)

@@ -151,7 +151,7 @@ def test_two_at_once_do_each_other_no_harm(tmp_path, start, sweep, long_tables):
     assert len(complete(out)) == 10
     assert len(list(out.rglob("*.*"))) == 10
     again = sweep(LONG_STUDY, folder=out)
-    assert again.told[0].cells_done == 10
+    assert again.progress[0].cells_done == 10
     assert again.tables == long_tables
 
 

@@ -100,7 +100,7 @@ def test_anything_anywhere_is_understood_or_refused(place, value):
         return
     for cell in [*found.cells(), *found.cells(quick=True)]:
         assert len(cell.id) == 16
-        assert cell.told
+        assert cell.words
         assert cell.experiment.options.keys() <= set(OPTIONS)
     json.dumps(dict(found.content), allow_nan=False)  # what is understood can be written down
 

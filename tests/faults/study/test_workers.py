@@ -62,7 +62,7 @@ def test_a_worker_killed_between_two_pieces_is_replaced(sweep, usual, monkeypatc
 def test_a_piece_that_ends_every_worker_is_named_and_the_rest_is_kept(sweep, tasks, tmp_path, cells_of):
     tasks("""
 def task(piece):
-    if piece.tried.class_spec == "thresholds:1000" and piece.start <= 10 < piece.end:
+    if piece.experiment.class_spec == "thresholds:1000" and piece.start <= 10 < piece.end:
         os._exit(9)
     return work(piece)
 """)

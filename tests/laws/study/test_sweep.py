@@ -153,7 +153,7 @@ def task(piece):
     assert {each["reason"] for each in found.rows} == {"too hard"}
     assert {each["pairs"] for each in found.rows} == {0}
     assert {len(rows["pair"]) for rows, _ in found.tables.values()} == {0}
-    assert found.told[-1].cells_done == 4
+    assert found.progress[-1].cells_done == 4
 
 
 # Progress
@@ -177,7 +177,7 @@ def check_progress(told, cells):
 @given(st.integers(0, 10**9), st.integers(1, 4), st.sampled_from([{"pairs": 30}, WIDE]))
 def test_progress_only_goes_forward(in_any_order, sweep, seed, count, stop):
     found = sweep({**BY_WIDTH, "stop": stop}, workers=in_any_order(Chance(seed, count, 0.1)))
-    check_progress(found.told, 5)
-    assert found.told[-1].pairs_done == sum(each["pairs"] for each in found.rows)
+    check_progress(found.progress, 5)
+    assert found.progress[-1].pairs_done == sum(each["pairs"] for each in found.rows)
     if "pairs" in stop:
-        assert {each.pairs for each in found.told} == {150}
+        assert {each.pairs for each in found.progress} == {150}

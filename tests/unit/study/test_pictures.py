@@ -319,7 +319,7 @@ def test_rows_of_every_odd_kind(kind, quick_scene, tmp_path):
 def test_a_share_of_zero_stands_on_the_floor(quick_scene, tmp_path, monkeypatch):
     figures = {}
     monkeypatch.setattr(
-        "replical.study.pictures.scatter.kept",
+        "replical.study.pictures.scatter.write_picture",
         lambda figure, folder, name, *words: figures.setdefault(name, figure) and None,
     )
     draw(STUDY, [], [*ODD["zero"], *ODD["always"]], tmp_path)
@@ -356,7 +356,8 @@ def test_worlds_with_rounding_come_in_the_first_picture_and_those_that_count_bef
 def test_the_axis_of_costs_runs_on_as_far_as_labels_go(quick_scene, tmp_path, monkeypatch):
     drawn = {}
     monkeypatch.setattr(
-        "replical.study.pictures.costs.kept", lambda figure, *words: drawn.update(figure=figure, said=words[-1])
+        "replical.study.pictures.costs.write_picture",
+        lambda figure, *words: drawn.update(figure=figure, said=words[-1]),
     )
     draw(STUDY, [], [cell("cal-rounds", 50.0), cell("replical", 3e6), cell("replical", 9e16, plan="paper")], tmp_path)
     (axes,) = drawn["figure"].axes
@@ -372,7 +373,9 @@ def test_a_coefficient_that_was_given_is_told_from_one_that_was_computed(quick_s
         for more in ({}, {"theta": 2})
     ]})  # fmt: skip
     names = []
-    monkeypatch.setattr("replical.study.pictures.costs.kept", lambda figure, *_: names.extend(figure.axes[0].texts))
+    monkeypatch.setattr(
+        "replical.study.pictures.costs.write_picture", lambda figure, *_: names.extend(figure.axes[0].texts)
+    )
     rows = [cell("replical", 90.0 + n, theta=2.0, cell=each.id) for n, each in enumerate(study.cells())]
     draw(study, study.cells(), rows, tmp_path)
     said = {text.get_text() for text in names}

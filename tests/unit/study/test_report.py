@@ -18,10 +18,10 @@ from replical.study.judging import (
     done,
     marks,
     parents,
-    told,
     too_few,
     unproven,
     verdict,
+    words_of,
 )
 from replical.study.report import findings, limits, prices
 from replical.study.report.listing import toml
@@ -163,15 +163,15 @@ def test_a_parent_was_told_the_same_coefficient():
 
 
 def test_options_are_told():
-    assert told(row("replical", k_loop=1234567.0, T=0.125, stop="rstat", noise="0.05", plan="paper")) == (
+    assert words_of(row("replical", k_loop=1234567.0, T=0.125, stop="rstat", noise="0.05", plan="paper")) == (
         "replical on thresholds:1000 (ε 0.1, ρ 0.1, pool 2000, noise 0.05, plan paper, T 0.125, k_loop 1,234,567, stop rstat)"
     )
 
 
 def test_order_is_that_of_worlds_whatever_the_order_of_rows():
     rows = [row("cal"), row(), row("cal", **{"class": "thresholds:500"}), row(epsilon=0.2)]
-    found = [told(each) for each in done(rows)]
-    assert found == [told(each) for each in done(rows[::-1])]
+    found = [words_of(each) for each in done(rows)]
+    assert found == [words_of(each) for each in done(rows[::-1])]
     assert found[0].startswith("cal on thresholds:500")
     assert [each.split()[0] for each in found[1:]] == ["rounded-cal", "cal", "rounded-cal"]
 
@@ -331,10 +331,10 @@ def test_proven_and_predicted():
         "in 0 with its whole 95% interval; that lies wholly above it in 1."
     )
     assert findings.proven([row("replical")]) == []
-    assert findings.predicted(rows[:1]) == [
+    assert findings.estimates(rows[:1]) == [
         "ρ predicted, an estimate, was 1.1 times E[J], the sharper measurement (1 cell)."
     ]
-    assert findings.predicted([row(expected_jaccard=0.0)]) == findings.predicted([row(rho_predicted=None)]) == []
+    assert findings.estimates([row(expected_jaccard=0.0)]) == findings.estimates([row(rho_predicted=None)]) == []
 
 
 def test_accuracy():

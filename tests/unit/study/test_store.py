@@ -22,7 +22,7 @@ def test_a_folder_may_be_called_anything(name, sweep, tmp_path, usual):
     assert sweep(folder=tmp_path / name).tables == usual()
     again = sweep(folder=tmp_path / name)
     assert again.tables == usual()
-    assert again.told[0].cells_done == 4  # nothing was run
+    assert again.progress[0].cells_done == 4  # nothing was run
 
 
 @pytest.mark.parametrize("grid", [GRID, {**GRID, "class": "star:9"}], ids=["the same cells", "other cells"])

@@ -180,10 +180,10 @@ def test_more_labels_than_a_double_holds_are_refused(grid, size, sweep):
 def test_what_is_complete_counts_as_done_and_not_as_left(sweep, tmp_path):
     folder = tmp_path / "resumed"
     sweep(of_pairs(20), folder=folder)
-    told = sweep(of_pairs(60), folder=folder).told
+    told = sweep(of_pairs(60), folder=folder).progress
     assert (told[0].pairs, told[0].pairs_done, told[0].cells_done) == (240, 80, 0)
     assert {each.pairs for each in told} == {240}
-    again = sweep(of_pairs(60), folder=folder).told[0]
+    again = sweep(of_pairs(60), folder=folder).progress[0]
     assert (again.pairs, again.pairs_done, again.cells_done, again.seconds_left) == (240, 240, 4, None)
 
 
@@ -205,9 +205,9 @@ def test_an_estimate_is_the_pairs_left_at_the_pace_of_cells_alike(sweep):
     """Cells of one learner take ten times as long: known at once for those alike, and for all in the end."""
 
     def seconds(piece):
-        return (10.0 if piece.tried.learner == "erm" else 1.0) * (piece.end - piece.start)
+        return (10.0 if piece.experiment.learner == "erm" else 1.0) * (piece.end - piece.start)
 
-    told = sweep(workers=Clock(seconds)).told
+    told = sweep(workers=Clock(seconds)).progress
     order = [cell.parameters["learner"] for cell in Study.of(BASE).cells()]
     assert order == ["cal", "erm", "cal", "erm"]
     known = {"cal"}
@@ -218,7 +218,7 @@ def test_an_estimate_is_the_pairs_left_at_the_pace_of_cells_alike(sweep):
         paces = {"cal": 1.0, "erm": 10.0 if "erm" in known else 1.0}
         left = [max(0, min(30, 30 * (index + 1) - spent)) * paces[learner] for index, learner in enumerate(order)]
         assert far.seconds_left == pytest.approx(sum(left))
-    for far in sweep(workers=Clock(lambda piece: float(piece.end - piece.start), count=4)).told[1:]:
+    for far in sweep(workers=Clock(lambda piece: float(piece.end - piece.start), count=4)).progress[1:]:
         assert far.seconds_left == pytest.approx((far.pairs - far.pairs_done) / 4)
 
 
@@ -228,7 +228,9 @@ def test_every_learner_has_a_turn_before_any_has_two(sweep):
     content = based(
         grid=[{**GRID, "class": classes, "learner": who} for who in ("cal", "erm", "a2")], stop={"pairs": 1}
     )
-    told = sweep(content, workers=Clock(lambda piece: {"cal": 1.0, "erm": 10.0, "a2": 100.0}[piece.tried.learner])).told
+    told = sweep(
+        content, workers=Clock(lambda piece: {"cal": 1.0, "erm": 10.0, "a2": 100.0}[piece.experiment.learner])
+    ).progress
     assert [far.seconds_left for far in told[3:-1]] == [222.0, 221.0, 211.0, 111.0, 110.0, 100.0, 0.0]
 
 
@@ -236,7 +238,7 @@ def test_refusals_take_no_time_and_say_nothing_about_it(sweep):
     content = based(
         grid=[{**GRID, "learner": ["replical", "cal"], "theta": 2, "class": ["thresholds:1000", "thresholds:50"]}]
     )
-    told = sweep(content, workers=Clock(lambda piece: 5.0)).told
+    told = sweep(content, workers=Clock(lambda piece: 5.0)).progress
     assert [far.seconds_left for far in told if far.pairs_done == 0] == [None, None]
     assert next(far for far in told if far.pairs_done == 10).seconds_left == pytest.approx(5.0 * 20 + 2 * 5.0 * 30)
 
@@ -254,9 +256,9 @@ def test_an_estimate_foresees_the_batches_that_will_be_needed(sweep):
         stop={"half_width": 0.1, "batch": 20, "max_pairs": 400},
     )
     found = sweep(content, workers=Clock(lambda piece: float(piece.end - piece.start)))
-    assert found.told[0].pairs == Enough(half_width=0.1, batch=20, max_pairs=400).expected(0, 0) == 120
-    final = found.told[-1].pairs_done
-    for far in found.told[3:]:
+    assert found.progress[0].pairs == Enough(half_width=0.1, batch=20, max_pairs=400).expected(0, 0) == 120
+    final = found.progress[-1].pairs_done
+    for far in found.progress[3:]:
         assert far.seconds_left == far.pairs - far.pairs_done
         assert abs(far.pairs - final) <= 40
 
@@ -276,7 +278,7 @@ def test_a_study_of_many_cells_is_not_held_up_by_its_estimate(tmp_path):
 
     first = Study.of(based(grid=[{**GRID, "max_labels": 50}], stop={"pairs": 1})).cells()[0]
     idle = Idle(None)
-    idle.answer = work(Piece(cell=first.id, tried=first.experiment, class_seed="s", seed="s", start=0, end=1))
+    idle.answer = work(Piece(cell=first.id, experiment=first.experiment, class_seed="s", seed="s", start=0, end=1))
     sweeping = Sweep(cells, Store(tmp_path), idle)
     sweeping._store = type("Nowhere", (), {"write": staticmethod(lambda *_: None)})()
     started = time.process_time()
@@ -287,7 +289,7 @@ def test_a_study_of_many_cells_is_not_held_up_by_its_estimate(tmp_path):
 # The workers themselves
 def test_workers_of_this_machine_are_told_and_leave(sweep):
     with local(2) as busy:
-        assert (busy.count, busy.told) == (2, "2 on this machine")
+        assert (busy.count, busy.words) == (2, "2 on this machine")
         pids = [busy.submit(os.getpid).result() for _ in range(2)]
         assert os.getpid() not in pids
         for _ in range(3):

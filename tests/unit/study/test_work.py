@@ -20,7 +20,7 @@ def test_threads_do_not_disturb_each_other(kept, monkeypatch):
     """As the threads of a Dask worker; few looks at certificates are kept, or all."""
     monkeypatch.setattr(proven, "_KEPT", kept)
     pieces = [
-        Piece(cell="", tried=tried, class_seed="threads", seed="threads", start=start, end=start + 2)
+        Piece(cell="", experiment=tried, class_seed="threads", seed="threads", start=start, end=start + 2)
         for start in range(0, 12, 2)
         for tried in TRIED
     ]

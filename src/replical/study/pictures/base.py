@@ -1,4 +1,4 @@
-"""What all figures of a study share: a picture with its words, how points are drawn, how settings are named."""
+"""What all pictures of a study share: a picture with its words, how points are drawn, how settings are named."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ _LARGER = {"*": 9.5, "P": 7, "X": 7, "D": 5.5}  # points: markers of one size lo
 
 @dataclass(frozen=True)
 class Picture:
-    """A figure of a study.
+    """A picture of a study.
 
     Attributes
     ----------
@@ -52,8 +52,8 @@ class Picture:
     files: tuple[Path, ...]
 
 
-def kept(figure: Figure, folder: Path, name: str, title: str, caption: str) -> Picture:
-    """Write a figure as SVG and PNG."""
+def write_picture(figure: Figure, folder: Path, name: str, title: str, caption: str) -> Picture:
+    """Write a picture as SVG and PNG."""
     files = (folder / f"{name}.svg", folder / f"{name}.png")
     for path in files:
         save(figure, path)
@@ -166,7 +166,7 @@ def setting(name: str, value: Any) -> str:
     return str(value) if name == "class" else f"{name} {value:g}" if isinstance(value, float) else f"{name} {value}"
 
 
-def told(settings: Mapping[str, Any], names: Iterable[str]) -> str:
+def in_words(settings: Mapping[str, Any], names: Iterable[str]) -> str:
     """Some parameters in words, those that are there."""
     parts = [setting(name, settings[name]) for name in names if settings.get(name) is not None]
     return ", ".join(part for part in parts if part)

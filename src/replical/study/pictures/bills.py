@@ -65,7 +65,7 @@ def _varied(setting: Setting, against: str, x: float) -> Setting:
 
 
 def _title(setting: Setting, against: str) -> str:
-    shown = {"class": f"|C| = {setting.n:,}", "epsilon": f"ε = {setting.epsilon:g}", "rho": f"ρ = {setting.rho:g}"}
-    shown |= {"theta": "" if setting.theta is None else f"Θ = {setting.theta:g}"}
-    shown |= {"delta": f"δ = {setting.delta:g}", "nu": f"ν = {setting.nu:g}" if setting.nu else "realizable"}
-    return ", ".join(text for name, text in shown.items() if name != against and text)
+    parts = {"class": f"|C| = {setting.n:,}", "epsilon": f"ε = {setting.epsilon:g}", "rho": f"ρ = {setting.rho:g}"}
+    parts |= {"theta": "" if setting.theta is None else f"Θ = {setting.theta:g}"}
+    parts |= {"delta": f"δ = {setting.delta:g}", "nu": f"ν = {setting.nu:g}" if setting.nu else "realizable"}
+    return ", ".join(text for name, text in parts.items() if name != against and text)

@@ -13,7 +13,7 @@ from replical.plans.bills import ABSURD
 from replical.plans.catalogue import LEARNERS, Record, find
 from replical.study.judging import done, parents, replicable, rounds, unproven
 from replical.study.parameters import PARAMETERS
-from replical.study.pictures.base import GREY, Picture, by_tens, dots, kept, keys, plainly, told
+from replical.study.pictures.base import GREY, Picture, by_tens, dots, in_words, keys, plainly, write_picture
 from replical.study.pictures.style import blank, colour
 from replical.study.results import Row
 from replical.study.spec import Cell
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 _WORLD = ("class", "noise", "epsilon", "delta", "pool_size")
 # What may tell two cells of a world apart; the last two are found for every cell, and told only where nothing else does.
 _SETTINGS = tuple(name for name in PARAMETERS if name not in (*_WORLD, "learner", "theta", "nu"))
-_FOUND = ("theta", "nu")
+_THETA_AND_NU = ("theta", "nu")
 _GIVEN = "theta_given"  # the study file says which coefficient the plan has; else it was computed
 _MOST_LINES = 48  # of one picture: as many as a page holds
 # Inches: the panel, a line, the space between worlds, what is above and below, a letter, the least width.
@@ -39,13 +39,13 @@ Line = tuple[Row, Row | None]
 
 def costs(cells: Sequence[Cell], rows: Sequence[Row], folder: Path) -> list[Picture]:
     """For each world the labels of every replicable learner, beside its parent, which promises nothing."""
-    given = {cell.id for cell in cells if cell.parameters.get("theta") is not None}
-    parts = _parts(_lines([row | {_GIVEN: row["cell"] in given} for row in rows]))
+    ids = {cell.id for cell in cells if cell.parameters.get("theta") is not None}
+    parts = _parts(_lines([row | {_GIVEN: row["cell"] in ids} for row in rows]))
     pictures = []
     for each, part in enumerate(parts, 1):
         name = "cost" + (f"-{each}" if each > 1 else "")
         title = "Cost of replicability per world" + (f" ({each} of {len(parts)})" if len(parts) > 1 else "")
-        pictures.append(kept(_costs(part), folder, name, title, _costs_caption(part)))
+        pictures.append(write_picture(_costs(part), folder, name, title, _costs_caption(part)))
     return pictures
 
 
@@ -66,11 +66,11 @@ def _lines(rows: Sequence[Row]) -> list[Line]:
     ran = [row for row in done(rows) if row["labels_mean"]]
     own = parents(ran)
     plain = {(row["learner"], *_world(row)): row for row in ran if not row["replicable"]}
-    found: list[Line] = []
+    lines: list[Line] = []
     for row in replicable(ran):
         kin = [plain.get((name, *_world(row))) for name in _kin(row["learner"])]
-        found.append((row, own.get(row["cell"]) or next((each for each in kin if each is not None), None)))
-    return sorted(found, key=lambda line: (*_order(line[0]), line[0]["labels_mean"], str(line[0]["cell"])))
+        lines.append((row, own.get(row["cell"]) or next((each for each in kin if each is not None), None)))
+    return sorted(lines, key=lambda line: (*_order(line[0]), line[0]["labels_mean"], str(line[0]["cell"])))
 
 
 def _kin(learner: str) -> list[str]:
@@ -130,7 +130,7 @@ def _all_lines(axes: Axes, worlds: list[list[Line]]) -> None:
 
 
 def _named(cell: Row) -> str:
-    return told(cell, ("class", "noise", "epsilon", "pool_size"))
+    return in_words(cell, ("class", "noise", "epsilon", "pool_size"))
 
 
 def _reach(axes: Axes, labels: list[float]) -> None:
@@ -149,11 +149,11 @@ def _world_lines(axes: Axes, lines: list[Line], top: float) -> None:
     for place, line in enumerate(lines):
         cell, parent = line
         y = top - (place + 0.5) * _LINE
-        shown = [each for each in (parent, cell) if each is not None]
-        x = [each["labels_mean"] for each in shown]
+        ends = [each for each in (parent, cell) if each is not None]
+        x = [each["labels_mean"] for each in ends]
         broken = "--" if unproven(cell) else "-"
         axes.plot(x, [y] * len(x), linewidth=1.3, zorder=2, color=colour(cell["learner"]), linestyle=broken)
-        dots(axes, shown, [(each, y) for each in x])
+        dots(axes, ends, [(each, y) for each in x])
         words = (count(cell["labels_mean"]), "–" if parent is None else number(_ratio(cell, parent)))
         for at, word in zip(_COLUMNS, words, strict=True):
             axes.text(at, y, word, transform=side, ha="right", va="center", fontsize=8)
@@ -170,10 +170,10 @@ def _apart(line: Line, lines: list[Line]) -> str:
     same = ("learner", *_WORLD, *_SETTINGS)
     alike = [other for other, _ in lines if all(other[name] == cell[name] for name in same)]
     mixed = len({other.get(_GIVEN) for other in alike}) > 1
-    parts = [told(cell, _SETTINGS)]
-    for name in _FOUND:
+    parts = [in_words(cell, _SETTINGS)]
+    for name in _THETA_AND_NU:
         if len({other[name] for other in alike}) > 1 or (mixed and name == "theta"):
-            parts.append(told(cell, [name]) + (" given" if mixed and name == "theta" and cell[_GIVEN] else ""))
+            parts.append(in_words(cell, [name]) + (" given" if mixed and name == "theta" and cell[_GIVEN] else ""))
     parts += [text for text, so in (("vacuous", cell["vacuous"]), ("uncertified", unproven(cell))) if so]
     return ", ".join(filter(None, parts))
 
@@ -183,7 +183,7 @@ def _costs_caption(lines: list[Line]) -> str:
     for cell, parent in lines:
         if parent is not None:
             ratios[f"{cell['learner']} ({cell['plan']})"].append(_ratio(cell, parent))
-    parts = [f"{name} {_middle(found)}" for name, found in sorted(ratios.items())]
+    parts = [f"{name} {_middle(values)}" for name, values in sorted(ratios.items())]
     empty = sum(bool(cell["vacuous"]) for cell, _ in lines)
     first = "Labels in multiples of those of the parent, which promises nothing, in the same world: "
     first = f"{first}{listed(parts, 5)}." if parts else "No world has a learner without a promise to compare with."
@@ -193,5 +193,5 @@ def _costs_caption(lines: list[Line]) -> str:
 
 
 def _middle(ratios: list[float]) -> str:
-    shown = span(ratios)
-    return f"{shown} (median {number(median(ratios))})" if " to " in shown else shown
+    words = span(ratios)
+    return f"{words} (median {number(median(ratios))})" if " to " in words else words

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from replical.study.growth import AXES, SCALES, Growth, Slopes, argument, growths
 from replical.study.parameters import PARAMETERS
-from replical.study.pictures.base import GREY, Picture, by_tens, dots, kept, plainly, told
+from replical.study.pictures.base import GREY, Picture, by_tens, dots, in_words, plainly, write_picture
 from replical.study.pictures.style import blank, colour, dashes
 from replical.study.results import Row
 from replical.study.words import listed
@@ -42,23 +42,23 @@ _NOTE = (
 
 def curves(rows: Sequence[Row], folder: Path) -> list[Picture]:
     """One picture for each parameter that was varied, several where there are many panels."""
-    found = growths(rows)
+    series = growths(rows)
     pictures = []
     for axis in AXES:
-        panels = _panels([each for each in found if each.axis == axis])
+        panels = _panels([each for each in series if each.axis == axis])
         parts = [panels[start : start + _MOST_PANELS] for start in range(0, len(panels), _MOST_PANELS)]
         for number, part in enumerate(parts, 1):
             name = f"labels-{axis}" + (f"-{number}" if number > 1 else "")
             title = f"Labels against {_NAMES[axis]}" + (f" ({number} of {len(parts)})" if len(parts) > 1 else "")
             drawn = [growth for panel in part for growth in panel]
-            pictures.append(kept(_figure(part, axis), folder, name, title, _caption(drawn, axis)))
+            pictures.append(write_picture(_figure(part, axis), folder, name, title, _caption(drawn, axis)))
     return pictures
 
 
-def _panels(found: list[Growth]) -> list[list[Growth]]:
+def _panels(series: list[Growth]) -> list[list[Growth]]:
     """Curves by world; in each the highest first, as they will be seen."""
     panels: dict[str, list[Growth]] = defaultdict(list)
-    for growth in found:
+    for growth in series:
         panels[repr([growth.settings.get(name) for name in _PANEL])].append(growth)
     return [sorted(panel, key=lambda each: -max(point.labels for point in each.points)) for panel in panels.values()]
 
@@ -161,10 +161,10 @@ def _named(panel: list[Growth]) -> float:
 
 
 def _columns(slopes: Slopes) -> tuple[str, str, str]:
-    def shown(value: float | None) -> str:
+    def text(value: float | None) -> str:
         return "–" if value is None else f"{round(value, 2) + 0.0:.2f}"  # no -0.00
 
-    return f"{shown(slopes.fitted)} ± {slopes.error:.2f}", shown(slopes.paper), shown(slopes.ours)
+    return f"{text(slopes.fitted)} ± {slopes.error:.2f}", text(slopes.paper), text(slopes.ours)
 
 
 def _differing(panel: list[Growth]) -> list[str]:
@@ -175,7 +175,7 @@ def _differing(panel: list[Growth]) -> list[str]:
 
 
 def _name(growth: Growth, panel: list[Growth]) -> str:
-    parts = (growth.learner, told(growth.settings, ["plan", *_differing(panel)]))
+    parts = (growth.learner, in_words(growth.settings, ["plan", *_differing(panel)]))
     return ", ".join(part for part in parts if part)
 
 
@@ -187,7 +187,7 @@ def _common(panel: list[Growth]) -> str:
     points = [point for growth in panel for point in growth.points]
     if len({point.row["class"] for point in points}) > 1:
         shared["class"] += ",N" if ":" in shared["class"] else ":N"
-    return told(shared, ("class", "noise", "epsilon", "rho", "pool_size"))
+    return in_words(shared, ("class", "noise", "epsilon", "rho", "pool_size"))
 
 
 def _caption(drawn: list[Growth], axis: str) -> str:

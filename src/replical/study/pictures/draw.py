@@ -1,4 +1,4 @@
-"""Figures of a study."""
+"""Pictures of a study."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from replical.study.pictures.base import Picture
 from replical.study.pictures.costs import costs
 from replical.study.pictures.curves import curves
 from replical.study.pictures.halfplanes import halfplanes
-from replical.study.pictures.scatter import disagreement, predicted
+from replical.study.pictures.scatter import difference_scatter, estimate_scatter
 from replical.study.pictures.style import style
-from replical.study.pictures.traces import courses
+from replical.study.pictures.traces import traces
 from replical.study.results import Row
 from replical.study.spec import Cell, Study
 
@@ -19,7 +19,7 @@ __all__ = ["Picture", "draw"]
 
 
 def draw(study: Study, cells: list[Cell], rows: list[Row], folder: Path) -> list[Picture]:
-    """Draw every figure the study has data for; the same rows give the same bytes.
+    """Draw every picture the study has data for; the same rows give the same bytes.
 
     Parameters
     ----------
@@ -37,9 +37,9 @@ def draw(study: Study, cells: list[Cell], rows: list[Row], folder: Path) -> list
     with style():
         return [
             *costs(cells, rows, folder),
-            *disagreement(rows, folder),
+            *difference_scatter(rows, folder),
             *curves(rows, folder),
-            *predicted(rows, folder),
-            *courses(study, cells, rows, folder),
+            *estimate_scatter(rows, folder),
+            *traces(study, cells, rows, folder),
             *halfplanes(study, folder),
         ]

@@ -22,7 +22,7 @@ from replical.plans.plan import plan
 from replical.pools.labels.base import Labels
 from replical.pools.pool import AnyPool
 from replical.pools.version_space import VersionSpace
-from replical.study.pictures.base import Picture, kept
+from replical.study.pictures.base import Picture, write_picture
 from replical.study.pictures.style import blank, save
 from replical.study.spec import Study
 from replical.study.words import count, listed, percent, some
@@ -82,11 +82,11 @@ def _watched(cal: CAL, pool: AnyPool, labels: Labels) -> tuple[tuple[VersionSpac
     spaces: list[VersionSpace] = []
     asked: list[tuple[int, int]] = []
 
-    def seen(V: VersionSpace) -> bool:
+    def look(V: VersionSpace) -> bool:
         spaces.append(V)
         return V.mass <= cal.plan.stop_mass
 
-    conversation = cal.shrink(pool, seen)
+    conversation = cal.shrink(pool, look)
     try:
         query = next(conversation)
         while True:
@@ -99,28 +99,28 @@ def _watched(cal: CAL, pool: AnyPool, labels: Labels) -> tuple[tuple[VersionSpac
 
 def halfplanes(study: Study, folder: Path) -> list[Picture]:
     """The picture and the animation."""
-    made = scene(study.seed)
-    last = len(made.asked)
+    run = scene(study.seed)
+    last = len(run.asked)
     looks = [*(after for after in _AFTER if after < last), last]
     figure = blank(2.75 * len(looks), 3.5)
     for axes, after in zip(figure.subplots(1, len(looks), squeeze=False)[0], looks, strict=True):
-        _draw(axes, made, after)
+        _draw(axes, run, after)
     figure.legend(handles=_keys(), loc="outside lower center", ncols=6, columnspacing=1.2, handletextpad=0.3)
-    masses = [percent(float(made.spaces[after].mass)) for after in looks]
-    left = some(made.spaces[-1].size, "is", "are")
+    masses = [percent(float(run.spaces[after].mass)) for after in looks]
+    left = some(run.spaces[-1].size, "is", "are")
     caption = (
         f"CAL asks only where survivors disagree. After {listed([str(after) for after in looks], 9)} labels DIS(V) holds "
-        f"{listed(masses, 9)} of the points; of {count(len(made.C))} half-planes {left} left."
+        f"{listed(masses, 9)} of the points; of {count(len(run.C))} half-planes {left} left."
     )
-    still = kept(figure, folder, "halfplanes", "DIS(V) shrinking for half-planes", caption)
-    return [still, _animated(made, folder)]
+    still = write_picture(figure, folder, "halfplanes", "DIS(V) shrinking for half-planes", caption)
+    return [still, _animated(run, folder)]
 
 
-def _animated(made: Scene, folder: Path) -> Picture:
+def _animated(run: Scene, folder: Path) -> Picture:
     """One frame a label; the last one stays for a while."""
     from matplotlib.animation import PillowWriter
 
-    last = len(made.asked)
+    last = len(run.asked)
     looks = np.unique(np.linspace(0, last, min(last + 1, _FRAMES - _HOLD)).round().astype(int)).tolist()
     files = (folder / "halfplanes-course.gif", folder / "halfplanes-course.png")
     figure = blank(4.6, 5)
@@ -132,7 +132,7 @@ def _animated(made: Scene, folder: Path) -> Picture:
         with writer.saving(figure, files[0], dpi=80):
             for after in [*looks, *[last] * _HOLD]:
                 axes.clear()
-                _draw(axes, made, after)
+                _draw(axes, run, after)
                 writer.grab_frame()
     except OSError as error:
         raise BadSpec(f"cannot write the figure {files[0]}: {error.strerror or error}") from error
@@ -141,22 +141,22 @@ def _animated(made: Scene, folder: Path) -> Picture:
     return Picture("halfplanes-course", "DIS(V) shrinking, label by label", caption, files)
 
 
-def _draw(axes: Axes, made: Scene, after: int) -> None:
+def _draw(axes: Axes, run: Scene, after: int) -> None:
     """Points after so many labels: disputed or settled, those asked, the target's line."""
-    V = made.spaces[after]
+    V = run.spaces[after]
     disputed = V.disagreement
     says = V.predictions.codes(int(V.indices[0]))
     for code, shade in enumerate(_SETTLED):
-        _spread(axes, made.points[~disputed & (says == code)], shade)
-    _spread(axes, made.points[disputed], _DISPUTED)
-    w, b = made.C.normals[made.target], made.C.offsets[made.target]
+        _spread(axes, run.points[~disputed & (says == code)], shade)
+    _spread(axes, run.points[disputed], _DISPUTED)
+    w, b = run.C.normals[run.target], run.C.offsets[run.target]
     along = np.array([-2 * _EDGE, 2 * _EDGE])
     axes.plot(b * w[0] - along * w[1], b * w[1] + along * w[0], color="black", linewidth=1.2)
     for code, face in enumerate(("white", "black")):
-        at = made.points[[item for item, label in made.asked[:after] if label == code]]
+        at = run.points[[item for item, label in run.asked[:after] if label == code]]
         axes.plot(at[:, 0], at[:, 1], "o", markerfacecolor=face, markeredgecolor="black", markersize=5.5)
-    told = f"{after} {'label' if after == 1 else 'labels'}: Δ(V) = {percent(float(V.mass))}, |V| = {count(V.size)}"
-    axes.set_title(told, fontsize=8.5)
+    title = f"{after} {'label' if after == 1 else 'labels'}: Δ(V) = {percent(float(V.mass))}, |V| = {count(V.size)}"
+    axes.set_title(title, fontsize=8.5)
     axes.spines[:].set_visible(False)
     axes.set(xlim=(-_EDGE, _EDGE), ylim=(-_EDGE, _EDGE), xticks=[], yticks=[], aspect="equal")
 

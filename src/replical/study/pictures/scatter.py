@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from replical.plans.bills import ABSURD
 from replical.study.judging import done
-from replical.study.pictures.base import GREY, Picture, by_tens, dots, kept, keys, with_zero
+from replical.study.pictures.base import GREY, Picture, by_tens, dots, keys, with_zero, write_picture
 from replical.study.pictures.style import blank, colour
 from replical.study.results import Row
 from replical.study.words import percent, some, span
@@ -22,7 +22,7 @@ _DASHED = (0, (4, 3))
 _FORESEEN = ("rho_predicted", "rho_proven", "expected_jaccard")
 
 
-def disagreement(rows: Sequence[Row], folder: Path) -> list[Picture]:
+def difference_scatter(rows: Sequence[Row], folder: Path) -> list[Picture]:
     """How often two labs differ, against what each of them paid."""
     ran = [row for row in done(rows) if row["labels_mean"] and row["disagreement"] is not None]
     if not ran:
@@ -42,7 +42,7 @@ def disagreement(rows: Sequence[Row], folder: Path) -> list[Picture]:
         panels[0].set_xlabel("labels a lab, up to a million")
         panels[1].set_xlabel("over a million")
     figure.legend(handles=keys(ran), loc="outside right center")
-    return [kept(figure, folder, "disagreement", "Disagreement against labels", _disagreement_caption(ran))]
+    return [write_picture(figure, folder, "disagreement", "Disagreement against labels", _difference_caption(ran))]
 
 
 def _shares(axes: Axes, rows: Sequence[Row], floor: float) -> None:
@@ -65,13 +65,13 @@ def _promised(axes: Axes, rows: Iterable[Row], *, named: bool) -> None:
             axes.annotate(f"ρ = {rho:g}", (1.01, rho), xycoords=at, va="center", fontsize=8, annotation_clip=False)
 
 
-def _disagreement_caption(rows: Sequence[Row]) -> str:
+def _difference_caption(rows: Sequence[Row]) -> str:
     sentences, parts = [], []
     for name, wanted in (("a replicable learner", True), ("a learner that promises nothing", False)):
         mine = [row for row in rows if bool(row["replicable"]) == wanted]
         if mine:
-            found = span([row["disagreement"] for row in mine], percent)
-            parts.append(f"with {name} {found} of pairs differ for {span([row['labels_mean'] for row in mine])} labels")
+            share = span([row["disagreement"] for row in mine], percent)
+            parts.append(f"with {name} {share} of pairs differ for {span([row['labels_mean'] for row in mine])} labels")
     sentences.append("; ".join(parts).capitalize())
     counted = [row for row in rows if row["replicable"] and row["rho"] is not None and not row["vacuous"]]
     if counted:
@@ -82,8 +82,8 @@ def _disagreement_caption(rows: Sequence[Row]) -> str:
     return ". ".join([*sentences, f"Lines are 95% intervals{floor}."])
 
 
-def predicted(rows: Sequence[Row], folder: Path) -> list[Picture]:
-    """Disagreement that labs predicted, and proved, against what was measured."""
+def estimate_scatter(rows: Sequence[Row], folder: Path) -> list[Picture]:
+    """How often labs differ by their own estimate, and by their proof, against what was measured."""
     ran = [row for row in done(rows) if row["rho_predicted"] is not None and row["expected_jaccard"] is not None]
     if not ran:
         return []
@@ -105,7 +105,9 @@ def predicted(rows: Sequence[Row], folder: Path) -> list[Picture]:
         else:
             by_tens(axis)
     figure.legend(handles=[*keys(ran), *_bar_keys()], loc="outside right center")
-    return [kept(figure, folder, "predicted", "Predicted against measured disagreement", _predicted_caption(ran))]
+    return [
+        write_picture(figure, folder, "predicted", "Predicted against measured disagreement", _estimate_caption(ran))
+    ]
 
 
 def _place(row: Row, floor: float) -> tuple[float, float]:
@@ -131,7 +133,7 @@ def _bar_keys() -> list[Line2D]:
     ]
 
 
-def _predicted_caption(rows: Sequence[Row]) -> str:
+def _estimate_caption(rows: Sequence[Row]) -> str:
     ratios = [row["rho_predicted"] / row["expected_jaccard"] for row in rows if row["expected_jaccard"]]
     proven = [row for row in rows if row["rho_proven"] is not None]
     above = sum(row["rho_proven"] >= row["expected_jaccard"] for row in proven)

@@ -17,11 +17,11 @@ from replical.study.judging import (
     done,
     replicable,
     rounds,
-    told,
     too_few,
     undecided,
     unproven,
     verdict,
+    words_of,
 )
 from replical.study.report.prices import by_kind, error_price, fewest, losses, price, ratios
 from replical.study.results import COUNTED, Row
@@ -42,7 +42,9 @@ def summary_sentence(rows: list[Row]) -> str:
         return f"Nothing was run: {some(refused, 'cell was', 'cells were')} refused."
     parts = [_agreement(ran, promised)]
     if below := [row for row in promised if verdict(row) == BELOW]:
-        parts.append(f"Below it: {listed([('uncertified ' if unproven(row) else '') + told(row) for row in below])}")
+        parts.append(
+            f"Below it: {listed([('uncertified ' if unproven(row) else '') + words_of(row) for row in below])}"
+        )
     if paid := ratios([row for row in promised if rounds(row)], rows):
         parts.append(f"Rounding took {span(paid)} times the labels of its parent")
     empty = [row for row in promised if row["vacuous"]]
@@ -59,8 +61,8 @@ def summary_sentence(rows: list[Row]) -> str:
 def _agreement(ran: list[Row], promised: list[Row]) -> str:
     """How often labs agree, against what was promised."""
     if not promised:
-        found = span([row["agreement"] for row in ran], percent)
-        return f"{some(len(ran), 'cell')} without a replicable learner: two labs agreed in {found} of pairs"
+        share = span([row["agreement"] for row in ran], percent)
+        return f"{some(len(ran), 'cell')} without a replicable learner: two labs agreed in {share} of pairs"
     counted = [row for row in promised if not row["vacuous"]]
     below = sum(verdict(row) == BELOW for row in promised)
     if not counted:
@@ -69,13 +71,13 @@ def _agreement(ran: list[Row], promised: list[Row]) -> str:
         return first + (f", and yet agreement lies below the promise of 1-ρ in {below}" if below else "")
     lie = Counter(verdict(row) for row in counted)
     if all(map(too_few, counted)):
-        found = _first_look(counted, lie[BELOW])
+        sentence = _first_look(counted, lie[BELOW])
     else:
-        found = (
+        sentence = (
             f"In {_of(counted, WITHIN)}{_surely(counted)} the 95% interval of two labs' agreement lies wholly within the "
             f"promise of 1-ρ, in {lie[OPEN]} it is compatible with it{_short_of_pairs(counted)}, in {lie[BELOW]} below it"
         )
-    return f"{found}; it is also below in {below - lie[BELOW]} of the others" if below > lie[BELOW] else found
+    return f"{sentence}; it is also below in {below - lie[BELOW]} of the others" if below > lie[BELOW] else sentence
 
 
 def _first_look(counted: list[Row], below: int) -> str:
@@ -103,35 +105,35 @@ def _surely(rows: list[Row]) -> str:
 def shows(rows: list[Row]) -> dict[str, list[str]]:
     """All sentences on what the study shows, by what they are about."""
     makers = {
-        "Agreement": (broken, promises, last_step, ordinary, proven, predicted),
+        "Agreement": (broken, promises, last_step, ordinary, proven, estimates),
         "Labels": (price, fewest, losses),
         "Error": (accuracy, error_price),
     }
-    found = {about: [each for make in of for each in make(rows)] for about, of in makers.items()}
-    return {about: sentences for about, sentences in found.items() if sentences}
+    sections = {about: [each for make in of for each in make(rows)] for about, of in makers.items()}
+    return {about: sentences for about, sentences in sections.items() if sentences}
 
 
 def broken(rows: list[Row]) -> list[str]:
     """Where labs differ more often than ρ."""
     below = [row for row in replicable(rows) if verdict(row) == BELOW]
     sure, unsure = [row for row in below if not unproven(row)], [row for row in below if unproven(row)]
-    found = []
+    sentences = []
     if sure:
-        found.append(
+        sentences.append(
             f"The promise is broken in {some(len(sure), 'cell')}: the whole 95% interval of agreement lies below 1-ρ for "
             f"{listed([_measured(row) for row in sure])}."
         )
     if unsure:
-        found.append(
+        sentences.append(
             f"Labs differ more often than ρ in {some(len(unsure), 'cell')} where nothing was proven: "
             f"{listed([_measured(row) for row in unsure])}."
         )
-    return found
+    return sentences
 
 
 def _measured(row: Row) -> str:
     interval = f"{percent(row['agreement_low'])} to {percent(row['agreement_high'])}"
-    return f"{told(row)}, agreement {percent(row['agreement'])}, {interval}"
+    return f"{words_of(row)}, agreement {percent(row['agreement'])}, {interval}"
 
 
 def promises(rows: list[Row]) -> list[str]:
@@ -145,26 +147,26 @@ def promises(rows: list[Row]) -> list[str]:
 
 
 def _of(counted: list[Row], wanted: str) -> str:
-    kept = sum(verdict(row) == wanted for row in counted)
-    return f"{kept} of {some(len(counted), 'cell that counts', 'cells that count')}"
+    hits = sum(verdict(row) == wanted for row in counted)
+    return f"{hits} of {some(len(counted), 'cell that counts', 'cells that count')}"
 
 
 def last_step(rows: list[Row]) -> list[str]:
     """The same labels with and without the replicable last step."""
     counted = [row for row in replicable(rows) if not row["vacuous"] and row["base_agreement"] is not None]
-    found = []
-    for told_as, mine in (
+    sentences = []
+    for proof, mine in (
         ("with a proven promise", [row for row in counted if not unproven(row)]),
         ("without a proof", [row for row in counted if unproven(row)]),
     ):
         if mine:
             before = span([1 - row["base_agreement"] for row in mine], percent)
             after = span([row["disagreement"] for row in mine], percent)
-            found.append(
+            sentences.append(
                 f"On the very same labels two labs differ in {before} of pairs without the shared last step and in {after} "
-                f"with it ({some(len(mine), 'cell that counts', 'cells that count')}, {told_as})."
+                f"with it ({some(len(mine), 'cell that counts', 'cells that count')}, {proof})."
             )
-    return found
+    return sentences
 
 
 def ordinary(rows: list[Row]) -> list[str]:
@@ -192,13 +194,13 @@ def proven(rows: list[Row]) -> list[str]:
     ]
 
 
-def predicted(rows: list[Row]) -> list[str]:
-    """How good the estimate of disagreement was."""
+def estimates(rows: list[Row]) -> list[str]:
+    """How good the estimate of how often labs differ was."""
     known = [row for row in replicable(rows) if row["rho_predicted"] is not None and row["expected_jaccard"]]
     if not known:
         return []
-    found = span([row["rho_predicted"] / row["expected_jaccard"] for row in known])
-    return [f"ρ predicted, an estimate, was {found} times E[J], the sharper measurement ({some(len(known), 'cell')})."]
+    times = span([row["rho_predicted"] / row["expected_jaccard"] for row in known])
+    return [f"ρ predicted, an estimate, was {times} times E[J], the sharper measurement ({some(len(known), 'cell')})."]
 
 
 def accuracy(rows: list[Row]) -> list[str]:
@@ -213,7 +215,7 @@ def accuracy(rows: list[Row]) -> list[str]:
     first = f"{count(over)} of {some(labs, 'lab')} ended with an error more than ε above the best; δ allows for "
     first += f"{count(allowed)} in the mean{chance}."
     chances = [(row, above_epsilon(row)) for row in ran]
-    bad = [f"{told(row)}, p = {p:.2g}" for row, p in chances if p is not None and p < 0.05 / len(ran)]
+    bad = [f"{words_of(row)}, p = {p:.2g}" for row, p in chances if p is not None and p < 0.05 / len(ran)]
     if not bad:
         return [first]
     return [first, f"More labs than chance explains ended above ε in {some(len(bad), 'cell')}: {listed(bad)}."]

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Mapping
 from typing import Any
 
-from replical.study.judging import done, replicable, told, undecided, unproven
+from replical.study.judging import done, replicable, undecided, unproven, words_of
 from replical.study.results import COUNTED, Row
 from replical.study.spec import Cell
 from replical.study.words import listed, number, percent, some, span
@@ -20,8 +20,8 @@ SIMULATED = (
 def does_not_show(rows: list[Row], cells: list[Cell], facts: Mapping[str, Any]) -> list[str]:
     """All sentences on what the study does not show."""
     makers = (vacuous, uncertain, uncertified, wide, chance, loose, cut_short, refused)
-    found = [sentence for make in makers for sentence in make(rows)]
-    return [*found, *stopping(rows, cells), *versions(facts), *quick(facts), SIMULATED]
+    sentences = [sentence for make in makers for sentence in make(rows)]
+    return [*sentences, *stopping(rows, cells), *versions(facts), *quick(facts), SIMULATED]
 
 
 def vacuous(rows: list[Row]) -> list[str]:
@@ -31,7 +31,7 @@ def vacuous(rows: list[Row]) -> list[str]:
         return []
     return [
         f"{some(len(empty), 'cell says', 'cells say')} nothing about replicability: without the shared last step labs "
-        f"already agree in more than {percent(1 - COUNTED)} of pairs: {listed([told(row) for row in empty])}."
+        f"already agree in more than {percent(1 - COUNTED)} of pairs: {listed([words_of(row) for row in empty])}."
     ]
 
 
@@ -53,13 +53,14 @@ def uncertain(rows: list[Row]) -> list[str]:
 
 def uncertified(rows: list[Row]) -> list[str]:
     """Cells whose promise is measured and not proven."""
-    found = [row for row in replicable(rows) if unproven(row)]
-    if not found:
+    unsure = [row for row in replicable(rows) if unproven(row)]
+    if not unsure:
         return []
-    partly = [row["certified_fraction"] for row in found if row["certified_fraction"] is not None]
+    partly = [row["certified_fraction"] for row in unsure if row["certified_fraction"] is not None]
     labs = f", because {span(partly, percent)} of labs were certified" if partly else ""
     return [
-        f"In {some(len(found), 'cell')} agreement is measured, not proven{labs}: {listed([told(row) for row in found])}. "
+        f"In {some(len(unsure), 'cell')} agreement is measured, not proven{labs}: "
+        f"{listed([words_of(row) for row in unsure])}. "
         "The guarantee is about pairs of labs that are both certified."
     ]
 
@@ -106,7 +107,7 @@ def cut_short(rows: list[Row]) -> list[str]:
         return []
     return [
         f"In {some(len(cut), 'cell')} some labs ended at a cap, a budget or the end of their pool instead of by their own "
-        f"stop test; more labels may have been wanted: {listed([told(row) for row in cut])}."
+        f"stop test; more labels may have been wanted: {listed([words_of(row) for row in cut])}."
     ]
 
 

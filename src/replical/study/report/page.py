@@ -1,4 +1,4 @@
-"""The report of a study: one HTML file with all its figures and tables inside. It asks nothing of any other place.
+"""The report of a study: one HTML file with all its pictures and tables inside. It asks nothing of any other place.
 
 Made from rows, pictures and facts alone: the same ones give the same bytes.
 """
@@ -63,7 +63,7 @@ def report(study: Study, rows: list[Row], pictures: Sequence[Picture], facts: di
     rows = ordered(rows)
     quick = bool(facts.get("quick"))
     sections = {
-        "figures": ("Figures", _figures(pictures)),
+        "figures": ("Figures", _pictures(pictures)),
         "cells": ("Cells", _cells(rows)),
         "growth": ("Growth", _growth(rows)),
         "refused": ("Refused", _refused(rows)),
@@ -128,30 +128,30 @@ def _section(ident: str, name: str, content: str) -> str:
     return f'<section id="{ident}"><h2>{name}</h2>{content}</section>'
 
 
-def _figures(pictures: Sequence[Picture]) -> str:
-    drawn = "".join(_figure(picture) for picture in pictures)
+def _pictures(pictures: Sequence[Picture]) -> str:
+    drawn = "".join(_picture(picture) for picture in pictures)
     return _section("figures", "Figures", f'<div class="pictures">{drawn}</div>') if drawn else ""
 
 
-def _figure(picture: Picture) -> str:
+def _picture(picture: Picture) -> str:
     """A picture on a light card that scrolls where it is too narrow; one that moves can stand still."""
-    shown, *others = picture.files
+    first, *others = picture.files
     alt = escape(f"{picture.title}. {picture.caption}")
-    image, button = f'<img src="{_data(shown)}" alt="{alt}">', ""
-    if shown.suffix == ".gif" and others:
+    image, button = f'<img src="{_data(first)}" alt="{alt}">', ""
+    if first.suffix == ".gif" and others:
         still = f'<img class="stands" src="{_data(others[0])}" alt="{alt}">'
         image = image.replace("<img", '<img class="moves"', 1) + still
         button = '<button type="button" class="still" hidden>Hold the animation</button>'
     title, caption = escape(picture.title), f"<figcaption>{escape(picture.caption)}</figcaption>"
     card = f'<div class="card" tabindex="0" role="region" aria-label="{title}">{image}</div>'
-    look = ' class="wide"' if _wide(shown) else ""
+    look = ' class="wide"' if _wide(first) else ""
     return f'<figure id="figure-{escape(picture.name)}"{look}><h3>{title}</h3>{card}{button}{caption}</figure>'
 
 
 def _wide(path: Path) -> bool:
     """Is its text too small to read where two figures stand side by side?"""
-    found = re.search(rb'<svg[^>]*? width="([0-9.]+)pt"', path.read_bytes()) if path.suffix == ".svg" else None
-    return found is not None and float(found[1]) > _HALF
+    width = re.search(rb'<svg[^>]*? width="([0-9.]+)pt"', path.read_bytes()) if path.suffix == ".svg" else None
+    return width is not None and float(width[1]) > _HALF
 
 
 def _data(path: Path) -> str:
@@ -168,16 +168,16 @@ def _cells(rows: list[Row]) -> str:
         'spellcheck="false"></label><p role="status"></p></div>'
     )
     legend = "".join(f"<dt>{escape(name)}</dt><dd>{escape(text)}</dd>" for name, text in _LEGEND)
-    told = f"<p>The same in all cells: {escape(same)}. {_BY_DEFAULT}</p>" if same else f"<p>{_BY_DEFAULT}</p>"
-    return _section("cells", "Cells", f'{told}{tools}{cells_table(rows)}<dl class="legend">{legend}</dl>')
+    intro = f"<p>The same in all cells: {escape(same)}. {_BY_DEFAULT}</p>" if same else f"<p>{_BY_DEFAULT}</p>"
+    return _section("cells", "Cells", f'{intro}{tools}{cells_table(rows)}<dl class="legend">{legend}</dl>')
 
 
 def _growth(rows: list[Row]) -> str:
     lines = [line for growth in growths(rows) for line in _lines(growth)]
     if not lines:
         return ""
-    seen = [line.growth.settings for line in lines]
-    common = {key for key, value in seen[0].items() if all(each.get(key) == value for each in seen)}
+    settings = [line.growth.settings for line in lines]
+    common = {key for key, value in settings[0].items() if all(each.get(key) == value for each in settings)}
     columns = [
         Column[_Line](head="learner", show=lambda line: escape(line.growth.learner)),
         Column(head="plan", show=lambda line: escape(line.growth.plan)),
@@ -208,10 +208,10 @@ def _lines(growth: Growth) -> list[_Line]:
 def _fixed(growth: Growth, common: set[str]) -> str:
     """What tells this fit from the others of its learner."""
     left = {key: value for key, value in growth.settings.items() if key not in {*common, "learner", "plan"}}
-    shown = (
+    words = (
         (_SYMBOLS.get(key, key), f"{value:g}" if isinstance(value, float) else value) for key, value in left.items()
     )
-    return ", ".join(f"{key} {value}" for key, value in shown)
+    return ", ".join(f"{key} {value}" for key, value in words)
 
 
 def _points(line: _Line) -> str:

@@ -6,17 +6,17 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable
 from statistics import median
 
-from replical.study.judging import BELOW, kind, parents, replicable, rounds, task, told, unproven, verdict
+from replical.study.judging import BELOW, kind, parents, replicable, rounds, task, unproven, verdict, words_of
 from replical.study.results import Row
 from replical.study.words import count, listed, number, some, span
 
 
 def by_kind(rows: Iterable[Row]) -> dict[str, list[Row]]:
     """Rows of each learner; those with sizes set by hand or with a budget by themselves."""
-    found: dict[str, list[Row]] = defaultdict(list)
+    kinds: dict[str, list[Row]] = defaultdict(list)
     for row in rows:
-        found[kind(row)].append(row)
-    return dict(sorted(found.items()))
+        kinds[kind(row)].append(row)
+    return dict(sorted(kinds.items()))
 
 
 def ratios(some_rows: Iterable[Row], rows: list[Row]) -> list[float]:
@@ -28,18 +28,18 @@ def ratios(some_rows: Iterable[Row], rows: list[Row]) -> list[float]:
 
 def price(rows: list[Row]) -> list[str]:
     """Labels of a replicable learner in those of its parent."""
-    of, found = parents(rows), []
+    of, sentences = parents(rows), []
     for learner, mine in by_kind(row for row in replicable(rows) if row["cell"] in of).items():
         times = ratios(mine, rows)
         if not times:
             continue
         more = [row["labels_mean"] - of[row["cell"]]["labels_mean"] for row in mine]
         middle = f" (median {number(median(times))})" if len(times) > 1 else ""
-        found.append(
+        sentences.append(
             f"{learner} asked for {span(times)} times the labels of {of[mine[0]['cell']]['learner']}{middle} in the same "
             f"world, {_more(more)} ({some(len(times), 'cell')})."
         )
-    return found
+    return sentences
 
 
 def _more(labels: list[float]) -> str:
@@ -63,24 +63,24 @@ def contests(rows: list[Row]) -> list[list[Row]]:
 
 def fewest(rows: list[Row]) -> list[str]:
     """Which replicable learner asked for fewest labels."""
-    found = contests(rows)
-    won = Counter(contest[0]["learner"] for contest in found)
+    tasks = contests(rows)
+    won = Counter(contest[0]["learner"] for contest in tasks)
     return [
-        f"Of the learners with a proven promise, {learner} asked for fewest labels in {wins} of {some(len(found), 'task')}; "
-        f"the next asked for {span(_leads(found, learner))} times as many."
+        f"Of the learners with a proven promise, {learner} asked for fewest labels in {wins} of {some(len(tasks), 'task')}; "
+        f"the next asked for {span(_leads(tasks, learner))} times as many."
         for learner, wins in sorted(won.items(), key=lambda entry: (-entry[1], entry[0]))
     ]
 
 
-def _leads(found: list[list[Row]], learner: str) -> list[float]:
-    won = [contest for contest in found if contest[0]["learner"] == learner]
+def _leads(tasks: list[list[Row]], learner: str) -> list[float]:
+    won = [contest for contest in tasks if contest[0]["learner"] == learner]
     return [second["labels_mean"] / max(1.0, first["labels_mean"]) for first, second, *_ in won]
 
 
 def losses(rows: list[Row]) -> list[str]:
     """Where rounding is not the cheapest way."""
     lost = [
-        f"{told(mine)} ({number(mine['labels_mean'] / max(1.0, contest[0]['labels_mean']))} times the labels of "
+        f"{words_of(mine)} ({number(mine['labels_mean'] / max(1.0, contest[0]['labels_mean']))} times the labels of "
         f"{contest[0]['learner']})"
         for contest in contests(rows)
         for mine in contest[1:]

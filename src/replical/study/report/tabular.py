@@ -71,13 +71,13 @@ def _class(look: str) -> str:
 
 def constants(rows: Sequence[Row]) -> dict[str, str]:
     """Parameters that are the same in all cells that were run, by the head they would have."""
-    found = {}
+    texts = {}
     for name, head, numeric in _PARAMETERS:
         values = {row[name] for row in rows if row[name] is not None}
         if len(values) == 1:
             value = values.pop()
-            found[head] = f"{value:g}" if numeric else str(value).removesuffix(".0")
-    return found
+            texts[head] = f"{value:g}" if numeric else str(value).removesuffix(".0")
+    return texts
 
 
 def cells_table(rows: Sequence[Row]) -> str:
@@ -97,8 +97,8 @@ def _parameters(ran: Sequence[Row]) -> list[Column[Row]]:
 
 def _learner(row: Row) -> str:
     more = [f"plan {row['plan']}"] if row["plan"] != "tight" else []
-    told = escape(", ".join([*more, *options(row)]))
-    return escape(row["learner"]) + (f"<small>{told}</small>" if told else "")
+    words = escape(", ".join([*more, *options(row)]))
+    return escape(row["learner"]) + (f"<small>{words}</small>" if words else "")
 
 
 def _figures(ran: Sequence[Row]) -> list[Column[Row]]:
@@ -145,8 +145,8 @@ def _numeric(head: str, name: str, form: str) -> Column[Row]:
 
 
 def _base(row: Row) -> float | None:
-    found: float | None = row["base_agreement"] if row["replicable"] else None
-    return found
+    share: float | None = row["base_agreement"] if row["replicable"] else None
+    return share
 
 
 def _share(value: float | None) -> str:
@@ -167,8 +167,8 @@ def _agreement(row: Row) -> str:
 
 def _promise(row: Row) -> str:
     """Where the interval lies, and what to beware of."""
-    found = verdict(row)
-    signs = [("soft", "", "no promise")] if found is None else [_SIGNS[found]]
+    place = verdict(row)
+    signs = [("soft", "", "no promise")] if place is None else [_SIGNS[place]]
     signs += [(mark.kind, mark.symbol, mark.text) for mark in marks(row)]
     each = "".join(
         f'<li class="{kind}"><span class="sign" aria-hidden="true">{sign}</span>{escape(text)}</li>'
@@ -179,8 +179,8 @@ def _promise(row: Row) -> str:
 
 def _labels(row: Row) -> str:
     error = row["labels_error"]
-    shown = f' <span class="error under">± {count(error)}</span>' if error else ""
-    return count(row["labels_mean"]) + shown
+    words = f' <span class="error under">± {count(error)}</span>' if error else ""
+    return count(row["labels_mean"]) + words
 
 
 def _over(row: Row) -> str:
