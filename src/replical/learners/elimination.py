@@ -52,7 +52,7 @@ class Betting:
             opponents = self.opponents(V)
             (item,), label = answers.items, int(np.argmax(answers.counts[0]))
             count = int(answers.counts[0, label])
-            wrong = V.predictions.said(int(item), V.indices) != label
+            wrong = V.predictions.codes_of_item(int(item), V.indices) != label
             np.add(self._errors, count, out=self._errors, where=wrong)
             opponent_wrong = wrong[opponents]
             np.add(self._won, count, out=self._won, where=opponent_wrong & ~wrong)
