@@ -131,13 +131,13 @@ def read_labels(source: Any, column: str, labels: tuple[Label, ...], *, id_colum
     return codes
 
 
-class Shown:
+class ItemColumns:
     """What a person is shown of an item: some columns as texts. Read once, when first asked for.
 
     Examples
     --------
-    >>> shown = Shown({"id": ["a", "b"], "text": ["one", None]}, ["text"])
-    >>> shown(["b", "a"])
+    >>> columns = ItemColumns({"id": ["a", "b"], "text": ["one", None]}, ["text"])
+    >>> columns(["b", "a"])
     {'b': {'text': ''}, 'a': {'text': 'one'}}
     """
 

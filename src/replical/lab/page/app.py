@@ -35,7 +35,7 @@ _LONGEST_PATH = 400
 _POINTS = 100  # of the plot
 _STUCK = "the run cannot go on: take your last answer back if it was a slip, or tell whoever started the run"
 
-Shown = Callable[[list[str]], Mapping[str, Mapping[str, str]]]
+Columns = Callable[[list[str]], Mapping[str, Mapping[str, str]]]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -44,7 +44,7 @@ class Content:
 
     Attributes
     ----------
-    shown
+    columns
         Columns of some items, by id.
     media
         The only folder files are served from; None: no files.
@@ -53,7 +53,7 @@ class Content:
     """
 
     title: str
-    shown: Shown
+    columns: Columns
     media: Path | None = None
     instructions: str = ""
 
@@ -78,7 +78,7 @@ def not_served(content: Content, items: list[str]) -> dict[str, str]:
     """Columns that name pictures or sounds which the page cannot show for any of these items, and what they name."""
     kinds: dict[str, str] = {}
     served = set()
-    for fields in content.shown(items).values():
+    for fields in content.columns(items).values():
         for column, value in fields.items():
             suffix = Path(value).suffix.lower()
             if _file(content.media, value) is not None:
@@ -159,7 +159,7 @@ class _Page:
         reply = {"progress": self._progress(), "item": None}
         if item is None:
             return reply
-        fields = self._content.shown([item]).get(item, {})
+        fields = self._content.columns([item]).get(item, {})
         return reply | {"item": {"id": item, "fields": [self._field(name, value) for name, value in fields.items()]}}
 
     def _progress(self) -> dict[str, Any]:
