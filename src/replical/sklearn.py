@@ -61,8 +61,8 @@ class _Replicable(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
     def _run(self, C: HypothesisClass, items: Any, labels: Callable[[NDArray[np.int64]], Codes], seed: str) -> Result:
         """Ask for labels as the learner wants them, and for no others."""
-        given = {name: getattr(self, name) for name in ("nu", "theta", "kappa") if find(self.learner).uses(name)}
-        made = plan(
+        options = {name: getattr(self, name) for name in ("nu", "theta", "kappa") if find(self.learner).uses(name)}
+        learner_plan = plan(
             self.learner,
             C,
             epsilon=self.epsilon,
@@ -70,9 +70,9 @@ class _Replicable(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             rho=self.rho,
             pool="finite",
             max_labels=self.max_labels,
-            **given,
+            **options,
         )
-        course = Course(learner_for(made), Pool(C, items, self._private()), SharedRandomness(seed))
+        course = Course(learner_for(learner_plan), Pool(C, items, self._private()), SharedRandomness(seed))
         while course.query is not None:
             course.tell(Answers.unanimous(course.query, labels(course.query.items), len(C.labels)))
         return course.ended()
@@ -85,7 +85,7 @@ class _Replicable(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         self.certified_ = bool(result.rounding is not None and result.rounding.certified)
 
     def _labels(
-        self, y: Any, oracle: Oracle | None, said: Sequence[Any] = ()
+        self, y: Any, oracle: Oracle | None, candidate_labels: Sequence[Any] = ()
     ) -> tuple[NDArray[Any], Callable[[NDArray[np.int64]], Codes]]:
         """The label set, with what the candidates may say, and a way to look a label up when it is asked for."""
         if y is None and oracle is None:
@@ -102,7 +102,7 @@ class _Replicable(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             known = np.asarray(self.classes)
         else:
             known = unique_labels(y)
-            known = np.unique(np.concatenate([known, np.asarray(said)])) if len(said) else known
+            known = np.unique(np.concatenate([known, np.asarray(candidate_labels)])) if len(candidate_labels) else known
         return known, lambda items: _codes(y[items], known)
 
     def __sklearn_is_fitted__(self) -> bool:
@@ -281,8 +281,8 @@ class ReplicableClassifier(_Replicable):
         check_is_fitted(self)
         X = validate_data(self, X, reset=False)
         codes = self.class_.codes(self.class_.items(X), np.array([self.hypothesis_]))[0]
-        said: NDArray[Any] = self.classes_[codes]
-        return said
+        labels: NDArray[Any] = self.classes_[codes]
+        return labels
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -404,8 +404,8 @@ class ReplicableSelector(_Replicable):
             y = column_or_1d(y)
             check_consistent_length(X, y)
         predictions = np.stack([np.asarray(estimator.predict(X)) for _, estimator in self.estimators], axis=1)
-        said = [known for _, estimator in self.estimators for known in getattr(estimator, "classes_", ())]
-        classes, labels = self._labels(y, oracle, said)
+        candidate_labels = [known for _, estimator in self.estimators for known in getattr(estimator, "classes_", ())]
+        classes, labels = self._labels(y, oracle, candidate_labels)
         seed = self._seed()
         C = PredictionTable([name for name, _ in self.estimators], labels=range(len(classes)))
         codes = _codes(predictions.ravel(), classes).reshape(predictions.shape)

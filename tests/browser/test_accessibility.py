@@ -19,7 +19,7 @@ from replical.lab.desk import Desk
 from replical.lab.journal import Journal
 from replical.lab.page import serve as serving
 from replical.lab.page.app import Content, application
-from replical.lab.tables import Shown
+from replical.lab.tables import ItemColumns
 
 pytestmark = pytest.mark.skipif(not installed(), reason="no chromium and chromedriver on this machine")
 
@@ -152,8 +152,8 @@ def site(tmp_path, monkeypatch):
             number = len(list(tmp_path.glob("*.db")))
             journal = stack.enter_context(Journal(tmp_path / f"{number}.db"))
             desk = Desk(Session(made, read_pool(table, made.recipe), journal), votes=votes)
-            columns = Shown(table, list(shown or {"text": ""}))
-            content = Content(title=title, shown=columns, media=tmp_path / "media", instructions=RULES)
+            columns = ItemColumns(table, list(shown or {"text": ""}))
+            content = Content(title=title, columns=columns, media=tmp_path / "media", instructions=RULES)
             stop, ready, at = threading.Event(), threading.Event(), []
 
             def run():

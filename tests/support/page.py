@@ -10,7 +10,7 @@ from replical import Protocol, Session, read_pool
 from replical.lab.desk import Desk
 from replical.lab.journal import Journal
 from replical.lab.page.app import Content
-from replical.lab.tables import Shown
+from replical.lab.tables import ItemColumns
 
 NASTY = "<script>alert(1)</script>"
 
@@ -60,6 +60,9 @@ def opened(tmp_path):
     with Journal(tmp_path / "a.db") as journal:
         desk = Desk(Session(made, read_pool(table, made.recipe), journal))
         content = Content(
-            title=NASTY, shown=Shown(table, ["text"]), media=tmp_path / "media", instructions=f"# Rules\n\n{NASTY}"
+            title=NASTY,
+            columns=ItemColumns(table, ["text"]),
+            media=tmp_path / "media",
+            instructions=f"# Rules\n\n{NASTY}",
         )
         yield desk, content

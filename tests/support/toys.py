@@ -9,7 +9,7 @@ from replical.classes.catalogue import Kind
 from replical.classes.recipe import Recipe
 from replical.core.canonical import fingerprint
 from replical.core.exact import ceil, fraction, ln
-from replical.learners.base import made_for
+from replical.learners.base import check_plan
 from replical.learners.result import Result
 from replical.plans.base import SamplePlan
 from replical.plans.catalogue import Bounds, Record
@@ -36,7 +36,7 @@ class Toy:
     plan: ToyPlan
 
     def __post_init__(self):
-        made_for(self.plan, ToyPlan, "Toy")
+        check_plan(self.plan, ToyPlan, "Toy")
 
     def run(self, pool, shared):
         V = pool.version_space()

@@ -84,8 +84,8 @@ def _bound(
 
         @functools.wraps(formula)
         def labels(*args: Any, **kwargs: Any) -> float:
-            given = signature.bind(*args, **kwargs).arguments
-            read = {name: _read(name, value) for name, value in given.items()}
+            arguments = signature.bind(*args, **kwargs).arguments
+            read = {name: _read(name, value) for name, value in arguments.items()}
             try:
                 shape = formula(**read)
             except (ArithmeticError, ValueError):

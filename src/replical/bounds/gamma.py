@@ -18,7 +18,7 @@ import numpy as np
 from replical.bounds.tails import FINE, Counts, Floats, Grid, range_maximum
 from replical.classes.prior import Masses
 
-_KEPT = 200e6  # bytes of looks that are kept; one takes 0.3 MB on a coarse grid of 10⁵ items, 5 MB on a fine one of 10⁶
+_CACHE_BYTES = 200e6  # of looks; one takes 0.3 MB on a coarse grid of 10⁵ items, 5 MB on a fine one of 10⁶
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -139,7 +139,7 @@ def _look(U: int, a: float, b: float, beta: float, kappa: int, step: float, alon
     new = look or _Look(*key)
     with _looking:
         if look is None:
-            while _looks and new.bytes + sum(each.bytes for each in _looks.values()) > _KEPT:
+            while _looks and new.bytes + sum(each.bytes for each in _looks.values()) > _CACHE_BYTES:
                 del _looks[next(iter(_looks))]
         _looks[key] = new  # the latest is last
     return new

@@ -93,17 +93,17 @@ def agreement_bound(
         return AgreementBound(exact=0.0, ranks=0.0, local=0.0, crude=0.0)
     low, high = np.minimum(one[near], two[near]), np.maximum(one[near], two[near])
     widths = np.clip(high, a, b) - np.clip(low, a, b)
-    kept, least = np.ones(len(near)), 1.0
+    masses, least = np.ones(len(near)), 1.0
     if prior.kind == "weights":
-        kept, least = (prior.masses(n) * n)[near], n / prior.spread(n)
+        masses, least = (prior.masses(n) * n)[near], n / prior.spread(n)
     order = np.argsort(low, kind="stable")
-    ascending, cumulated = low[order], np.cumsum(kept[order])
+    ascending, cumulated = low[order], np.cumsum(masses[order])
     behind = cumulated[np.searchsorted(ascending, np.maximum(low, a), side="right") - 1]
     at_a = max(float(cumulated[np.searchsorted(ascending, a, side="right") - 1]) if ascending[0] <= a else 0.0, least)
     widest = float(widths.max()) / (b - a)
     return AgreementBound(
-        exact=_integral(ascending, cumulated, high, kept, a, b),
-        ranks=float((widths * kept / behind).sum()) / (b - a),
+        exact=_integral(ascending, cumulated, high, masses, a, b),
+        ranks=float((widths * masses / behind).sum()) / (b - a),
         local=(1 + log(float(cumulated[-1]) / at_a)) * widest,
         crude=(1 + log(n / least)) * widest,
     )

@@ -248,8 +248,8 @@ def _tally(sampler: Sampler, count: int) -> Counter[int]:
     for values in _drawn(sampler, count):
         if values.dtype.kind not in "iu":
             raise ValueOutOfRange(f"heavy hitters are counted among whole numbers, got values of {values.dtype}")
-        found, times = np.unique(values, return_counts=True)
-        tally.update(dict(zip(found.tolist(), times.tolist(), strict=True)))
+        numbers, times = np.unique(values, return_counts=True)
+        tally.update(dict(zip(numbers.tolist(), times.tolist(), strict=True)))
     return tally
 
 

@@ -160,5 +160,5 @@ def range_maximum(values: Floats, begin: Counts, end: Counts) -> Floats:
     for level, row in enumerate(levels):
         table[level, : len(row)] = row
     depth = np.frexp((end - begin + 1).astype(np.float64))[1] - 1
-    found: Floats = np.maximum(table[depth, begin], table[depth, end - (1 << depth.astype(np.int64)) + 1])
-    return found
+    maxima: Floats = np.maximum(table[depth, begin], table[depth, end - (1 << depth.astype(np.int64)) + 1])
+    return maxima

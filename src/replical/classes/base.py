@@ -90,20 +90,20 @@ def label_set(labels: Sequence[Label]) -> tuple[Label, ...]:
     """
     if isinstance(labels, set | frozenset):
         raise BadLabel("a set has no order, and the order of the labels is public: give a list")
-    kept = tuple(label.item() if isinstance(label, np.integer | np.str_) else label for label in labels)
-    if any(not isinstance(label, str | int) for label in kept):
-        raise BadLabel(f"labels must be texts or integers, got {list(kept)!r}")
-    if not 2 <= len(kept) <= _MOST_LABELS or len(set(kept)) < len(kept):
-        raise BadLabel(f"a label set must hold 2 to {_MOST_LABELS} distinct labels, got {list(kept)!r:.60}")
-    return kept
+    members = tuple(label.item() if isinstance(label, np.integer | np.str_) else label for label in labels)
+    if any(not isinstance(label, str | int) for label in members):
+        raise BadLabel(f"labels must be texts or integers, got {list(members)!r}")
+    if not 2 <= len(members) <= _MOST_LABELS or len(set(members)) < len(members):
+        raise BadLabel(f"a label set must hold 2 to {_MOST_LABELS} distinct labels, got {list(members)!r:.60}")
+    return members
 
 
 def two_labels(labels: Sequence[Label]) -> tuple[Label, ...]:
     """Check `labels` for a class that only ever says "low" or "high"; `BadLabel` is raised if there are not two."""
-    kept = label_set(labels)
-    if len(kept) != 2:
-        raise BadLabel(f"this class tells two labels apart, got {list(kept)!r}")
-    return kept
+    members = label_set(labels)
+    if len(members) != 2:
+        raise BadLabel(f"this class tells two labels apart, got {list(members)!r}")
+    return members
 
 
 def class_size(name: str, size: int) -> int:
@@ -193,8 +193,8 @@ def encode(raw: ArrayLike, labels: tuple[Label, ...]) -> Codes:
         value = array[place]
         if value is None or value == "" or (isinstance(value, float) and math.isnan(value)):
             raise BadTable(f"the value at {where} is missing; every item needs one of {list(labels)!r}")
-        shown = value.item() if isinstance(value, np.generic) else value
-        raise BadLabel(f"{shown!r} at {where} is not in the label set {list(labels)!r}")
+        python_value = value.item() if isinstance(value, np.generic) else value
+        raise BadLabel(f"{python_value!r} at {where} is not in the label set {list(labels)!r}")
     return codes
 
 

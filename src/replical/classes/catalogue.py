@@ -197,8 +197,8 @@ def recipe(section: Mapping[str, Any], labels: Sequence[Label], seed: str) -> Re
 
     Examples
     --------
-    >>> made = recipe({"kind": "thresholds", "features": ["dose"], "range": [[0, 10]], "bins": 4}, ("no", "yes"), "s")
-    >>> made.describe(1), made.columns
+    >>> doses = recipe({"kind": "thresholds", "features": ["dose"], "range": [[0, 10]], "bins": 4}, ("no", "yes"), "s")
+    >>> doses.describe(1), doses.columns
     ('yes if dose >= 4.0 else no', ('dose',))
     """
     name = section.get("kind")

@@ -210,8 +210,8 @@ def exponentials(words: NDArray[np.uint64]) -> Masses:
     square, series = s * s, np.zeros(len(words))
     for term in range(_TERMS, -1, -1):
         series = series * square + 1 / (2 * term + 1)
-    found: Masses = -exponent * _LN2 - 2 * s * series
-    return found
+    variables: Masses = -exponent * _LN2 - 2 * s * series
+    return variables
 
 
 def _by_name(C: HypothesisClass, weights: Mapping[str, float], what: str) -> list[float]:

@@ -129,7 +129,7 @@ class Recipe:
         words = self.C.describe(h)
         if self.predicts:
             return words
-        return re.sub(r"\bx(\d*)(?= (?:>=|<|\+) )", lambda found: self.columns[int(found[1] or 0)], words)
+        return re.sub(r"\bx(\d*)(?= (?:>=|<|\+) )", lambda match: self.columns[int(match[1] or 0)], words)
 
     def items(self, columns: Columns) -> Any:
         """The items of the class, from the named columns."""

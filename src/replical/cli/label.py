@@ -13,7 +13,7 @@ from replical.errors import BadUsage, MissingExtra
 from replical.lab.desk import Desk, Labelled
 from replical.lab.journal import Journal
 from replical.lab.remote import Elsewhere
-from replical.lab.tables import Shown
+from replical.lab.tables import ItemColumns
 
 
 def label_command(
@@ -52,9 +52,9 @@ def columns_to_show(show: str | None, predictions: set[str]) -> list[str]:
     return columns
 
 
-def details_from(pool: Path | None, columns: list[str], id_column: str) -> Shown:
+def details_from(pool: Path | None, columns: list[str], id_column: str) -> ItemColumns:
     """These columns of the pool, looked up at once: one that is not there is named before anybody labels."""
-    details = Shown(pool, columns, id_column=id_column)
+    details = ItemColumns(pool, columns, id_column=id_column)
     details([])
     return details
 
@@ -98,7 +98,7 @@ def serve_page(
         name = "127.0.0.1" if host in ("0.0.0.0", "::") else f"[{host}]" if ":" in host else host
         notes.print(f"Label at http://{name}:{at}/{secret}", markup=False, soft_wrap=True)
 
-    content = Content(title=title, shown=details, media=media, instructions=text)
+    content = Content(title=title, columns=details, media=media, instructions=text)
     where = "no --media folder is given" if media is None else f"they are not in the folder {media}"
     for column, kind in not_served(content, run.open).items():
         notes.print(

@@ -66,7 +66,7 @@ def _plain(name: str, x: float) -> float:
     return x if isinstance(x, int | float | Fraction | Decimal) else float(x)
 
 
-def _told(x: Real) -> str:
+def _spell(x: Real) -> str:
     """A number for a sentence, however large."""
     try:
         return f"{float(x):g}"
@@ -103,7 +103,7 @@ def in_open(name: str, x: float, low: float, high: float) -> float:
     """
     x = _plain(name, x)
     if not low < x < high:
-        raise ValueOutOfRange(f"{name} must be in ({low:g}, {high:g}), got {_told(x)}")
+        raise ValueOutOfRange(f"{name} must be in ({low:g}, {high:g}), got {_spell(x)}")
     return x
 
 
@@ -117,5 +117,5 @@ def at_least(name: str, x: float, low: float) -> float:
     """
     x = _plain(name, x)
     if not low <= x < math.inf:
-        raise ValueOutOfRange(f"{name} must be a finite number of at least {low:g}, got {_told(x)}")
+        raise ValueOutOfRange(f"{name} must be a finite number of at least {low:g}, got {_spell(x)}")
     return x

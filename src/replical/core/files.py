@@ -103,8 +103,8 @@ def read_csv(text: str, path: Path, *, refuse: Refuse, separator: str = ",", str
 
     Examples
     --------
-    >>> found = read_csv("id,label\na,yes\n", Path("x.csv"), refuse=ValueError)
-    >>> found.header, found.rows, found.lines
+    >>> table = read_csv("id,label\na,yes\n", Path("x.csv"), refuse=ValueError)
+    >>> table.header, table.rows, table.lines
     (['id', 'label'], [['a', 'yes']], [2])
     """
     rows: list[list[str]] = []

@@ -245,7 +245,7 @@ def _scattered(secret: bytes, name: tuple[str | int, ...], ascending: Indices) -
     if ascending[0] < 0:
         raise ValueOutOfRange(f"words are addressed from 0 on, got index {ascending[0]}")
     bits, reached = _philox.at(_key(secret, name), 0), 0
-    found = np.empty(len(ascending), dtype=np.uint64)
+    words = np.empty(len(ascending), dtype=np.uint64)
     ends = [*(np.flatnonzero(np.diff(ascending) > _SEEK_WORTH) + 1).tolist(), len(ascending)]
     begin = 0
     for end in ends:
@@ -253,7 +253,7 @@ def _scattered(secret: bytes, name: tuple[str | int, ...], ascending: Indices) -
         counter = int(run[0]) // _WORDS_PER_COUNTER
         count = int(run[-1]) - counter * _WORDS_PER_COUNTER + 1
         bits.advance(counter - reached)
-        found[begin:end] = bits.random_raw(count)[run - counter * _WORDS_PER_COUNTER]
+        words[begin:end] = bits.random_raw(count)[run - counter * _WORDS_PER_COUNTER]
         reached = counter + -(-count // _WORDS_PER_COUNTER)
         begin = end
-    return found
+    return words

@@ -43,10 +43,10 @@ class Reply:
 
 
 def write_batch(
-    folder: Path, number: int, items: Sequence[str], shown: Mapping[str, Mapping[str, str]], labels: Sequence[Label]
+    folder: Path, number: int, items: Sequence[str], fields: Mapping[str, Mapping[str, str]], labels: Sequence[Label]
 ) -> Path:
     """Write ``batch-NNNN.csv`` to fill in, the same as Label Studio tasks, and the labelling config for them."""
-    columns = list(dict.fromkeys(column for each in shown.values() for column in each))
+    columns = list(dict.fromkeys(column for each in fields.values() for column in each))
     for column in columns:
         if column in _OWN:
             raise BadTable(
@@ -66,9 +66,9 @@ def write_batch(
             writer.writerow(["id", *map(_harmless, columns), "label"])
             for item in items:
                 writer.writerow(
-                    [_harmless(item), *(_harmless(shown.get(item, {}).get(column, "")) for column in columns), ""]
+                    [_harmless(item), *(_harmless(fields.get(item, {}).get(column, "")) for column in columns), ""]
                 )
-        tasks = [{"data": _data(item, shown.get(item, {}), columns)} for item in items]
+        tasks = [{"data": _data(item, fields.get(item, {}), columns)} for item in items]
         path.with_suffix(".json").write_text(json.dumps(tasks, ensure_ascii=False, indent=1) + "\n", encoding="utf-8")
         (folder / "label-studio.xml").write_text(config(columns, labels), encoding="utf-8")
     except OSError as error:
@@ -76,9 +76,9 @@ def write_batch(
     return path
 
 
-def _data(item: str, shown: Mapping[str, str], columns: Sequence[str]) -> dict[str, str]:
+def _data(item: str, fields: Mapping[str, str], columns: Sequence[str]) -> dict[str, str]:
     """What a task holds: every variable of the config, and the item twice, for JSON-MIN puts a number of its own at id."""
-    return {"id": item, "item": item} | {f"show_{number}": shown.get(name, "") for number, name in enumerate(columns)}
+    return {"id": item, "item": item} | {f"show_{number}": fields.get(name, "") for number, name in enumerate(columns)}
 
 
 def items_of(path: Path) -> frozenset[str]:
@@ -97,12 +97,12 @@ def _as_it_was(text: str) -> str:
 
 def config(columns: Sequence[str], labels: Sequence[Label]) -> str:
     """A Label Studio labelling config: the shown columns, and one choice among the labels."""
-    shown = "".join(
+    headers = "".join(
         f'  <Header value={_header(column)}/>\n  <Text name="text_{number}" value="$show_{number}"/>\n'
         for number, column in enumerate(columns)
     )
     subject = "text_0" if columns else "text_id"
-    head = shown or '  <Text name="text_id" value="$id"/>\n'
+    head = headers or '  <Text name="text_id" value="$id"/>\n'
     choices = "".join(_choice(str(label)) for label in labels)
     return (
         f'<View>\n{head}  <Choices name="label" toName="{subject}" choice="single" required="true">\n'
@@ -127,14 +127,14 @@ def read_batch(path: Path, labels: tuple[Label, ...]) -> list[Reply]:
     replies = (
         _from_label_studio(path, text, labels) if path.suffix.lower() == ".json" else _from_csv(path, text, labels)
     )
-    seen: dict[str, Reply] = {}
+    by_item: dict[str, Reply] = {}
     for reply in replies:
-        if reply.item in seen and seen[reply.item].code != reply.code:
+        if reply.item in by_item and by_item[reply.item].code != reply.code:
             raise BadTable(
                 f"{path} answers the item {reply.item!r} twice, and differently: decide, and leave one answer there"
             )
-        seen[reply.item] = reply
-    return list(seen.values())
+        by_item[reply.item] = reply
+    return list(by_item.values())
 
 
 def _text(path: Path, what: str) -> str:
@@ -148,18 +148,18 @@ def _text(path: Path, what: str) -> str:
 def _rows(path: Path, text: str) -> list[dict[str, str]]:
     for separator in _SEPARATORS:
         if {"id", "label"} <= set(_header_line(text, separator)):
-            found = read_csv(text, path, refuse=BadTable, separator=separator, strict=False)
+            table = read_csv(text, path, refuse=BadTable, separator=separator, strict=False)
             break
     else:
         begins = next(iter(text.splitlines()), "")
         raise BadTable(
             f"{path} needs the columns id and label, but begins with {begins!r:.60}: give it its first line back"
         )
-    if "annotation_id" in found.header:
+    if "annotation_id" in table.header:
         raise BadTable(
             f"{path} is a CSV export of Label Studio, whose ids may be its own: export as JSON or JSON-MIN there"
         )
-    return found.named()
+    return table.named()
 
 
 def _header_line(text: str, separator: str) -> list[str]:
@@ -213,8 +213,8 @@ def _task(task: dict[str, Any], number: int, labels: tuple[Label, ...], path: Pa
     if whole:
         annotations = task.get("annotations") or []
     elif "label" in task or task.get("annotation_id") is not None:
-        said = task.get("label")
-        value = said if isinstance(said, dict) else {"choices": [said]}
+        label = task.get("label")
+        value = label if isinstance(label, dict) else {"choices": [label]}
         annotations = [{"result": [{"value": value}], "completed_by": task.get("annotator")}]
     else:
         annotations = []
@@ -233,8 +233,8 @@ def _annotation(annotation: Any, item: str, labels: tuple[Label, ...], path: Pat
     if annotation.get("was_cancelled"):
         return Reply(item=item, code=None, annotator=name)
     try:
-        said = [each.get("value", {}) for each in annotation["result"] if each.get("from_name", "label") == "label"]
-        chosen = [value["choices"] for value in said if "choices" in value]
+        values = [each.get("value", {}) for each in annotation["result"] if each.get("from_name", "label") == "label"]
+        chosen = [value["choices"] for value in values if "choices" in value]
     except (AttributeError, KeyError, TypeError):
         chosen = []
     match chosen:

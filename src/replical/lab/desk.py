@@ -97,7 +97,7 @@ class Desk:
             raise ValueOutOfRange(f"votes must be an odd number, so that they decide, got {votes!r}")
         self.session, self.votes, self._clock = session, votes, clock
         self.lock = threading.RLock()
-        self._shown: dict[str, dict[str, float]] = {}  # item: annotator: when
+        self._handouts: dict[str, dict[str, float]] = {}  # item: annotator: when
         self._took: deque[float] = deque(maxlen=_RECENT)  # seconds of the last answers
         self._history: dict[str, list[Done]] = {}
         self.masses: list[tuple[int, float]] = []
@@ -113,20 +113,20 @@ class Desk:
             self.session.refresh()
             voted = self.session.ledger.votes
             mine = [item for item in self.session.open if not self._voted(annotator, item)]
-            given = [item for item in mine if annotator in self._shown.get(item, {})]
+            own_items = [item for item in mine if annotator in self._handouts.get(item, {})]
             busy = {item: self._busy(item) for item in mine}
             # While enough votes are tied, or more are open after a vote was taken back, one more person decides.
             free = [item for item in mine if busy[item] < max(1, self.votes - len(voted.get(item, {})))]
-            if not given and not free:
+            if not own_items and not free:
                 return None
-            item = given[0] if given else min(free, key=busy.__getitem__)
-            self._shown.setdefault(item, {}).setdefault(annotator, self._clock())
+            item = own_items[0] if own_items else min(free, key=busy.__getitem__)
+            self._handouts.setdefault(item, {}).setdefault(annotator, self._clock())
             return item
 
     def _busy(self, item: str) -> int:
         """How many people are labelling an item now."""
         patience = min(max(_LEAST, _TIMES * median(self._took)), _MOST) if self._took else _FIRST
-        return sum(self._clock() - when < patience for when in self._shown.get(item, {}).values())
+        return sum(self._clock() - when < patience for when in self._handouts.get(item, {}).values())
 
     def answer(self, annotator: str, item: str, label: Label) -> None:
         """A label or a vote; when this returns it is on the disk."""
@@ -156,7 +156,7 @@ class Desk:
             done = self._history[annotator][-1]
             self.session.undo(done.item, annotator=annotator)
             self._history[annotator].pop()  # only now: writing may fail
-            self._shown.setdefault(done.item, {})[annotator] = self._clock()
+            self._handouts.setdefault(done.item, {})[annotator] = self._clock()
             self._note_mass()
             return done.item
 
@@ -181,11 +181,11 @@ class Desk:
 
     def _did(self, annotator: str, item: str, kind: str) -> None:
         self._history.setdefault(annotator, []).append(Done(item, kind))
-        shown = self._shown.get(item, {})
-        if annotator in shown:
-            self._took.append(self._clock() - shown.pop(annotator))
+        handouts = self._handouts.get(item, {})
+        if annotator in handouts:
+            self._took.append(self._clock() - handouts.pop(annotator))
         if item not in self.session.open:
-            self._shown.pop(item, None)
+            self._handouts.pop(item, None)
         self._note_mass()
 
     def _note_mass(self) -> None:
@@ -199,11 +199,11 @@ class Desk:
     def progress(self) -> dict[str, Any]:
         """What a person who labels may see: counts and Δ(V), never labels, predictions or survivors."""
         with self.lock:
-            told: dict[str, Any] = {"labels": len(self.session.ledger.labels), "open": len(self.session.open)}
-            told["ended"] = self.ended
+            figures: dict[str, Any] = {"labels": len(self.session.ledger.labels), "open": len(self.session.open)}
+            figures["ended"] = self.ended
             most = self.session.budget
-            told |= {"left": None if most is None else max(0, most - len(self.session.ledger.labels))}
-            return told | {"masses": self.masses[-400:], "agreement": self.agreement()}
+            figures |= {"left": None if most is None else max(0, most - len(self.session.ledger.labels))}
+            return figures | {"masses": self.masses[-400:], "agreement": self.agreement()}
 
     def agreement(self) -> dict[str, Any] | None:
         """How often two people who labelled one item said the same; None without votes."""

@@ -87,12 +87,12 @@ class Journal:
         try:
             if write and runner:
                 self._take_lock()
-                with self._said():
+                with self._translate_errors():
                     self._refuse_others()
-                with self._said(), self._engine.begin() as connection:
+                with self._translate_errors(), self._engine.begin() as connection:
                     self._events.metadata.create_all(connection)
                     self._protect(connection)
-            with self._said():
+            with self._translate_errors():
                 self._check()
         except BaseException:
             self.close()
@@ -155,7 +155,7 @@ class Journal:
             for event in events
         ]
         if rows:
-            with self._said(), self._engine.begin() as connection:
+            with self._translate_errors(), self._engine.begin() as connection:
                 if self._engine.dialect.name == "postgresql":  # events become visible in the order of their numbers
                     connection.exec_driver_sql("LOCK TABLE replical_events IN EXCLUSIVE MODE")
                 connection.execute(self._events.insert(), rows)
@@ -164,7 +164,7 @@ class Journal:
         """Events in the order they were written, those `after` a number, at most `limit` of them."""
         table = self._events
         query = self._sql.select(table).where(table.c.seq > after).order_by(table.c.seq)
-        with self._said(), self._engine.connect() as connection:
+        with self._translate_errors(), self._engine.connect() as connection:
             rows = connection.execute(query if limit is None else query.limit(limit)).mappings().all()
         return [_event(row, self.where) for row in rows]
 
@@ -183,9 +183,9 @@ class Journal:
         writer.writerow(_FIELDS)
         for event in self.events():
             detail = None if event.detail is None else {k: v for k, v in event.detail.items() if k != "private"}
-            told = "" if detail is None else json.dumps(detail, sort_keys=True)
+            text = "" if detail is None else json.dumps(detail, sort_keys=True)
             label = "" if event.label is None else self.label(event.label)
-            writer.writerow([event.seq, event.kind, event.item or "", label, event.annotator or "", event.at, told])
+            writer.writerow([event.seq, event.kind, event.item or "", label, event.annotator or "", event.at, text])
 
     def _refuse_others(self) -> None:
         """A file that holds something else stays as it is; a server's database may hold other tables too."""
@@ -238,14 +238,14 @@ class Journal:
         if self._file is not None:
             self._lock = _locked_file(self._file.resolve(), busy)  # one lock, whatever links lead there
         else:
-            with self._said():
+            with self._translate_errors():
                 self._lock = self._engine.connect()
                 if not self._lock.exec_driver_sql(f"SELECT pg_try_advisory_lock({_LOCK})").scalar():
                     raise BadJournal(busy)
                 self._lock.commit()
 
     @contextlib.contextmanager
-    def _said(self) -> Iterator[None]:
+    def _translate_errors(self) -> Iterator[None]:
         """What goes wrong in the database, in one sentence."""
         try:
             yield
@@ -280,20 +280,20 @@ def _without_password(where: str) -> str:
     return re.sub(r"(?i)(password=)[^&]*", r"\1***", re.sub(r"(://[^:/@]*):.*@", r"\1:***@", where))
 
 
-def _url(sql: Any, where: str, shown: str) -> Any:
+def _url(sql: Any, where: str, display: str) -> Any:
     if "://" not in where:
         # Not as a text: there "?" and "%" would mean something.
         return sql.URL.create("sqlite", database=str(Path(where).absolute()))
     try:
         url = sql.make_url(where)
     except (sql.exc.ArgumentError, ValueError) as error:
-        raise BadJournal(f"a journal is a file or the URL of a database, got {shown}") from error
+        raise BadJournal(f"a journal is a file or the URL of a database, got {display}") from error
     if url.get_backend_name() not in ("sqlite", "postgresql"):
-        raise BadJournal(f"a journal is a SQLite file or a PostgreSQL database, got {shown}")
+        raise BadJournal(f"a journal is a SQLite file or a PostgreSQL database, got {display}")
     if "@" in (url.host or ""):  # the rest of a password, which the driver would show
-        raise BadJournal(f"write '@' as %40 in the password of {shown}")
+        raise BadJournal(f"write '@' as %40 in the password of {display}")
     if url.get_backend_name() == "sqlite" and (not url.database or ":" in url.database):
-        raise BadJournal(f"a journal has to be a file that outlives its run, got {shown}")
+        raise BadJournal(f"a journal has to be a file that outlives its run, got {display}")
     return url
 
 

@@ -19,7 +19,7 @@ class Ledger:
 
     labels: dict[str, int] = field(default_factory=dict)
     skipped: set[str] = field(default_factory=set)
-    said: dict[str, Event] = field(default_factory=dict)  # the event whose label, or skip, counts
+    sources: dict[str, Event] = field(default_factory=dict)  # the event whose label, or skip, counts
     asked: set[str] = field(default_factory=set)
     votes: dict[str, dict[str, int]] = field(default_factory=dict)
     announced: list[str] = field(default_factory=list)
@@ -48,7 +48,7 @@ class Ledger:
                 self.asked.add(event.item)
             elif event.kind == "skip" and event.item not in self.labels:
                 self.skipped.add(event.item)
-                self.said[event.item] = event
+                self.sources[event.item] = event
             elif event.kind == "undo":
                 self._take_back(event.item, event.annotator)
             elif event.kind == "vote":
@@ -58,12 +58,12 @@ class Ledger:
                 self.corrected += event.kind == "correction"
                 self.labels[event.item] = event.label
                 self.skipped.discard(event.item)
-                self.said[event.item] = event
+                self.sources[event.item] = event
 
     def by(self, item: str) -> str | None:
         """Who gave the label, or the skip, that counts."""
-        said = self.said.get(item)
-        return None if said is None else said.annotator
+        event = self.sources.get(item)
+        return None if event is None else event.annotator
 
     def gave(self, item: str, annotator: str | None) -> bool:
         """Is there something about this item that this person may take back?"""
@@ -78,7 +78,7 @@ class Ledger:
         if annotator in (None, self.by(item)) or (voted and self.by(item) == VOTE):
             self.labels.pop(item, None)
             self.skipped.discard(item)
-            self.said.pop(item, None)
+            self.sources.pop(item, None)
 
     @property
     def waiting(self) -> list[str]:
@@ -104,13 +104,13 @@ class Ledger:
     def agreement(self) -> dict[str, float | int | None]:
         """How often two people who voted on one item said the same, and beyond what chance would give (Scott's pi)."""
         pairs: Counter[bool] = Counter()
-        said: Counter[int] = Counter()
+        codes: Counter[int] = Counter()
         for votes in self.votes.values():
             for one, two in combinations(votes.values(), 2):
                 pairs[one == two] += 1
-                said.update((one, two))
+                codes.update((one, two))
         total = pairs.total()
         if not total:
             return {"pairs": 0, "same": None, "beyond_chance": None}
-        same, chance = pairs[True] / total, sum((count / said.total()) ** 2 for count in said.values())
+        same, chance = pairs[True] / total, sum((count / codes.total()) ** 2 for count in codes.values())
         return {"pairs": total, "same": same, "beyond_chance": (same - chance) / (1 - chance) if chance < 1 else None}

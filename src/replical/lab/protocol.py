@@ -141,14 +141,14 @@ class Protocol:
     @cached_property
     def plan(self) -> Plan:
         """Every number of the learner, for finite pools."""
-        said = dict(self.content["learner"])
+        section = dict(self.content["learner"])
         return plan(
-            said.pop("name"),
+            section.pop("name"),
             self.recipe.C,
-            name=said.pop("plan", "tight"),
+            name=section.pop("plan", "tight"),
             pool="finite",
             prior=self.prior,
-            **said,
+            **section,
         )
 
     @property
@@ -212,23 +212,23 @@ def _check(content: Mapping[str, Any]) -> None:
     _check_candidates(content["class"])
 
 
-def _check_labels(said: Mapping[str, Any]) -> None:
-    for key in said:
+def _check_labels(section: Mapping[str, Any]) -> None:
+    for key in section:
         if key != "values":
             raise BadProtocol(f"[labels] has no key {key!r}; it has one key, values")
-    if not isinstance(said.get("values"), list):
+    if not isinstance(section.get("values"), list):
         raise BadProtocol("[labels] has one key, values: the list of labels in their public order")
-    if any(isinstance(value, bool) or not isinstance(value, str | int) for value in said["values"]):
-        raise BadProtocol(f"labels must be texts or whole numbers, got {said['values']!r:.60}")
-    if "?" in said["values"]:
+    if any(isinstance(value, bool) or not isinstance(value, str | int) for value in section["values"]):
+        raise BadProtocol(f"labels must be texts or whole numbers, got {section['values']!r:.60}")
+    if "?" in section["values"]:
         raise BadProtocol("'?' cannot be a label: whoever labels by file writes it for items nobody can label")
 
 
-def _check_learner(said: Mapping[str, Any]) -> None:
+def _check_learner(section: Mapping[str, Any]) -> None:
     for key in ("name", "epsilon", "delta", "rho"):
-        if key not in said:
+        if key not in section:
             raise BadProtocol(f"[learner] needs the key {key!r}")
-    for key, value in said.items():
+    for key, value in section.items():
         if key not in ("name", "plan") and key not in PARAMETERS:
             raise BadProtocol(f"[learner] has no key {key!r}; it has {', '.join(('name', 'plan', *PARAMETERS))}")
         word, types = _KINDS[PARAMETERS[key].kind if key in PARAMETERS else "word"]
@@ -265,28 +265,28 @@ def _with_candidates(content: dict[str, Any], folder: Path) -> dict[str, Any]:
     raw = read_bytes(path, what="the candidates", refuse=BadProtocol)
     text = decode(raw, path, what="the candidates", refuse=BadProtocol)
     rows = read_csv(text, path, refuse=BadProtocol, strict=False).named()
-    found = f"sha256:{hashlib.sha256(raw).hexdigest()}"
-    if section.get("digest", found) != found:
-        raise BadProtocol(f"{path} has changed: its digest is {found}, the protocol says {section['digest']}")
+    digest = f"sha256:{hashlib.sha256(raw).hexdigest()}"
+    if section.get("digest", digest) != digest:
+        raise BadProtocol(f"{path} has changed: its digest is {digest}, the protocol says {section['digest']}")
     candidates = []
     for row in rows:
-        kept: dict[str, Any] = {key: value for key, value in row.items() if value}
-        if "weight" in kept:
+        candidate: dict[str, Any] = {key: value for key, value in row.items() if value}
+        if "weight" in candidate:
             try:
-                kept["weight"] = float(kept["weight"])
+                candidate["weight"] = float(candidate["weight"])
             except ValueError:
                 raise BadProtocol(
-                    f"{path}: the weight of {kept.get('name')!r} is no number: {kept['weight']!r}"
+                    f"{path}: the weight of {candidate.get('name')!r} is no number: {candidate['weight']!r}"
                 ) from None
-        candidates.append(kept)
+        candidates.append(candidate)
     rest = {key: value for key, value in section.items() if key not in ("file", "digest")}
     return content | {"class": rest | {"candidates": candidates}}
 
 
-def _prior(content: Mapping[str, Any], made: Recipe) -> Prior:
-    said = content.get("prior", {"kind": "uniform"})
-    kind, C = said.get("kind"), made.C
-    for key in said:
+def _prior(content: Mapping[str, Any], class_recipe: Recipe) -> Prior:
+    section = content.get("prior", {"kind": "uniform"})
+    kind, C = section.get("kind"), class_recipe.C
+    for key in section:
         if key not in ("kind", "weights" if kind == "weights" else "order" if kind == "order" else "kind"):
             raise BadProtocol(f"a prior of kind {kind!r} has no key {key!r}")
     candidates = content["class"].get("candidates", [])
@@ -296,21 +296,21 @@ def _prior(content: Mapping[str, Any], made: Recipe) -> Prior:
             raise BadProtocol(f'{heavy[0]!r} has a weight, but the prior is uniform: write [prior] kind = "weights"')
         return UNIFORM
     if kind == "weights":
-        if "weights" in said:
-            return Prior.weights(C, _weights(said["weights"]))
+        if "weights" in section:
+            return Prior.weights(C, _weights(section["weights"]))
         return Prior.weights(C, {each["name"]: each["weight"] for each in candidates if "weight" in each})
     if kind == "order":
-        if not isinstance(said.get("order"), list):
+        if not isinstance(section.get("order"), list):
             raise BadProtocol(
                 "a prior of kind order lists every hypothesis once, the most preferred first: order = [..]"
             )
-        return Prior.order(C, said["order"])
+        return Prior.order(C, section["order"])
     raise BadProtocol(f"unknown kind of prior {kind!r}; the kinds are uniform, weights and order")
 
 
-def _weights(said: Any) -> Any:
+def _weights(value: Any) -> Any:
     """Weights as numbers; a text that looks like one is none."""
-    listed = list(said.values()) if isinstance(said, Mapping) else said
+    listed = list(value.values()) if isinstance(value, Mapping) else value
     if not isinstance(listed, list) or any(isinstance(w, bool) or not isinstance(w, int | float) for w in listed):
-        raise BadProtocol(f"weights must be numbers, one a hypothesis, got {said!r:.60}")
-    return said
+        raise BadProtocol(f"weights must be numbers, one a hypothesis, got {value!r:.60}")
+    return value

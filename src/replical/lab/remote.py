@@ -25,14 +25,14 @@ class Elsewhere:
         self.labels: tuple[Label, ...] = tuple(created["protocol"]["labels"]["values"])
         self.budget: int | None = created["protocol"]["learner"].get("max_labels")
         self.ledger, self.mass = Ledger(), 0.0
-        self._heard = 0
+        self._last_event = 0
         self._done = False
         self.refresh()
 
     def refresh(self) -> None:
         """Take in what the run and other people have written."""
-        for event in self._journal.events(after=self._heard):
-            self._heard = event.seq
+        for event in self._journal.events(after=self._last_event):
+            self._last_event = event.seq
             self.ledger.hear(event)
             if event.kind in ("done", "open", "undo", "skip", "correction"):  # a late answer changes nothing
                 self._done = event.kind == "done"

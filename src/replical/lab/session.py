@@ -78,17 +78,17 @@ class Session:
         self._places = {each: number for number, each in enumerate(lab.ids)}
         self._bind()
         self.ledger = Ledger()
-        self._heard = 0  # the last event that was heard
+        self._last_event = 0  # its number
         self._course: Course | None = None
         self.refresh()
 
     def refresh(self) -> None:
         """Take in what was written to the journal since, by this session or others, and go on from there."""
-        for event in self.journal.events(after=self._heard):
+        for event in self.journal.events(after=self._last_event):
             self._check(event)
             lifted = event.item in self.ledger.skipped
             self.ledger.hear(event)
-            self._heard = event.seq
+            self._last_event = event.seq
             if lifted or event.kind in ("skip", "undo", "correction"):
                 self._course = None  # what was said before has changed
         self._go_on()
@@ -140,8 +140,8 @@ class Session:
                 raise
         if query is not None and self.journal.writable and self.open != self.ledger.waiting:
             fresh = [Event(kind="ask", item=each) for each in self.open if each not in self.ledger.asked]
-            told = {"items": self.open, "disagreement": list(query.disagreement)}
-            self._record([*fresh, Event(kind="open", detail=told)])
+            detail = {"items": self.open, "disagreement": list(query.disagreement)}
+            self._record([*fresh, Event(kind="open", detail=detail)])
 
     def _open(self, query: Query) -> list[str]:
         ids = self.lab.ids
@@ -318,11 +318,11 @@ def export_labels(journal: Journal, file: TextIO) -> None:
     writer = csv.writer(file)
     writer.writerow(["item", "label", "annotator", "at"])
     for item, code in ledger.labels.items():
-        writer.writerow([item, journal.label(code), ledger.by(item) or "", ledger.said[item].at])
+        writer.writerow([item, journal.label(code), ledger.by(item) or "", ledger.sources[item].at])
 
 
 def transcript(session: Session) -> list[list[str | int]]:
     """Items and labels of a `session` by id, and what was skipped: what a certificate commits to."""
     used = session.ledger
-    told: list[list[str | int]] = [[item, used.labels[item]] for item in sorted(used.labels)]
-    return told + [[item, "skipped"] for item in sorted(used.skipped)]
+    entries: list[list[str | int]] = [[item, used.labels[item]] for item in sorted(used.labels)]
+    return entries + [[item, "skipped"] for item in sorted(used.skipped)]

@@ -89,8 +89,8 @@ def read_pool(source: Any, recipe: Recipe, *, id_column: str = "id") -> LabPool:
     Examples
     --------
     >>> from replical.classes.catalogue import recipe
-    >>> made = recipe({"kind": "thresholds", "features": ["dose"], "cuts": [[1.0, 2.0]]}, ("no", "yes"), "seed")
-    >>> pool = read_pool({"id": ["b", "a"], "dose": [0.5, 1.5]}, made)
+    >>> doses = recipe({"kind": "thresholds", "features": ["dose"], "cuts": [[1.0, 2.0]]}, ("no", "yes"), "seed")
+    >>> pool = read_pool({"id": ["b", "a"], "dose": [0.5, 1.5]}, doses)
     >>> pool.ids, pool.items.tolist()
     (('a', 'b'), [1.5, 0.5])
     """
@@ -111,33 +111,33 @@ def read_pool(source: Any, recipe: Recipe, *, id_column: str = "id") -> LabPool:
         for number, each in enumerate(recipe.columns)
     }
     items = recipe.items(whole) if recipe.predicts else recipe.C.items(recipe.items(whole))
-    kept = tuple(ids[place] for place in order)
-    return LabPool(recipe=recipe, ids=kept, items=items, fingerprint=_fingerprint(kept, items))
+    sorted_ids = tuple(ids[place] for place in order)
+    return LabPool(recipe=recipe, ids=sorted_ids, items=items, fingerprint=_fingerprint(sorted_ids, items))
 
 
 def read_labels(source: Any, column: str, labels: tuple[Label, ...], *, id_column: str = "id") -> dict[str, int]:
     """Label codes by id, from a column of label values; rows without a label are left out."""
     name, rows = _name(source), 0
-    found: dict[str, int] = {}
+    codes: dict[str, int] = {}
     for batch in _batches(source, [id_column, column], name, texts=(id_column, column)):
         ids = _ids(batch[id_column], id_column, name, rows)
         rows += len(ids)
         for each, value in zip(ids, batch[column].to_pylist(), strict=True):
             if value is None or value == "":
                 continue
-            if each in found:
+            if each in codes:
                 raise BadTable(f"{name} has two labels for the item {each!r}")
-            found[each] = label_code(value, labels, f"the label of the item {each!r} in {name}")
-    return found
+            codes[each] = label_code(value, labels, f"the label of the item {each!r} in {name}")
+    return codes
 
 
-class Shown:
+class ItemColumns:
     """What a person is shown of an item: some columns as texts. Read once, when first asked for.
 
     Examples
     --------
-    >>> shown = Shown({"id": ["a", "b"], "text": ["one", None]}, ["text"])
-    >>> shown(["b", "a"])
+    >>> columns = ItemColumns({"id": ["a", "b"], "text": ["one", None]}, ["text"])
+    >>> columns(["b", "a"])
     {'b': {'text': ''}, 'a': {'text': 'one'}}
     """
 

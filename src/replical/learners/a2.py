@@ -17,7 +17,7 @@ from replical.learners.base import (
     Shrunk,
     Until,
     at_own_stop,
-    made_for,
+    check_plan,
     masses_known,
     stop_condition,
 )
@@ -58,7 +58,7 @@ class A2:
     plan: A2Plan
 
     def __post_init__(self) -> None:
-        made_for(self.plan, A2Plan, "A2")
+        check_plan(self.plan, A2Plan, "A2")
 
     def run(self, pool: AnyPool, shared: SharedRandomness) -> Conversation:
         """Shrink V on `pool` until Δ(V) ≤ κ (ε if none was given), then take the first survivor by `shared`.
@@ -83,7 +83,7 @@ class A2:
             It ends with V, the answers heard, and how many items were looked at.
         """
         plan, asked, scanned = self.plan, 0, 0
-        heard: list[Answers] = []
+        answers: list[Answers] = []
         tail = self.measuring(pool)
         V, scan = pool.version_space(), pool.scan(sparing=len(tail))
         test = self.test(V, tail)
@@ -96,8 +96,8 @@ class A2:
             mask = test.after(V, S)
             V = V.keep(mask)
             test.keep(mask)
-            heard.append(S)
-        return Shrunk(V=V, heard=tuple(heard), scanned=scanned)
+            answers.append(S)
+        return Shrunk(V=V, answers=tuple(answers), scanned=scanned)
 
     def measuring(self, pool: AnyPool) -> Indices:
         """Items of `pool` that measure nearness and are never asked.
@@ -142,7 +142,7 @@ class A2Rounds:
     plan: A2RoundsPlan
 
     def __post_init__(self) -> None:
-        made_for(self.plan, A2RoundsPlan, "A2Rounds")
+        check_plan(self.plan, A2RoundsPlan, "A2Rounds")
 
     def run(self, pool: AnyPool, shared: SharedRandomness) -> Conversation:
         """Rounds on `pool` while Δ(V) ≥ 8Θν̄, then one last sample; `shared` breaks ties.

@@ -49,13 +49,13 @@ class AskTell:
     def __init__(self, learner: Learner, pool: Pool, shared: SharedRandomness) -> None:
         self._begin: Callable[[], Course] = partial(Course, learner, pool, shared)
         self._course, self._labels = self._begin(), pool.C.labels
-        self._told: dict[int, int] = {}
+        self._codes: dict[int, int] = {}
 
     @property
     def open(self) -> list[int]:
         """Rows of the pool to label now, each once; none when the run has ended."""
         query = self._course.query
-        return [] if query is None else [row for row in dict.fromkeys(query.items.tolist()) if row not in self._told]
+        return [] if query is None else [row for row in dict.fromkeys(query.items.tolist()) if row not in self._codes]
 
     def tell(self, labels: Mapping[int, Label]) -> None:
         """Give `labels` of some of the open rows, by row; where the run cannot go on with them, none of them is kept.
@@ -73,18 +73,18 @@ class AskTell:
                 raise BadLabel(f"row {row} is not asked for now")
             if isinstance(label, bool) or label not in self._labels:
                 raise BadLabel(f"{label!r} for row {row} is none of {list(self._labels)!r}")
-        before = dict(self._told)
-        self._told |= {row: self._labels.index(label) for row, label in labels.items()}
+        before = dict(self._codes)
+        self._codes |= {row: self._labels.index(label) for row, label in labels.items()}
         try:
             self._go_on()
         except ReplicalError:
-            self._told, self._course = before, self._begin()
+            self._codes, self._course = before, self._begin()
             self._go_on()
             raise
 
     def _go_on(self) -> None:
         while (query := self._course.query) is not None and not self.open:
-            codes = np.array([self._told[row] for row in query.items.tolist()], dtype=np.uint16)
+            codes = np.array([self._codes[row] for row in query.items.tolist()], dtype=np.uint16)
             self._course.tell(Answers.unanimous(query, codes, len(self._labels)))
 
     @property
@@ -95,4 +95,4 @@ class AskTell:
     def _repr_html_(self) -> Any:
         if self._course.query is None:
             return self.result._repr_html_()
-        return f"<p>{len(self._told)} labels told, {len(self.open)} open.</p>"
+        return f"<p>{len(self._codes)} labels told, {len(self.open)} open.</p>"

@@ -33,14 +33,14 @@ class Shrunk:
     """Where a learner that shrinks a version space got to, and what it heard on the way."""
 
     V: VersionSpace
-    heard: tuple[Answers, ...]
+    answers: tuple[Answers, ...]
     scanned: int
 
     @cached_property
     def errors(self) -> NDArray[np.int64]:
         """Labels that each survivor got wrong; on scanned items that were not asked they agree with each other."""
         errors = np.zeros(self.V.size, dtype=np.int64)
-        for S in self.heard:
+        for S in self.answers:
             errors += self.V.errors(S).astype(np.int64)
         return errors
 
@@ -97,7 +97,7 @@ def at_own_stop(base: Shrinks, pool: AnyPool, shared: SharedRandomness) -> Conve
     return Result(hypothesis=h, unrounded=h, V=V, conditions=conditions)
 
 
-def made_for(plan: Plan, kind: type[Plan], learner: str) -> None:
+def check_plan(plan: Plan, kind: type[Plan], learner: str) -> None:
     """Refuse a plan that was made for another learner."""
     if not isinstance(plan, kind):
         raise PlanMismatch(f"{learner} was given a plan for {getattr(plan, 'learner', plan)!r}")

@@ -16,7 +16,7 @@ from fractions import Fraction
 
 from replical.core.randomness import SharedRandomness
 from replical.errors import EmptyVersionSpace
-from replical.learners.base import Conversation, Learner, made_for
+from replical.learners.base import Conversation, Learner, check_plan
 from replical.learners.fast.bulk import fits, in_bulk
 from replical.learners.result import Boosting, Result
 from replical.plans.base import Condition
@@ -61,7 +61,7 @@ class Boosted:
     plan: BoostedPlan
 
     def __post_init__(self) -> None:
-        made_for(self.plan, BoostedPlan, "Boosted")
+        check_plan(self.plan, BoostedPlan, "Boosted")
 
     def run(self, pool: AnyPool, shared: SharedRandomness) -> Conversation:
         """Run the base on `pool` T times with each string made from `shared`, until one has a frequent winner.
@@ -81,24 +81,26 @@ class Boosted:
             If a finite pool is too small to be shared among the runs, or a run needs more than its share.
         """
         plan, v = self.plan, self.plan.frequency(shared)
-        tried: list[tuple[int, Fraction]] = []
+        winners: list[tuple[int, Fraction]] = []
         for string in range(plan.strings):
             wins = yield from self._runs(pool, shared.derived("string", string), string)
             h, times = min(wins.items(), key=lambda win: (-win[1], win[0]), default=(0, 0))
-            tried.append((h, Fraction(times, plan.runs)))
-            if tried[-1][1] >= v:
+            winners.append((h, Fraction(times, plan.runs)))
+            if winners[-1][1] >= v:
                 break
-        winner, frequency = tried[-1]
-        found = frequency >= v
+        winner, frequency = winners[-1]
+        frequent = frequency >= v
         return Result(
-            hypothesis=winner if found else None,
-            unrounded=tried[0][0],
-            V=_only(pool, winner) if found else pool.version_space(),
+            hypothesis=winner if frequent else None,
+            unrounded=winners[0][0],
+            V=_only(pool, winner) if frequent else pool.version_space(),
             conditions=(
                 *plan.conditions,
-                Condition(name=FREQUENT, value=float(frequency), bound=float(v), held=found),
+                Condition(name=FREQUENT, value=float(frequency), bound=float(v), held=frequent),
             ),
-            boosting=Boosting(runs=plan.runs * len(tried), strings=len(tried), frequency=frequency if found else None),
+            boosting=Boosting(
+                runs=plan.runs * len(winners), strings=len(winners), frequency=frequency if frequent else None
+            ),
         )
 
     def _runs(self, pool: AnyPool, shared: SharedRandomness, string: int) -> Generator[Query, Answers, Counter[int]]:

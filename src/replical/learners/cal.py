@@ -12,7 +12,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from replical.core.randomness import SharedRandomness
-from replical.learners.base import Conversation, Shrinking, Shrunk, Until, at_own_stop, made_for
+from replical.learners.base import Conversation, Shrinking, Shrunk, Until, at_own_stop, check_plan
 from replical.plans.base import CALPlan
 from replical.pools.pool import AnyPool
 from replical.pools.query import Answers
@@ -47,7 +47,7 @@ class CAL:
     plan: CALPlan
 
     def __post_init__(self) -> None:
-        made_for(self.plan, CALPlan, "CAL")
+        check_plan(self.plan, CALPlan, "CAL")
 
     def run(self, pool: AnyPool, shared: SharedRandomness) -> Conversation:
         """Shrink V on `pool` until Δ(V) ≤ ε, then take the first survivor by `shared`.
@@ -77,14 +77,14 @@ class CAL:
             It ends with V, the answers heard, and how many items were looked at.
         """
         plan, scanned = self.plan, 0
-        heard: list[Answers] = []
+        answers: list[Answers] = []
         V, scan = pool.version_space(), pool.scan()
-        while not until(V) and not plan.spent(len(heard)):
+        while not until(V) and not plan.spent(len(answers)):
             query = plan.next(scan, V)
             if query.total == 0:  # nothing is disputed
                 break
             S = yield query
             V = V.keep(V.errors(S) == 0)
-            heard.append(S)
+            answers.append(S)
             scanned += query.scanned
-        return Shrunk(V=V, heard=tuple(heard), scanned=scanned)
+        return Shrunk(V=V, answers=tuple(answers), scanned=scanned)

@@ -52,7 +52,7 @@ class Betting:
             opponents = self.opponents(V)
             (item,), label = answers.items, int(np.argmax(answers.counts[0]))
             count = int(answers.counts[0, label])
-            wrong = V.predictions.said(int(item), V.indices) != label
+            wrong = V.predictions.codes_of_item(int(item), V.indices) != label
             np.add(self._errors, count, out=self._errors, where=wrong)
             opponent_wrong = wrong[opponents]
             np.add(self._won, count, out=self._won, where=opponent_wrong & ~wrong)
@@ -81,12 +81,12 @@ class Paired:
     def __init__(self, V: VersionSpace, plan: A2Plan) -> None:
         self._plan = plan
         self._errors = np.zeros(V.size, dtype=np.int64)
-        self._heard: list[Answers] = []
+        self._answers: list[Answers] = []
 
     def after(self, V: VersionSpace, S: Answers) -> Mask:
         """x - y = difference in errors; m = labels on which exactly one of the two is right."""
         self._errors += V.errors(S).astype(np.int64)
-        self._heard.append(S)
+        self._answers.append(S)
         best = int(np.argmin(self._errors))
         both_wrong = V.errors(self._where_wrong(V, int(V.indices[best]))).astype(np.int64)
         informative = self._errors + self._errors[best] - 2 * both_wrong
@@ -96,8 +96,8 @@ class Paired:
 
     def _where_wrong(self, V: VersionSpace, h: int) -> Answers:
         """All labels heard so far that `h` got wrong."""
-        items: Indices = np.concatenate([S.items for S in self._heard])
-        counts = np.concatenate([S.counts for S in self._heard])
+        items: Indices = np.concatenate([S.items for S in self._answers])
+        counts = np.concatenate([S.counts for S in self._answers])
         counts[np.arange(len(items)), V.predictions.codes(h)[items]] = 0
         return Answers(items=items, counts=counts)
 

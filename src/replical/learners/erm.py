@@ -10,7 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from replical.core.randomness import SharedRandomness
-from replical.learners.base import Conversation, made_for
+from replical.learners.base import Conversation, check_plan
 from replical.learners.result import Result
 from replical.plans.base import ERMPlan
 from replical.pools.pool import AnyPool
@@ -45,7 +45,7 @@ class ERM:
     plan: ERMPlan
 
     def __post_init__(self) -> None:
-        made_for(self.plan, ERMPlan, "ERM")
+        check_plan(self.plan, ERMPlan, "ERM")
 
     def run(self, pool: AnyPool, shared: SharedRandomness) -> Conversation:
         """Label k items drawn from all of `pool` and keep the best; `shared` breaks ties.

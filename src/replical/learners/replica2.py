@@ -10,7 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from replical.core.randomness import SharedRandomness
-from replical.learners.base import Conversation, made_for, stop_condition
+from replical.learners.base import Conversation, check_plan, stop_condition
 from replical.learners.result import Result
 from replical.plans.replica2 import ReplicA2Plan
 from replical.pools.pool import AnyPool
@@ -45,7 +45,7 @@ class ReplicA2:
     plan: ReplicA2Plan
 
     def __post_init__(self) -> None:
-        made_for(self.plan, ReplicA2Plan, "ReplicA2")
+        check_plan(self.plan, ReplicA2Plan, "ReplicA2")
 
     def run(self, pool: AnyPool, shared: SharedRandomness) -> Conversation:
         """Rounds on `pool` while Δ(V) ≥ 8Θν̄, then one last sample; threshold and order come from `shared`.

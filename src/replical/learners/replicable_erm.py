@@ -10,7 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from replical.core.randomness import SharedRandomness
-from replical.learners.base import Conversation, made_for
+from replical.learners.base import Conversation, check_plan
 from replical.learners.result import Result
 from replical.plans.replica2 import ReplicableERMPlan
 from replical.pools.pool import AnyPool
@@ -45,7 +45,7 @@ class ReplicableERM:
     plan: ReplicableERMPlan
 
     def __post_init__(self) -> None:
-        made_for(self.plan, ReplicableERMPlan, "ReplicableERM")
+        check_plan(self.plan, ReplicableERMPlan, "ReplicableERM")
 
     def run(self, pool: AnyPool, shared: SharedRandomness) -> Conversation:
         """Label k items drawn from all of `pool`; threshold and order come from `shared`.

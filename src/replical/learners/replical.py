@@ -10,7 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from replical.core.randomness import SharedRandomness
-from replical.learners.base import Conversation, made_for, stop_condition
+from replical.learners.base import Conversation, check_plan, stop_condition
 from replical.learners.result import Result
 from replical.plans.replical import RepliCALPlan
 from replical.pools.pool import AnyPool
@@ -45,7 +45,7 @@ class RepliCAL:
     plan: RepliCALPlan
 
     def __post_init__(self) -> None:
-        made_for(self.plan, RepliCALPlan, "RepliCAL")
+        check_plan(self.plan, RepliCALPlan, "RepliCAL")
 
     def run(self, pool: AnyPool, shared: SharedRandomness) -> Conversation:
         """Rounds on `pool` while Δ(V) ≥ ε, then a last filter; threshold and order come from `shared`.

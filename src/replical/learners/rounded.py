@@ -13,7 +13,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from replical.core.randomness import SharedRandomness
-from replical.learners.base import Conversation, Shrinks, Shrunk, made_for
+from replical.learners.base import Conversation, Shrinks, Shrunk, check_plan
 from replical.learners.result import Result, Rounding
 from replical.learners.rounding.finishes import finish
 from replical.learners.rounding.proof import Proof
@@ -59,7 +59,7 @@ class Rounded:
     plan: RoundedPlan
 
     def __post_init__(self) -> None:
-        made_for(self.plan, RoundedPlan, "Rounded")
+        check_plan(self.plan, RoundedPlan, "Rounded")
 
     def run(self, pool: AnyPool, shared: SharedRandomness) -> Conversation:
         """Shrink V on `pool` until this lab's own proof holds, then round by `shared`.
@@ -110,11 +110,11 @@ class Rounded:
         """What the survivors `V` prove on this `pool` with the `shared` string, without labels."""
         proof = Proof(self.plan, pool)
         proof.reached(V)
-        return self.conclude(proof, Shrunk(V=V, heard=(), scanned=0), shared)
+        return self.conclude(proof, Shrunk(V=V, answers=(), scanned=0), shared)
 
 
-def _conditions(plan: RoundedPlan, found: Rounding) -> tuple[Condition, Condition]:
-    proven, rho = found.rho_proven, float(plan["rho"])
+def _conditions(plan: RoundedPlan, rounding: Rounding) -> tuple[Condition, Condition]:
+    proven, rho = rounding.rho_proven, float(plan["rho"])
     return (
         Condition(
             name=CERTIFIED,
@@ -124,8 +124,8 @@ def _conditions(plan: RoundedPlan, found: Rounding) -> tuple[Condition, Conditio
         ),
         Condition(
             name=ACCURATE,
-            value=found.kappa / found.items,
-            bound=found.kappa_most / found.items,
-            held=found.kappa <= found.kappa_most,
+            value=rounding.kappa / rounding.items,
+            bound=rounding.kappa_most / rounding.items,
+            held=rounding.kappa <= rounding.kappa_most,
         ),
     )

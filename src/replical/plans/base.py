@@ -125,13 +125,13 @@ class Task:
 
     def size(self, name: str, needed: int, source: str) -> tuple[Number, tuple[Condition, ...]]:
         """The size the proof needs, or the user's own with the condition it may break."""
-        given = self.k_loop if name == "k_loop" else self.k_final
-        if given is None:
+        own_size = self.k_loop if name == "k_loop" else self.k_final
+        if own_size is None:
             return Number(name=name, value=needed, source=source), ()
-        kept = Condition(
-            name=f"{name} is at least what the proof needs", value=given, bound=needed, held=given >= needed
+        condition = Condition(
+            name=f"{name} is at least what the proof needs", value=own_size, bound=needed, held=own_size >= needed
         )
-        return Number(name=name, value=given, source=f"given; the proof asks for {needed}"), (kept,)
+        return Number(name=name, value=own_size, source=f"given; the proof asks for {needed}"), (condition,)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -249,14 +249,14 @@ def grid_position(shared: SharedRandomness, m: int) -> Fraction:
 
 def in_rounds(rounds: int, k: int, stop_mass: Fraction, *, last: int = 0, looked_at: Fraction = Fraction(0)) -> Cost:
     """N rounds of k labels and a last sample; finding k items in DIS(V) takes about k/Δ(V), and Δ halves."""
-    found = looked_at + sum(k * min(Fraction(2**r), 1 / stop_mass) for r in range(rounds))
+    items = looked_at + sum(k * min(Fraction(2**r), 1 / stop_mass) for r in range(rounds))
     return Cost(
         labels=rounds * k + last,
         kind="most",
         rounds=rounds,
         labels_per_round=k,
         labels_final=last or None,
-        unlabelled=ceil(found),
+        unlabelled=ceil(items),
     )
 
 

@@ -57,17 +57,19 @@ def bills(setting: Setting, learner: str | None = None) -> list[Bill]:
 
     Examples
     --------
-    >>> found = bills(Setting(n=1000, epsilon=.01, delta=.05, rho=.1, theta=2))
-    >>> [f"{bill.learner} {bill.labels:.2g}" for bill in found if bill.applies and bill.plan == "tight"][:4]
+    >>> choices = bills(Setting(n=1000, epsilon=.01, delta=.05, rho=.1, theta=2))
+    >>> [f"{bill.learner} {bill.labels:.2g}" for bill in choices if bill.applies and bill.plan == "tight"][:4]
     ['erm 9.9e+02', 'cal 95', 'cal-rounds 2.9e+02', 'replicable-erm 9.5e+07']
     """
     records = LEARNERS.values() if learner is None else (find(learner),)
     return [_bill(setting, record, name) for record in records for name in record.plans]
 
 
-def cheapest(found: list[Bill], *, replicable: bool) -> Bill | None:
+def cheapest(choices: list[Bill], *, replicable: bool) -> Bill | None:
     """The bill with fewest labels among those that apply; only replicable learners if asked."""
-    fair = [bill for bill in found if bill.applies and bill.labels is not None and (bill.replicable or not replicable)]
+    fair = [
+        bill for bill in choices if bill.applies and bill.labels is not None and (bill.replicable or not replicable)
+    ]
     return min(fair, key=lambda bill: bill.labels or 0, default=None)
 
 
@@ -93,7 +95,7 @@ def _bill(setting: Setting, record: Record, name: str) -> Bill:
     if setting.theta is None and record.active:
         return replace(bill, note="needs the disagreement coefficient: give theta")
     try:
-        made = plan(
+        learner_plan = plan(
             record.id,
             setting.n,
             epsilon=setting.epsilon,
@@ -106,15 +108,15 @@ def _bill(setting: Setting, record: Record, name: str) -> Bill:
         )
     except ReplicalError as error:  # the setting makes sense: it is the plan that does not reach so far
         return replace(bill, note=str(error))
-    cost = made.cost(setting)
+    cost = learner_plan.cost(setting)
     absurd = cost.labels > ABSURD
-    note = _why_absurd(made, record, cost.note) if absurd else cost.note
-    return replace(bill, applies=True, numbers=made.numbers, absurd=absurd, **asdict(cost) | {"note": note})
+    note = _why_absurd(learner_plan, record, cost.note) if absurd else cost.note
+    return replace(bill, applies=True, numbers=learner_plan.numbers, absurd=absurd, **asdict(cost) | {"note": note})
 
 
-def _why_absurd(made: Plan, record: Record, note: str) -> str:
+def _why_absurd(learner_plan: Plan, record: Record, note: str) -> str:
     """Why nobody can pay a bill, and what would lower it."""
-    why = made.grows_with
-    if made.name == "paper" and not record.boosts:
+    why = learner_plan.grows_with
+    if learner_plan.name == "paper" and not record.boosts:
         why = "the paper's sizes grow with 1/rho^4 and (ln n)^2; take the plan tight"
     return f"nobody can pay this: {why}." + (f" {note}." if note else "")

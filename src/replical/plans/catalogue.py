@@ -93,18 +93,18 @@ class Record:
     @property
     def plans(self) -> dict[str, Maker]:
         """Its plans by name, the paper's first; where ours is the paper's, that one alone."""
-        made = {"paper": self.paper, "tight": None if self.tight is self.paper else self.tight}
-        return {name: maker for name, maker in made.items() if maker is not None}
+        makers = {"paper": self.paper, "tight": None if self.tight is self.paper else self.tight}
+        return {name: maker for name, maker in makers.items() if maker is not None}
 
     def maker(self, name: str) -> Maker:
         """How a plan of this name is made."""
         if name not in ("paper", "tight"):
             raise BadSpec(f"unknown plan {name!r}; the plans are paper and tight")
-        found = self.paper if name == "paper" else self.tight
-        if found is None:
+        maker = self.paper if name == "paper" else self.tight
+        if maker is None:
             others = " and ".join(self.plans)
             raise BadSpec(f"{self.id} is not a learner of the paper, which has no sizes for it: take the plan {others}")
-        return found
+        return maker
 
     def uses(self, parameter: str, plan: str | None = None) -> bool:
         """Do its plans depend on a parameter, needed or optional? Those of one plan alone count where it is named."""

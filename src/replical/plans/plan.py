@@ -113,7 +113,7 @@ def plan(
     >>> f"{p.integer('m'):.3g} intervals, {p.integer('k_loop'):.2g} labels a round, {p.labels_most:.2g} in all"
     '8.13e+06 intervals, 1.5e+17 labels a round, 1.2e+18 in all'
     """
-    given = {
+    values = {
         "epsilon": epsilon, "delta": delta, "rho": rho, "theta": theta, "nu": nu, "T": T, "k_loop": k_loop,
         "k_final": k_final, "kappa": kappa, "batch": batch, "query": query, "items": items, "finish": finish, "a": a, "b": b,
         "stop": stop, "stop_delta": stop_delta, "strings": strings, "runs": runs, "max_labels": max_labels,
@@ -122,36 +122,36 @@ def plan(
     make = record.maker(name)
     if pool not in ("exact", "finite"):
         raise BadSpec(f"a plan is for an 'exact' or a 'finite' pool, got {pool!r}")
-    _check_given(record, name, given)
+    _check_parameters(record, name, values)
     n = class_size("the number of hypotheses", C if isinstance(C, int | np.integer) else len(C))
     if not isinstance(C, int | np.integer):
         prior.check(C)
     try:
         with decimals():
-            exact = {each.name: each.exact(given[each.name]) for each in PARAMETERS.values()}
+            exact = {each.name: each.exact(values[each.name]) for each in PARAMETERS.values()}
             budget = exact.pop("max_labels")
             spread = decimal(prior.spread(n)) if prior.kind == "weights" else decimal(n)
-            made = make(Task(n=n, exact=pool == "exact", spread=spread, **exact))
+            draft = make(Task(n=n, exact=pool == "exact", spread=spread, **exact))
     except (DecimalException, OverflowError) as error:
         raise ValueOutOfRange(
             f"these numbers are too extreme to plan with: epsilon {epsilon}, delta {delta}, rho {rho}, theta {theta}, T {T}"
         ) from error
-    return _finished(replace(made, name=name).under(prior, budget), record)
+    return _finished(replace(draft, name=name).under(prior, budget), record)
 
 
-def _check_given(record: Record, name: str, given: Mapping[str, Any]) -> None:
+def _check_parameters(record: Record, name: str, values: Mapping[str, Any]) -> None:
     """Refuse what a learner needs and was not given, and what it was given and does not know."""
     for parameter in OPTIONS:
-        if given[parameter] is None or record.uses(parameter, name):
+        if values[parameter] is None or record.uses(parameter, name):
             continue
         if whose := owner(parameter):
             raise BadSpec(f"{parameter} belongs to the plan 'paper' of {whose}, not to {name!r} of {record.id}")
         raise BadSpec(f"{record.id} has no {parameter}")
     for parameter in ("theta", "rho", "nu"):
-        if parameter in record.needs and given[parameter] is None:
+        if parameter in record.needs and values[parameter] is None:
             raise ValueOutOfRange(f"{record.id} needs {parameter}, and none was given")
     for each in PARAMETERS.values():
-        if each.needs is not None and given[each.name] is not None and given[each.needs[0]] != each.needs[1]:
+        if each.needs is not None and values[each.name] is not None and values[each.needs[0]] != each.needs[1]:
             raise BadSpec(f"{each.name} belongs to {each.needs[0]} = {each.needs[1]!r}")
 
 
@@ -163,13 +163,13 @@ _NO_STRICT_PROOF = Condition(
 )
 
 
-def _finished(made: Plan, record: Record) -> Plan:
+def _finished(draft: Plan, record: Record) -> Plan:
     """Say what is not proven, and refuse a budget that is too small from the start."""
-    if made.prior.kind == "order" and record.replicable and not record.certifies:
-        made = replace(made, conditions=(*made.conditions, _NO_STRICT_PROOF))
-    if made.max_labels is not None and (made.labels_most or 0) > made.max_labels:
+    if draft.prior.kind == "order" and record.replicable and not record.certifies:
+        draft = replace(draft, conditions=(*draft.conditions, _NO_STRICT_PROOF))
+    if draft.max_labels is not None and (draft.labels_most or 0) > draft.max_labels:
         raise ValueOutOfRange(
-            f"{made.learner} may ask for {made.labels_most} labels, more than max_labels = {made.max_labels}: raise the "
+            f"{draft.learner} may ask for {draft.labels_most} labels, more than max_labels = {draft.max_labels}: raise the "
             "budget or ask for less, by larger epsilon, delta or rho or by sizes of your own"
         )
-    return made
+    return draft

@@ -75,16 +75,16 @@ class FiniteScan:
     def some(self, V: VersionSpace, k: int) -> Query:
         """The next `k` items inside DIS(V), or as many as are left."""
         disputed, start = V.disagreement, self._at
-        found: list[Indices] = []
+        pieces: list[Indices] = []
         missing, look = k, max(_FIRST_LOOK, 2 * k)
         while missing and self._at < len(self._order):
             ahead = self._order[self._at : self._at + look]
             hits = disputed[ahead].nonzero()[0][:missing]
-            found.append(ahead[hits])
+            pieces.append(ahead[hits])
             missing -= len(hits)
             self._at += len(ahead) if missing else int(hits[-1]) + 1
             look *= 2
-        items = found[0] if len(found) == 1 else np.concatenate([self._order[:0], *found])
+        items = pieces[0] if len(pieces) == 1 else np.concatenate([self._order[:0], *pieces])
         return _query(V, items, scanned=self._at - start)
 
     def among(self, V: VersionSpace, M: int) -> Query:

@@ -160,10 +160,10 @@ class VersionSpace:
         EmptyVersionSpace
             If nobody is: what was assumed of the labels does not hold.
         """
-        kept = np.count_nonzero(mask)
-        if kept == self.size:
+        survivors = np.count_nonzero(mask)
+        if survivors == self.size:
             return self
-        if not kept:
+        if not survivors:
             raise EmptyVersionSpace(
                 f"none of the {self.size} surviving hypotheses fits the labels: what was assumed of them does not hold (in "
                 "the realizable setting that some hypothesis makes no error, in the agnostic one that the best errs at "

@@ -83,13 +83,13 @@ class Ready:
 
 
 def prepare(
-    tried: Experiment, *, seed: str, prior: Prior = UNIFORM, progress: Callable[[int, int], None] | None = None
+    experiment: Experiment, *, seed: str, prior: Prior = UNIFORM, progress: Callable[[int, int], None] | None = None
 ) -> Ready:
     """Make the class, the world and the plan.
 
     Parameters
     ----------
-    tried
+    experiment
         What is tried.
     seed
         The text a net of half-spaces is drawn from.
@@ -116,10 +116,10 @@ def prepare(
     >>> ready.theta, ready.theta_source
     (2.0, 'exact maximum over centres on the population')
     """
-    C, cells = parse(tried.class_spec, seed=seed, digest=tried.table_digest)
-    world = World(C=C, cells=cells, noise=parse_noise(tried.noise), pool_size=checked_size(tried.pool_size))
+    C, cells = parse(experiment.class_spec, seed=seed, digest=experiment.table_digest)
+    world = World(C=C, cells=cells, noise=parse_noise(experiment.noise), pool_size=checked_size(experiment.pool_size))
     world.population(0)  # refuses noise that makes no sense before it is used for anything
-    record, theta, nu = find(tried.learner), tried.theta, tried.nu
+    record, theta, nu = find(experiment.learner), experiment.theta, experiment.nu
     theta_source, nu_source = None if theta is None else "given", None if nu is None else "given"
     if theta is None and record.uses("theta"):
         theta = disagreement_coefficient(C, world.population(0), progress=progress).value
@@ -128,22 +128,27 @@ def prepare(
         nu = world.noise.rate if isinstance(world.noise, BoundaryNoise) else world.noise
         nu_source = "the noise rate"
     items = world.pool_size if isinstance(world.pool_size, int) else None
-    made = plan(
-        tried.learner,
+    learner_plan = plan(
+        experiment.learner,
         C,
-        epsilon=tried.epsilon,
-        delta=tried.delta,
-        rho=tried.rho,
+        epsilon=experiment.epsilon,
+        delta=experiment.delta,
+        rho=experiment.rho,
         theta=theta,
         nu=nu,
-        name=tried.plan,
+        name=experiment.plan,
         pool="exact" if items is None else "finite",
         items=items if record.uses("items") else None,
         prior=prior,
-        **tried.options,
+        **experiment.options,
     )
     return Ready(
-        learner=learner_for(made), world=world, theta=theta, theta_source=theta_source, nu=nu, nu_source=nu_source
+        learner=learner_for(learner_plan),
+        world=world,
+        theta=theta,
+        theta_source=theta_source,
+        nu=nu,
+        nu_source=nu_source,
     )
 
 

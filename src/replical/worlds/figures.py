@@ -132,17 +132,17 @@ class Audit:
 
 def columns(pairs: Sequence[Pair], epsilon: Fraction) -> Columns:
     """Pairs as columns."""
-    found: Columns = {name: [] for name, _ in COLUMNS}
+    table: Columns = {name: [] for name, _ in COLUMNS}
     for pair in pairs:
-        found["pair"].append(pair.number)
-        found["target"].append(pair.target)
-        found["agree"].append(pair.agree)
-        found["same_function"].append(pair.same_function)
-        found["jaccard"].append(pair.jaccard_distance)
+        table["pair"].append(pair.number)
+        table["target"].append(pair.target)
+        table["agree"].append(pair.agree)
+        table["same_function"].append(pair.same_function)
+        table["jaccard"].append(pair.jaccard_distance)
         for lab, letter in enumerate("ab"):
             for name, value in _of_lab(pair, lab, epsilon).items():
-                found[f"{name}_{letter}"].append(value)
-    return found
+                table[f"{name}_{letter}"].append(value)
+    return table
 
 
 def _of_lab(pair: Pair, lab: int, epsilon: Fraction) -> dict[str, Any]:

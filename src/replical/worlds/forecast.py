@@ -129,8 +129,8 @@ def predict_agreement(
     >>> from replical import PrivateRandomness, Thresholds
     >>> C = Thresholds(5000)
     >>> X = np.random.default_rng(1).integers(4999, size=20_000)
-    >>> found = predict_agreement(C, Pool(C, X, PrivateRandomness.simulated("doctest")), .2, truths=4)
-    >>> found.labels_mean, round(found.disagreement_mean, 3), found.certified_fraction
+    >>> forecast = predict_agreement(C, Pool(C, X, PrivateRandomness.simulated("doctest")), .2, truths=4)
+    >>> forecast.labels_mean, round(forecast.disagreement_mean, 3), forecast.certified_fraction
     (11.875, 0.024, 1.0)
     """
     if not find(learner).certifies:
@@ -140,38 +140,38 @@ def predict_agreement(
         raise ValueOutOfRange(f"at least one hypothesis must take its turn as the truth, got {truths}")
     U = len(pool) if items is None else items
     options = {"prior": prior, "max_labels": max_labels, "kappa": kappa}
-    made = plan(learner, C, epsilon=epsilon, delta=delta, rho=rho, pool="finite", items=U, **options)  # type: ignore[arg-type]
+    learner_plan = plan(learner, C, epsilon=epsilon, delta=delta, rho=rho, pool="finite", items=U, **options)  # type: ignore[arg-type]
     world = World(C=C, cells=pool.items, weights=pool.weights, noise=noise, pool_size=U)
-    active, seen = learner_for(made), []
+    active, pairs = learner_for(learner_plan), []
     for number in range(truths):
         population, labs = run_pair(active, world, "prediction", number)
-        seen.append((population.target, _compare(labs[0].result, labs[1].result, prior)))
+        pairs.append((population.target, _compare(labs[0].result, labs[1].result, prior)))
         if progress is not None:
             progress(number + 1, truths)
-    worst, _ = max(seen, key=lambda each: each[1].disagreement)
-    labels = np.array([count for _, pair in seen for count in pair.labels])
+    worst, _ = max(pairs, key=lambda each: each[1].difference)
+    labels = np.array([count for _, pair in pairs for count in pair.labels])
     low, high = np.quantile(labels, [0.05, 0.95])
     distances = pool.version_space().distances(worst) / len(pool)
     return Prediction(
         items=U,
-        disagreement_mean=float(np.mean([pair.disagreement for _, pair in seen])),
-        disagreement_worst=max(pair.disagreement for _, pair in seen),
+        disagreement_mean=float(np.mean([pair.difference for _, pair in pairs])),
+        disagreement_worst=max(pair.difference for _, pair in pairs),
         worst=worst,
         labels_low=float(low),
         labels_mean=float(labels.mean()),
         labels_high=float(high),
-        certified_fraction=float(np.mean([pair.certified for _, pair in seen])),
-        pool_for_rho=made.pool_needed(distances),
+        certified_fraction=float(np.mean([pair.certified for _, pair in pairs])),
+        pool_for_rho=learner_plan.pool_needed(distances),
         ties=_ties(pool, epsilon),
-        prior_log=float(np.mean([pair.prior_log for _, pair in seen])),
-        uniform_log=float(np.mean([pair.uniform_log for _, pair in seen])),
-        uniform_disagreement=float(np.mean([pair.uniform for _, pair in seen])),
+        prior_log=float(np.mean([pair.prior_log for _, pair in pairs])),
+        uniform_log=float(np.mean([pair.uniform_log for _, pair in pairs])),
+        uniform_disagreement=float(np.mean([pair.uniform for _, pair in pairs])),
     )
 
 
 @dataclass(frozen=True, kw_only=True)
 class _Pair:
-    disagreement: float
+    difference: float
     uniform: float
     labels: tuple[int, int]
     certified: float
@@ -187,7 +187,7 @@ def _compare(one: Result, two: Result, prior: Prior) -> _Pair:
     near = first.scores <= first.range[0] * first.items
     share = float(prior.masses(len(near))[near].sum()) if prior.kind == "weights" else float(near.mean())
     return _Pair(
-        disagreement=uniform if prior is UNIFORM else first.difference(second, prior),
+        difference=uniform if prior is UNIFORM else first.difference(second, prior),
         uniform=uniform,
         labels=(one.labels, two.labels),
         certified=(first.certified + second.certified) / 2,
@@ -201,10 +201,10 @@ def _ties(pool: Pool, epsilon: float) -> tuple[tuple[int, ...], ...]:
     if not isinstance(pool.C, PredictionTable) or len(pool.C) > _MOST_TIED:
         return ()
     n, items = len(pool.C), pool.tail(Fraction(1))[:_MEASURED]
-    said = np.stack([pool.predictions.codes(h, items) for h in range(n)])
+    codes = np.stack([pool.predictions.codes(h, items) for h in range(n)])
     same = np.zeros((n, n))
     for code in range(len(pool.C.labels)):
-        votes = (said == code).astype(np.float64)
+        votes = (codes == code).astype(np.float64)
         same += votes @ votes.T
     near = len(items) - same <= epsilon * len(items)
     free, groups = np.ones(n, dtype=np.bool_), []

@@ -172,12 +172,14 @@ class Population:
 
 def _whole_parts(law: ArrayLike, shape: tuple[int, int]) -> Law:
     """Probabilities as whole parts of a billion that add up."""
-    given = np.asarray(law, dtype=np.float64)
-    if given.shape != shape:
-        raise ValueOutOfRange(f"a law needs {shape[0]} rows of {shape[1]} probabilities, got shape {given.shape}")
-    if not ((given >= 0).all() and (np.abs(given.sum(axis=1) - 1) < 1e-9).all()):
+    probabilities = np.asarray(law, dtype=np.float64)
+    if probabilities.shape != shape:
+        raise ValueOutOfRange(
+            f"a law needs {shape[0]} rows of {shape[1]} probabilities, got shape {probabilities.shape}"
+        )
+    if not ((probabilities >= 0).all() and (np.abs(probabilities.sum(axis=1) - 1) < 1e-9).all()):
         raise ValueOutOfRange("every row of a law must be probabilities that add up to 1")
-    parts = np.rint(given * _PARTS).astype(np.int64)
+    parts = np.rint(probabilities * _PARTS).astype(np.int64)
     parts[np.arange(len(parts)), parts.argmax(axis=1)] += _PARTS - parts.sum(axis=1)
     return parts
 

@@ -190,12 +190,12 @@ def _matrix_peaks(
     """Any class: sort the others by distance and OR together where they differ from the centre."""
     used = np.flatnonzero(weights)
     codes, weights = _merged(C.codes(items[used], np.arange(len(C), dtype=np.int64)), weights[used])
-    said = np.stack([bits.pack((codes >> digit) & 1 == 1) for digit in range(bits.planes_for(len(C.labels)))])
+    planes = np.stack([bits.pack((codes >> digit) & 1 == 1) for digit in range(bits.planes_for(len(C.labels)))])
     whole = int(weights[(codes != codes[:1]).any(axis=0)].sum())
     best = Fraction(1)
     nearest = max(Fraction(int(weights.min())), smallest)  # no positive radius that matters is smaller
-    for centre, distances in zip(centres, _distances(codes, said, weights, centres), strict=True):
-        radii, disputed = _sweep(said, int(centre), distances, weights, whole, best)
+    for centre, distances in zip(centres, _distances(codes, planes, weights, centres), strict=True):
+        radii, disputed = _sweep(planes, int(centre), distances, weights, whole, best)
         peak = _peak(int(centre), radii, disputed, smallest)
         best = max(best, peak.ratio)
         yield peak
@@ -216,12 +216,12 @@ def _merged(codes: NDArray[np.uint16], weights: NDArray[np.int64]) -> tuple[NDAr
 
 
 def _distances(
-    codes: NDArray[np.uint16], said: NDArray[np.uint64], weights: NDArray[np.int64], centres: Indices
+    codes: NDArray[np.uint16], planes: NDArray[np.uint64], weights: NDArray[np.int64], centres: Indices
 ) -> Iterator[Indices]:
     """Weight of the items on which everyone differs from each centre; whole numbers, because weights stay below 2**53."""
     if (weights == weights[0]).all():
         for centre in centres:
-            yield _weights_of(_differs(said, slice(None), int(centre)), weights)
+            yield _weights_of(_differs(planes, slice(None), int(centre)), weights)
         return
     for start in range(0, len(centres), _CENTRES):
         block = centres[start : start + _CENTRES]
@@ -232,9 +232,9 @@ def _distances(
         yield from int(weights.sum()) - np.rint(same).astype(np.int64)
 
 
-def _differs(said: NDArray[np.uint64], hypotheses: Indices | slice, centre: int) -> NDArray[np.uint64]:
+def _differs(planes: NDArray[np.uint64], hypotheses: Indices | slice, centre: int) -> NDArray[np.uint64]:
     """Packed items on which each hypothesis differs from the centre: some binary digit of the label does."""
-    differs: NDArray[np.uint64] = np.bitwise_or.reduce(said[:, hypotheses] ^ said[:, centre][:, None], axis=0)
+    differs: NDArray[np.uint64] = np.bitwise_or.reduce(planes[:, hypotheses] ^ planes[:, centre][:, None], axis=0)
     return differs
 
 
@@ -247,7 +247,7 @@ def _weights_of(rows: NDArray[np.uint64], weights: NDArray[np.int64]) -> Indices
 
 
 def _sweep(
-    said: NDArray[np.uint64], centre: int, distances: Indices, weights: NDArray[np.int64], whole: int, best: Fraction
+    planes: NDArray[np.uint64], centre: int, distances: Indices, weights: NDArray[np.int64], whole: int, best: Fraction
 ) -> tuple[Indices, Indices]:
     """Attained radii and the weight disputed in each closed ball, until a ball disputes everything DIS(C) holds.
 
@@ -257,10 +257,10 @@ def _sweep(
     order = order[distances[order] > 0]
     radii: list[Indices] = []
     disputed: list[Indices] = []
-    ball = np.zeros(said.shape[2], dtype=np.uint64)
+    ball = np.zeros(planes.shape[2], dtype=np.uint64)
     for start in range(0, len(order), _SWEEP):
         added = order[start : start + _SWEEP]
-        differs = _differs(said, added, centre)
+        differs = _differs(planes, added, centre)
         differs[0] |= ball
         balls = np.bitwise_or.accumulate(differs, axis=0)
         ball = balls[-1]

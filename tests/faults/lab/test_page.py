@@ -38,7 +38,7 @@ def test_what_the_page_shows_is_escaped(world):
     assert to_html("[x](javascript:alert(1)) <img src=x onerror=1>") == (
         "<p>[x](javascript:alert(1)) &lt;img src=x onerror=1&gt;</p>"
     )
-    plain = Content(title="{{labels}} {{rules}}", shown=content.shown)
+    plain = Content(title="{{labels}} {{rules}}", columns=content.columns)
     text = call(application(desk, plain), "/")[2].decode()
     assert '<h1 dir="auto">{{labels}} {{rules}}</h1>' in text
     assert "Instructions" not in text  # there are none
@@ -179,7 +179,7 @@ def test_what_stops_a_run_is_told_to_whoever_started_it(world, error, caplog):
 
 def test_an_error_of_ours_has_the_headers_too(world):
     desk, content = world
-    content = Content(title="", shown=lambda ids: 1 / 0)
+    content = Content(title="", columns=lambda ids: 1 / 0)
     sent = []
     with pytest.raises(ZeroDivisionError):
         call(SimpleASGI(application(desk, content), sent), "/api/next", {"annotator": "ann"})

@@ -77,7 +77,7 @@ def test_votes_and_single_predictions_agree_between_forms(n, data):
     for form in (line, packed):
         assert form.votes(alive, within).tolist() == expected
         for item in range(len(x)):
-            assert form.said(item, alive).tolist() == codes[alive, item].tolist()
+            assert form.codes_of_item(item, alive).tolist() == codes[alive, item].tolist()
         assert form.codes(int(alive[0]), within).tolist() == codes[alive[0], within].tolist()
 
 

@@ -108,7 +108,7 @@ def test_a_value_is_a_text_unless_there_is_such_a_file(world, value, expected):
     desk, content = world
     (content.media / "a b").mkdir()
     (content.media / "a b" / "ü#?.png").write_bytes(b"picture")
-    shown = Content(title="", shown=lambda ids: {each: {"what": value} for each in ids}, media=content.media)
+    shown = Content(title="", columns=lambda ids: {each: {"what": value} for each in ids}, media=content.media)
     told = json.loads(call(application(desk, shown), "/api/next", {"annotator": "ann"})[2])
     assert told["item"]["fields"] == [{"name": "what"} | expected]
     if "source" in expected:

@@ -8,7 +8,7 @@ import pytest
 from replical.classes.catalogue import recipe
 from replical.core.randomness import PrivateRandomness
 from replical.errors import BadLabel, BadTable, ReplicalError
-from replical.lab.tables import Shown, label_code, read_labels, read_pool
+from replical.lab.tables import ItemColumns, label_code, read_labels, read_pool
 
 pa = pytest.importorskip("pyarrow")
 
@@ -357,18 +357,18 @@ def test_label_codes(value, labels, code):
 def test_what_people_are_shown(tmp_path):
     """The columns that were chosen, as texts, and nothing of items that nobody asked about."""
     path = write(GOOD, tmp_path / "pool.parquet")
-    shown = Shown(path, ["text", "dose"])(["x1", "x3", "nobody"])
+    shown = ItemColumns(path, ["text", "dose"])(["x1", "x3", "nobody"])
     assert shown == {"x1": {"text": "eins", "dose": "1.75"}, "x3": {"text": "drei", "dose": "0.25"}}
-    assert Shown({"id": ["u"], "text": [None]}, ["text"])(["u"]) == {"u": {"text": ""}}
-    assert Shown({"key": [7], "text": ["x"]}, ["text"], id_column="key")(["7"]) == {"7": {"text": "x"}}
-    assert Shown(path, [])(["x2"]) == {}
+    assert ItemColumns({"id": ["u"], "text": [None]}, ["text"])(["u"]) == {"u": {"text": ""}}
+    assert ItemColumns({"key": [7], "text": ["x"]}, ["text"], id_column="key")(["7"]) == {"7": {"text": "x"}}
+    assert ItemColumns(path, [])(["x2"]) == {}
     with pytest.raises(BadTable, match="has no column 'colour'"):
-        Shown(path, ["colour"])(["x1"])
+        ItemColumns(path, ["colour"])(["x1"])
 
 
 def test_a_table_is_read_once_for_everyone_who_labels(tmp_path):
     path = write(GOOD, tmp_path / "pool.parquet")
-    shown = Shown(path, ["text"])
+    shown = ItemColumns(path, ["text"])
     assert shown(["x1"]) == {"x1": {"text": "eins"}}
     path.unlink()
     assert shown(["x2"]) == {"x2": {"text": "zwei"}}
@@ -390,17 +390,17 @@ def test_ids_in_a_csv_file_are_what_is_written(tmp_path):
         assert sorted(found.ids) == sorted(ids)
         assert found.fingerprint == read_pool({"id": ids, "x": [0, 1]}, CUTS).fingerprint
         assert set(read_labels(path, "truth", TEXTS)) == set(ids)
-        assert set(Shown(path, ["truth"])(ids)) == set(ids)
+        assert set(ItemColumns(path, ["truth"])(ids)) == set(ids)
 
 
 def test_what_is_shown_of_a_csv_file_is_what_is_written(tmp_path):
     (tmp_path / "pool.csv").write_text("id,code\nu,007\n")
-    assert Shown(tmp_path / "pool.csv", ["code"])(["u"]) == {"u": {"code": "007"}}
+    assert ItemColumns(tmp_path / "pool.csv", ["code"])(["u"]) == {"u": {"code": "007"}}
 
 
 def test_nobody_is_shown_the_text_of_another_item():
     with pytest.raises(BadTable, match="has the id 'a' twice, in rows 1 and 2"):
-        Shown({"id": ["a", "a", "b"], "text": ["one", "two", "three"]}, ["text"])(["b"])
+        ItemColumns({"id": ["a", "a", "b"], "text": ["one", "two", "three"]}, ["text"])(["b"])
 
 
 def test_types_are_not_guessed_from_the_first_rows(tmp_path):

@@ -18,7 +18,7 @@ TRIED = [
 @pytest.mark.parametrize("kept", [2e6, 200e6])
 def test_threads_do_not_disturb_each_other(kept, monkeypatch):
     """As the threads of a Dask worker; few looks at certificates are kept, or all."""
-    monkeypatch.setattr(proven, "_KEPT", kept)
+    monkeypatch.setattr(proven, "_CACHE_BYTES", kept)
     pieces = [
         Piece(cell="", experiment=tried, class_seed="threads", seed="threads", start=start, end=start + 2)
         for start in range(0, 12, 2)

@@ -36,7 +36,7 @@ class Predictions(Protocol):
         """What hypothesis `h` says about every item, or about those of `within`."""
         ...
 
-    def said(self, item: int, alive: Indices) -> Codes:
+    def codes_of_item(self, item: int, alive: Indices) -> Codes:
         """What each hypothesis of `alive` says about one `item`."""
         ...
 
@@ -68,8 +68,8 @@ def predictions_of(C: HypothesisClass, items: Items) -> Predictions:
     Examples
     --------
     >>> C = Thresholds(4)
-    >>> said = predictions_of(C, C.items([0, 1, 2]))
-    >>> said.codes(2).tolist(), said.votes(np.arange(4), np.array([1])).tolist()
+    >>> predictions = predictions_of(C, C.items([0, 1, 2]))
+    >>> predictions.codes(2).tolist(), predictions.votes(np.arange(4), np.array([1])).tolist()
     ([0, 0, 1], [[2, 2]])
     """
     return LinePredictions(C, items) if isinstance(C, Thresholds) else PackedPredictions(C, items)

@@ -61,11 +61,11 @@ class LinePredictions:
         positions = self._positions if within is None else self._positions[within]
         return (h < positions).astype(np.uint16)
 
-    def said(self, item: int, alive: Indices) -> Codes:
+    def codes_of_item(self, item: int, alive: Indices) -> Codes:
         """The cuts below the item predict the high label."""
-        said = np.zeros(len(alive), dtype=np.uint16)
-        said[: np.searchsorted(alive, self._positions[item], side="left")] = 1
-        return said
+        codes = np.zeros(len(alive), dtype=np.uint16)
+        codes[: np.searchsorted(alive, self._positions[item], side="left")] = 1
+        return codes
 
     def nearness(self, items: Indices) -> LineNearness:
         """Distances between thresholds, measured on `items` alone."""

@@ -55,8 +55,8 @@ class PackedPredictions:
 
     def nearness(self, items: Indices) -> PackedNearness:
         """Distances between hypotheses, measured on (some of) `items` alone."""
-        said = self._codes(items[:_MEASURED], np.arange(self._size, dtype=np.int64)).T
-        return PackedNearness([bits.pack((said >> digit) & 1 == 1) for digit in range(len(self._planes))])
+        codes = self._codes(items[:_MEASURED], np.arange(self._size, dtype=np.int64)).T
+        return PackedNearness([bits.pack((codes >> digit) & 1 == 1) for digit in range(len(self._planes))])
 
     def disagreement(self, alive: Indices, within: Indices) -> NDArray[np.bool_]:
         """An item is disputed when some binary digit takes both values among the survivors."""
@@ -124,16 +124,16 @@ class PackedPredictions:
             codes |= values.astype(np.uint16) << np.uint16(digit)
         return codes
 
-    def said(self, item: int, alive: Indices) -> Codes:
+    def codes_of_item(self, item: int, alive: Indices) -> Codes:
         """What each hypothesis of `alive` says about one `item`."""
-        said: Codes = self._codes(np.array([item]), alive)[0]
-        return said
+        codes: Codes = self._codes(np.array([item]), alive)[0]
+        return codes
 
     def _codes(self, items: Indices, alive: Indices) -> Codes:
         codes = np.zeros((len(items), len(alive)), dtype=np.uint16)
         for digit, plane in enumerate(self._planes):
-            said = bits.unpack(plane[items], self._size)
-            codes |= (said if len(alive) == self._size else said[:, alive]).astype(np.uint16) << np.uint16(digit)
+            values = bits.unpack(plane[items], self._size)
+            codes |= (values if len(alive) == self._size else values[:, alive]).astype(np.uint16) << np.uint16(digit)
         return codes
 
 

@@ -98,9 +98,9 @@ def body_of(session: Session) -> dict[str, Any]:
     }
 
 
-def _rounded(found: Rounding | None) -> float | None:
+def _rounded(rounding: Rounding | None) -> float | None:
     """An estimate to six digits: the last bits are those of a machine, and a certificate is for all of them."""
-    return None if found is None or found.rho_predicted is None else round(found.rho_predicted, 6)
+    return None if rounding is None or rounding.rho_predicted is None else round(rounding.rho_predicted, 6)
 
 
 def plan_of(plan: Plan) -> dict[str, Any]:
@@ -142,11 +142,11 @@ def set_of(indices: Indices) -> dict[str, Any]:
     return {"count": len(indices), "ranges": ranges}
 
 
-def indices_of(told: Mapping[str, Any], n: int) -> Indices:
+def indices_of(entry: Mapping[str, Any], n: int) -> Indices:
     """The set that `set_of` wrote; anything else is refused."""
     try:
-        ranges = [(int(low), int(high)) for low, high in told["ranges"]]
-        count = told["count"]
+        ranges = [(int(low), int(high)) for low, high in entry["ranges"]]
+        count = entry["count"]
     except (KeyError, TypeError, ValueError) as error:
         raise BadCertificate("a set of hypotheses is written as ranges [low, high] with their count") from error
     before = -2
@@ -182,8 +182,8 @@ def commitment(private: bytes) -> str:
 
 def transcript_digest(session: Session) -> str:
     """Binds a lab to its labels without telling them: the salt is the private seed."""
-    told = canonical(transcript(session)).encode()
-    return "sha256:" + hashlib.sha256(session.private + b"\0transcript\0" + told).hexdigest()
+    content = canonical(transcript(session)).encode()
+    return "sha256:" + hashlib.sha256(session.private + b"\0transcript\0" + content).hexdigest()
 
 
 def write(certificate: Mapping[str, Any], path: Path) -> None:
@@ -228,7 +228,7 @@ def _no_constant(name: str) -> None:
 
 
 def _once(pairs: Sequence[tuple[str, Any]]) -> dict[str, Any]:
-    found = dict(pairs)
-    if len(found) < len(pairs):
+    mapping = dict(pairs)
+    if len(mapping) < len(pairs):
         raise ValueError("a key occurs twice")
-    return found
+    return mapping

@@ -112,16 +112,16 @@ def verify(certificate: Mapping[str, Any], lab: LabPool | None = None, journal: 
     return Verdict(level="journal", checks=tuple(checks.done))
 
 
-def _same(told: Any, found: Any) -> str | None:
-    if json.dumps(told, sort_keys=True) == json.dumps(found, sort_keys=True):  # 1 is neither 1.0 nor true here
+def _same(claim: Any, result: Any) -> str | None:
+    if json.dumps(claim, sort_keys=True) == json.dumps(result, sort_keys=True):  # 1 is neither 1.0 nor true here
         return None
-    return f"the certificate says {_short(told)}, recomputed {_short(found)}"
+    return f"the certificate says {_short(claim)}, recomputed {_short(result)}"
 
 
 def _short(value: Any) -> str:
     text = str(value)
-    shown = 19 if text.startswith("sha256:") else 60
-    return text if len(text) <= shown else f"{text[:shown]}.."
+    most = 19 if text.startswith("sha256:") else 60
+    return text if len(text) <= most else f"{text[:most]}.."
 
 
 def _sealed(certificate: Mapping[str, Any]) -> str | None:
@@ -157,8 +157,8 @@ def index_of(body: Mapping[str, Any]) -> int | None:
 
 def _sets(body: Mapping[str, Any], protocol: Protocol) -> str | None:
     n = len(protocol.recipe.C)
-    survivors, kept = indices_of(body["survivors"], n), indices_of(body["kept"], n)
-    if len(survivors) == 0 or len(kept) == 0:
+    survivors, choices = indices_of(body["survivors"], n), indices_of(body["kept"], n)
+    if len(survivors) == 0 or len(choices) == 0:
         return "nobody survived"
     return None if protocol.plan.choice == "ball" else _same(body["kept"], body["survivors"])
 
@@ -173,12 +173,12 @@ def _hypothesis(body: Mapping[str, Any], protocol: Protocol) -> str | None:
 
 
 def _winner(body: Mapping[str, Any], protocol: Protocol) -> str | None:
-    kept, h = indices_of(body["kept"], len(protocol.recipe.C)), index_of(body)
+    choices, h = indices_of(body["kept"], len(protocol.recipe.C)), index_of(body)
     if protocol.plan.choice == "labels":  # which it does not tell
-        return None if h in kept else f"hypothesis {h} is not among the survivors"
+        return None if h in choices else f"hypothesis {h} is not among the survivors"
     if h is None:
         return None if protocol.plan.abstains else f"{protocol.plan.learner} always has an answer"
-    return _same(h, protocol.prior.first(protocol.shared, "order", indices=kept))
+    return _same(h, protocol.prior.first(protocol.shared, "order", indices=choices))
 
 
 def _counts(body: Mapping[str, Any], protocol: Protocol) -> str | None:
@@ -214,12 +214,12 @@ def _proven(body: Mapping[str, Any], protocol: Protocol) -> str | None:
             return "a condition has a name, a value, a bound and whether it held"
     named = {each["name"]: each for each in body["conditions"]}
     for condition in plan.conditions:
-        found = {"name": condition.name, "value": condition.value, "bound": condition.bound, "held": condition.held}
-        if _same(named.get(condition.name), found):
+        entry = {"name": condition.name, "value": condition.value, "bound": condition.bound, "held": condition.held}
+        if _same(named.get(condition.name), entry):
             return f"the plan's condition {condition.name!r} is not told as it is"
     if not find(plan.learner).certifies:
-        told = (body["certified"], body["labels_sufficient"], proven, body["rho_predicted"])
-        return _same(told, (False, False, None, None))
+        claim = (body["certified"], body["labels_sufficient"], proven, body["rho_predicted"])
+        return _same(claim, (False, False, None, None))
     both = named[CERTIFIED], named[ACCURATE]
     if both[0]["bound"] != float(plan["rho"]) or both[0]["value"] != (1.0 if proven is None else proven):
         return "the condition about rho is not about this rho"
@@ -233,11 +233,11 @@ def _proven(body: Mapping[str, Any], protocol: Protocol) -> str | None:
 
 
 def _summed(body: Mapping[str, Any], protocol: Protocol) -> str | None:
-    told, items = body["pool"]["summary"], body["pool"]["items"]
-    for each in told:
+    claims, items = body["pool"]["summary"], body["pool"]["items"]
+    for each in claims:
         if len(each["predicts"]) != len(protocol.labels) or sum(each["predicts"]) != items:
             return f"the predictions of hypothesis {each['hypothesis']} do not add up to {items}"
-    return _same([each["hypothesis"] for each in told], summarised(protocol).tolist())
+    return _same([each["hypothesis"] for each in claims], summarised(protocol).tolist())
 
 
 _DIGEST = re.compile(r"sha256:[0-9a-f]{64}")
@@ -297,10 +297,10 @@ def _scores(body: Mapping[str, Any], protocol: Protocol, learner: Proves, lab: L
     whole = pool.version_space()
     V = whole.keep(np.isin(whole.indices, indices_of(body["survivors"], len(protocol.recipe.C))))
     again = learner.again(pool, V, protocol.shared)
-    told = [body["rho_proven"], body["certified"], body["labels_sufficient"], body["kept"]]
+    claim = [body["rho_proven"], body["certified"], body["labels_sufficient"], body["kept"]]
     proven = again.rounding
     assert proven is not None, "whoever proves, rounds"
-    return _same(told, [proven.rho_proven, proven.certified, proven.labels_sufficient, set_of(again.chosen_from)])
+    return _same(claim, [proven.rho_proven, proven.certified, proven.labels_sufficient, set_of(again.chosen_from)])
 
 
 def _with_journal(checks: _Checks, body: Mapping[str, Any], protocol: Protocol, lab: LabPool, journal: Journal) -> None:
@@ -316,8 +316,8 @@ def _with_journal(checks: _Checks, body: Mapping[str, Any], protocol: Protocol, 
     if not checks.done[-1].ok:
         return
     session = sessions[0]
-    told = body["private_commitment"]
-    checks("the commitment is to the journal's private seed", lambda: _same(told, commitment(session.private)))
+    claim = body["private_commitment"]
+    checks("the commitment is to the journal's private seed", lambda: _same(claim, commitment(session.private)))
     again = body_of(session)
     for part in sorted(_BODY):
         checks(f"replayed: {part.replace('_', ' ')}", lambda part=part: _same(body[part], again[part]))  # type: ignore[misc]

@@ -35,7 +35,7 @@ _LONGEST_PATH = 400
 _POINTS = 100  # of the plot
 _STUCK = "the run cannot go on: take your last answer back if it was a slip, or tell whoever started the run"
 
-Shown = Callable[[list[str]], Mapping[str, Mapping[str, str]]]
+Columns = Callable[[list[str]], Mapping[str, Mapping[str, str]]]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -44,7 +44,7 @@ class Content:
 
     Attributes
     ----------
-    shown
+    columns
         Columns of some items, by id.
     media
         The only folder files are served from; None: no files.
@@ -53,7 +53,7 @@ class Content:
     """
 
     title: str
-    shown: Shown
+    columns: Columns
     media: Path | None = None
     instructions: str = ""
 
@@ -76,16 +76,16 @@ def application(desk: Desk, content: Content, *, token: str | None = None) -> Gu
 
 def not_served(content: Content, items: list[str]) -> dict[str, str]:
     """Columns that name pictures or sounds which the page cannot show for any of these items, and what they name."""
-    found: dict[str, str] = {}
+    kinds: dict[str, str] = {}
     served = set()
-    for fields in content.shown(items).values():
+    for fields in content.columns(items).values():
         for column, value in fields.items():
             suffix = Path(value).suffix.lower()
             if _file(content.media, value) is not None:
                 served.add(column)
             elif suffix in _MEDIA and len(value) <= _LONGEST_PATH:
-                found[column] = "picture" if _MEDIA[suffix].startswith("image/") else "sound"
-    return {column: kind for column, kind in found.items() if column not in served}
+                kinds[column] = "picture" if _MEDIA[suffix].startswith("image/") else "sound"
+    return {column: kind for column, kind in kinds.items() if column not in served}
 
 
 class _Page:
@@ -101,7 +101,7 @@ class _Page:
             "labels": html.escape(json.dumps([str(label) for label in self._desk.session.labels])),
             "rules": rules and f'<details id="rules" open><summary>Instructions</summary><div>{rules}</div></details>',
         }
-        filled = re.sub(r"\{\{(\w+)\}\}", lambda found: parts[found[1]], text)
+        filled = re.sub(r"\{\{(\w+)\}\}", lambda match: parts[match[1]], text)
         return Response(filled, media_type="text/html")
 
     async def asset(self, request: Request) -> Response:
@@ -116,29 +116,29 @@ class _Page:
         return _missing() if path is None else FileResponse(path, media_type=_MEDIA[path.suffix.lower()])
 
     async def next(self, request: Request) -> Response:
-        return await self._then(await _said(request), None)
+        return await self._then(await _read_json(request), None)
 
     async def answer(self, request: Request) -> Response:
-        said = await _said(request)
+        message = await _read_json(request)
         labels = {str(label): label for label in self._desk.session.labels}
-        value = said.get("label")
+        value = message.get("label")
         if not isinstance(value, str) or value not in labels:
             return JSONResponse({"error": f"{value!r} is no label of the protocol"}, status_code=400)
-        return await self._then(said, lambda who: self._desk.answer(who, str(said.get("item")), labels[value]))
+        return await self._then(message, lambda who: self._desk.answer(who, str(message.get("item")), labels[value]))
 
     async def skip(self, request: Request) -> Response:
-        said = await _said(request)
-        return await self._then(said, lambda who: self._desk.skip(who, str(said.get("item"))))
+        message = await _read_json(request)
+        return await self._then(message, lambda who: self._desk.skip(who, str(message.get("item"))))
 
     async def undo(self, request: Request) -> Response:
-        return await self._then(await _said(request), self._desk.undo)
+        return await self._then(await _read_json(request), self._desk.undo)
 
     async def progress(self, _: Request) -> Response:
         return JSONResponse(await run_in_threadpool(self._progress))
 
-    async def _then(self, said: dict[str, Any], act: Callable[[str], object] | None) -> Response:
+    async def _then(self, message: dict[str, Any], act: Callable[[str], object] | None) -> Response:
         """Do what was said, then hand out the next item."""
-        who, turn = _name(said.get("annotator")), str(said.get("turn") or "")[:_LONGEST_NAME]
+        who, turn = _name(message.get("annotator")), str(message.get("turn") or "")[:_LONGEST_NAME]
         if who is None:
             return JSONResponse({"error": "say who labels: a name of at most 80 letters"}, status_code=400)
         try:
@@ -156,18 +156,18 @@ class _Page:
                     act(who)
                     self._turns[who] = turn
         item = self._desk.next(who)
-        told = {"progress": self._progress(), "item": None}
+        reply = {"progress": self._progress(), "item": None}
         if item is None:
-            return told
-        shown = self._content.shown([item]).get(item, {})
-        return told | {"item": {"id": item, "fields": [self._field(name, value) for name, value in shown.items()]}}
+            return reply
+        fields = self._content.columns([item]).get(item, {})
+        return reply | {"item": {"id": item, "fields": [self._field(name, value) for name, value in fields.items()]}}
 
     def _progress(self) -> dict[str, Any]:
         """Of agreement nothing before the end: whoever votes and looks would know what the others said."""
-        told = self._desk.progress()
-        masses = told["masses"][:: -(len(told["masses"]) // _POINTS + 1)][::-1]
-        kept = ("labels", "open", "ended", "left", *(("agreement",) if told["ended"] else ()))
-        return {key: told[key] for key in kept} | {"masses": [(count, round(mass, 4)) for count, mass in masses]}
+        figures = self._desk.progress()
+        masses = figures["masses"][:: -(len(figures["masses"]) // _POINTS + 1)][::-1]
+        keys = ("labels", "open", "ended", "left", *(("agreement",) if figures["ended"] else ()))
+        return {key: figures[key] for key in keys} | {"masses": [(count, round(mass, 4)) for count, mass in masses]}
 
     def _field(self, name: str, value: str) -> dict[str, str]:
         """Text, unless it names a picture or a sound in the media folder."""
@@ -194,16 +194,16 @@ def _missing() -> Response:
     return JSONResponse({"error": "there is no such file"}, status_code=404)
 
 
-def _name(said: object) -> str | None:
+def _name(value: object) -> str | None:
     """A name without what cannot be written down; None if it is none."""
-    if not isinstance(said, str) or len(said) > _LONGEST_NAME or not said.strip():
+    if not isinstance(value, str) or len(value) > _LONGEST_NAME or not value.strip():
         return None
-    return None if any(unicodedata.category(letter) in ("Cc", "Cs") for letter in said.strip()) else said.strip()
+    return None if any(unicodedata.category(letter) in ("Cc", "Cs") for letter in value.strip()) else value.strip()
 
 
-async def _said(request: Request) -> dict[str, Any]:
+async def _read_json(request: Request) -> dict[str, Any]:
     try:
-        said = json.loads(await request.body())
+        message = json.loads(await request.body())
     except (ValueError, RecursionError):
         return {}
-    return said if isinstance(said, dict) else {}
+    return message if isinstance(message, dict) else {}

@@ -81,8 +81,8 @@ class Guard:
         return _no(403, "this page is for this machine: open the address that was printed")
 
     def _without_token(self, scope: Any, headers: Headers, token: str) -> Response | None:
-        given = parse_qs(scope["query_string"].decode("latin-1")).get("token", [""])[0]
-        if given and hmac.compare_digest(given.encode(), token.encode()):
+        attempt = parse_qs(scope["query_string"].decode("latin-1")).get("token", [""])[0]
+        if attempt and hmac.compare_digest(attempt.encode(), token.encode()):
             response = RedirectResponse("/", status_code=303)  # out of the address bar, into a cookie
             response.set_cookie(self._cookie, token, httponly=True, samesite="lax")  # also for a link in a mail
             return response
@@ -124,13 +124,13 @@ def _same_site(headers: Headers) -> bool:
 
 def _limited(receive: Any) -> Any:
     """A body that says nothing of its length is counted as it comes."""
-    seen = 0
+    size = 0
 
     async def counted() -> Any:
-        nonlocal seen
+        nonlocal size
         message = await receive()
-        seen += len(message.get("body", b""))
-        if seen > _LONGEST_BODY:
+        size += len(message.get("body", b""))
+        if size > _LONGEST_BODY:
             raise HTTPException(413)
         return message
 

@@ -49,13 +49,13 @@ def _inline(text: str) -> str:
     return _INLINE.sub(_marked, text)
 
 
-def _marked(found: re.Match[str]) -> str:
-    code, strong, em, words, link = found.groups()
+def _marked(match: re.Match[str]) -> str:
+    code, strong, em, words, link = match.groups()
     if code:
         tag = "kbd" if len(html.unescape(code)) == 1 else "code"  # a single letter is a key to press
         return f"<{tag}>{code}</{tag}>"
     if strong or em:
         return f"<strong>{_inline(strong)}</strong>" if strong else f"<em>{_inline(em)}</em>"
     if not _LINK.match(link):
-        return found[0]
+        return match[0]
     return f'<a href="{link}" target="_blank" rel="noopener noreferrer">{_inline(words)}</a>'

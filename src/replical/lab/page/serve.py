@@ -69,10 +69,10 @@ def serve(application: Any, *, host: str, port: int, ended: Callable[[], bool], 
             return False
 
     def watch() -> None:
-        told, since = False, None
+        announced, since = False, None
         while not server.should_exit:
-            if server.started and not told:
-                told = True
+            if server.started and not announced:
+                announced = True
                 started(server.servers[0].sockets[0].getsockname()[1])
             since = (since or time.monotonic()) if over() else None  # the last answer may be taken back
             if since is not None and time.monotonic() - since >= _GRACE:

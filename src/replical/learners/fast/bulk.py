@@ -65,11 +65,11 @@ class Flock:
             tables.append((group, region, wanted, self._table(region, wanted)))
         where = [np.nonzero(table) for *_, table in tables]
         query = _query(tables, where)
-        heard = (yield query).counts if query.total else np.zeros((0, 1), dtype=np.int64)
-        found: dict[bytes, Group] = {}
+        counts = (yield query).counts if query.total else np.zeros((0, 1), dtype=np.int64)
+        groups: dict[bytes, Group] = {}
         at = 0
         for (group, region, wanted, table), (run, cell) in zip(tables, where, strict=True):
-            rows, at = heard[at : at + len(run)], at + len(run)
+            rows, at = counts[at : at + len(run)], at + len(run)
             masks = np.ones((group.runs, group.V.size), dtype=np.bool_)
             asked = np.flatnonzero(wanted)
             if len(asked):
@@ -80,11 +80,11 @@ class Flock:
                     continue
                 V = group.V.keep(mask)
                 key = V.indices.tobytes()
-                found[key] = Group(V, runs + (found[key].runs if key in found else 0))
-        if not found:
+                groups[key] = Group(V, runs + (groups[key].runs if key in groups else 0))
+        if not groups:
             widest = self.groups[0].V
             widest.keep(np.zeros(widest.size, dtype=np.bool_))  # nobody in any run: the error that says what is broken
-        return Flock(self._generator, self._weights, list(found.values()))
+        return Flock(self._generator, self._weights, list(groups.values()))
 
     def _table(self, region: Indices, wanted: Sizes) -> Sizes:
         if not wanted.any():

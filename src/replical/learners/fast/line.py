@@ -130,4 +130,4 @@ class _Run:
         items = np.array(self._asked, dtype=np.int64)
         counts = np.zeros((len(items), 2), dtype=np.int64)
         counts[np.arange(len(items)), self._truth[items]] = 1
-        return Shrunk(V=self._survivors(), heard=(Answers(items=items, counts=counts),), scanned=scanned)
+        return Shrunk(V=self._survivors(), answers=(Answers(items=items, counts=counts),), scanned=scanned)

@@ -70,18 +70,18 @@ class Proof:
 
     def _passes(self, V: VersionSpace, kappa: int) -> bool:
         rho, scores = float(self._plan["rho"]), self._centre.distances(V)
-        found, step = 1.0, COARSE
+        bound, step = 1.0, COARSE
         for step, overstated in _GRIDS if kappa else _GRIDS[1:]:  # without slack no label would improve it
-            found = self._bound(V, scores, kappa, step=step)
-            if found <= rho and step != COARSE:
-                self._proven = found
+            bound = self._bound(V, scores, kappa, step=step)
+            if bound <= rho and step != COARSE:
+                self._proven = bound
                 return True
-            if found > overstated * rho:
+            if bound > overstated * rho:
                 break
         if V.size <= 2:  # one survivor has no slack, and is always looked at
             return False
         least = self._bound(V, scores, 0, step=step)  # the bound grows about linearly with the slack
-        share = (rho - least) / (found - least) if least < min(rho, found) else 0.0
+        share = (rho - least) / (bound - least) if least < min(rho, bound) else 0.0
         self._next = kappa * min(_SOONEST, max(_LATEST, _EARLY * share))
         return False
 
@@ -153,7 +153,7 @@ class Proof:
 def _likely(shrunk: Shrunk) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
     """Some survivors with their likelihoods if labels are flipped at the rate of the best of them."""
     V, errors = shrunk.V, shrunk.errors
-    asked = sum(int(S.counts.sum()) for S in shrunk.heard)
+    asked = sum(int(S.counts.sum()) for S in shrunk.answers)
     rate = min((errors.min() + 0.5) / (asked + 1), 0.5)
     likelihood = np.exp((errors - errors.min()) * log(rate / (1 - rate))) if errors.max() else np.ones(V.size)
     reached = np.cumsum(likelihood) / likelihood.sum()
