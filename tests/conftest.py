@@ -19,6 +19,11 @@ hypothesis.settings.load_profile("default")
 ALARM = 1e-6  # probability that a correct library fails one statistical test
 
 
+def pytest_configure(config):
+    config.addinivalue_line("markers", "claim(*pages): checks what docs/claims/<page>.md promises, and is named there")
+    config.addinivalue_line("markers", "mutant: also runs something broken, and fails unless that is noticed")
+
+
 # ---- statistical tests ----
 
 

@@ -5,8 +5,7 @@ import json
 
 import pytest
 
-from replical.cli import main
-from support.commands import answer, replical
+from support.commands import answer, answered, replical
 from support.worlds import random_table
 
 AUDIT = ["audit", "--epsilon", ".1", "--delta", ".1", "--rho", ".3", "--seed", "cli", "--pairs", "6", "--workers", "1"]
@@ -24,9 +23,9 @@ def table(tmp_path_factory):
 
 @pytest.mark.parametrize("spec", ["thresholds:1000", "intervals:40", "star:32", "table"])
 @pytest.mark.parametrize("learner", ["erm", "cal", "cal-rounds", "replical"])
-def test_every_learner_on_every_class(spec, learner, table):
+def test_every_learner_on_every_class(spec, learner, table, command):
     spec = f"table:{table}" if spec == "table" else spec
-    found = answer(*AUDIT, "--class", spec, "--learner", learner, "--pool-size", "exact")
+    found = answered(command, *AUDIT, "--class", spec, "--learner", learner, "--pool-size", "exact")
     assert found["schema"] == "replical.audit/1"
     assert found["pairs"] == 6
     assert found["excess_error_max"] <= 0.1
@@ -73,10 +72,10 @@ def test_streaming_cal_disagrees_where_it_should():
         ),
     ],
 )
-def test_every_agnostic_learner_on_the_classes_people_use(spec, noise):
+def test_every_agnostic_learner_on_the_classes_people_use(spec, noise, command):
     for learner in ("a2", "a2-rounds", "replicable-erm", "replica2"):
-        found = answer("audit", "--class", spec, "--learner", learner, "--pool-size", "exact", "--epsilon", ".1", "--theta",
-                       "4", "--noise", noise, "--seed", "cli", "--pairs", "2", "--workers", "1")  # fmt: skip
+        found = answered(command, "audit", "--class", spec, "--learner", learner, "--pool-size", "exact", "--epsilon", ".1",
+                         "--theta", "4", "--noise", noise, "--seed", "cli", "--pairs", "2", "--workers", "1")  # fmt: skip
         assert found["excess_error_max"] <= 0.1
         assert found["inputs"]["nu"] == (None if learner == "a2" else float(noise))
 
@@ -103,14 +102,14 @@ def test_boundary_noise_and_budgets():
     assert found["labels_max"] <= 60
 
 
-def test_workers_and_single_pairs_change_nothing():
+def test_workers_and_single_pairs_change_nothing(command):
     base = [*AUDIT, "--class", "thresholds:2000", "--learner", "cal", "--pool-size", "3000"]
     one, two = answer(*base, "--workers", 1), answer(*base, "--workers", 2)
     del one["seconds"], two["seconds"]
     assert one == two
     labels = []
     for number in range(6):
-        pair = answer(*base, "--pair", number)
+        pair = answered(command, *base, "--pair", number)
         assert pair["agree"] == (pair["labs"][0]["hypothesis"] == pair["labs"][1]["hypothesis"])
         labels += [lab["labels"] for lab in pair["labs"]]
     assert sum(labels) / 12 == pytest.approx(one["labels_mean"])
@@ -124,6 +123,13 @@ def test_prose_and_progress_are_separate():
     assert "of 6" not in done.stdout
 
 
+# One of each kind, in a process of its own too: said by the parser, by a plan, of a file, of the labels in the middle of a run.
+IN_A_PROCESS = [
+    {"--epsilon": "abc"},
+    {"--epsilon": "1.5"},
+    {"--class": "table:nowhere.csv"},
+    {"--noise": ".3", "--learner": "cal-rounds", "--theta": "50"},
+]
 OK = {
     "--class": "thresholds:100",
     "--learner": "replical",
@@ -178,18 +184,25 @@ OK = {
         ({"--frobnicate": "5"}, "No such option"),
     ],
 )  # fmt: skip
-def test_bad_input_is_one_sentence_and_exit_code_2(change, message, capsys):
+def test_bad_input_is_one_sentence_and_exit_code_2(change, message, command):
     words = [word for option, value in (OK | change).items() if value is not None for word in (option, value)]
-    assert main(["audit", *words, "--json"]) == 2
-    error = json.loads(capsys.readouterr().out)
+    code, out, _ = command("audit", *words, "--json")
+    assert code == 2
+    error = json.loads(out)
     assert error["schema"] == "replical.error/1"
     assert error["exit"] == 2
     assert message in error["message"]
-    plain = replical("audit", *words)
-    assert plain.returncode == 2
-    assert message in plain.stderr.replace("\n", " ")
-    assert "Traceback" not in plain.stderr
-    assert plain.stdout == ""
+    assert_one_sentence(message, *command("audit", *words))
+    if change in IN_A_PROCESS:
+        plain = replical("audit", *words)
+        assert_one_sentence(message, plain.returncode, plain.stdout, plain.stderr)
+
+
+def assert_one_sentence(message, code, out, err):
+    assert code == 2
+    assert message in err.replace("\n", " ")
+    assert "Traceback" not in err
+    assert out == ""
 
 
 def test_sizes_beyond_63_bits_are_drawn_in_parts():

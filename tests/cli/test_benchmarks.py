@@ -5,13 +5,29 @@ import os
 import subprocess
 import sys
 
+import pytest
+
 from support.paths import ROOT
 
+BENCHMARKS = ROOT / "benchmarks"
+FEWER = """
+import dataclasses, sys
+sys.path.insert(0, sys.argv.pop(1))
+import cost_of_replicability as benchmark
+benchmark.QUICK = [dataclasses.replace(case, pairs=4) for case in benchmark.QUICK]
+benchmark.main()
+"""
 
-def test_the_cost_benchmark_runs(tmp_path):
-    """The quick form, as in continuous integration; it draws its figure too."""
+
+@pytest.mark.parametrize(
+    "words",
+    [["-c", FEWER, BENCHMARKS], pytest.param([BENCHMARKS / "cost_of_replicability.py"], marks=pytest.mark.slow)],
+    ids=["fewer pairs", "as it is"],
+)
+def test_the_cost_benchmark_runs(words, tmp_path):
+    """The quick form, with fewer pairs or as it is; it draws its figure too."""
     done = subprocess.run(
-        [sys.executable, str(ROOT / "benchmarks" / "cost_of_replicability.py"), "--quick", "--out", str(tmp_path)],
+        [sys.executable, *map(str, words), "--quick", "--out", str(tmp_path)],
         capture_output=True,
         text=True,
         timeout=400,

@@ -38,6 +38,7 @@ def order(pool):
     return pool.ids[pool.scan().anywhere(pool.version_space(), len(pool)).items]
 
 
+@pytest.mark.claim("randomness")
 def test_pools_are_independent_and_the_string_is_common():
     spy = Spy()
     run_pair(spy, WORLD, "contract", 3)
@@ -66,6 +67,7 @@ def test_a_lab_alone_does_what_it_did_in_the_pair():
     assert alone.result.V.indices.tolist() == labs[1].result.V.indices.tolist()
 
 
+@pytest.mark.claim("randomness")
 def test_the_string_decides_nothing_about_a_lab_s_data(monkeypatch):
     before = Spy()
     run_pair(before, WORLD, "contract", 7)

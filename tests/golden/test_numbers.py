@@ -26,6 +26,7 @@ def test_published_numbers_have_not_moved(name):
     assert make.GOLDEN[name]() == json.loads((HERE / f"{name}.json").read_text())
 
 
+@pytest.mark.claim("randomness")
 def test_golden_words_equal_the_pure_python_reference():
     """The files were not made by the code they check: an independent Philox and BLAKE2b agree."""
     for entry in json.loads((HERE / "randomness.json").read_text()):
@@ -35,6 +36,8 @@ def test_golden_words_equal_the_pure_python_reference():
     assert not wrong_words()
 
 
+@pytest.mark.claim("randomness")
+@pytest.mark.mutant
 def test_a_moved_word_is_noticed(monkeypatch):
     monkeypatch.setitem(GOLDEN, ("replical", ("order",), 0), 1)
     assert wrong_words() == ["'replical' ('order',) [0]"]

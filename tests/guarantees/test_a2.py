@@ -1,6 +1,7 @@
 """A² keeps a best hypothesis with probability at least 1-δ at every stop (docs/claims/a2.md)."""
 
 from dataclasses import dataclass
+from itertools import count
 
 import numpy as np
 import pytest
@@ -17,16 +18,20 @@ from replical import (
     learn,
     plan,
 )
-from replical.core.binomial import detects, rejects_at
 from replical.learners.elimination import Betting
+from support.sequential import Promise
 
 DELTA = 0.05
 SHARED = SharedRandomness("a2")
 
 
-def removed(learner, worlds):
-    """In how many runs the best hypothesis is no longer there at the end."""
-    return sum(best not in learn(learner, pool, labels, SHARED).V.indices for pool, labels, best in worlds)
+def judged(learner, worlds, runs, alarm):
+    """Run until it is known, with the power of so many runs, how often the best hypothesis is not there at the end."""
+    kept = Promise(DELTA, runs, alarm)
+    while kept.open:
+        pool, labels, best = next(worlds)
+        kept.hear(best not in learn(learner, pool, labels, SHARED).V.indices)
+    return kept
 
 
 # --- all hypotheses equally good: labels are coin flips, and any hypothesis is a best one -----------------------------
@@ -34,9 +39,9 @@ def removed(learner, worlds):
 COINS = Thresholds(40)
 
 
-def coins(seed, runs, size=400):
+def coins(seed, size=400):
     world = Population(COINS, law=np.full((39, 2), 0.5))
-    for number in range(runs):
+    for number in count():
         private = PrivateRandomness.simulated(seed, number)
         pool = world.pool(size, private)
         yield pool, world.labels(pool, private), 20
@@ -58,23 +63,28 @@ class AfterTheLabel(A2):
         return Cheating(V, V.predictions.nearness(tail), self.plan)
 
 
+@pytest.mark.claim("a2")
 @pytest.mark.parametrize(
     ("name", "runs", "labels"),
     [("a2", 2000, 50), ("a2-paired", 500, 50), pytest.param("a2", 2000, 250, marks=pytest.mark.slow)],
 )
 def test_the_best_is_kept(name, runs, labels, alarm, request, record_property):
     learner = A2(plan(name, COINS, epsilon=0.05, delta=DELTA, pool="finite", max_labels=labels))
-    lost = removed(learner, coins(request.node.name, runs))
-    record_property("power", f"{lost} of {runs} lost; would find a probability of {detects(runs, DELTA, alarm):.3f}")
-    assert lost < rejects_at(runs, DELTA, alarm)
+    kept = judged(learner, coins(request.node.name), runs, alarm)
+    record_property("power", kept.told("lost"))
+    assert kept.broken is False
 
 
+@pytest.mark.claim("a2")
+@pytest.mark.mutant
 def test_an_opponent_chosen_after_the_label_loses_it(alarm, request):
     runs = 300
     learner = AfterTheLabel(plan("a2", COINS, epsilon=0.05, delta=DELTA, pool="finite", max_labels=250))
-    assert removed(learner, coins(request.node.name, runs)) >= rejects_at(runs, DELTA, alarm)
+    assert judged(learner, coins(request.node.name), runs, alarm).broken
 
 
+@pytest.mark.claim("a2")
+@pytest.mark.mutant
 @pytest.mark.parametrize("twice", [False, True])
 def test_items_used_twice_lose_it(twice, alarm, request):
     """Labels of 120 items, each asked at most once, or drawn with replacement again and again."""
@@ -82,7 +92,7 @@ def test_items_used_twice_lose_it(twice, alarm, request):
     learner = A2(plan("a2", COINS, epsilon=0.05, delta=DELTA, pool="finite", max_labels=500))
 
     def worlds():
-        for number in range(runs):
+        for number in count():
             generator = np.random.default_rng([number, len(request.node.name)])
             items = generator.integers(39, size=120)
             order = generator.integers(120, size=4000) if twice else generator.permutation(120)
@@ -90,7 +100,7 @@ def test_items_used_twice_lose_it(twice, alarm, request):
             pool = Pool.in_order(COINS, items, np.arange(120), order.astype(np.int64), fixed)
             yield pool, KnownLabels(COINS, generator.integers(2, size=120)), 20
 
-    assert (removed(learner, worlds()) >= rejects_at(runs, DELTA, alarm)) == twice
+    assert judged(learner, worlds(), runs, alarm).broken == twice
 
 
 # --- the pool trap: 300 tied rivals, each wrong on a small region of its own ------------------------------------------
@@ -99,7 +109,7 @@ RIVALS, SHARE = 300, 6
 TRAP = PredictionTable(["best"] + [f"rival {i}" for i in range(RIVALS)])
 
 
-def trap(seed, runs, size=4000):
+def trap(seed, size=4000):
     """Cell 0 is Z: all rivals are right, the best is wrong. Cell i is X_i: only rival i is wrong. Then everyone is right."""
     codes = np.zeros((RIVALS + 2, RIVALS + 1), dtype=int)
     codes[np.arange(RIVALS + 1), np.arange(RIVALS + 1)] = 1
@@ -109,7 +119,7 @@ def trap(seed, runs, size=4000):
     law = np.tile([1.0, 0.0], (RIVALS + 2, 1))
     world = Population(TRAP, cells=cells, weights=weights, law=law)
     assert world.error(0) == world.error(1) == world.nu
-    for number in range(runs):
+    for number in count():
         private = PrivateRandomness.simulated(seed, number)
         pool = world.pool(size, private)
         yield pool, world.labels(pool, private), 0
@@ -138,9 +148,10 @@ class LooksAhead(A2):
         return Betting(V, WholePool(V, self.pool), self.plan)
 
 
+@pytest.mark.claim("a2")
+@pytest.mark.mutant
 @pytest.mark.parametrize("kind", [A2, LooksAhead])
 def test_nearness_that_looks_ahead_falls_into_the_trap(kind, alarm, request):
     runs = 200
     learner = kind(plan("a2", TRAP, epsilon=0.001, delta=DELTA, pool="finite", batch=8))
-    lost = removed(learner, trap(request.node.name, runs))
-    assert (lost >= rejects_at(runs, DELTA, alarm)) == (kind is LooksAhead)
+    assert judged(learner, trap(request.node.name), runs, alarm).broken == (kind is LooksAhead)

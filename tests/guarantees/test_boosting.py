@@ -2,17 +2,17 @@
 
 from dataclasses import replace
 from functools import cache
-from itertools import pairwise
+from itertools import count, pairwise
 from math import ceil
 
 import pytest
 from scipy.stats import binom, fisher_exact
 
 from replical import Boosted, Population, PrivateRandomness, SharedRandomness, Thresholds, learn, plan
-from replical.core.binomial import detects, rejects_at
 from replical.learners.catalogue import learner_for
 from replical.worlds.audit import pair_string
 from support.mutants import PrivateFor, Scattered, Tickets, Tosses, without_threshold
+from support.sequential import Promise
 
 TASK = {"epsilon": 0.2, "delta": 0.1, "rho": 0.1, "nu": 0.0}
 LOW, HIGH = 0.55, 0.70
@@ -62,25 +62,33 @@ def answers(learner, seed, number, private=None):
         yield learn(learner, pool, WORLD.labels(pool, own), shared).hypothesis
 
 
-def differences(learner, seed, pairs=PAIRS, private=None):
-    """Pairs without a common answer."""
-    found = (tuple(answers(learner, seed, number, private)) for number in range(pairs))
-    return sum(one is None or one != two for one, two in found)
+def judged(learner, seed, alarm, private=None):
+    """Run pairs until it is known, with the power of so many, whether more of them than `most` have no common answer."""
+    alike = Promise(most(), PAIRS, alarm)
+    for number in count():
+        one, two = answers(learner, seed, number, private)
+        alike.hear(one is None or one != two)
+        if not alike.open:
+            return alike
+    raise AssertionError("numbers do not end")
 
 
+@pytest.mark.claim("boosting")
 def test_boosting_lowers_the_disagreement(alarm, request, record_property):
     """A single run differs from another in 29% of the pairs, boosted labs in less than 7%."""
-    differ, power = differences(boosted(), request.node.name), detects(PAIRS, most(), alarm)
-    record_property("power", f"{differ} of {PAIRS} pairs differ, {most():.3f} expected at most; would find {power:.3f}")
+    alike = judged(boosted(), request.node.name, alarm)
+    record_property("power", f"{alike.told()}, {most():.3f} expected at most")
     assert most() < OWN / 4
-    assert power < OWN
-    assert differ < rejects_at(PAIRS, most(), alarm)
+    assert alike.found < OWN
+    assert alike.broken is False
 
 
 def without(learner):
     return replace(learner, plan=without_threshold(learner.plan))
 
 
+@pytest.mark.claim("boosting")
+@pytest.mark.mutant
 @pytest.mark.parametrize(
     ("mutant", "private"),
     [
@@ -91,9 +99,10 @@ def without(learner):
     ids=["a single run", "the first string's mode", "a private threshold"],
 )
 def test_the_same_test_catches_mutants(mutant, private, alarm, request):
-    assert differences(mutant(), request.node.name, private=private) >= rejects_at(PAIRS, most(), alarm)
+    assert judged(mutant(), request.node.name, alarm, private).broken
 
 
+@pytest.mark.claim("boosting")
 def test_a_learner_that_no_string_makes_replicable_gives_no_answer(request):
     """Each of eight hypotheses wins an eighth of the runs; one of them in 55% of 300 has probability below 1e-50."""
     made = plan("boosted-replicable-erm", C, **TASK, strings=3, runs=300)
@@ -102,6 +111,8 @@ def test_a_learner_that_no_string_makes_replicable_gives_no_answer(request):
     assert all(answer is None for number in range(20) for answer in answers(learner, request.node.name, number))
 
 
+@pytest.mark.claim("boosting")
+@pytest.mark.mutant
 @pytest.mark.parametrize("alone", [False, True])
 def test_boosting_never_returns_what_most_runs_do_not(alone, alarm, request):
     """Three runs in eight are wrong whatever the string: boosted labs return the right answer or none."""
@@ -109,14 +120,16 @@ def test_boosting_never_returns_what_most_runs_do_not(alone, alarm, request):
     made = plan("boosted-replicable-erm", C, **TASK, **options)
     learner = Boosted(Tosses(made.base, ((1, 5),)), without_threshold(made) if alone else made)
     assert binom.sf(0.55 * 600 - 1, 600, 3 / 8) < 1e-15
-    wrong = right = 0
-    for number in range(100):
+    accurate, right = Promise(TASK["delta"], 200, alarm), 0
+    for number in count():
         mode = SharedRandomness(pair_string(request.node.name, number)).derived("string", 0).integer("mode", high=9)
         found = list(answers(learner, request.node.name, number))
-        wrong += sum(answer not in (None, mode) for answer in found)
+        accurate.hear(*(answer not in (None, mode) for answer in found))
         right += found.count(mode)
-    assert right >= 50
-    assert (wrong >= rejects_at(200, TASK["delta"], alarm)) == alone
+        if not accurate.open:
+            break
+    assert right >= accurate.trials / 4
+    assert accurate.broken == alone
 
 
 # --- a learner of the library, in bulk --------------------------------------------------------------------------------
@@ -141,6 +154,8 @@ def on_a_line(seed, pairs, strings, runs):
     return differ
 
 
+@pytest.mark.claim("boosting")
+@pytest.mark.mutant
 @pytest.mark.slow
 @pytest.mark.parametrize(("strings", "runs"), [(5, 1000), (1, 1)])
 def test_replicable_erm_with_few_labels_is_boosted(strings, runs, alarm, request, record_property):

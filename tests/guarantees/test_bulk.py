@@ -125,6 +125,7 @@ def bills_agree(total, bills, most, alarm):
     return off <= most * sqrt(log(2 / alarm) / 2 * (1 / BULK + 1 / SINGLY))
 
 
+@pytest.mark.claim("boosting")
 @pytest.mark.parametrize("case", CASES)
 def test_runs_in_bulk_are_runs_one_by_one(case, alarm):
     world, made, shared = setting(case)
@@ -140,6 +141,8 @@ def test_runs_in_bulk_are_runs_one_by_one(case, alarm):
         assert bills_agree(total, bills, made.k * made.rounds_most + made.integer("k_final"), alarm / 2)
 
 
+@pytest.mark.claim("boosting")
+@pytest.mark.mutant
 @pytest.mark.parametrize("case", CASES)
 def test_the_same_test_notices_another_threshold(case, alarm):
     """In bulk with a final threshold twice as large."""
@@ -148,6 +151,8 @@ def test_the_same_test_notices_another_threshold(case, alarm):
     assert not alike(wins, singly(case)[0], alarm / 2)
 
 
+@pytest.mark.claim("boosting")
+@pytest.mark.mutant
 def test_the_same_test_notices_another_bill(alarm):
     world, made, shared = setting("replical paper")
     _, total = in_one_go(scaled(made, "k_loop", 2), world, shared, "bill")
@@ -155,6 +160,7 @@ def test_the_same_test_notices_another_bill(alarm):
     assert not bills_agree(total, singly("replical paper")[1], most, alarm / 2)
 
 
+@pytest.mark.claim("boosting")
 def test_bulk_takes_many_tables_where_one_would_be_too_large(monkeypatch, alarm):
     """Wins add up over tables of ten runs each."""
     from replical.learners.fast import bulk

@@ -80,6 +80,7 @@ def certified_and_different(trusted, alone, enough=PAIRS):
     return counted, kappas
 
 
+@pytest.mark.claim("certificate")
 @pytest.mark.parametrize("alone", [False, True])
 def test_certified_labs_agree_whoever_chooses_their_centres(alone, alarm, record_property):
     counted, kappas = certified_and_different(1.0, alone)
@@ -91,6 +92,8 @@ def test_certified_labs_agree_whoever_chooses_their_centres(alone, alarm, record
     assert counted < rejects_at(PAIRS, RHO, alarm)
 
 
+@pytest.mark.claim("certificate")
+@pytest.mark.mutant
 @pytest.mark.parametrize(("alone", "trusted"), [(False, 0.25), (True, 0.125)])
 def test_a_certificate_that_trusts_its_centre_too_much_fails(alone, trusted, alarm):
     """κ/4 in place of κ; a lab alone is further from what the adversary reaches and fails at κ/8."""

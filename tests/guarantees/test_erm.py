@@ -2,17 +2,11 @@
 
 import pytest
 
-from replical import ERM, Population, PrivateRandomness, SharedRandomness, Star, learn, plan
-from replical.core.binomial import rejects_at
+from replical import ERM, Population, Star, plan
+from support.runs import results
+from support.sequential import Promise
 
 RUNS, DELTA = 2000, 0.05
-
-
-def results(learner, world, seed, runs=RUNS):
-    for number in range(runs):
-        private = PrivateRandomness.simulated(seed, number)
-        pool = world.pool("exact", private)
-        yield learn(learner, pool, world.labels(pool, private), SharedRandomness(f"{seed} {number}"))
 
 
 def rival_world():
@@ -21,12 +15,17 @@ def rival_world():
     return C, Population(C, target=0), 1 / 19 - 1e-4
 
 
+@pytest.mark.claim("erm")
+@pytest.mark.mutant
 @pytest.mark.parametrize("name", ["paper", "tight"])
 @pytest.mark.parametrize("starve", [1, 3])
-def test_erm(name, starve, alarm, request):
+def test_erm(name, starve, alarm, request, record_property):
     """With a third of the labels the bound breaks; with all of them it holds."""
     C, world, epsilon = rival_world()
     made = plan("erm", C, epsilon=epsilon, delta=DELTA, name=name)
     learner = ERM(plan("erm", C, epsilon=epsilon, delta=DELTA, name=name, k_final=made.k // starve))
-    bad = sum(world.error(result.hypothesis) > made.epsilon for result in results(learner, world, request.node.name))
-    assert (bad >= rejects_at(RUNS, DELTA, alarm)) == (starve > 1)
+    accurate, runs = Promise(DELTA, RUNS, alarm), results(learner, world, request.node.name)
+    while accurate.open:
+        accurate.hear(world.error(next(runs).hypothesis) > made.epsilon)
+    record_property("power", accurate.told("runs err"))
+    assert accurate.broken == (starve > 1)

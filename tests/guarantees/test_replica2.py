@@ -3,8 +3,8 @@
 import pytest
 
 from replical import ReplicA2, Thresholds, plan
-from replical.core.binomial import rejects_at
-from support.pairs import assert_promise, failures
+from support.pairs import assert_broken, assert_promise
+from support.sequential import Promise
 
 C, PAIRS = Thresholds(1000), 1000
 TASK = {"epsilon": 0.05, "delta": 0.05, "rho": 0.1}
@@ -16,17 +16,19 @@ def setting(case, name):
     return ReplicA2(plan("replica2", C, **TASK, **CASES[case], name=name))
 
 
+@pytest.mark.claim("replica2")
 @pytest.mark.parametrize("name", ["paper", "tight"])
 @pytest.mark.parametrize("case", CASES)
 def test_two_labs_agree_and_are_accurate(case, name, alarm, request, record_property):
+    assert Promise(TASK["rho"], PAIRS, alarm / 2).found <= 2 * TASK["rho"]
     assert_promise(setting(case, name), C, TASK, PAIRS, alarm, request.node.name, record_property, NOISE)
 
 
+@pytest.mark.claim("replica2")
+@pytest.mark.mutant
 @pytest.mark.parametrize("mutant", ["threshold", "order"])
 @pytest.mark.parametrize("name", ["paper", "tight"])
 @pytest.mark.parametrize("case", CASES)
 def test_the_same_test_catches_mutants(case, name, mutant, alarm, request):
-    # On [ε/3, 2ε/3] two private thresholds differ by a factor of at most two: about 19% disagreement, which needs more pairs.
-    pairs = PAIRS if (mutant, name) == ("threshold", "paper") else PAIRS // 2
-    differ, _, _ = failures(setting(case, name), C, "exact", pairs, request.node.name, mutant, NOISE)
-    assert differ >= rejects_at(pairs, TASK["rho"], alarm / 2)
+    """On [ε/3, 2ε/3] two private thresholds differ by a factor of at most two: about 19% disagreement takes most pairs."""
+    assert_broken(setting(case, name), C, TASK, PAIRS, alarm, request.node.name, mutant, NOISE)

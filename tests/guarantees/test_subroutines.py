@@ -2,6 +2,7 @@
 
 from dataclasses import replace
 from fractions import Fraction
+from itertools import count
 
 import numpy as np
 import pytest
@@ -17,18 +18,13 @@ from replical import (
     learn,
     plan,
 )
-from replical.core.binomial import detects, rejects_at
+from replical.core.binomial import rejects_at
 from replical.plans.stopping import StopTest
 from replical.subroutines import HeavyHitters, Statistic, rheavyhitters, rstat
 from replical.worlds.audit import pair_string, run_lab
-from support.mutants import PrivateFor, scaled
-from support.pairs import assert_promise, failures
-
-
-def strings(seed, number, name=None):
-    """What labs A and B take for the shared string; the words of `name` are each lab's own."""
-    string = pair_string(seed, number)
-    return [PrivateFor(string, f"{string} {lab}", name) if name else SharedRandomness(string) for lab in "AB"]
+from support.mutants import scaled
+from support.pairs import assert_broken, assert_promise, strings
+from support.sequential import Promise
 
 
 def generators(seed, number):
@@ -40,6 +36,8 @@ def generators(seed, number):
 STATISTIC, QUESTIONS = {"tau": 0.1, "rho": 0.2, "delta": 0.05}, 400
 
 
+@pytest.mark.claim("subroutines")
+@pytest.mark.mutant
 @pytest.mark.parametrize(("mean", "mutant"), [(0.03, None), (0.37, None), (0.37, "private"), (0.37, "starved")])
 def test_rstat(mean, mutant, alarm, request, record_property, monkeypatch):
     """A coin's mean, near an end or in the middle of [0, 1]: cells are nearly 2τ wide, so rounding takes most of τ.
@@ -50,28 +48,29 @@ def test_rstat(mean, mutant, alarm, request, record_property, monkeypatch):
         of = Statistic.of
         monkeypatch.setattr(Statistic, "of", lambda **task: replace(of(**task), samples=of(**task).samples // 1000))
     seed, private = request.node.name, "rstat" if mutant == "private" else None
-    differ = missed = rounded_away = 0
-    for number in range(QUESTIONS):
+    tau, rounded_away = STATISTIC["tau"], 0
+    alike = Promise(STATISTIC["rho"], QUESTIONS, alarm / 2)
+    accurate = Promise(STATISTIC["delta"], 2 * QUESTIONS, alarm / 2)
+    for number in count():
         answers = [
             rstat(lambda count, own=own: own.random(count) < mean, shared, **STATISTIC)
             for own, shared in zip(generators(seed, number), strings(seed, number, private), strict=True)
         ]
-        differ += answers[0] != answers[1]
-        missed += sum(abs(answer - mean) > STATISTIC["tau"] for answer in answers)
-        rounded_away += sum(abs(answer - mean) > STATISTIC["tau"] / 4 for answer in answers)
-    power = detects(QUESTIONS, STATISTIC["rho"], alarm / 2)
-    record_property("power", f"{differ} of {QUESTIONS} pairs differ; would find a failure probability of {power:.3f}")
-    assert power <= 2 * STATISTIC["rho"]
-    assert rounded_away > QUESTIONS  # more than half of the answers: the sampling error alone is below τ/10
-    split = differ >= rejects_at(QUESTIONS, STATISTIC["rho"], alarm / 2)
-    inaccurate = missed >= rejects_at(2 * QUESTIONS, STATISTIC["delta"], alarm / 2)
-    assert (split, inaccurate) == (mutant is not None, mutant == "starved")
+        alike.hear(answers[0] != answers[1])
+        accurate.hear(*(abs(answer - mean) > tau for answer in answers))
+        rounded_away += sum(abs(answer - mean) > tau / 4 for answer in answers)
+        if not (alike.open or accurate.open):
+            break
+    record_property("power", alike.told())
+    assert alike.found <= 2 * STATISTIC["rho"]
+    assert rounded_away > number + 1  # more than half of the answers: the sampling error alone is below τ/10
+    assert (alike.broken, accurate.broken) == (mutant is not None, mutant == "starved")
 
 
 # --- rHeavyHitters ----------------------------------------------------------------------------------------------------
 
 HEAVY, P = {"rho": 0.3, "v": 0.55, "epsilon": 0.2}, (0.56, 0.43, 0.01)  # two values inside [.35, .75]
-FEW, MANY = 40, 150
+SAMPLES = 150
 
 
 def sampler(own, p):
@@ -79,32 +78,31 @@ def sampler(own, p):
     return lambda count: np.repeat(np.arange(len(p)), own.multinomial(count, p))
 
 
-@pytest.mark.parametrize(
-    ("samples", "mutant"),
-    [
-        (FEW, None),
-        pytest.param(MANY, None, marks=pytest.mark.slow),
-        pytest.param(MANY, "private", marks=pytest.mark.slow),
-    ],
-)
-def test_heavy_hitters_are_the_same_in_both_labs(samples, mutant, alarm, request, record_property):
+@pytest.mark.claim("subroutines")
+@pytest.mark.mutant
+@pytest.mark.parametrize("mutant", [None, pytest.param("private", marks=pytest.mark.slow)])
+def test_heavy_hitters_are_the_same_in_both_labs(mutant, alarm, request, record_property):
     """The shared threshold falls below both values, between them or above them, each with probability .2 at least."""
     seed, private = request.node.name, "heavy hitters" if mutant else None
-    differ, lists = 0, set()
-    for number in range(samples):
+    alike, lists = Promise(HEAVY["rho"], SAMPLES, alarm), set()
+    possible = {(), (0,), (0, 1)}  # every list that may be returned, none with a value below v - ε
+    for number in count():
         found = [
             rheavyhitters(sampler(own, P), shared, **HEAVY)
             for own, shared in zip(generators(seed, number), strings(seed, number, private), strict=True)
         ]
-        differ += found[0] != found[1]
+        alike.hear(found[0] != found[1])
         lists |= set(map(tuple, found))
-    power = detects(samples, HEAVY["rho"], alarm)
-    record_property("power", f"{differ} of {samples} pairs differ; would find a failure probability of {power:.3f}")
-    assert power <= 2 * HEAVY["rho"] or samples == FEW  # the slow suite has the power, and the mutant
-    assert lists == {(), (0,), (0, 1)}  # every list that may be returned, none with a value below v - ε
-    assert (differ >= rejects_at(samples, HEAVY["rho"], alarm)) == (mutant is not None)
+        if not alike.open and (lists == possible or number > SAMPLES):
+            break
+    record_property("power", alike.told())
+    assert alike.found <= 2 * HEAVY["rho"]
+    assert lists == possible
+    assert alike.broken == (mutant is not None)
 
 
+@pytest.mark.claim("subroutines")
+@pytest.mark.mutant
 @pytest.mark.parametrize("starved", [False, True])
 def test_heavy_hitters_are_all_there(starved, alarm, request, monkeypatch):
     """Two values of frequency v+ε each: with a single draw for candidates one of them is missed."""
@@ -112,12 +110,14 @@ def test_heavy_hitters_are_all_there(starved, alarm, request, monkeypatch):
         of = HeavyHitters.of
         monkeypatch.setattr(HeavyHitters, "of", lambda **task: replace(of(**task), candidates=1))
     task, runs = {"rho": 0.5, "v": 0.4, "epsilon": 0.1}, 25
-    wrong = 0
-    for number in range(runs):
+    complete = Promise(task["rho"], runs, alarm)
+    for number in count():
         own, _ = generators(request.node.name, number)
         shared = SharedRandomness(pair_string(request.node.name, number))
-        wrong += rheavyhitters(sampler(own, (0.5, 0.5)), shared, **task) != [0, 1]
-    assert (wrong >= rejects_at(runs, task["rho"], alarm)) == starved
+        complete.hear(rheavyhitters(sampler(own, (0.5, 0.5)), shared, **task) != [0, 1])
+        if not complete.open:
+            break
+    assert complete.broken == starved
 
 
 # --- the stop test ----------------------------------------------------------------------------------------------------
@@ -140,6 +140,7 @@ def setting(case, name):
 PLANS = ["tight", pytest.param("paper", marks=pytest.mark.slow)]
 
 
+@pytest.mark.claim("subroutines")
 @pytest.mark.parametrize("name", PLANS)
 @pytest.mark.parametrize("case", CASES)
 def test_labs_that_stop_by_rstat_agree_and_are_accurate(case, name, alarm, request, record_property):
@@ -147,26 +148,21 @@ def test_labs_that_stop_by_rstat_agree_and_are_accurate(case, name, alarm, reque
     assert_promise(learner, C, TASK, PAIRS, alarm, request.node.name, record_property, noise)
 
 
-# On [ε/3, 2ε/3] two private thresholds of ReplicA²'s plan "paper" differ too little for so few pairs: tests/guarantees/
-# test_agnostic.py.
+@pytest.mark.claim("subroutines")
+@pytest.mark.mutant
 @pytest.mark.parametrize("name", PLANS)
 @pytest.mark.parametrize(("case", "mutant"), [("replical", "threshold"), ("replical", "order"), ("replica2", "order")])
 def test_the_same_test_catches_mutants(case, mutant, name, alarm, request):
     learner, C, noise = setting(case, name)
-    pairs = 100 if mutant == "threshold" else 50
-    differ, _, _ = failures(learner, C, "exact", pairs, request.node.name, mutant, noise)
-    assert differ >= rejects_at(pairs, TASK["rho"], alarm / 2)
+    assert_broken(learner, C, TASK, PAIRS, alarm, request.node.name, mutant, noise)
 
 
+@pytest.mark.claim("subroutines")
 @pytest.mark.parametrize("case", CASES)
-def test_stops_need_not_be_shared(case, alarm, request):
+def test_stops_need_not_be_shared(case, alarm, request, record_property):
     """Only terminal version spaces are coupled: with private words for the stop test the promise holds all the same."""
     learner, C, noise = setting(case, "tight")
-    pairs = 120
-    differ, above, survivors = failures(learner, C, "exact", pairs, request.node.name, "stop", noise)
-    assert survivors >= 20
-    assert differ < rejects_at(pairs, TASK["rho"], alarm / 2)
-    assert above < rejects_at(2 * pairs, TASK["delta"], alarm / 2)
+    assert_promise(learner, C, TASK, 120, alarm, request.node.name, record_property, noise, mutant="stop")
 
 
 # --- a world in which a round too many tells the labs apart -----------------------------------------------------------
@@ -205,6 +201,8 @@ def trapped(world, rho, late):
     return RepliCAL(made)
 
 
+@pytest.mark.claim("subroutines")
+@pytest.mark.mutant
 @pytest.mark.parametrize("late", [False, True])
 def test_no_round_is_run_where_conditional_errors_are_too_large(late, alarm, request):
     """A round below mass ε needs a stop test that missed its tolerance."""
@@ -223,18 +221,21 @@ def test_no_round_is_run_where_conditional_errors_are_too_large(late, alarm, req
     assert (low >= rejects_at(runs, most, alarm)) == late
 
 
+@pytest.mark.claim("subroutines")
+@pytest.mark.mutant
 @pytest.mark.slow
 @pytest.mark.parametrize("late", [False, True])
 def test_labs_agree_in_the_trap(late, alarm, request, record_property):
     """At ρ = .002: with rounds at .59ε the labs differ in about .9% of the pairs."""
     world, pairs, rho, seed = trap(), 5000, 0.002, request.node.name
-    learner, differ = trapped(world, rho, late), 0
-    for number in range(pairs):
+    learner, alike = trapped(world, rho, late), Promise(rho, pairs, alarm)
+    for number in count():
         answers = {
             run_lab(learner, world, "exact", shared, (seed, number, lab)).result.hypothesis
             for lab, shared in zip("AB", strings(seed, number), strict=True)
         }
-        differ += len(answers) > 1
-    power = detects(pairs, rho, alarm)
-    record_property("power", f"{differ} of {pairs} pairs differ; would find a failure probability of {power:.4f}")
-    assert (differ >= rejects_at(pairs, rho, alarm)) == late
+        alike.hear(len(answers) > 1)
+        if not alike.open:
+            break
+    record_property("power", alike.told())
+    assert alike.broken == late

@@ -1,4 +1,4 @@
-"""The command line as real processes."""
+"""Commands with an answer as JSON: in a process of their own, or in this one, which saves a start of Python."""
 
 import json
 import subprocess
@@ -6,12 +6,23 @@ import sys
 
 
 def replical(*arguments, cwd=None):
-    command = [sys.executable, "-m", "replical", *map(str, arguments)]
-    return subprocess.run(command, capture_output=True, text=True, cwd=cwd, timeout=300, check=False)
+    """A real process."""
+    words = [sys.executable, "-m", "replical", *map(str, arguments)]
+    return subprocess.run(words, capture_output=True, text=True, cwd=cwd, timeout=300, check=False)
 
 
 def answer(*arguments):
+    """What a real process answers."""
     done = replical(*arguments, "--json")
-    assert done.returncode == 0, done.stderr + done.stdout
-    assert done.stdout.count("\n") == 1
-    return json.loads(done.stdout)
+    return _read(done.returncode, done.stdout, done.stderr)
+
+
+def answered(command, *arguments):
+    """What the command answers in this process, by the fixture `command`."""
+    return _read(*command(*arguments, "--json"))
+
+
+def _read(code, out, err):
+    assert code == 0, err + out
+    assert out.count("\n") == 1
+    return json.loads(out)

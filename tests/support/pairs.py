@@ -1,34 +1,64 @@
 """Many pairs of labs, with or without a mutant, for the guarantee tests."""
 
+from types import SimpleNamespace
+
 from replical import Population, PrivateRandomness, SharedRandomness
-from replical.core.binomial import detects, rejects_at
 from replical.worlds.audit import pair_string, run_lab
 from support.mutants import PrivateFor
+from support.sequential import Promise
 
 
-def failures(learner, C, pool_size, pairs, seed, mutant=None, noise=0.0):
-    """Pairs that differ, labs above ε, mean survivors."""
-    differ = above = survivors = 0
-    predictions = Population(C, target=0).predictions
-    for number in range(pairs):
+def strings(seed, number, mutant=None):
+    """What labs A and B of a pair take for the shared string; the words of the name `mutant` are each lab's own."""
+    string = pair_string(seed, number)
+    return [PrivateFor(string, f"{string} {lab}", mutant) if mutant else SharedRandomness(string) for lab in "AB"]
+
+
+def pairs(learner, C, pool_size, seed, mutant=None, noise=0.0):
+    """Pair after pair: do the labs differ, which are above ε, and how many hypotheses survive on average."""
+    predictions, number = Population(C, target=0).predictions, 0
+    while True:
         target = int(PrivateRandomness.simulated(seed, number, "world").generator().integers(len(C)))
-        world, string = Population(C, target=target, noise=noise, predictions=predictions), pair_string(seed, number)
-        labs = []
-        for lab in "AB":
-            shared = PrivateFor(string, f"{string} {lab}", mutant) if mutant else SharedRandomness(string)
-            labs.append(run_lab(learner, world, pool_size, shared, (seed, number, lab)))
-        differ += labs[0].result.hypothesis != labs[1].result.hypothesis
-        above += sum(lab.excess_error > learner.plan.epsilon for lab in labs)
-        survivors += sum(lab.result.V.size for lab in labs)
-    return differ, above, survivors / (2 * pairs)
+        world = Population(C, target=target, noise=noise, predictions=predictions)
+        labs = [
+            run_lab(learner, world, pool_size, shared, (seed, number, lab))
+            for lab, shared in zip("AB", strings(seed, number, mutant), strict=True)
+        ]
+        yield SimpleNamespace(
+            differ=labs[0].result.hypothesis != labs[1].result.hypothesis,
+            above=[lab.excess_error > learner.plan.epsilon for lab in labs],
+            survivors=sum(lab.result.V.size for lab in labs) / 2,
+        )
+        number += 1
 
 
-def assert_promise(learner, C, task, pairs, alarm, seed, record_property, noise=0.0):
-    """Exact tests of ρ and δ at half the alarm each, on a world that leaves at least 20 survivors."""
-    differ, above, survivors = failures(learner, C, "exact", pairs, seed, noise=noise)
-    power = detects(pairs, task["rho"], alarm / 2)
-    record_property("power", f"{differ} of {pairs} pairs differ; would find a failure probability of {power:.3f}")
-    assert power <= 2 * task["rho"]
+def judged(learner, C, task, trials, alarm, seed, *, mutant=None, noise=0.0, pool_size="exact"):
+    """The promises of ρ and δ, tested at half the alarm each with the power of so many pairs, and the mean survivors.
+
+    Pairs are run until both promises are decided, or one is broken.
+    """
+    differ, above = Promise(task["rho"], trials, alarm / 2), Promise(task["delta"], 2 * trials, alarm / 2)
+    survivors = []
+    for pair in pairs(learner, C, pool_size, seed, mutant, noise):
+        differ.hear(pair.differ)
+        above.hear(*pair.above)
+        survivors.append(pair.survivors)
+        if differ.broken or above.broken or not (differ.open or above.open):
+            return differ, above, sum(survivors) / len(survivors)
+    raise AssertionError("pairs do not end")
+
+
+def assert_promise(learner, C, task, trials, alarm, seed, record_property, noise=0.0, **how):
+    """Labs agree and are accurate, as often as promised, on a world that leaves at least 20 survivors."""
+    differ, above, survivors = judged(learner, C, task, trials, alarm, seed, noise=noise, **how)
+    record_property("power", differ.told())
     assert survivors >= 20
-    assert differ < rejects_at(pairs, task["rho"], alarm / 2)
-    assert above < rejects_at(2 * pairs, task["delta"], alarm / 2)
+    assert differ.broken is False
+    assert above.broken is False
+
+
+def assert_broken(learner, C, task, trials, alarm, seed, mutant, noise=0.0, **how):
+    """The same test finds that labs with this mutant differ too often."""
+    differ, _, survivors = judged(learner, C, task, trials, alarm, seed, mutant=mutant, noise=noise, **how)
+    assert survivors >= 20
+    assert differ.broken

@@ -43,6 +43,7 @@ TASKS = st.fixed_dictionaries(
 )
 
 
+@pytest.mark.claim("complexity")
 @pytest.mark.parametrize("name", BOUNDS)
 @given(task=TASKS, factor=st.floats(1, 1000), argument=st.sampled_from(["n", "epsilon", "delta", "rho", "theta"]))
 def test_asking_for_more_never_costs_less(name, task, factor, argument):
@@ -63,6 +64,7 @@ def test_the_constant_is_a_factor(name, task, constant):
     assert BOUNDS[name].labels(**needed, constant=constant) == pytest.approx(constant * bound(name, **task), rel=1e-12)
 
 
+@pytest.mark.claim("complexity")
 @pytest.mark.parametrize("name", [name for name, listed in BOUNDS.items() if listed.replicable])
 @given(task=TASKS, exponent=st.floats(20, 40))
 def test_halving_rho(name, task, exponent):
@@ -75,6 +77,7 @@ def test_halving_rho(name, task, exponent):
     assert power * (1 - 1e-9) <= growth <= power * moved**logs * (1 + 1e-9)
 
 
+@pytest.mark.claim("complexity")
 @given(task=TASKS)
 def test_halving_epsilon(task):
     half = {**task, "epsilon": task["epsilon"] / 2}

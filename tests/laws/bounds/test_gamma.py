@@ -184,6 +184,7 @@ def test_every_rectangle_is_bounded_inside(U, kappa, step, alone):
         assert (found <= grid._outside + 1e-9).all()
 
 
+@pytest.mark.claim("certificate")
 @pytest.mark.parametrize("kind", ["uniform", "weights", "order", "alone"])
 @settings(max_examples=25)
 @given(st.integers(0, 10**6))
@@ -262,6 +263,7 @@ def not_above(values, bound, alarm):
 WORLDS = 20
 
 
+@pytest.mark.claim("certificate")
 @pytest.mark.parametrize("kind", ["uniform", "weights", "order", "alone"])
 def test_gamma_is_above_what_happens(kind, alarm):
     """Where every interval holds its distance, Γ̂ bounds the loss of labs whose scores are moved by ±κ in the worst way.

@@ -1,6 +1,7 @@
 """The rank lemma against its definition: sets of hypotheses, one threshold, one shared order (docs/claims/ranks.md)."""
 
 from fractions import Fraction
+from functools import cache
 from itertools import pairwise
 from math import inf
 
@@ -81,6 +82,7 @@ def in_bounds(bound):
     assert bound.local <= bound.crude * (1 + slack)
 
 
+@pytest.mark.claim("ranks")
 @given(scores, ranges)
 def test_uniform_equals_the_definition(pairs, ends):
     bound = agreement_bound(*np.array(pairs).T, ends)
@@ -90,6 +92,7 @@ def test_uniform_equals_the_definition(pairs, ends):
     in_bounds(bound)
 
 
+@pytest.mark.claim("ranks")
 @given(scores, ranges, seeds)
 def test_weights_equal_the_definition(pairs, ends, seed):
     weights = weights_of(seed, len(pairs))
@@ -99,6 +102,7 @@ def test_weights_equal_the_definition(pairs, ends, seed):
     in_bounds(bound)
 
 
+@pytest.mark.claim("ranks")
 @given(scores, ranges, seeds)
 def test_a_strict_order_equals_the_definition(pairs, ends, seed):
     preferred = order_of(seed, len(pairs))
@@ -125,9 +129,9 @@ def test_the_labs_may_change_places(pairs, ends):
     assert there.ranks == pytest.approx(back.ranks, abs=1e-12)
 
 
-@pytest.mark.parametrize("kind", ["uniform", "weights", "order"])
-def test_the_shared_order_splits_labs_as_often_as_it_says(kind, alarm):
-    """Thresholds and orders from published strings; a two-sided exact test."""
+@cache
+def splits(kind, own):
+    """How often labs should differ, how often they do, and among how many strings; with strings of their own or one."""
     n, strings = 30, 3000
     C, generator = Thresholds(n), np.random.default_rng(7)
     one = np.sort(generator.random(n))
@@ -137,13 +141,31 @@ def test_the_shared_order_splits_labs_as_often_as_it_says(kind, alarm):
         "weights": Prior.weights(C, np.linspace(1, 20, n)),
         "order": Prior.order(C, order_of(1, n)),
     }[kind]
-    exact = agreement_bound(one, two, (0.2, 0.7), prior).exact
     differ = 0
     for number in range(strings):
-        shared = SharedRandomness(f"{kind} {number}")
-        v = shared.uniform("threshold", low=0.2, high=0.7)
-        answers = {prior.first(shared, "order", indices=np.flatnonzero(scores <= v)) for scores in (one, two)}
+        answers = set()
+        for lab, scores in enumerate((one, two)):
+            shared = SharedRandomness(f"{kind} {number}" + own * f" {lab}")
+            v = shared.uniform("threshold", low=0.2, high=0.7)
+            answers.add(prior.first(shared, "order", indices=np.flatnonzero(scores <= v)))
         differ += len(answers) > 1
+    return agreement_bound(one, two, (0.2, 0.7), prior).exact, differ, strings
+
+
+@pytest.mark.claim("ranks")
+@pytest.mark.parametrize("kind", ["uniform", "weights", "order"])
+def test_the_shared_order_splits_labs_as_often_as_it_says(kind, alarm):
+    """Thresholds and orders from published strings; a two-sided exact test."""
+    exact, differ, strings = splits(kind, own=False)
     assert 0.1 < exact < 0.6
     assert upper_tail(differ, strings, exact) > alarm / 2
     assert lower_tail(differ, strings, exact) > alarm / 2
+
+
+@pytest.mark.claim("ranks")
+@pytest.mark.mutant
+@pytest.mark.parametrize("kind", ["uniform", "weights", "order"])
+def test_strings_of_their_own_split_labs_more_often(kind, alarm):
+    """The same test finds labs that share nothing."""
+    exact, differ, strings = splits(kind, own=True)
+    assert upper_tail(differ, strings, exact) <= alarm / 2

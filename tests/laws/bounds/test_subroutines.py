@@ -4,6 +4,7 @@ from fractions import Fraction
 from math import floor, log
 
 import numpy as np
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -39,6 +40,7 @@ v_and_epsilon = st.integers(1, 49).flatmap(
 )
 
 
+@pytest.mark.claim("subroutines")
 @given(hundredths, rho_above_twice_delta)
 def test_rstat_s_cells_and_sample_split_tolerance_and_replicability(tau, rest):
     rho, delta = rest
@@ -48,6 +50,7 @@ def test_rstat_s_cells_and_sample_split_tolerance_and_replicability(tau, rest):
     assert is_least(made.samples, log(2 / delta) / (2 * float(sampling) ** 2))  # Hoeffding: 2exp(-2sτ'²) ≤ δ
 
 
+@pytest.mark.claim("subroutines")
 @given(hundredths, v_and_epsilon)
 def test_heavy_hitters_miss_nobody_and_count_well(rho, ends):
     v, epsilon = ends

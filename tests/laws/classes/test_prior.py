@@ -24,6 +24,7 @@ def exponential(word):
 
 
 # --- the race ---------------------------------------------------------------------------------------------------------
+@pytest.mark.claim("ranks")
 @pytest.mark.parametrize("kept", [[0, 1, 2, 3, 4], [0, 2, 3], [1, 4]])
 def test_the_first_of_a_set_is_chosen_by_weight(kept, alarm):
     """Each member is first with probability μ_h/μ(S): a two-sided exact test a member."""

@@ -1,6 +1,7 @@
 """Shared words equal their reference, whatever is asked and in whatever order (docs/claims/randomness.md)."""
 
 import numpy as np
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -16,11 +17,13 @@ names = st.lists(st.one_of(texts, st.integers(-(10**6), 10**20)), min_size=1, ma
 indices = st.integers(0, 2**40)
 
 
+@pytest.mark.claim("randomness")
 @given(texts, names, st.one_of(indices, st.integers(0, 2**200)))
 def test_words_equal_the_reference(seed, name, index):
     assert SharedRandomness(seed).word(*name, index=index) == shared_word(seed, name, index)
 
 
+@pytest.mark.claim("randomness")
 @given(texts, names, st.integers(0, 2**30), st.integers(0, 50))
 def test_a_stretch_of_words_is_its_words(seed, name, start, count):
     shared = SharedRandomness(seed)
@@ -36,6 +39,7 @@ def test_ranks_are_words_in_any_order_with_repeats(seed, wanted):
     assert ranks.tolist() == [shared.word("order", index=i) for i in wanted]
 
 
+@pytest.mark.claim("randomness")
 @given(texts, st.lists(names, min_size=2, max_size=4, unique=True), st.randoms())
 def test_the_order_of_calls_is_irrelevant(seed, asked, random):
     shared = SharedRandomness(seed)
@@ -56,6 +60,7 @@ def test_integers_stay_in_their_range(seed, name, low, size):
     assert low <= SharedRandomness(seed).integer(*name, low=low, high=low + size) < low + size
 
 
+@pytest.mark.claim("randomness")
 @given(texts, st.sets(st.integers(0, 1000), min_size=1, max_size=20))
 def test_first_is_the_lowest_rank(seed, members):
     shared = SharedRandomness(seed)

@@ -3,6 +3,7 @@
 from fractions import Fraction
 
 import numpy as np
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -61,6 +62,7 @@ def uniform(seed):
     return Fraction((reference.shared_word(seed, ("threshold",), 0) >> 11) * 2.0**-53)
 
 
+@pytest.mark.claim("a2")
 @settings(max_examples=30)
 @given(worlds, st.sampled_from([1, 5]))
 def test_betting(world, batch):
@@ -71,6 +73,7 @@ def test_betting(world, batch):
     same(learn(A2(made), pool, labels, SharedRandomness(seed)), expected)
 
 
+@pytest.mark.claim("a2")
 @settings(max_examples=20)
 @given(worlds)
 def test_paired(world):
@@ -83,6 +86,7 @@ def test_paired(world):
     )
 
 
+@pytest.mark.claim("a2")
 @settings(max_examples=30)
 @given(worlds)
 def test_rounds(world):
@@ -98,6 +102,7 @@ def test_rounds(world):
     same(learn(A2Rounds(made), pool, labels, SharedRandomness(seed)), expected)
 
 
+@pytest.mark.claim("replica2")
 @settings(max_examples=30)
 @given(worlds, st.sampled_from(["paper", "tight"]))
 def test_replica2(world, name):
@@ -124,6 +129,7 @@ def test_replica2(world, name):
         same(learn(ReplicA2(made), pool, labels, SharedRandomness(seed)), expected)
 
 
+@pytest.mark.claim("replicable_erm")
 @settings(max_examples=30)
 @given(worlds, st.sampled_from(["paper", "tight"]), st.booleans())
 def test_replicable_erm(world, name, agnostic):

@@ -3,6 +3,7 @@
 from fractions import Fraction
 from math import exp, log
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -33,6 +34,7 @@ CERTAIN, FAIR = ((1, 8),), ((1, 4),)
 
 
 # --- numbers ----------------------------------------------------------------------------------------------------------
+@pytest.mark.claim("boosting")
 @given(st.integers(1, 999).map(lambda i: i / 1000), st.integers(1, 999).map(lambda i: i / 1000))
 def test_strings_and_runs_are_what_the_proof_asks_for(rho, delta):
     """Not the formulas once more, but each failure the proof adds up."""

@@ -30,6 +30,7 @@ def same(result, expected):
     assert result.V.indices.tolist() == alive
 
 
+@pytest.mark.claim("cal")
 @settings(max_examples=40, deadline=None)
 @given(worlds, st.sampled_from([1, 3]))
 def test_cal(world, k):
@@ -43,6 +44,7 @@ def test_cal(world, k):
     same(learn(CAL(made), pool, labels, SharedRandomness(seed)), expected)
 
 
+@pytest.mark.claim("erm")
 @settings(max_examples=40, deadline=None)
 @given(worlds)
 def test_erm(world):
@@ -52,6 +54,7 @@ def test_erm(world):
     same(result, reference.erm(codes, order, truth, 25, seed))
 
 
+@pytest.mark.claim("replical")
 @settings(max_examples=40, deadline=None)
 @given(worlds, st.sampled_from([0.1, 0.3]))
 def test_replical_paper(world, epsilon):
@@ -78,6 +81,7 @@ def test_replical_paper(world, epsilon):
     same(learn(RepliCAL(made), pool, labels, SharedRandomness(seed)), expected)
 
 
+@pytest.mark.claim("replical")
 @settings(max_examples=40, deadline=None)
 @given(worlds, st.sampled_from([0.2, 0.5]))
 def test_replical_tight(world, epsilon):

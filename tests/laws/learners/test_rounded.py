@@ -37,6 +37,7 @@ def test_halving_asks_the_most_even_item(world):
     assert result.labels == asked
 
 
+@pytest.mark.claim("rounded")
 @settings(max_examples=40, deadline=None)
 @given(worlds, st.sampled_from(["rounded-cal", "rounded-a2"]), st.sampled_from([0.05, 0.2]))
 def test_rounded_returns_the_first_within_the_shared_distance_of_the_vote(world, learner, kappa):

@@ -18,6 +18,7 @@ def brute(C, items, weights, r0):
     return [reference.theta(codes, weights, h, Fraction(str(r0))) for h in range(len(C))]
 
 
+@pytest.mark.claim("theta")
 @given(st.integers(1, 12), st.integers(1, 8), st.sampled_from([2, 3]), st.integers(0, 2**32), radii)
 def test_tables_equal_brute_force(n, m, labels, seed, r0):
     generator = np.random.default_rng(seed)
@@ -35,6 +36,7 @@ def test_tables_equal_brute_force(n, m, labels, seed, r0):
             assert float(ratio) == pytest.approx(found.value)
 
 
+@pytest.mark.claim("theta")
 @given(st.integers(1, 15), st.lists(st.integers(-1, 15), min_size=1, max_size=12), radii)
 def test_lines_equal_brute_force(n, x, r0):
     C = Thresholds(n)

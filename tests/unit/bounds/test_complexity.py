@@ -110,6 +110,7 @@ AT_ACCURATE = {
 }
 
 
+@pytest.mark.claim("complexity")
 @pytest.mark.parametrize("name", BOUNDS)
 def test_formulas_by_hand(name):
     assert bound(name, **REFERENCE) == pytest.approx(AT_REFERENCE[name], rel=2e-6)
@@ -336,6 +337,8 @@ def axes(name):
     return grid | ({"rho": STRINGS} if name in BOOSTED else {})
 
 
+@pytest.mark.claim("complexity")
+@pytest.mark.mutant
 @pytest.mark.parametrize(("name", "axis"), [(name, axis) for name in BOUNDS for axis in axes(name)])
 def test_explicit_sizes_follow_the_bound_along_every_parameter(name, axis):
     """Within a factor of 2 while the parameter moves by 5 at least: no exponent can be wrong by one."""
@@ -347,6 +350,7 @@ def test_explicit_sizes_follow_the_bound_along_every_parameter(name, axis):
         assert spread([r * MOVES[axis](value) ** wrong for r, value in zip(ratios, values, strict=True)]) > 2.4
 
 
+@pytest.mark.claim("complexity")
 @pytest.mark.parametrize("name", BOUNDS)
 def test_explicit_sizes_stay_in_a_band_over_the_whole_grid(name):
     ends = {axis: (values[0], values[-1]) for axis, values in axes(name).items()}

@@ -40,6 +40,7 @@ def test_text_and_number_names_differ():
     assert len({shared.word("1"), shared.word(1), shared.word("1", 1), shared.word("1,1")}) == 4
 
 
+@pytest.mark.claim("randomness")
 def test_integers_are_uniform():
     """Chi-square with 9 degrees of freedom; 45 is exceeded with probability 1e-6."""
     shared = SharedRandomness("uniformity")
@@ -47,6 +48,7 @@ def test_integers_are_uniform():
     assert ((counts - 500) ** 2 / 500).sum() < 45
 
 
+@pytest.mark.claim("randomness")
 def test_rejection_is_exact_just_above_half_the_words():
     """With 2**63 + 1 values nearly half the words are passed over; a biased modulus would map them to small values."""
     shared, size = SharedRandomness("rejection"), 2**63 + 1

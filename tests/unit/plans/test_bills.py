@@ -19,6 +19,7 @@ def by_name(setting, **kwargs):
     return {(bill.learner, bill.plan): bill for bill in bills(setting, **kwargs)}
 
 
+@pytest.mark.claim("bills")
 def test_the_reference_point():
     """The paper's own comparison at n = 1000, Θ = 2, ε = .01, δ = .05, ρ = .1."""
     found = by_name(REFERENCE)
@@ -79,6 +80,7 @@ def measured(learner, noise):
     return audit(learner_for(made), world, seed="bills", pairs=10).labels_mean
 
 
+@pytest.mark.claim("bills")
 @pytest.mark.parametrize(("noise", "learner"), [(0.0, "a2"), (0.05, "a2"), (0.2, "a2"), (0.05, "a2-paired")])
 def test_estimates_are_near_what_is_measured(noise, learner):
     """Not promised for every class: on thresholds with random flips they are above the mean, by less than a factor of 4."""
@@ -87,12 +89,14 @@ def test_estimates_are_near_what_is_measured(noise, learner):
     assert measured(learner, noise) <= bill.labels <= 4 * measured(learner, noise)
 
 
+@pytest.mark.claim("bills")
 def test_expected_labels_are_above_the_mean():
     (bill,) = bills(Setting(n=1000, epsilon=0.05, delta=0.05, rho=0.1, theta=2), "cal")
     assert bill.kind == "expected"
     assert measured("cal", 0.0) <= bill.labels < bill.unlabelled
 
 
+@pytest.mark.claim("bills")
 def test_several_labs():
     assert all_agree(2, 0.1) == 0.9
     assert all_agree(11, 0.1) == 0.0

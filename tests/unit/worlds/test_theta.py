@@ -6,6 +6,7 @@ from replical import Intervals, Population, PrivateRandomness, Star, Thresholds,
 from replical.errors import ValueOutOfRange
 
 
+@pytest.mark.claim("theta")
 @pytest.mark.parametrize(
     ("C", "value"), [(Thresholds(1000), 2), (Star(64), 64), (Star(1), 1), (Thresholds(1), 1), (Intervals(40), 40)]
 )
