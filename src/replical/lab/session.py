@@ -8,7 +8,7 @@ whatever happened between two labels, the same journal gives the same result to 
 from __future__ import annotations
 
 import csv
-from typing import TextIO
+from typing import TextIO, TypedDict
 
 import numpy as np
 
@@ -23,6 +23,15 @@ from replical.learners.base import Course
 from replical.learners.result import Result
 from replical.pools.pool import Pool
 from replical.pools.query import Answers, Query
+
+
+class LabelCounts(TypedDict):
+    """How many labels were asked, answered, skipped and corrected."""
+
+    asked: int
+    answered: int
+    skipped: int
+    corrected: int
 
 
 class Session:
@@ -192,7 +201,7 @@ class Session:
         return rounds[-1].disagreement[0] / rounds[-1].disagreement[1] if rounds else 0.0
 
     @property
-    def counts(self) -> dict[str, int]:
+    def counts(self) -> LabelCounts:
         """How many labels were asked, answered, skipped and corrected."""
         ledger = self.ledger
         return {

@@ -14,15 +14,16 @@ from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from importlib.metadata import version
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
 from replical.classes.base import Indices
-from replical.core.canonical import canonical, fingerprint
+from replical.core.canonical import Json, canonical, fingerprint
 from replical.core.files import write_whole
 from replical.errors import BadCertificate, BadUsage
+from replical.lab.certificate.parts import Body, HypothesisSet, SummaryPart
 from replical.lab.protocol import Protocol
 from replical.lab.session import Session, transcript
 from replical.lab.tables import LabPool
@@ -36,7 +37,7 @@ _SUMMARISED = 32  # hypotheses whose predictions are counted, to compare the poo
 def certify(session: Session) -> dict[str, Any]:
     """The certificate of a run that has ended."""
     body = body_of(session)
-    digest = fingerprint(body)
+    digest = fingerprint(cast(Json, body))
     provenance = {
         "replical": version("replical"),
         "python": platform.python_version(),
@@ -56,7 +57,7 @@ def seal(digest: str, provenance: Mapping[str, Any]) -> str:
     return fingerprint({"digest": digest, **{key: value for key, value in provenance.items() if key != "seal"}})
 
 
-def body_of(session: Session) -> dict[str, Any]:
+def body_of(session: Session) -> Body:
     """Everything that is digested."""
     protocol, lab, result, ledger = session.protocol, session.lab, session.result, session.ledger
     h = result.hypothesis
@@ -127,7 +128,7 @@ def shared_of(protocol: Protocol, h: int | None) -> dict[str, Any]:
     return {"threshold": f"{word:016x}", "winner_rank": rank}
 
 
-def set_of(indices: Indices) -> dict[str, Any]:
+def set_of(indices: Indices) -> HypothesisSet:
     """A set of hypotheses as ranges.
 
     Examples
@@ -159,7 +160,7 @@ def indices_of(entry: Mapping[str, Any], n: int) -> Indices:
     return np.concatenate([np.arange(low, high + 1, dtype=np.int64) for low, high in ranges] or [np.zeros(0, np.int64)])
 
 
-def summary(protocol: Protocol, lab: LabPool) -> list[dict[str, Any]]:
+def summary(protocol: Protocol, lab: LabPool) -> list[SummaryPart]:
     """Label-free: how often some public hypotheses predict each label. Labs of one population have similar counts."""
     C, chosen = protocol.recipe.C, summarised(protocol)
     codes: NDArray[np.uint16] = C.codes(lab.items, chosen)

@@ -29,20 +29,24 @@ from replical.lab.certificate.file import (
     summarised,
     summary,
 )
+from replical.lab.certificate.parts import (
+    Body,
+    ConditionPart,
+    HypothesisSet,
+    PoolPart,
+    Provenance,
+    RoundPart,
+    SummaryPart,
+    TranscriptPart,
+    keys,
+)
 from replical.lab.journal import Journal
 from replical.lab.protocol import Protocol
-from replical.lab.session import Session
+from replical.lab.session import LabelCounts, Session
 from replical.lab.tables import LabPool
 from replical.learners.base import Proves
 from replical.learners.rounded import ACCURATE, CERTIFIED
 from replical.plans.catalogue import find
-
-_BODY = {
-    "protocol", "protocol_fingerprint", "class_fingerprint", "hypothesis", "plan", "shared", "survivors", "kept", "rounds",
-    "conditions", "labels", "certified", "labels_sufficient", "rho_proven", "rho_predicted", "pool",
-    "private_commitment", "transcript", "runs_in_journal",
-}  # fmt: skip
-_PROVENANCE = {"replical", "python", "numpy", "created", "seal"}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -96,7 +100,7 @@ def verify(certificate: Mapping[str, Any], lab: LabPool | None = None, journal: 
     checks, body = _Checks(), certificate["body"]
     checks("the digest is that of the body", lambda: _same(certificate["digest"], fingerprint(body)))
     checks("the seal is that of digest and provenance", lambda: _sealed(certificate))
-    checks("the body has the parts it must have", lambda: _same(sorted(body), sorted(_BODY)))
+    checks("the body has the parts it must have", lambda: _same(sorted(body), sorted(keys(Body))))
     checks("every part is written as it must be", lambda: _shape(body))
     checks("the protocol is valid and has this fingerprint", lambda: _protocol(body))
     if not all(check.ok for check in checks.done[2:]):
@@ -126,8 +130,8 @@ def _short(value: Any) -> str:
 
 def _sealed(certificate: Mapping[str, Any]) -> str | None:
     provenance = certificate["provenance"]
-    if set(provenance) != _PROVENANCE or not all(isinstance(value, str) for value in provenance.values()):
-        return f"the provenance has other parts than {', '.join(sorted(_PROVENANCE))}"
+    if set(provenance) != keys(Provenance) or not all(isinstance(value, str) for value in provenance.values()):
+        return f"the provenance has other parts than {', '.join(sorted(keys(Provenance)))}"
     return _same(provenance["seal"], seal(certificate["digest"], provenance))
 
 
@@ -187,7 +191,7 @@ def _counts(body: Mapping[str, Any], protocol: Protocol) -> str | None:
     numbers += [each[key] for each in rounds for key in ("round", "survivors", "drawn", "scanned")]
     if any(isinstance(number, bool) or not isinstance(number, int) or number < 0 for number in numbers):
         return "counts are whole numbers of at least 0"
-    if set(labels) != {"asked", "answered", "skipped", "corrected"}:
+    if set(labels) != keys(LabelCounts):
         return "labels are asked, answered, skipped and corrected"
     if labels["asked"] != sum(each["drawn"] for each in rounds):
         return f"{labels['asked']} labels were asked, the rounds ask for {sum(each['drawn'] for each in rounds)}"
@@ -210,7 +214,7 @@ def _counts(body: Mapping[str, Any], protocol: Protocol) -> str | None:
 def _proven(body: Mapping[str, Any], protocol: Protocol) -> str | None:
     plan, proven = protocol.plan, body["rho_proven"]
     for each in body["conditions"]:
-        if set(each) != {"name", "value", "bound", "held"} or not isinstance(each["held"], bool):
+        if set(each) != keys(ConditionPart) or not isinstance(each["held"], bool):
             return "a condition has a name, a value, a bound and whether it held"
     named = {each["name"]: each for each in body["conditions"]}
     for condition in plan.conditions:
@@ -241,22 +245,17 @@ def _summed(body: Mapping[str, Any], protocol: Protocol) -> str | None:
 
 
 _DIGEST = re.compile(r"sha256:[0-9a-f]{64}")
-_SET = {"count", "ranges"}
-_KEYS = {
-    "survivors": _SET, "kept": _SET, "labels": {"asked", "answered", "skipped", "corrected"},
-    "pool": {"items", "fingerprint", "summary"}, "transcript": {"entries", "digest"},
+_PARTS = {
+    "survivors": HypothesisSet, "kept": HypothesisSet, "labels": LabelCounts, "pool": PoolPart, "transcript": TranscriptPart,
 }  # fmt: skip
-_MEMBERS = {
-    "rounds": {"round", "disagreement", "survivors", "drawn", "scanned"},
-    "conditions": {"name", "value", "bound", "held"},
-}
+_MEMBERS = {"rounds": RoundPart, "conditions": ConditionPart}
 
 
 def _shape(body: Mapping[str, Any]) -> str | None:
     """What is not recomputed here is at least of the right kind, so that whoever reads on need not ask again."""
-    wrong = [part for part, keys in _KEYS.items() if set(body[part]) != keys]
-    wrong += [part for part, keys in _MEMBERS.items() if any(set(each) != keys for each in body[part])]
-    wrong += ["summary" for each in body["pool"]["summary"] if set(each) != {"hypothesis", "predicts"}]
+    wrong = [name for name, part in _PARTS.items() if set(body[name]) != keys(part)]
+    wrong += [name for name, part in _MEMBERS.items() if any(set(each) != keys(part) for each in body[name])]
+    wrong += ["summary" for each in body["pool"]["summary"] if set(each) != keys(SummaryPart)]
     if wrong:
         return f"{wrong[0]} has other parts than it must have"
     digests = (body["pool"]["fingerprint"], body["private_commitment"], body["transcript"]["digest"])
@@ -318,6 +317,6 @@ def _with_journal(checks: _Checks, body: Mapping[str, Any], protocol: Protocol, 
     session = sessions[0]
     claim = body["private_commitment"]
     checks("the commitment is to the journal's private seed", lambda: _same(claim, commitment(session.private)))
-    again = body_of(session)
-    for part in sorted(_BODY):
+    again = dict(body_of(session))
+    for part in sorted(keys(Body)):
         checks(f"replayed: {part.replace('_', ' ')}", lambda part=part: _same(body[part], again[part]))  # type: ignore[misc]
