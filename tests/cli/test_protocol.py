@@ -225,7 +225,7 @@ def test_priors_are_published_with_the_protocol(new, tmp_path):
         ({"--class": None}, "give --class SPEC or --candidates FILE, and not both"),
         ({"--candidates": "names.txt"}, "give --class SPEC or --candidates FILE, and not both"),
         ({"--class": "forest:5"}, "unknown class 'forest:5'"),
-        ({"--class": "stumps:5"}, "unknown class 'stumps:5'"),
+        ({"--class": "stumps:5"}, "malformed class 'stumps:5'; write it as in stumps:5,40"),
         ({"--class": "thresholds:many"}, "malformed class 'thresholds:many'"),
         ({"--class": "thresholds:-4"}, "malformed class 'thresholds:-4'"),
         ({"--class": "thresholds:0"}, "count must be a whole number of at least 1, got 0"),

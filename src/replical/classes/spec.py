@@ -114,7 +114,8 @@ def _read(path: Path) -> bytes:
 
 
 def _rows(content: bytes, path: Path) -> Rows:
-    return read_csv(decode(content, path, what="the table", refuse=BadTable), path, refuse=BadTable)
+    text = decode(content, path, what="the table", refuse=BadTable)
+    return read_csv(text, path, what="the table", refuse=BadTable)
 
 
 def _digest(content: bytes) -> str:

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import platform
-from importlib.metadata import PackageNotFoundError, version
 from typing import Annotated
 
 import typer
 
 from replical import __version__
 from replical.cli.output import answer, prose
-from replical.core.selftest import wrong_words
+from replical.core.selftest import installed, wrong_words
 
 _CORE = ("numpy", "scipy", "typer", "rich")
 _OPTIONAL = ("pyarrow", "sqlalchemy", "starlette", "uvicorn", "matplotlib", "dask", "scikit-learn", "numba", "torch")
@@ -18,7 +17,7 @@ _OPTIONAL = ("pyarrow", "sqlalchemy", "starlette", "uvicorn", "matplotlib", "das
 
 def doctor_command(as_json: Annotated[bool, typer.Option("--json", help="one JSON object")] = False) -> None:
     """Show versions and optional parts, and test the shared randomness against its golden words."""
-    versions = {name: _version(name) for name in (*_CORE, *_OPTIONAL)}
+    versions = {name: installed(name) for name in (*_CORE, *_OPTIONAL)}
     wrong = wrong_words()
     if as_json:
         system = {"replical": __version__, "python": platform.python_version(), "packages": versions}
@@ -31,10 +30,3 @@ def doctor_command(as_json: Annotated[bool, typer.Option("--json", help="one JSO
         prose.print(f"Golden words of the shared randomness: {verdict}.", markup=False)
     if wrong:
         raise typer.Exit(1)
-
-
-def _version(name: str) -> str | None:
-    try:
-        return version(name)
-    except PackageNotFoundError:
-        return None

@@ -183,7 +183,7 @@ def _listed(source: str) -> list[dict[str, str]]:
     text = decode(read_bytes(file, what=what, refuse=BadTable), file, what=what, refuse=BadTable)
     if not column and file.suffix != ".csv":
         return [{"name": line.strip()} for line in text.splitlines() if line.strip()]
-    rows = read_csv(text, file, refuse=BadTable, strict=False).named()
+    rows = read_csv(text, file, what=what, refuse=BadTable, strict=False).named()
     column = column or "name"
     if not rows or column not in rows[0]:
         raise BadTable(f"{path} has no column {column!r} with the names of candidates")

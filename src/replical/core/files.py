@@ -93,17 +93,22 @@ class Rows:
         return [dict(zip(self.header, row, strict=True)) for row in self.rows]
 
 
-def read_csv(text: str, path: Path, *, refuse: Refuse, separator: str = ",", strict: bool = True) -> Rows:
+def read_csv(text: str, path: Path, *, what: str, refuse: Refuse, separator: str = ",", strict: bool = True) -> Rows:
     r"""A CSV text as rows; empty lines do not count.
 
     Parameters
     ----------
+    text, path, what
+        The text, where it came from and what it is, for the sentence of an error.
+    refuse
+        Which error that is.
     strict
-        Refuse names that occur twice and rows that are not as long as the header; otherwise rows are cut or filled up.
+        Refuse a table without rows, names that occur twice and rows shorter than the header, which are filled up otherwise.
+        Rows with more values than the header has names are always refused.
 
     Examples
     --------
-    >>> table = read_csv("id,label\na,yes\n", Path("x.csv"), refuse=ValueError)
+    >>> table = read_csv("id,label\na,yes\n", Path("x.csv"), what="the table", refuse=ValueError)
     >>> table.header, table.rows, table.lines
     (['id', 'label'], [['a', 'yes']], [2])
     """
@@ -116,17 +121,15 @@ def read_csv(text: str, path: Path, *, refuse: Refuse, separator: str = ",", str
                 rows.append(row)
                 lines.append(reader.line_num)
     except csv.Error as error:
-        raise refuse(f"cannot read the table {path}: {error}") from error
-    if len(rows) < (2 if strict else 1):
+        raise refuse(f"cannot read {what} {path}: it is no CSV file ({error})") from error
+    header = rows[0] if rows else []
+    if strict and len(rows) < 2:
         raise refuse(f"{path} needs a header and at least one row")
-    header = rows[0]
-    if not strict:
-        filled = [(row + [""] * len(header))[: len(header)] for row in rows[1:]]
-        return Rows(header=header, rows=filled, lines=lines[1:])
-    twice = Counter(header).most_common(1)[0]
-    if twice[1] > 1:
-        raise refuse(f"{path}: the column {twice[0]!r} is named twice")
+    twice = Counter(header).most_common(1)
+    if strict and twice[0][1] > 1:
+        raise refuse(f"{path}: the column {twice[0][0]!r} is named twice")
     for row, line in zip(rows, lines, strict=True):
-        if len(row) != len(header):
+        if any(row[len(header) :]) or (strict and len(row) != len(header)):
             raise refuse(f"{path}, line {line}: {len(row)} values where the header names {len(header)}")
-    return Rows(header=header, rows=rows[1:], lines=lines[1:])
+    filled = [(row + [""] * len(header))[: len(header)] for row in rows[1:]]
+    return Rows(header=header, rows=filled, lines=lines[1:])

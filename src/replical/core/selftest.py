@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from importlib.metadata import PackageNotFoundError, version
+
 from replical.core.randomness import SharedRandomness
 
 # (seed, name, index) -> word; computed once, independently confirmed by the reference in tests/golden.
@@ -22,3 +24,11 @@ def wrong_words() -> list[str]:
         for (seed, name, index), word in GOLDEN.items()
         if SharedRandomness(seed).word(*name, index=index) != word
     ]
+
+
+def installed(package: str) -> str | None:
+    """The version of a package; None where it is not installed."""
+    try:
+        return version(package)
+    except PackageNotFoundError:
+        return None

@@ -148,7 +148,7 @@ def _text(path: Path, what: str) -> str:
 def _rows(path: Path, text: str) -> list[dict[str, str]]:
     for separator in _SEPARATORS:
         if {"id", "label"} <= set(_header_line(text, separator)):
-            table = read_csv(text, path, refuse=BadTable, separator=separator, strict=False)
+            table = read_csv(text, path, what="the answers", refuse=BadTable, separator=separator, strict=False)
             break
     else:
         begins = next(iter(text.splitlines()), "")

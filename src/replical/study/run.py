@@ -8,11 +8,11 @@ import shlex
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass
-from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
 from replical.core.canonical import fingerprint
+from replical.core.selftest import installed
 from replical.study.pictures.draw import draw
 from replical.study.report.findings import summary_sentence
 from replical.study.report.page import report
@@ -102,7 +102,7 @@ def _facts(study: Study, *, quick: bool, entries: dict[str, Entry]) -> dict[str,
         "cells": sorted(entries),
         # A cell that several versions ran counts for each of them.
         "cells_by_version": dict(Counter(name for each in entries.values() for name in each.versions)),
-        "versions": {"python": platform.python_version()} | {name: _version(name) for name in _PACKAGES},
+        "versions": {"python": platform.pythoninstalled()} | {name: installed(name) for name in _PACKAGES},
     }
 
 
@@ -112,10 +112,3 @@ def _command(study: Study, folder: Path, *, quick: bool) -> str | None:
         return None
     file, out = (f"./{path}" if str(path).startswith("-") else str(path) for path in (study.file, folder))
     return shlex.join(["replical", "study", file, "--out", out, *(["--quick"] if quick else [])])
-
-
-def _version(name: str) -> str | None:
-    try:
-        return version(name)
-    except PackageNotFoundError:
-        return None

@@ -18,7 +18,7 @@ def study(*grids, **more):
 
 LISTS = {
     "class": st.sampled_from(["thresholds:50", "thresholds:60", "star:9", "intervals:8"]),
-    "learner": st.sampled_from(LEARNERS),
+    "learner": st.sampled_from(list(LEARNERS)),
     "epsilon": st.sampled_from([0.1, 0.2, 0.25]),
     "pool_size": st.sampled_from([100, 1000, "exact"]),
     "rho": st.sampled_from([0.1, 0.3]),

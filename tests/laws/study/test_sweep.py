@@ -17,7 +17,7 @@ from replical.study.store import Store
 from replical.study.sweep import Sweep
 from replical.study.work import rows_of
 from replical.study.workers import local
-from replical.worlds.figures import Pair, figures
+from replical.worlds.figures import Pair, columns, figures
 from support.studies import GRID, Chance, based, of_pairs
 
 SHARED = settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=15)
@@ -44,7 +44,7 @@ PAIRS = st.builds(
 
 @given(st.lists(PAIRS, min_size=1, max_size=6))
 def test_the_figures_of_a_cell_are_those_of_an_audit(pairs):
-    wanted = dataclasses.asdict(figures(pairs, epsilon=Fraction(1, 10)))
+    wanted = dataclasses.asdict(figures(columns(pairs, Fraction(1, 10))))
     found = summary(rows_of(pairs, Fraction(1, 10)))
     for name, value in wanted.items():
         assert found[name] == (value if value is None else pytest.approx(value, rel=1e-12)), name

@@ -256,7 +256,7 @@ def test_a_file_of_candidates_may_come_from_a_spreadsheet(with_file):
         ("", {}, "lists its candidates"),
         ('name\n"a\n', {}, "cannot read the candidates"),
         (b"name\n\xff\n", {}, "cannot read the candidates"),
-        ("name\na,b\n", {}, "a candidate has no key None"),
+        ("name\na,b\n", {}, "2 values where the header names 1"),
     ],
 )
 def test_what_is_wrong_with_a_file_of_candidates_is_named(with_file, text, options, message):

@@ -100,10 +100,11 @@ def test_the_threshold_itself_is_within_the_threshold():
     shared = SharedRandomness("published")
     v = made.threshold(shared, 5000)
     for scores, answer in (([v, v + 1, v + 1], 0), ([v + 1, v + 1, v], 2)):
-        rounding = SimpleNamespace(scores=np.array(scores), items=5000)
-        assert finish(made, shared, rounding, SimpleNamespace(V=None)) == answer
-    nobody = SimpleNamespace(scores=np.array([v + 1, v + 2]), items=5000)
-    assert finish(made, shared, nobody, SimpleNamespace(V=SimpleNamespace(indices=np.array([1])))) == 1
+        ball = made.ball(shared, np.array(scores), 5000, np.array([1]))
+        assert ball.tolist() == [answer]
+        assert finish(made, shared, ball, SimpleNamespace(V=None)) == answer
+    nobody = made.ball(shared, np.array([v + 1, v + 2]), 5000, np.array([1]))
+    assert finish(made, shared, nobody, SimpleNamespace(V=None)) == 1
 
 
 @pytest.mark.parametrize("seed", range(4))

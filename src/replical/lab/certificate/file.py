@@ -23,12 +23,12 @@ from replical.classes.base import Indices
 from replical.core.canonical import Json, canonical, fingerprint
 from replical.core.files import write_whole
 from replical.errors import BadCertificate, BadUsage
-from replical.lab.certificate.parts import Body, HypothesisSet, SummaryPart
+from replical.lab.certificate.parts import Body, ConditionPart, HypothesisSet, SummaryPart
 from replical.lab.protocol import Protocol
 from replical.lab.session import Session, transcript
 from replical.lab.tables import LabPool
 from replical.learners.result import Rounding
-from replical.plans.base import Plan
+from replical.plans.base import Condition, Plan
 
 SCHEMA = "replical.certificate/1"
 _SUMMARISED = 32  # hypotheses whose predictions are counted, to compare the pools of labs
@@ -80,10 +80,7 @@ def body_of(session: Session) -> Body:
             }
             for number, each in enumerate(result.rounds)
         ],
-        "conditions": [
-            {"name": each.name, "value": each.value, "bound": each.bound, "held": each.held}
-            for each in result.conditions
-        ],
+        "conditions": [condition_part(each) for each in result.conditions],
         "labels": session.counts,
         "certified": bool(result.rounding is not None and result.rounding.certified),
         "labels_sufficient": bool(result.rounding is not None and result.rounding.labels_sufficient),
@@ -102,6 +99,11 @@ def body_of(session: Session) -> Body:
 def _rounded(rounding: Rounding | None) -> float | None:
     """An estimate to six digits: the last bits are those of a machine, and a certificate is for all of them."""
     return None if rounding is None or rounding.rho_predicted is None else round(rounding.rho_predicted, 6)
+
+
+def condition_part(condition: Condition) -> ConditionPart:
+    """A condition as it is written."""
+    return {"name": condition.name, "value": condition.value, "bound": condition.bound, "held": condition.held}
 
 
 def plan_of(plan: Plan) -> dict[str, Any]:

@@ -21,6 +21,7 @@ from replical.errors import ReplicalError
 from replical.lab.certificate.file import (
     body_of,
     commitment,
+    condition_part,
     indices_of,
     plan_of,
     seal,
@@ -218,7 +219,7 @@ def _proven(body: Mapping[str, Any], protocol: Protocol) -> str | None:
             return "a condition has a name, a value, a bound and whether it held"
     named = {each["name"]: each for each in body["conditions"]}
     for condition in plan.conditions:
-        entry = {"name": condition.name, "value": condition.value, "bound": condition.bound, "held": condition.held}
+        entry = condition_part(condition)
         if _same(named.get(condition.name), entry):
             return f"the plan's condition {condition.name!r} is not told as it is"
     if not find(plan.learner).certifies:

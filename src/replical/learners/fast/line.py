@@ -2,7 +2,7 @@
 
 On a line V is an interval of cuts, and an item is asked if and only if it lies between the outermost survivors: a run is a
 loop over integers, and a version space is made only where the certificate may stop. Audits run pairs this way; the
-learners' own files are the reference (tests/laws/test_line.py compares whole results).
+learners' own files are the reference (tests/laws/learners/test_line.py compares whole results).
 """
 
 from __future__ import annotations
