@@ -102,7 +102,7 @@ def _facts(study: Study, *, quick: bool, entries: dict[str, Entry]) -> dict[str,
         "cells": sorted(entries),
         # A cell that several versions ran counts for each of them.
         "cells_by_version": dict(Counter(name for each in entries.values() for name in each.versions)),
-        "versions": {"python": platform.pythoninstalled()} | {name: installed(name) for name in _PACKAGES},
+        "versions": {"python": platform.python_version()} | {name: installed(name) for name in _PACKAGES},
     }
 
 
