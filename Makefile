@@ -4,6 +4,9 @@ VENV   := .venv
 BIN    := $(VENV)/bin
 OLDEST := .venv-oldest
 PYTHONS := src tests benchmarks examples studies docs
+# What no version of a dependency changes, or what needs more of them than the oldest environment has.
+VERSIONLESS := --ignore-glob='*/study/*' --ignore-glob='*/plans/*' --ignore-glob='*/support/*' \
+  --ignore-glob='*/test_complexity.py' --ignore-glob='*/test_vectorised.py' --ignore-glob='*/test_sklearn.py'
 
 .PHONY: help install demo test test-slow test-oldest coverage lint format bench clean
 
@@ -33,7 +36,8 @@ $(OLDEST)/.installed: pyproject.toml constraints-oldest.txt
 	touch $@
 
 test-oldest: install $(OLDEST)/.installed  ## units, laws and golden values on the oldest supported versions
-	$(OLDEST)/bin/python -m pytest -n auto -q -m "not slow" --ignore-glob='*/study/*' tests/unit tests/laws tests/golden
+	$(OLDEST)/bin/python -m pytest -n auto -q -m "not slow" --hypothesis-profile=few $(VERSIONLESS) \
+	  tests/unit tests/laws tests/golden
 
 coverage: install  ## the fast suite (or TESTS=..), measured in every process it starts; lines not run, htmlcov/
 	rm -f .coverage .coverage.*

@@ -14,6 +14,9 @@ import pytest
 
 # Any machine, any load: laws are about values, never about time.
 hypothesis.settings.register_profile("default", deadline=None, print_blob=True)
+hypothesis.settings.register_profile(
+    "few", deadline=None, print_blob=True, max_examples=20
+)  # other versions, same laws
 hypothesis.settings.load_profile("default")
 
 ALARM = 1e-6  # probability that a correct library fails one statistical test

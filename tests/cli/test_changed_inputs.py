@@ -6,15 +6,6 @@ from replical import Session
 from replical.errors import BadJournal
 from replical.lab.journal import Journal
 
-
-@pytest.fixture
-def journal(tmp_path, monkeypatch):
-    """An empty journal, open; its private seed will be the same every time, so that a test fails always or never."""
-    monkeypatch.setattr("replical.lab.journal.secrets.token_hex", lambda size: "5e" * size)
-    with Journal(tmp_path / "a.db") as made:
-        yield made
-
-
 CHANGES = {
     "one value": lambda columns: columns | {"x": [(columns["x"][0] + 1) % 41, *columns["x"][1:]]},
     "one id": lambda columns: columns | {"id": ["other", *columns["id"][1:]]},

@@ -19,7 +19,6 @@ from support.certificates import resealed
 from support.lab import Run, content, world
 
 
-# ---- several labs ----
 @pytest.fixture(scope="module")
 def labs(tmp_path_factory):
     """Certificates of one protocol from three labs that agree, one that does not, and one of another protocol."""
@@ -94,8 +93,6 @@ def test_an_invalid_certificate_is_not_compared(labs, tmp_path, capsys):
 
 
 LINE = {"kind": "thresholds", "features": ["x"], "count": 200}
-
-
 LINE_PROTOCOL = Protocol.of(content("cal") | {"class": LINE})
 
 

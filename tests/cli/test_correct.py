@@ -13,14 +13,6 @@ def figures(result):
     return (*told, result.rounds, None if result.rounding is None else result.rounding.rho_proven)
 
 
-@pytest.fixture
-def journal(tmp_path, monkeypatch):
-    """An empty journal, open; its private seed will be the same every time, so that a test fails always or never."""
-    monkeypatch.setattr("replical.lab.journal.secrets.token_hex", lambda size: "5e" * size)
-    with Journal(tmp_path / "a.db") as made:
-        yield made
-
-
 def flips(world, private, asked):
     """What the run returns if one of its labels is the other one, for each of them."""
     other = {"no": "yes", "yes": "no"}

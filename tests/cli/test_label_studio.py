@@ -15,13 +15,13 @@ from support.label_studio import KINDS, Project
 
 # ---- whatever it is called ----
 legal = st.characters(exclude_categories=["Cs", "Cc", "Cn"], include_characters="\n\t")
-
-
 words = st.one_of(st.text(legal, min_size=1, max_size=8), st.sampled_from(
     ["$5", "$show_0", "cost: $id", "$", "$$x", "true", "0", "None", "a & b", '"<x/>"', "it's", "{{idx}}", "&lt;", "ja ", "是", "\u202eab"]))  # fmt: skip
 
 
 # ---- the whole way, by commands ----
+
+
 @pytest.fixture
 def lab(tmp_path, monkeypatch, capsys):
     """A lab whose items are numbered as Label Studio numbers its tasks, from 1, but in another order."""

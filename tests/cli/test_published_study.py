@@ -9,10 +9,7 @@ import pytest
 from support.paths import ROOT
 
 pq = pytest.importorskip("pyarrow.parquet")
-
-
 pytest.importorskip("matplotlib")
-
 
 STUDY = ROOT / "studies" / "cost-of-replicability.toml"
 

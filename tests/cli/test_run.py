@@ -18,8 +18,6 @@ from support.lab import content, private, world
 
 NEW = ["protocol", "new", "--candidates", "names.txt", "--label-values", "no,yes", "--epsilon", ".4", "--delta", ".2", "--rho",
        ".6", "--seed", "a published text", "--learner", "rounded-a2"]  # fmt: skip
-
-
 ALL_LABELS = [
     "run",
     "p.toml",
@@ -97,6 +95,8 @@ def lab(tmp_path, monkeypatch, capsys):
 
 
 # ---- two labs ----
+
+
 def test_two_labs_one_answer(lab):
     """The whole way: publish, run at two labs, compare, and let anyone check."""
     lab(*NEW, "--out", "p.toml", "--items", 1000, "--batch", 24)
@@ -174,6 +174,8 @@ def test_a_budget_ends_a_run(lab):
 
 
 # ---- interrupted and resumed ----
+
+
 def test_a_run_goes_on_where_its_journal_ends(lab):
     """Whatever happens in between, the certificate is the one of an undisturbed run, byte for byte."""
     lab.protocol(batch=5)
@@ -229,6 +231,8 @@ def test_another_pool_or_protocol_needs_another_journal(lab):
 
 
 # ---- labelling by file ----
+
+
 def test_by_file_until_done_is_the_run_by_column(lab):
     """Five items a batch; each run of the command reads the last batch and writes the next."""
     lab.protocol(batch=5)
@@ -532,6 +536,8 @@ def test_pending_in_words(lab, monkeypatch):
 
 
 # ---- labelling at the terminal ----
+
+
 @pytest.fixture
 def typed(lab, monkeypatch):
     """Run at the terminal and type these lines."""
@@ -614,6 +620,8 @@ def test_the_terminal_is_blind(lab, typed):
 
 
 # ---- corrections and export ----
+
+
 def test_a_correction_is_recorded_and_the_run_replayed(lab):
     """The answer may change; then the run says so, and the certificate counts the correction."""
     lab.protocol(batch=5)
@@ -789,6 +797,8 @@ def folder(tmp_path, monkeypatch):
 
 
 # ---- labelling by file ----
+
+
 @pytest.fixture
 def pool(folder, monkeypatch):
     monkeypatch.setattr(journal_module.secrets, "token_hex", lambda size: private("cli"))

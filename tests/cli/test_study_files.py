@@ -21,11 +21,7 @@ def toml(**changes):
 
 
 DEEP = "[" * 3000 + "]" * 3000
-
-
 HUGE = "0x" + "f" * 6000  # more digits than Python writes out
-
-
 BAD = [
     (toml(colour='"red"'), "no key 'colour'"),
     (toml(grid_rhoo="0.1"), "no key 'rhoo'"),

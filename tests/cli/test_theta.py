@@ -1,29 +1,16 @@
 """``replical theta``: known answers, pools, and one sentence for bad input."""
 
-import csv
-
 import pytest
 
-from support.commands import answer, replical
-from support.worlds import random_table
+from support.commands import answer, answered, replical
 
 
-@pytest.fixture(scope="session")
-def table(tmp_path_factory):
-    """200 random columns with duplicates."""
-    C, items = random_table(200, 300)
-    file = tmp_path_factory.mktemp("table") / "table.csv"
-    with file.open("w", newline="") as out:
-        csv.writer(out).writerows([C.candidates, *items.tolist()])
-    return file
-
-
-def test_theta():
+def test_theta(command):
     assert answer("theta", "--class", "thresholds:1000")["theta"] == 2.0
-    found = answer("theta", "--class", "star:64")
+    found = answered(command, "theta", "--class", "star:64")
     assert (found["theta"], found["hypotheses"], found["points"]) == (64.0, 65, 64)
-    assert answer("theta", "--class", "star:64", "--centre", 3)["theta"] < 64
-    assert answer("theta", "--class", "star:64", "--r0", ".5")["radius"] == [32, 64]
+    assert answered(command, "theta", "--class", "star:64", "--centre", 3)["theta"] < 64
+    assert answered(command, "theta", "--class", "star:64", "--r0", ".5")["radius"] == [32, 64]
 
 
 def test_theta_on_a_pool(tmp_path, table):

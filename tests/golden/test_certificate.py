@@ -6,23 +6,16 @@ from pathlib import Path
 
 import pytest
 
+pytest.importorskip("pyarrow")
+pytest.importorskip("sqlalchemy")
+
 from replical.core.canonical import canonical, fingerprint
 from replical.lab.certificate.file import body_of
 from replical.lab.certificate.verify import verify
 from replical.lab.protocol import Protocol
 
-pytest.importorskip("pyarrow")
-
-
-pytest.importorskip("sqlalchemy")
-
-
 HERE = Path(__file__).parent
-
-
 spec = importlib.util.spec_from_file_location("golden_certificates", HERE / "make_certificate.py")
-
-
 make = importlib.util.module_from_spec(spec)
 
 

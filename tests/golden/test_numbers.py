@@ -10,11 +10,7 @@ from replical.core.selftest import GOLDEN, wrong_words
 from support.reference import shared_word
 
 HERE = Path(__file__).parent
-
-
 spec = importlib.util.spec_from_file_location("golden_make", HERE / "make.py")
-
-
 make = importlib.util.module_from_spec(spec)
 
 

@@ -4,84 +4,21 @@ from collections import Counter
 from functools import cache
 from math import log, sqrt
 
-import numpy as np
 import pytest
 from scipy.stats import fisher_exact
 
 from replical import (
-    Population,
-    PredictionTable,
-    Prior,
-    PrivateRandomness,
-    SharedRandomness,
-    Thresholds,
     learn,
-    plan,
 )
 from replical.learners.catalogue import learner_for
 from replical.learners.fast.bulk import fits, in_bulk
+from support.boosting import CASES, lab, setting
 from support.mutants import scaled
 
 # --- in bulk and one by one -------------------------------------------------------------------------------------------
-TABLE = PredictionTable([f"m{i}" for i in range(12)], labels=("a", "b", "c"))
-
-
-@cache
-def table_world(noise):
-    """Candidate i of three labels is wrong in i of 16 cells of unequal weight."""
-    generator = np.random.default_rng(8)
-    codes = np.zeros((16, 12), dtype=int)
-    for h in range(12):
-        codes[generator.permutation(16)[:h], h] = generator.integers(1, 3, size=h)
-    cells = TABLE.items(np.array(TABLE.labels, dtype=object)[codes])
-    return Population(TABLE, target=0, cells=cells, weights=generator.integers(1, 9, size=16), noise=noise)
-
-
-@cache
-def line_world(noise):
-    """Thresholds on eleven cells, one of which never occurs."""
-    return Population(Thresholds(12), target=5, weights=[1, 2, 1, 3, 1, 2, 0, 1, 2, 1, 1], noise=noise)
-
-
-LINE = {"epsilon": 0.2, "delta": 0.1, "rho": 0.3, "theta": 1.0}
-
-
-REALIZABLE, AGNOSTIC = {"epsilon": 0.4, "k_loop": 8}, {"epsilon": 0.1, "nu": 0.05, "k_loop": 80, "k_final": 100}
-
-
-# What runs, where, with how much noise and which sizes; the number of the plan that decides its final threshold; a string.
-CASES = {
-    "replical paper": ("replical", line_world, 0.0, {"name": "paper", "T": 0.4, "k_loop": 12, "k_final": 40}, "v_max", "two"),
-    "replical tight": ("replical", line_world, 0.0, REALIZABLE | {"k_final": 100}, "G", "one"),
-    "replica2 paper": ("replica2", line_world, 0.02, AGNOSTIC | {"name": "paper"}, "excess_high", "two"),
-    "replica2 tight": ("replica2", line_world, 0.02, AGNOSTIC, "excess_high", "one"),
-    "replica2 in two rounds": ("replica2", line_world, 0.02, AGNOSTIC | {"epsilon": 0.05, "k_final": 6}, "excess_high", "one"),
-    "erm realizable": ("replicable-erm", line_world, 0.0, {"k_final": 40, "nu": 0.0}, "high", "one"),
-    "erm agnostic": ("replicable-erm", line_world, 0.05, {"k_final": 40, "nu": 0.05}, "high", "one"),
-    "replical, three labels": ("replical", table_world, 0.0, REALIZABLE | {"k_final": 60}, "G", "one"),
-    "replica2, three labels": ("replica2", table_world, 0.02, AGNOSTIC | {"k_final": 30}, "excess_high", "one"),
-    "erm agnostic, three labels": ("replicable-erm", table_world, 0.05, {"k_final": 40, "nu": 0.05, "name": "paper"}, "high", "one"),
-}  # fmt: skip
 
 
 SINGLY, BULK = 400, 4000
-
-
-@cache
-def setting(case):
-    """The survivor of largest error wins: it differs from run to run, whatever the string."""
-    learner, world, noise, options, _, string = CASES[case]
-    at, task = world(noise), LINE | options
-    if learner == "replicable-erm":
-        task.pop("theta")
-    worst = Prior.order(at.C, sorted(range(12), key=at.error, reverse=True))
-    return at, plan(learner, at.C, **task, prior=worst), SharedRandomness(string)
-
-
-def lab(world, *name):
-    private = PrivateRandomness.simulated(*name)
-    pool = world.pool("exact", private)
-    return pool, world.labels(pool, private)
 
 
 def in_one_go(made, world, shared, seed):

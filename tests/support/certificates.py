@@ -1,5 +1,7 @@
 """Finished runs and their certificates: honest ones, and ones whose digest was made again after a change."""
 
+import html.parser
+
 from replical.core.canonical import fingerprint
 from replical.errors import BadCertificate
 from replical.lab.certificate.file import (
@@ -26,3 +28,20 @@ def valid(path):
         return verify(read(path)).valid
     except BadCertificate:
         return False
+
+
+class Tags(html.parser.HTMLParser):
+    """What is in a page: tags, attributes and texts."""
+
+    def __init__(self, text):
+        super().__init__()
+        self.tags, self.attributes, self.texts = set(), set(), ""
+        self.feed(text)
+        self.close()
+
+    def handle_starttag(self, tag, attrs):
+        self.tags.add(tag)
+        self.attributes |= {name for name, _ in attrs}
+
+    def handle_data(self, data):
+        self.texts += data

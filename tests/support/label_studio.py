@@ -15,8 +15,6 @@ import pytest
 from replical.lab.batches import write_batch
 
 LABELS = ("no", "yes")
-
-
 VARIABLE = re.compile(r"\$[\w.\[\]{}]+", re.ASCII)  # $name, $name.part, $name[0] stand for data of the task
 
 

@@ -1,15 +1,19 @@
-"""Requests to the page's application, without a server."""
+"""The page: requests to its application without a server, and a server in a thread."""
 
 import asyncio
 import contextlib
+import http.client
 import json
+import threading
+from types import SimpleNamespace
 
 import numpy as np
 
 from replical import Protocol, Session, read_pool
 from replical.lab.desk import Desk
 from replical.lab.journal import Journal
-from replical.lab.page.app import Content
+from replical.lab.page import serve
+from replical.lab.page.app import Content, application
 from replical.lab.tables import ItemColumns
 
 NASTY = "<script>alert(1)</script>"
@@ -66,3 +70,34 @@ def opened(tmp_path):
             instructions=f"# Rules\n\n{NASTY}",
         )
         yield desk, content
+
+
+@contextlib.contextmanager
+def serving(world, monkeypatch):
+    """Serve in a thread, until `ended` says so."""
+    monkeypatch.setattr(serve, "_GRACE", 0.5)
+    running = SimpleNamespace(ended=lambda: False)
+    ready = threading.Event()
+
+    def started(port):
+        running.port = port
+        ready.set()
+
+    def run():
+        serve.serve(application(*world), host="127.0.0.1", port=0, ended=lambda: running.ended(), started=started)
+
+    running.thread = threading.Thread(target=run)
+    running.thread.start()
+    assert ready.wait(20)
+    yield running
+    running.ended = lambda: True
+    running.thread.join(20)
+    assert not running.thread.is_alive()
+
+
+def get(port, path="/"):
+    connection = http.client.HTTPConnection("127.0.0.1", port, timeout=10)
+    connection.request("GET", path)
+    status = connection.getresponse().status
+    connection.close()
+    return status

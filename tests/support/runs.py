@@ -2,7 +2,12 @@
 
 from itertools import count
 
-from replical import PrivateRandomness, SharedRandomness, learn
+from replical import (
+    KnownLabels,
+    PrivateRandomness,
+    SharedRandomness,
+    learn,
+)
 
 
 def results(learner, world, seed):
@@ -11,3 +16,15 @@ def results(learner, world, seed):
         private = PrivateRandomness.simulated(seed, number)
         pool = world.pool("exact", private)
         yield learn(learner, pool, world.labels(pool, private), SharedRandomness(f"{seed} {number}"))
+
+
+class Overheard(KnownLabels):
+    """Labels that remember what was asked."""
+
+    def __init__(self, C, column):
+        super().__init__(C, column)
+        self.asked = []
+
+    def answer(self, query):
+        self.asked.append(query.items)
+        return super().answer(query)

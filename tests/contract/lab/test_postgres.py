@@ -30,8 +30,6 @@ pytest.importorskip("psycopg", reason="no PostgreSQL driver: pip install 'psycop
 
 
 URL = "REPLICAL_TEST_POSTGRES"
-
-
 BATCH = 3
 
 

@@ -12,8 +12,6 @@ import pytest
 from support.processes import INTERRUPTED, gone, groups, interrupt, members
 
 pytestmark = pytest.mark.skipif(not hasattr(os, "killpg"), reason="needs POSIX process groups")
-
-
 LONG = ["audit", "--class", "thresholds:100000", "--learner", "replical", "--epsilon", ".01", "--theta", "2", "--pool-size",
         "exact", "--seed", "s", "--pairs", "100000", "--workers", "2"]  # fmt: skip
 

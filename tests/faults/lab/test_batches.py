@@ -10,8 +10,6 @@ from replical.errors import BadTable, ReplicalError
 from replical.lab.batches import read_batch
 
 LABELS = ("no", "yes")
-
-
 json_values = st.recursive(
     st.one_of(st.none(), st.booleans(), st.integers(-3, 3), st.sampled_from(["u", "yes", ""])),
     lambda inner: st.one_of(
@@ -22,8 +20,6 @@ json_values = st.recursive(
     ),
     max_leaves=8,
 )
-
-
 exports = st.lists(st.lists(json_values, max_size=2), max_size=2).map(
     lambda tasks: [{"data": {"id": f"u{n}"}, "annotations": annotations} for n, annotations in enumerate(tasks)]
 )

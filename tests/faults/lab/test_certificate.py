@@ -1,7 +1,6 @@
 """Forged certificates: nothing can be changed without somebody noticing, and no file gives a traceback."""
 
 import copy
-import html.parser
 import json
 
 import numpy as np
@@ -25,7 +24,7 @@ from replical.lab.journal import Journal
 from replical.lab.protocol import Protocol
 from replical.lab.session import transcript
 from replical.plans.rounded import RoundedPlan
-from support.certificates import resealed, valid, verdicts
+from support.certificates import Tags, resealed, valid, verdicts
 from support.lab import KINDS, LABELS, Run, begin, content, finished, world
 
 LEVELS = ("self", "pool", "journal")
@@ -44,6 +43,8 @@ def test_nobody_can_guess_labels_from_the_digest_of_a_transcript(tmp_path):
 
 
 # ---- every field, changed by a forger who redoes digest and seal ----
+
+
 def places(value, place=()):
     """Every place in nested mappings and lists, the whole first."""
     yield place
@@ -265,6 +266,8 @@ def test_an_unfinished_or_empty_journal_is_no_proof(runs, tmp_path):
 
 
 # ---- the file ----
+
+
 def test_without_a_new_digest_every_change_is_caught_by_the_certificate_alone(runs):
     run = runs("rounded-a2 certified")
     count = 0
@@ -356,23 +359,6 @@ def test_no_body_at_all_is_a_verdict_too(runs, body):
 
 # ---- for people ----
 EVIL = "<script>alert(1)</script>"
-
-
-class Tags(html.parser.HTMLParser):
-    """What is in a page: tags, attributes and texts."""
-
-    def __init__(self, text):
-        super().__init__()
-        self.tags, self.attributes, self.texts = set(), set(), ""
-        self.feed(text)
-        self.close()
-
-    def handle_starttag(self, tag, attrs):
-        self.tags.add(tag)
-        self.attributes |= {name for name, _ in attrs}
-
-    def handle_data(self, data):
-        self.texts += data
 
 
 def test_names_seeds_and_labels_cannot_smuggle_anything_into_the_page(tmp_path):

@@ -40,6 +40,8 @@ def write_into(path, statement, *values):
 
 
 # ---- what is no journal ----
+
+
 def test_a_database_of_something_else_is_no_journal(tmp_path):
     """The sentence names the file."""
     write_into(tmp_path / "photos.db", "CREATE TABLE photos (name)")
@@ -131,6 +133,8 @@ def test_the_lock_goes_with_its_process(path, holder, ending):
 
 
 # ---- odd places, odd moments ----
+
+
 @pytest.mark.parametrize("write", [True, False])
 def test_a_database_of_something_else_is_left_as_it_is(tmp_path, write):
     """Neither turned into a journal when writing, nor switched to a write-ahead log when reading."""

@@ -14,8 +14,6 @@ from replical.errors import BadJournal
 from replical.lab.journal import Journal
 
 pytestmark = pytest.mark.skipif(not hasattr(signal, "SIGKILL"), reason="needs kill -9")
-
-
 BATCH = 3  # items open at once
 
 
@@ -185,8 +183,6 @@ PLACES = {
         Path.replace = lambda self, target: die()
     """,
 }
-
-
 HEAD = """
 import itertools, os, signal, sys
 from pathlib import Path
@@ -199,8 +195,6 @@ times = itertools.count(1)
 def die():
     os.kill(os.getpid(), signal.SIGKILL)
 """
-
-
 QUICK = ("before the write", "just before the commit", "after the write, before the acknowledgement",
          "before the certificate has its name")  # fmt: skip
 
@@ -239,6 +233,8 @@ def test_a_kill_while_the_journal_is_made(processes, make_world, tmp_path, comma
 
 
 # ---- two at once ----
+
+
 def test_a_second_runner_is_refused(processes, lab, command):
     """While another one is at work: one sentence, exit code 2, nothing recorded; afterwards it takes over."""
     process = processes.driver(lab.folder, lab.path, "patiently")

@@ -12,19 +12,13 @@ from support.label_studio import LABELS
 leaves = st.one_of(
     st.none(), st.booleans(), st.integers(-2, 2), st.sampled_from(["u", "yes", "?", "choices", "\ud800"])
 )
-
-
 keys = ["data", "id", "item", "label", "annotations", "annotator", "annotation_id", "result", "value", "choices",
         "from_name", "completed_by", "was_cancelled"]  # fmt: skip
-
-
 values = st.recursive(
     leaves,
     lambda inner: st.lists(inner, max_size=2) | st.dictionaries(st.sampled_from(keys), inner, max_size=5),
     max_leaves=12,
 )
-
-
 rows = st.lists(
     st.fixed_dictionaries({}, optional={"item": leaves, "label": values, "annotation_id": leaves, "annotator": values})
     | st.fixed_dictionaries({"data": st.just({"item": "u"}), "annotations": values}),

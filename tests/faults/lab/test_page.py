@@ -4,19 +4,18 @@ import http.client
 import json
 import logging
 import re
-import threading
 import time
 from types import SimpleNamespace
 
 import pytest
 
+pytest.importorskip("starlette")
+
 from replical.errors import BadJournal, EmptyVersionSpace
 from replical.lab.page import guard, serve
 from replical.lab.page.app import Content, application
 from replical.lab.page.markdown import to_html
-from support.page import NASTY, call, opened
-
-pytest.importorskip("starlette")
+from support.page import NASTY, call, get, opened, serving
 
 
 @pytest.fixture
@@ -202,33 +201,8 @@ class SimpleASGI:
 
 @pytest.fixture
 def served(world, monkeypatch):
-    """Serve in a thread, until `ended` says so."""
-    monkeypatch.setattr(serve, "_GRACE", 0.5)
-    running = SimpleNamespace(ended=lambda: False)
-    ready = threading.Event()
-
-    def started(port):
-        running.port = port
-        ready.set()
-
-    def run():
-        serve.serve(application(*world), host="127.0.0.1", port=0, ended=lambda: running.ended(), started=started)
-
-    running.thread = threading.Thread(target=run)
-    running.thread.start()
-    assert ready.wait(20)
-    yield running
-    running.ended = lambda: True
-    running.thread.join(20)
-    assert not running.thread.is_alive()
-
-
-def get(port, path="/"):
-    connection = http.client.HTTPConnection("127.0.0.1", port, timeout=10)
-    connection.request("GET", path)
-    status = connection.getresponse().status
-    connection.close()
-    return status
+    with serving(world, monkeypatch) as running:
+        yield running
 
 
 def test_the_end_waits_for_nobody_who_hangs(served):

@@ -8,39 +8,15 @@ from replical.cli import main
 from replical.errors import ReplicalError
 from replical.lab.protocol import Protocol
 from support.lab import content
+from support.protocols import NASTY
 
 # ---- round trip and fingerprint ----
-NASTY = [
-    '"',
-    "\\",
-    "'''",
-    '"""',
-    "\n",
-    "\r\n",
-    "\t",
-    "\x00",
-    "\x1f",
-    "\x7f",
-    "\x85",
-    "\u2028",
-    "é",
-    "é",
-    "💥",
-    "# no",
-    "=",
-    "]",
-]
-
-
 texts = st.lists(
     st.one_of(st.sampled_from(NASTY), st.text(st.characters(exclude_categories=["Cs"]), max_size=4)), max_size=4
 ).map("".join)  # fmt: skip
 
-
 # ---- whatever a file holds ----
 VALID = Protocol.of(content(title="fuzz", batch=2, prior={"kind": "weights", "weights": [1, 2, 3, 4, 5, 6]})).toml()
-
-
 LITERALS = [
     "[]",
     "{}",
@@ -134,6 +110,8 @@ PLAIN = Protocol.of(content()).toml()
 
 
 # ---- protocols ----
+
+
 @pytest.mark.parametrize(
     "text",
     [

@@ -10,58 +10,12 @@ from hypothesis import strategies as st
 from replical.classes.catalogue import recipe
 from replical.errors import ReplicalError
 from replical.lab.tables import read_labels, read_pool
+from support.tables import GOOD, PREDICTS, TEXTS, refused, write
 
 pa = pytest.importorskip("pyarrow")
-
-
 feather = pytest.importorskip("pyarrow.feather")
-
-
 parquet = pytest.importorskip("pyarrow.parquet")
-
-
-TEXTS = ("no", "yes")
-
-
-TABLE = {"kind": "table", "candidates": [{"name": "a"}, {"name": "b c"}]}
-
-
-PREDICTS = recipe(TABLE, TEXTS, "s")
-
-
 COUNTED = recipe({"kind": "thresholds", "features": ["dose"], "count": 10}, TEXTS, "s")
-
-
-GOOD = {
-    "id": ["x3", "x1", "x2"],
-    "text": ["drei", "eins", "zwei"],
-    "a": ["no", "yes", "yes"],
-    "b c": ["no", "no", "yes"],
-    "dose": [0.25, 1.75, 2.5],
-    "age": [40.5, 39.5, 41.25],
-}
-
-
-def write(table, path):
-    """The same table in the format of the file's name."""
-    table = table if isinstance(table, pa.Table) else pa.table(table)
-    if path.suffix == ".csv":
-        with path.open("w", newline="", encoding="utf-8") as file:
-            writer = csv.writer(file)
-            writer.writerow(table.column_names)
-            writer.writerows(zip(*(column.to_pylist() for column in table.columns), strict=True))
-    elif path.suffix == ".parquet":
-        parquet.write_table(table, path)
-    else:
-        feather.write_feather(table, path)
-    return path
-
-
-def refused(source, made=PREDICTS, **options):
-    with pytest.raises(ReplicalError) as caught:
-        read_pool(source, made, **options)
-    assert "\n" not in str(caught.value)
-    return str(caught.value)
 
 
 @pytest.mark.parametrize("suffix", [".parquet", ".csv", ".arrow", ".feather"])
@@ -92,8 +46,6 @@ def test_truncated_and_damaged_files(tmp_path, suffix, part):
 
 # ---- whatever a file holds ----
 cells = st.text(st.sampled_from('ab,"\n\r;\t 01.-=yesno\x00é'), max_size=6)
-
-
 tables_of_cells = st.lists(st.lists(cells, max_size=4), max_size=5)
 
 

@@ -21,8 +21,6 @@ from support.processes import INTERRUPTED, gone, interrupt, members
 from support.studies import BASE, GRID
 
 pytestmark = pytest.mark.skipif(not hasattr(os, "killpg"), reason="needs POSIX process groups")
-
-
 LONG = {**GRID, "class": [f"thresholds:{n}" for n in (50, 60, 70, 80, 90)]}
 
 

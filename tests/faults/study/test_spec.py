@@ -14,8 +14,6 @@ from replical.study.spec import Study
 from replical.worlds.experiment import OPTIONS
 
 GRID = {"class": "thresholds:50", "learner": "cal", "epsilon": 0.1, "pool_size": 300}
-
-
 BASE = {"schema": "replical.study/1", "name": "small", "seed": "s", "grid": [GRID]}
 
 
@@ -74,8 +72,6 @@ ANYTHING = st.recursive(
     lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.sampled_from([*PARAMETERS, "pairs", "half_width", "?"]), inner, max_size=3),
     max_leaves=5,
 )  # fmt: skip
-
-
 PLACES = [(name,) for name in ("schema", "name", "title", "notes", "seed", "defaults", "grid", "stop", "quick", "?")]
 PLACES += [("grid", 0, name) for name in (*PARAMETERS, "name", "stop", "quick", "?")]
 PLACES += [

@@ -18,6 +18,8 @@ A, B = 0.1, 0.25
 
 
 # --- the distribution function ----------------------------------------------------------------------------------------
+
+
 def tails(U, m, p):
     at = Logs.of(np.asarray(p, dtype=np.float64))
     return tuple(lower_tail(U, np.asarray(m, dtype=np.float64), at, upper=upper) for upper in (False, True))
@@ -63,6 +65,8 @@ def test_largest_count(U, failure):
 
 
 # --- the intervals ----------------------------------------------------------------------------------------------------
+
+
 @pytest.mark.parametrize("beta", [1.0, 3.0, 12.0])
 @pytest.mark.parametrize("U", [10, 300, 20_000])
 def test_each_side_of_an_interval_fails_as_rarely_as_it_says(U, beta):
@@ -90,6 +94,8 @@ def test_slack_widens_intervals(U, beta, kappa):
 
 
 # --- Γ̂ against its definition -----------------------------------------------------------------------------------------
+
+
 def contribution(p, v, sure, maybe, *, alone):
     """π(p, v): the chance that h at distance p matters at threshold v, from C_p(v-κ) and C_p(v+κ)."""
     if alone:
@@ -235,6 +241,8 @@ def test_the_unit_of_masses_does_not_matter(kind):
 
 
 # --- Γ̂ against what happens -------------------------------------------------------------------------------------------
+
+
 def overlaps(one, kind, runs):
     """1 - μ(A)/μ(B) for `runs` pairs of pools and thresholds: what labs with slack κ can lose at worst."""
     generator = one.generator
@@ -289,6 +297,8 @@ def test_gamma_is_above_what_happens(kind, alarm):
 
 
 # --- pools without end, and before any label --------------------------------------------------------------------------
+
+
 def unlimited_by_definition(scores, kappa, a, b, mass, least, points=41):
     """h matters for thresholds within κ of its distance p, any p within κ of its score."""
     total = 0.0

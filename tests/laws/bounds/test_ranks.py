@@ -16,14 +16,8 @@ from replical.classes.prior import UNIFORM, Prior
 from replical.core.binomial import lower_tail, upper_tail
 
 EIGHTHS = [inf, *(i / 8 for i in range(-2, 13))]  # exact in binary, with many ties
-
-
 scores = st.lists(st.tuples(st.sampled_from(EIGHTHS), st.sampled_from(EIGHTHS)), min_size=1, max_size=9)
-
-
 ranges = st.tuples(st.integers(0, 8), st.integers(1, 6)).map(lambda ends: (ends[0] / 8, (ends[0] + ends[1]) / 8))
-
-
 seeds = st.integers(0, 2**32)
 
 

@@ -33,8 +33,6 @@ def is_least(size, wanted):
 rho_above_twice_delta = st.integers(1, 99).flatmap(
     lambda i: st.tuples(st.just(i / 100), st.integers(1, 5 * i - 1).map(lambda j: j / 1000))
 )
-
-
 v_and_epsilon = st.integers(1, 49).flatmap(
     lambda j: st.tuples(st.integers(j + 1, 100 - j).map(lambda i: i / 100), st.just(j / 100))
 )
@@ -68,8 +66,6 @@ def test_heavy_hitters_miss_nobody_and_count_well(rho, ends):
 
 # --- rounding ---------------------------------------------------------------------------------------------------------
 fractions = st.fractions(0, 1, max_denominator=10**6)
-
-
 texts = st.text(max_size=5)
 
 

@@ -12,8 +12,6 @@ from replical.classes.prior import UNIFORM, Prior, exponentials
 from replical.core.binomial import lower_tail, upper_tail
 
 words = st.integers(0, 2**64 - 1)
-
-
 seeds = st.text(st.characters(exclude_categories=("Cs",)), max_size=8)
 
 
@@ -24,6 +22,8 @@ def exponential(word):
 
 
 # --- the race ---------------------------------------------------------------------------------------------------------
+
+
 @pytest.mark.claim("ranks")
 @pytest.mark.parametrize("kept", [[0, 1, 2, 3, 4], [0, 2, 3], [1, 4]])
 def test_the_first_of_a_set_is_chosen_by_weight(kept, alarm):
@@ -58,6 +58,8 @@ def test_the_first_is_the_smallest_rank(seed, members, weight_seed):
 
 
 # --- the frozen logarithm ---------------------------------------------------------------------------------------------
+
+
 @given(
     st.one_of(
         words,
@@ -84,6 +86,8 @@ def test_the_lowest_bits_are_left_to_the_tie_break(word):
 
 
 # --- strict order, names, books ---------------------------------------------------------------------------------------
+
+
 @given(seeds, st.permutations(range(8)), st.sets(st.integers(0, 7), min_size=1))
 def test_a_strict_order_takes_the_most_preferred(seed, preferred, members):
     prior = Prior.order(Thresholds(8), preferred)

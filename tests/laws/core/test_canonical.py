@@ -9,8 +9,6 @@ from replical.core.canonical import canonical
 from replical.core.exact import fraction
 
 texts = st.text(st.characters(exclude_categories=("Cs",)))
-
-
 values = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | texts,
     lambda inner: st.lists(inner) | st.dictionaries(texts, inner),

@@ -9,11 +9,7 @@ from replical import SharedRandomness
 from support.reference import shared_word
 
 texts = st.text(st.characters(exclude_categories=("Cs",)), max_size=20)
-
-
 names = st.lists(st.one_of(texts, st.integers(-(10**6), 10**20)), min_size=1, max_size=3).map(tuple)
-
-
 indices = st.integers(0, 2**40)
 
 

@@ -1,44 +1,12 @@
 """Whatever labels, columns and answers are called, a batch goes out well-formed and comes back whole."""
 
-import csv
-import json
 from xml.etree import ElementTree
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from replical.lab.batches import SKIP, Reply, config, read_batch, write_batch
-
-LABELS = ("no", "yes")
-
-
-def fill(path, answers, annotator=None):
-    """Do what a person with a spreadsheet does; the tasks beside the file say which item stands in which row."""
-    tasks = json.loads(path.with_suffix(".json").read_text(encoding="utf-8"))
-    with path.open(newline="", encoding="utf-8") as file:
-        header, *rows = csv.reader(file)
-    with path.open("w", newline="", encoding="utf-8") as file:
-        writer = csv.writer(file)
-        writer.writerow([*header, "annotator"] if annotator else header)
-        for row, task in zip(rows, tasks, strict=True):
-            writer.writerow([*row[:-1], answers.get(task["data"]["id"], ""), *([annotator] if annotator else [])])
-    return path
-
-
-def export(path, annotations):
-    """Do what Label Studio does: its export holds the tasks as they were imported, with annotations."""
-    tasks = json.loads(path.with_suffix(".json").read_text(encoding="utf-8"))
-    for number, task in enumerate(tasks):
-        task |= {"id": number + 100, "annotations": annotations.get(task["data"]["id"], [])}
-    file = path.with_name("export.json")
-    file.write_text(json.dumps(tasks), encoding="utf-8")
-    return file
-
-
-def chose(*values, who=None):
-    result = [{"from_name": "label", "type": "choices", "value": {"choices": list(values)}}]
-    return {"id": 7, "result": result, "was_cancelled": False, "completed_by": who}
-
+from support.batches import LABELS, chose, export, fill
 
 texts = st.text(st.characters(exclude_categories=["Cc", "Cn", "Cs"]), min_size=1, max_size=6)
 
@@ -54,13 +22,9 @@ def test_the_labelling_config_is_well_formed_whatever_labels_are_called(columns,
 ids = st.text(st.characters(exclude_categories=["Cc", "Cs", "Zl", "Zp"]), min_size=1, max_size=8).filter(
     lambda text: text == text.strip("\ufeff")
 )
-
-
 shown_texts = st.text(
     st.characters(exclude_categories=["Cs", "Cc", "Zl", "Zp"], include_characters="\n\t"), max_size=12
 )
-
-
 answers = st.sampled_from([None, "no", "yes", SKIP])
 
 

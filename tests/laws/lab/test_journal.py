@@ -13,8 +13,6 @@ from hypothesis import strategies as st
 from replical.lab.journal import SCHEMA, Event, Journal
 
 TEXTS = st.text(st.characters(exclude_categories=["Cs"]), max_size=20)  # all of Unicode; a lone surrogate is no text
-
-
 EVENTS = st.builds(
     Event,
     kind=st.sampled_from(["ask", "answer", "skip", "correction"]),
@@ -50,6 +48,8 @@ def test_every_event_comes_back_as_it_was_written(batches):
 
 
 # ---- as CSV ----
+
+
 @settings(max_examples=20)
 @given(
     told=st.lists(st.tuples(TEXTS.filter(bool), st.integers(0, 2), st.none() | TEXTS.filter(bool)), max_size=5),

@@ -10,12 +10,8 @@ from support.label_studio import Project, project
 
 # ---- whatever it is called ----
 legal = st.characters(exclude_categories=["Cs", "Cc", "Cn"], include_characters="\n\t")
-
-
 words = st.one_of(st.text(legal, min_size=1, max_size=8), st.sampled_from(
     ["$5", "$show_0", "cost: $id", "$", "$$x", "true", "0", "None", "a & b", '"<x/>"', "it's", "{{idx}}", "&lt;", "ja ", "是", "\u202eab"]))  # fmt: skip
-
-
 label_sets = st.lists(
     words.filter(lambda text: text.strip() and text != SKIP), min_size=2, max_size=4, unique=True
 ).map(tuple)

@@ -8,55 +8,15 @@ from hypothesis import strategies as st
 from replical.classes.catalogue import recipe
 from replical.errors import ReplicalError
 from replical.lab.protocol import Protocol
-
-SECTIONS = {
-    "thresholds": {"kind": "thresholds", "features": ["dose"], "cuts": [[0.5, 1.5, 2.5]]},
-    "intervals": {"kind": "intervals", "features": ["dose"], "bins": 5, "range": [[0.0, 10.0]]},
-    "stumps": {"kind": "stumps", "features": ["dose", "age"], "cuts": [[1.0], [40.0, 55.0]]},
-    "boxes": {"kind": "boxes", "features": ["dose", "age"], "bins": 2, "range": [[0.0, 10.0], [20.0, 60.0]]},
-    "halfspaces": {"kind": "halfspaces", "features": ["dose", "age"], "count": 7, "range": [[0.0, 10.0], [20.0, 60.0]]},
-    "star": {"kind": "star", "features": ["cell"], "count": 4},
-    "table": {"kind": "table", "candidates": [{"name": "a"}, {"name": "b"}]},
-}
-
+from support.protocols import NASTY, SECTIONS
 
 # ---- round trip and fingerprint ----
-NASTY = [
-    '"',
-    "\\",
-    "'''",
-    '"""',
-    "\n",
-    "\r\n",
-    "\t",
-    "\x00",
-    "\x1f",
-    "\x7f",
-    "\x85",
-    "\u2028",
-    "é",
-    "é",
-    "💥",
-    "# no",
-    "=",
-    "]",
-]
-
-
 texts = st.lists(
     st.one_of(st.sampled_from(NASTY), st.text(st.characters(exclude_categories=["Cs"]), max_size=4)), max_size=4
 ).map("".join)  # fmt: skip
-
-
 names = texts.filter(bool)
-
-
 sizes = st.integers(1, 6)
-
-
 weights = st.floats(1e-3, 1e3)
-
-
 pairs = st.tuples(st.floats(-100, 100), st.floats(0.5, 100)).map(lambda ends: [ends[0], ends[0] + ends[1]])
 
 

@@ -4,7 +4,6 @@ import random
 import tempfile
 from pathlib import Path
 
-import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -13,44 +12,9 @@ from replical.errors import EmptyVersionSpace, PoolExhausted
 from replical.lab.certificate.file import body_of
 from replical.lab.journal import Journal
 from replical.lab.ledger import Ledger
-
-# Every learner that a protocol can name, with sizes small enough for a pool of 120 items.
-LEARNERS = {
-    "erm": {"name": "erm", "k_final": 20},
-    "cal": {"name": "cal"},
-    "cal-halving": {"name": "cal", "query": "halving"},
-    "cal-rounds": {"name": "cal-rounds", "theta": 2.0, "k_loop": 4},
-    "a2": {"name": "a2"},
-    "a2-batch": {"name": "a2", "batch": 5},
-    "a2-paired": {"name": "a2-paired", "batch": 10},
-    "a2-rounds": {"name": "a2-rounds", "theta": 1.0, "nu": 0.01, "k_loop": 6, "k_final": 8},
-    "replicable-erm": {"name": "replicable-erm", "nu": 0.0, "k_final": 25},
-    "replical": {"name": "replical", "plan": "paper", "theta": 2.0, "k_loop": 4, "k_final": 4},
-    "replica2": {"name": "replica2", "theta": 1.0, "nu": 0.01, "k_loop": 6, "k_final": 8},
-    "rounded-cal": {"name": "rounded-cal"},
-    "rounded-cal-halving": {"name": "rounded-cal", "query": "halving"},
-    "rounded-cal-items": {"name": "rounded-cal", "items": 25},
-    "rounded-a2": {"name": "rounded-a2", "batch": 4},
-    "rounded-a2-excess": {"name": "rounded-a2", "finish": "excess", "batch": 3},
-    "boosted": {"name": "boosted-replicable-erm", "nu": 0.0, "k_final": 4, "strings": 2, "runs": 3},
-}
-
+from support.sessions import LEARNERS, figures
 
 REALIZABLE = ("cal", "replical", "rounded-cal")  # a wrong label may leave them without a hypothesis
-
-
-def figures(result):
-    """All of a result that a certificate tells."""
-    told = (result.hypothesis, result.unrounded, result.V.indices.tolist(), result.conditions, result.labels)
-    return (*told, result.rounds, None if result.rounding is None else result.rounding.rho_proven)
-
-
-@pytest.fixture
-def journal(tmp_path, monkeypatch):
-    """An empty journal, open; its private seed will be the same every time, so that a test fails always or never."""
-    monkeypatch.setattr("replical.lab.journal.secrets.token_hex", lambda size: "5e" * size)
-    with Journal(tmp_path / "a.db") as made:
-        yield made
 
 
 def errand(world, path, chance, *, skipping=0.0):
@@ -147,6 +111,8 @@ def test_only_labels_and_skips_decide(make_world, task):
 
 
 # ---- corrections ----
+
+
 @settings(max_examples=10)
 @given(task=tasks())
 def test_a_correction_replays_the_run(make_world, task):
@@ -178,14 +144,3 @@ def test_a_correction_replays_the_run(make_world, task):
         told = [(event.item, event.label, event.annotator) for event in journal.events() if event.kind == "correction"]
         codes = [world.protocol.labels.index(label) for label in (other, world.truth[item])]
         assert told == [(item, codes[0], "Ada"), (item, codes[1], None)]
-
-
-@pytest.fixture
-def corrected(make_world, tmp_path, command):
-    """A finished run by the command line, with a private seed that everybody knows."""
-    private = bytes(range(32))
-    world = make_world({"name": "a2", "epsilon": 0.3, "batch": 2})
-    files = world.write(tmp_path)
-    world.begin(tmp_path / "a.db", private=private.hex())
-    assert command(*files.run(tmp_path / "a.db", tmp_path / "a.json"))[0] == 0
-    return world, files, private, world.learned(private)

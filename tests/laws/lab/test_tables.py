@@ -7,11 +7,7 @@ from replical.classes.catalogue import recipe
 from replical.lab.tables import read_pool
 
 TEXTS = ("no", "yes")
-
-
 TABLE = {"kind": "table", "candidates": [{"name": "a"}, {"name": "b c"}]}
-
-
 PREDICTS = recipe(TABLE, TEXTS, "s")
 
 

@@ -25,11 +25,7 @@ from replical import (
 from support import reference
 
 TABLE = PredictionTable([f"c{i}" for i in range(12)], labels=("a", "b", "c"))
-
-
 CLASSES = [Thresholds(20), Intervals(5), TABLE]
-
-
 worlds = st.tuples(st.sampled_from(CLASSES), st.integers(0, 10**6), st.sampled_from(["x", "published"]))
 
 

@@ -22,18 +22,14 @@ from support import reference
 from support.mutants import Scattered, Tosses
 
 C = Thresholds(9)  # eight cells
-
-
 TASK = {"epsilon": 0.2, "delta": 0.1, "rho": 0.1}
-
-
 ERM = {"nu": 0.0, "k_final": 5}
-
-
 CERTAIN, FAIR = ((1, 8),), ((1, 4),)
 
 
 # --- numbers ----------------------------------------------------------------------------------------------------------
+
+
 @pytest.mark.claim("boosting")
 @given(st.integers(1, 999).map(lambda i: i / 1000), st.integers(1, 999).map(lambda i: i / 1000))
 def test_strings_and_runs_are_what_the_proof_asks_for(rho, delta):
@@ -56,6 +52,8 @@ def test_strings_and_runs_are_what_the_proof_asks_for(rho, delta):
 
 
 # --- the books --------------------------------------------------------------------------------------------------------
+
+
 def boosted(kinds=None, **options):
     """Boosting of a base learner whose strings are of the given kinds; of one that scatters if none is given."""
     made = plan("boosted-replicable-erm", C, **TASK, **ERM, **options)

@@ -8,8 +8,6 @@ from replical.worlds.audit import pair_string, run_pair
 from support.vectorised import lab
 
 N, ITEMS, PAIRS = 200, 20_000, 8
-
-
 PUBLIC = {"epsilon": 0.1, "delta": 0.05, "rho": 0.1}
 
 

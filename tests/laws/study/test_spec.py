@@ -7,8 +7,6 @@ from replical.plans.catalogue import LEARNERS
 from replical.study.spec import Study
 
 GRID = {"class": "thresholds:50", "learner": "cal", "epsilon": 0.1, "pool_size": 300}
-
-
 BASE = {"schema": "replical.study/1", "name": "small", "seed": "s", "grid": [GRID]}
 
 
@@ -27,8 +25,6 @@ LISTS = {
     "noise": st.sampled_from([0, 0.1, "boundary:.1,.1"]),
     "k_loop": st.sampled_from([5, 10**18]),
 }
-
-
 GRIDS = st.fixed_dictionaries(
     {name: st.lists(LISTS[name], min_size=1, max_size=2) for name in ("class", "learner", "epsilon", "pool_size")},
     optional={

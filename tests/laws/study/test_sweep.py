@@ -21,21 +21,15 @@ from replical.worlds.figures import Pair, columns, figures
 from support.studies import GRID, Chance, based, of_pairs
 
 SHARED = settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=15)
-
-
 TWICE = {name: st.tuples(values, values) for name, values in {
     "hypotheses": st.none() | st.integers(0, 9), "unrounded": st.integers(0, 9), "survivors": st.integers(1, 50),
     "labels": st.integers(0, 10**20), "excess_errors": st.sampled_from([Fraction(0), Fraction(1, 10), Fraction(1, 9)]),
     "stopped_short": st.booleans(),
 }.items()}  # fmt: skip
-
-
 ROUNDINGS = st.builds(
     SimpleNamespace, labels_sufficient=st.booleans(), certified=st.booleans(),
     rho_proven=st.none() | st.floats(0, 1), rho_predicted=st.none() | st.floats(0, 1),
 )  # fmt: skip
-
-
 PAIRS = st.builds(
     Pair, number=st.integers(0, 99), target=st.integers(0, 9), same_function=st.booleans(), jaccard_distance=st.floats(0, 1),
     roundings=st.none() | st.tuples(ROUNDINGS, ROUNDINGS), **TWICE,
@@ -106,8 +100,6 @@ def test_more_pairs_go_on_from_those_that_are_there_and_fewer_are_the_first(
 
 # Stopping by width
 WIDE = {"half_width": 0.13, "batch": 20, "max_pairs": 70}
-
-
 BY_WIDTH = based(stop=WIDE, grid=[GRID, {**GRID, "class": "thresholds:3", "learner": "cal"}])
 
 

@@ -12,14 +12,8 @@ from replical.complexity import BOUNDS
 from replical.errors import ValueOutOfRange
 
 REFERENCE = {"n": 1000, "epsilon": 0.01, "delta": 0.05, "rho": 0.1, "theta": 2.0, "nu": 0.02}
-
-
 BINARY = {"n": 2**20, "epsilon": 2**-10, "delta": 2**-3, "rho": 2**-6, "theta": 5, "nu": 2**-7}
-
-
 ACCURATE = {"n": 2**4, "epsilon": 2**-3, "delta": 2.0**-900, "rho": 2**-1, "theta": 2, "nu": 2**-4}
-
-
 BOOSTED = [name for name in BOUNDS if name.endswith("boosted")]
 
 
@@ -30,11 +24,7 @@ def bound(name, **task):
 
 # Logarithms from a table, products multiplied out: 1000, 1/δ = 20, 1/ε = 100, 1/ρ = 10, 1/(Θν) = 25 and ν²/ε² = 4.
 LN1000, LN100, LN25, LN20, LN10 = 6.907755, 4.605170, 3.218876, 2.995732, 2.302585
-
-
 LNLN100, LNLN25 = 1.527180, 1.169032
-
-
 AT_REFERENCE = {
     "passive": 100 * LN1000 + 100 * LN20,
     "cal": 2 * LN100 * (LN1000 + LN20 + LNLN100),
@@ -56,14 +46,9 @@ AT_REFERENCE = {
     "replica2_tight": 2 * LN25 * (LN1000 + LNLN25 + LN20) + 32**2 * (100 * LN1000**3 + LN1000 + LN20),
 }
 
-
 # In units of b = ln 2: log n = 20b, log 1/ε = 10b, log 1/δ = 3b, log 1/ρ = 6b, log 1/(Θν) = 7b - ln 5, ν²/ε² = 64.
 b = 0.6931471805599453
-
-
 B, R = 7 * b - log(5), log(10 * b)
-
-
 AT_BINARY = {
     "passive": 23 * b * 2**10,
     "cal": 50 * b * (23 * b + R),
@@ -85,12 +70,9 @@ AT_BINARY = {
     "replica2_tight": 5 * B * (26 * b + log(B)) + 320**2 * (8000 * b**3 * 2**12 + 23 * b),
 }
 
-
 # Where accuracy costs as much as replicability, some logarithms are below 1 and ν is below ε: log n = 4b, log 1/ε = 3b,
 # log 1/δ = 900b, log 1/(Θν̄) = 2b, ν²/ε² = 1/4; log 1/ρ, loglog 1/ε and loglog 1/(Θν̄) count as 1.
 R3, R2 = log(3 * b), log(2 * b)
-
-
 AT_ACCURATE = {
     "passive": 7232 * b,
     "cal": 6 * b * (904 * b + R3),
@@ -268,8 +250,6 @@ def test_with_its_constants_the_rank_lemma_asks_for_fewer_labels_everywhere(lear
 
 # The explicit sizes have these shapes
 BASE = {"n": 1024, "delta": 0.05, "rho": 1e-3, "theta": 4.0, "rounds": 12.5, "ratio": 8.0}
-
-
 AXES = {
     "n": [2**7, 2**10, 2**20, 2**40],
     "rho": [1e-2, 1e-3, 1e-4, 1e-5],
@@ -277,14 +257,8 @@ AXES = {
     "rounds": [12.5, 20.5, 35.5, 60.5],  # log2(1/ε), agnostic log2(1/(Θν))
     "ratio": [4.0, 32.0, 256.0, 2048.0],  # ν/ε
 }
-
-
 STRINGS = [4 * 25.0**-K * (1 + 1e-9) for K in (4, 6, 8, 12)]  # the ρ for which K strings just suffice
-
-
 MOVES = {"n": log, "rho": float, "theta": float, "rounds": float, "ratio": float}
-
-
 EXPLICIT = {
     "passive": "erm",
     "cal": "cal-rounds",

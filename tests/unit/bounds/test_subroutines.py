@@ -35,13 +35,13 @@ def test_questions_have_words_of_their_own():
 
 
 # --- bad input --------------------------------------------------------------------------------------------------------
+
+
 def constant(value):
     return lambda count: np.full(count, value)
 
 
 RSTAT = {"tau": 0.3, "rho": 0.5, "delta": 0.1}
-
-
 HEAVY = {"rho": 0.9, "v": 0.7, "epsilon": 0.3}
 
 

@@ -12,7 +12,6 @@ from replical.classes.spec import parse
 from replical.errors import BadSpec, BadTable, ReplicalError
 
 
-# --- classes ----------------------------------------------------------------------------------------------------------
 def test_sizes_of_the_feature_classes():
     assert len(Stumps(5, 40)) == 400
     assert len(Boxes(2, 8)) == 1296

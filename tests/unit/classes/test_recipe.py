@@ -10,16 +10,7 @@ from replical.classes.catalogue import recipe
 from replical.errors import BadProtocol
 from replical.lab.protocol import Protocol
 from support.lab import content
-
-SECTIONS = {
-    "thresholds": {"kind": "thresholds", "features": ["dose"], "cuts": [[0.5, 1.5, 2.5]]},
-    "intervals": {"kind": "intervals", "features": ["dose"], "bins": 5, "range": [[0.0, 10.0]]},
-    "stumps": {"kind": "stumps", "features": ["dose", "age"], "cuts": [[1.0], [40.0, 55.0]]},
-    "boxes": {"kind": "boxes", "features": ["dose", "age"], "bins": 2, "range": [[0.0, 10.0], [20.0, 60.0]]},
-    "halfspaces": {"kind": "halfspaces", "features": ["dose", "age"], "count": 7, "range": [[0.0, 10.0], [20.0, 60.0]]},
-    "star": {"kind": "star", "features": ["cell"], "count": 4},
-    "table": {"kind": "table", "candidates": [{"name": "a"}, {"name": "b"}]},
-}
+from support.protocols import SECTIONS
 
 
 def of_kind(kind, **learner):
@@ -28,11 +19,7 @@ def of_kind(kind, **learner):
 
 # ---- classes from columns ----
 DOSE = np.array([-1.0, 0.0, 0.4, 2.0, 4.99, 9.9, 10.0, 12.0])
-
-
 AGE = np.array([20.0, 39.9, 40.0, 60.0, 19.0, 70.0, 30.0, 55.0])
-
-
 CELLS = np.array([0, 3, 2, 1])
 
 

@@ -4,15 +4,12 @@ from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
-from hypothesis import strategies as st
 
 from replical import (
     PrivateRandomness,
     SharedRandomness,
 )
 from replical.errors import ValueOutOfRange
-
-indices = st.integers(0, 2**40)
 
 
 def test_threads_do_not_disturb_each_other():

@@ -5,50 +5,17 @@ import json
 from xml.etree import ElementTree
 
 import pytest
-from hypothesis import strategies as st
 
 from replical.errors import BadLabel, BadTable, ReplicalError
 from replical.lab.batches import SKIP, Reply, config, items_of, read_batch, write_batch
-
-LABELS = ("no", "yes")
-
+from support.batches import LABELS, chose, export, fill
 
 ITEMS = ["u", "v", "w"]
-
-
 SHOWN = {
     "u": {"text": "one, two", "age": "41"},
     "v": {"text": 'say "ä"', "age": ""},
     "w": {"text": "two\nlines", "age": "7"},
 }
-
-
-def fill(path, answers, annotator=None):
-    """Do what a person with a spreadsheet does; the tasks beside the file say which item stands in which row."""
-    tasks = json.loads(path.with_suffix(".json").read_text(encoding="utf-8"))
-    with path.open(newline="", encoding="utf-8") as file:
-        header, *rows = csv.reader(file)
-    with path.open("w", newline="", encoding="utf-8") as file:
-        writer = csv.writer(file)
-        writer.writerow([*header, "annotator"] if annotator else header)
-        for row, task in zip(rows, tasks, strict=True):
-            writer.writerow([*row[:-1], answers.get(task["data"]["id"], ""), *([annotator] if annotator else [])])
-    return path
-
-
-def export(path, annotations):
-    """Do what Label Studio does: its export holds the tasks as they were imported, with annotations."""
-    tasks = json.loads(path.with_suffix(".json").read_text(encoding="utf-8"))
-    for number, task in enumerate(tasks):
-        task |= {"id": number + 100, "annotations": annotations.get(task["data"]["id"], [])}
-    file = path.with_name("export.json")
-    file.write_text(json.dumps(tasks), encoding="utf-8")
-    return file
-
-
-def chose(*values, who=None):
-    result = [{"from_name": "label", "type": "choices", "value": {"choices": list(values)}}]
-    return {"id": 7, "result": result, "was_cancelled": False, "completed_by": who}
 
 
 def refused(path, labels=LABELS):
@@ -59,6 +26,8 @@ def refused(path, labels=LABELS):
 
 
 # ---- going out ----
+
+
 def test_a_batch_is_a_table_to_fill_in_and_a_list_of_tasks(tmp_path):
     path = write_batch(tmp_path / "new" / "folder", 3, ITEMS, SHOWN, LABELS)
     assert path.name == "batch-0003.csv"
@@ -138,6 +107,8 @@ def test_a_batch_tells_which_items_it_asks_about(tmp_path):
 
 
 # ---- coming back ----
+
+
 def test_answers_in_a_csv_file(tmp_path):
     path = fill(write_batch(tmp_path, 1, ITEMS, SHOWN, LABELS), {"u": "yes", "w": " no "})
     assert read_batch(path, LABELS) == [Reply(item="u", code=1), Reply(item="w", code=0)]
@@ -291,9 +262,6 @@ def test_people_who_contradict_each_other_are_named(tmp_path):
     assert "answers the item 'v' twice, and differently" in refused(export(path, {"v": [chose("yes"), chose("no")]}))
     with pytest.raises(BadLabel):
         read_batch(export(path, {"v": [chose("Yes")]}), LABELS)
-
-
-answers = st.sampled_from([None, "no", "yes", SKIP])
 
 
 @pytest.mark.parametrize("mark", ["\u2028", "\x85", "\x0b", "\x0c", "\x1c"])

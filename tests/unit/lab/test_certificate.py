@@ -1,6 +1,5 @@
 """A certificate says what happened, and nothing that is private."""
 
-import html.parser
 from itertools import pairwise
 
 import numpy as np
@@ -20,13 +19,15 @@ from replical.lab.certificate.page import page
 from replical.lab.certificate.verify import verify
 from replical.lab.journal import Journal
 from replical.lab.session import Session
-from support.certificates import valid, verdicts
+from support.certificates import Tags, valid, verdicts
 from support.lab import KINDS, Run, content, finished, private, world
 
 LEVELS = ("self", "pool", "journal")
 
 
 # ---- what an honest certificate says ----
+
+
 @pytest.mark.parametrize("kind", KINDS)
 def test_an_honest_certificate_is_valid_at_every_level(runs, kind):
     run = runs(kind)
@@ -130,23 +131,6 @@ def test_what_is_no_certificate(tmp_path, text, message):
 def test_a_certificate_that_cannot_be_written_is_named(runs, tmp_path):
     with pytest.raises(BadCertificate, match="cannot write the certificate .*: No such file"):
         write(runs("cal").certificate, tmp_path / "nowhere" / "certificate.json")
-
-
-class Tags(html.parser.HTMLParser):
-    """What is in a page: tags, attributes and texts."""
-
-    def __init__(self, text):
-        super().__init__()
-        self.tags, self.attributes, self.texts = set(), set(), ""
-        self.feed(text)
-        self.close()
-
-    def handle_starttag(self, tag, attrs):
-        self.tags.add(tag)
-        self.attributes |= {name for name, _ in attrs}
-
-    def handle_data(self, data):
-        self.texts += data
 
 
 @pytest.mark.parametrize("kind", KINDS)

@@ -169,6 +169,8 @@ def test_a_run_driven_elsewhere(tmp_path):
 
 
 # ---- several opinions, several writers ----
+
+
 @pytest.fixture
 def three_labels(tmp_path):
     """A desk of three votes on three labels, with a clock."""

@@ -43,6 +43,8 @@ def write_into(path, statement, *values):
 
 
 # ---- what is written stays ----
+
+
 @pytest.mark.parametrize(
     "statement",
     [

@@ -4,7 +4,6 @@ import json
 from xml.etree import ElementTree
 
 import pytest
-from hypothesis import strategies as st
 
 from replical.errors import BadLabel, BadTable
 from replical.lab.batches import SKIP, Reply, read_batch, write_batch
@@ -21,6 +20,8 @@ def test_a_label_that_no_file_can_hold_is_refused_before_anything_is_written(tmp
 
 
 # ---- several people ----
+
+
 @KINDS
 @pytest.mark.parametrize(
     ("said", "code"),
@@ -86,6 +87,8 @@ def test_who_labelled(tmp_path, who, name):
 
 
 # ---- what else an export holds ----
+
+
 @KINDS
 def test_drafts_predictions_and_other_controls_are_no_labels(tmp_path, kind):
     """A lab may ask more than the protocol does, under other names."""
@@ -146,26 +149,3 @@ def test_the_name_of_the_file_may_be_in_capitals(tmp_path):
     made = project(tmp_path, ["u"])
     made.annotate(made.tasks[0], "no")
     assert read_batch(made.export(tmp_path / "EXPORT.JSON"), LABELS) == [Reply(item="u", code=0, annotator="1")]
-
-
-leaves = st.one_of(
-    st.none(), st.booleans(), st.integers(-2, 2), st.sampled_from(["u", "yes", "?", "choices", "\ud800"])
-)
-
-
-keys = ["data", "id", "item", "label", "annotations", "annotator", "annotation_id", "result", "value", "choices",
-        "from_name", "completed_by", "was_cancelled"]  # fmt: skip
-
-
-values = st.recursive(
-    leaves,
-    lambda inner: st.lists(inner, max_size=2) | st.dictionaries(st.sampled_from(keys), inner, max_size=5),
-    max_leaves=12,
-)
-
-
-rows = st.lists(
-    st.fixed_dictionaries({}, optional={"item": leaves, "label": values, "annotation_id": leaves, "annotator": values})
-    | st.fixed_dictionaries({"data": st.just({"item": "u"}), "annotations": values}),
-    max_size=3,
-)

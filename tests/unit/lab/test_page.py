@@ -1,22 +1,18 @@
 """The page's application: its routes, what it shows and what it never says."""
 
 import asyncio
-import http.client
 import json
-import threading
 import time
-from types import SimpleNamespace
 
 import pytest
 
+pytest.importorskip("starlette")
+
 from replical.errors import ValueOutOfRange
-from replical.lab.page import serve
 from replical.lab.page.app import Content, application
 from replical.lab.page.markdown import to_html
 from replical.lab.page.serve import token_for
-from support.page import call, opened
-
-pytest.importorskip("starlette")
+from support.page import call, get, opened, serving
 
 
 @pytest.fixture
@@ -206,33 +202,8 @@ def test_how_often_people_agree_is_told_at_the_end(world):
 
 @pytest.fixture
 def served(world, monkeypatch):
-    """Serve in a thread, until `ended` says so."""
-    monkeypatch.setattr(serve, "_GRACE", 0.5)
-    running = SimpleNamespace(ended=lambda: False)
-    ready = threading.Event()
-
-    def started(port):
-        running.port = port
-        ready.set()
-
-    def run():
-        serve.serve(application(*world), host="127.0.0.1", port=0, ended=lambda: running.ended(), started=started)
-
-    running.thread = threading.Thread(target=run)
-    running.thread.start()
-    assert ready.wait(20)
-    yield running
-    running.ended = lambda: True
-    running.thread.join(20)
-    assert not running.thread.is_alive()
-
-
-def get(port, path="/"):
-    connection = http.client.HTTPConnection("127.0.0.1", port, timeout=10)
-    connection.request("GET", path)
-    status = connection.getresponse().status
-    connection.close()
-    return status
+    with serving(world, monkeypatch) as running:
+        yield running
 
 
 def test_the_last_answer_may_be_taken_back(served):

@@ -11,16 +11,7 @@ from replical.classes.catalogue import recipe
 from replical.errors import BadProtocol, ReplicalError
 from replical.lab.protocol import Protocol
 from support.lab import content
-
-SECTIONS = {
-    "thresholds": {"kind": "thresholds", "features": ["dose"], "cuts": [[0.5, 1.5, 2.5]]},
-    "intervals": {"kind": "intervals", "features": ["dose"], "bins": 5, "range": [[0.0, 10.0]]},
-    "stumps": {"kind": "stumps", "features": ["dose", "age"], "cuts": [[1.0], [40.0, 55.0]]},
-    "boxes": {"kind": "boxes", "features": ["dose", "age"], "bins": 2, "range": [[0.0, 10.0], [20.0, 60.0]]},
-    "halfspaces": {"kind": "halfspaces", "features": ["dose", "age"], "count": 7, "range": [[0.0, 10.0], [20.0, 60.0]]},
-    "star": {"kind": "star", "features": ["cell"], "count": 4},
-    "table": {"kind": "table", "candidates": [{"name": "a"}, {"name": "b"}]},
-}
+from support.protocols import SECTIONS
 
 
 def of_kind(kind, **learner):
@@ -34,6 +25,8 @@ def refused(said):
 
 
 # ---- which keys there are ----
+
+
 @pytest.mark.parametrize(
     ("said", "place"),
     [
@@ -210,6 +203,8 @@ def test_a_whole_number_means_the_same_with_and_without_a_point():
 
 
 # ---- candidates in a file, priors ----
+
+
 @pytest.fixture
 def with_file(tmp_path):
     """A protocol whose candidates stand in a CSV file beside it."""
@@ -309,8 +304,6 @@ def test_every_number_of_the_learner_reaches_the_plan():
 
 
 TEXTS = ("no", "yes")
-
-
 VALID = Protocol.of(content()).toml()
 
 

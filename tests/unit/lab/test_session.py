@@ -9,36 +9,7 @@ from replical.errors import BadJournal, BadLabel, EmptyVersionSpace, PoolExhaust
 from replical.lab.certificate.file import body_of
 from replical.lab.journal import Event, Journal
 from replical.learners.result import STOP
-
-# Every learner that a protocol can name, with sizes small enough for a pool of 120 items.
-LEARNERS = {
-    "erm": {"name": "erm", "k_final": 20},
-    "cal": {"name": "cal"},
-    "cal-halving": {"name": "cal", "query": "halving"},
-    "cal-rounds": {"name": "cal-rounds", "theta": 2.0, "k_loop": 4},
-    "a2": {"name": "a2"},
-    "a2-batch": {"name": "a2", "batch": 5},
-    "a2-paired": {"name": "a2-paired", "batch": 10},
-    "a2-rounds": {"name": "a2-rounds", "theta": 1.0, "nu": 0.01, "k_loop": 6, "k_final": 8},
-    "replicable-erm": {"name": "replicable-erm", "nu": 0.0, "k_final": 25},
-    "replical": {"name": "replical", "plan": "paper", "theta": 2.0, "k_loop": 4, "k_final": 4},
-    "replica2": {"name": "replica2", "theta": 1.0, "nu": 0.01, "k_loop": 6, "k_final": 8},
-    "rounded-cal": {"name": "rounded-cal"},
-    "rounded-cal-halving": {"name": "rounded-cal", "query": "halving"},
-    "rounded-cal-items": {"name": "rounded-cal", "items": 25},
-    "rounded-a2": {"name": "rounded-a2", "batch": 4},
-    "rounded-a2-excess": {"name": "rounded-a2", "finish": "excess", "batch": 3},
-    "boosted": {"name": "boosted-replicable-erm", "nu": 0.0, "k_final": 4, "strings": 2, "runs": 3},
-}
-
-
-HALVING = ("cal-halving", "rounded-cal-halving")  # choose items instead of scanning them
-
-
-def figures(result):
-    """All of a result that a certificate tells."""
-    told = (result.hypothesis, result.unrounded, result.V.indices.tolist(), result.conditions, result.labels)
-    return (*told, result.rounds, None if result.rounding is None else result.rounding.rho_proven)
+from support.sessions import HALVING, LEARNERS, figures
 
 
 @pytest.fixture
@@ -50,6 +21,8 @@ def journal(tmp_path, monkeypatch):
 
 
 # ---- skips ----
+
+
 @pytest.mark.parametrize("name", LEARNERS)
 def test_the_next_draw_takes_the_place_of_a_skipped_item(make_world, journal, name):
     """For every learner: one goes, one comes, what was answered stays answered, and nobody is asked twice."""
@@ -157,6 +130,8 @@ def test_a_skip_costs_no_label_that_was_given(make_world, journal):
 
 
 # ---- what is refused, and how ----
+
+
 def test_a_label_that_is_none(make_world, journal):
     """Named with the item and the labels there are; nothing of the batch is recorded."""
     world = make_world({"name": "a2", "batch": 3})
@@ -277,6 +252,8 @@ def test_a_pool_that_is_too_small_for_the_plan_makes_no_journal(make_world, tmp_
 
 
 # ---- what is on the disk ----
+
+
 def test_a_session_on_a_journal_opened_for_reading_takes_no_answers(make_world, tmp_path):
     """'When this returns it is on the disk' must not be a lie."""
     world = make_world({"name": "a2", "batch": 3})

@@ -1,7 +1,5 @@
 """A pool is what it holds, not how it is stored; and what is wrong with a table is said in one precise sentence."""
 
-import csv
-
 import numpy as np
 import pytest
 
@@ -9,67 +7,19 @@ from replical.classes.catalogue import recipe
 from replical.core.randomness import PrivateRandomness
 from replical.errors import BadLabel, BadTable, ReplicalError
 from replical.lab.tables import ItemColumns, label_code, read_labels, read_pool
+from support.tables import GOOD, PREDICTS, TABLE, TEXTS, refused, write
 
 pa = pytest.importorskip("pyarrow")
-
-
 feather = pytest.importorskip("pyarrow.feather")
-
-
 parquet = pytest.importorskip("pyarrow.parquet")
-
-
-TEXTS = ("no", "yes")
-
-
-TABLE = {"kind": "table", "candidates": [{"name": "a"}, {"name": "b c"}]}
-
-
-PREDICTS = recipe(TABLE, TEXTS, "s")
-
-
 NUMBERED = recipe(TABLE, (0, 1), "s")
-
-
 FEATURES = recipe({"kind": "stumps", "features": ["dose", "age"], "cuts": [[1.5], [40.0]]}, TEXTS, "s")
-
-
 LINE = recipe({"kind": "thresholds", "features": ["dose"], "cuts": [[0.5, 1.5]]}, TEXTS, "s")
 
 
-GOOD = {
-    "id": ["x3", "x1", "x2"],
-    "text": ["drei", "eins", "zwei"],
-    "a": ["no", "yes", "yes"],
-    "b c": ["no", "no", "yes"],
-    "dose": [0.25, 1.75, 2.5],
-    "age": [40.5, 39.5, 41.25],
-}
-
-
-def write(table, path):
-    """The same table in the format of the file's name."""
-    table = table if isinstance(table, pa.Table) else pa.table(table)
-    if path.suffix == ".csv":
-        with path.open("w", newline="", encoding="utf-8") as file:
-            writer = csv.writer(file)
-            writer.writerow(table.column_names)
-            writer.writerows(zip(*(column.to_pylist() for column in table.columns), strict=True))
-    elif path.suffix == ".parquet":
-        parquet.write_table(table, path)
-    else:
-        feather.write_feather(table, path)
-    return path
-
-
-def refused(source, made=PREDICTS, **options):
-    with pytest.raises(ReplicalError) as caught:
-        read_pool(source, made, **options)
-    assert "\n" not in str(caught.value)
-    return str(caught.value)
-
-
 # ---- one pool, many formats ----
+
+
 @pytest.mark.parametrize("made", [PREDICTS, FEATURES, LINE], ids=["predictions", "features", "line"])
 @pytest.mark.parametrize("suffix", [".parquet", ".csv", ".arrow", ".feather"])
 def test_a_file_is_as_good_as_arrays(tmp_path, suffix, made):
@@ -157,6 +107,8 @@ def test_tables_larger_than_a_batch(tmp_path, suffix):
 
 
 # ---- what can be wrong ----
+
+
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
@@ -308,6 +260,8 @@ def test_things_that_are_no_tables(source):
 
 
 # ---- labels, columns and codes ----
+
+
 def test_labels_by_id(tmp_path):
     rows = {"id": ["u", "v", "w"], "truth": ["yes", None, "no"]}
     for suffix in (".csv", ".parquet", ".feather"):
@@ -375,12 +329,12 @@ def test_a_table_is_read_once_for_everyone_who_labels(tmp_path):
 
 
 ONE = recipe({"kind": "table", "candidates": [{"name": "a"}]}, TEXTS, "s")
-
-
 CUTS = recipe({"kind": "thresholds", "features": ["x"], "cuts": [[0.5, 1.5]]}, TEXTS, "s")
 
 
 # ---- tables ----
+
+
 def test_ids_in_a_csv_file_are_what_is_written(tmp_path):
     """ "007" is not "7", and a date is a name like any other."""
     path = tmp_path / "pool.csv"

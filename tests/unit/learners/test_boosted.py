@@ -3,7 +3,6 @@
 from collections import Counter
 from dataclasses import replace
 from fractions import Fraction
-from functools import cache
 
 import numpy as np
 import pytest
@@ -13,7 +12,6 @@ from replical import (
     KnownLabels,
     Pool,
     Population,
-    PredictionTable,
     Prior,
     PrivateRandomness,
     SharedRandomness,
@@ -28,17 +26,13 @@ from replical.learners.boosted import FREQUENT
 from replical.learners.catalogue import learner_for
 from replical.learners.fast.bulk import fits, in_bulk
 from replical.learners.result import Boosting
+from support.boosting import LINE, lab, setting
 from support.mutants import Scattered, Tosses, scaled
+from support.runs import Overheard
 
 C = Thresholds(9)  # eight cells
-
-
 TASK = {"epsilon": 0.2, "delta": 0.1, "rho": 0.1}
-
-
 ERM = {"nu": 0.0, "k_final": 5}
-
-
 CERTAIN, FAIR = ((1, 8),), ((1, 4),)
 
 
@@ -57,6 +51,8 @@ def test_a_base_that_needs_a_known_distribution_is_refused_a_finite_pool():
 
 
 # --- the books --------------------------------------------------------------------------------------------------------
+
+
 def boosted(kinds=None, **options):
     """Boosting of a base learner whose strings are of the given kinds; of one that scatters if none is given."""
     made = plan("boosted-replicable-erm", C, **TASK, **ERM, **options)
@@ -136,16 +132,6 @@ def test_ties_are_broken_by_index_and_never_win():
 
 
 # --- finite pools -----------------------------------------------------------------------------------------------------
-class Overheard(KnownLabels):
-    """Labels that remember what was asked."""
-
-    def __init__(self, C, column):
-        super().__init__(C, column)
-        self.asked = []
-
-    def answer(self, query):
-        self.asked.append(query.items)
-        return super().answer(query)
 
 
 FINITE = {
@@ -199,6 +185,8 @@ def test_a_part_too_small_for_a_run_says_so():
 
 
 # --- budget and prior -------------------------------------------------------------------------------------------------
+
+
 @pytest.mark.parametrize("size", ["exact", 4000])
 def test_a_budget_counts_all_runs_together(size):
     """Little is settled after one label a round, so the last stage asks for far more than a fraction ε of its items."""
@@ -233,65 +221,9 @@ def test_runs_follow_the_prior(size, first):
 
 
 # --- in bulk and one by one -------------------------------------------------------------------------------------------
-TABLE = PredictionTable([f"m{i}" for i in range(12)], labels=("a", "b", "c"))
-
-
-@cache
-def table_world(noise):
-    """Candidate i of three labels is wrong in i of 16 cells of unequal weight."""
-    generator = np.random.default_rng(8)
-    codes = np.zeros((16, 12), dtype=int)
-    for h in range(12):
-        codes[generator.permutation(16)[:h], h] = generator.integers(1, 3, size=h)
-    cells = TABLE.items(np.array(TABLE.labels, dtype=object)[codes])
-    return Population(TABLE, target=0, cells=cells, weights=generator.integers(1, 9, size=16), noise=noise)
-
-
-@cache
-def line_world(noise):
-    """Thresholds on eleven cells, one of which never occurs."""
-    return Population(Thresholds(12), target=5, weights=[1, 2, 1, 3, 1, 2, 0, 1, 2, 1, 1], noise=noise)
-
-
-LINE = {"epsilon": 0.2, "delta": 0.1, "rho": 0.3, "theta": 1.0}
-
-
-REALIZABLE, AGNOSTIC = {"epsilon": 0.4, "k_loop": 8}, {"epsilon": 0.1, "nu": 0.05, "k_loop": 80, "k_final": 100}
-
-
-# What runs, where, with how much noise and which sizes; the number of the plan that decides its final threshold; a string.
-CASES = {
-    "replical paper": ("replical", line_world, 0.0, {"name": "paper", "T": 0.4, "k_loop": 12, "k_final": 40}, "v_max", "two"),
-    "replical tight": ("replical", line_world, 0.0, REALIZABLE | {"k_final": 100}, "G", "one"),
-    "replica2 paper": ("replica2", line_world, 0.02, AGNOSTIC | {"name": "paper"}, "excess_high", "two"),
-    "replica2 tight": ("replica2", line_world, 0.02, AGNOSTIC, "excess_high", "one"),
-    "replica2 in two rounds": ("replica2", line_world, 0.02, AGNOSTIC | {"epsilon": 0.05, "k_final": 6}, "excess_high", "one"),
-    "erm realizable": ("replicable-erm", line_world, 0.0, {"k_final": 40, "nu": 0.0}, "high", "one"),
-    "erm agnostic": ("replicable-erm", line_world, 0.05, {"k_final": 40, "nu": 0.05}, "high", "one"),
-    "replical, three labels": ("replical", table_world, 0.0, REALIZABLE | {"k_final": 60}, "G", "one"),
-    "replica2, three labels": ("replica2", table_world, 0.02, AGNOSTIC | {"k_final": 30}, "excess_high", "one"),
-    "erm agnostic, three labels": ("replicable-erm", table_world, 0.05, {"k_final": 40, "nu": 0.05, "name": "paper"}, "high", "one"),
-}  # fmt: skip
 
 
 SINGLY, BULK = 400, 4000
-
-
-@cache
-def setting(case):
-    """The survivor of largest error wins: it differs from run to run, whatever the string."""
-    learner, world, noise, options, _, string = CASES[case]
-    at, task = world(noise), LINE | options
-    if learner == "replicable-erm":
-        task.pop("theta")
-    worst = Prior.order(at.C, sorted(range(12), key=at.error, reverse=True))
-    return at, plan(learner, at.C, **task, prior=worst), SharedRandomness(string)
-
-
-def lab(world, *name):
-    private = PrivateRandomness.simulated(*name)
-    pool = world.pool("exact", private)
-    return pool, world.labels(pool, private)
 
 
 def test_bulk_is_for_known_distributions_and_plans_it_knows():

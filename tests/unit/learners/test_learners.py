@@ -20,8 +20,6 @@ from replical import (
 from replical.errors import EmptyVersionSpace, PlanMismatch, ValueOutOfRange
 
 LAB, SHARED = PrivateRandomness.simulated("lab"), SharedRandomness("published")
-
-
 TASK = {"epsilon": 0.1, "delta": 0.1, "rho": 0.3, "theta": 2.0}
 
 

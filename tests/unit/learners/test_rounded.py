@@ -18,8 +18,6 @@ from support.worlds import random_table
 
 # --- one lab ----------------------------------------------------------------------------------------------------------
 SMALL = Thresholds(4000)
-
-
 TASK = {"epsilon": 0.2, "delta": 0.05, "rho": 0.2, "pool": "finite"}
 
 
@@ -209,6 +207,8 @@ def test_priors_run_end_to_end(prior, items):
 
 
 # --- what a plan refuses ----------------------------------------------------------------------------------------------
+
+
 @pytest.mark.parametrize("case", ["rounded-cal", "rounded-a2"])
 @pytest.mark.parametrize(
     ("change", "message"),

@@ -3,22 +3,11 @@
 import numpy as np
 import pytest
 
-from replical import KnownLabels, Pool, PrivateRandomness, ReplicA2, RepliCAL, SharedRandomness, Thresholds, learn, plan
+from replical import Pool, PrivateRandomness, ReplicA2, RepliCAL, SharedRandomness, Thresholds, learn, plan
 from replical.errors import PoolExhausted
+from support.runs import Overheard
 
 SHARED = SharedRandomness("published")
-
-
-class Overheard(KnownLabels):
-    """Labels that remember what was asked."""
-
-    def __init__(self, C, column):
-        super().__init__(C, column)
-        self.asked = []
-
-    def answer(self, query):
-        self.asked.append(query.items)
-        return super().answer(query)
 
 
 def small(learner, more=0):

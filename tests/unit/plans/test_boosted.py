@@ -9,11 +9,7 @@ from replical import (
 from replical.errors import BadSpec, ValueOutOfRange
 
 C = Thresholds(9)  # eight cells
-
-
 TASK = {"epsilon": 0.2, "delta": 0.1, "rho": 0.1}
-
-
 ERM = {"nu": 0.0, "k_final": 5}
 
 

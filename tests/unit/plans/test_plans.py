@@ -137,6 +137,8 @@ def test_plans_refuse_pools_they_were_not_made_for():
 
 
 # --- sizes ------------------------------------------------------------------------------------------------------------
+
+
 def test_agnostic_sizes_by_formula():
     from math import log
 
@@ -178,6 +180,8 @@ def test_betting_table_is_the_wealth_rule():
 
 
 # --- settings a user may get into -------------------------------------------------------------------------------------
+
+
 def test_nu_zero_and_nu_below_epsilon_use_epsilon():
     for nu in (0.0, 0.01, 0.05):
         made = plan("replica2", 100, epsilon=0.05, delta=0.1, rho=0.2, theta=2.0, nu=nu)

@@ -22,8 +22,6 @@ from replical.worlds.audit import run_pair
 from replical.worlds.experiment import prepare
 
 plot = pytest.importorskip("matplotlib")
-
-
 STUDY = Study.of(
     {
         "schema": "replical.study/1",

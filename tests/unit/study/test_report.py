@@ -31,14 +31,10 @@ from replical.study.spec import Study
 from replical.study.words import count, listed, number, percent, some, span
 
 NASTY = "</script><script>alert(1)</script><img src=x onerror=alert(2)> \"'&{{}} $title"
-
-
 CONTENT = {
     "schema": "replical.study/1", "name": "small", "seed": "s", "stop": {"pairs": 100},
     "grid": [{"class": "thresholds:100", "learner": ["cal", "rounded-cal"], "epsilon": [0.1, 0.2], "pool_size": 1000}],
 }  # fmt: skip
-
-
 FACTS = {
     "quick": False,
     "versions": {"python": "3", "dask": None},

@@ -13,8 +13,6 @@ from replical.study.spec import Study
 from support.paths import ROOT
 
 GRID = {"class": "thresholds:50", "learner": "cal", "epsilon": 0.1, "pool_size": 300}
-
-
 BASE = {"schema": "replical.study/1", "name": "small", "seed": "s", "grid": [GRID]}
 
 

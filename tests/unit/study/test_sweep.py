@@ -102,8 +102,6 @@ def test_a_quick_run_after_the_whole_is_cut_from_it_and_leaves_it_alone(sweep, t
 
 # Stopping by width
 WIDE = {"half_width": 0.13, "batch": 20, "max_pairs": 70}
-
-
 BY_WIDTH = based(stop=WIDE, grid=[GRID, {**GRID, "class": "thresholds:3", "learner": "cal"}])
 
 

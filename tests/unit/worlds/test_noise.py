@@ -21,6 +21,8 @@ LAB, SHARED = PrivateRandomness.simulated("lab"), SharedRandomness("published")
 
 
 # --- noise ------------------------------------------------------------------------------------------------------------
+
+
 def test_boundary_noise_flips_only_near_the_boundary():
     C = Thresholds(101)
     world = Population(C, target=50, noise=BoundaryNoise(rate=0.3, radius=0.1))

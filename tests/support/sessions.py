@@ -1,0 +1,31 @@
+"""Learners small enough for a session, and what is compared of their results."""
+
+# Every learner that a protocol can name, with sizes small enough for a pool of 120 items.
+LEARNERS = {
+    "erm": {"name": "erm", "k_final": 20},
+    "cal": {"name": "cal"},
+    "cal-halving": {"name": "cal", "query": "halving"},
+    "cal-rounds": {"name": "cal-rounds", "theta": 2.0, "k_loop": 4},
+    "a2": {"name": "a2"},
+    "a2-batch": {"name": "a2", "batch": 5},
+    "a2-paired": {"name": "a2-paired", "batch": 10},
+    "a2-rounds": {"name": "a2-rounds", "theta": 1.0, "nu": 0.01, "k_loop": 6, "k_final": 8},
+    "replicable-erm": {"name": "replicable-erm", "nu": 0.0, "k_final": 25},
+    "replical": {"name": "replical", "plan": "paper", "theta": 2.0, "k_loop": 4, "k_final": 4},
+    "replica2": {"name": "replica2", "theta": 1.0, "nu": 0.01, "k_loop": 6, "k_final": 8},
+    "rounded-cal": {"name": "rounded-cal"},
+    "rounded-cal-halving": {"name": "rounded-cal", "query": "halving"},
+    "rounded-cal-items": {"name": "rounded-cal", "items": 25},
+    "rounded-a2": {"name": "rounded-a2", "batch": 4},
+    "rounded-a2-excess": {"name": "rounded-a2", "finish": "excess", "batch": 3},
+    "boosted": {"name": "boosted-replicable-erm", "nu": 0.0, "k_final": 4, "strings": 2, "runs": 3},
+}
+
+
+HALVING = ("cal-halving", "rounded-cal-halving")  # choose items instead of scanning them
+
+
+def figures(result):
+    """All of a result that a certificate tells."""
+    told = (result.hypothesis, result.unrounded, result.V.indices.tolist(), result.conditions, result.labels)
+    return (*told, result.rounds, None if result.rounding is None else result.rounding.rho_proven)
