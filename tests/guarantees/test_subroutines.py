@@ -137,7 +137,7 @@ def setting(case, name):
     return kind(plan(case, C, **TASK, **more, name=name, stop="rstat")), C, noise
 
 
-PLANS = ["tight", pytest.param("paper", marks=pytest.mark.slow)]
+PLANS = ["tight", "paper"]
 
 
 @pytest.mark.claim("subroutines")
@@ -223,7 +223,6 @@ def test_no_round_is_run_where_conditional_errors_are_too_large(late, alarm, req
 
 @pytest.mark.claim("subroutines")
 @pytest.mark.mutant
-@pytest.mark.slow
 @pytest.mark.parametrize("late", [False, True])
 def test_labs_agree_in_the_trap(late, alarm, request, record_property):
     """At ρ = .002: with rounds at .59ε the labs differ in about .9% of the pairs."""
