@@ -24,7 +24,7 @@ from replical import World, audit, plan
 from replical.classes.spec import parse
 from replical.core.binomial import clopper_pearson
 from replical.errors import ReplicalError
-from replical.learners.catalogue import learner_for
+from replical.learners.for_plan import learner_for
 from replical.learners.rounded import Rounded
 from replical.worlds.datasets import real_world
 from replical.worlds.noise import parse_noise

@@ -19,10 +19,10 @@ from pathlib import Path
 from typing import Any
 
 from replical.core.parallel import cores
+from replical.study.piece import Piece, work
+from replical.study.scheduler import Sweep
 from replical.study.spec import Study
 from replical.study.store import Store
-from replical.study.sweep import Sweep
-from replical.study.work import Piece, work
 from replical.study.workers import cluster, local
 from replical.worlds.experiment import Experiment, prepare
 

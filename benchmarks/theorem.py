@@ -38,7 +38,7 @@ from replical import Intervals, PrivateRandomness, SharedRandomness, Star, Thres
 from replical.core.binomial import clopper_pearson
 from replical.errors import EmptyVersionSpace
 from replical.learners.base import Learner
-from replical.learners.catalogue import learner_for
+from replical.learners.for_plan import learner_for
 from replical.plans.base import Plan
 from replical.worlds.audit import pair_string, run_lab, summarise
 from replical.worlds.figures import Pair

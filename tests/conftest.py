@@ -162,14 +162,14 @@ def file(runs, tmp_path_factory):
 def sweep(tmp_path, monkeypatch):
     """Run cells into a folder of their own, in this process unless told otherwise; every piece is told."""
     from replical.study.results import row
+    from replical.study.scheduler import Sweep
     from replical.study.spec import Study
     from replical.study.store import Store
-    from replical.study.sweep import Sweep
     from replical.study.workers import local
     from support.studies import BASE, Ran
 
     number = [0]
-    monkeypatch.setattr("replical.study.sweep._QUIET", 0)
+    monkeypatch.setattr("replical.study.scheduler._QUIET", 0)
 
     def run(content=BASE, *, folder=None, workers=None, quick=False, progress=lambda _: None):
         number[0] += 1
@@ -194,9 +194,9 @@ def sweep(tmp_path, monkeypatch):
 @pytest.fixture(scope="session")
 def usual(tmp_path_factory):
     """What one process finds without trouble, by number of pairs."""
+    from replical.study.scheduler import Sweep
     from replical.study.spec import Study
     from replical.study.store import Store
-    from replical.study.sweep import Sweep
     from replical.study.workers import local
     from support.studies import of_pairs
 
@@ -221,7 +221,7 @@ def in_any_order(monkeypatch):
         def one_of(futures, **_):
             return {chance.random.choice(list(futures))}, set()
 
-        monkeypatch.setattr("replical.study.sweep.wait", one_of)
+        monkeypatch.setattr("replical.study.scheduler.wait", one_of)
         return chance
 
     return use
@@ -269,9 +269,9 @@ def tasks(tmp_path, monkeypatch):
     def use(source):
         (tmp_path / "modules").mkdir(exist_ok=True)
         name = f"tasks_{uuid.uuid4().hex}"
-        head = "import os, signal, time\nfrom pathlib import Path\nfrom replical.study.work import work\n"
+        head = "import os, signal, time\nfrom pathlib import Path\nfrom replical.study.piece import work\n"
         (tmp_path / "modules" / f"{name}.py").write_text(head + source, encoding="utf-8")
         monkeypatch.syspath_prepend(tmp_path / "modules")
-        monkeypatch.setattr("replical.study.sweep.work", importlib.import_module(name).task)
+        monkeypatch.setattr("replical.study.scheduler.work", importlib.import_module(name).task)
 
     return use

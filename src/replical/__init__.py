@@ -25,8 +25,8 @@ from replical.learners.asktell import AskTell
 from replical.learners.base import learn
 from replical.learners.boosted import Boosted
 from replical.learners.cal import CAL
-from replical.learners.catalogue import learner_for
 from replical.learners.erm import ERM
+from replical.learners.for_plan import learner_for
 from replical.learners.replica2 import ReplicA2
 from replical.learners.replicable_erm import ReplicableERM
 from replical.learners.replical import RepliCAL

@@ -28,7 +28,7 @@ from replical.classes.stumps import Stumps
 from replical.classes.table import PredictionTable
 from replical.core.randomness import PrivateRandomness, SharedRandomness
 from replical.learners.base import Course
-from replical.learners.catalogue import learner_for
+from replical.learners.for_plan import learner_for
 from replical.learners.result import Result
 from replical.plans.catalogue import find
 from replical.plans.plan import plan

@@ -163,7 +163,7 @@ def test_another_seed_overwrites_nothing(study_file, tmp_path, capsys, plain):
 def test_what_is_told_on_the_way(capsys, monkeypatch):
     """Lines where there is no terminal, one in ten seconds; time as roughly as it is known."""
     from replical.cli.study import _left, _progress_bar
-    from replical.study.sweep import Progress
+    from replical.study.scheduler import Progress
 
     assert [_left(seconds) for seconds in (None, 0.0, 0.4, 61, 89, 90, 600, 5400, 10**6)] == [
         "", "", ", about 1 s left", ", about 61 s left", ", about 89 s left", ", about 2 min left",

@@ -21,7 +21,7 @@ from replical import (
     learn,
     plan,
 )
-from replical.learners.catalogue import learner_for
+from replical.learners.for_plan import learner_for
 from replical.plans.catalogue import LEARNERS, find
 
 HERE = Path(__file__).parent

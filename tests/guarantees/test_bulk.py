@@ -10,8 +10,8 @@ from scipy.stats import fisher_exact
 from replical import (
     learn,
 )
-from replical.learners.catalogue import learner_for
 from replical.learners.fast.bulk import fits, in_bulk
+from replical.learners.for_plan import learner_for
 from support.boosting import CASES, lab, setting
 from support.mutants import scaled
 

@@ -6,7 +6,7 @@ from types import SimpleNamespace
 import pytest
 
 from replical import Population, PrivateRandomness, Thresholds, plan
-from replical.learners.catalogue import learner_for
+from replical.learners.for_plan import learner_for
 from replical.learners.rounding.finishes import finish
 from replical.worlds.audit import run_lab
 from support.pairs import strings
@@ -59,7 +59,7 @@ def figures(case, alarm):
                 promise.hear(apart)
                 continue
             answers = {
-                finish(learner.plan, shared, result.rounding, SimpleNamespace(V=result.V))
+                last_step(learner.plan, shared, result)
                 for shared, result in zip(strings(case, pairs, mutant), results, strict=True)
             }
             promise.hear(both and len(answers) > 1)
@@ -69,6 +69,12 @@ def figures(case, alarm):
     return SimpleNamespace(
         differ=differ, accurate=accurate, certified=certified / pairs, base=base / pairs, survivors=survivors / pairs
     )
+
+
+def last_step(made, shared, result):
+    """What a lab with this string answers after the very same labels."""
+    ball = made.ball(shared, result.rounding.scores, result.rounding.items, result.V.indices)
+    return finish(made, shared, ball, SimpleNamespace(V=result.V))
 
 
 @pytest.mark.claim("rounded", "certificate")
@@ -118,4 +124,4 @@ def test_a_whole_run_with_a_mutant_is_the_last_step_with_it(mutant):
             whole = run_lab(learner, world, at.U, broken, ("m", number, lab)).result
             last = run_lab(learner, world, at.U, sound, ("m", number, lab)).result
             assert whole.rounding.figures() == last.rounding.figures()
-            assert whole.hypothesis == finish(learner.plan, broken, last.rounding, SimpleNamespace(V=last.V))
+            assert whole.hypothesis == last_step(learner.plan, broken, last)

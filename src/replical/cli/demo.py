@@ -8,7 +8,7 @@ from rich.table import Table
 
 from replical.cli.output import amount, interval, progress, prose
 from replical.learners.base import Learner
-from replical.learners.catalogue import learner_for
+from replical.learners.for_plan import learner_for
 from replical.plans.plan import plan
 from replical.worlds.audit import World, audit, pair_string, run_pair
 from replical.worlds.datasets import real_world

@@ -24,8 +24,8 @@ def doctor_command(as_json: Annotated[bool, typer.Option("--json", help="one JSO
         answer({"schema": "replical.doctor/1", **system, "golden": not wrong, "wrong_words": wrong})
     else:
         prose.print(f"replical {__version__}, Python {platform.python_version()}, {platform.platform()}")
-        for name, installed in versions.items():
-            prose.print(f"  {name:<14} {installed or 'not installed (optional)'}")
+        for name, version in versions.items():
+            prose.print(f"  {name:<14} {version or 'not installed (optional)'}")
         verdict = "as published" if not wrong else f"WRONG at {', '.join(wrong)}: results will not match other labs"
         prose.print(f"Golden words of the shared randomness: {verdict}.", markup=False)
     if wrong:

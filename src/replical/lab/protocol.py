@@ -24,7 +24,7 @@ from replical.core.randomness import SharedRandomness
 from replical.core.toml import toml_lines
 from replical.errors import BadProtocol
 from replical.learners.base import Learner
-from replical.learners.catalogue import learner_for
+from replical.learners.for_plan import learner_for
 from replical.plans.base import Plan
 from replical.plans.catalogue import Record, find
 from replical.plans.costs import Setting

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 
 from replical.core.binomial import clopper_pearson, upper_tail
 from replical.plans.catalogue import LEARNERS, find
+from replical.study.phrases import count, some
 from replical.study.results import COUNTED, Row
-from replical.study.words import count, some
 from replical.worlds.experiment import OPTIONS
 
 _BY_HAND = ("k_loop", "k_final", "strings", "runs")

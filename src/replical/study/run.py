@@ -17,9 +17,9 @@ from replical.study.pictures.draw import draw
 from replical.study.report.findings import summary_sentence
 from replical.study.report.page import report
 from replical.study.results import Row, row, table, write_csv
+from replical.study.scheduler import Progress, Sweep
 from replical.study.spec import Cell, Study
 from replical.study.store import Entry, Store, arrow
-from replical.study.sweep import Progress, Sweep
 from replical.study.workers import Workers
 
 _PACKAGES = ("replical", "numpy", "scipy", "pyarrow", "matplotlib", "dask")

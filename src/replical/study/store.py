@@ -13,8 +13,8 @@ from typing import Any
 
 from replical.core.files import PART, write_whole
 from replical.errors import BadStudy, MissingExtra
+from replical.study.piece import Outcome
 from replical.study.spec import Cell
-from replical.study.work import Outcome
 from replical.worlds.figures import COLUMNS, Columns
 
 _META = b"replical"

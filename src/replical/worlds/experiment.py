@@ -10,7 +10,7 @@ from replical.classes.prior import UNIFORM, Prior
 from replical.classes.spec import parse
 from replical.errors import ValueOutOfRange
 from replical.learners.base import Learner
-from replical.learners.catalogue import learner_for
+from replical.learners.for_plan import learner_for
 from replical.plans.catalogue import find
 from replical.plans.parameters import OPTIONS as PLAN_OPTIONS
 from replical.plans.plan import plan

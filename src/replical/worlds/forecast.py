@@ -18,7 +18,7 @@ from replical.classes.base import HypothesisClass
 from replical.classes.prior import UNIFORM, Prior
 from replical.classes.table import PredictionTable
 from replical.errors import ValueOutOfRange
-from replical.learners.catalogue import learner_for
+from replical.learners.for_plan import learner_for
 from replical.learners.result import Result
 from replical.plans.catalogue import LEARNERS, find
 from replical.plans.plan import plan

@@ -11,9 +11,9 @@ import time
 import pytest
 
 from replical.errors import BadUsage, WorkerLost
+from replical.study.scheduler import Sweep
 from replical.study.spec import Study
 from replical.study.store import Store
-from replical.study.sweep import Sweep
 from replical.study.workers import cluster, local
 from support.processes import groups
 from support.studies import GRID
@@ -116,7 +116,7 @@ def test_a_mistake_in_the_work_is_told_as_it_is(elsewhere, sweep, monkeypatch):
         raise ZeroDivisionError("a mistake")
 
     task.__module__ = "__main__"
-    monkeypatch.setattr("replical.study.sweep.work", task)
+    monkeypatch.setattr("replical.study.scheduler.work", task)
     with cluster(elsewhere) as busy, pytest.raises(ZeroDivisionError, match="a mistake"):
         sweep(BASE, workers=busy)
 
@@ -232,7 +232,7 @@ def test_a_scheduler_that_goes_away_is_one_sentence(dask_processes, sweep, tasks
 @pytest.mark.slow
 def test_without_workers_it_waits_and_says_so(dask_processes, sweep, usual, tasks, monkeypatch, caplog):
     tasks("def task(piece):\n    time.sleep(0.2)\n    return work(piece)\n")
-    monkeypatch.setattr("replical.study.sweep._PATIENCE", 2.0)
+    monkeypatch.setattr("replical.study.scheduler._PATIENCE", 2.0)
     port, path = free_port(), os.pathsep.join(sys.path)
     dask_processes("dask_scheduler", "--host", "127.0.0.1", "--port", port, PYTHONPATH=os.pathsep.join(sys.path))
     answers(port)

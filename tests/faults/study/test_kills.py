@@ -13,9 +13,9 @@ import time
 
 import pytest
 
+from replical.study.scheduler import Sweep
 from replical.study.spec import Study
 from replical.study.store import Store
-from replical.study.sweep import Sweep
 from replical.study.workers import local
 from support.processes import INTERRUPTED, gone, interrupt, members
 from support.studies import BASE, GRID
@@ -136,7 +136,7 @@ def test_two_at_once_do_each_other_no_harm(tmp_path, start, sweep, long_tables):
     from pathlib import Path
     from replical.study.spec import Study
     from replical.study.store import Store
-    from replical.study.sweep import Sweep
+    from replical.study.scheduler import Sweep
     from replical.study.workers import local
     with local(1) as busy:
         kept = Sweep(Study.of({LONG_STUDY!r}).cells(), Store(Path({str(out)!r})), busy).run()

@@ -6,8 +6,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from replical import CAL, Intervals, Population, Prior, PrivateRandomness, SharedRandomness, Thresholds, learn, plan
-from replical.learners.catalogue import learner_for
 from replical.learners.fast.line import along_a_line
+from replical.learners.for_plan import learner_for
 
 FIGURES = ("hypothesis", "unrounded", "labels", "rounds", "conditions")
 

@@ -14,7 +14,7 @@ from replical import (
     plan,
 )
 from replical.errors import EmptyVersionSpace, PlanMismatch
-from replical.learners.catalogue import learner_for
+from replical.learners.for_plan import learner_for
 
 LAB, SHARED = PrivateRandomness.simulated("lab"), SharedRandomness("published")
 

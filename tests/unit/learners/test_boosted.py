@@ -23,8 +23,8 @@ from replical import (
 )
 from replical.errors import BudgetSpent, PlanMismatch, PoolExhausted
 from replical.learners.boosted import FREQUENT
-from replical.learners.catalogue import learner_for
 from replical.learners.fast.bulk import fits, in_bulk
+from replical.learners.for_plan import learner_for
 from replical.learners.result import Boosting
 from support.boosting import LINE, lab, setting
 from support.mutants import Scattered, Tosses, scaled

@@ -11,7 +11,7 @@ from replical import Pool, Population, PrivateRandomness, SharedRandomness, Thre
 from replical.bounds.gamma import Gamma
 from replical.classes.prior import Prior
 from replical.errors import PlanMismatch, ValueOutOfRange
-from replical.learners.catalogue import learner_for
+from replical.learners.for_plan import learner_for
 from replical.learners.rounding.centre import Centre
 from replical.learners.rounding.finishes import finish
 from support.worlds import random_table

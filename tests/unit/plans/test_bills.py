@@ -7,7 +7,7 @@ import pytest
 
 from replical import Thresholds, World, audit, plan
 from replical.errors import BadSpec, ValueOutOfRange
-from replical.learners.catalogue import learner_for
+from replical.learners.for_plan import learner_for
 from replical.plans.bills import ABSURD, all_agree, bills, cheapest
 from replical.plans.catalogue import LEARNERS
 from replical.plans.costs import Setting

@@ -23,12 +23,12 @@ from replical.study.judging import (
     verdict,
     words_of,
 )
+from replical.study.phrases import count, listed, number, percent, some, span
 from replical.study.report import findings, limits, prices
 from replical.study.report.listing import toml
 from replical.study.report.page import report
 from replical.study.results import SCHEMA, table
 from replical.study.spec import Study
-from replical.study.words import count, listed, number, percent, some, span
 
 NASTY = "</script><script>alert(1)</script><img src=x onerror=alert(2)> \"'&{{}} $title"
 CONTENT = {

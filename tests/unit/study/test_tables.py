@@ -10,10 +10,10 @@ import pytest
 from replical.classes.spec import read_table
 from replical.cli import main
 from replical.errors import BadStudy, BadTable
+from replical.study.piece import _ready
+from replical.study.scheduler import Sweep
 from replical.study.spec import Study
 from replical.study.store import Store
-from replical.study.sweep import Sweep
-from replical.study.work import _ready
 from replical.study.workers import cluster, local
 
 TEXT = """

@@ -7,7 +7,7 @@ import pytest
 
 from replical import Pool, PredictionTable, PrivateRandomness, Thresholds, World, audit, plan, predict_agreement
 from replical.errors import BadSpec, ValueOutOfRange
-from replical.learners.catalogue import learner_for
+from replical.learners.for_plan import learner_for
 from replical.worlds.datasets import real_world
 
 PRIVATE = PrivateRandomness.simulated("prediction")

@@ -13,11 +13,11 @@ from replical.plans.bills import ABSURD
 from replical.plans.catalogue import LEARNERS, Record, find
 from replical.study.judging import done, parents, replicable, rounds, unproven
 from replical.study.parameters import PARAMETERS
+from replical.study.phrases import count, listed, number, some, span
 from replical.study.pictures.base import GREY, Picture, by_tens, dots, in_words, keys, plainly, write_picture
 from replical.study.pictures.style import blank, colour
 from replical.study.results import Row
 from replical.study.spec import Cell
-from replical.study.words import count, listed, number, some, span
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

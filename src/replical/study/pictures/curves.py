@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING, Any
 
 from replical.study.growth import AXES, SCALES, Growth, Slopes, argument, growths
 from replical.study.parameters import PARAMETERS
+from replical.study.phrases import listed
 from replical.study.pictures.base import GREY, Picture, by_tens, dots, in_words, plainly, write_picture
 from replical.study.pictures.style import blank, colour, dashes
 from replical.study.results import Row
-from replical.study.words import listed
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

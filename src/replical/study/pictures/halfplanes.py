@@ -17,15 +17,15 @@ from replical.classes.spec import parse
 from replical.core.randomness import PrivateRandomness
 from replical.errors import BadSpec
 from replical.learners.cal import CAL
-from replical.learners.catalogue import learner_for
+from replical.learners.for_plan import learner_for
 from replical.plans.plan import plan
 from replical.pools.labels.base import Labels
 from replical.pools.pool import AnyPool
 from replical.pools.version_space import VersionSpace
+from replical.study.phrases import count, listed, percent, some
 from replical.study.pictures.base import Picture, write_picture
 from replical.study.pictures.style import blank, save
 from replical.study.spec import Study
-from replical.study.words import count, listed, percent, some
 from replical.worlds.population import Population
 
 if TYPE_CHECKING:

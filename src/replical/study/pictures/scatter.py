@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING
 
 from replical.plans.bills import ABSURD
 from replical.study.judging import done
+from replical.study.phrases import percent, some, span
 from replical.study.pictures.base import GREY, Picture, by_tens, dots, keys, with_zero, write_picture
 from replical.study.pictures.style import blank, colour
 from replical.study.results import Row
-from replical.study.words import percent, some, span
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

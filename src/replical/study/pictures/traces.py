@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING
 
 from replical.errors import ReplicalError
 from replical.plans.catalogue import LEARNERS
+from replical.study.phrases import count, some
 from replical.study.pictures.base import Picture, by_tens, in_words, write_picture
 from replical.study.pictures.style import blank, colour
 from replical.study.results import Row
 from replical.study.spec import Cell, Study
-from replical.study.words import count, some
 from replical.worlds.audit import Lab, run_pair
 from replical.worlds.experiment import prepare
 

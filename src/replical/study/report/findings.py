@@ -23,9 +23,9 @@ from replical.study.judging import (
     verdict,
     words_of,
 )
+from replical.study.phrases import count, listed, percent, some, span
 from replical.study.report.prices import by_kind, error_price, fewest, losses, price, ratios
 from replical.study.results import COUNTED, Row
-from replical.study.words import count, listed, percent, some, span
 
 TERMS = (
     "A cell is one learner in one world, run by many pairs of labs. Its last step is the choice both labs make with their "

@@ -19,13 +19,13 @@ from typing import TYPE_CHECKING, Any
 
 from replical.study.growth import SCALES, Growth, Slopes, growths
 from replical.study.judging import done, ordered
+from replical.study.phrases import percent, some, span
 from replical.study.report.findings import TERMS, shows, summary_sentence
 from replical.study.report.limits import does_not_show
 from replical.study.report.listing import toml
 from replical.study.report.tabular import Column, cells_table, constants, plain_table, refused_table, table
 from replical.study.results import COUNTED, Row
 from replical.study.spec import Study
-from replical.study.words import percent, some, span
 
 if TYPE_CHECKING:
     from replical.study.pictures.draw import Picture

@@ -7,8 +7,8 @@ from collections.abc import Iterable
 from statistics import median
 
 from replical.study.judging import BELOW, kind, parents, replicable, rounds, task, unproven, verdict, words_of
+from replical.study.phrases import count, listed, number, some, span
 from replical.study.results import Row
-from replical.study.words import count, listed, number, some, span
 
 
 def by_kind(rows: Iterable[Row]) -> dict[str, list[Row]]:

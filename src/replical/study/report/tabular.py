@@ -8,8 +8,8 @@ from html import escape
 from typing import Generic, TypeVar
 
 from replical.study.judging import BELOW, OPEN, WITHIN, done, marks, options, ordered, parents, verdict
+from replical.study.phrases import count, number
 from replical.study.results import Row
-from replical.study.words import count, number
 
 T = TypeVar("T")
 

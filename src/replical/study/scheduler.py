@@ -16,9 +16,9 @@ from dataclasses import dataclass, field
 from math import inf
 
 from replical.errors import WorkerLost
+from replical.study.piece import Outcome, Piece, work
 from replical.study.spec import Cell
 from replical.study.store import NOTHING, Entry, Store
-from replical.study.work import Outcome, Piece, work
 from replical.study.workers import Workers
 
 _SECONDS = 1.0  # a piece takes about so long: little is lost with a worker, all are busy to the end, and messages few

@@ -10,11 +10,11 @@ import pytest
 
 from replical.core.binomial import clopper_pearson
 from replical.study.enough import Enough
+from replical.study.piece import Piece, work
 from replical.study.results import SCHEMA, table
+from replical.study.scheduler import Sweep
 from replical.study.spec import Study
 from replical.study.store import Store
-from replical.study.sweep import Sweep
-from replical.study.work import Piece, work
 from replical.study.workers import Workers, local
 from replical.worlds.audit import audit
 from replical.worlds.experiment import prepare
