@@ -154,7 +154,11 @@ def cluster(address: str) -> Iterator[Workers]:
                 raise BadUsage(f"--cluster local:N starts N worker processes, e.g. local:2, got {address!r}")
             with interrupts_held(), configured(_KEEP_MEMORY):
                 started = dask.LocalCluster(
-                    n_workers=int(number), threads_per_worker=1, host="127.0.0.1", scheduler_kwargs=_NO_DASHBOARD
+                    n_workers=int(number),
+                    threads_per_worker=1,
+                    host="127.0.0.1",
+                    scheduler_kwargs=_NO_DASHBOARD,
+                    silence_logs=logging.CRITICAL,  # whoever is ended in the middle of a heartbeat would say so at length
                 )
             client = stack.enter_context(dask.Client(stack.enter_context(started)))
         else:
