@@ -32,6 +32,7 @@ from replical.learners.replicable_erm import ReplicableERM
 from replical.learners.replical import RepliCAL
 from replical.learners.result import Result
 from replical.learners.rounded import Rounded
+from replical.learners.settled import Settled
 from replical.plans.plan import plan
 from replical.pools.labels.column import KnownLabels
 from replical.pools.pool import Pool
@@ -70,6 +71,7 @@ __all__ = [
     "Result",
     "Rounded",
     "Session",
+    "Settled",
     "SharedRandomness",
     "Star",
     "Stumps",

@@ -82,7 +82,7 @@ class _Replicable(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         self.result_, self.classes_, self.seed_ = result, classes, seed
         self.n_labels_ = result.labels
         self.hypothesis_ = result.hypothesis
-        self.certified_ = bool(result.rounding is not None and result.rounding.certified)
+        self.certified_ = result.proven is not None and result.proven.certified
 
     def _labels(
         self, y: Any, oracle: Oracle | None, candidate_labels: Sequence[Any] = ()

@@ -111,6 +111,8 @@ def results():
         "rounded-a2": (noisy, {"items": 50_000}),
         "rounded-a2 excess": (noisy, {"finish": "excess"}),
         "rounded-a2 noise": (noisy, {"finish": "noise"}),
+        "settled": (noisy, {}),
+        "settled batch": (noisy, {"batch": 5, "max_labels": 300, "labs": 3}),
     }
     written = {}
     for name, (labels, sizes) in runs.items():
@@ -129,6 +131,14 @@ def results():
             told = result.rounding.figures()
             told["rho_predicted"] = told["rho_predicted"] and round(told["rho_predicted"], 6)
             written[name]["rounding"] = told
+        if result.settling is not None:
+            written[name]["settling"] = {
+                "certified": result.settling.certified,
+                "doubt": result.settling.doubt,
+                "v": str(result.settling.v),
+                "place": result.settling.place,
+                "scanned": result.settling.scanned,
+            }
     return written
 
 

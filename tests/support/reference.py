@@ -5,6 +5,7 @@ import json
 import math
 import unicodedata
 from fractions import Fraction
+from math import prod
 
 import numpy as np
 
@@ -296,3 +297,80 @@ def most_even(codes, order, alive):
     candidates = [x for x in order if disputed[x]]
     most = {x: max(sum(codes[h][x] == c for h in alive) for c in {codes[h][x] for h in alive}) for x in set(candidates)}
     return min(candidates, key=lambda x: most[x]) if candidates else None
+
+
+def settled(codes, places, order, labels, v, *, delta_A, delta_I, batch=1, most=None, idle=16):
+    """Settled from docs/claims/settled.md alone: exact wealth, plain loops. (answer, certified, labels asked, items scanned)."""
+    stakes = [Fraction(s) for s in ("4/5", "2/5", "1/5", "1/10", "1/20")]
+    n, t, asked, at = len(codes), 0, 0, 0
+    E, is_open, settled_at = [0.0] * n, [True] * n, [n] * n
+    purse, charge = {}, {h: [0, 0, 0] for h in range(n)}
+    by = [codes[h] for h in places]  # candidates by place
+
+    def mean(counts, factors):
+        return sum(a ** counts[0] * b ** counts[1] * c ** counts[2] for a, b, c in factors) / len(stakes)
+
+    accept = [(1 + s * v, 1 - s * (1 - v), 1 + s * (1 + v)) for s in stakes]
+    reject = [(1 - s * v / (1 + v), 1 + s * (1 - v) / (1 + v), 1 - s) for s in stakes]
+    m = o = 0
+    while True:
+        least = min(E)
+        if E[o] - least > 3:
+            o = E.index(least)
+        allowed = float(v) * t + 4
+        near = [h for h in range(n) if is_open[h] and E[h] - least <= allowed]
+        best = near[0] if near else min((h for h in range(n) if is_open[h]), key=lambda h: (E[h], h))
+        lost = E[m] - least > allowed + 3
+        if not is_open[m] or (best > m and lost) or (best < m and (lost or E[best] - least <= allowed - 3)):
+            m = best
+        before = [h for h in range(m) if is_open[h]]
+        rivals = [g for g in range(m + 1, n) if settled_at[g] > m]
+        if not before and not rivals:
+            return int(places[m]), True, asked, t
+        if (most is not None and asked >= most) or at >= len(order):
+            break
+        S = sorted({m, *before, *rivals} | ({o} if before else set()))
+        block, since, scanned = [], 0, 0
+        while at < len(order) and since < idle and len(block) < (batch if most is None else min(batch, most - asked)):
+            item = order[at]
+            at, scanned = at + 1, scanned + 1
+            if len({int(by[h][item]) for h in S}) > 1:
+                block.append(item)
+                since = 0
+            else:
+                since += 1
+        asked += len(block)
+        wrong = {h: [by[h][item] != labels[item] for item in block] for h in S}
+
+        def z(h, g, wrong=wrong):
+            return [int(a) - int(b) for a, b in zip(wrong[h], wrong[g], strict=True)]
+
+        for g in rivals:
+            counts = purse.setdefault((m, g), [0, 0, 0])
+            counts[0] += scanned - len(block)
+            for each in z(m, g):
+                counts[each] += 1  # -1 is the last
+            places_of_I = range(m + 1, g + 1)
+            wealth = [
+                prod(mean(c, accept) for (k, rival), c in purse.items() if rival == g and k < i) for i in places_of_I
+            ]
+            if min(wealth) >= 1 / delta_A:
+                settled_at[g] = m
+        if o in S:
+            for h in [h for h in S if is_open[h]]:
+                charge[h][0] += scanned - len(block)
+                for each in z(h, o):
+                    charge[h][each] += 1
+            for h in [h for h in S if is_open[h]]:
+                if mean(charge[h], reject) >= 1 / delta_I and sum(is_open) > 1:
+                    is_open[h] = False
+        left, t_before, t = E[m], t, t + scanned
+        behind = [each - left for each in E]
+        for h in S:
+            E[h] += sum(wrong[h])
+        for h in set(range(n)) - set(S):
+            E[h] = E[m] + behind[h] * float(t) / float(t_before)
+    least = min(E)
+    near = [h for h in range(n) if is_open[h] and E[h] - least <= float(v) * t]
+    place = near[0] if near else min((h for h in range(n) if is_open[h]), key=lambda h: (E[h], h))
+    return int(places[place]), False, asked, t

@@ -18,6 +18,8 @@ LEARNERS = {
     "rounded-cal-items": {"name": "rounded-cal", "items": 25},
     "rounded-a2": {"name": "rounded-a2", "batch": 4},
     "rounded-a2-excess": {"name": "rounded-a2", "finish": "excess", "batch": 3},
+    "settled": {"name": "settled", "epsilon": 0.3},
+    "settled-batch": {"name": "settled", "epsilon": 0.3, "batch": 4, "max_labels": 40},
     "boosted": {"name": "boosted-replicable-erm", "nu": 0.0, "k_final": 4, "strings": 2, "runs": 3},
 }
 

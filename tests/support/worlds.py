@@ -53,6 +53,8 @@ SIZES = {
     "rounded-a2": ("rounded-a2", {"items": 30_000}),
     "rounded-a2-excess": ("rounded-a2", {"finish": "excess", "batch": 3}),
     "rounded-a2-noise": ("rounded-a2", {"finish": "noise"}),
+    "settled": ("settled", {"max_labels": 60}),
+    "settled-batch": ("settled", {"batch": 4, "max_labels": 60, "labs": 3}),
 }
 FINITE_ONLY = "rounded"  # learners that measure distances on a pool
 

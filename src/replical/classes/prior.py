@@ -164,6 +164,16 @@ class Prior:
         ranks = exponentials(words) / self.values[indices]
         return int(indices[np.lexsort((indices, words, ranks))[0]])
 
+    def order_of(self, shared: SharedRandomness, *name: str | int, n: int) -> Indices:
+        """All `n` hypotheses in the order that `shared` holds under `name`, the first first."""
+        if self.places is not None:
+            return np.argsort(self.places, kind="stable")
+        indices = np.arange(n, dtype=np.int64)
+        words = shared.ranks(*name, indices=indices)
+        ranks = words if self.values is None else exponentials(words) / self.values
+        order: Indices = np.lexsort((indices, words, ranks))
+        return order
+
     @property
     def places(self) -> Indices | None:
         """The place of each hypothesis in a strict order of preference; None for any other prior."""

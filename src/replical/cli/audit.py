@@ -18,6 +18,7 @@ from replical.cli.options import parameter
 from replical.cli.output import CLASSES, amount, answer, interval, progress, prose, uncertified, whole
 from replical.errors import ValueOutOfRange
 from replical.learners.base import Learner
+from replical.learners.result import Settling
 from replical.worlds.audit import Lab, World, audit, pair_string, run_pair
 from replical.worlds.experiment import Experiment, prepare
 from replical.worlds.figures import Audit
@@ -51,6 +52,7 @@ def audit_command(
     stop_delta: Annotated[float | None, parameter("stop_delta")] = None,
     strings: Annotated[int | None, parameter("strings")] = None,
     runs: Annotated[int | None, parameter("runs")] = None,
+    labs: Annotated[int | None, parameter("labs")] = None,
     prior: Annotated[
         Path | None, typer.Option(help="CSV of prior weights: columns candidate (or index) and weight")
     ] = None,
@@ -66,7 +68,8 @@ def audit_command(
     """Run many pairs of labs, each pair sharing one random string, and report how often they agree."""
     named = {
         "T": T, "k_loop": k_loop, "k_final": k_final, "kappa": kappa, "batch": batch, "query": query, "finish": finish,
-        "a": a, "b": b, "stop": stop, "stop_delta": stop_delta, "strings": strings, "runs": runs, "max_labels": max_labels,
+        "a": a, "b": b, "stop": stop, "stop_delta": stop_delta, "strings": strings, "runs": runs,
+        "labs": labs, "max_labels": max_labels,
     }  # fmt: skip
     experiment = Experiment(
         class_spec=class_spec,
@@ -182,6 +185,7 @@ def _lab(world: World, lab: Lab) -> dict[str, Any]:
         "excess_error": float(lab.excess_error),
         "conditions": [asdict(condition) for condition in result.conditions],
         "rounding": None if result.rounding is None else result.rounding.figures(),
+        "settling": None if result.settling is None else _settling(result.settling),
         "boosting": boosting,
     }
 
@@ -195,3 +199,7 @@ def _proof(rounding: dict[str, Any] | None) -> str:
     if rounding["certified"]:
         return f" Certified: two such labs differ with probability at most {rounding['rho_proven']:.3f}."
     return " " + uncertified(rounding)
+
+
+def _settling(settling: Settling) -> dict[str, Any]:
+    return asdict(settling) | {"v": float(settling.v)}

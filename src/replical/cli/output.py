@@ -14,6 +14,7 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
 from replical.classes.catalogue import specs
+from replical.learners.result import Settling
 
 CLASSES = specs()
 
@@ -93,4 +94,20 @@ def uncertified(rounding: Mapping[str, Any]) -> str:
     return (
         f"{sentence}. {items:,} items could prove {rounding['supports']:.3f} with all labels in the world; to prove what "
         f"was asked for takes {enough}."
+    )
+
+
+def settled_verdict(settling: Settling, left: int) -> str:
+    """Is the answer proven to be the ideal one? If not, what would help; `left` items were not looked at."""
+    ideal = f"the first candidate in the shared order within {float(settling.v):.4f} of the best"
+    if settling.certified:
+        return (
+            f"Certified: this is {ideal}, and two labs that prove this differ with probability at most "
+            f"{settling.rho_proven:.3f}."
+        )
+    helps = "a larger budget" if left else "more items"
+    known = "nothing is known yet" if settling.doubt >= 1 else f"it would be at level {settling.doubt:.3f}"
+    return (
+        f"Not certified: it is not proven that this is {ideal} ({known}). What helps: {helps}, a public order "
+        "of preference made from labelled public items, or a larger epsilon."
     )

@@ -130,7 +130,8 @@ def plan_command(
     together = all_agree(labs, question.setting.rho)
     question = _with_theta(question)
     all_bills = bills(question.setting, question.only)
-    forecast = None if question.pool is None else _forecast(question, question.pool, noise, truths)
+    pool_items = None if _settles(question.learner) else question.pool
+    forecast = None if pool_items is None else _forecast(question, pool_items, noise, truths)
     if plot is not None:
         save(bills_picture(question.setting, against), plot)
     best, best_any = cheapest(all_bills, replicable=True), cheapest(all_bills, replicable=False)
@@ -138,6 +139,8 @@ def plan_command(
     if forecast is not None:
         first = _reading(forecast, question.setting.rho, question.prior)
         reading = f"{first} From public numbers alone, not looking at the items: {reading}"
+    elif question.pool is not None:
+        reading = f"{question.learner} has no forecast from unlabelled items yet. From public numbers alone: {reading}"
     reading += _all_labs(labs, question.setting.rho, together)
     if as_json:
         answer(
@@ -306,6 +309,12 @@ def _compared(setting: Setting, all_bills: list[Bill], best: Bill | None, best_a
     if best.absurd:
         sentence += f". That is absurd as well: {best.note.removeprefix('nobody can pay this: ').rstrip('.')}"
     return sentence + "."
+
+
+def _settles(learner: str) -> bool:
+    """Does it prove its answer by labels alone? Then items without labels foretell nothing yet."""
+    record = find(learner)
+    return record.certifies and not record.rounds
 
 
 def _of_the_paper(learner: str) -> bool:

@@ -69,6 +69,7 @@ def new_command(
     stop_delta: Annotated[float | None, parameter("stop_delta")] = None,
     strings: Annotated[int | None, parameter("strings")] = None,
     runs: Annotated[int | None, parameter("runs")] = None,
+    labs: Annotated[int | None, parameter("labs")] = None,
     max_labels: Annotated[int | None, parameter("max_labels")] = None,
     title: Annotated[str | None, typer.Option(help="for people; not in the fingerprint")] = None,
     force: Annotated[bool, typer.Option("--force", help="replace an existing file")] = False,
@@ -93,7 +94,7 @@ def new_command(
         "theta": theta if theta_from is None else _theta_from(theta_from, section, values, text),
         "items": items, "finish": finish, "kappa": kappa, "a": a, "b": b, "batch": batch, "query": query, "T": T,
         "k_loop": k_loop, "k_final": k_final, "stop": stop, "stop_delta": stop_delta, "strings": strings, "runs": runs,
-        "max_labels": max_labels,
+        "labs": labs, "max_labels": max_labels,
     }  # fmt: skip
     content: dict[str, Any] = {"schema": SCHEMA}
     if title is not None:

@@ -11,7 +11,7 @@ import typer
 from replical.cli.by_file import by_file
 from replical.cli.inputs import SIMULATED
 from replical.cli.label import columns_to_show, details_from, serve_page
-from replical.cli.output import amount, answer, notes, prose, uncertified, whole
+from replical.cli.output import amount, answer, notes, prose, settled_verdict, uncertified, whole
 from replical.cli.terminal import ask_at_terminal
 from replical.core.files import write_whole
 from replical.errors import BadLabel, BadUsage
@@ -22,6 +22,7 @@ from replical.lab.protocol import Protocol
 from replical.lab.session import Session
 from replical.lab.tables import LabPool, read_labels, read_pool
 from replical.learners.rounded import ACCURATE, CERTIFIED
+from replical.learners.settled import PROVEN
 from replical.plans.bills import bills
 from replical.worlds.forecast import predict_agreement
 
@@ -139,7 +140,7 @@ def _announce(protocol: Protocol, lab: LabPool, truths: int) -> None:
     for bill in bills(protocol.setting(), plan.learner):
         if bill.plan == plan.name and bill.labels is not None:
             notes.print(f"The plan's bill: {amount(bill.labels)} labels ({bill.kind}).", markup=False)
-    if protocol.record.certifies and truths:
+    if protocol.record.rounds and truths:
         _tell_forecast(protocol, lab, truths)
 
 
@@ -264,8 +265,12 @@ def _done(session: Session, body: dict[str, Any], journal: str, out: Path, *, as
             )
         elif rounding["rho_proven"] is not None:
             prose.print(uncertified(rounding), soft_wrap=True)
+    if result.settling is not None:
+        prose.print(
+            settled_verdict(result.settling, len(session.lab) - result.settling.scanned), markup=False, soft_wrap=True
+        )
     for condition in result.conditions:
-        if not condition.held and condition.name not in (CERTIFIED, ACCURATE):
+        if not condition.held and condition.name not in (CERTIFIED, ACCURATE, PROVEN):
             prose.print(
                 f"Not held: {condition.name} ({condition.value:g}, bound {condition.bound:g}).",
                 markup=False,

@@ -116,6 +116,61 @@ class Rounding:
         return {name: getattr(self, name) for name in (*names, "supports", "pool_needed")}
 
 
+@dataclass(frozen=True, kw_only=True)
+class Proven:
+    """What a lab has proven of its own replicability, whichever way it did that.
+
+    Attributes
+    ----------
+    certified
+        Is it as much as the protocol asks for?
+    labels_sufficient
+        Are more labels not needed?
+    rho_proven
+        Two labs that prove this much differ at most this often; None where the finish has no proof.
+    rho_predicted
+        An estimate of how often they differ, not a bound; None where there is none.
+    """
+
+    certified: bool
+    labels_sufficient: bool
+    rho_proven: float | None
+    rho_predicted: float | None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Settling:
+    """What a lab knows at the end of a run of Settled.
+
+    Attributes
+    ----------
+    certified
+        Is the answer proven to be the ideal one? Then its excess error is at most `v`.
+    doubt
+        The smallest level at which it would have been: β if certified, 1 if nothing is known.
+    v
+        The shared threshold on the excess error.
+    place
+        The answer's place in the shared order, the first is 0.
+    scanned
+        Items looked at.
+    labs
+        K, how many labs the protocol is for.
+    """
+
+    certified: bool
+    doubt: float
+    v: Fraction
+    place: int
+    scanned: int
+    labs: int
+
+    @property
+    def rho_proven(self) -> float:
+        """Each of K labs is off the ideal answer at its own level: so often two of them differ, at most."""
+        return min(1.0, self.labs * self.doubt)
+
+
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Result:
     """What a run returns.
@@ -138,6 +193,8 @@ class Result:
         What the lab proved about its own replicability, where the learner does that.
     boosting
         How many runs it took and how often the winner won, where the learner is boosted.
+    settling
+        Whether the answer is proven to be the ideal one, where the learner asks that.
     ball
         The set the shared order chose from, where that is not V.
 
@@ -162,6 +219,7 @@ class Result:
     rounds: tuple[Round, ...] = ()
     rounding: Rounding | None = None
     boosting: Boosting | None = None
+    settling: Settling | None = None
     ball: NDArray[np.int64] | None = None
 
     @property
@@ -187,9 +245,9 @@ class Result:
             "survivors": self.V.size,
             "rounds": len(self.rounds),
         }
-        if self.rounding is not None and self.rounding.rho_proven is not None:
-            rows["certified"] = "yes" if self.rounding.certified else "no"
-            rows["rho proven"] = f"{self.rounding.rho_proven:.4f}"
+        if self.proven is not None and self.proven.rho_proven is not None:
+            rows["certified"] = "yes" if self.proven.certified else "no"
+            rows["rho proven"] = f"{self.proven.rho_proven:.4f}"
         for condition in self.conditions:
             if not condition.held:
                 rows[f"not held: {condition.name}"] = f"{condition.value:g} (bound {condition.bound:g})"
@@ -206,10 +264,31 @@ class Result:
         return picture_of(self.trace())
 
     @property
+    def proven(self) -> Proven | None:
+        """What the lab has proven of its own replicability; None where the learner does not do that."""
+        if self.rounding is not None:
+            each = self.rounding
+            return Proven(
+                certified=each.certified,
+                labels_sufficient=each.labels_sufficient,
+                rho_proven=each.rho_proven,
+                rho_predicted=each.rho_predicted,
+            )
+        if self.settling is None:
+            return None
+        certified = self.settling.certified
+        return Proven(
+            certified=certified,
+            labels_sufficient=certified,
+            rho_proven=self.settling.rho_proven,
+            rho_predicted=None,
+        )
+
+    @property
     def stopped(self) -> bool:
         """Did the run end by its own stop test, and not at a cap or budget?"""
-        if self.rounding is not None:
-            return self.rounding.certified
+        if self.proven is not None:
+            return self.proven.certified
         return self.hypothesis is not None and all(each.held for each in self.conditions if each.name == STOP)
 
     @property

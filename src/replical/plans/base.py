@@ -103,6 +103,7 @@ class Task:
     stop_delta: Decimal | None
     strings: int | None
     runs: int | None
+    labs: int
 
     @property
     def nu_bar(self) -> Decimal:
@@ -204,6 +205,11 @@ class Plan:
     def choice(self) -> Choice:
         """Who the shared order chooses from."""
         return "survivors"
+
+    @property
+    def shrinks(self) -> bool:
+        """Are survivors never fewer than later ones?"""
+        return True
 
     @property
     def abstains(self) -> bool:

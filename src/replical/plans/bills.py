@@ -104,7 +104,7 @@ def _bill(setting: Setting, record: Record, name: str) -> Bill:
             theta=setting.theta,
             nu=setting.nu or 0.0,
             name=name,
-            pool="finite" if record.certifies else "exact",
+            pool="finite" if record.rounds else "exact",
         )
     except ReplicalError as error:  # the setting makes sense: it is the plan that does not reach so far
         return replace(bill, note=str(error))

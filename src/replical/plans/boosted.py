@@ -34,6 +34,11 @@ class BoostedPlan(Plan):
     base: Plan
 
     @property
+    def shrinks(self) -> bool:
+        """Every run begins anew."""
+        return False
+
+    @property
     def abstains(self) -> bool:
         """Without a heavy hitter there is no answer."""
         return True

@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from typing import Literal
 
 from replical.errors import BadSpec
-from replical.plans import a2, paper, replica2, replical, rounded, tight
+from replical.plans import a2, paper, replica2, replical, rounded, settled, tight
 from replical.plans.base import Plan, Task
 from replical.plans.boosted import boosted
 from replical.plans.parameters import EVERYWHERE
@@ -56,7 +56,9 @@ class Record:
     active
         Does it choose what to ask?
     certifies
-        Does a lab end with what it has proven of its own replicability, measured on a finite pool?
+        Does a lab end with what it has proven of its own replicability?
+    rounds
+        Does it shrink a version space and round without labels, measuring distances on a finite pool?
     paper, tight
         Makers of its plans; None where there is no such plan.
     needs, options, paper_options
@@ -80,6 +82,7 @@ class Record:
     options: frozenset[str] = frozenset()
     paper_options: frozenset[str] = frozenset()
     certifies: bool = False
+    rounds: bool = False
     parent: str | None = None
     bounds: Bounds = Bounds()
     colour: str
@@ -242,6 +245,7 @@ _ROUNDED_CAL = Record(
     replicable=True,
     active=True,
     certifies=True,
+    rounds=True,
     paper=None,
     tight=rounded.cal,
     needs=frozenset({"rho"}),
@@ -258,6 +262,7 @@ _ROUNDED_A2 = Record(
     replicable=True,
     active=True,
     certifies=True,
+    rounds=True,
     paper=None,
     tight=rounded.a2_betting,
     needs=frozenset({"rho"}),
@@ -266,6 +271,23 @@ _ROUNDED_A2 = Record(
     bounds=Bounds(paper=("replica2", "replica2")),
     colour="#00614A",
     marker="P",
+)
+
+_SETTLED = Record(
+    id="settled",
+    learner="replical.learners.settled:Settled",
+    setting="agnostic",
+    replicable=True,
+    active=True,
+    certifies=True,
+    paper=None,
+    tight=settled.settled,
+    needs=frozenset({"rho"}),
+    options=frozenset({"a", "b", "batch", "labs"}),
+    parent="a2",
+    bounds=Bounds(paper=("replica2", "replica2")),
+    colour="#332288",
+    marker="H",
 )
 
 
@@ -297,6 +319,7 @@ _ALL = (
     _REPLICAL,
     _ROUNDED_CAL,
     _ROUNDED_A2,
+    _SETTLED,
     _boosted(_REPLICABLE_ERM, "<", Bounds(paper=("replicable_passive_boosted", None))),
     _boosted(_REPLICA2, "8", Bounds(paper=("replica2_boosted", "replica2_boosted"))),
     _boosted(_REPLICAL, ">", Bounds(paper=("replical_boosted", None))),

@@ -128,8 +128,10 @@ _ALL = (
         help="last step of Rounded: distance, excess or noise",
         default="distance",
     ),
-    Parameter(name="a", kind="share", help="start of the range of Rounded's threshold (.45 epsilon)"),
-    Parameter(name="b", kind="share", help="end of the range of Rounded's threshold (.9 epsilon)"),
+    Parameter(
+        name="a", kind="share", help="start of the range of the shared threshold of rounded and settled learners"
+    ),
+    Parameter(name="b", kind="share", help="end of the range of the shared threshold of rounded and settled learners"),
     Parameter(
         name="stop",
         kind="word",
@@ -140,6 +142,7 @@ _ALL = (
     Parameter(name="stop_delta", kind="share", help="how often a stop test may be off", needs=("stop", "rstat")),
     Parameter(name="strings", kind="count", help="your own number of strings for boosting"),
     Parameter(name="runs", kind="count", help="your own number of runs with each string"),
+    Parameter(name="labs", kind="count", help="labs that shall all agree (2)", default=2),
     Parameter(name="max_labels", kind="count", help="budget of labels a lab"),
 )
 PARAMETERS: Mapping[str, Parameter] = {each.name: each for each in _ALL}

@@ -43,6 +43,7 @@ def plan(
     stop_delta: float | None = None,
     strings: int | None = None,
     runs: int | None = None,
+    labs: int | None = None,
     prior: Prior = UNIFORM,
     max_labels: int | None = None,
 ) -> Plan:
@@ -84,12 +85,15 @@ def plan(
     finish
         How Rounded over A² chooses: ``"distance"``, ``"excess"`` or ``"noise"``.
     a, b
-        Range of Rounded's shared threshold, .45 and .9 of epsilon if left out.
+        Range of the shared threshold: of Rounded's on distances, .45 and .9 of epsilon if left out; of Settled's on excess
+        errors, .75 of epsilon and epsilon.
     stop, stop_delta
         How RepliCAL and ReplicA² know when to leave the loop: ``"mass"``, by the mass of DIS(V), or ``"rstat"``, by a
         replicable estimate from unlabelled items that misses its tolerance with probability `stop_delta`.
     strings, runs
         Your own numbers of strings, and of runs with each, in place of boosting's.
+    labs
+        Labs that Settled's promise is for, 2 if left out: no two of them differ with probability above `rho`.
     prior
         How the shared order prefers hypotheses.
     max_labels
@@ -116,7 +120,7 @@ def plan(
     values = {
         "epsilon": epsilon, "delta": delta, "rho": rho, "theta": theta, "nu": nu, "T": T, "k_loop": k_loop,
         "k_final": k_final, "kappa": kappa, "batch": batch, "query": query, "items": items, "finish": finish, "a": a, "b": b,
-        "stop": stop, "stop_delta": stop_delta, "strings": strings, "runs": runs, "max_labels": max_labels,
+        "stop": stop, "stop_delta": stop_delta, "strings": strings, "runs": runs, "labs": labs, "max_labels": max_labels,
     }  # fmt: skip
     record = find(learner)
     make = record.maker(name)

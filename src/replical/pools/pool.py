@@ -14,7 +14,7 @@ from replical.classes.base import HypothesisClass, Indices, Items
 from replical.classes.predictions import Predictions, predictions_of
 from replical.core.randomness import PrivateRandomness
 from replical.errors import PoolExhausted, ValueOutOfRange
-from replical.pools.scan import ExactScan, FiniteScan, Scan
+from replical.pools.scan import Blocks, ExactBlocks, ExactScan, FiniteBlocks, FiniteScan, Scan
 from replical.pools.version_space import VersionSpace
 
 _TAIL = 10_000  # items to measure on where any number could be drawn
@@ -62,6 +62,10 @@ class AnyPool(Protocol):
 
     def scan(self, *, sparing: int = 0) -> Scan:
         """A fresh pass that never asks the last `sparing` items; the same one at every call."""
+        ...
+
+    def blocks(self) -> Blocks:
+        """A fresh pass in blocks, in which every item scanned counts; the same one at every call."""
         ...
 
     def tail(self, part: Fraction) -> Indices:
@@ -239,6 +243,10 @@ class Pool:
         order = self._order[: len(self) - sparing]
         return FiniteScan(order if len(self._unasked) == 0 else order[~np.isin(order, self._unasked)])
 
+    def blocks(self) -> FiniteBlocks:
+        """A fresh pass in blocks from the first item of the private order; items nobody can label are scanned too."""
+        return FiniteBlocks(self._order, self._unasked)
+
     def tail(self, part: Fraction) -> Indices:
         """The last `part` of the private order, as item numbers."""
         return self._order[len(self) - floor(part * len(self)) :]
@@ -318,6 +326,10 @@ class ExactPool:
     def scan(self, *, sparing: int = 0) -> Scan:
         """A fresh sequence of draws, the same one at every call; nothing runs out, so `sparing` changes nothing."""
         return ExactScan(self.weights, self._private.generator("draws"))
+
+    def blocks(self) -> ExactBlocks:
+        """A fresh sequence of draws in blocks, the same one at every call."""
+        return ExactBlocks(self.weights, self._private.generator("draws"))
 
     def tail(self, part: Fraction) -> Indices:
         """10,000 items to measure on, whatever `part` is, drawn apart from those a scan asks about."""

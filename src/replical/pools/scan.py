@@ -165,6 +165,69 @@ class ExactScan:
         return _query(V, region[np.searchsorted(mass, ticks, side="right")], scanned=scanned)
 
 
+class Blocks(Protocol):
+    """One pass in blocks: every item scanned counts, asked or not."""
+
+    @property
+    def unlabelled(self) -> int:
+        """Items so far that would have been asked if anybody could label them."""
+        ...
+
+    def next(self, V: VersionSpace, most: int, *, idle: int) -> Query:
+        """Items up to the `most`-th inside DIS(V), or until `idle` in a row were not; nothing scanned: none is left."""
+        ...
+
+
+class FiniteBlocks:
+    """Blocks of a fixed `order`; items that nobody can label are scanned like any other and never asked."""
+
+    def __init__(self, order: Indices, unasked: Indices) -> None:
+        self._order, self._at, self.unlabelled = order, 0, 0
+        self._askable = np.ones(len(order), dtype=np.bool_) if len(unasked) == 0 else ~np.isin(order, unasked)
+
+    def next(self, V: VersionSpace, most: int, *, idle: int) -> Query:
+        """Items up to the `most`-th inside DIS(V), or until `idle` in a row were not."""
+        disputed, start = V.disagreement, self._at
+        asked: list[int] = []
+        while len(asked) < most:
+            ahead = slice(self._at, self._at + idle)
+            hits = (disputed[self._order[ahead]] & self._askable[ahead]).nonzero()[0]
+            if len(hits) == 0:
+                self._at = min(self._at + idle, len(self._order))
+                break
+            asked.append(int(self._order[self._at + hits[0]]))
+            self._at += int(hits[0]) + 1
+        passed = slice(start, self._at)
+        self.unlabelled += int(np.count_nonzero(disputed[self._order[passed]] & ~self._askable[passed]))
+        return _query(V, np.array(asked, dtype=np.int64), scanned=self._at - start)
+
+
+class ExactBlocks:
+    """Blocks of independent draws: a disputed one comes after a geometric number of others."""
+
+    unlabelled = 0
+
+    def __init__(self, weights: NDArray[np.int64], generator: np.random.Generator) -> None:
+        self._weights, self._generator = weights, generator
+
+    def next(self, V: VersionSpace, most: int, *, idle: int) -> Query:
+        """Draws up to the `most`-th inside DIS(V), or until `idle` in a row were not."""
+        region = V.disputed[self._weights[V.disputed] > 0]
+        if len(region) == 0:
+            return _query(V, region, scanned=idle)
+        mass, scanned = np.cumsum(self._weights[region]), 0
+        asked: list[int] = []
+        while len(asked) < most:
+            passed = int(self._generator.geometric(float(V.mass))) - 1
+            if passed >= idle:
+                scanned += idle
+                break
+            scanned += passed + 1
+            tick = self._generator.integers(int(mass[-1]))
+            asked.append(int(region[np.searchsorted(mass, tick, side="right")]))
+        return _query(V, np.array(asked, dtype=np.int64), scanned=scanned)
+
+
 def _evenest(V: VersionSpace, disputed: Indices) -> Indices:
     """The disputed items on which the commonest prediction has the fewest votes."""
     items = disputed[V.weight(disputed) > 0]

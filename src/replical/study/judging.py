@@ -55,8 +55,8 @@ def replicable(rows: Iterable[Row]) -> list[Row]:
 
 
 def rounds(row: Row) -> bool:
-    """Does its learner round, and prove what it promises as it goes?"""
-    return find(row["learner"]).certifies
+    """Does its learner round?"""
+    return find(row["learner"]).rounds
 
 
 def verdict(row: Row) -> str | None:

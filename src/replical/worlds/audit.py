@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Generator
 from contextlib import closing
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
 
@@ -24,7 +24,7 @@ from replical.core.randomness import PrivateRandomness, SharedRandomness
 from replical.errors import ReplicalError, ValueOutOfRange
 from replical.learners.base import Learner, learn
 from replical.learners.fast.line import along_a_line
-from replical.learners.result import Result, Rounding
+from replical.learners.result import Result
 from replical.worlds.figures import Audit, Pair, columns, figures
 from replical.worlds.noise import Noise
 from replical.worlds.population import Population
@@ -188,7 +188,7 @@ def summarise(number: int, population: Population, labs: tuple[Lab, Lab], prior:
         labels=(one.labels, two.labels),
         excess_errors=(labs[0].excess_error, labs[1].excess_error),
         stopped_short=(not one.stopped, not two.stopped),
-        roundings=None if one.rounding is None or two.rounding is None else (_slim(one.rounding), _slim(two.rounding)),
+        proofs=None if one.proven is None or two.proven is None else (one.proven, two.proven),
     )
 
 
@@ -205,10 +205,6 @@ def _distance(one: Result, two: Result, prior: Prior) -> float:
         return one.rounding.difference(two.rounding, prior)
     common = len(np.intersect1d(one.V.indices, two.V.indices, assume_unique=True))
     return 1 - common / (one.V.size + two.V.size - common)
-
-
-def _slim(rounding: Rounding) -> Rounding:
-    return replace(rounding, scores=rounding.scores[:0])
 
 
 def run_pairs(

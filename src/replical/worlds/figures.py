@@ -9,7 +9,7 @@ from math import fsum
 from typing import Any
 
 from replical.core.binomial import clopper_pearson
-from replical.learners.result import Rounding
+from replical.learners.result import Proven
 
 # Columns of a table of pairs: name and kind, one row a pair, `_a` and `_b` for its two labs.
 _OF_PAIR = (("pair", "int64"), ("target", "int64"), ("agree", "bool"), ("same_function", "bool"), ("jaccard", "double"))
@@ -50,8 +50,8 @@ class Pair:
         Errors of the answers above ν, the smallest of the class.
     stopped_short
         Did the run end other than by its own stop test: at a cap, its budget or the pool's end, or uncertified?
-    roundings
-        What the labs proved about themselves, without the scores; None where the learner does not round.
+    proofs
+        What the labs proved of themselves; None where the learner does not do that.
     """
 
     number: int
@@ -64,7 +64,7 @@ class Pair:
     labels: tuple[int, int]
     excess_errors: tuple[Fraction, Fraction]
     stopped_short: tuple[bool, bool]
-    roundings: tuple[Rounding, Rounding] | None = None
+    proofs: tuple[Proven, Proven] | None = None
 
     @property
     def agree(self) -> bool:
@@ -146,7 +146,7 @@ def columns(pairs: Sequence[Pair], epsilon: Fraction) -> Columns:
 
 
 def _of_lab(pair: Pair, lab: int, epsilon: Fraction) -> dict[str, Any]:
-    rounding = None if pair.roundings is None else pair.roundings[lab]
+    proof = None if pair.proofs is None else pair.proofs[lab]
     return {
         "hypothesis": pair.hypotheses[lab],
         "unrounded": pair.unrounded[lab],
@@ -155,10 +155,10 @@ def _of_lab(pair: Pair, lab: int, epsilon: Fraction) -> dict[str, Any]:
         "excess_error": float(pair.excess_errors[lab]),
         "over_epsilon": pair.excess_errors[lab] > epsilon,
         "stopped_short": pair.stopped_short[lab],
-        "labels_sufficient": None if rounding is None else rounding.labels_sufficient,
-        "certified": None if rounding is None else rounding.certified,
-        "rho_proven": None if rounding is None else rounding.rho_proven,
-        "rho_predicted": None if rounding is None else rounding.rho_predicted,
+        "labels_sufficient": None if proof is None else proof.labels_sufficient,
+        "certified": None if proof is None else proof.certified,
+        "rho_proven": None if proof is None else proof.rho_proven,
+        "rho_predicted": None if proof is None else proof.rho_predicted,
     }
 
 

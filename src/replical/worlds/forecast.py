@@ -133,8 +133,8 @@ def predict_agreement(
     >>> forecast.labels_mean, round(forecast.disagreement_mean, 3), forecast.certified_fraction
     (11.875, 0.024, 1.0)
     """
-    if not find(learner).certifies:
-        known = " and ".join(record.id for record in LEARNERS.values() if record.certifies)
+    if not find(learner).rounds:
+        known = " and ".join(record.id for record in LEARNERS.values() if record.rounds)
         raise ValueOutOfRange(f"agreement is predicted for {known}, got {learner}")
     if truths < 1:
         raise ValueOutOfRange(f"at least one hypothesis must take its turn as the truth, got {truths}")

@@ -26,13 +26,13 @@ TWICE = {name: st.tuples(values, values) for name, values in {
     "labels": st.integers(0, 10**20), "excess_errors": st.sampled_from([Fraction(0), Fraction(1, 10), Fraction(1, 9)]),
     "stopped_short": st.booleans(),
 }.items()}  # fmt: skip
-ROUNDINGS = st.builds(
+PROOFS = st.builds(
     SimpleNamespace, labels_sufficient=st.booleans(), certified=st.booleans(),
     rho_proven=st.none() | st.floats(0, 1), rho_predicted=st.none() | st.floats(0, 1),
 )  # fmt: skip
 PAIRS = st.builds(
     Pair, number=st.integers(0, 99), target=st.integers(0, 9), same_function=st.booleans(), jaccard_distance=st.floats(0, 1),
-    roundings=st.none() | st.tuples(ROUNDINGS, ROUNDINGS), **TWICE,
+    proofs=st.none() | st.tuples(PROOFS, PROOFS), **TWICE,
 )  # fmt: skip
 
 

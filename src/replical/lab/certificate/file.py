@@ -27,7 +27,7 @@ from replical.lab.certificate.parts import Body, ConditionPart, HypothesisSet, S
 from replical.lab.protocol import Protocol
 from replical.lab.session import Session, transcript
 from replical.lab.tables import LabPool
-from replical.learners.result import Rounding
+from replical.learners.result import Proven
 from replical.plans.base import Condition, Plan
 
 SCHEMA = "replical.certificate/1"
@@ -60,7 +60,7 @@ def seal(digest: str, provenance: Mapping[str, Any]) -> str:
 def body_of(session: Session) -> Body:
     """Everything that is digested."""
     protocol, lab, result, ledger = session.protocol, session.lab, session.result, session.ledger
-    h = result.hypothesis
+    h, proven = result.hypothesis, result.proven
     return {
         "protocol": protocol.body,
         "protocol_fingerprint": protocol.fingerprint,
@@ -82,10 +82,10 @@ def body_of(session: Session) -> Body:
         ],
         "conditions": [condition_part(each) for each in result.conditions],
         "labels": session.counts,
-        "certified": bool(result.rounding is not None and result.rounding.certified),
-        "labels_sufficient": bool(result.rounding is not None and result.rounding.labels_sufficient),
-        "rho_proven": None if result.rounding is None else result.rounding.rho_proven,
-        "rho_predicted": _rounded(result.rounding),
+        "certified": proven is not None and proven.certified,
+        "labels_sufficient": proven is not None and proven.labels_sufficient,
+        "rho_proven": None if proven is None else proven.rho_proven,
+        "rho_predicted": _rounded(proven),
         "pool": {"items": len(lab), "fingerprint": lab.fingerprint, "summary": summary(protocol, lab)},
         "private_commitment": commitment(session.private),
         "transcript": {
@@ -96,9 +96,9 @@ def body_of(session: Session) -> Body:
     }
 
 
-def _rounded(rounding: Rounding | None) -> float | None:
+def _rounded(proven: Proven | None) -> float | None:
     """An estimate to six digits: the last bits are those of a machine, and a certificate is for all of them."""
-    return None if rounding is None or rounding.rho_predicted is None else round(rounding.rho_predicted, 6)
+    return None if proven is None or proven.rho_predicted is None else round(proven.rho_predicted, 6)
 
 
 def condition_part(condition: Condition) -> ConditionPart:

@@ -47,6 +47,8 @@ from replical.lab.session import LabelCounts, Session
 from replical.lab.tables import LabPool
 from replical.learners.base import Proves
 from replical.learners.rounded import ACCURATE, CERTIFIED
+from replical.learners.settled import LABELLED, PROVEN
+from replical.plans.base import Plan
 from replical.plans.catalogue import find
 
 
@@ -179,7 +181,8 @@ def _hypothesis(body: Mapping[str, Any], protocol: Protocol) -> str | None:
 
 def _winner(body: Mapping[str, Any], protocol: Protocol) -> str | None:
     choices, h = indices_of(body["kept"], len(protocol.recipe.C)), index_of(body)
-    if protocol.plan.choice == "labels":  # which it does not tell
+    if protocol.plan.choice == "labels" and not (body["certified"] and find(protocol.plan.learner).certifies):
+        # decided by labels that it does not tell
         return None if h in choices else f"hypothesis {h} is not among the survivors"
     if h is None:
         return None if protocol.plan.abstains else f"{protocol.plan.learner} always has an answer"
@@ -203,7 +206,7 @@ def _counts(body: Mapping[str, Any], protocol: Protocol) -> str | None:
     if [each["round"] for each in rounds] != list(range(1, len(rounds) + 1)):
         return "the rounds are not numbered from 1"
     sizes = [each["survivors"] for each in rounds] + [body["survivors"]["count"]]
-    grows = any(after > before for before, after in pairwise(sizes)) and find(protocol.plan.learner).boosts is False
+    grows = any(after > before for before, after in pairwise(sizes)) and protocol.plan.shrinks
     if grows or max(sizes) > len(protocol.recipe.C):
         return "the number of survivors grows"
     if any(not 0 <= mass <= total for mass, total in (each["disagreement"] for each in rounds)):
@@ -225,7 +228,25 @@ def _proven(body: Mapping[str, Any], protocol: Protocol) -> str | None:
     if not find(plan.learner).certifies:
         claim = (body["certified"], body["labels_sufficient"], proven, body["rho_predicted"])
         return _same(claim, (False, False, None, None))
-    both = named[CERTIFIED], named[ACCURATE]
+    return _rounded_proof(body, plan, named) if find(plan.learner).rounds else _settled_proof(body, plan, named)
+
+
+def _settled_proof(body: Mapping[str, Any], plan: Plan, named: Mapping[str, Any]) -> str | None:
+    """The level follows from labels that it does not tell; what is said of it must fit together."""
+    level, labelled = named[PROVEN], named[LABELLED]
+    if labelled["held"] != (labelled["value"] <= labelled["bound"]) or labelled["bound"] != body["labels"]["asked"]:
+        return "more items could not be labelled than were, and that is not said"
+    if level["bound"] != float(plan["beta"]) or not level["bound"] <= level["value"] <= 1:
+        return "the condition about the ideal answer is not about this level"
+    if level["held"] != (level["value"] == level["bound"]) or (level["held"] and not labelled["held"]):
+        return "the answer is said to be proven, and is not"
+    rho = min(1.0, plan.integer("labs") * level["value"])
+    claim = (body["certified"], body["labels_sufficient"], body["rho_proven"], body["rho_predicted"])
+    return _same(claim, (level["held"], level["held"], rho, None))
+
+
+def _rounded_proof(body: Mapping[str, Any], plan: Plan, named: Mapping[str, Any]) -> str | None:
+    both, proven = (named[CERTIFIED], named[ACCURATE]), body["rho_proven"]
     if both[0]["bound"] != float(plan["rho"]) or both[0]["value"] != (1.0 if proven is None else proven):
         return "the condition about rho is not about this rho"
     if any(each["held"] != (each["value"] <= each["bound"] and (proven is not None)) for each in both[:1]):

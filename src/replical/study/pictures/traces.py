@@ -42,7 +42,7 @@ def traces(study: Study, cells: Sequence[Cell], rows: Sequence[Row], folder: Pat
 def _suitable(cells: Sequence[Cell], rows: Sequence[Row]) -> Iterator[Cell]:
     """Cells with finite pools that were run: rounding first, and first of all where it shows something."""
     done = {row["cell"]: row for row in rows if row["status"] == "done"}
-    certifying = [record for record in LEARNERS.values() if record.certifies]
+    certifying = [record for record in LEARNERS.values() if record.rounds]
     for learners in ([record.id for record in certifying], [record.parent for record in certifying]):
         candidates = [cell for cell in cells if cell.id in done and cell.parameters["learner"] in learners]
         finite = [cell for cell in candidates if cell.parameters["pool_size"] != "exact"]

@@ -1,0 +1,209 @@
+"""Settled is never sure of the wrong answer, and mutants of its bets are (docs/claims/settled.md)."""
+
+from dataclasses import replace
+from itertools import count
+
+import numpy as np
+import pytest
+
+from replical import (
+    KnownLabels,
+    Pool,
+    PredictionTable,
+    Prior,
+    PrivateRandomness,
+    SharedRandomness,
+    learn,
+    learner_for,
+    plan,
+)
+from replical.learners import settled as learners_settled
+from replical.learners.settling.purses import Charges, Purses
+from replical.plans.settled import SettledPlan
+from support.sequential import Promise
+
+V, BETA, BEST = 0.05, 0.05, 0.1
+RUNS, FULL = 200, 400  # the power of so many runs, in the fast and in the slow suite
+ABOVE = V + 1e-9  # as good as v, and yet not good enough
+
+FAST = ("one just above v", "the ideal answer at v")
+# Excess errors in the public order, the place of the ideal answer, items; errors are independent of each other.
+WORLDS = {
+    "one just above v": ([ABOVE, 0.0], 1, 1500),
+    "the ideal answer at v": ([V, 0.0], 0, 1500),
+    "one just above v, long": ([ABOVE, 0.0], 1, 6000),
+    "ten just above v": ([ABOVE] * 10 + [0.0], 10, 3000),
+    "the ideal answer at v, thirty tied rivals": ([V] + [0.0] * 30, 0, 1500),
+    "bad ones, the ideal answer at v, tied rivals": ([3 * V] * 5 + [V] + [0.0] * 5, 5, 3000),
+    "everybody twice": ([ABOVE, ABOVE, 0.2 * V, 0.2 * V, 0.0, 0.0], 2, 3000),
+}
+
+
+def runs(world, seed, items=None, **options):
+    """Labs that follow one public order and one threshold, each with items of its own."""
+    excess, _, U = WORLDS[world] if isinstance(world, str) else world
+    U, n = items or U, len(excess)
+    C = PredictionTable([f"m{place}" for place in range(n)])
+    made = plan(
+        "settled",
+        C,
+        epsilon=V,
+        delta=BETA,
+        rho=2 * BETA,
+        a=V,
+        b=V,
+        pool="finite",
+        prior=Prior.order(C, list(range(n))),
+        **options,
+    )
+    learner, labels, shared = learner_for(made), KnownLabels(C, np.zeros(U, dtype=int)), SharedRandomness("settled")
+    twice = world == "everybody twice"
+    for number in count():
+        private = PrivateRandomness.simulated(seed, number)
+        generator = private.generator("errors")
+        wrong = generator.random((U, n)) < BEST + np.array(excess)
+        if twice:
+            wrong[:, 1::2] = wrong[:, ::2]
+        yield learn(learner, Pool(C, wrong.astype(int), private), labels, shared)
+
+
+def wrongly_sure(world, seed, promise, **options):
+    """Hear labs until it is known how often one is certified and wrong; the share that is certified."""
+    ideal, certified = WORLDS[world][1], 0
+    for result in runs(world, seed, **options):
+        if not promise.open:
+            return certified / promise.trials
+        certified += result.settling.certified
+        promise.hear(result.settling.certified and result.hypothesis != ideal)
+    raise AssertionError("runs never end")
+
+
+@pytest.mark.claim("settled")
+@pytest.mark.parametrize(
+    "world", [pytest.param(each, marks=() if each in FAST else pytest.mark.slow) for each in WORLDS]
+)
+def test_a_certified_answer_is_the_ideal_one(world, alarm, request, record_property):
+    promise = Promise(BETA, RUNS if world in FAST else FULL, alarm)
+    share = wrongly_sure(world, request.node.name, promise)
+    record_property("power", f"{promise.told('labs are sure and wrong')}; {100 * share:.0f}% are sure")
+    assert not promise.broken
+
+
+class NoZeros(Charges):
+    """Items that were not asked are forgotten: those asked are the ones on which candidates differ."""
+
+    def reject(self, o, charged, block):
+        return super().reject(o, charged, replace(block, scanned=len(block.wrong)))
+
+
+class ByEstimate(Purses):
+    """A rival is settled as soon as the favourite's excess over it looks like v or less."""
+
+    def _about(self, m, rivals):
+        zeros, plus, minus = self._counts[m][:, rivals]
+        return np.where((plus - minus) <= V * (zeros + plus + minus), np.inf, -np.inf)
+
+    def _suffices(self, m, g):
+        return True
+
+
+def generous(plan_, v):
+    """Bets that the favourite's excess is at most half as large again."""
+    return PURSES(plan_, v * 3 / 2)
+
+
+PURSES = SettledPlan.purses
+
+
+@pytest.mark.claim("settled")
+@pytest.mark.mutant
+@pytest.mark.parametrize(
+    ("mutant", "world"),
+    [
+        ("unasked items forgotten", "the ideal answer at v"),
+        ("settled by an estimate", "one just above v"),
+        ("acceptance at 1.5 v", "one just above v"),
+    ],
+)
+def test_the_same_test_catches_mutants(mutant, world, alarm, request, record_property, monkeypatch):
+    if mutant == "unasked items forgotten":
+        monkeypatch.setattr(learners_settled, "Charges", NoZeros)
+    elif mutant == "settled by an estimate":
+        monkeypatch.setattr(learners_settled, "Purses", ByEstimate)
+    else:
+        monkeypatch.setattr(SettledPlan, "purses", generous)
+    promise = Promise(BETA, RUNS, alarm)
+    wrongly_sure(world, request.node.name, promise)
+    record_property("power", promise.told("labs are sure and wrong"))
+    assert promise.broken
+
+
+@pytest.mark.claim("settled")
+@pytest.mark.parametrize(
+    "world",
+    ["one just above v", pytest.param("bad ones, the ideal answer at v, tied rivals", marks=pytest.mark.slow)],
+)
+def test_any_favourite_and_any_opponent_keep_the_promise(world, alarm, request, record_property, monkeypatch):
+    """Who is compared is chosen from the past, here by private coins: the proof needs no more."""
+    coins = PrivateRandomness.simulated(request.node.name).generator("coins")
+
+    def favourite(plan_, tally, v, alive, m):
+        return int(coins.choice(np.flatnonzero(alive))) if coins.random() < 0.05 or not alive[m] else m
+
+    monkeypatch.setattr(learners_settled, "favourite", favourite)
+    monkeypatch.setattr(learners_settled, "opponent", lambda plan_, tally, o: int(coins.integers(len(tally.E))))
+    promise = Promise(BETA, RUNS, alarm)
+    share = wrongly_sure(world, request.node.name, promise)
+    record_property("power", f"{promise.told('labs are sure and wrong')}; {100 * share:.0f}% are sure")
+    assert not promise.broken
+
+
+class CarriedBack(Purses):
+    """What a rival's purse earned on later favourites pays for earlier places too."""
+
+    def _about(self, m, rivals):
+        return sum((np.where(k < rivals, logs[rivals], 0.0) for k, logs in self._logs.items()), np.zeros(len(rivals)))
+
+    def _suffices(self, m, g):
+        return True
+
+
+@pytest.mark.slow
+@pytest.mark.claim("settled")
+@pytest.mark.mutant
+@pytest.mark.parametrize("broken", [False, True])
+def test_gains_on_later_favourites_do_not_pay_for_earlier_places(broken, alarm, request, record_property, monkeypatch):
+    """The purse trap: long pools, a favourite just above v, a good one behind it, the best last."""
+    if broken:
+        monkeypatch.setattr(learners_settled, "Purses", CarriedBack)
+    monkeypatch.setitem(WORLDS, "trap", ([ABOVE, 0.2 * V, 0.0], 1, 20_000))
+    promise = Promise(BETA, 150, alarm)
+    wrongly_sure("trap", request.node.name, promise)
+    record_property("power", promise.told("labs are sure and wrong"))
+    assert promise.broken == broken
+
+
+@pytest.mark.claim("settled")
+@pytest.mark.mutant
+@pytest.mark.parametrize("private", [False, True])
+def test_certified_labs_agree(private, alarm, request, record_property):
+    """Two labs with one string, and with a string each."""
+    excess = [0.0, 0.0, 0.01, 0.01, 0.0, 0.0, 0.01, 0.0]
+    C, U = PredictionTable([f"m{place}" for place in range(8)]), 4000
+    learner = learner_for(plan("settled", C, epsilon=V, delta=BETA, rho=2 * BETA, pool="finite"))
+    labels, promise = KnownLabels(C, np.zeros(U, dtype=int)), Promise(2 * BETA, 60, alarm)
+    both = 0
+    for pair in count():
+        if not promise.open:
+            break
+        results = []
+        for lab in "AB":
+            own = PrivateRandomness.simulated(request.node.name, pair, lab)
+            wrong = own.generator("errors").random((U, 8)) < BEST + np.array(excess)
+            shared = SharedRandomness(f"{pair} {lab if private else ''}")
+            results.append(learn(learner, Pool(C, wrong.astype(int), own), labels, shared))
+        sure = all(result.settling.certified for result in results)
+        both += sure
+        promise.hear(sure and results[0].hypothesis != results[1].hypothesis)
+    record_property("power", f"{promise.told()}; both are sure in {both} of {promise.trials}")
+    assert promise.broken == private

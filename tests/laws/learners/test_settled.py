@@ -1,0 +1,97 @@
+"""Settled against a second implementation in plain fractions, and its parts against their definitions."""
+
+from decimal import Decimal
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from replical import (
+    KnownLabels,
+    Pool,
+    PredictionTable,
+    Prior,
+    PrivateRandomness,
+    SharedRandomness,
+    learn,
+    learner_for,
+    plan,
+)
+from replical.bounds.betting import accepting, rejecting
+from replical.learners.settling.tally import Tally
+from support import reference
+
+
+@st.composite
+def runs(draw):
+    n, labels = draw(st.integers(1, 6)), draw(st.sampled_from([(0, 1), (0, 1, 2)]))
+    seed, U = draw(st.integers(0, 2**32)), draw(st.integers(1, 400))
+    generator = np.random.default_rng(seed)
+    truth = generator.integers(len(labels), size=U)
+    rates = draw(st.lists(st.sampled_from([0.0, 0.02, 0.1, 0.3, 0.6]), min_size=n, max_size=n))
+    wrong = generator.random((n, U)) < np.array(rates)[:, None]
+    codes = np.where(wrong, (truth + 1) % len(labels), truth)
+    if n > 2:
+        codes[2] = codes[0]  # a duplicate
+    return n, labels, codes, truth, seed
+
+
+@pytest.mark.claim("settled")
+@given(
+    runs(), st.sampled_from([(0.3, 0.3), (0.1, 0.2), (0.6, 0.9)]), st.sampled_from([1, 3]), st.sampled_from([None, 25])
+)
+@settings(max_examples=60)
+def test_it_is_its_twin(run, ends, batch, most):
+    n, labels, codes, truth, seed = run
+    C = PredictionTable([f"m{i}" for i in range(n)], labels=labels)
+    a, b = ends
+    made = plan("settled", C, epsilon=b, delta=0.1, rho=0.4, a=a, b=b, batch=batch, max_labels=most, pool="finite")
+    shared = SharedRandomness(f"twin {seed}")
+    pool = Pool(C, np.array(labels)[codes].T, PrivateRandomness.simulated("twin", seed))
+    result = learn(learner_for(made), pool, KnownLabels(C, np.array(labels)[truth]), shared)
+    order = sorted(range(n), key=lambda h: (shared.word("order", index=h), h))
+    twin = reference.settled(
+        codes, order, pool.order.tolist(), truth, made.threshold(shared), delta_A=Fraction(3, 50), delta_I=Fraction(1, 25),
+        batch=batch, most=most,
+    )  # fmt: skip
+    assert (result.hypothesis, result.settling.certified, result.labels, result.settling.scanned) == twin
+    assert (result.settling.doubt == 0.1) == result.settling.certified
+
+
+@pytest.mark.claim("settled")
+@given(st.integers(0, 300), st.integers(0, 40), st.integers(0, 40), st.sampled_from(["0.05", "0.3", "0.9"]))
+def test_wealth_is_the_mean_of_products_and_never_too_large(zeros, plus, minus, v):
+    stakes = [Decimal("0.8"), Decimal("0.1")]
+    for bets, factors in (
+        (accepting, lambda s, x: (1 + s * x, 1 - s * (1 - x), 1 + s * (1 + x))),
+        (rejecting, lambda s, x: (1 - s * x / (1 + x), 1 + s * (1 - x) / (1 + x), 1 - s)),
+    ):
+        made, x = bets(Decimal(v), stakes), Fraction(v)
+        exact = (
+            sum(a**zeros * b**plus * c**minus for a, b, c in (factors(Fraction(stake), x) for stake in ("4/5", "1/10")))
+            / 2
+        )
+        wealth = Fraction(made.wealth(zeros, plus, minus))
+        assert exact * (1 - Fraction(1, 10**29)) <= wealth <= exact
+        (about,) = made.about(np.array([[zeros], [plus], [minus]]))
+        assert about == pytest.approx(float(made.wealth(zeros, plus, minus).ln()), abs=1e-9)
+
+
+def test_whoever_is_no_longer_compared_goes_on_erring():
+    tally = Tally(3)
+    tally.add(np.array([True, True, True]), np.array([2, 5, 40]), 100, 0)
+    tally.add(np.array([True, True, False]), np.array([1, 1]), 100, 0)
+    assert tally.E.tolist() == [3.0, 6.0, 3.0 + 2 * 38.0]
+    assert tally.excess.tolist() == [0.0, 3.0, 76.0]
+
+
+def test_the_order_of_a_prior_is_the_order_it_chooses_by():
+    C, shared = PredictionTable([f"m{i}" for i in range(40)]), SharedRandomness("order")
+    for prior in (Prior(), Prior.weights(C, 1 + np.arange(40) % 5), Prior.order(C, list(range(39, -1, -1)))):
+        rest, listed = np.arange(40), []
+        while len(rest):
+            listed.append(prior.first(shared, "order", indices=rest))
+            rest = rest[rest != listed[-1]]
+        assert prior.order_of(shared, "order", n=40).tolist() == listed
