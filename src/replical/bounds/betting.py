@@ -53,7 +53,7 @@ class Bets:
         Examples
         --------
         >>> accepting(Decimal("0.05"), [Decimal("0.5")]).about(np.array([[40], [0], [1]])).round(3)
-        array([1.409])
+        array([1.41])
         """
         logs = self._logs @ counts
         most = logs.max(axis=0)

@@ -12,7 +12,7 @@ from replical.study.pictures.halfplanes import halfplanes
 from replical.study.pictures.scatter import difference_scatter, estimate_scatter
 from replical.study.pictures.style import style
 from replical.study.pictures.traces import traces
-from replical.study.results import Row
+from replical.study.results import Row, whole
 from replical.study.spec import Cell, Study
 
 __all__ = ["Picture", "draw"]
@@ -30,6 +30,7 @@ def draw(study: Study, cells: list[Cell], rows: list[Row], folder: Path) -> list
     folder
         Where the files go; made if it is not there.
     """
+    rows = whole(rows)
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:

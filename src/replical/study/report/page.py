@@ -24,7 +24,7 @@ from replical.study.report.findings import TERMS, shows, summary_sentence
 from replical.study.report.limits import does_not_show
 from replical.study.report.listing import toml
 from replical.study.report.tabular import Column, cells_table, constants, plain_table, refused_table, table
-from replical.study.results import COUNTED, Row
+from replical.study.results import COUNTED, Row, whole
 from replical.study.spec import Study
 
 if TYPE_CHECKING:
@@ -60,7 +60,7 @@ _LEGEND = (
 
 def report(study: Study, rows: list[Row], pictures: Sequence[Picture], facts: dict[str, Any]) -> str:
     """The page."""
-    rows = ordered(rows)
+    rows = ordered(whole(rows))
     quick = bool(facts.get("quick"))
     sections = {
         "figures": ("Figures", _pictures(pictures)),
