@@ -373,4 +373,5 @@ def settled(codes, places, order, labels, v, *, delta_A, delta_I, batch=1, most=
     least = min(E)
     near = [h for h in range(n) if is_open[h] and E[h] - least <= float(v) * t]
     place = near[0] if near else min((h for h in range(n) if is_open[h]), key=lambda h: (E[h], h))
-    return int(places[place]), False, asked, t
+    proven = not any(is_open[:place]) and all(settled_at[g] <= place for g in range(place + 1, n))
+    return int(places[place]), proven, asked, t

@@ -104,6 +104,7 @@ class Settled:
             tally.add(S, block.errors, query.scanned, m)
         place = m if certified else first(tally.excess, float(v) * tally.t, is_open)
         before, rivals = is_open & (places < place), (places > place) & (settled_at > place)
+        certified = not before.any() and not rivals.any() and blocks.unlabelled <= asked  # whoever was the favourite
         level = doubt(plan, purses, charges, np.flatnonzero(before), np.flatnonzero(rivals), place)
         level = level if blocks.unlabelled <= asked else 1.0
         open_ones = np.zeros(n, dtype=np.bool_)
