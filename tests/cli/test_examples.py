@@ -20,7 +20,10 @@ EXAMPLES = ROOT / "examples"
 PAIRS = 6
 
 
-@pytest.mark.parametrize(("name", "pool"), [("choose_among_models", ".parquet"), ("feature_class", ".csv")])
+@pytest.mark.parametrize(
+    ("name", "pool"),
+    [("choose_among_models", ".parquet"), pytest.param("feature_class", ".csv", marks=pytest.mark.slow)],
+)
 def test_an_example_runs_and_observes_what_it_predicts(name, pool, tmp_path):
     """Certificates are valid at every level, and the agreements observed lie in the range printed before.
 
