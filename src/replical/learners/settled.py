@@ -15,6 +15,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
 from replical.core.randomness import SharedRandomness
 from replical.learners.base import Conversation, check_plan
@@ -81,10 +82,15 @@ class Settled:
         charges = Charges(n, plan.charges(v), plan.rejects_at)
         whole, blocks, m, o, asked = pool.version_space(), pool.blocks(), 0, 0, 0
         region = Region(whole)
+
+        def unproven(place: int) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
+            """Who stands before a place and is not rejected, and who behind it is not settled there."""
+            return is_open & (places < place), (places > place) & (settled_at > place)
+
         while True:
             o = opponent(plan, tally, o)
             m = favourite(plan, tally, float(v), is_open, m)
-            before, rivals = is_open & (places < m), (places > m) & (settled_at > m)
+            before, rivals = unproven(m)
             certified = not before.any() and not rivals.any() and blocks.unlabelled <= asked
             if certified or not plan.opens(asked):
                 break
@@ -103,7 +109,7 @@ class Settled:
                 is_open[rejected[: np.count_nonzero(is_open) - 1]] = False  # never the last
             tally.add(S, block.errors, query.scanned, m)
         place = m if certified else first(tally.excess, float(v) * tally.t, is_open)
-        before, rivals = is_open & (places < place), (places > place) & (settled_at > place)
+        before, rivals = unproven(place)
         certified = not before.any() and not rivals.any() and blocks.unlabelled <= asked  # whoever was the favourite
         level = doubt(plan, purses, charges, np.flatnonzero(before), np.flatnonzero(rivals), place)
         level = level if blocks.unlabelled <= asked else 1.0

@@ -3,7 +3,6 @@
 import os
 import re
 import signal
-import sqlite3
 import subprocess
 import sys
 
@@ -12,31 +11,12 @@ import pytest
 from replical import Session
 from replical.errors import BadJournal
 from replical.lab.journal import SCHEMA, Event, Journal
-
-
-def refused(*where, **how):
-    with pytest.raises(BadJournal) as caught:
-        Journal(*where, **how).close()
-    return str(caught.value)
+from support.journals import begun, refused, write_into
 
 
 @pytest.fixture
 def path(tmp_path):
-    """A journal that has begun."""
-    with Journal(tmp_path / "a.db") as journal:
-        journal.create({"protocol": {"labels": {"values": ["no", "yes"]}}})
-        journal.append([Event(kind="ask", item="one"), Event(kind="ask", item="two")])
-    return tmp_path / "a.db"
-
-
-def write_into(path, statement, *values):
-    """What somebody does to the file behind our back."""
-    connection = sqlite3.connect(path)
-    try:
-        with connection:
-            return connection.execute(statement, values).fetchall()
-    finally:
-        connection.close()
+    return begun(tmp_path)
 
 
 # ---- what is no journal ----

@@ -10,6 +10,7 @@ import sqlalchemy
 
 from replical.errors import BadJournal, MissingExtra
 from replical.lab.journal import SCHEMA, Event, Journal
+from support.journals import begun, refused, write_into
 
 
 def plain(event):
@@ -17,29 +18,9 @@ def plain(event):
     return (event.kind, event.item, event.label, event.annotator, event.detail)
 
 
-def refused(*where, **how):
-    with pytest.raises(BadJournal) as caught:
-        Journal(*where, **how).close()
-    return str(caught.value)
-
-
 @pytest.fixture
 def path(tmp_path):
-    """A journal that has begun."""
-    with Journal(tmp_path / "a.db") as journal:
-        journal.create({"protocol": {"labels": {"values": ["no", "yes"]}}})
-        journal.append([Event(kind="ask", item="one"), Event(kind="ask", item="two")])
-    return tmp_path / "a.db"
-
-
-def write_into(path, statement, *values):
-    """What somebody does to the file behind our back."""
-    connection = sqlite3.connect(path)
-    try:
-        with connection:
-            return connection.execute(statement, values).fetchall()
-    finally:
-        connection.close()
+    return begun(tmp_path)
 
 
 # ---- what is written stays ----
