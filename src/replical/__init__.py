@@ -27,6 +27,7 @@ from replical.learners.boosted import Boosted
 from replical.learners.cal import CAL
 from replical.learners.erm import ERM
 from replical.learners.for_plan import learner_for
+from replical.learners.measured import Measured
 from replical.learners.replica2 import ReplicA2
 from replical.learners.replicable_erm import ReplicableERM
 from replical.learners.replical import RepliCAL
@@ -58,6 +59,7 @@ __all__ = [
     "Intervals",
     "Journal",
     "KnownLabels",
+    "Measured",
     "Pool",
     "Population",
     "Prediction",

@@ -814,3 +814,69 @@ def test_a_page_that_cannot_be_written_is_named(folder, pool, capsys):
     assert main([*words, "--labels", "pool.csv:truth", "--html", "nowhere/page.html"]) == 2
     assert "cannot write the page nowhere/page.html" in capsys.readouterr().err
     assert Path("lab.json").exists()
+
+
+# ---- settled ----
+
+
+def test_a_settled_run_says_what_is_proven_and_how_good_the_answer_is(lab):
+    lab.protocol(learner="settled", batch=4)
+    told = lab.run("--labels", "a.csv:truth", name="a")
+    part, body = told["settling"], lab.body()
+    assert (told["certified"], told["verdict"]) == (True, {"certified": True, "why": "", "helps": ""})
+    assert (part["beta"], part["delta_A"], part["delta_I"]) == (0.2, 0.12, 0.08)
+    assert (part["doubt"], told["rho_proven"]) == (0.2, 0.4)
+    assert 0.3 <= part["v"] <= 0.4
+    assert part["excess_upper"] <= part["v"] + 1e-6
+    assert part["asked"] == told["labels"]["asked"] <= part["scanned"] <= 1000
+    assert told["answer_error"]["of"] == "excess"
+    assert (body["settling"], body["answer_error"], body["verdict"]) == (part, told["answer_error"], told["verdict"])
+    words = ["run", "p.toml", "--pool", "a.csv", "--journal", "lab.db", "--out", "lab.json", "--labels", "a.csv:truth"]
+    lab(*words)
+    assert f"Certified: this is the first candidate in the shared order within {part['v']:.4f} of the best" in lab.out
+    assert "Estimate, not a proof: another lab" in lab.out
+    assert "how often it errs is not known (--measure-error 100 measures that)" in lab.out
+    lab(*words, "--measure-error", 30, "--html", "lab.html")
+    assert "on 30 fresh items; between" in lab.out
+    assert "on 30 fresh items; between" in (lab.folder / "lab.html").read_text()
+    lab("verify", "lab.json", "--pool", "a.csv", "--journal", "lab.db")
+    assert lab.body()["labels"]["asked"] == part["asked"] + 30
+
+
+def test_a_settled_run_that_proves_nothing_says_why_and_what_helps(lab):
+    lab.protocol(learner="settled", epsilon=0.02, max_labels=20)
+    words = [
+        "run",
+        "p.toml",
+        "--pool",
+        "small.csv",
+        "--journal",
+        "lab.db",
+        "--out",
+        "lab.json",
+        "--labels",
+        "small.csv:truth",
+    ]
+    lab(*words)
+    assert "Not certified: the budget of 20 labels was spent before it was proven" in lab.out
+    assert "What helps: roughly" in lab.out
+    lab("verify", "lab.json", "--pool", "small.csv", "--journal", "lab.db")
+    told = lab.run("--labels", "small.csv:truth", "--measure-error", "10")
+    assert told["status"] == "budget"
+    assert told["verdict"]["certified"] is False
+    assert told["answer_error"]["of"] == "error"
+    lab("verify", "lab.json", "--pool", "small.csv", "--journal", "lab.db")
+    lab.protocol(learner="settled", epsilon=0.02)
+    lab("run", "p.toml", "--pool", "small.csv", "--journal", "b.db", "--out", "b.json", "--labels", "small.csv:truth")
+    assert "Not certified: the pool was used up before" in lab.out
+    assert "more items" in lab.out
+
+
+def test_the_error_is_measured_where_it_can_be(lab):
+    lab.protocol(learner="settled")
+    lab(*ALL_LABELS, "--measure-error", "-1", code=2)
+    assert "Error: the error is measured on at least 1 item, got -1" in lab.err
+    lab.protocol(batch=12)
+    lab(*ALL_LABELS, "--measure-error", "10", code=2)
+    assert "Error: rounded-a2 looks at the whole pool, so no item is left to measure the error on" in lab.err
+    assert not (lab.folder / "lab.json").exists()

@@ -44,6 +44,9 @@ def protocols():
         "rounded-a2 order": said | {"class": table, "prior": order, "learner": rounded},
         "rounded-a2": said | {"class": table, "learner": rounded},
         "rounded-cal": said | {"class": line, "learner": {"name": "rounded-cal", **numbers}},
+        "settled": said | {"class": table, "prior": order, "learner": {"name": "settled", "batch": 5, **numbers}},
+        "settled measured": said
+        | {"class": table, "learner": {"name": "settled", "labs": 3, "max_labels": 60, **numbers}},
         "replical": said
         | {
             "class": line,
@@ -59,13 +62,16 @@ def pool(protocol):
     return read_pool(columns, protocol.recipe)
 
 
-def journal(path, protocol, lab):
+MEASURE = {"settled measured": 25}  # labels to measure the answer's error with
+
+
+def journal(path, protocol, lab, measure=0):
     """A journal with a private seed that everybody knows; the first item is skipped, everything else answered truly."""
     kept = Journal(path)
     detail = {"schema": JOURNAL, "private": PRIVATE, "protocol": dict(protocol.content), "items": len(lab)}
     detail |= {"protocol_fingerprint": protocol.fingerprint, "pool_fingerprint": lab.fingerprint}
     kept.append([Event(kind="created", detail=detail)])
-    session = Session(protocol, lab, kept)
+    session = Session(protocol, lab, kept, measure=measure)
     session.skip(session.open[0])
     while session.open:
         session.answer_all({item: LABELS[TRUTH[int(item.split()[1])]] for item in session.open})
@@ -78,7 +84,7 @@ def certificates():
     for name, said in protocols().items():
         protocol = Protocol.of(said)
         with tempfile.TemporaryDirectory() as folder:
-            kept, session = journal(Path(folder) / "golden.db", protocol, pool(protocol))
+            kept, session = journal(Path(folder) / "golden.db", protocol, pool(protocol), MEASURE.get(name, 0))
             with kept:
                 body = body_of(session)
         digest = fingerprint(body)

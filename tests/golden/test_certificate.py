@@ -30,7 +30,8 @@ def run(request, tmp_path_factory):
     """A published certificate, and the pool and journal it was made from, made again."""
     protocol = Protocol.of(make.protocols()[request.param])
     lab = make.pool(protocol)
-    kept, session = make.journal(tmp_path_factory.mktemp("golden") / "golden.db", protocol, lab)
+    path, measure = tmp_path_factory.mktemp("golden") / "golden.db", make.MEASURE.get(request.param, 0)
+    kept, session = make.journal(path, protocol, lab, measure)
     with kept:
         yield PUBLISHED[request.param], session, lab, kept
 

@@ -5,6 +5,7 @@ from itertools import count
 
 import numpy as np
 import pytest
+from scipy.stats import beta
 
 from replical import (
     KnownLabels,
@@ -17,7 +18,9 @@ from replical import (
     learner_for,
     plan,
 )
+from replical.bounds.anytime import share_interval
 from replical.learners import settled as learners_settled
+from replical.learners.settling.outcome import Ending
 from replical.learners.settling.purses import Charges, Purses
 from replical.plans.settled import SettledPlan
 from support.sequential import Promise
@@ -207,3 +210,56 @@ def test_certified_labs_agree(private, alarm, request, record_property):
         promise.hear(sure and results[0].hypothesis != results[1].hypothesis)
     record_property("power", f"{promise.told()}; both are sure in {both} of {promise.trials}")
     assert promise.broken == private
+
+
+class Hopeful(Ending):
+    """The excess bound without a margin: where the bets break even."""
+
+    def _excess_upper(self):
+        counts = self.purses.counts(self.place)[:, self.place + 1 :]
+        return float(((counts[1] - counts[2]) / counts.sum(axis=0)).max())
+
+
+@pytest.mark.claim("settled")
+@pytest.mark.mutant
+@pytest.mark.parametrize("broken", [False, True])
+def test_the_excess_bound_holds(broken, alarm, request, record_property, monkeypatch):
+    """The ideal answer at .6 v, one rival: certified, and yet its excess above the bound, at most 2β of the time."""
+    if broken:
+        monkeypatch.setattr(learners_settled, "Ending", Hopeful)
+    promise, certified = Promise(2 * BETA, 100, alarm), 0
+    for result in runs(([0.6 * V, 0.0], 0, 3000), request.node.name):
+        if not promise.open:
+            break
+        settling = result.settling
+        certified += settling.certified
+        promise.hear(settling.certified and result.hypothesis == 0 and settling.excess_upper < 0.6 * V)
+    record_property("power", f"{promise.told('bounds are too small')}; {certified} of {promise.trials} are sure")
+    assert promise.broken == broken
+    assert certified
+
+
+def fixed_number(wrong, items, level):
+    """The exact interval for a number of items that was fixed beforehand."""
+    low = beta.ppf(level / 2, wrong, items - wrong + 1) if wrong else 0.0
+    return low, beta.ppf(1 - level / 2, wrong + 1, items - wrong) if wrong < items else 1.0
+
+
+@pytest.mark.claim("settled")
+@pytest.mark.mutant
+@pytest.mark.parametrize("broken", [False, True])
+def test_the_interval_of_the_error_holds_whenever_one_stops(broken, alarm, request, record_property):
+    """Who looks after every item and stops when the interval misses the truth does so with probability .05 at most."""
+    interval, promise, p = fixed_number if broken else share_interval, Promise(0.05, 200, alarm), 0.1
+    for run in count():
+        if not promise.open:
+            break
+        coins = PrivateRandomness.simulated(request.node.name, run).generator("coins").random(400) < p
+        missed = False
+        for items, wrong in enumerate(np.cumsum(coins).tolist(), start=1):
+            if items % 5 == 0:
+                low, high = interval(wrong, items, 0.05)
+                missed = missed or not low <= p <= high
+        promise.hear(missed)
+    record_property("power", promise.told("intervals miss the error"))
+    assert promise.broken == broken

@@ -35,7 +35,8 @@ def content(learner="rounded-a2", *, candidates=6, seed="a published text", **ch
     return said
 
 
-# One finished run of every kind that a certificate can tell: pool size, and what the protocol says.
+# One finished run of every kind that a certificate can tell: pool size, and what the protocol says ("measure": labels to
+# measure the answer's error with).
 KINDS = {
     "rounded-a2 certified": (1000, {"items": 1000, "batch": 24}),
     "rounded-a2 uncertified": (150, {"batch": 8}),
@@ -47,6 +48,9 @@ KINDS = {
     ),
     "rounded-a2 order": (1000, {"batch": 12, "prior": {"kind": "order", "order": [3, 1, 4, 0, 5, 2]}}),
     "rounded-cal": (1000, {"learner": "rounded-cal"}),
+    "settled certified": (1000, {"learner": "settled", "batch": 4}),
+    "settled uncertified": (60, {"learner": "settled", "epsilon": 0.05, "max_labels": 30, "batch": 4}),
+    "settled measured": (1000, {"learner": "settled", "max_labels": 400, "measure": 20}),
     "cal": (150, {"learner": "cal", "prior": {"kind": "order", "order": [5, 2, 0, 4, 1, 3]}}),
     "replical": (600, {"learner": "replical", "theta": 2.0, "plan": "paper", "k_loop": 10, "k_final": 20}),
 }
@@ -76,13 +80,13 @@ def answered(session, columns):
 class Run:
     """A finished run: its protocol, pool, journal and certificate."""
 
-    def __init__(self, folder, said, columns, name="lab", *, skips=0, corrects=0):
+    def __init__(self, folder, said, columns, name="lab", *, skips=0, corrects=0, measure=0):
         self.columns, self.path = columns, folder / f"{name}.db"
         self.protocol = Protocol.of(said)
         self.lab = read_pool(columns, self.protocol.recipe)
         self.journal = Journal(self.path)
         begin(self.journal, self.protocol, self.lab, name)
-        session = Session(self.protocol, self.lab, self.journal)
+        session = Session(self.protocol, self.lab, self.journal, measure=measure)
         for _ in range(skips):
             session.skip(session.open[0])
         for _ in range(corrects):
@@ -103,7 +107,9 @@ class Run:
 def finished(folder, kind, name="lab", *, seed=1, **events):
     """A finished run of one of the `KINDS`."""
     items, changes = KINDS[kind]
+    changes = dict(changes)
+    measure = changes.pop("measure", 0)
     said = content(**changes)
     realizable = said["learner"]["name"] in ("rounded-cal", "cal", "replical")
     columns = world(items=items, seed=seed, best=0.0 if realizable else 0.02)
-    return Run(folder, said, columns, name, **events)
+    return Run(folder, said, columns, name, measure=measure, **events)

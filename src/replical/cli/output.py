@@ -14,7 +14,7 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
 from replical.classes.catalogue import specs
-from replical.learners.result import Settling
+from replical.learners.result import AnswerError, Settling, Verdict
 
 CLASSES = specs()
 
@@ -97,17 +97,30 @@ def uncertified(rounding: Mapping[str, Any]) -> str:
     )
 
 
-def settled_verdict(settling: Settling, left: int) -> str:
-    """Is the answer proven to be the ideal one? If not, what would help; `left` items were not looked at."""
+def settled_words(settling: Settling, verdict: Verdict, error: AnswerError | None) -> Iterator[str]:
+    """The end of a run of Settled: proven or not, why not, what would help; how good the answer is."""
     ideal = f"the first candidate in the shared order within {float(settling.v):.4f} of the best"
-    if settling.certified:
-        return (
+    if verdict.certified:
+        yield (
             f"Certified: this is {ideal}, and two labs that prove this differ with probability at most "
             f"{settling.rho_proven:.3f}."
         )
-    helps = "a larger budget" if left else "more items"
-    known = "nothing is known yet" if settling.doubt >= 1 else f"it would be at level {settling.doubt:.3f}"
-    return (
-        f"Not certified: it is not proven that this is {ideal} ({known}). What helps: {helps}, a public order "
-        "of preference made from labelled public items, or a larger epsilon."
+    else:
+        doubt = "nothing is proven yet" if settling.doubt >= 1 else f"proven only at the level {settling.doubt:.3f}"
+        yield f"Not certified: {verdict.why} ({doubt}, asked for is {settling.beta:g})."
+        yield f"What helps: {verdict.helps}."
+    yield (
+        f"It stands at place {settling.place + 1} of the shared order; {settling.scanned:,} items were looked at, "
+        f"{100 * settling.asked / max(settling.scanned, 1):.0f}% of them asked. Estimate, not a proof: another lab with "
+        f"such a pool has the same answer in {100 * settling.agreement_estimate:.0f}% of cases."
     )
+    if error is not None and error.of == "error":
+        yield (
+            f"Its error: {error.estimate:.3f} on {error.labels} fresh items; between {error.low:.3f} and {error.high:.3f} "
+            f"at level {error.level:g}."
+        )
+    elif error is not None:
+        yield (
+            f"It errs at most {error.high:.4f} more often than the best, at level {error.level:g}; how often it errs is not "
+            "known (--measure-error 100 measures that)."
+        )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -11,7 +12,7 @@ import typer
 from replical.cli.by_file import by_file
 from replical.cli.inputs import SIMULATED
 from replical.cli.label import columns_to_show, details_from, serve_page
-from replical.cli.output import amount, answer, notes, prose, settled_verdict, uncertified, whole
+from replical.cli.output import amount, answer, notes, prose, settled_words, uncertified, whole
 from replical.cli.terminal import ask_at_terminal
 from replical.core.files import write_whole
 from replical.errors import BadLabel, BadUsage
@@ -56,6 +57,9 @@ def run_command(
     port: Annotated[int, typer.Option(parser=whole, help="page: port; 0 for any free one")] = 8765,
     media: Annotated[Path | None, typer.Option(help="page: the folder pictures and sounds are served from")] = None,
     instructions: Annotated[Path | None, typer.Option(help="page: a Markdown file for whoever labels")] = None,
+    measure_error: Annotated[
+        int, typer.Option(parser=whole, help="labels to ask for after the answer, to measure how often it errs")
+    ] = 0,
     truths: Annotated[int, typer.Option(parser=whole, help="simulated truths for the prediction; 0 for none")] = 4,
     as_json: Annotated[bool, typer.Option("--json", help="one JSON object on standard output")] = False,
 ) -> int:
@@ -76,7 +80,7 @@ def run_command(
     details = details_from(pool, columns, id_column)
     with Journal(journal) as lab_journal:
         fresh = lab_journal.created is None
-        session = Session(protocol, lab, lab_journal, annotator=annotator)
+        session = Session(protocol, lab, lab_journal, annotator=annotator, measure=measure_error)
         if fresh:
             _announce(protocol, lab, truths)
         before = session.ledger.results[-1] if session.ledger.results else None
@@ -203,7 +207,8 @@ def _progress(session: Session) -> None:
     if not session.course.rounds:
         return
     labels, left = len(session.ledger.labels), session.course.rounds[-1].survivors
-    notes.print(f"{labels} labels, disagreement {session.mass:.4f}, {left:,} hypotheses left", markup=False)
+    found = f"{'1 label' if labels == 1 else f'{labels} labels'}, disagreement {session.mass:.4f}"
+    notes.print(f"{found}, {left:,} hypotheses left", markup=False)
 
 
 def _pending(session: Session, batch: Path | None, *, as_json: bool) -> int:
@@ -233,15 +238,18 @@ def _payload(session: Session, status: str) -> dict[str, Any]:
 
 def _done(session: Session, body: dict[str, Any], journal: str, out: Path, *, as_json: bool) -> None:
     result, protocol = session.result, session.protocol
-    spent = protocol.plan.max_labels is not None and result.labels >= protocol.plan.max_labels and not result.stopped
+    spent = session.budget is not None and result.labels >= session.budget and not result.stopped
     if as_json:
-        keys = ("hypothesis", "rounds", "survivors", "certified", "labels_sufficient", "rho_proven", "rho_predicted")
-        payload = _payload(session, "budget" if spent else "done") | {key: body[key] for key in (*keys, "conditions")}
+        keys = ["hypothesis", "rounds", "survivors", "certified", "labels_sufficient", "rho_proven", "rho_predicted"]
+        keys += ["conditions", *(key for key in ("settling", "answer_error") if key in body)]
+        payload = _payload(session, "budget" if spent else "done") | {key: body[key] for key in keys}
         if payload["hypothesis"] is not None:
             h = payload["hypothesis"]["index"]
             payload["hypothesis"] = {
                 "name": protocol.recipe.columns[h] if protocol.recipe.predicts else None
             } | payload["hypothesis"]
+        if result.verdict is not None:
+            payload["verdict"] = asdict(result.verdict)
         answer(payload | {"journal": journal, "certificate": str(out)})
         return
     h = result.hypothesis
@@ -252,7 +260,8 @@ def _done(session: Session, body: dict[str, Any], journal: str, out: Path, *, as
     )
     prose.print(chosen, markup=False, soft_wrap=True)
     skipped = f", {len(session.ledger.skipped)} skipped" if session.ledger.skipped else ""
-    prose.print(f"{result.labels} labels{skipped}, {result.V.size:,} hypotheses left.", markup=False)
+    left = f", {result.V.size:,} hypotheses left" if result.settling is None else ""
+    prose.print(f"{result.labels} labels{skipped}{left}.", markup=False)
     if result.rounding is not None:
         rounding = result.rounding.figures()
         if rounding["certified"]:
@@ -265,10 +274,9 @@ def _done(session: Session, body: dict[str, Any], journal: str, out: Path, *, as
             )
         elif rounding["rho_proven"] is not None:
             prose.print(uncertified(rounding), soft_wrap=True)
-    if result.settling is not None:
-        prose.print(
-            settled_verdict(result.settling, len(session.lab) - result.settling.scanned), markup=False, soft_wrap=True
-        )
+    if result.settling is not None and result.verdict is not None:
+        for sentence in settled_words(result.settling, result.verdict, result.answer_error):
+            prose.print(sentence, markup=False, soft_wrap=True)
     for condition in result.conditions:
         if not condition.held and condition.name not in (CERTIFIED, ACCURATE, PROVEN):
             prose.print(

@@ -12,10 +12,11 @@ import typer
 from replical.cli.output import answer, notes, prose
 from replical.core.files import write_whole
 from replical.errors import BadCertificate, BadUsage
+from replical.lab.certificate.checks import Check, Verification
 from replical.lab.certificate.compare import compare
 from replical.lab.certificate.file import read
 from replical.lab.certificate.page import page
-from replical.lab.certificate.verify import Check, Verdict, verify
+from replical.lab.certificate.verify import verify
 from replical.lab.journal import Journal
 from replical.lab.protocol import Protocol
 from replical.lab.tables import read_pool
@@ -39,7 +40,9 @@ def verify_command(
     try:
         content = read(certificate)
     except BadCertificate as error:
-        verdict = Verdict(level="self", checks=(Check(name="the file is a certificate", ok=False, detail=str(error)),))
+        verdict = Verification(
+            level="self", checks=(Check(name="the file is a certificate", ok=False, detail=str(error)),)
+        )
         return _say(verdict, as_json=as_json)
     verdict = verify(content)
     if verdict.valid and pool is not None:
@@ -54,7 +57,7 @@ def verify_command(
     return _say(verdict, as_json=as_json)
 
 
-def _say(verdict: Verdict, *, as_json: bool) -> int:
+def _say(verdict: Verification, *, as_json: bool) -> int:
     if as_json:
         checks = [asdict(check) for check in verdict.checks]
         answer({"schema": "replical.verify/1", "valid": verdict.valid, "level": verdict.level, "checks": checks})

@@ -20,6 +20,7 @@ from replical.lab.ledger import Ledger
 from replical.lab.protocol import Protocol
 from replical.lab.tables import LabPool
 from replical.learners.base import Course
+from replical.learners.measured import Measured
 from replical.learners.result import Result
 from replical.pools.pool import Pool
 from replical.pools.query import Answers, Query
@@ -47,6 +48,8 @@ class Session:
         A new journal is bound to protocol and pool; an old one must belong to them.
     annotator
         Who labels, if nothing else is said.
+    measure
+        Labels to ask for after the answer is known, to measure how often it errs; 0 for none.
 
     Attributes
     ----------
@@ -82,8 +85,11 @@ class Session:
     (True, 0, 0)
     """
 
-    def __init__(self, protocol: Protocol, lab: LabPool, journal: Journal, *, annotator: str | None = None) -> None:
+    def __init__(
+        self, protocol: Protocol, lab: LabPool, journal: Journal, *, annotator: str | None = None, measure: int = 0
+    ) -> None:
         self.protocol, self.lab, self.journal, self._annotator = protocol, lab, journal, annotator
+        self._learner = Measured(protocol.learner, measure) if measure else protocol.learner
         self._places = {each: number for number, each in enumerate(lab.ids)}
         self._bind()
         self.ledger = Ledger()
@@ -186,7 +192,7 @@ class Session:
     def course(self) -> Course:
         """The conversation, also for those who show its progress."""
         if self._course is None:
-            self._course = Course(self.protocol.learner, self._pool(), self.protocol.shared)
+            self._course = Course(self._learner, self._pool(), self.protocol.shared)
         return self._course
 
     @property
@@ -214,7 +220,7 @@ class Session:
     @property
     def budget(self) -> int | None:
         """The most labels the run may ask for, where the protocol says so."""
-        return self.protocol.plan.max_labels
+        return self._learner.plan.max_labels
 
     def answer(self, item: str, label: Label, *, annotator: str | None = None) -> None:
         """Give an open `item` its `label`; when this returns it is on the disk, with who gave it (`annotator`).

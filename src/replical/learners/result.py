@@ -148,27 +148,96 @@ class Settling:
         Is the answer proven to be the ideal one? Then its excess error is at most `v`.
     doubt
         The smallest level at which it would have been: β if certified, 1 if nothing is known.
+    beta
+        The level asked for; `levels` are its parts, lost to rivals and to candidates before the ideal answer.
     v
         The shared threshold on the excess error.
     place
         The answer's place in the shared order, the first is 0.
+    asked
+        Labels asked for.
     scanned
         Items looked at.
     labs
         K, how many labs the protocol is for.
+    excess
+        An estimate of the answer's excess error, not a bound.
+    excess_upper
+        A bound on it at the level 2β, at most `v`; None where the answer is not certified.
+    agreement_estimate
+        An estimate of how often another lab with such a pool has the same answer, not a bound.
+    labels_left
+        An estimate of how many more labels a proof takes; None where nothing is missing, or nobody can say.
+    items_left
+        An estimate of how many more items they are found among.
     """
 
     certified: bool
     doubt: float
+    beta: float
+    levels: tuple[float, float]
     v: Fraction
     place: int
+    asked: int
     scanned: int
     labs: int
+    excess: float
+    excess_upper: float | None
+    agreement_estimate: float
+    labels_left: int | None
+    items_left: int | None
 
     @property
     def rho_proven(self) -> float:
         """Each of K labs is off the ideal answer at its own level: so often two of them differ, at most."""
         return min(1.0, self.labs * self.doubt)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Verdict:
+    """Is it proven, and if not, why not and what would help: in words.
+
+    Attributes
+    ----------
+    certified
+        Is as much proven as the protocol asks for?
+    why
+        What is missing; empty if nothing is.
+    helps
+        What would help; empty if nothing is missing.
+    """
+
+    certified: bool
+    why: str = ""
+    helps: str = ""
+
+
+@dataclass(frozen=True, kw_only=True)
+class AnswerError:
+    """How often the answer errs, or errs more than the best: an estimate, and an interval that holds at a level.
+
+    Attributes
+    ----------
+    estimate
+        Best guess.
+    low
+        The interval begins here,
+    high
+        and ends here.
+    level
+        How often the interval misses, at most.
+    of
+        ``"error"``, or ``"excess"`` above the error of the best in the class.
+    labels
+        Labels asked for it alone, after the answer was known.
+    """
+
+    estimate: float
+    low: float
+    high: float
+    level: float
+    of: str
+    labels: int
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -195,6 +264,10 @@ class Result:
         How many runs it took and how often the winner won, where the learner is boosted.
     settling
         Whether the answer is proven to be the ideal one, where the learner asks that.
+    verdict
+        What is proven or missing, in words, where the learner proves something.
+    measured
+        The answer's own error, where it was measured on fresh items.
     ball
         The set the shared order chose from, where that is not V.
 
@@ -220,7 +293,18 @@ class Result:
     rounding: Rounding | None = None
     boosting: Boosting | None = None
     settling: Settling | None = None
+    verdict: Verdict | None = None
+    measured: AnswerError | None = None
     ball: NDArray[np.int64] | None = None
+
+    @property
+    def answer_error(self) -> AnswerError | None:
+        """How often the answer errs: measured, or as far as the proof tells; None where nothing is known."""
+        each = self.settling
+        if self.measured is not None or each is None or each.excess_upper is None:
+            return self.measured
+        level = min(1.0, 2 * each.beta)
+        return AnswerError(estimate=each.excess, low=0.0, high=each.excess_upper, level=level, of="excess", labels=0)
 
     @property
     def chosen_from(self) -> NDArray[np.int64]:

@@ -22,9 +22,10 @@ from replical.learners.base import Conversation, check_plan
 from replical.learners.result import Result, Settling
 from replical.learners.settling.choice import favourite, first, opponent
 from replical.learners.settling.compare import Region, heard
-from replical.learners.settling.outcome import doubt
+from replical.learners.settling.outcome import Ending
 from replical.learners.settling.purses import Charges, Purses
 from replical.learners.settling.tally import Tally
+from replical.learners.settling.verdict import verdict
 from replical.plans.base import Condition
 from replical.plans.settled import SettledPlan
 from replical.pools.pool import AnyPool
@@ -81,7 +82,7 @@ class Settled:
         purses = Purses(n, plan.purses(v), plan.settles_at)
         charges = Charges(n, plan.charges(v), plan.rejects_at)
         whole, blocks, m, o, asked = pool.version_space(), pool.blocks(), 0, 0, 0
-        region = Region(whole)
+        region, share = Region(whole), 1.0
 
         def unproven(place: int) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
             """Who stands before a place and is not rejected, and who behind it is not settled there."""
@@ -98,7 +99,7 @@ class Settled:
             query = blocks.next(region.of(order[S]), plan.opens(asked), idle=plan.integer("idle"))
             if query.scanned == 0:  # the pool is used up
                 break
-            asked += query.total
+            asked, share = asked + query.total, query.disagreement[0] / query.disagreement[1]
             block = heard(
                 whole.predictions, order, np.flatnonzero(S), (yield query) if query.total else None, query.scanned
             )
@@ -110,30 +111,39 @@ class Settled:
             tally.add(S, block.errors, query.scanned, m)
         place = m if certified else first(tally.excess, float(v) * tally.t, is_open)
         before, rivals = unproven(place)
-        certified = not before.any() and not rivals.any() and blocks.unlabelled <= asked  # whoever was the favourite
-        level = doubt(plan, purses, charges, np.flatnonzero(before), np.flatnonzero(rivals), place)
-        level = level if blocks.unlabelled <= asked else 1.0
+        settling = Ending(
+            plan=plan,
+            v=v,
+            place=place,
+            before=np.flatnonzero(before),
+            rivals=np.flatnonzero(rivals),
+            purses=purses,
+            charges=charges,
+            tally=tally,
+            asked=asked,
+            unlabelled=blocks.unlabelled,
+            share=share,
+        ).conclude()
         open_ones = np.zeros(n, dtype=np.bool_)
         open_ones[order[is_open]] = True
         return Result(
             hypothesis=int(order[place]),
             unrounded=int(order[np.argmin(tally.E)]),
             V=whole.keep(open_ones),
-            conditions=(
-                *plan.conditions,
-                _proven(plan, level, certified=certified),
-                _labelled(blocks.unlabelled, asked),
-            ),
-            settling=Settling(
-                certified=certified, doubt=level, v=v, place=place, scanned=tally.t, labs=plan.integer("labs")
-            ),
+            conditions=(*plan.conditions, *_conditions(settling, blocks.unlabelled)),
+            settling=settling,
+            verdict=verdict(plan, settling, left=blocks.left, unlabelled=blocks.unlabelled),
         )
 
 
-def _labelled(unlabelled: int, asked: int) -> Condition:
+def _conditions(settling: Settling, unlabelled: int) -> tuple[Condition, Condition]:
     """What nobody can label tells candidates apart for nobody; a proof made of that alone would be none."""
-    return Condition(name=LABELLED, value=float(unlabelled), bound=float(asked), held=unlabelled <= asked)
-
-
-def _proven(plan: SettledPlan, level: float, *, certified: bool) -> Condition:
-    return Condition(name=PROVEN, value=level, bound=float(plan["beta"]), held=certified)
+    return (
+        Condition(name=PROVEN, value=settling.doubt, bound=settling.beta, held=settling.certified),
+        Condition(
+            name=LABELLED,
+            value=float(unlabelled),
+            bound=float(settling.asked),
+            held=unlabelled <= settling.asked,
+        ),
+    )

@@ -68,6 +68,10 @@ class AnyPool(Protocol):
         """A fresh pass in blocks, in which every item scanned counts; the same one at every call."""
         ...
 
+    def unscanned(self, scanned: int, most: int) -> Indices:
+        """Up to `most` items that a pass in blocks which scanned so many has not looked at, and somebody can label."""
+        ...
+
     def tail(self, part: Fraction) -> Indices:
         """The last `part` of the private order: items to measure on, spared by ``scan(sparing=len(tail))``."""
         ...
@@ -247,6 +251,11 @@ class Pool:
         """A fresh pass in blocks from the first item of the private order; items nobody can label are scanned too."""
         return FiniteBlocks(self._order, self._unasked)
 
+    def unscanned(self, scanned: int, most: int) -> Indices:
+        """The next `most` items of the private order, after so many were `scanned`, that somebody can label."""
+        ahead = self._order[scanned:]
+        return ahead[~np.isin(ahead, self._unasked)][:most]
+
     def tail(self, part: Fraction) -> Indices:
         """The last `part` of the private order, as item numbers."""
         return self._order[len(self) - floor(part * len(self)) :]
@@ -331,9 +340,16 @@ class ExactPool:
         """A fresh sequence of draws in blocks, the same one at every call."""
         return ExactBlocks(self.weights, self._private.generator("draws"))
 
+    def unscanned(self, scanned: int, most: int) -> Indices:
+        """`most` draws, apart from those a pass makes, however many it `scanned`."""
+        return self._drawn("unscanned", most)
+
     def tail(self, part: Fraction) -> Indices:
         """10,000 items to measure on, whatever `part` is, drawn apart from those a scan asks about."""
-        ticks = self._private.generator("tail").integers(int(self.weights.sum()), size=_TAIL)
+        return self._drawn("tail", _TAIL)
+
+    def _drawn(self, purpose: str, count: int) -> Indices:
+        ticks = self._private.generator(purpose).integers(int(self.weights.sum()), size=count)
         return np.searchsorted(np.cumsum(self.weights), ticks, side="right").astype(np.int64)
 
 

@@ -173,6 +173,11 @@ class Blocks(Protocol):
         """Items so far that would have been asked if anybody could label them."""
         ...
 
+    @property
+    def left(self) -> int | None:
+        """Items not scanned yet; None where they never run out."""
+        ...
+
     def next(self, V: VersionSpace, most: int, *, idle: int) -> Query:
         """Items up to the `most`-th inside DIS(V), or until `idle` in a row were not; nothing scanned: none is left."""
         ...
@@ -184,6 +189,11 @@ class FiniteBlocks:
     def __init__(self, order: Indices, unasked: Indices) -> None:
         self._order, self._at, self.unlabelled = order, 0, 0
         self._askable = np.ones(len(order), dtype=np.bool_) if len(unasked) == 0 else ~np.isin(order, unasked)
+
+    @property
+    def left(self) -> int:
+        """Items not scanned yet."""
+        return len(self._order) - self._at
 
     def next(self, V: VersionSpace, most: int, *, idle: int) -> Query:
         """Items up to the `most`-th inside DIS(V), or until `idle` in a row were not."""
@@ -206,6 +216,7 @@ class ExactBlocks:
     """Blocks of independent draws: a disputed one comes after a geometric number of others."""
 
     unlabelled = 0
+    left = None
 
     def __init__(self, weights: NDArray[np.int64], generator: np.random.Generator) -> None:
         self._weights, self._generator = weights, generator

@@ -121,7 +121,8 @@ def caught(run, *, every):
 # (or some kinds of runs) need the stronger one.
 CAUGHT = {
     "self": [
-        "body with a key more", "body without a key", "certified", "class_fingerprint",
+        "answer_error with a key more", "answer_error without a key",
+        "answer_error.high", "answer_error.labels", "answer_error.level", "answer_error.low", "answer_error.of", "body with a key more", "body without a key", "certified", "class_fingerprint",
         "conditions[] with a key more", "conditions[] without a key", "hypothesis with a key more",
         "hypothesis without a key", "hypothesis.description", "hypothesis.index", "kept with a key more",
         "kept without a key", "kept.count", "kept.ranges without a member", "kept.ranges[] without a member",
@@ -139,24 +140,29 @@ CAUGHT = {
         "protocol.labels with a key more", "protocol.labels without a key", "protocol.labels.values without a member",
         "protocol.labels.values[]", "protocol.learner with a key more", "protocol.learner without a key",
         "protocol.learner.batch", "protocol.learner.delta", "protocol.learner.epsilon", "protocol.learner.finish",
-        "protocol.learner.items", "protocol.learner.k_final", "protocol.learner.k_loop", "protocol.learner.name",
+        "protocol.learner.items", "protocol.learner.k_final", "protocol.learner.k_loop",
+        "protocol.learner.max_labels", "protocol.learner.name",
         "protocol.learner.plan", "protocol.learner.rho", "protocol.learner.theta", "protocol.prior with a key more",
         "protocol.prior without a key", "protocol.prior.kind", "protocol.prior.order without a member",
         "protocol.prior.order[]", "protocol.schema", "protocol.seed", "protocol_fingerprint",
         "rounds without a member", "rounds[] with a key more", "rounds[] without a key",
-        "rounds[].disagreement without a member", "rounds[].drawn", "rounds[].round", "shared with a key more",
+        "rounds[].disagreement without a member", "rounds[].drawn", "rounds[].round", "settling with a key more",
+        "settling without a key", "settling.asked", "settling.beta", "settling.delta_A", "settling.delta_I",
+        "settling.doubt", "settling.excess_upper", "settling.place", "settling.v", "shared with a key more",
         "shared without a key", "shared.threshold", "shared.winner_rank", "survivors with a key more",
         "survivors without a key", "survivors.count", "survivors.ranges without a member",
         "survivors.ranges[] without a member", "survivors.ranges[][]", "transcript with a key more",
-        "transcript without a key", "transcript.entries",
+        "transcript without a key", "transcript.entries", "verdict with a key more", "verdict without a key",
+        "verdict.certified",
     ],
     "self or pool": [
         "pool.fingerprint",
     ],
     "self or journal": [
-        "conditions without a member", "conditions[].bound", "conditions[].held", "conditions[].name",
+        "answer_error.estimate", "conditions without a member", "conditions[].bound", "conditions[].held", "conditions[].name",
         "conditions[].value", "labels.corrected", "private_commitment", "rho_predicted", "rounds[].disagreement[]",
-        "rounds[].scanned", "rounds[].survivors", "runs_in_journal", "transcript.digest",
+        "rounds[].scanned", "rounds[].survivors", "runs_in_journal", "settling.agreement_estimate", "settling.scanned",
+        "transcript.digest", "verdict.helps", "verdict.why",
     ],
     "self or pool or journal": [
         "labels_sufficient", "rho_proven",
@@ -184,6 +190,8 @@ FAST = (
     "rounded-a2 uncertified",
     "rounded-a2 first items",
     "rounded-a2 excess",
+    "settled certified",
+    "settled measured",
     "cal",
     "replical",
 )

@@ -11,6 +11,7 @@ import hashlib
 import json
 import platform
 from collections.abc import Mapping, Sequence
+from dataclasses import asdict
 from datetime import UTC, datetime
 from importlib.metadata import version
 from pathlib import Path
@@ -23,11 +24,19 @@ from replical.classes.base import Indices
 from replical.core.canonical import Json, canonical, fingerprint
 from replical.core.files import write_whole
 from replical.errors import BadCertificate, BadUsage
-from replical.lab.certificate.parts import Body, ConditionPart, HypothesisSet, SummaryPart
+from replical.lab.certificate.parts import (
+    AnswerErrorPart,
+    Body,
+    ConditionPart,
+    HypothesisSet,
+    SettlingPart,
+    SummaryPart,
+    VerdictPart,
+)
 from replical.lab.protocol import Protocol
 from replical.lab.session import Session, transcript
 from replical.lab.tables import LabPool
-from replical.learners.result import Proven
+from replical.learners.result import Proven, Settling
 from replical.plans.base import Condition, Plan
 
 SCHEMA = "replical.certificate/1"
@@ -61,7 +70,7 @@ def body_of(session: Session) -> Body:
     """Everything that is digested."""
     protocol, lab, result, ledger = session.protocol, session.lab, session.result, session.ledger
     h, proven = result.hypothesis, result.proven
-    return {
+    body: Body = {
         "protocol": protocol.body,
         "protocol_fingerprint": protocol.fingerprint,
         "class_fingerprint": protocol.recipe.C.fingerprint,
@@ -93,6 +102,28 @@ def body_of(session: Session) -> Body:
             "digest": transcript_digest(session),
         },
         "runs_in_journal": len(ledger.results),
+    }
+    if result.settling is not None and result.verdict is not None:
+        body["verdict"] = cast(VerdictPart, asdict(result.verdict))
+        body["settling"] = settling_part(result.settling)
+        error = result.answer_error
+        body["answer_error"] = None if error is None else cast(AnswerErrorPart, asdict(error))
+    return body
+
+
+def settling_part(settling: Settling) -> SettlingPart:
+    """What a run of Settled knows, as it is written."""
+    return {
+        "beta": settling.beta,
+        "delta_A": settling.levels[0],
+        "delta_I": settling.levels[1],
+        "v": float(settling.v),
+        "place": settling.place,
+        "doubt": settling.doubt,
+        "asked": settling.asked,
+        "scanned": settling.scanned,
+        "excess_upper": settling.excess_upper,
+        "agreement_estimate": settling.agreement_estimate,
     }
 
 

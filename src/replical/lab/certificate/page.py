@@ -25,11 +25,7 @@ def page(certificate: Mapping[str, Any]) -> str:
     protocol = body["protocol"]
     chosen = body["hypothesis"]
     answer = "No heavy hitter: no answer" if chosen is None else chosen["description"]
-    certified = (
-        f"Certified: two labs that prove this much differ with probability at most {body['rho_proven']:.3f}."
-        if body["certified"]
-        else "Not certified: agreement with other labs is not proven by this run."
-    )
+    certified = _verdict(body)
     learner = protocol["learner"]
     facts = {
         "learner": f"{learner['name']}, ε = {learner['epsilon']:g}, δ = {learner['delta']:g}, ρ = {learner['rho']:g}",
@@ -39,6 +35,7 @@ def page(certificate: Mapping[str, Any]) -> str:
         "survivors": f"{body['survivors']['count']:,} hypotheses; the shared order chose among {body['kept']['count']:,}",
         "proven": "-" if body["rho_proven"] is None else f"{body['rho_proven']:.4f}",
         "predicted": "-" if body["rho_predicted"] is None else f"{body['rho_predicted']:.4f}",
+        **_settled(body),
         "written": f"{certificate['provenance']['created']}, replical {certificate['provenance']['replical']}",
     }
     prints = {
@@ -64,6 +61,38 @@ def page(certificate: Mapping[str, Any]) -> str:
         f"<p>Labels: {escape(', '.join(map(str, protocol['labels']['values'])))}</p>"
         "<p>Check it with <code>replical verify</code>: alone, with the pool, or with pool and journal.</p></body></html>\n"
     )
+
+
+def _verdict(body: Mapping[str, Any]) -> str:
+    """Proven or not; if not, why not and what would help, where the certificate says so."""
+    if body["certified"]:
+        return f"Certified: two labs that prove this much differ with probability at most {body['rho_proven']:.3f}."
+    verdict = body.get("verdict")
+    if verdict is None:
+        return "Not certified: agreement with other labs is not proven by this run."
+    return f"Not certified: {verdict['why']}. What helps: {verdict['helps']}."
+
+
+def _settled(body: Mapping[str, Any]) -> dict[str, str]:
+    """What a run of Settled knows besides."""
+    part, error = body.get("settling"), body.get("answer_error")
+    if part is None:
+        return {}
+    facts = {
+        "ideal answer": f"the first in the shared order within {part['v']:.4f} of the best; this one stands at place "
+        f"{part['place'] + 1}",
+        "level": f"asked for {part['beta']:g}, proven {part['doubt']:g}",
+        "items looked at": f"{part['scanned']:,}, of which {part['asked']:,} were asked",
+        "same answer elsewhere": f"about {100 * part['agreement_estimate']:.0f}% of labs: an estimate, no proof",
+    }
+    if error is not None and error["of"] == "error":
+        facts["error"] = (
+            f"{error['estimate']:.3f} on {error['labels']} fresh items; between {error['low']:.3f} and {error['high']:.3f} "
+            f"at level {error['level']:g}"
+        )
+    elif error is not None:
+        facts["excess error"] = f"at most {error['high']:.4f}, at level {error['level']:g}"
+    return facts
 
 
 def _table(rows: Mapping[str, str], *, code: bool = False) -> str:

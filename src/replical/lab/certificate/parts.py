@@ -55,8 +55,45 @@ class TranscriptPart(TypedDict):
     digest: str
 
 
-class Body(TypedDict):
-    """Everything that is digested."""
+class SettlingPart(TypedDict):
+    """What a run of Settled knows: levels, the shared threshold, the answer's place, and what was looked at.
+
+    ``agreement_estimate`` is an estimate; ``excess_upper`` is a bound, null where the answer is not certified.
+    """
+
+    beta: float
+    delta_A: float
+    delta_I: float
+    v: float
+    place: int
+    doubt: float
+    asked: int
+    scanned: int
+    excess_upper: float | None
+    agreement_estimate: float
+
+
+class VerdictPart(TypedDict):
+    """Proven or not, why not, what would help."""
+
+    certified: bool
+    why: str
+    helps: str
+
+
+class AnswerErrorPart(TypedDict):
+    """How often the answer errs, or errs more than the best: an estimate, and an interval at a level."""
+
+    estimate: float
+    low: float
+    high: float
+    level: float
+    of: str
+    labels: int
+
+
+class Required(TypedDict):
+    """What every certificate holds."""
 
     protocol: dict[str, Any]
     protocol_fingerprint: str
@@ -79,6 +116,14 @@ class Body(TypedDict):
     runs_in_journal: int
 
 
+class Body(Required, total=False):
+    """Everything that is digested; the last three are those of a settled run."""
+
+    settling: SettlingPart
+    verdict: VerdictPart
+    answer_error: AnswerErrorPart | None
+
+
 class Provenance(TypedDict):
     """Where and when it was made, outside the digest."""
 
@@ -90,11 +135,12 @@ class Provenance(TypedDict):
 
 
 def keys(part: type) -> frozenset[str]:
-    """The keys a part must have, no more and no fewer.
+    """The keys a part must have.
 
     Examples
     --------
     >>> sorted(keys(TranscriptPart))
     ['digest', 'entries']
     """
-    return frozenset(part.__annotations__)
+    required: frozenset[str] = part.__required_keys__  # type: ignore[attr-defined]
+    return required

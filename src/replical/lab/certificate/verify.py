@@ -6,10 +6,8 @@ was proven. *journal*: the whole run is replayed, and every field must come out 
 
 from __future__ import annotations
 
-import json
 import re
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping
 from itertools import pairwise
 from typing import Any
 
@@ -17,7 +15,7 @@ import numpy as np
 
 from replical.core.canonical import fingerprint
 from replical.core.randomness import PrivateRandomness
-from replical.errors import ReplicalError
+from replical.lab.certificate.checks import Checks, Verification, is_number, same
 from replical.lab.certificate.file import (
     body_of,
     commitment,
@@ -31,126 +29,74 @@ from replical.lab.certificate.file import (
     summary,
 )
 from replical.lab.certificate.parts import (
+    AnswerErrorPart,
     Body,
     ConditionPart,
     HypothesisSet,
     PoolPart,
     Provenance,
     RoundPart,
+    SettlingPart,
     SummaryPart,
     TranscriptPart,
+    VerdictPart,
     keys,
 )
+from replical.lab.certificate.proofs import rounded_proof, settled_proof
 from replical.lab.journal import Journal
 from replical.lab.protocol import Protocol
 from replical.lab.session import LabelCounts, Session
 from replical.lab.tables import LabPool
 from replical.learners.base import Proves
-from replical.learners.rounded import ACCURATE, CERTIFIED
-from replical.learners.settled import LABELLED, PROVEN
-from replical.plans.base import Plan
 from replical.plans.catalogue import find
 
 
-@dataclass(frozen=True, kw_only=True)
-class Check:
-    """One thing that was checked."""
-
-    name: str
-    ok: bool
-    detail: str = ""
-
-
-@dataclass(frozen=True, kw_only=True)
-class Verdict:
-    """What was checked, how deeply, and whether all of it held."""
-
-    level: str
-    checks: tuple[Check, ...]
-
-    @property
-    def valid(self) -> bool:
-        """Did every check hold?"""
-        return all(check.ok for check in self.checks)
-
-
-class _Checks:
-    """Collects checks; whatever goes wrong inside one is that check's failure, not a crash."""
-
-    def __init__(self) -> None:
-        self.done: list[Check] = []
-
-    def __call__(self, name: str, test: Callable[[], str | None]) -> None:
-        try:
-            detail = test()
-        except ReplicalError as error:
-            detail = str(error)
-        except (
-            LookupError,
-            TypeError,
-            ValueError,
-            AttributeError,
-            ArithmeticError,
-            RecursionError,
-            MemoryError,
-        ) as error:
-            detail = f"damaged ({type(error).__name__}: {error})"
-        self.done.append(Check(name=name, ok=detail is None, detail=detail or ""))
-
-
-def verify(certificate: Mapping[str, Any], lab: LabPool | None = None, journal: Journal | None = None) -> Verdict:
+def verify(certificate: Mapping[str, Any], lab: LabPool | None = None, journal: Journal | None = None) -> Verification:
     """Check a certificate as deeply as what is given allows."""
-    checks, body = _Checks(), certificate["body"]
-    checks("the digest is that of the body", lambda: _same(certificate["digest"], fingerprint(body)))
+    checks, body = Checks(), certificate["body"]
+    checks("the digest is that of the body", lambda: same(certificate["digest"], fingerprint(body)))
     checks("the seal is that of digest and provenance", lambda: _sealed(certificate))
-    checks("the body has the parts it must have", lambda: _same(sorted(body), sorted(keys(Body))))
+    checks("the body has the parts it must have", lambda: _parts(body))
     checks("every part is written as it must be", lambda: _shape(body))
     checks("the protocol is valid and has this fingerprint", lambda: _protocol(body))
     if not all(check.ok for check in checks.done[2:]):
-        return Verdict(level="self", checks=tuple(checks.done))
+        return Verification(level="self", checks=tuple(checks.done))
     protocol = Protocol.of(body["protocol"])
     _by_itself(checks, body, protocol)
     if lab is None:
-        return Verdict(level="self", checks=tuple(checks.done))
+        return Verification(level="self", checks=tuple(checks.done))
     _with_pool(checks, body, protocol, lab)
     if journal is None or not all(check.ok for check in checks.done):
-        return Verdict(level="pool", checks=tuple(checks.done))
+        return Verification(level="pool", checks=tuple(checks.done))
     _with_journal(checks, body, protocol, lab, journal)
-    return Verdict(level="journal", checks=tuple(checks.done))
+    return Verification(level="journal", checks=tuple(checks.done))
 
 
-def _same(claim: Any, result: Any) -> str | None:
-    if json.dumps(claim, sort_keys=True) == json.dumps(result, sort_keys=True):  # 1 is neither 1.0 nor true here
-        return None
-    return f"the certificate says {_short(claim)}, recomputed {_short(result)}"
-
-
-def _short(value: Any) -> str:
-    text = str(value)
-    most = 19 if text.startswith("sha256:") else 60
-    return text if len(text) <= most else f"{text[:most]}.."
+def _parts(body: Mapping[str, Any]) -> str | None:
+    """Every part that all certificates have; those of a settled run if it is one, and nothing else."""
+    record = find(body["protocol"]["learner"]["name"])
+    more = Body.__optional_keys__ if record.certifies and not record.rounds else frozenset()
+    return same(sorted(body), sorted(keys(Body) | more))
 
 
 def _sealed(certificate: Mapping[str, Any]) -> str | None:
     provenance = certificate["provenance"]
     if set(provenance) != keys(Provenance) or not all(isinstance(value, str) for value in provenance.values()):
         return f"the provenance has other parts than {', '.join(sorted(keys(Provenance)))}"
-    return _same(provenance["seal"], seal(certificate["digest"], provenance))
+    return same(provenance["seal"], seal(certificate["digest"], provenance))
 
 
 def _protocol(body: Mapping[str, Any]) -> str | None:
-    return _same(body["protocol_fingerprint"], Protocol.of(body["protocol"]).fingerprint)
+    return same(body["protocol_fingerprint"], Protocol.of(body["protocol"]).fingerprint)
 
 
-def _by_itself(checks: _Checks, body: Mapping[str, Any], protocol: Protocol) -> None:
+def _by_itself(checks: Checks, body: Mapping[str, Any], protocol: Protocol) -> None:
     C = protocol.recipe.C
-    checks("the class has this fingerprint", lambda: _same(body["class_fingerprint"], C.fingerprint))
-    checks("the plan follows from the protocol", lambda: _same(body["plan"], plan_of(protocol.plan)))
+    checks("the class has this fingerprint", lambda: same(body["class_fingerprint"], C.fingerprint))
+    checks("the plan follows from the protocol", lambda: same(body["plan"], plan_of(protocol.plan)))
     checks("survivors and kept are sets of hypotheses", lambda: _sets(body, protocol))
     checks("the hypothesis is one of the class", lambda: _hypothesis(body, protocol))
-    checks(
-        "the shared words follow from the string", lambda: _same(body["shared"], shared_of(protocol, index_of(body)))
-    )
+    checks("the shared words follow from the string", lambda: same(body["shared"], shared_of(protocol, index_of(body))))
     checks("the winner is first in the shared order", lambda: _winner(body, protocol))
     checks("the rounds and labels add up", lambda: _counts(body, protocol))
     checks("what is proven is what is certified", lambda: _proven(body, protocol))
@@ -167,7 +113,7 @@ def _sets(body: Mapping[str, Any], protocol: Protocol) -> str | None:
     survivors, choices = indices_of(body["survivors"], n), indices_of(body["kept"], n)
     if len(survivors) == 0 or len(choices) == 0:
         return "nobody survived"
-    return None if protocol.plan.choice == "ball" else _same(body["kept"], body["survivors"])
+    return None if protocol.plan.choice == "ball" else same(body["kept"], body["survivors"])
 
 
 def _hypothesis(body: Mapping[str, Any], protocol: Protocol) -> str | None:
@@ -176,7 +122,7 @@ def _hypothesis(body: Mapping[str, Any], protocol: Protocol) -> str | None:
         return None
     if not isinstance(h, int) or isinstance(h, bool) or not 0 <= h < len(protocol.recipe.C):
         return f"there is no hypothesis {h!r}"
-    return _same(body["hypothesis"], {"index": h, "description": protocol.recipe.describe(h)})
+    return same(body["hypothesis"], {"index": h, "description": protocol.recipe.describe(h)})
 
 
 def _winner(body: Mapping[str, Any], protocol: Protocol) -> str | None:
@@ -186,7 +132,7 @@ def _winner(body: Mapping[str, Any], protocol: Protocol) -> str | None:
         return None if h in choices else f"hypothesis {h} is not among the survivors"
     if h is None:
         return None if protocol.plan.abstains else f"{protocol.plan.learner} always has an answer"
-    return _same(h, protocol.prior.first(protocol.shared, "order", indices=choices))
+    return same(h, protocol.prior.first(protocol.shared, "order", indices=choices))
 
 
 def _counts(body: Mapping[str, Any], protocol: Protocol) -> str | None:
@@ -211,8 +157,9 @@ def _counts(body: Mapping[str, Any], protocol: Protocol) -> str | None:
         return "the number of survivors grows"
     if any(not 0 <= mass <= total for mass, total in (each["disagreement"] for each in rounds)):
         return "a disagreement mass is above its total"
-    most = protocol.plan.max_labels
-    return None if most is None or labels["asked"] <= most else f"more labels than the budget of {most}"
+    most, error = protocol.plan.max_labels, body.get("answer_error")
+    spent = labels["asked"] - (0 if error is None else error["labels"])  # measuring the error is no part of the budget
+    return None if most is None or spent <= most else f"more labels than the budget of {most}"
 
 
 def _proven(body: Mapping[str, Any], protocol: Protocol) -> str | None:
@@ -223,39 +170,12 @@ def _proven(body: Mapping[str, Any], protocol: Protocol) -> str | None:
     named = {each["name"]: each for each in body["conditions"]}
     for condition in plan.conditions:
         entry = condition_part(condition)
-        if _same(named.get(condition.name), entry):
+        if same(named.get(condition.name), entry):
             return f"the plan's condition {condition.name!r} is not told as it is"
     if not find(plan.learner).certifies:
         claim = (body["certified"], body["labels_sufficient"], proven, body["rho_predicted"])
-        return _same(claim, (False, False, None, None))
-    return _rounded_proof(body, plan, named) if find(plan.learner).rounds else _settled_proof(body, plan, named)
-
-
-def _settled_proof(body: Mapping[str, Any], plan: Plan, named: Mapping[str, Any]) -> str | None:
-    """The level follows from labels that it does not tell; what is said of it must fit together."""
-    level, labelled = named[PROVEN], named[LABELLED]
-    if labelled["held"] != (labelled["value"] <= labelled["bound"]) or labelled["bound"] != body["labels"]["asked"]:
-        return "more items could not be labelled than were, and that is not said"
-    if level["bound"] != float(plan["beta"]) or not level["bound"] <= level["value"] <= 1:
-        return "the condition about the ideal answer is not about this level"
-    if level["held"] != (level["value"] == level["bound"]) or (level["held"] and not labelled["held"]):
-        return "the answer is said to be proven, and is not"
-    rho = min(1.0, plan.integer("labs") * level["value"])
-    claim = (body["certified"], body["labels_sufficient"], body["rho_proven"], body["rho_predicted"])
-    return _same(claim, (level["held"], level["held"], rho, None))
-
-
-def _rounded_proof(body: Mapping[str, Any], plan: Plan, named: Mapping[str, Any]) -> str | None:
-    both, proven = (named[CERTIFIED], named[ACCURATE]), body["rho_proven"]
-    if both[0]["bound"] != float(plan["rho"]) or both[0]["value"] != (1.0 if proven is None else proven):
-        return "the condition about rho is not about this rho"
-    if any(each["held"] != (each["value"] <= each["bound"] and (proven is not None)) for each in both[:1]):
-        return "rho is said to be proven, and is not"
-    if both[1]["held"] != (both[1]["value"] <= both[1]["bound"]):
-        return "the slack is said to be small enough, and is not"
-    if body["certified"] and not body["labels_sufficient"]:
-        return "certified, and yet labels are said to be missing"
-    return _same(body["certified"], both[0]["held"] and both[1]["held"])
+        return same(claim, (False, False, None, None))
+    return rounded_proof(body, plan, named) if find(plan.learner).rounds else settled_proof(body, protocol, named)
 
 
 def _summed(body: Mapping[str, Any], protocol: Protocol) -> str | None:
@@ -263,13 +183,14 @@ def _summed(body: Mapping[str, Any], protocol: Protocol) -> str | None:
     for each in claims:
         if len(each["predicts"]) != len(protocol.labels) or sum(each["predicts"]) != items:
             return f"the predictions of hypothesis {each['hypothesis']} do not add up to {items}"
-    return _same([each["hypothesis"] for each in claims], summarised(protocol).tolist())
+    return same([each["hypothesis"] for each in claims], summarised(protocol).tolist())
 
 
 _DIGEST = re.compile(r"sha256:[0-9a-f]{64}")
 _PARTS = {
     "survivors": HypothesisSet, "kept": HypothesisSet, "labels": LabelCounts, "pool": PoolPart, "transcript": TranscriptPart,
 }  # fmt: skip
+_OPTIONAL = {"settling": SettlingPart, "verdict": VerdictPart, "answer_error": AnswerErrorPart}
 _MEMBERS = {"rounds": RoundPart, "conditions": ConditionPart}
 
 
@@ -277,6 +198,7 @@ def _shape(body: Mapping[str, Any]) -> str | None:
     """What is not recomputed here is at least of the right kind, so that whoever reads on need not ask again."""
     wrong = [name for name, part in _PARTS.items() if set(body[name]) != keys(part)]
     wrong += [name for name, part in _MEMBERS.items() if any(set(each) != keys(part) for each in body[name])]
+    wrong += [name for name, part in _OPTIONAL.items() if body.get(name) is not None and set(body[name]) != keys(part)]
     wrong += ["summary" for each in body["pool"]["summary"] if set(each) != keys(SummaryPart)]
     if wrong:
         return f"{wrong[0]} has other parts than it must have"
@@ -286,27 +208,23 @@ def _shape(body: Mapping[str, Any]) -> str | None:
     if not all(isinstance(each, bool) for each in (body["certified"], body["labels_sufficient"])):
         return "certified and labels_sufficient are true or false"
     if not all(
-        each is None or (_number(each) and 0 <= each <= 1) for each in (body["rho_proven"], body["rho_predicted"])
+        each is None or (is_number(each) and 0 <= each <= 1) for each in (body["rho_proven"], body["rho_predicted"])
     ):
         return "rho is a number from 0 to 1, or null"
     for each in body["conditions"]:
-        if not (isinstance(each["name"], str) and _number(each["value"]) and _number(each["bound"])):
+        if not (isinstance(each["name"], str) and is_number(each["value"]) and is_number(each["bound"])):
             return "a condition has a name, a value and a bound"
     counts = [count for each in body["rounds"] for count in each["disagreement"]]
     counts += [count for each in body["pool"]["summary"] for count in (each["hypothesis"], *each["predicts"])]
-    if not all(_number(count) and isinstance(count, int) and count >= 0 for count in counts):
+    if not all(is_number(count) and isinstance(count, int) and count >= 0 for count in counts):
         return "counts are whole numbers of at least 0"
     return None
 
 
-def _number(value: Any) -> bool:
-    return isinstance(value, int | float) and not isinstance(value, bool)
-
-
-def _with_pool(checks: _Checks, body: Mapping[str, Any], protocol: Protocol, lab: LabPool) -> None:
-    checks("the pool has this fingerprint", lambda: _same(body["pool"]["fingerprint"], lab.fingerprint))
-    checks("the pool has so many items", lambda: _same(body["pool"]["items"], len(lab)))
-    checks("the summary is that of the pool", lambda: _same(body["pool"]["summary"], summary(protocol, lab)))
+def _with_pool(checks: Checks, body: Mapping[str, Any], protocol: Protocol, lab: LabPool) -> None:
+    checks("the pool has this fingerprint", lambda: same(body["pool"]["fingerprint"], lab.fingerprint))
+    checks("the pool has so many items", lambda: same(body["pool"]["items"], len(lab)))
+    checks("the summary is that of the pool", lambda: same(body["pool"]["summary"], summary(protocol, lab)))
     learner = protocol.learner
     if isinstance(learner, Proves) and learner.repeatable(len(lab)):
         checks("scores and rho_proven follow from pool and survivors", lambda: _scores(body, protocol, learner, lab))
@@ -321,16 +239,17 @@ def _scores(body: Mapping[str, Any], protocol: Protocol, learner: Proves, lab: L
     claim = [body["rho_proven"], body["certified"], body["labels_sufficient"], body["kept"]]
     proven = again.rounding
     assert proven is not None, "whoever proves, rounds"
-    return _same(claim, [proven.rho_proven, proven.certified, proven.labels_sufficient, set_of(again.chosen_from)])
+    return same(claim, [proven.rho_proven, proven.certified, proven.labels_sufficient, set_of(again.chosen_from)])
 
 
-def _with_journal(checks: _Checks, body: Mapping[str, Any], protocol: Protocol, lab: LabPool, journal: Journal) -> None:
+def _with_journal(checks: Checks, body: Mapping[str, Any], protocol: Protocol, lab: LabPool, journal: Journal) -> None:
     sessions: list[Session] = []
 
     def replays() -> str | None:
         if journal.created is None:
             return "the journal is empty"
-        sessions.append(Session(protocol, lab, journal))
+        error = body.get("answer_error") or {"labels": 0}
+        sessions.append(Session(protocol, lab, journal, measure=error["labels"]))
         return None if not sessions[0].open else f"{len(sessions[0].open)} labels are still missing"
 
     checks("the journal belongs to protocol and pool and holds a whole run", replays)
@@ -338,7 +257,7 @@ def _with_journal(checks: _Checks, body: Mapping[str, Any], protocol: Protocol, 
         return
     session = sessions[0]
     claim = body["private_commitment"]
-    checks("the commitment is to the journal's private seed", lambda: _same(claim, commitment(session.private)))
+    checks("the commitment is to the journal's private seed", lambda: same(claim, commitment(session.private)))
     again = dict(body_of(session))
-    for part in sorted(keys(Body)):
-        checks(f"replayed: {part.replace('_', ' ')}", lambda part=part: _same(body[part], again[part]))  # type: ignore[misc]
+    for part in sorted(body):
+        checks(f"replayed: {part.replace('_', ' ')}", lambda part=part: same(body[part], again.get(part)))  # type: ignore[misc]

@@ -27,7 +27,7 @@ class Purses:
     """Every rival's purse, by favourite."""
 
     def __init__(self, n: int, bets: Bets, enough: Decimal) -> None:
-        self._n, self._bets, self._enough = n, bets, enough
+        self._n, self.bets, self._enough = n, bets, enough
         self._about_enough = float(enough.ln())
         self._counts: dict[int, Counts] = {}
         self._logs: dict[int, Floats] = {}
@@ -39,12 +39,16 @@ class Purses:
         plus, minus = block.apart(m, rivals)
         _count(counts, rivals, block.scanned, plus, minus)
         logs = self._logs.setdefault(m, np.zeros(self._n))
-        logs[rivals] = self._bets.about(counts[:, rivals])
+        logs[rivals] = self.bets.about(counts[:, rivals])
         about = self._about(m, rivals)
         best = self.best.setdefault(m, np.full(self._n, -np.inf))
         best[rivals] = np.maximum(best[rivals], about)
         near = rivals[about >= self._about_enough - _CLEAR]
         return np.array([g for g in near.tolist() if self._suffices(m, g)], dtype=np.int64)
+
+    def counts(self, m: int) -> Counts:
+        """On how many items Z was 0, +1 and -1 while `m` was the favourite, for every rival."""
+        return self._counts.get(m, np.zeros((3, self._n), dtype=np.int64))
 
     def _about(self, m: int, rivals: Indices) -> Floats:
         """ln of the least wealth over all places behind m at which the ideal answer may be."""
@@ -65,7 +69,7 @@ class Purses:
             for k in sorted(self._counts):
                 if k >= g:
                     break
-                wealth *= self._bets.wealth(*self._counts[k][:, g].tolist())
+                wealth *= self.bets.wealth(*self._counts[k][:, g].tolist())
                 if k >= m and wealth < self._enough:
                     return False
             return wealth >= self._enough
@@ -75,20 +79,20 @@ class Charges:
     """Every candidate's charge against the opponents it was compared with."""
 
     def __init__(self, n: int, bets: Bets, enough: Decimal) -> None:
-        self._counts = np.zeros((3, n), dtype=np.int64)
-        self._bets, self._enough = bets, enough
+        self.counts = np.zeros((3, n), dtype=np.int64)  # on how many items Z was 0, +1 and -1
+        self.bets, self._enough = bets, enough
         self._about_enough = float(enough.ln())
         self.best = np.zeros(n)  # the largest ln of wealth seen so far
 
     def reject(self, o: int, charged: Indices, block: Block) -> Indices:
         """Charge the `charged` against the opponent `o` on a block of items; who is rejected?"""
-        counts = self._counts
+        counts = self.counts
         minus, plus = block.apart(o, charged)
         _count(counts, charged, block.scanned, plus, minus)
-        about = self._bets.about(counts[:, charged])
+        about = self.bets.about(counts[:, charged])
         self.best[charged] = np.maximum(self.best[charged], about)
         near = charged[about >= self._about_enough - _CLEAR]
-        enough = [h for h in near.tolist() if self._bets.wealth(*counts[:, h].tolist()) >= self._enough]
+        enough = [h for h in near.tolist() if self.bets.wealth(*counts[:, h].tolist()) >= self._enough]
         return np.array(enough, dtype=np.int64)
 
 

@@ -1,0 +1,106 @@
+"""A learner, and after its answer the answer's own error, measured on items that the run has not looked at.
+
+What a run of Settled asks lies where candidates differ, so the error itself cannot be known from it. Whatever the answer
+is, the next items of the scan are fresh draws: asked wherever they lie, they give an interval that holds at any time.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from replical.bounds.anytime import share_interval
+from replical.core.randomness import SharedRandomness
+from replical.errors import PlanMismatch, ValueOutOfRange
+from replical.learners.base import Conversation, Learner
+from replical.learners.result import AnswerError
+from replical.plans.base import Plan
+from replical.plans.settled import SettledPlan
+from replical.pools.pool import AnyPool
+from replical.pools.query import Query
+
+
+@dataclass(frozen=True)
+class Measured:
+    """Run a learner, then measure how often its answer errs.
+
+    Parameters
+    ----------
+    learner
+        A learner that looks at its pool once, item by item: `Settled`.
+    items
+        Labels to ask for after the answer is known, beyond any budget.
+
+    Raises
+    ------
+    PlanMismatch
+        If the learner looks at the whole pool, so that no item is fresh.
+    ValueOutOfRange
+        If `items` is no whole number of at least 1.
+
+    Examples
+    --------
+    >>> from replical import Population, PrivateRandomness, Settled, SharedRandomness, Thresholds, learn, plan
+    >>> C = Thresholds(50)
+    >>> world, lab = Population(C, target=20, noise=.1), PrivateRandomness.simulated("doctest")
+    >>> pool = world.pool(5000, lab)
+    >>> settled = Settled(plan("settled", C, epsilon=.1, delta=.05, rho=.1, pool="finite"))
+    >>> result = learn(Measured(settled, 100), pool, world.labels(pool, lab), SharedRandomness("published"))
+    >>> found = result.answer_error
+    >>> found.of, found.estimate, found.low, found.high
+    ('error', 0.17, 0.07075, 0.316135)
+    """
+
+    learner: Learner
+    items: int
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.learner.plan, SettledPlan):
+            raise PlanMismatch(
+                f"{self.learner.plan.learner} looks at the whole pool, so no item is left to measure the error on: measure "
+                "it with settled, or on a pool of its own"
+            )
+        if isinstance(self.items, bool) or not isinstance(self.items, int | np.integer) or self.items < 1:
+            raise ValueOutOfRange(f"the error is measured on at least 1 item, got {self.items!r}")
+
+    @property
+    def plan(self) -> Plan:
+        """The learner's, with a budget that leaves room for the items measured on."""
+        plan = self.learner.plan
+        return plan if plan.max_labels is None else replace(plan, max_labels=plan.max_labels + self.items)
+
+    def run(self, pool: AnyPool, shared: SharedRandomness) -> Conversation:
+        """Let the learner run on `pool` with the `shared` string, then ask about fresh items, a batch at a time.
+
+        Returns
+        -------
+        conversation
+            It ends with the learner's result, with `measured` if the pool held any fresh item.
+        """
+        plan = self.learner.plan
+        assert isinstance(plan, SettledPlan), "checked when it was made"
+        result = yield from self.learner.run(pool, shared)
+        settling, h = result.settling, result.hypothesis
+        assert settling is not None, "Settled says so"
+        assert h is not None, "Settled always has an answer"
+        items = pool.unscanned(settling.scanned, self.items)
+        wrong = 0
+        for start in range(0, len(items), plan.batch):
+            batch = items[start : start + plan.batch]
+            answers = yield Query(
+                items=batch,
+                counts=np.ones(len(batch), dtype=np.int64),
+                scanned=len(batch),
+                disagreement=(0, result.V.total),  # nobody is compared any more
+                survivors=1,
+            )
+            labels = np.argmax(answers.counts, axis=1)
+            wrong += int(np.count_nonzero(result.V.predictions.codes(h, batch) != labels))
+        if len(items) == 0:
+            return result
+        level = float(plan["delta"])
+        low, high = share_interval(wrong, len(items), level)
+        estimate = round(wrong / len(items), 6)
+        measured = AnswerError(estimate=estimate, low=low, high=high, level=level, of="error", labels=len(items))
+        return replace(result, measured=measured)

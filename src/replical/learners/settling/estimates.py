@@ -1,0 +1,69 @@
+"""Estimates at the end of a run of Settled: no bound, no proof, and nothing depends on them but what people are told."""
+
+from __future__ import annotations
+
+from math import ceil, floor, log10, sqrt
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import ndtr
+
+from replical.learners.settling.purses import Charges, Purses
+from replical.plans.settled import SettledPlan
+
+Counts = NDArray[np.int64]
+Floats = NDArray[np.float64]
+Indices = NDArray[np.int64]
+
+_MOST = 10**7  # items beyond which nobody goes
+
+
+def agreement(v: float, purses: Purses, charges: Charges, place: int) -> float:
+    """About how often another lab with such a pool has the same answer.
+
+    It has to see, on data of its own, that everyone before the answer errs more than v above the best, and the answer does
+    not. Both labs' means are off by their standard errors.
+    """
+    earlier = float(np.prod(ndtr(_apart(charges.counts[:, :place], v))))
+    own = np.concatenate([charges.counts[:, place, None], purses.counts(place)[:, place + 1 :]], axis=1)
+    heard = own[:, own.sum(axis=0) > 0]
+    return round(earlier * float(ndtr((-_apart(heard, v)).min(initial=np.inf))), 6)
+
+
+def _apart(counts: Counts, v: float) -> Floats:
+    """How far the mean of Z lies above v, in standard errors of the difference between two labs."""
+    items = np.maximum(counts.sum(axis=0), 1)
+    mean = (counts[1] - counts[2]) / items
+    variance = np.maximum((counts[1] + counts[2]) / items - mean**2, 1 / items) / items
+    apart: Floats = np.where(counts.sum(axis=0) > 0, (mean - v) / np.sqrt(2 * variance), 0.0)
+    return apart
+
+
+def items_left(
+    plan: SettledPlan, v: float, purses: Purses, charges: Charges, place: int, before: Indices, rivals: Indices
+) -> int | None:
+    """Roughly how many more items a proof takes; None where no comparison has begun.
+
+    Wealth grows like half the square of a gap, in standard deviations; a gap that is lost in the noise is taken to be as
+    large as the noise.
+    """
+    missing = np.concatenate(
+        [
+            _missing(purses.counts(place)[:, rivals], v, float(plan.settles_at.ln())),
+            _missing(charges.counts[:, before], v, float(plan.rejects_at.ln())),
+        ]
+    )
+    most = max(float(missing.max(initial=0.0)), float(plan["idle"]))
+    if len(missing) == 0 or most > _MOST:
+        return None
+    unit: int = 10 ** max(0, floor(log10(most)) - 1)  # two digits are more than anybody knows
+    return ceil(most / unit) * unit
+
+
+def _missing(counts: Counts, v: float, enough: float) -> Floats:
+    """Items until the wealth suffices, for each bet that has begun."""
+    counts = counts[:, counts.sum(axis=0) > 0]
+    items = counts.sum(axis=0)
+    apart = np.maximum(np.abs(_apart(counts, v)) * sqrt(2), 1.0)  # in standard errors of the mean
+    missing: Floats = np.maximum(2 * enough / apart**2 - 1, 0.0) * items
+    return missing
