@@ -50,7 +50,7 @@ class SettledPlan(Plan):
         """The same plan with a `prior` and a budget of `max_labels`, which is at least one batch."""
         if max_labels is not None and max_labels < self.batch:
             raise ValueOutOfRange(
-                f"max_labels = {max_labels} is below batch = {self.batch}, so no batch could ever be answered: "
+                f"max_labels = {max_labels} is below batch = {self.batch}, so not even one batch could be asked: "
                 "raise the budget or lower the batch"
             )
         return super().under(prior, max_labels)

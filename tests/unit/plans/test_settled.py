@@ -7,6 +7,7 @@ from replical import KnownLabels, Pool, PredictionTable, PrivateRandomness, Shar
 from replical.errors import ReplicalError, ValueOutOfRange
 from replical.lab.protocol import Protocol
 from support.lab import content
+from support.studies import based
 
 TASK = {"epsilon": 0.1, "delta": 0.05, "rho": 0.1}
 BAD = [
@@ -32,6 +33,19 @@ def test_bad_numbers_are_one_sentence(changes, message):
         Protocol.of(content("settled", **TASK | changes))
     assert message in str(caught.value)
     assert "\n" not in str(caught.value)
+
+
+def test_a_study_does_not_run_such_cells(sweep):
+    """It says why in the words of the plan, and runs the others."""
+    pytest.importorskip("pyarrow")
+    bad = [(changes, message) for changes, message in BAD if min(changes.values()) > 0]  # a count or share at all
+    cell = {"class": "thresholds:9", "learner": "settled", "epsilon": 0.1, "pool_size": 50}
+    rows = sweep(based(stop={"pairs": 1}, grid=[cell | changes for changes, _ in [({}, ""), *bad]])).rows
+    reasons = [row["reason"] for row in rows if row["status"] == "refused"]
+    assert len(rows) == len(bad) + 1
+    assert len(reasons) == len(bad)
+    for _, message in bad:
+        assert sum(reason.startswith(message) for reason in reasons) == 1, message
 
 
 def test_a_budget_of_one_batch_is_enough():
