@@ -41,16 +41,7 @@ def example(pairs: int) -> None:
     print("   The pictures that the items show, for people who label them: digits.")
     names, predictions, truth = candidates()
     write_pictures((Path(picture(row)), digit) for row, digit in enumerate(digits_of(truth)))
-    Path("candidates.txt").write_text("\n".join(names) + "\n", encoding="utf-8")
-    for lab in "ab":
-        ids, rows = drawn(lab, len(truth), ITEMS)
-        pictures = pa.array([picture(row) for row in rows])
-        said = said_about(rows, names, predictions)
-        parquet.write_table(pa.table({"id": ids, "picture": pictures, **said}), f"{lab}.parquet")
-        parquet.write_table(pa.table({"id": ids, "label": column(truth[rows])}), f"{lab}-labels.parquet")
-    ids, rows = drawn("public", len(truth), PUBLIC)
-    public = {"id": ids, "label": column(truth[rows]), **said_about(rows, names, predictions)}
-    parquet.write_table(pa.table(public), "public.parquet")
+    write_tables(names, predictions, truth)
 
     print("2. The protocol, published before any label is asked.")
     candidate_list = ["--candidates", "candidates.txt", "--label-values", "even,odd"]
@@ -113,15 +104,19 @@ def picture(row: int) -> str:
     return f"digits/{row:04d}.png"
 
 
-def drawn(who: str, rows: int, count: int) -> tuple[pa.Array, np.ndarray]:
-    """Ids and rows of the items that somebody draws, independently of everybody else."""
-    found = PrivateRandomness.simulated(TITLE, who).generator().integers(rows, size=count)
-    return pa.array([f"{who}{number:05d}" for number in range(count)]), found
-
-
-def said_about(rows: np.ndarray, names: list[str], predictions: np.ndarray) -> dict[str, pa.DictionaryArray]:
-    """What each candidate says about these rows."""
-    return {name: column(predictions[rows, number]) for number, name in enumerate(names)}
+def write_tables(names: list[str], predictions: np.ndarray, truth: np.ndarray) -> None:
+    """The candidates; each lab's table, with the labels, which nobody has seen yet, apart; and the public one."""
+    Path("candidates.txt").write_text("\n".join(names) + "\n", encoding="utf-8")
+    for who, count in (("a", ITEMS), ("b", ITEMS), ("public", PUBLIC)):
+        rows = PrivateRandomness.simulated(TITLE, who).generator().integers(len(truth), size=count)
+        ids = pa.array([f"{who}{number:05d}" for number in range(count)])
+        pictures, label = pa.array([picture(row) for row in rows]), column(truth[rows])
+        said = {name: column(predictions[rows, number]) for number, name in enumerate(names)}
+        if who == "public":
+            parquet.write_table(pa.table({"id": ids, "label": label, **said}), "public.parquet")
+        else:
+            parquet.write_table(pa.table({"id": ids, "picture": pictures, **said}), f"{who}.parquet")
+            parquet.write_table(pa.table({"id": ids, "label": label}), f"{who}-labels.parquet")
 
 
 def column(codes: np.ndarray) -> pa.DictionaryArray:
