@@ -21,7 +21,7 @@ from replical.errors import BadProtocol, BadTable
 from replical.lab.protocol import Protocol
 from replical.lab.tables import LabPool, name_of, read_labels, read_pool
 
-FEW = 50  # items below which an order is hardly better than none
+FEW = 50  # fewer items make a rough order
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
