@@ -2,7 +2,8 @@
 
 The models tell even from odd handwritten digits (scikit-learn's digits data). Somebody else fitted them on public rows
 and published what they are; here their predictions on the other rows come with the library. Each lab draws its items
-from those other rows, writes a table of predictions, runs the published protocol and publishes a certificate.
+from those other rows, writes a table of predictions, runs the published protocol and publishes a certificate. A third
+draw of 100 items, with labels, is public: an order of preference can be made from it (docs/how-to).
 
     python examples/choose_among_models.py --out labs
 
@@ -27,6 +28,7 @@ from replical.worlds.datasets import real_world
 TITLE = "Even or odd: two labs choose among 200 models"
 VALUES = ("even", "odd")
 ITEMS = 10_000  # what each lab draws
+PUBLIC = 100  # what is drawn, labelled and published for an order of preference
 SHUFFLED_BY = 20240229  # the seed that put the rows into their order (benchmarks/candidates.py)
 LEARNER = ["--learner", "rounded-a2", "--epsilon", ".05", "--delta", ".05", "--rho", ".1", "--items", str(ITEMS)]
 LEARNER += ["--nu", ".02", "--kappa", ".02", "--batch", "16"]
@@ -35,12 +37,11 @@ LEARNER += ["--nu", ".02", "--kappa", ".02", "--batch", "16"]
 def example(pairs: int) -> None:
     """Everything, in the present folder."""
     print(f"1. The list of candidates, and two tables of their predictions on {ITEMS:,} items: a.parquet, b.parquet.")
+    print(f"   {PUBLIC} labelled items that belong to no lab: public.parquet.")
     print("   The pictures that the items show, for people who label them: digits.")
     names, predictions, truth = candidates()
     write_pictures((Path(picture(row)), digit) for row, digit in enumerate(digits_of(truth)))
-    Path("candidates.txt").write_text("\n".join(names) + "\n", encoding="utf-8")
-    for lab in "ab":
-        write_tables(lab, names, predictions, truth)
+    write_tables(names, predictions, truth)
 
     print("2. The protocol, published before any label is asked.")
     candidate_list = ["--candidates", "candidates.txt", "--label-values", "even,odd"]
@@ -103,14 +104,19 @@ def picture(row: int) -> str:
     return f"digits/{row:04d}.png"
 
 
-def write_tables(lab: str, names: list[str], predictions: np.ndarray, truth: np.ndarray) -> None:
-    """A lab's table: where each picture lies, what each candidate says; and the labels, which nobody has seen yet."""
-    rows = PrivateRandomness.simulated(TITLE, lab).generator().integers(len(predictions), size=ITEMS)
-    ids = pa.array([f"{lab}{number:05d}" for number in range(ITEMS)])
-    pictures = pa.array([picture(row) for row in rows])
-    said = {name: column(predictions[rows, number]) for number, name in enumerate(names)}
-    parquet.write_table(pa.table({"id": ids, "picture": pictures, **said}), f"{lab}.parquet")
-    parquet.write_table(pa.table({"id": ids, "label": column(truth[rows])}), f"{lab}-labels.parquet")
+def write_tables(names: list[str], predictions: np.ndarray, truth: np.ndarray) -> None:
+    """The candidates; each lab's table, with the labels, which nobody has seen yet, apart; and the public one."""
+    Path("candidates.txt").write_text("\n".join(names) + "\n", encoding="utf-8")
+    for who, count in (("a", ITEMS), ("b", ITEMS), ("public", PUBLIC)):
+        rows = PrivateRandomness.simulated(TITLE, who).generator().integers(len(truth), size=count)
+        ids = pa.array([f"{who}{number:05d}" for number in range(count)])
+        pictures, label = pa.array([picture(row) for row in rows]), column(truth[rows])
+        said = {name: column(predictions[rows, number]) for number, name in enumerate(names)}
+        if who == "public":
+            parquet.write_table(pa.table({"id": ids, "label": label, **said}), "public.parquet")
+        else:
+            parquet.write_table(pa.table({"id": ids, "picture": pictures, **said}), f"{who}.parquet")
+            parquet.write_table(pa.table({"id": ids, "label": label}), f"{who}-labels.parquet")
 
 
 def column(codes: np.ndarray) -> pa.DictionaryArray:

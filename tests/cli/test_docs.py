@@ -1,6 +1,8 @@
-"""The README does what it says."""
+"""The README and the pages beside it do what they say."""
 
+import importlib
 import re
+import shlex
 import subprocess
 import sys
 
@@ -41,3 +43,44 @@ def test_the_code_of_the_scikit_learn_page_runs(capsys):
     code = "\n".join(re.findall(r"```python\n(.*?)```", page, re.DOTALL))
     exec(compile(code, "use-with-scikit-learn.md", "exec"), {})
     assert len(capsys.readouterr().out.splitlines()) == 3
+
+
+def shown(text):
+    """The commands of a page, each with the lines shown below it."""
+    found = []
+    for _, block in re.findall(r"^```(\w*)\n(.*?)^```", text, re.DOTALL | re.MULTILINE):
+        for part in re.split(r"^\$ ", block.replace("\\\n", ""), flags=re.MULTILINE)[1:]:
+            line, *output = part.splitlines()
+            found.append((shlex.split(line, comments=True)[1:], output))
+    return found
+
+
+def test_commands_are_found_with_what_they_print():
+    text = (
+        "```toml\nh = 1\n```\n\n```\n$ replical a 'b c' \\\n   --d  # e\nF\n$ replical g\n```\n\n```\nno output\n```\n"
+    )
+    assert shown(text) == [(["a", "b c", "--d"], ["F"]), (["g"], [])]
+
+
+def test_the_way_from_candidates_to_certificates_is_as_shown(tmp_path, monkeypatch, command):
+    """README and how-tos, on the example's tables with fewer items; what does not depend on them is printed as shown."""
+    for package in ("pyarrow", "sqlalchemy", "sklearn"):
+        pytest.importorskip(package)
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.syspath_prepend(ROOT / "examples")
+    example = importlib.import_module("choose_among_models")
+    monkeypatch.setattr(example, "ITEMS", 1000)
+    example.write_tables(*example.candidates())
+    (tmp_path / "seed.txt").write_text("a draw\n")
+    pages = [README[README.index("## For real") : README.index("## What is here")]]
+    pages += [
+        (ROOT / f"docs/how-to/{name}.md").read_text() for name in ("choose-among-my-models", "publish-a-protocol")
+    ]
+    kinds = []
+    for words, lines in [each for page in pages for each in shown(page)]:
+        code, out, err = command(*words)
+        kinds.append(words[0])
+        assert code == 0 or (words[0], code) == ("compare", 1), err
+        if words[0] == "protocol" and lines:
+            assert out.splitlines() == lines
+    assert [kinds.count(kind) for kind in ("protocol", "run", "compare", "verify")] == [4, 4, 2, 1]

@@ -55,15 +55,19 @@ def test_at_a_terminal_what_is_missing_is_asked_for(new, monkeypatch):
     monkeypatch.setattr(protocol_cli, "sys", types.SimpleNamespace(stdin=terminal, stderr=terminal))
     asked = []
 
-    def prompt(what, *, err):
-        asked.append((what, err))
-        return {"rho": "0.25", "label values": "a,b"}[what]
+    def prompt(what, *, default, err):
+        asked.append((what, default, err))
+        return {"rho": "0.25", "label values": "a,b"}.get(what, default)
 
     monkeypatch.setattr(protocol_cli.typer, "prompt", prompt)
     done = new({"--rho": None, "--label-values": None})
     assert done.code == 0
-    assert sorted(asked) == [("label values", True), ("rho", True)]
+    assert sorted(asked) == [("label values", None, True), ("rho", None, True)]
     assert (done.wrote["learner"]["rho"], done.wrote["labels"]["values"]) == (0.25, ["a", "b"])
+    asked.clear()
+    Path("names.txt").write_text("a\nb\n")
+    done = new({"--class": None, "--candidates": "names.txt", "--learner": None}, "--force")
+    assert (asked, done.wrote["learner"]["name"]) == ([("learner", "settled", True)], "settled")
 
 
 def test_a_new_protocol_says_what_was_asked_for(new):
@@ -89,6 +93,7 @@ def test_a_new_protocol_says_what_was_asked_for(new):
     assert told == {
         "schema": "replical.protocol-new/1",
         "file": "other.toml",
+        "learner": "rounded-a2",
         "fingerprint": Protocol.read(again.file).fingerprint,
     }
     assert again.err == ""
@@ -212,6 +217,122 @@ def test_priors_are_published_with_the_protocol(new, tmp_path):
     assert "prior" not in new(table, "--force").wrote
     both = new(table | {"--prior": "weights.csv", "--prefer": "order.txt"}, "--force")
     assert "weights or a strict order of preference, not both" in both.err
+
+
+# ---- the standard for candidate models: settled, with an order from a public table ----
+MODELS = {"--class": None, "--candidates": "names.txt", "--learner": None}
+
+
+@pytest.fixture
+def models(new, tmp_path):
+    """Three candidates, a public table of 60 items, and `new` for them."""
+    pytest.importorskip("pyarrow")
+    (tmp_path / "names.txt").write_text("c\nb\na\n")
+    rows = [
+        f"p{n},{'yes' if n % 2 else 'no'},{'no' if n < 30 else 'yes'},{'no' if n == 7 else 'yes'},yes"
+        for n in range(60)
+    ]
+    (tmp_path / "public.csv").write_text("\n".join(["id,label,c,b,a", *rows]) + "\n")
+
+    def run(changes=(), *flags, **options):
+        return new(MODELS | {"--order-from": "public.csv:label"} | dict(changes), *flags, **options)
+
+    return run
+
+
+def test_settled_is_the_standard_for_candidates(models, new):
+    done = new(MODELS)
+    assert done.code == 0, done.err
+    assert done.wrote["learner"]["name"] == "settled"
+    assert "Wrote protocol.toml: 3 hypotheses, learner settled, the standard for candidate models." in done.out
+    assert json.loads(new(MODELS, "--json", "--force").out)["learner"] == "settled"
+    told = new(MODELS | {"--learner": "settled"}, "--force")
+    assert "learner settled." in told.out
+    assert told.wrote == done.wrote
+    other = new({"--learner": None}, "--force")  # a class of features
+    assert (other.code, "the flag --learner is missing" in other.err) == (2, True)
+
+
+def test_an_order_comes_from_a_public_table(models):
+    """Errors: a and c 30, b 31; so the tie is broken by name, though c is the first of the class."""
+    done = models()
+    assert done.code == 0, done.err
+    prior = done.wrote["prior"]
+    assert (prior["kind"], prior["order"], prior["public_items"]) == ("order", [2, 0, 1], 60)
+    assert "Order from 60 public items; fewest errors: a (30), c (30), b (31)." in done.out
+    assert "Note" not in done.err
+    protocol = Protocol.read(done.file)
+    assert protocol.public == prior["public"]
+    assert protocol.toml() == done.file.read_text()
+
+
+def test_few_public_items_are_noted_and_taken(models, tmp_path):
+    lines = (tmp_path / "public.csv").read_text().splitlines()
+    for count, noted in ((49, True), (50, False)):
+        (tmp_path / "public.csv").write_text("\n".join(lines[: count + 1]) + "\n")
+        done = models((), "--force")
+        assert (done.code, done.wrote["prior"]["public_items"]) == (0, count)
+        note = f"Note: {count} items make a rough order; 50 to 200 labelled items are usual."
+        assert (note in done.err) == noted
+
+
+def test_an_order_may_be_of_rules_on_features(new, tmp_path):
+    pytest.importorskip("pyarrow")
+    rows = "".join(f"{n},{n % 9},{'yes' if n % 9 >= 4 else 'no'}\n" for n in range(90))
+    (tmp_path / "public.csv").write_text(f"id,x,label\n{rows}")
+    done = new({"--learner": "settled", "--order-from": "public.csv:label"})
+    assert done.code == 0, done.err
+    assert done.wrote["prior"]["order"][:3] == [4, 3, 5]
+    assert "fewest errors: 1 if x >= 4 else 0 (0), " in done.out.replace("yes", "1").replace("no", "0")
+
+
+@pytest.mark.parametrize(
+    ("changes", "text", "message"),
+    [
+        ({"--prefer": "order.txt"}, None, "--order-from makes an order of its own: give it or --prefer, not both"),
+        ({"--prior": "weights.csv"}, None, "--order-from makes an order of its own: give it or --prior, not both"),
+        ({"--order-from": "public.csv"}, None, "--order-from names a file and a column, FILE:COLUMN, got 'public.csv'"),
+        ({"--order-from": "nowhere.csv:label"}, None, "there is no file nowhere.csv"),
+        ({"--order-from": "public.csv:a"}, None, "'a' is a candidate: its predictions are not the labels of public.csv"),
+        ({"--order-from": "public.csv:truth"}, None, "public.csv has no column 'truth'; it has id, label, c, b, a"),
+        ({}, "id,label,c,b,a\n", "public.csv holds no items: write one row an item"),
+        ({}, "id,label,c,b,a\np1,,no,no,no\n", "public.csv has no label for the item 'p1' in the column 'label': label it"),
+        ({}, "id,label,c,b,a\np1,nay,no,no,no\n", "the label of the item 'p1' in public.csv is 'nay', which is none of"),
+        ({}, "id,label,c,b,a\np1,no,no,no,no\np1,no,no,no,no\n", "public.csv has the id 'p1' twice, in rows 1 and 2: every"),
+        ({}, "id,label,c,b\np1,no,no,no\n", "public.csv has no column 'a'; it has id, label, c, b"),
+        ({}, "key,label,c,b,a\np1,no,no,no,no\n", "public.csv has no column 'id'"),
+    ],
+)  # fmt: skip
+def test_a_bad_public_table_is_one_sentence_and_nothing_is_written(models, tmp_path, changes, text, message):
+    (tmp_path / "order.txt").write_text("a\nb\nc\n")
+    (tmp_path / "weights.csv").write_text("candidate,weight\nc,3\na,1\nb,2\n")
+    if text is not None:
+        (tmp_path / "public.csv").write_text(text)
+    done = models(changes, "--json")
+    assert (done.code, done.wrote) == (2, None)
+    told = json.loads(done.out)["message"]
+    assert message in told
+    assert "\n" not in told
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"--labs": "1"}, "labs must be at least 2, got 1"),
+        ({"--b": ".2"}, "b must be at most epsilon = 0.1, got 0.2"),
+        ({"--a": ".2"}, "a must be above 0 and at most b = 0.1, got 0.2"),
+        ({"--a": "0"}, "a must be in (0, 1), got 0"),
+        ({"--batch": "16", "--max-labels": "15"}, "max_labels = 15 is below batch = 16"),
+        ({"--order-from": None, "--prefer": "short.txt"}, "each of the 3 hypotheses once: 'a' is missing"),
+        ({"--order-from": None, "--prefer": "twice.txt"}, "each of the 3 hypotheses once: 'b' is listed 2 times"),
+    ],
+)
+def test_bad_numbers_of_settled_are_one_sentence(models, tmp_path, changes, message):
+    (tmp_path / "short.txt").write_text("b\nc\n")
+    (tmp_path / "twice.txt").write_text("b\nc\na\nb\n")
+    done = models(changes, "--json")
+    assert (done.code, done.wrote) == (2, None)
+    assert message in json.loads(done.out)["message"]
 
 
 @pytest.mark.parametrize(

@@ -778,6 +778,67 @@ def test_a_pool_that_is_too_small_is_refused_before_any_label(lab):
     assert "the protocol rounds on 151 items and the pool holds 150: bring 1 more" in told["message"]
 
 
+# ---- settled with an order from a public table ----
+
+
+@pytest.fixture
+def public(lab):
+    """A protocol whose order was made from public.csv, and what a run with flags of its own leaves behind."""
+    table = world(seed=21, items=80)
+    write_csv(lab.folder / "public.csv", table | {"id": [f"p{number}" for number in range(80)]})
+    lab(*NEW[:-2], "--out", "p.toml", "--order-from", "public.csv:truth")
+    assert "learner settled, the standard for candidate models." in lab.out
+
+    def refused(*words):
+        """The sentence; neither journal nor certificate has changed."""
+        before = {path.name: path.read_bytes() for path in lab.folder.glob("lab.*") if path.suffix != ".lock"}
+        told = lab.run("--labels", "small.csv:truth", *words, code=2)
+        assert before == {path.name: path.read_bytes() for path in lab.folder.glob("lab.*") if path.suffix != ".lock"}
+        assert "\n" not in told["message"]
+        return told["message"]
+
+    return refused
+
+
+def test_a_run_checks_that_its_items_are_not_the_public_ones(lab, public):
+    told = lab.run("--labels", "small.csv:truth", "--public", "public.csv")
+    assert told["status"] == "done"
+    assert lab.run("--labels", "small.csv:truth") == told  # the flag changes nothing else
+    shared = world(seed=21, items=80)["id"][:3]
+    text = (lab.folder / "public.csv").read_text()
+    for number, item in enumerate(shared):
+        text = text.replace(f"p{number},text {number},", f"{item},text {number},", 1)
+    (lab.folder / "mixed.csv").write_text(text)
+    lab(*NEW[:-2], "--out", "p.toml", "--order-from", "mixed.csv:truth", "--force")
+    message = public("--public", "mixed.csv")
+    assert message.startswith(
+        "3 of 150 items of the pool are in the public table mixed.csv, e.g. 'i0000': take those rows"
+    )
+    assert public("--public", "public.csv").startswith(
+        "public.csv is not the public table of the protocol: its fingerprint"
+    )
+    assert public("--public", "nowhere.csv") == "there is no file nowhere.csv"
+
+
+def test_refusals_begin_no_journal(lab, public):
+    (lab.folder / "other.csv").write_text((lab.folder / "public.csv").read_text().replace("p7,", "p700,"))
+    assert "is not the public table" in public("--public", "other.csv")
+    assert not (lab.folder / "lab.db").exists()
+    lab(*NEW[:-2], "--out", "p.toml", "--force")
+    assert "was not made from a public table" in public("--public", "public.csv")
+    assert not (lab.folder / "lab.db").exists()
+
+
+def test_settled_on_hardly_any_items(lab, public):
+    """Nothing to scan is refused; one item is an answer, and no proof."""
+    header, first, *_ = (lab.folder / "small.csv").read_text().splitlines()
+    (lab.folder / "none.csv").write_text(f"{header}\n")
+    assert "none.csv holds no items: write one row an item" in public("--pool", "none.csv")
+    (lab.folder / "one.csv").write_text(f"{header}\n{first}\n")
+    lab("run", "p.toml", "--pool", "one.csv", "--labels", "small.csv:truth", "--journal", "one.db", "--out", "one.json")
+    assert "Not certified: it is not proven that this is the first candidate" in lab.out
+
+
 def test_another_column_may_hold_the_ids(lab):
     """And then labels, batches and verification follow it."""
     lab.protocol(batch=5)

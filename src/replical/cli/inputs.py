@@ -11,7 +11,7 @@ from replical.classes.prior import UNIFORM, Prior
 from replical.classes.spec import read_file
 from replical.classes.table import PredictionTable
 from replical.core.randomness import PrivateRandomness
-from replical.errors import BadTable
+from replical.errors import BadTable, BadUsage
 from replical.pools.pool import Pool
 
 SIMULATED = PrivateRandomness.simulated("prediction")  # whose private order a forecast is made in: it needs no secret
@@ -39,6 +39,14 @@ def items_from(C: HypothesisClass, path: Path, private: PrivateRandomness) -> Po
         return Pool(C, items, private)
     whole_numbers = bool((np.abs(items) < 2**53).all() and (items == np.floor(items)).all())
     return Pool(C, items[:, 0].astype(np.int64) if whole_numbers else items[:, 0], private)
+
+
+def file_and_column(flag: str, text: str) -> tuple[Path, str]:
+    """What a `flag` says that names a column of a file."""
+    file, _, column = text.rpartition(":")
+    if not file or not column:
+        raise BadUsage(f"{flag} names a file and a column, FILE:COLUMN, got {text!r}")
+    return Path(file), column
 
 
 def read_prior(C: HypothesisClass, weights: Path | None, prefer: Path | None) -> Prior:

@@ -13,16 +13,20 @@ import typer
 
 from replical.classes.base import Label
 from replical.classes.catalogue import numbers, recipe
-from replical.cli.inputs import read_prior
+from replical.classes.recipe import Recipe
+from replical.cli.inputs import file_and_column, read_prior
 from replical.cli.options import learner as learner_flag
 from replical.cli.options import parameter
-from replical.cli.output import CLASSES, answer, number, progress, prose
+from replical.cli.output import CLASSES, answer, notes, number, progress, prose
 from replical.core.files import decode, read_bytes, read_csv, write_whole
-from replical.errors import BadProtocol, BadTable
+from replical.errors import BadProtocol, BadTable, BadUsage
 from replical.lab.protocol import SCHEMA, Protocol
+from replical.lab.public import FEW, PublicSample, read_public
 from replical.lab.tables import read_pool
 from replical.worlds.population import Population
 from replical.worlds.theta import theta as disagreement_coefficient
+
+STANDARD = "settled"  # the learner for candidate models: it certifies among nearly tied ones
 
 protocol_app = typer.Typer(help="Write and look at protocols.", rich_markup_mode=None)
 
@@ -55,6 +59,9 @@ def new_command(
     theta_from: Annotated[Path | None, typer.Option(help="compute theta on this public pool")] = None,
     prior: Annotated[Path | None, typer.Option(help="CSV of prior weights: columns candidate and weight")] = None,
     prefer: Annotated[Path | None, typer.Option(help="strict order of preference, one a line, best first")] = None,
+    order_from: Annotated[
+        str | None, typer.Option(help="FILE:COLUMN: prefer candidates with few errors on this public labelled table")
+    ] = None,
     items: Annotated[int | None, parameter("items")] = None,
     finish: Annotated[str | None, parameter("finish")] = None,
     kappa: Annotated[float | None, parameter("kappa")] = None,
@@ -84,8 +91,9 @@ def new_command(
     section = _class_section(class_spec, candidates)
     class_recipe = recipe(section, values, text)
     public = read_prior(class_recipe.C, prior, prefer)
+    sample = None if order_from is None else _order_from(order_from, class_recipe, prior, prefer)
     learner_section: dict[str, Any] = {
-        "name": _needed("--learner", learner),
+        "name": _needed("--learner", learner, None if candidates is None else STANDARD),
         "plan": plan_name,
         "epsilon": number(_needed("--epsilon", epsilon)),
         "delta": number(_needed("--delta", delta)),
@@ -100,19 +108,32 @@ def new_command(
     if title is not None:
         content["title"] = title
     content |= {"seed": text, "class": section, "labels": {"values": list(values)}}
-    if public.kind == "weights" and public.values is not None:
+    if sample is not None:
+        content["prior"] = sample.section
+    elif public.kind == "weights" and public.values is not None:
         content["prior"] = {"kind": "weights", "weights": public.values.tolist()}
     elif public.places is not None:
         content["prior"] = {"kind": "order", "order": public.places.argsort().tolist()}
     content["learner"] = {key: value for key, value in learner_section.items() if value is not None}
     protocol = Protocol.of(content)
     write_whole(out, protocol.toml(), what="the protocol", refuse=BadProtocol)
-    if as_json:
-        answer({"schema": "replical.protocol-new/1", "file": str(out), "fingerprint": protocol.fingerprint})
-    else:
-        prose.print(
-            f"Wrote {out}: {len(class_recipe.C):,} hypotheses, learner {learner}.", markup=False, soft_wrap=True
+    chosen = protocol.plan.learner
+    if sample is not None and len(sample) < FEW:
+        notes.print(
+            f"Note: {len(sample)} items make a rough order; 50 to 200 labelled items are usual.", soft_wrap=True
         )
+    if as_json:
+        told = {"file": str(out), "learner": chosen, "fingerprint": protocol.fingerprint}
+        answer({"schema": "replical.protocol-new/1"} | told)
+    else:
+        standard = ", the standard for candidate models" if learner is None and chosen == STANDARD else ""
+        prose.print(
+            f"Wrote {out}: {len(class_recipe.C):,} hypotheses, learner {chosen}{standard}.",
+            markup=False,
+            soft_wrap=True,
+        )
+        if sample is not None:
+            prose.print(_first_of(sample), markup=False, soft_wrap=True)
         prose.print(f"Fingerprint {protocol.fingerprint}", markup=False, soft_wrap=True)
         prose.print("Publish the file, or at least its fingerprint, before any lab asks for a label.")
 
@@ -135,12 +156,14 @@ def show_command(
         prose.print(f"Fingerprint {protocol.fingerprint}", markup=False, soft_wrap=True)
 
 
-def _needed(flag: str, value: Any) -> str:
-    """What was given, or what a person at a terminal says."""
+def _needed(flag: str, value: Any, default: str | None = None) -> str:
+    """What was given, or what a person at a terminal says, or the default."""
     if value is not None:
         return str(value)
     if sys.stdin.isatty() and sys.stderr.isatty():
-        return str(typer.prompt(flag.removeprefix("--").replace("-", " "), err=True))
+        return str(typer.prompt(flag.removeprefix("--").replace("-", " "), default=default, err=True))
+    if default is not None:
+        return default
     raise BadProtocol(f"the flag {flag} is missing")
 
 
@@ -189,6 +212,21 @@ def _listed(source: str) -> list[dict[str, str]]:
     if not rows or column not in rows[0]:
         raise BadTable(f"{path} has no column {column!r} with the names of candidates")
     return [{"name": row[column]} | ({"digest": row["digest"]} if row.get("digest") else {}) for row in rows]
+
+
+def _order_from(source: str, class_recipe: Recipe, prior: Path | None, prefer: Path | None) -> PublicSample:
+    if prior is not None or prefer is not None:
+        other = "--prior" if prior is not None else "--prefer"
+        raise BadUsage(f"--order-from makes an order of its own: give it or {other}, not both")
+    file, column = file_and_column("--order-from", source)
+    return read_public(file, column, class_recipe)
+
+
+def _first_of(sample: PublicSample) -> str:
+    """Who comes first, and on how many items that rests."""
+    errors, describe = sample.errors, sample.items.recipe.describe
+    first = [f"{describe(h)} ({errors[h]})" for h in sample.section["order"][:3]]
+    return f"Order from {len(sample):,} public items; fewest errors: {', '.join(first)}."
 
 
 def _theta_from(file: Path, section: dict[str, Any], values: tuple[Label, ...], seed: str) -> float:

@@ -10,7 +10,7 @@ from typing import Annotated, Any
 import typer
 
 from replical.cli.by_file import by_file
-from replical.cli.inputs import SIMULATED
+from replical.cli.inputs import SIMULATED, file_and_column
 from replical.cli.label import columns_to_show, details_from, serve_page
 from replical.cli.output import amount, answer, notes, prose, settled_words, uncertified, whole
 from replical.cli.terminal import ask_at_terminal
@@ -20,6 +20,7 @@ from replical.lab.certificate.file import certify, write
 from replical.lab.certificate.page import page
 from replical.lab.journal import Journal
 from replical.lab.protocol import Protocol
+from replical.lab.public import check_apart
 from replical.lab.session import Session
 from replical.lab.tables import LabPool, read_labels, read_pool
 from replical.learners.rounded import ACCURATE, CERTIFIED
@@ -60,6 +61,9 @@ def run_command(
     measure_error: Annotated[
         int, typer.Option(parser=whole, help="labels to ask for after the answer, to measure how often it errs")
     ] = 0,
+    public: Annotated[
+        Path | None, typer.Option(help="the public table of the protocol's order: is none of its items in the pool?")
+    ] = None,
     truths: Annotated[int, typer.Option(parser=whole, help="simulated truths for the prediction; 0 for none")] = 4,
     as_json: Annotated[bool, typer.Option("--json", help="one JSON object on standard output")] = False,
 ) -> int:
@@ -74,7 +78,7 @@ def run_command(
     if not out.parent.is_dir():
         raise BadUsage(f"there is no folder {out.parent} for the certificate")
     protocol = Protocol.read(protocol_file)
-    lab = read_pool(pool, protocol.recipe, id_column=id_column)
+    lab = _items(protocol, pool, id_column, public)
     columns = columns_to_show(show, set(protocol.recipe.columns) if protocol.recipe.predicts else set())
     source = _labels_from(labels, protocol, id_column) if labels is not None else None
     details = details_from(pool, columns, id_column)
@@ -120,13 +124,19 @@ def run_command(
     return 0
 
 
+def _items(protocol: Protocol, pool: Path, id_column: str, public: Path | None) -> LabPool:
+    """The lab's items, none of which is in the public table."""
+    lab = read_pool(pool, protocol.recipe, id_column=id_column)
+    if public is not None:
+        check_apart(protocol, public, lab)
+    return lab
+
+
 def _labels_from(labels: str, protocol: Protocol, id_column: str) -> tuple[str, dict[str, int]]:
-    file, _, column = labels.rpartition(":")
-    if not file:
-        raise BadUsage(f"--labels names a file and a column, FILE:COLUMN, got {labels!r}")
+    file, column = file_and_column("--labels", labels)
     if protocol.recipe.predicts and column in protocol.recipe.columns:
         raise BadUsage(f"{column!r} is a candidate of the protocol: its predictions are not the labels")
-    return labels, read_labels(Path(file), column, protocol.labels, id_column=id_column)
+    return labels, read_labels(file, column, protocol.labels, id_column=id_column)
 
 
 def _announce(protocol: Protocol, lab: LabPool, truths: int) -> None:

@@ -7,6 +7,7 @@ a key it may not have is an error that names it. Its fingerprint covers everythi
 from __future__ import annotations
 
 import hashlib
+import re
 import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -34,6 +35,8 @@ from replical.plans.plan import plan
 SCHEMA = "replical.protocol/1"
 _TOP = ("schema", "title", "notes", "seed", "class", "labels", "prior", "learner")
 _CANDIDATE = ("name", "digest", "weight")
+# Keys of a prior beside its kind.
+_PRIORS = {"uniform": (), "weights": ("weights",), "order": ("order", "public", "public_items")}
 # What a value in a file must be, by the kind of its parameter.
 _KINDS: dict[str, tuple[str, Any]] = {
     "share": ("number", int | float),
@@ -137,6 +140,12 @@ class Protocol:
     def prior(self) -> Prior:
         """How the shared order prefers hypotheses."""
         return _prior(self.content, self.recipe)
+
+    @property
+    def public(self) -> str | None:
+        """The fingerprint of the public table that the order was made from; None where there is none."""
+        found: str | None = self.content.get("prior", {}).get("public")
+        return found
 
     @cached_property
     def plan(self) -> Plan:
@@ -287,7 +296,7 @@ def _prior(content: Mapping[str, Any], class_recipe: Recipe) -> Prior:
     section = content.get("prior", {"kind": "uniform"})
     kind, C = section.get("kind"), class_recipe.C
     for key in section:
-        if key not in ("kind", "weights" if kind == "weights" else "order" if kind == "order" else "kind"):
+        if key not in ("kind", *_PRIORS.get(str(kind), ())):
             raise BadProtocol(f"a prior of kind {kind!r} has no key {key!r}")
     candidates = content["class"].get("candidates", [])
     if kind == "uniform":
@@ -304,8 +313,22 @@ def _prior(content: Mapping[str, Any], class_recipe: Recipe) -> Prior:
             raise BadProtocol(
                 "a prior of kind order lists every hypothesis once, the most preferred first: order = [..]"
             )
+        _check_public(section)
         return Prior.order(C, section["order"])
     raise BadProtocol(f"unknown kind of prior {kind!r}; the kinds are uniform, weights and order")
+
+
+def _check_public(section: Mapping[str, Any]) -> None:
+    """The public table an order was made from: its fingerprint and its number of items, or neither."""
+    if ("public" in section) != ("public_items" in section):
+        raise BadProtocol(
+            "an order from a public table says both public, its fingerprint, and public_items, its number of items"
+        )
+    public, items = section.get("public", f"sha256:{'0' * 64}"), section.get("public_items", 1)
+    if not isinstance(public, str) or not re.fullmatch("sha256:[0-9a-f]{64}", public):
+        raise BadProtocol(f"public must be written sha256:<64 hex digits>, got {public!r:.80}")
+    if isinstance(items, bool) or not isinstance(items, int) or items < 1:
+        raise BadProtocol(f"public_items must be a whole number of at least 1, got {items!r:.40}")
 
 
 def _weights(value: Any) -> Any:

@@ -94,7 +94,7 @@ def read_pool(source: Any, recipe: Recipe, *, id_column: str = "id") -> LabPool:
     >>> pool.ids, pool.items.tolist()
     (('a', 'b'), [1.5, 0.5])
     """
-    name = _name(source)
+    name = name_of(source)
     ids: list[str] = []
     parts: list[list[Column]] = []
     texts, numbers = (recipe.columns, ()) if recipe.predicts else ((), recipe.columns)
@@ -104,7 +104,7 @@ def read_pool(source: Any, recipe: Recipe, *, id_column: str = "id") -> LabPool:
         ids += fresh
         parts.append(columns)
     if not ids:
-        raise BadTable(f"{name} holds no items")
+        raise BadTable(f"{name} holds no items: write one row an item")
     order = _in_order(ids, name)
     whole = {
         each: _plain(np.concatenate([part[number] for part in parts])[order])
@@ -117,7 +117,7 @@ def read_pool(source: Any, recipe: Recipe, *, id_column: str = "id") -> LabPool:
 
 def read_labels(source: Any, column: str, labels: tuple[Label, ...], *, id_column: str = "id") -> dict[str, int]:
     """Label codes by id, from a column of label values; rows without a label are left out."""
-    name, rows = _name(source), 0
+    name, rows = name_of(source), 0
     codes: dict[str, int] = {}
     for batch in _batches(source, [id_column, column], name, texts=(id_column, column)):
         ids = _ids(batch[id_column], id_column, name, rows)
@@ -155,12 +155,12 @@ class ItemColumns:
     def _rows(self) -> tuple[dict[str, int], dict[str, list[str]]]:
         rows: dict[str, int] = {}
         texts: dict[str, list[str]] = {column: [] for column in self._columns}
-        name = _name(self._source)
+        name = name_of(self._source)
         wanted = [self._id, *self._columns]
         for batch in _batches(self._source, wanted, name, texts=wanted):
             for each in _ids(batch[self._id], self._id, name, len(rows)):
                 if each in rows:
-                    raise BadTable(f"{name} has the id {each!r} twice, in rows {rows[each] + 1} and {len(rows) + 1}")
+                    raise _twice(name, each, rows[each], len(rows))
                 rows[each] = len(rows)
             for column in self._columns:
                 texts[column] += ["" if value is None else str(value) for value in batch[column].to_pylist()]
@@ -189,7 +189,8 @@ def label_code(value: Any, labels: tuple[Label, ...], what: str) -> int:
     raise BadLabel(f"{what} is {value!r:.80}, which is none of {list(labels)!r}{hint}")
 
 
-def _name(source: Any) -> str:
+def name_of(source: Any) -> str:
+    """What messages call a table."""
     return str(source) if isinstance(source, str | Path) else f"the {type(source).__name__}"
 
 
@@ -276,11 +277,17 @@ def _ids(column: Any, id_column: str, name: str, before: int) -> list[str]:
     return [str(value) for value in values]
 
 
+def _twice(name: str, each: str, one: int, two: int) -> BadTable:
+    return BadTable(
+        f"{name} has the id {each!r} twice, in rows {one + 1} and {two + 1}: every item has an id of its own"
+    )
+
+
 def _in_order(ids: list[str], name: str) -> NDArray[np.int64]:
     order = sorted(range(len(ids)), key=ids.__getitem__)
     for one, two in pairwise(order):
         if ids[one] == ids[two]:
-            raise BadTable(f"{name} has the id {ids[one]!r} twice, in rows {one + 1} and {two + 1}")
+            raise _twice(name, ids[one], one, two)
     return np.array(order, dtype=np.int64)
 
 

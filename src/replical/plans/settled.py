@@ -8,6 +8,7 @@ from fractions import Fraction
 from math import ceil as ceil_of
 
 from replical.bounds.betting import Bets, accepting, rejecting
+from replical.classes.prior import Prior
 from replical.core.exact import decimal, decimals, fraction
 from replical.core.randomness import SharedRandomness
 from replical.errors import PlanMismatch, ValueOutOfRange
@@ -44,6 +45,15 @@ class SettledPlan(Plan):
     def labels_most(self) -> int | None:
         """Only the pool and the budget limit it."""
         return self.max_labels
+
+    def under(self, prior: Prior, max_labels: int | None) -> SettledPlan:
+        """The same plan with a `prior` and a budget of `max_labels`, which is at least one batch."""
+        if max_labels is not None and max_labels < self.batch:
+            raise ValueOutOfRange(
+                f"max_labels = {max_labels} is below batch = {self.batch}, so not even one batch could be asked: "
+                "raise the budget or lower the batch"
+            )
+        return super().under(prior, max_labels)
 
     def check(self, pool: AnyPool) -> None:
         """Refuse a `pool` this plan was not made for."""

@@ -30,7 +30,7 @@ def test_files_that_are_no_tables(tmp_path, suffix):
     nothing = write({name: column[:0] for name, column in GOOD.items()}, tmp_path / f"nothing{suffix}")
     if suffix != ".csv":  # a header alone has no types
         nothing = write(pa.table(GOOD).slice(0, 0), nothing)
-    assert refused(nothing) == f"{nothing} holds no items"
+    assert refused(nothing) == f"{nothing} holds no items: write one row an item"
 
 
 @pytest.mark.parametrize("suffix", [".parquet", ".arrow", ".feather"])

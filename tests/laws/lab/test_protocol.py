@@ -46,6 +46,7 @@ def classes(draw):
 
 LEARNERS = [
     {"name": "rounded-a2", "batch": 3, "items": 5000, "finish": "excess", "kappa": 0.01, "max_labels": 10**20},
+    {"name": "settled", "labs": 3, "batch": 4, "max_labels": 400, "a": 0.05, "b": 0.09},
     {"name": "rounded-cal", "query": "halving", "a": 0.01, "b": 0.02},
     {"name": "cal"},
     {"name": "a2", "kappa": 0.01},
@@ -79,6 +80,8 @@ def protocols(draw):
             candidate["weight"] = draw(weights)
     elif prior == "order":
         said["prior"] = {"kind": "order", "order": draw(st.permutations(range(n)))}
+        if draw(st.booleans()):
+            said["prior"] |= {"public": f"sha256:{'0a' * 32}", "public_items": draw(st.integers(1, 10**6))}
     small = {"epsilon": 0.1, "delta": draw(st.sampled_from([0.05, 1e-7])), "rho": draw(st.floats(0.01, 0.5))}
     said["learner"] = draw(st.sampled_from(LEARNERS)) | small
     return said

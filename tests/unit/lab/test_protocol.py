@@ -13,6 +13,8 @@ from replical.lab.protocol import Protocol
 from support.lab import content
 from support.protocols import SECTIONS
 
+PUBLIC = {"kind": "order", "order": [*range(6)], "public": f"sha256:{'0a' * 32}", "public_items": 100}
+
 
 def of_kind(kind, **learner):
     return content(**learner) | {"class": copy.deepcopy(SECTIONS[kind])}
@@ -137,6 +139,14 @@ def test_a_missing_key_is_named(said, place, key, message):
         (["prior"], {"kind": "weights", "weights": [1, 1, 1, 1, 1, 0]}, "hypothesis 5 (m5) must be a positive number, got 0"),
         (["prior"], {"kind": "order", "order": "m0"}, "lists every hypothesis once"),
         (["prior"], {"kind": "order", "order": [0, 1, 2]}, "'m3' is missing"),
+        (["prior"], {"kind": "order", "order": [0, 1, 2, 3, 4, 5, 1]}, "each of the 6 hypotheses once: 'm1' is listed 2 times"),
+        (["prior"], PUBLIC | {"public": "md5:1"}, "public must be written sha256:<64 hex digits>, got 'md5:1'"),
+        (["prior"], PUBLIC | {"public": 5}, "public must be written sha256:<64 hex digits>, got 5"),
+        (["prior"], PUBLIC | {"public_items": 0}, "public_items must be a whole number of at least 1, got 0"),
+        (["prior"], PUBLIC | {"public_items": True}, "public_items must be a whole number of at least 1, got True"),
+        (["prior"], PUBLIC | {"public_rows": 5}, "a prior of kind 'order' has no key 'public_rows'"),
+        (["prior"], {"kind": "order", "order": [*range(6)], "public_items": 5}, "says both public, its fingerprint, and"),
+        (["prior"], {"kind": "weights", "weights": [1] * 6, "public_items": 5}, "kind 'weights' has no key 'public_items'"),
         (["prior"], {"kind": "order", "order": ["m9", 1, 2, 3, 4, 5]}, "names 'm9', which is no candidate"),
     ],
 )  # fmt: skip
@@ -276,6 +286,17 @@ def test_a_protocol_that_cannot_be_read_is_named(tmp_path):
         (tmp_path / "bad.toml").write_bytes(raw)
         with pytest.raises(BadProtocol, match=r"bad.toml is not a TOML file"):
             Protocol.read(tmp_path / "bad.toml")
+
+
+def test_the_public_table_of_an_order_is_in_the_fingerprint():
+    """And a file that says nothing of one has the fingerprint it always had."""
+    plain = {"kind": "order", "order": [*range(6)]}
+    others = [PUBLIC, PUBLIC | {"public_items": 101}, PUBLIC | {"public": f"sha256:{'0b' * 32}"}, plain]
+    assert len({Protocol.of(content(prior=prior)).fingerprint for prior in others}) == 4
+    assert Protocol.of(content(prior=PUBLIC)).public == PUBLIC["public"]
+    assert [Protocol.of(content(**prior)).public for prior in ({}, {"prior": plain})] == [None, None]
+    frozen = "sha256:40cd38d6191053f36ba16982467660add2be3d972e0202e0c1226150d2afa32e"
+    assert Protocol.of(content(prior=plain)).fingerprint == frozen
 
 
 def test_priors_reach_the_plan():

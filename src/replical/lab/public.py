@@ -1,0 +1,168 @@
+"""A public labelled sample: what an order of preference is made from, and what no lab may scan.
+
+The order is fixed with the protocol, so nothing about it may depend on the items that a lab scans: they would choose
+their own order. It is made from labels alone. What unlabelled items would suggest, the candidate that most others agree
+with, is a bad first choice: the consensus of weak models is their common mistake (docs/how-to/publish-a-protocol.md).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from replical.classes.predictions import predictions_of
+from replical.classes.prior import Prior
+from replical.classes.recipe import Recipe
+from replical.errors import BadProtocol, BadTable
+from replical.lab.protocol import Protocol
+from replical.lab.tables import LabPool, name_of, read_labels, read_pool
+
+FEW = 50  # fewer items make a rough order
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class PublicSample:
+    """Labelled items that no lab scans.
+
+    Attributes
+    ----------
+    items
+        What the candidates say about them, with their ids.
+    labels
+        Their label codes, in the order of the items.
+    """
+
+    items: LabPool
+    labels: NDArray[np.int64]
+
+    def __len__(self) -> int:
+        return len(self.items)
+
+    @cached_property
+    def errors(self) -> NDArray[np.int64]:
+        """How often each hypothesis errs on them."""
+        C, everything = self.items.recipe.C, np.arange(len(self), dtype=np.int64)
+        counts = np.zeros((len(self), len(C.labels)), dtype=np.int64)
+        counts[everything, self.labels] = 1
+        return predictions_of(C, self.items.items).errors(everything, counts, np.arange(len(C), dtype=np.int64))
+
+    @property
+    def prior(self) -> Prior:
+        """The strict order: fewest errors first, ties by name."""
+        return Prior.by_errors(self.items.recipe.C, self.errors)
+
+    @property
+    def section(self) -> dict[str, Any]:
+        """What a protocol says of it: the order, and the sample it was made from."""
+        places = self.prior.places
+        assert places is not None, "an order by errors is strict"
+        return {
+            "kind": "order",
+            "order": places.argsort().tolist(),
+            "public": self.items.fingerprint,
+            "public_items": len(self),
+        }
+
+
+def read_public(source: Any, column: str, recipe: Recipe) -> PublicSample:
+    """A public labelled sample.
+
+    Parameters
+    ----------
+    source
+        A table like a lab's pool, with a column ``id``; a path, a data frame or anything that `read_pool` reads.
+    column
+        The column with the labels.
+    recipe
+        The class and the columns it needs, from a protocol.
+
+    Returns
+    -------
+    sample
+        The items in the order of their ids, each with its label.
+
+    Raises
+    ------
+    BadTable
+        If the table cannot be read, holds no items, repeats an id, or lacks a column, a value or a label.
+    BadLabel
+        If a label or a prediction is none of the label set.
+
+    Examples
+    --------
+    >>> from replical.classes.catalogue import recipe
+    >>> models = recipe({"kind": "table", "candidates": [{"name": "a"}, {"name": "b"}]}, ("no", "yes"), "seed")
+    >>> table = {"id": [1, 2], "label": ["no", "yes"], "a": ["yes", "yes"], "b": ["no", "yes"]}
+    >>> sample = read_public(table, "label", models)
+    >>> sample.errors.tolist(), sample.section["order"]
+    ([1, 0], [1, 0])
+    """
+    name = name_of(source)
+    if recipe.predicts and column in recipe.columns:
+        raise BadTable(f"{column!r} is a candidate: its predictions are not the labels of {name}, name their column")
+    items = read_pool(source, recipe)
+    codes = read_labels(source, column, recipe.C.labels)
+    unlabelled = [each for each in items.ids if each not in codes]
+    if unlabelled:
+        raise BadTable(
+            f"{name} has no label for the item {unlabelled[0]!r} in the column {column!r}: label it, or take its row out"
+        )
+    return PublicSample(items=items, labels=np.array([codes[each] for each in items.ids], dtype=np.int64))
+
+
+def check_apart(protocol: Protocol, source: Any, lab: LabPool) -> None:
+    """Refuse a pool that holds items of the public sample, or a table that is not that sample.
+
+    Parameters
+    ----------
+    protocol
+        Says which sample its order was made from.
+    source
+        The sample, as for `read_public`.
+    lab
+        The items a lab is about to scan.
+
+    Raises
+    ------
+    BadProtocol
+        If the protocol's order was made from no public sample, or from another one.
+    BadTable
+        If an item of the pool is in the sample.
+
+    Examples
+    --------
+    >>> from replical import Protocol, read_pool
+    >>> said = {"schema": "replical.protocol/1", "seed": "s", "labels": {"values": ["no", "yes"]},
+    ...     "class": {"kind": "table", "candidates": [{"name": "a"}, {"name": "b"}]},
+    ...     "learner": {"name": "settled", "epsilon": .1, "delta": .1, "rho": .1}}
+    >>> table = {"id": [1, 2], "label": ["no", "yes"], "a": ["yes", "yes"], "b": ["no", "yes"]}
+    >>> said["prior"] = read_public(table, "label", Protocol.of(said).recipe).section
+    >>> protocol = Protocol.of(said)
+    >>> try:
+    ...     check_apart(protocol, table, read_pool({"id": [2, 3], "a": ["no", "no"], "b": ["yes", "no"]}, protocol.recipe))
+    ... except BadTable as error:
+    ...     print(str(error)[:47])
+    1 of 2 items of the pool is in the public table
+    """
+    name = name_of(source)
+    if protocol.public is None:
+        raise BadProtocol(
+            f"the protocol's order was not made from a public table, so there is nothing to check {name} against: leave it "
+            "out, or publish an order that is made from it (replical protocol new --order-from)"
+        )
+    sample = read_pool(source, protocol.recipe)
+    if sample.fingerprint != protocol.public:
+        raise BadProtocol(
+            f"{name} is not the public table of the protocol: its fingerprint is {sample.fingerprint[:23]}, the protocol "
+            f"says {protocol.public[:23]}; give the table that was published with it"
+        )
+    both = set(sample.ids) & set(lab.ids)
+    if both:
+        raise BadTable(
+            f"{len(both)} of {len(lab)} items of the pool {'is' if len(both) == 1 else 'are'} in the public table {name}, "
+            f"e.g. {min(both)!r}: take those rows out of the pool, the order must not depend on items that a lab scans"
+        )
