@@ -18,7 +18,9 @@ from replical.cli.options import parameter
 from replical.cli.output import CLASSES, amount, answer, interval, progress, prose, uncertified, whole
 from replical.errors import ValueOutOfRange
 from replical.learners.base import Learner
-from replical.learners.result import Settling
+from replical.learners.result import Rounding, Settling
+from replical.plans.base import Plan
+from replical.plans.rounded import RoundedPlan
 from replical.worlds.audit import Lab, World, audit, pair_string, run_pair
 from replical.worlds.experiment import Experiment, prepare
 from replical.worlds.figures import Audit
@@ -162,11 +164,12 @@ def _one_pair(learner: Learner, world: World, inputs: dict[str, Any], number: in
         answer(head | {"target": population.target, "agree": agree, "labs": reports})
         return
     prose.print(f"Pair {number}, shared string {string!r}, target {population.target}.", markup=False)
-    for name, lab in zip("AB", reports, strict=True):
-        hypothesis = lab["hypothesis"]
+    for name, lab, report in zip("AB", labs, reports, strict=True):
+        hypothesis = report["hypothesis"]
         prose.print(
-            f"Lab {name} asked for {amount(lab['labels'])} labels in {len(lab['rounds'])} rounds and chose hypothesis "
-            f"{hypothesis['index']} ({hypothesis['description']}); {lab['survivors']} survived.{_proof(lab['rounding'])}",
+            f"Lab {name} asked for {amount(report['labels'])} labels in {len(report['rounds'])} rounds and chose hypothesis "
+            f"{hypothesis['index']} ({hypothesis['description']}); {report['survivors']} survived."
+            f"{_proof(learner.plan, lab.result.rounding)}",
             markup=False,
         )
     prose.print("The answers are identical." if agree else "The answers differ.")
@@ -190,15 +193,13 @@ def _lab(world: World, lab: Lab) -> dict[str, Any]:
     }
 
 
-def _proof(rounding: dict[str, Any] | None) -> str:
+def _proof(plan: Plan, rounding: Rounding | None) -> str:
     """What a lab proved about its own replicability, in a sentence."""
-    if rounding is None:
+    if rounding is None or not isinstance(plan, RoundedPlan):
         return ""
-    if rounding["rho_proven"] is None:
-        return " This finish has no certificate."
-    if rounding["certified"]:
-        return f" Certified: two such labs differ with probability at most {rounding['rho_proven']:.3f}."
-    return " " + uncertified(rounding)
+    if rounding.certified:
+        return f" Certified: two such labs differ with probability at most {rounding.rho_proven:.3f}."
+    return " " + uncertified(plan, rounding)
 
 
 def _settling(settling: Settling) -> dict[str, Any]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 import sys
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
@@ -14,7 +14,9 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
 from replical.classes.catalogue import specs
-from replical.learners.result import Settling
+from replical.learners.result import Rounding, Settling
+from replical.learners.rounding.verdict import verdict
+from replical.plans.rounded import RoundedPlan
 
 CLASSES = specs()
 
@@ -82,19 +84,17 @@ def amount(x: float) -> str:
     return f"{x:,.0f}" if x == int(x) and x < 1e9 else f"{x:,.1f}" if x < 1e6 else f"{x:.3g}"
 
 
-def uncertified(rounding: Mapping[str, Any]) -> str:
-    """What a lab has proven where that is not enough, and what would be."""
-    sentence = f"Not certified: proven is {rounding['rho_proven']:.3f}"
-    if rounding["rho_predicted"] is not None:
-        sentence += f", predicted {rounding['rho_predicted']:.3f}"
-    items, needed = rounding["items"], rounding["pool_needed"]
-    enough = (
-        "more than 10^7 items" if needed is None else "more labels" if needed <= items else f"about {needed:,} items"
-    )
-    return (
-        f"{sentence}. {items:,} items could prove {rounding['supports']:.3f} with all labels in the world; to prove what "
-        f"was asked for takes {enough}."
-    )
+def uncertified(plan: RoundedPlan, rounding: Rounding) -> str:
+    """Why a lab has not proven enough, what would help, and what is known beside proofs."""
+    found = verdict(plan, rounding)
+    sentence = f"Not certified: {found.why}. What helps: {found.helps}."
+    if rounding.supports is not None and rounding.supports > float(plan["rho"]):
+        sentence += f" These {rounding.items:,} items could prove {rounding.supports:.3f} with all labels in the world."
+    if rounding.rho_predicted is not None:
+        sentence += f" Predicted: another lab differs with probability {rounding.rho_predicted:.3f}."
+    elif rounding.rho_proven is not None and plan.prior.places is None:
+        sentence += " How often another lab differs is not predicted: the hypotheses left are too far apart."
+    return sentence
 
 
 def settled_verdict(settling: Settling, left: int) -> str:

@@ -21,6 +21,8 @@ from replical.core.files import decode, read_bytes, read_csv, write_whole
 from replical.errors import BadProtocol, BadTable
 from replical.lab.protocol import SCHEMA, Protocol
 from replical.lab.tables import read_pool
+from replical.plans.catalogue import find
+from replical.plans.rounded import RoundedPlan
 from replical.worlds.population import Population
 from replical.worlds.theta import theta as disagreement_coefficient
 
@@ -104,6 +106,7 @@ def new_command(
         content["prior"] = {"kind": "weights", "weights": public.values.tolist()}
     elif public.places is not None:
         content["prior"] = {"kind": "order", "order": public.places.argsort().tolist()}
+    learner_section |= _finish(learner_section, models="candidates" in section)
     content["learner"] = {key: value for key, value in learner_section.items() if value is not None}
     protocol = Protocol.of(content)
     write_whole(out, protocol.toml(), what="the protocol", refuse=BadProtocol)
@@ -113,6 +116,13 @@ def new_command(
         prose.print(
             f"Wrote {out}: {len(class_recipe.C):,} hypotheses, learner {learner}.", markup=False, soft_wrap=True
         )
+        if isinstance(protocol.plan, RoundedPlan) and protocol.plan.choice == "labels":
+            prose.print(
+                f"Finish {protocol.plan.finish}: two labs are likely to agree, and no run proves it. A proof has --learner "
+                "settled.",
+                markup=False,
+                soft_wrap=True,
+            )
         prose.print(f"Fingerprint {protocol.fingerprint}", markup=False, soft_wrap=True)
         prose.print("Publish the file, or at least its fingerprint, before any lab asks for a label.")
 
@@ -133,6 +143,15 @@ def show_command(
             f"{protocol_file}: {size:,} hypotheses, learner {protocol.plan.learner}.", markup=False, soft_wrap=True
         )
         prose.print(f"Fingerprint {protocol.fingerprint}", markup=False, soft_wrap=True)
+
+
+def _finish(learner: dict[str, Any], *, models: bool) -> dict[str, Any]:
+    """How to round among models, where nobody says: by excess error. They differ too much for the distance to prove much."""
+    if not models or learner["finish"] is not None or not find(learner["name"]).uses("finish"):
+        return {}
+    epsilon = learner["epsilon"]
+    own = {"a": learner["a"], "b": learner["b"]}
+    return {"finish": "excess", "a": epsilon / 2, "b": epsilon} | {key: x for key, x in own.items() if x is not None}
 
 
 def _needed(flag: str, value: Any) -> str:

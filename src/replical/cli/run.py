@@ -24,6 +24,7 @@ from replical.lab.tables import LabPool, read_labels, read_pool
 from replical.learners.rounded import ACCURATE, CERTIFIED
 from replical.learners.settled import PROVEN
 from replical.plans.bills import bills
+from replical.plans.rounded import RoundedPlan
 from replical.worlds.forecast import predict_agreement
 
 PENDING = 3
@@ -140,7 +141,7 @@ def _announce(protocol: Protocol, lab: LabPool, truths: int) -> None:
     for bill in bills(protocol.setting(), plan.learner):
         if bill.plan == plan.name and bill.labels is not None:
             notes.print(f"The plan's bill: {amount(bill.labels)} labels ({bill.kind}).", markup=False)
-    if protocol.record.rounds and truths:
+    if plan.choice == "ball" and truths:
         _tell_forecast(protocol, lab, truths)
 
 
@@ -253,18 +254,17 @@ def _done(session: Session, body: dict[str, Any], journal: str, out: Path, *, as
     prose.print(chosen, markup=False, soft_wrap=True)
     skipped = f", {len(session.ledger.skipped)} skipped" if session.ledger.skipped else ""
     prose.print(f"{result.labels} labels{skipped}, {result.V.size:,} hypotheses left.", markup=False)
-    if result.rounding is not None:
-        rounding = result.rounding.figures()
-        if rounding["certified"]:
+    if result.rounding is not None and isinstance(protocol.plan, RoundedPlan):
+        if result.rounding.certified:
             realizable = protocol.record.setting == "realizable"
             supposed = ", if some hypothesis makes no error" if realizable else ""
             prose.print(
-                f"Certified: two labs that prove this differ with probability at most {rounding['rho_proven']:.3f}"
+                f"Certified: two labs that prove this differ with probability at most {result.rounding.rho_proven:.3f}"
                 f"{supposed}.",
                 soft_wrap=True,
             )
-        elif rounding["rho_proven"] is not None:
-            prose.print(uncertified(rounding), soft_wrap=True)
+        else:
+            prose.print(uncertified(protocol.plan, result.rounding), markup=False, soft_wrap=True)
     if result.settling is not None:
         prose.print(
             settled_verdict(result.settling, len(session.lab) - result.settling.scanned), markup=False, soft_wrap=True
