@@ -118,8 +118,7 @@ def new_command(
         )
         if isinstance(protocol.plan, RoundedPlan) and protocol.plan.choice == "labels":
             prose.print(
-                f"Finish {protocol.plan.finish}: two labs are likely to agree, and no run proves it. A proof has --learner "
-                "settled.",
+                f"Finish {protocol.plan.finish}: nothing is proven of how often labs agree. --learner settled has a proof.",
                 markup=False,
                 soft_wrap=True,
             )
