@@ -112,7 +112,7 @@ def test_models_are_rounded_by_excess_error_unless_somebody_says_otherwise(new, 
     done = new({"--class": None, "--candidates": "names.txt"} | changes)
     assert done.code == 0, done.err
     assert tuple(done.wrote["learner"].get(key) for key in ("finish", "a", "b")) == expected
-    assert ("A proof has --learner settled." in done.out) == (expected[0] == "excess")
+    assert ("--learner settled has a proof." in done.out) == (expected[0] == "excess")
 
 
 def test_a_slack_above_epsilon_is_refused(new):

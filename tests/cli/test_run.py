@@ -162,9 +162,7 @@ def test_the_plan_comes_first_and_the_answer_last(lab):
 def test_models_are_told_apart_by_their_errors_and_nobody_calls_that_proven(lab):
     """A protocol for candidates that names no finish: by excess error, with its range; the words say what has a proof."""
     lab(*NEW, "--out", "p.toml", "--batch", 12)
-    assert (
-        "Finish excess: two labs are likely to agree, and no run proves it. A proof has --learner settled." in lab.out
-    )
+    assert "Finish excess: nothing is proven of how often labs agree. --learner settled has a proof." in lab.out
     said = Protocol.read(lab.folder / "p.toml").content["learner"]
     assert (said["finish"], said["a"], said["b"]) == ("excess", 0.2, 0.4)
     lab(*ALL_LABELS, "--html", "page.html")
