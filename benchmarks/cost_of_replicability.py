@@ -195,7 +195,7 @@ def row(found: dict[str, Any]) -> list[str]:
         f"{apart['rounded']:.3f}",
         f"{apart['low']:.3f}-{apart['high']:.3f}",
         f"{apart['E[J]']:.4f}",
-        f"{apart['rho_predicted']:.4f}",
+        "-" if apart["rho_predicted"] is None else f"{apart['rho_predicted']:.4f}",
         f"{apart['rho_proven']:.3f}",
         f"{100 * found['certified']:.0f}%",
         f"{100 * found['labels_sufficient']:.0f}%",

@@ -31,7 +31,7 @@ ITEMS = 10_000  # what each lab draws
 PUBLIC = 100  # what is drawn, labelled and published for an order of preference
 SHUFFLED_BY = 20240229  # the seed that put the rows into their order (benchmarks/candidates.py)
 LEARNER = ["--learner", "rounded-a2", "--epsilon", ".05", "--delta", ".05", "--rho", ".1", "--items", str(ITEMS)]
-LEARNER += ["--nu", ".02", "--kappa", ".02", "--batch", "16"]
+LEARNER += ["--nu", ".02", "--kappa", ".02", "--batch", "16", "--finish", "distance"]
 
 
 def example(pairs: int) -> None:

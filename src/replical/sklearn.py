@@ -62,6 +62,8 @@ class _Replicable(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     def _run(self, C: HypothesisClass, items: Any, labels: Callable[[NDArray[np.int64]], Codes], seed: str) -> Result:
         """Ask for labels as the learner wants them, and for no others."""
         options = {name: getattr(self, name) for name in ("nu", "theta", "kappa") if find(self.learner).uses(name)}
+        if options.get("kappa") is not None and options["kappa"] > self.epsilon:
+            options["kappa"] = self.epsilon  # a default that is made for larger errors
         learner_plan = plan(
             self.learner,
             C,
@@ -135,7 +137,7 @@ class ReplicableClassifier(_Replicable):
     nu, theta
         Upper bound on the error of the best hypothesis, and the disagreement coefficient; for learners that need them.
     kappa
-        Where the learner may stop uncertified, as in `replical.plan`.
+        Where the learner may stop uncertified, as in `replical.plan`; at most epsilon.
     learner
         A learner id, as in `replical.plan`.
     bins, span, count
@@ -304,7 +306,7 @@ class ReplicableSelector(_Replicable):
     nu, theta
         Upper bound on the error of the best hypothesis, and the disagreement coefficient; for learners that need them.
     kappa
-        Where the learner may stop uncertified, as in `replical.plan`.
+        Where the learner may stop uncertified, as in `replical.plan`; at most epsilon.
     learner
         A learner id, as in `replical.plan`.
     max_labels

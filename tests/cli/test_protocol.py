@@ -99,6 +99,34 @@ def test_a_new_protocol_says_what_was_asked_for(new):
     assert again.err == ""
 
 
+@pytest.mark.parametrize(
+    ("changes", "expected"),
+    [
+        ({}, ("excess", 0.05, 0.1)),
+        ({"--a": ".02"}, ("excess", 0.02, 0.1)),
+        ({"--b": ".07"}, ("excess", 0.05, 0.07)),
+        ({"--finish": "distance"}, ("distance", None, None)),
+        ({"--finish": "excess"}, ("excess", None, None)),
+        ({"--learner": "rounded-cal"}, (None, None, None)),  # whose survivors all have excess 0
+        ({"--learner": "settled"}, (None, None, None)),
+        ({"--class": "thresholds:9", "--candidates": None}, (None, None, None)),
+    ],
+)
+def test_models_are_rounded_by_excess_error_unless_somebody_says_otherwise(new, tmp_path, changes, expected):
+    (tmp_path / "names.txt").write_text("m1\nm2\n")
+    done = new({"--class": None, "--candidates": "names.txt"} | changes)
+    assert done.code == 0, done.err
+    assert tuple(done.wrote["learner"].get(key) for key in ("finish", "a", "b")) == expected
+    assert ("--learner settled has a proof." in done.out) == (expected[0] == "excess")
+
+
+def test_a_slack_above_epsilon_is_refused(new):
+    done = new({"--kappa": "0.11"})
+    assert (done.code, done.wrote) == (2, None)
+    assert "kappa must be at most epsilon = 0.1, got 0.11" in done.err
+    assert new({"--kappa": "0.1"}).code == 0
+
+
 def test_nu_is_written_where_the_learner_needs_it(new):
     done = new({"--learner": "a2-rounds", "--theta": "2", "--nu": "0.03"})
     assert (done.code, done.wrote["learner"]["nu"]) == (0, 0.03)

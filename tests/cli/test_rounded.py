@@ -74,7 +74,12 @@ def test_a_person_reads_why_a_lab_is_not_certified(capsys):
         *COMMON[:-1],
     ]
     assert main([*words, "--pool-size", "100"]) == 0
-    assert "Not certified: proven is" in capsys.readouterr().out.replace("\n", " ")
+    shown = " ".join(capsys.readouterr().out.split())
+    assert (
+        "Not certified: nothing is proven of how often labs differ, and 0.1 was asked for; the pool of 100 items"
+        in shown
+    )
+    assert "What helps: about" in shown
     assert main([*words, "--pool-size", "100000"]) == 0
     assert "Certified: two such labs differ" in capsys.readouterr().out.replace("\n", " ")
 
@@ -140,7 +145,19 @@ def test_plan_says_whether_a_prior_helps(capsys, pool_file, tmp_path):
         assert prediction["prior_log"] != prediction["uniform_log"]
 
 
+def test_what_failed_is_named_where_rho_is_proven(capsys):
+    """The pool proves ρ and is too small for the error bound; before, "proven is 0.2" was given as the reason."""
+    assert main(["audit", "--class", "thresholds:100", "--learner", "rounded-cal", "--epsilon", ".1", "--rho", ".3", "--seed",
+                 "3", "--pool-size", "5000", "--pairs", "1", "--pair", "0"]) == 0  # fmt: skip
+    shown = " ".join(capsys.readouterr().out.split())
+    assert "is proven, but the pool of 5,000 items is too small for the error bound. What helps: about 1" in shown
+    assert "items, or --learner settled." in shown
+
+
 BAD = [
+    (["--kappa", ".06"], "kappa must be at most epsilon = 0.05, got 0.06"),
+    (["--finish", "excess", "--kappa", ".06"], "kappa must be at most epsilon = 0.05, got 0.06"),
+    (["--finish", "excess", "--b", ".06"], "b must be at most epsilon = 0.05, got 0.06"),
     (["--a", ".03", "--b", ".03"], "a must be above 0 and below b"),
     (["--b", ".05"], "b must be below epsilon"),
     (["--b", ".2"], "b must be below epsilon"),

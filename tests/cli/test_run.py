@@ -99,7 +99,7 @@ def lab(tmp_path, monkeypatch, capsys):
 
 def test_two_labs_one_answer(lab):
     """The whole way: publish, run at two labs, compare, and let anyone check."""
-    lab(*NEW, "--out", "p.toml", "--items", 1000, "--batch", 24)
+    lab(*NEW, "--out", "p.toml", "--items", 1000, "--batch", 24, "--finish", "distance")
     assert "Publish the file, or at least its fingerprint, before any lab asks for a label." in lab.out
     for name in "ab":
         told = lab.run("--labels", f"{name}.csv:truth", name=name, journal=f"{name}.db", out=f"{name}.json")
@@ -146,15 +146,46 @@ def test_the_plan_comes_first_and_the_answer_last(lab):
     assert "Predicted from the unlabelled items: about" in lab.err
     assert "hypotheses left" in lab.err
     assert f"Chosen: {lab.body()['hypothesis']['description']} (hypothesis" in lab.out
-    assert "Not certified: proven is 1.000, predicted " in lab.out
     assert (
-        "150 items could prove 1.000 with all labels in the world; to prove what was asked for takes about" in lab.out
+        "Not certified: nothing is proven of how often labs differ, and 0.6 was asked for; the pool of 150" in lab.out
+    )
+    assert (
+        "These 150 items could prove 1.000 with all labels in the world. Predicted: another lab differs with" in lab.out
     )
     assert "Not held: " not in lab.out  # it would say the same once more
     assert lab.out.endswith("Certificate: lab.json\n")
     assert (lab.folder / "page.html").read_text() == page(read(lab.folder / "lab.json"))
     lab(*ALL_LABELS)
     assert "Predicted" not in lab.err  # only when a journal begins
+
+
+def test_models_are_told_apart_by_their_errors_and_nobody_calls_that_proven(lab):
+    """A protocol for candidates that names no finish: by excess error, with its range; the words say what has a proof."""
+    lab(*NEW, "--out", "p.toml", "--batch", 12)
+    assert "Finish excess: nothing is proven of how often labs agree. --learner settled has a proof." in lab.out
+    said = Protocol.read(lab.folder / "p.toml").content["learner"]
+    assert (said["finish"], said["a"], said["b"]) == ("excess", 0.2, 0.4)
+    lab(*ALL_LABELS, "--html", "page.html")
+    assert "Predicted from the unlabelled items" not in lab.err  # that is about another finish
+    assert (
+        "Not certified: the finish 'excess' has no proof that labs agree. What helps: --learner settled, which"
+        in lab.out
+    )
+    shown = (lab.folder / "page.html").read_text()
+    assert "Not certified: the finish excess has no proof that labs agree; the learner settled has one." in shown
+    lab("plan", "p.toml", "--pool", "small.csv")
+    assert "rounded-a2 with the finish excess has no forecast from unlabelled items yet." in lab.out.replace("\n", " ")
+    for files in ([], ["--pool", "small.csv"], ["--pool", "small.csv", "--journal", "lab.db"]):
+        lab("verify", "lab.json", *files)
+
+
+def test_a_prediction_that_is_withheld_is_said_to_be_and_verifies(lab):
+    lab.protocol(batch=2, max_labels=4)
+    lab(*ALL_LABELS)
+    assert "How often another lab differs is not predicted: the hypotheses left are too far apart." in lab.out
+    assert lab.body()["rho_predicted"] is None
+    for files in ([], ["--pool", "small.csv"], ["--pool", "small.csv", "--journal", "lab.db"]):
+        lab("verify", "lab.json", *files)
 
 
 def test_a_realizable_protocol_tells_its_bill(lab):

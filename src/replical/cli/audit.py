@@ -18,7 +18,7 @@ from replical.cli.options import parameter
 from replical.cli.output import CLASSES, amount, answer, interval, progress, prose, uncertified, whole
 from replical.errors import ValueOutOfRange
 from replical.learners.base import Learner
-from replical.learners.result import Settling
+from replical.learners.result import Result, Settling
 from replical.worlds.audit import Lab, World, audit, pair_string, run_pair
 from replical.worlds.experiment import Experiment, prepare
 from replical.worlds.figures import Audit
@@ -162,11 +162,12 @@ def _one_pair(learner: Learner, world: World, inputs: dict[str, Any], number: in
         answer(head | {"target": population.target, "agree": agree, "labs": reports})
         return
     prose.print(f"Pair {number}, shared string {string!r}, target {population.target}.", markup=False)
-    for name, lab in zip("AB", reports, strict=True):
-        hypothesis = lab["hypothesis"]
+    for name, lab, report in zip("AB", labs, reports, strict=True):
+        hypothesis = report["hypothesis"]
         prose.print(
-            f"Lab {name} asked for {amount(lab['labels'])} labels in {len(lab['rounds'])} rounds and chose hypothesis "
-            f"{hypothesis['index']} ({hypothesis['description']}); {lab['survivors']} survived.{_proof(lab['rounding'])}",
+            f"Lab {name} asked for {amount(report['labels'])} labels in {len(report['rounds'])} rounds and chose hypothesis "
+            f"{hypothesis['index']} ({hypothesis['description']}); {report['survivors']} survived."
+            f"{_proof(lab.result)}",
             markup=False,
         )
     prose.print("The answers are identical." if agree else "The answers differ.")
@@ -190,15 +191,16 @@ def _lab(world: World, lab: Lab) -> dict[str, Any]:
     }
 
 
-def _proof(rounding: dict[str, Any] | None) -> str:
+def _proof(result: Result) -> str:
     """What a lab proved about its own replicability, in a sentence."""
-    if rounding is None:
+    verdict, proven = result.verdict, result.proven
+    if verdict is None or proven is None:
         return ""
-    if rounding["rho_proven"] is None:
-        return " This finish has no certificate."
-    if rounding["certified"]:
-        return f" Certified: two such labs differ with probability at most {rounding['rho_proven']:.3f}."
-    return " " + uncertified(rounding)
+    if verdict.certified:
+        return f" Certified: two such labs differ with probability at most {proven.rho_proven:.3f}."
+    if result.rounding is not None:
+        return " " + uncertified(verdict, result.rounding)
+    return f" Not certified: {verdict.why}. What helps: {verdict.helps}."
 
 
 def _settling(settling: Settling) -> dict[str, Any]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 import sys
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
@@ -14,7 +14,7 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
 from replical.classes.catalogue import specs
-from replical.learners.result import AnswerError, Settling, Verdict
+from replical.learners.result import AnswerError, Rounding, Settling, Verdict
 
 CLASSES = specs()
 
@@ -82,19 +82,14 @@ def amount(x: float) -> str:
     return f"{x:,.0f}" if x == int(x) and x < 1e9 else f"{x:,.1f}" if x < 1e6 else f"{x:.3g}"
 
 
-def uncertified(rounding: Mapping[str, Any]) -> str:
-    """What a lab has proven where that is not enough, and what would be."""
-    sentence = f"Not certified: proven is {rounding['rho_proven']:.3f}"
-    if rounding["rho_predicted"] is not None:
-        sentence += f", predicted {rounding['rho_predicted']:.3f}"
-    items, needed = rounding["items"], rounding["pool_needed"]
-    enough = (
-        "more than 10^7 items" if needed is None else "more labels" if needed <= items else f"about {needed:,} items"
-    )
-    return (
-        f"{sentence}. {items:,} items could prove {rounding['supports']:.3f} with all labels in the world; to prove what "
-        f"was asked for takes {enough}."
-    )
+def uncertified(verdict: Verdict, rounding: Rounding) -> str:
+    """Why a lab that rounds has not proven enough, what would help, and what is known beside proofs."""
+    sentence = f"Not certified: {verdict.why}. What helps: {verdict.helps}."
+    if rounding.rho_predicted is not None:
+        sentence += f" Predicted: another lab differs with probability {rounding.rho_predicted:.3f}."
+    elif rounding.far_apart:
+        sentence += " How often another lab differs is not predicted: the hypotheses left are too far apart."
+    return sentence
 
 
 def settled_words(settling: Settling, verdict: Verdict, error: AnswerError | None) -> Iterator[str]:

@@ -48,7 +48,7 @@ class Question:
         The public numbers, and where Θ came from.
     only, learner
         The learner whose bills are wanted, all if none; the learner whose agreement is forecast.
-    prior, items, kappa, max_labels
+    prior, items, kappa, finish, max_labels
         As in `replical.plan`.
     """
 
@@ -63,6 +63,7 @@ class Question:
     prior: Prior
     items: int | None = None
     kappa: float | None = None
+    finish: str | None = None
     max_labels: int | None = None
 
 
@@ -130,7 +131,7 @@ def plan_command(
     together = all_agree(labs, question.setting.rho)
     question = _with_theta(question)
     all_bills = bills(question.setting, question.only)
-    pool_items = None if _settles(question.learner) else question.pool
+    pool_items = None if _by_labels(question) else question.pool
     forecast = None if pool_items is None else _forecast(question, pool_items, noise, truths)
     if plot is not None:
         save(bills_picture(question.setting, against), plot)
@@ -140,7 +141,9 @@ def plan_command(
         first = _reading(forecast, question.setting.rho, question.prior)
         reading = f"{first} From public numbers alone, not looking at the items: {reading}"
     elif question.pool is not None:
-        reading = f"{question.learner} has no forecast from unlabelled items yet. From public numbers alone: {reading}"
+        finish = "" if question.finish is None else f" with the finish {question.finish}"
+        none_yet = f"{question.learner}{finish} has no forecast from unlabelled items yet"
+        reading = f"{none_yet}. From public numbers alone: {reading}"
     reading += _all_labs(labs, question.setting.rho, together)
     if as_json:
         answer(
@@ -179,6 +182,7 @@ def _about_protocol(
         prior=protocol.prior,
         items=protocol.given("items"),
         kappa=protocol.given("kappa"),
+        finish=protocol.given("finish"),
         max_labels=protocol.given("max_labels"),
     )
 
@@ -311,10 +315,10 @@ def _compared(setting: Setting, all_bills: list[Bill], best: Bill | None, best_a
     return sentence + "."
 
 
-def _settles(learner: str) -> bool:
-    """Does it prove its answer by labels alone? Then items without labels foretell nothing yet."""
-    record = find(learner)
-    return record.certifies and not record.rounds
+def _by_labels(question: Question) -> bool:
+    """Do labels decide in the end? Then items without labels foretell nothing yet."""
+    record = find(question.learner)
+    return record.certifies and (not record.rounds or question.finish not in (None, "distance"))
 
 
 def _of_the_paper(learner: str) -> bool:

@@ -23,6 +23,7 @@ from replical.errors import BadProtocol, BadTable, BadUsage
 from replical.lab.protocol import SCHEMA, Protocol
 from replical.lab.public import FEW, PublicSample, read_public
 from replical.lab.tables import read_pool
+from replical.plans.catalogue import find
 from replical.worlds.population import Population
 from replical.worlds.theta import theta as disagreement_coefficient
 
@@ -114,6 +115,7 @@ def new_command(
         content["prior"] = {"kind": "weights", "weights": public.values.tolist()}
     elif public.places is not None:
         content["prior"] = {"kind": "order", "order": public.places.argsort().tolist()}
+    learner_section |= _finish(learner_section, models="candidates" in section)
     content["learner"] = {key: value for key, value in learner_section.items() if value is not None}
     protocol = Protocol.of(content)
     write_whole(out, protocol.toml(), what="the protocol", refuse=BadProtocol)
@@ -134,6 +136,13 @@ def new_command(
         )
         if sample is not None:
             prose.print(_first_of(sample), markup=False, soft_wrap=True)
+        if protocol.record.rounds and protocol.plan.choice == "labels":
+            prose.print(
+                f"Finish {protocol.given('finish')}: nothing is proven of how often labs agree. "
+                "--learner settled has a proof.",
+                markup=False,
+                soft_wrap=True,
+            )
         prose.print(f"Fingerprint {protocol.fingerprint}", markup=False, soft_wrap=True)
         prose.print("Publish the file, or at least its fingerprint, before any lab asks for a label.")
 
@@ -154,6 +163,15 @@ def show_command(
             f"{protocol_file}: {size:,} hypotheses, learner {protocol.plan.learner}.", markup=False, soft_wrap=True
         )
         prose.print(f"Fingerprint {protocol.fingerprint}", markup=False, soft_wrap=True)
+
+
+def _finish(learner: dict[str, Any], *, models: bool) -> dict[str, Any]:
+    """How to round among models, where nobody says: by excess error. They differ too much for the distance to prove much."""
+    if not models or learner["finish"] is not None or not find(learner["name"]).uses("finish"):
+        return {}
+    epsilon = learner["epsilon"]
+    own = {"a": learner["a"], "b": learner["b"]}
+    return {"finish": "excess", "a": epsilon / 2, "b": epsilon} | {key: x for key, x in own.items() if x is not None}
 
 
 def _needed(flag: str, value: Any, default: str | None = None) -> str:

@@ -154,7 +154,7 @@ def _announce(protocol: Protocol, lab: LabPool, truths: int) -> None:
     for bill in bills(protocol.setting(), plan.learner):
         if bill.plan == plan.name and bill.labels is not None:
             notes.print(f"The plan's bill: {amount(bill.labels)} labels ({bill.kind}).", markup=False)
-    if protocol.record.rounds and truths:
+    if plan.choice == "ball" and truths:
         _tell_forecast(protocol, lab, truths)
 
 
@@ -272,18 +272,17 @@ def _done(session: Session, body: dict[str, Any], journal: str, out: Path, *, as
     skipped = f", {len(session.ledger.skipped)} skipped" if session.ledger.skipped else ""
     left = f", {result.V.size:,} hypotheses left" if result.settling is None else ""
     prose.print(f"{result.labels} labels{skipped}{left}.", markup=False)
-    if result.rounding is not None:
-        rounding = result.rounding.figures()
-        if rounding["certified"]:
+    if result.rounding is not None and result.verdict is not None:
+        if result.verdict.certified:
             realizable = protocol.record.setting == "realizable"
             supposed = ", if some hypothesis makes no error" if realizable else ""
             prose.print(
-                f"Certified: two labs that prove this differ with probability at most {rounding['rho_proven']:.3f}"
+                f"Certified: two labs that prove this differ with probability at most {result.rounding.rho_proven:.3f}"
                 f"{supposed}.",
                 soft_wrap=True,
             )
-        elif rounding["rho_proven"] is not None:
-            prose.print(uncertified(rounding), soft_wrap=True)
+        else:
+            prose.print(uncertified(result.verdict, result.rounding), markup=False, soft_wrap=True)
     if result.settling is not None and result.verdict is not None:
         for sentence in settled_words(result.settling, result.verdict, result.answer_error):
             prose.print(sentence, markup=False, soft_wrap=True)

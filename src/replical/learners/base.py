@@ -36,6 +36,11 @@ class Shrunk:
     answers: tuple[Answers, ...]
     scanned: int
 
+    @property
+    def asked(self) -> int:
+        """Labels heard."""
+        return sum(int(S.counts.sum()) for S in self.answers)
+
     @cached_property
     def errors(self) -> NDArray[np.int64]:
         """Labels that each survivor got wrong; on scanned items that were not asked they agree with each other."""

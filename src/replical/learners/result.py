@@ -72,7 +72,8 @@ class Rounding:
     labels_sufficient
         More labels are not needed: on a large enough pool the bound would be at most ρ.
     rho_predicted
-        An estimate of how often two labs with such pools differ, not a bound. None where the order is strict.
+        An estimate of how often two labs with such pools differ, not a bound. None where the order is strict, where the
+        finish has no proof, and where survivors are so far apart that nothing can be said: the slack is a or more.
     certified
         rho_proven ≤ ρ, and the slack is small enough for the error bound.
     kappa
@@ -89,6 +90,8 @@ class Rounding:
         The interval [a, b] of the shared threshold, as fractions of the items.
     items
         How many items the lab rounded on.
+    spent
+        Was the budget of labels used up?
     """
 
     rho_proven: float | None
@@ -102,6 +105,7 @@ class Rounding:
     scores: NDArray[np.int64]
     range: tuple[float, float]
     items: int
+    spent: bool
 
     def difference(self, other: Rounding, prior: Prior) -> float:
         """How often this lab and `other` differ, over the shared threshold and an order with this `prior`."""
@@ -109,6 +113,11 @@ class Rounding:
             a, b = (end * self.items for end in self.range)
             return agreement_bound(self.scores, other.scores, (a, b), prior).exact
         return agreement_bound(self.scores / self.items, other.scores / other.items, self.range, prior).exact
+
+    @property
+    def far_apart(self) -> bool:
+        """Is the slack so large that how often labs differ cannot be predicted?"""
+        return self.kappa >= self.range[0] * self.items
 
     def figures(self) -> dict[str, float | int | bool | None]:
         """Everything but the scores, for an answer in JSON."""

@@ -17,6 +17,7 @@ from replical.learners.base import Conversation, Shrinks, Shrunk, check_plan
 from replical.learners.result import Result, Rounding
 from replical.learners.rounding.finishes import finish
 from replical.learners.rounding.proof import Proof
+from replical.learners.rounding.verdict import verdict
 from replical.plans.base import Condition
 from replical.plans.rounded import RoundedPlan
 from replical.pools.pool import AnyPool
@@ -99,6 +100,7 @@ class Rounded:
             V=shrunk.V,
             conditions=(*plan.conditions, *_conditions(plan, rounding)),
             rounding=rounding,
+            verdict=verdict(plan, rounding),
             ball=ball,
         )
 

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from replical.classes.prior import UNIFORM, Prior
 from replical.core.exact import fraction
 from replical.core.randomness import SharedRandomness
-from replical.errors import PlanMismatch
+from replical.errors import PlanMismatch, ValueOutOfRange
 from replical.plans.costs import Cost, Setting, by_scanning
 from replical.pools.pool import AnyPool
 from replical.pools.query import Query
@@ -104,6 +104,30 @@ class Task:
     strings: int | None
     runs: int | None
     labs: int
+
+    def __post_init__(self) -> None:
+        """Refuse a slack with which no answer would be as good as was asked for."""
+        if self.kappa is not None and self.kappa > self.epsilon:
+            raise ValueOutOfRange(
+                f"kappa must be at most epsilon = {self.epsilon:g}, got {self.kappa:g}: a run that stops there leaves "
+                "hypotheses that err more than epsilon; give a smaller kappa or a larger epsilon"
+            )
+
+    def excess_range(self, share: Fraction) -> tuple[Fraction, Fraction]:
+        """[a, b] of a shared threshold on excess errors: b is ε, and a is this `share` of ε, where they are not given."""
+        epsilon = fraction(self.epsilon)
+        b = epsilon if self.b is None else fraction(self.b)
+        a = min(share * epsilon, b) if self.a is None else fraction(self.a)
+        if b > epsilon:
+            raise ValueOutOfRange(
+                f"b must be at most epsilon = {float(epsilon):g}, got {float(b):g}: the answer may err b more than the best"
+            )
+        if not 0 < a <= b:
+            raise ValueOutOfRange(
+                f"a must be above 0 and at most b = {float(b):g}, got {float(a):g}: the shared threshold is drawn between "
+                "them"
+            )
+        return a, b
 
     @property
     def nu_bar(self) -> Decimal:

@@ -110,7 +110,7 @@ _ALL = (
     Parameter(
         name="kappa",
         kind="share",
-        help="where A2 stops, a disagreement mass; where Rounded stops uncertified, a slack",
+        help="where A2 stops, a disagreement mass; where Rounded stops uncertified, a slack; at most epsilon",
     ),
     Parameter(name="batch", kind="count", help="items that are open at once (1)", default=1),
     Parameter(
@@ -125,7 +125,7 @@ _ALL = (
         name="finish",
         kind="word",
         words=("distance", "excess", "noise"),
-        help="last step of Rounded: distance, excess or noise",
+        help="last step of Rounded: distance, which can be proven, excess or noise",
         default="distance",
     ),
     Parameter(

@@ -74,7 +74,7 @@ def plan(
         Your own sizes in place of the proof's; the result then says which condition they break.
     kappa
         Where A² stops: at disagreement mass `kappa` instead of `epsilon`. Where Rounded stops uncertified: at slack
-        `kappa`; only by its certificate, the pool's end or the budget if left out.
+        `kappa`; only by its certificate, the pool's end or the budget if left out. At most `epsilon`.
     batch
         Items A² has open at once, 1 if left out.
     query
@@ -83,10 +83,11 @@ def plan(
         Items on which every lab rounds, its first in private order: public. If left out, each lab uses all it has and
         is certified against the ideal answer, whatever the others have.
     finish
-        How Rounded over A² chooses: ``"distance"``, ``"excess"`` or ``"noise"``.
+        How Rounded over A² chooses: ``"distance"``, the only one with a proof, ``"excess"`` or ``"noise"``.
     a, b
-        Range of the shared threshold: of Rounded's on distances, .45 and .9 of epsilon if left out; of Settled's on excess
-        errors, .75 of epsilon and epsilon.
+        Range of the shared threshold: of Rounded's on distances, .45 and .9 of epsilon if left out; of its finish
+        ``"excess"`` on excess errors, 2/9 and 2/3 of epsilon if both are left out, otherwise half of epsilon and epsilon; of
+        Settled's on excess errors, .75 of epsilon and epsilon.
     stop, stop_delta
         How RepliCAL and ReplicA² know when to leave the loop: ``"mass"``, by the mass of DIS(V), or ``"rstat"``, by a
         replicable estimate from unlabelled items that misses its tolerance with probability `stop_delta`.

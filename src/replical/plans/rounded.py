@@ -5,6 +5,7 @@ Theorems L1-L3 and the simple statements R1 and R2: docs/claims/certificate.md, 
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from decimal import Decimal
 from fractions import Fraction
@@ -41,11 +42,16 @@ class RoundedPlan(Plan):
     finish
         How the answer is chosen at the end: by distance to the centre, by empirical excess error below a shared
         threshold, or by excess error with shared noise. Fixed before any label.
+    items
+        Items every lab rounds on; None where each uses all it has.
+    range
+        Between these the shared threshold is drawn: on distances or, where the finish says so, on excess errors.
     """
 
     base: Plan
     finish: str
     items: int | None
+    range: tuple[Fraction, Fraction]
 
     @property
     def slack(self) -> Fraction:
@@ -99,17 +105,10 @@ class RoundedPlan(Plan):
         most = largest_count(U, float(self.epsilon), failure)
         return most - floor(U * self["b"]) if self.finish == "distance" else most // 2
 
-    def threshold(self, shared: SharedRandomness, U: int) -> int:
-        """The shared threshold v on the distance, uniform on [a, b], in whole items."""
-        return floor(U * self._between(shared, self["a"], self["b"]))
-
-    def excess_most(self, shared: SharedRandomness, scanned: int) -> int:
-        """The shared threshold on excess error, uniform on [2ε/9, 2ε/3], in whole errors on the items scanned."""
-        high = Fraction(2, 3) * self.epsilon
-        return floor(scanned * self._between(shared, high / 3, high))
-
-    def _between(self, shared: SharedRandomness, low: Fraction, high: Fraction) -> Fraction:
-        return low + (high - low) * Fraction(shared.uniform("threshold"))
+    def threshold(self, shared: SharedRandomness, items: int) -> int:
+        """The shared threshold v, uniform on the range: in items on which to differ, or errors in excess, of `items`."""
+        low, high = self.range
+        return floor(items * (low + (high - low) * Fraction(shared.uniform("threshold"))))
 
     def gamma(self, U: int) -> Gamma:
         """What a lab with `U` items bounds its differences to others with."""
@@ -129,15 +128,11 @@ class RoundedPlan(Plan):
 
         Half of what ρ leaves for Γ̂ is kept for slack, so that labels need not be exhausted.
         """
-        low, high = 100, 1000
-        while not self._suffices(distances, high):  # from below: large pools cost memory to think about
-            if high >= _LARGEST_POOL:
-                return None
-            low, high = high, min(4 * high, _LARGEST_POOL)
-        while high > 1.1 * low:
-            middle = floor(sqrt(low * high))
-            low, high = (low, middle) if self._suffices(distances, middle) else (middle, high)
-        return high
+        return _smallest(lambda U: self._suffices(distances, U))
+
+    def pool_accurate(self, slack: Fraction) -> int | None:
+        """About the smallest pool with which the error bound is proven at a `slack` of this share; None beyond 10⁷."""
+        return _smallest(lambda U: self.kappa_most(U) >= slack * U)
 
     def _suffices(self, distances: NDArray[np.float64], U: int) -> bool:
         if self.kappa_most(U) < 0:
@@ -146,6 +141,19 @@ class RoundedPlan(Plan):
         gamma = self.gamma(U).bound(scores, 0, least, step=FINE if U <= _SMALL_POOL else COARSE)
         room = float(self["rho"] - 2 * self["delta_A"] - 2 * self["delta_C"])
         return (2 if self.items is None else 1) * gamma <= room / 2
+
+
+def _smallest(suffices: Callable[[int], bool]) -> int | None:
+    """About the smallest pool that suffices, one tenth too large at most."""
+    low, high = 100, 1000
+    while not suffices(high):  # from below: large pools cost memory to think about
+        if high >= _LARGEST_POOL:
+            return None
+        low, high = high, min(4 * high, _LARGEST_POOL)
+    while high > 1.1 * low:
+        middle = floor(sqrt(low * high))
+        low, high = (low, middle) if suffices(middle) else (middle, high)
+    return high
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -172,7 +180,7 @@ class RoundedA2Plan(RoundedPlan):
 def cal(task: Task) -> RoundedPlan:
     """Rounded over CAL: realizable, so no survivor is ever lost."""
     base = tight.cal(task)
-    a, b = _range(task)
+    a, b = _distances(task)
     l, l2 = 1 + ln(task.spread), 1 + ln(2 * task.n)
     simple = Number(
         name="pool_R1",
@@ -188,7 +196,7 @@ def a2_betting(task: Task) -> RoundedPlan:
     share = 4 if task.items is not None and task.items >= _SAMPLED_WELL else 8
     failure = min(task.delta / 2, task.rho / share)
     base = a2.betting(replace(task, delta=failure, kappa=None))
-    a, b = _range(task)
+    a, b = _distances(task)
     l, l2 = 1 + ln(task.spread), 1 + ln(2 * task.n)
     kappa = task.rho * decimal(b - a) / (8 * l)
     reach = decimal(b) + kappa
@@ -204,11 +212,16 @@ def a2_betting(task: Task) -> RoundedPlan:
     return _rounded(RoundedA2Plan, task, "rounded-a2", base, delta_A, simple)
 
 
-def _range(task: Task) -> tuple[Fraction, Fraction]:
-    """[a, b]: b = .9ε leaves room for slack, a = b/2 makes the growth of the class between them small."""
-    epsilon = fraction(task.epsilon)
-    b = Fraction(9, 10) * epsilon if task.b is None else fraction(task.b)
-    a = b / 2 if task.a is None else fraction(task.a)
+def _own_range(task: Task) -> bool:
+    """Do a and b speak of excess errors?"""
+    return task.finish == "excess" and (task.a is not None or task.b is not None)
+
+
+def _distances(task: Task) -> tuple[Fraction, Fraction]:
+    """[a, b] on distances: b = .9ε leaves room for slack, a = b/2 makes the growth of the class between them small."""
+    epsilon, own = fraction(task.epsilon), _own_range(task)
+    b = Fraction(9, 10) * epsilon if task.b is None or own else fraction(task.b)
+    a = b / 2 if task.a is None or own else fraction(task.a)
     if b >= epsilon:
         raise ValueOutOfRange(
             f"b must be below epsilon = {float(epsilon):g}, got {float(b):g}: the rest is for what a pool cannot measure"
@@ -223,14 +236,19 @@ def _range(task: Task) -> tuple[Fraction, Fraction]:
 def _rounded(
     kind: type[RoundedPlan], task: Task, learner: str, base: Plan, delta_A: Number, simple: tuple[Number, ...]
 ) -> RoundedPlan:
-    a, b = _range(task)
+    own = _own_range(task)
+    a, b = task.excess_range(Fraction(1, 2)) if own else _distances(task)
+    start, end = ("ε/2", "ε") if own else ("b/2", ".9ε")
     epsilon, kappa = fraction(task.epsilon), fraction(task.kappa or 0)
+    # A file that names the finish and no range means [2ε/9, 2ε/3]; its certificate lists a and b of distances all the same.
+    other = task.finish == "excess" and not own
+    drawn_from = (Fraction(2, 9) * epsilon, Fraction(2, 3) * epsilon) if other else (a, b)
     if task.finish != "distance" and not kappa:
         kappa = epsilon / 3
     sigma = fraction(2 * task.epsilon / (3 * ln(2 * task.n / task.delta)))
     numbers = (
-        Number(name="a", value=a, source="start of the range of the shared threshold; b/2 if not given"),
-        Number(name="b", value=b, source="its end; .9ε if not given"),
+        Number(name="a", value=a, source=f"start of the range of the shared threshold; {start} if not given"),
+        Number(name="b", value=b, source=f"its end; {end} if not given"),
         Number(name="rho", value=fraction(task.rho), source="given"),
         Number(name="delta", value=fraction(task.delta), source="given"),
         delta_A,
@@ -248,4 +266,5 @@ def _rounded(
         base=base,
         finish=task.finish,
         items=task.items,
+        range=drawn_from,
     )

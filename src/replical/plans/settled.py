@@ -105,7 +105,7 @@ class SettledPlan(Plan):
 
 def settled(task: Task) -> SettledPlan:
     """Theorem S': β for each lab, of which .6 may be lost to rivals and .4 to candidates before the ideal answer."""
-    a, b = _range(task)
+    a, b = task.excess_range(Fraction(3, 4))
     if task.labs < 2:
         raise ValueOutOfRange(f"labs must be at least 2, got {task.labs}: whoever is alone differs from nobody")
     beta = min(fraction(task.delta), fraction(task.rho) / task.labs)
@@ -134,18 +134,3 @@ def settled(task: Task) -> SettledPlan:
         numbers=numbers,
         batch=task.batch,
     )
-
-
-def _range(task: Task) -> tuple[Fraction, Fraction]:
-    epsilon = fraction(task.epsilon)
-    b = epsilon if task.b is None else fraction(task.b)
-    a = min(Fraction(3, 4) * epsilon, b) if task.a is None else fraction(task.a)
-    if b > epsilon:
-        raise ValueOutOfRange(
-            f"b must be at most epsilon = {float(epsilon):g}, got {float(b):g}: the answer errs at most b"
-        )
-    if not 0 < a <= b:
-        raise ValueOutOfRange(
-            f"a must be above 0 and at most b = {float(b):g}, got {float(a):g}: the shared threshold is drawn between them"
-        )
-    return a, b

@@ -28,3 +28,11 @@ def test_threads_do_not_disturb_each_other(kept, monkeypatch):
     proven._looks.clear()
     with ThreadPoolExecutor(6) as threads:
         assert [told.rows for told in threads.map(work, pieces)] == alone
+
+
+def test_a_cell_with_a_slack_above_epsilon_is_refused_and_says_why():
+    tried = Experiment(
+        class_spec="stumps:3,20", learner="rounded-a2", epsilon=0.1, pool_size=500, options={"kappa": 0.2}
+    )
+    told = work(Piece(cell="", experiment=tried, class_seed="s", seed="s", start=0, end=1))
+    assert (told.refused or "").startswith("kappa must be at most epsilon = 0.1, got 0.2")

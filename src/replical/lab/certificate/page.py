@@ -6,6 +6,8 @@ from collections.abc import Mapping
 from html import escape
 from typing import Any
 
+from replical.learners.rounded import ACCURATE, CERTIFIED
+
 _STYLE = """
 :root { color-scheme: light dark; --line: #8884; --good: #009e73; --bad: #d55e00; }
 body { font: 16px/1.5 system-ui, sans-serif; max-width: 46rem; margin: 2rem auto; padding: 0 1rem; }
@@ -69,7 +71,7 @@ def _verdict(body: Mapping[str, Any]) -> str:
         return f"Certified: two labs that prove this much differ with probability at most {body['rho_proven']:.3f}."
     verdict = body.get("verdict")
     if verdict is None:
-        return "Not certified: agreement with other labs is not proven by this run."
+        return f"Not certified: {_missing(body)}"
     return f"Not certified: {verdict['why']}. What helps: {verdict['helps']}."
 
 
@@ -93,6 +95,20 @@ def _settled(body: Mapping[str, Any]) -> dict[str, str]:
     elif error is not None:
         facts["excess error"] = f"at most {error['high']:.4f}, at level {error['level']:g}"
     return facts
+
+
+def _missing(body: Mapping[str, Any]) -> str:
+    """Which of the conditions failed, in a sentence."""
+    failed = {each["name"] for each in body["conditions"] if not each["held"]}
+    finish = body["protocol"]["learner"].get("finish", "distance")
+    if finish != "distance":
+        return f"the finish {finish} has no proof that labs agree; the learner settled has one."
+    if ACCURATE in failed and CERTIFIED not in failed:
+        return (
+            f"two labs that prove this much differ with probability at most {body['rho_proven']:.3f}, but the slack is too "
+            "large for the error bound: the pool is too small, or labels are too few."
+        )
+    return "agreement with other labs is not proven by this run."
 
 
 def _table(rows: Mapping[str, str], *, code: bool = False) -> str:

@@ -23,7 +23,7 @@ def finish(plan: RoundedPlan, shared: SharedRandomness, ball: Indices | None, sh
         return plan.prior.first(shared, "order", indices=ball)
     excess = shrunk.errors - shrunk.errors.min()
     if plan.finish == "excess":
-        within = shrunk.V.indices[excess <= plan.excess_most(shared, shrunk.scanned)]
+        within = shrunk.V.indices[excess <= plan.threshold(shared, shrunk.scanned)]
         return plan.prior.first(shared, "order", indices=within)
     noise = float(plan["sigma"]) * exponentials(shared.ranks("noise", indices=shrunk.V.indices))
     return int(shrunk.V.indices[np.argmin(excess / max(1, shrunk.scanned) - noise)])

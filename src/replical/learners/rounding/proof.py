@@ -113,7 +113,7 @@ class Proof:
             if not certified and kappa < U * (plan.epsilon - plan["b"]) and self._gamma.places is None:
                 unlimited = gamma_unlimited(scores / U, kappa / U, a, b, self._masses, self._least(V))
             sufficient = certified or self._with_failures(unlimited) <= rho
-            if self._gamma.places is None:
+            if self._gamma.places is None and kappa < U * plan["a"]:  # beyond, a ball need not hold the truth
                 shift = self._shift(shrunk, scores)
                 rho_predicted = estimate(scores / U, U, a, b, shift=shift, masses=self._masses)
             if not certified:
@@ -131,6 +131,7 @@ class Proof:
             scores=scores,
             range=(a, b),
             items=U,
+            spent=plan.max_labels is not None and shrunk.asked >= plan.max_labels,
         )
 
     def _shift(self, shrunk: Shrunk, scores: NDArray[np.int64]) -> float:
@@ -153,8 +154,7 @@ class Proof:
 def _likely(shrunk: Shrunk) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
     """Some survivors with their likelihoods if labels are flipped at the rate of the best of them."""
     V, errors = shrunk.V, shrunk.errors
-    asked = sum(int(S.counts.sum()) for S in shrunk.answers)
-    rate = min((errors.min() + 0.5) / (asked + 1), 0.5)
+    rate = min((errors.min() + 0.5) / (shrunk.asked + 1), 0.5)
     likelihood = np.exp((errors - errors.min()) * log(rate / (1 - rate))) if errors.max() else np.ones(V.size)
     reached = np.cumsum(likelihood) / likelihood.sum()
     chosen = np.unique(np.searchsorted(reached, (np.arange(_SOME) + 0.5) / _SOME))

@@ -1,0 +1,86 @@
+"""Is a rounded run certified? If not: which of the two conditions failed, and what would help."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+from replical.learners.result import Rounding, Verdict
+from replical.plans.rounded import RoundedPlan
+
+_SETTLED = "--learner settled"
+
+
+def verdict(plan: RoundedPlan, rounding: Rounding) -> Verdict:
+    """What a lab with this `plan` may say of its `rounding`.
+
+    Examples
+    --------
+    >>> from replical import Population, PrivateRandomness, SharedRandomness, Thresholds, learn, learner_for, plan
+    >>> C = Thresholds(100)
+    >>> world, lab = Population(C, target=31), PrivateRandomness.simulated("doctest")
+    >>> p = plan("rounded-cal", C, epsilon=.1, delta=.05, rho=.3, pool="finite")
+    >>> pool = world.pool(5000, lab)
+    >>> result = learn(learner_for(p), pool, world.labels(pool, lab), SharedRandomness("published"))
+    >>> found = verdict(p, result.rounding)
+    >>> print(found.why)
+    0.281 is proven, but the pool of 5,000 items is too small for the error bound
+    >>> print(found.helps)
+    about 11,313 items, or --learner settled
+    """
+    if rounding.certified:
+        return Verdict(certified=True, why="", helps="")
+    if rounding.rho_proven is None:
+        why = f"the finish {plan.finish!r} has no proof that labs agree"
+        return Verdict(certified=False, why=why, helps=f"{_SETTLED}, which has one")
+    rho, inaccurate = float(plan["rho"]), _inaccurate(rounding)
+    if rounding.rho_proven <= rho:
+        why, ways = f"{rounding.rho_proven:.3f} is proven, but {inaccurate}", _to_be_accurate(plan, rounding)
+    else:
+        proven = "nothing is" if rounding.rho_proven >= 1 else f"only {rounding.rho_proven:.3f} is"
+        why = f"{proven} proven of how often labs differ, and {rho:g} was asked for"
+        why, ways = f"{why}; {inaccurate}" if inaccurate else why, [_to_prove(plan, rounding)]
+    return Verdict(certified=False, why=why, helps=", or ".join([*ways, _SETTLED]))
+
+
+def _inaccurate(rounding: Rounding) -> str:
+    """Why the error bound does not hold; empty if it does."""
+    if rounding.kappa <= rounding.kappa_most:
+        return ""
+    if rounding.kappa_most < 0:
+        return f"the pool of {rounding.items:,} items is too small for the error bound"
+    slack, most = rounding.kappa / rounding.items, rounding.kappa_most / rounding.items
+    return f"the slack {slack:.4f} is too large for the error bound, which allows {most:.4f}"
+
+
+def _to_be_accurate(plan: RoundedPlan, rounding: Rounding) -> list[str]:
+    """More items for the slack there is, or less slack."""
+    ways = [_labels(plan, rounding)] if rounding.kappa_most >= 0 else []
+    if (enough := plan.pool_accurate(Fraction(rounding.kappa, rounding.items))) is not None:
+        return [f"about {enough:,} items", *ways]
+    if ways or (least := plan.pool_accurate(Fraction(0))) is None:
+        return ways
+    return [f"more than {least:,} items and more labels"]
+
+
+def _to_prove(plan: RoundedPlan, rounding: Rounding) -> str:
+    """More items, or, where there are enough, less slack."""
+    needed = rounding.pool_needed
+    if needed is None:
+        return f"more than 10,000,000 items{_supports(plan, rounding)}"
+    if needed <= rounding.items:
+        return _labels(plan, rounding)
+    labels = "" if rounding.labels_sufficient or rounding.kappa == 0 else " and more labels"
+    return f"about {needed:,} items{labels}{_supports(plan, rounding)}"
+
+
+def _supports(plan: RoundedPlan, rounding: Rounding) -> str:
+    if rounding.supports is None or rounding.supports <= float(plan["rho"]):
+        return ""
+    return f" (these {rounding.items:,} could prove {rounding.supports:.3f} with all labels in the world)"
+
+
+def _labels(plan: RoundedPlan, rounding: Rounding) -> str:
+    """How more labels are had: it depends on what ended the run."""
+    if rounding.kappa <= plan.slack * rounding.items:
+        return f"a kappa below {rounding.kappa / rounding.items:.4g}"
+    return "a larger budget" if rounding.spent else "more items to label"
