@@ -14,7 +14,7 @@ def assert_says(done):
     assert done.returncode == 0, done.stderr
     shown = " ".join(done.stdout.split())
     assert "replical demo / pair 0" in shown
-    assert all(word in shown for word in ("Rounded A2", "A2, at its", "best on", "240 classifiers", "identical"))
+    assert all(word in shown for word in ("Settled", "A2, at its", "best on", "240 classifiers", "identical", "Proven"))
 
 
 def test_demo():
