@@ -92,8 +92,8 @@ def test_a_certified_answer_is_the_ideal_one(world, alarm, request, record_prope
 class NoZeros(Charges):
     """Items that were not asked are forgotten: those asked are the ones on which candidates differ."""
 
-    def reject(self, o, charged, block):
-        return super().reject(o, charged, replace(block, scanned=len(block.wrong)))
+    def reject(self, o, among, block):
+        return super().reject(o, among, replace(block, scanned=len(block.wrong)))
 
 
 class ByEstimate(Purses):
@@ -147,11 +147,11 @@ def test_any_favourite_and_any_opponent_keep_the_promise(world, alarm, request, 
     """Who is compared is chosen from the past, here by private coins: the proof needs no more."""
     coins = PrivateRandomness.simulated(request.node.name).generator("coins")
 
-    def favourite(plan_, tally, v, alive, m):
-        return int(coins.choice(np.flatnonzero(alive))) if coins.random() < 0.05 or not alive[m] else m
+    def favourite(plan_, tally, heads, v, is_open, m):
+        return int(coins.choice(heads[is_open[heads]])) if coins.random() < 0.05 or not is_open[m] else m
 
     monkeypatch.setattr(learners_settled, "favourite", favourite)
-    monkeypatch.setattr(learners_settled, "opponent", lambda plan_, tally, o: int(coins.integers(len(tally.E))))
+    monkeypatch.setattr(learners_settled, "opponent", lambda plan_, tally, heads, o: int(coins.choice(heads)))
     promise = Promise(BETA, RUNS, alarm)
     share = wrongly_sure(world, request.node.name, promise)
     record_property("power", f"{promise.told('labs are sure and wrong')}; {100 * share:.0f}% are sure")

@@ -7,7 +7,9 @@ behind that place the ideal answer may be, so gains on later favourites never pa
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
 from decimal import Decimal
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,6 +21,7 @@ from replical.learners.settling.compare import Block
 Counts = NDArray[np.int64]
 Floats = NDArray[np.float64]
 Indices = NDArray[np.int64]
+Mask = NDArray[np.bool_]
 
 _CLEAR = 1e-6  # doubles are off by far less; what is nearer to its bound is decided in decimals
 
@@ -33,18 +36,23 @@ class Purses:
         self._logs: dict[int, Floats] = {}
         self.best: dict[int, Floats] = {}  # the largest ln of wealth seen so far at a favourite's place
 
-    def settle(self, m: int, rivals: Indices, block: Block) -> Indices:
-        """Settle the bets of the favourite `m` against `rivals` on a block of items; who is settled?"""
-        counts = self._counts.setdefault(m, np.zeros((3, self._n), dtype=np.int64))
-        plus, minus = block.apart(m, rivals)
-        _count(counts, rivals, block.scanned, plus, minus)
-        logs = self._logs.setdefault(m, np.zeros(self._n))
-        logs[rivals] = self._bets.about(counts[:, rivals])
+    def settle(self, m: int, among: Mask, block: Block) -> Indices:
+        """Settle the bets of the favourite `m` against the rivals `among` those compared in a block; who is settled?"""
+        if m not in self._counts:
+            self._counts[m], self._logs[m], self.best[m] = np.zeros((3, self._n), np.int64), *np.zeros((2, self._n))
+        rivals = block.places[among]
+        counts = self._counts[m][:, rivals] + block.apart(m, among)
+        self._counts[m][:, rivals] = counts
+        self._logs[m][rivals] = self._bets.about(counts)
         about = self._about(m, rivals)
-        best = self.best.setdefault(m, np.full(self._n, -np.inf))
-        best[rivals] = np.maximum(best[rivals], about)
+        self.best[m][rivals] = np.maximum(self.best[m][rivals], about)
         near = rivals[about >= self._about_enough - _CLEAR]
-        return np.array([g for g in near.tolist() if self._suffices(m, g)], dtype=np.int64)
+        history = [np.where(k < near, self._counts[k][:, near], -1) for k in sorted(self._counts)]
+        return _who(near, np.concatenate(history), lambda g: self._suffices(m, g))
+
+    def arrays(self) -> Iterator[NDArray[Any]]:
+        """Whatever is remembered of each candidate."""
+        yield from (*self._counts.values(), *self._logs.values(), *self.best.values())
 
     def _about(self, m: int, rivals: Indices) -> Floats:
         """ln of the least wealth over all places behind m at which the ideal answer may be."""
@@ -80,20 +88,25 @@ class Charges:
         self._about_enough = float(enough.ln())
         self.best = np.zeros(n)  # the largest ln of wealth seen so far
 
-    def reject(self, o: int, charged: Indices, block: Block) -> Indices:
-        """Charge the `charged` against the opponent `o` on a block of items; who is rejected?"""
-        counts = self._counts
-        minus, plus = block.apart(o, charged)
-        _count(counts, charged, block.scanned, plus, minus)
-        about = self._bets.about(counts[:, charged])
+    def reject(self, o: int, among: Mask, block: Block) -> Indices:
+        """Charge those `among` the compared against the opponent `o` on a block of items; who is rejected?"""
+        charged = block.places[among]
+        counts = self._counts[:, charged] + block.apart(o, among)[[0, 2, 1]]  # Z counts their errors, not the opponent's
+        self._counts[:, charged] = counts
+        about = self._bets.about(counts)
         self.best[charged] = np.maximum(self.best[charged], about)
-        near = charged[about >= self._about_enough - _CLEAR]
-        enough = [h for h in near.tolist() if self._bets.wealth(*counts[:, h].tolist()) >= self._enough]
-        return np.array(enough, dtype=np.int64)
+        near = about >= self._about_enough - _CLEAR
+        enough = lambda h: self._bets.wealth(*self._counts[:, h].tolist()) >= self._enough  # noqa: E731
+        return _who(charged[near], counts[:, near], enough)
+
+    def arrays(self) -> Iterator[NDArray[Any]]:
+        """Whatever is remembered of each candidate."""
+        yield from (self._counts, self.best)
 
 
-def _count(counts: Counts, places: Indices, scanned: int, plus: Counts, minus: Counts) -> None:
-    """Items on which Z was 0, +1 and -1; on whatever was not asked it is 0."""
-    counts[0, places] += scanned - plus - minus
-    counts[1, places] += plus
-    counts[2, places] += minus
+def _who(places: Indices, counts: Counts, enough: Callable[[int], bool]) -> Indices:
+    """Those who have enough; whoever has the same counts (columns) has it too."""
+    if len(places) == 0:
+        return places
+    _, firsts, alike = np.unique(counts, axis=1, return_index=True, return_inverse=True)
+    return places[np.array([enough(place) for place in places[firsts].tolist()])[alike]]
