@@ -41,12 +41,13 @@ class Block:
 
     def apart(self, one: int, others: Mask) -> Counts:
         """For each of the `others`: items on which Z was 0, `one` alone was wrong, and `one` alone was right (rows)."""
-        mine = self.wrong[:, np.searchsorted(self.places, one)]
-        theirs = self.wrong[:, others]
-        counts = np.empty((3, theirs.shape[1]), dtype=np.int64)
-        counts[1] = np.count_nonzero(mine) - theirs[mine].sum(axis=0)
-        counts[2] = theirs[~mine].sum(axis=0)
-        counts[0] = self.scanned - counts[1] - counts[2]  # on whatever was not asked Z is 0
+        place, theirs = np.searchsorted(self.places, one), self.wrong[:, others]
+        counts = np.zeros((3, theirs.shape[1]), dtype=np.int64)
+        counts[0] = self.scanned  # on whatever was not asked Z is 0
+        for wrong, mine in zip(theirs, self.wrong[:, place].tolist(), strict=True):
+            alone = ~wrong if mine else wrong
+            counts[1 if mine else 2] += alone
+            counts[0] -= alone
         return counts
 
 

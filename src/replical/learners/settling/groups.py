@@ -29,7 +29,7 @@ class Everyone:
 
     def __init__(self, whole: VersionSpace, order: Indices) -> None:
         self._whole = self._last = whole
-        self._order = order
+        self._order, self._compared = order, np.zeros(0, dtype=np.int64)
         self.heads = np.arange(len(order))  # places, ascending
 
     def choose(self, favourite: int, opponent: int) -> None:
@@ -50,7 +50,9 @@ class Everyone:
 
     def region(self, S: Indices) -> VersionSpace:
         """Where those in S disagree; a smaller set is looked for where the last one disagreed."""
-        mask = np.zeros(len(self._order), dtype=np.bool_)
+        if np.array_equal(S, self._compared):
+            return self._last
+        self._compared, mask = S, np.zeros(len(self._order), dtype=np.bool_)
         mask[self._order[S]] = True
         among = mask[self._last.indices]
         nested = np.count_nonzero(among) == len(S)

@@ -7,7 +7,7 @@ behind that place the ideal answer may be, so gains on later favourites never pa
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from decimal import Decimal
 from typing import Any
 
@@ -41,13 +41,14 @@ class Purses:
         if m not in self._counts:
             self._counts[m], self._logs[m], self.best[m] = np.zeros((3, self._n), np.int64), *np.zeros((2, self._n))
         rivals = block.places[among]
-        counts = self._counts[m][:, rivals] + block.apart(m, among)
-        self._counts[m][:, rivals] = counts
+        counts = _add(self._counts[m], rivals, block.apart(m, among))
         self._logs[m][rivals] = self._bets.about(counts)
         about = self._about(m, rivals)
         self.best[m][rivals] = np.maximum(self.best[m][rivals], about)
         near = rivals[about >= self._about_enough - _CLEAR]
-        history = [np.where(k < near, self._counts[k][:, near], -1) for k in sorted(self._counts)]
+        if len(near) == 0:
+            return near
+        history = [np.where(k < near, each[:, near], -1) for k, each in self._counts.items()]
         return _who(near, np.concatenate(history), lambda g: self._suffices(m, g))
 
     def arrays(self) -> Iterator[NDArray[Any]]:
@@ -91,17 +92,26 @@ class Charges:
     def reject(self, o: int, among: Mask, block: Block) -> Indices:
         """Charge those `among` the compared against the opponent `o` on a block of items; who is rejected?"""
         charged = block.places[among]
-        counts = self._counts[:, charged] + block.apart(o, among)[[0, 2, 1]]  # Z counts their errors, not the opponent's
-        self._counts[:, charged] = counts
+        zeros, minus, plus = block.apart(o, among)  # Z is about their errors, not the opponent's
+        counts = _add(self._counts, charged, (zeros, plus, minus))
         about = self._bets.about(counts)
         self.best[charged] = np.maximum(self.best[charged], about)
         near = about >= self._about_enough - _CLEAR
-        enough = lambda h: self._bets.wealth(*self._counts[:, h].tolist()) >= self._enough  # noqa: E731
-        return _who(charged[near], counts[:, near], enough)
+        return _who(charged[near], counts[:, near], self._suffices)
+
+    def _suffices(self, h: int) -> bool:
+        return self._bets.wealth(*self._counts[:, h].tolist()) >= self._enough
 
     def arrays(self) -> Iterator[NDArray[Any]]:
         """Whatever is remembered of each candidate."""
         yield from (self._counts, self.best)
+
+
+def _add(counts: Counts, places: Indices, more: Iterable[Counts]) -> Counts:
+    """Count more of each kind (rows) for those at these places; their counts."""
+    for row, new in zip(counts, more, strict=True):
+        row[places] += new
+    return counts.take(places, axis=1)
 
 
 def _who(places: Indices, counts: Counts, enough: Callable[[int], bool]) -> Indices:
