@@ -1,7 +1,7 @@
 """Settled is never sure of the wrong answer, and mutants of its bets are (docs/claims/settled.md)."""
 
 from dataclasses import replace
-from itertools import count
+from itertools import count, islice
 
 import numpy as np
 import pytest
@@ -19,6 +19,7 @@ from replical import (
 )
 from replical.learners import settled as learners_settled
 from replical.learners.settling.purses import Charges, Purses
+from replical.learners.settling.tally import Tally
 from replical.plans.settled import SettledPlan
 from support.sequential import Promise
 
@@ -156,6 +157,31 @@ def test_any_favourite_and_any_opponent_keep_the_promise(world, alarm, request, 
     share = wrongly_sure(world, request.node.name, promise)
     record_property("power", f"{promise.told('labs are sure and wrong')}; {100 * share:.0f}% are sure")
     assert not promise.broken
+
+
+class Forgetful(Tally):
+    """Whoever is not compared any more collects no errors."""
+
+    def add(self, heads, S, errors, scanned, favourite):
+        super().add(S, S, errors, scanned, favourite)
+
+
+@pytest.mark.claim("settled")
+@pytest.mark.mutant
+@pytest.mark.parametrize(
+    ("U", "labs", "times"), [(3000, 2, 3), pytest.param(20_000, 3, 10, marks=pytest.mark.slow)], ids=["fast", "long"]
+)
+def test_bad_rivals_that_left_do_not_come_back(U, labs, times, request, record_property, monkeypatch):
+    """Labels, not truth: one to reject, a clear winner, twenty bad ones. Those who forget take most of the pool."""
+    world, labels = ([2 * V, 0.0] + [6 * V] * 20, 1, U), {}
+    for kind in (Tally, Forgetful):
+        monkeypatch.setattr(learners_settled, "Tally", kind)
+        results = list(islice(runs(world, request.node.name), labs))
+        labels[kind] = sum(result.labels for result in results)
+        if kind is Tally:
+            assert all(result.settling.certified and result.hypothesis == 1 for result in results)
+    record_property("power", f"{labels[Tally] / labs:.0f} a lab, {labels[Forgetful] / labs:.0f} by those who forget")
+    assert times * labels[Tally] < labels[Forgetful]
 
 
 class CarriedBack(Purses):

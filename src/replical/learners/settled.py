@@ -114,7 +114,8 @@ class Settled:
             S = groups.hear(S, query.items)
             block = heard(groups, S, answers, query.scanned)
             tally.add(groups.heads, S, block.errors, query.scanned, m)
-            settled_at[purses.settle(m, (S > m) & (settled_at[S] > m), block)] = m
+            rivals = (m < S) & (settled_at[S] > m)
+            settled_at[purses.settle(m, rivals, block)] = m  # of unsettled ones only, so never later than before
             if o in S:
                 rejected = charges.reject(o, is_open[S], block)
                 if len(rejected) == np.count_nonzero(is_open[groups.heads]):  # never the last

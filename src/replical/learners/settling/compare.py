@@ -56,5 +56,7 @@ def heard(groups: Everyone, S: Indices, answers: Answers | None, scanned: int) -
     if answers is None:
         return Block(scanned=scanned, places=S, wrong=np.zeros((0, len(S)), dtype=np.bool_))
     labels = np.argmax(answers.counts, axis=1)
-    wrong = [groups.codes(item, S) != label for item, label in zip(answers.items.tolist(), labels.tolist(), strict=True)]
+    wrong = [
+        groups.codes(item, S) != label for item, label in zip(answers.items.tolist(), labels.tolist(), strict=True)
+    ]
     return Block(scanned=scanned, places=S, wrong=np.array(wrong))

@@ -78,7 +78,9 @@ class Line(Everyone):
         places[order] = np.arange(n)
         self._positions, self._copy = positions, copy
         self._members: dict[int, tuple[Indices, Indices]] = {}  # of each group the cuts, ascending, and their places
-        self._lowest, self._highest, self._final, self._size = np.zeros((4, n), dtype=np.int64)  # of each group, by head
+        self._lowest, self._highest, self._final, self._size = np.zeros(
+            (4, n), dtype=np.int64
+        )  # of each group, by head
         self.heads = np.zeros(1, dtype=np.int64)
         self._set(0, whole.indices, places)
 
@@ -107,7 +109,8 @@ class Line(Everyone):
 
     def codes(self, item: int, S: Indices) -> Codes:
         """What those in S say about an item that they were parted by."""
-        return (self._lowest[S] < self._positions[item]).astype(np.uint16)
+        codes: Codes = (self._lowest[S] < self._positions[item]).astype(np.uint16)
+        return codes
 
     def region(self, S: Indices) -> VersionSpace:
         """On a line the outermost two disagree wherever anybody does."""

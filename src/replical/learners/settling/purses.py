@@ -119,4 +119,5 @@ def _who(places: Indices, counts: Counts, enough: Callable[[int], bool]) -> Indi
     if len(places) == 0:
         return places
     _, firsts, alike = np.unique(counts, axis=1, return_index=True, return_inverse=True)
-    return places[np.array([enough(place) for place in places[firsts].tolist()])[alike]]
+    have = np.array([enough(place) for place in places[firsts].tolist()], dtype=np.bool_)
+    return places[have[alike]]
