@@ -41,3 +41,10 @@ def test_the_cost_benchmark_runs(words, tmp_path):
         assert world["disagreement"]["rounded"] <= world["disagreement"]["unrounded at the same stop"]
     for suffix in ("svg", "png", "md"):
         assert (tmp_path / f"cost-of-replicability.{suffix}").stat().st_size > 500
+
+
+def test_settled_and_its_plain_versions_find_the_same():
+    words = [sys.executable, str(BENCHMARKS / "settled.py"), "--quick"]
+    done = subprocess.run(words, capture_output=True, text=True, timeout=200, check=False)
+    assert done.returncode == 0, done.stderr
+    assert "line:1000" in done.stdout

@@ -172,7 +172,7 @@ class VersionSpace:
         return self.only(self.indices[mask])
 
     def only(self, indices: Indices) -> VersionSpace:
-        """The version space of these, ascending, who disagree nowhere that this one does not."""
+        """The version space of `indices` alone, ascending, who disagree nowhere that this one does not."""
         smaller = VersionSpace(
             predictions=self.predictions,
             weights=self._weights,

@@ -24,6 +24,7 @@ Indices = NDArray[np.int64]
 Mask = NDArray[np.bool_]
 
 _CLEAR = 1e-6  # doubles are off by far less; what is nearer to its bound is decided in decimals
+_FEW = 8  # so many are decided one by one: finding equal counts would take longer
 
 
 class Purses:
@@ -116,8 +117,8 @@ def _add(counts: Counts, places: Indices, more: Iterable[Counts]) -> Counts:
 
 def _who(places: Indices, counts: Counts, enough: Callable[[int], bool]) -> Indices:
     """Those who have enough; whoever has the same counts (columns) has it too."""
-    if len(places) == 0:
-        return places
-    _, firsts, alike = np.unique(counts, axis=1, return_index=True, return_inverse=True)
+    firsts = alike = np.arange(len(places))
+    if len(places) > _FEW:
+        _, firsts, alike = np.unique(counts, axis=1, return_index=True, return_inverse=True)
     have = np.array([enough(place) for place in places[firsts].tolist()], dtype=np.bool_)
     return places[have[alike]]
