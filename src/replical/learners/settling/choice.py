@@ -17,7 +17,7 @@ Mask = NDArray[np.bool_]
 
 def opponent(plan: SettledPlan, tally: Tally, heads: Indices, o: int) -> int:
     """Whoever has the fewest errors; the old one while it is near to that."""
-    best = int(heads[np.argmin(tally.E[heads])])
+    best = int(heads[tally.E[heads].argmin()])
     return o if tally.E[o] - tally.E[best] <= plan.integer("patience") else best
 
 
@@ -36,7 +36,8 @@ def favourite(plan: SettledPlan, tally: Tally, heads: Indices, v: float, is_open
 
 def first(tally: Tally, heads: Indices, is_open: Mask, allowed: float) -> int:
     """The first open candidate with excess at most `allowed`, else the open one with the least."""
-    among = heads[is_open[heads]]
-    excess = tally.E[among] - tally.E[heads].min()
-    near = excess <= allowed
-    return int(among[np.argmax(near) if near.any() else np.argmin(excess)])
+    E, alive = tally.E[heads], is_open[heads]
+    excess = E - E.min()
+    near = alive & (excess <= allowed)
+    best = int(near.argmax())
+    return int(heads[best if near[best] else np.where(alive, excess, np.inf).argmin()])

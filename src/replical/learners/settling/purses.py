@@ -24,7 +24,7 @@ Indices = NDArray[np.int64]
 Mask = NDArray[np.bool_]
 
 _CLEAR = 1e-6  # doubles are off by far less; what is nearer to its bound is decided in decimals
-_FEW = 8  # so many are decided one by one: finding equal counts would take longer
+_FEW = 32  # so many are decided one by one: finding equal counts would take longer
 
 
 class Purses:
