@@ -51,3 +51,10 @@ def test_a_public_order_saves_labels(monkeypatch):
     random, public = measure(1000, 4, 0), measure(1000, 4, 100)
     assert public[0] < random[0]
     assert public[4] < random[4]
+
+
+def test_settled_and_its_plain_versions_find_the_same():
+    words = [sys.executable, str(BENCHMARKS / "settled.py"), "--quick"]
+    done = subprocess.run(words, capture_output=True, text=True, timeout=200, check=False)
+    assert done.returncode == 0, done.stderr
+    assert "line:1000" in done.stdout

@@ -1,7 +1,7 @@
 """Settled is never sure of the wrong answer, and mutants of its bets are (docs/claims/settled.md)."""
 
 from dataclasses import replace
-from itertools import count
+from itertools import count, islice
 
 import numpy as np
 import pytest
@@ -22,6 +22,7 @@ from replical.bounds.anytime import share_interval
 from replical.learners import settled as learners_settled
 from replical.learners.settling.outcome import Ending
 from replical.learners.settling.purses import Charges, Purses
+from replical.learners.settling.tally import Tally
 from replical.plans.settled import SettledPlan
 from support.sequential import Promise
 
@@ -95,8 +96,8 @@ def test_a_certified_answer_is_the_ideal_one(world, alarm, request, record_prope
 class NoZeros(Charges):
     """Items that were not asked are forgotten: those asked are the ones on which candidates differ."""
 
-    def reject(self, o, charged, block):
-        return super().reject(o, charged, replace(block, scanned=len(block.wrong)))
+    def reject(self, o, among, block):
+        return super().reject(o, among, replace(block, scanned=len(block.wrong)))
 
 
 class ByEstimate(Purses):
@@ -150,15 +151,40 @@ def test_any_favourite_and_any_opponent_keep_the_promise(world, alarm, request, 
     """Who is compared is chosen from the past, here by private coins: the proof needs no more."""
     coins = PrivateRandomness.simulated(request.node.name).generator("coins")
 
-    def favourite(plan_, tally, v, alive, m):
-        return int(coins.choice(np.flatnonzero(alive))) if coins.random() < 0.05 or not alive[m] else m
+    def favourite(plan_, tally, heads, v, is_open, m):
+        return int(coins.choice(heads[is_open[heads]])) if coins.random() < 0.05 or not is_open[m] else m
 
     monkeypatch.setattr(learners_settled, "favourite", favourite)
-    monkeypatch.setattr(learners_settled, "opponent", lambda plan_, tally, o: int(coins.integers(len(tally.E))))
+    monkeypatch.setattr(learners_settled, "opponent", lambda plan_, tally, heads, o: int(coins.choice(heads)))
     promise = Promise(BETA, RUNS, alarm)
     share = wrongly_sure(world, request.node.name, promise)
     record_property("power", f"{promise.told('labs are sure and wrong')}; {100 * share:.0f}% are sure")
     assert not promise.broken
+
+
+class Forgetful(Tally):
+    """Whoever is not compared any more collects no errors."""
+
+    def add(self, heads, S, errors, scanned, favourite):
+        super().add(S, S, errors, scanned, favourite)
+
+
+@pytest.mark.claim("settled")
+@pytest.mark.mutant
+@pytest.mark.parametrize(
+    ("U", "labs", "times"), [(3000, 2, 3), pytest.param(20_000, 3, 10, marks=pytest.mark.slow)], ids=["fast", "long"]
+)
+def test_bad_rivals_that_left_do_not_come_back(U, labs, times, request, record_property, monkeypatch):
+    """Labels, not truth: one to reject, a clear winner, twenty bad ones. Those who forget take most of the pool."""
+    world, labels = ([2 * V, 0.0] + [6 * V] * 20, 1, U), {}
+    for kind in (Tally, Forgetful):
+        monkeypatch.setattr(learners_settled, "Tally", kind)
+        results = list(islice(runs(world, request.node.name), labs))
+        labels[kind] = sum(result.labels for result in results)
+        if kind is Tally:
+            assert all(result.settling.certified and result.hypothesis == 1 for result in results)
+    record_property("power", f"{labels[Tally] / labs:.0f} a lab, {labels[Forgetful] / labs:.0f} by those who forget")
+    assert times * labels[Tally] < labels[Forgetful]
 
 
 class CarriedBack(Purses):

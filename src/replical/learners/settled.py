@@ -12,7 +12,7 @@ Reference: ours, Theorem S' (docs/claims/settled.md).
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,7 +21,8 @@ from replical.core.randomness import SharedRandomness
 from replical.learners.base import Conversation, check_plan
 from replical.learners.result import Result, Settling
 from replical.learners.settling.choice import favourite, first, opponent
-from replical.learners.settling.compare import Region, heard
+from replical.learners.settling.compare import heard
+from replical.learners.settling.groups import groups_of
 from replical.learners.settling.outcome import Ending
 from replical.learners.settling.purses import Charges, Purses
 from replical.learners.settling.tally import Tally
@@ -29,6 +30,8 @@ from replical.learners.settling.verdict import verdict
 from replical.plans.base import Condition
 from replical.plans.settled import SettledPlan
 from replical.pools.pool import AnyPool
+
+Mask = NDArray[np.bool_]
 
 PROVEN = "the answer is proven to be the ideal one"
 LABELLED = "of the items on which candidates differ at least as many were labelled as could not be"
@@ -76,47 +79,61 @@ class Settled:
             Its result's ``hypothesis`` is the ideal answer if ``settling.certified``; ``unrounded`` has the fewest errors,
             ``V`` holds who is not rejected, ``conditions`` says at which level the answer is proven.
         """
-        plan, n, places = self.plan, self.plan.n, np.arange(self.plan.n)
+        plan, n = self.plan, self.plan.n
         v, order = plan.threshold(shared), plan.prior.order_of(shared, "order", n=n)
         tally, is_open, settled_at = Tally(n), np.ones(n, dtype=np.bool_), np.full(n, n)
         purses = Purses(n, plan.purses(v), plan.settles_at)
         charges = Charges(n, plan.charges(v), plan.rejects_at)
         whole, blocks, m, o, asked = pool.version_space(), pool.blocks(), 0, 0, 0
-        region, share = Region(whole), 1.0
+        share = 1.0
 
-        def unproven(place: int) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
-            """Who stands before a place and is not rejected, and who behind it is not settled there."""
-            return is_open & (places < place), (places > place) & (settled_at > place)
+        def copy(new: int, head: int) -> None:
+            for kept in (tally.E, is_open, settled_at, *purses.arrays(), *charges.arrays()):
+                kept[..., new] = kept[..., head]
+
+        groups = groups_of(whole, order, copy)
+
+        def unproven(place: int) -> tuple[Mask, Mask]:
+            """Which heads stand before a place and are not rejected, and which behind it are not settled there."""
+            heads = groups.heads
+            return is_open[heads] & (heads < place), (heads > place) & (settled_at[heads] > place)
 
         while True:
-            o = opponent(plan, tally, o)
-            m = favourite(plan, tally, float(v), is_open, m)
+            o = opponent(plan, tally, groups.heads, o)
+            m = favourite(plan, tally, groups.heads, float(v), is_open, m)
+            groups.choose(m, o)
             before, rivals = unproven(m)
             certified = not before.any() and not rivals.any() and blocks.unlabelled <= asked
             if certified or not plan.opens(asked):
                 break
-            S = before | rivals | (places == m) | ((places == o) & before.any())
-            query = blocks.next(region.of(order[S]), plan.opens(asked), idle=plan.integer("idle"))
+            heads = groups.heads
+            S = heads[before | rivals | (heads == m) | ((heads == o) & before.any())]
+            query = blocks.next(groups.region(S), plan.opens(asked), idle=plan.integer("idle"))
             if query.scanned == 0:  # the pool is used up
                 break
             asked, share = asked + query.total, query.disagreement[0] / query.disagreement[1]
-            block = heard(
-                whole.predictions, order, np.flatnonzero(S), (yield query) if query.total else None, query.scanned
-            )
-            settled = purses.settle(m, np.flatnonzero(rivals), block)
-            settled_at[settled] = m  # of unsettled ones only, so never later than before
-            if S[o]:
-                rejected = charges.reject(o, np.flatnonzero(S & is_open), block)
-                is_open[rejected[: np.count_nonzero(is_open) - 1]] = False  # never the last
-            tally.add(S, block.errors, query.scanned, m)
-        place = m if certified else first(tally.excess, float(v) * tally.t, is_open)
+            answers = (yield replace(query, survivors=groups.size(S))) if query.total else None
+            S = groups.hear(S, query.items)
+            block = heard(groups, S, answers, query.scanned)
+            tally.add(groups.heads, S, block.errors, query.scanned, m)
+            rivals = (m < S) & (settled_at[S] > m)
+            settled_at[purses.settle(m, rivals, block)] = m  # of unsettled ones only, so never later than before
+            if o in S:
+                rejected = charges.reject(o, is_open[S], block)
+                if len(rejected) == np.count_nonzero(is_open[groups.heads]):  # never the last
+                    rejected = rejected[rejected != groups.spare(rejected)]
+                is_open[rejected] = False
+        place = m if certified else first(tally, groups.heads, is_open, float(v) * tally.t)
+        groups.choose(place, o)
         before, rivals = unproven(place)
+        heads = groups.heads
         settling = Ending(
             plan=plan,
             v=v,
             place=place,
-            before=np.flatnonzero(before),
-            rivals=np.flatnonzero(rivals),
+            heads=heads,
+            before=heads[before],
+            rivals=heads[rivals],
             purses=purses,
             charges=charges,
             tally=tally,
@@ -125,10 +142,10 @@ class Settled:
             share=share,
         ).conclude()
         open_ones = np.zeros(n, dtype=np.bool_)
-        open_ones[order[is_open]] = True
+        open_ones[groups.hypotheses(heads[is_open[heads]])] = True
         return Result(
             hypothesis=int(order[place]),
-            unrounded=int(order[np.argmin(tally.E)]),
+            unrounded=int(order[heads[np.argmin(tally.E[heads])]]),
             V=whole.keep(open_ones),
             conditions=(*plan.conditions, *_conditions(settling, blocks.unlabelled)),
             settling=settling,

@@ -169,10 +169,14 @@ class VersionSpace:
                 "the realizable setting that some hypothesis makes no error, in the agnostic one that the best errs at "
                 "most nu), so use an agnostic learner or a larger nu"
             )
+        return self.only(self.indices[mask])
+
+    def only(self, indices: Indices) -> VersionSpace:
+        """The version space of `indices` alone, ascending, who disagree nowhere that this one does not."""
         smaller = VersionSpace(
             predictions=self.predictions,
             weights=self._weights,
-            indices=self.indices[mask],
+            indices=indices,
             undecided=self.disputed,
             labels=self._labels,
         )

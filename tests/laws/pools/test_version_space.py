@@ -102,6 +102,13 @@ def test_the_line_equals_the_packed_matrix(n, data):
     assert line.codes(h).tolist() == packed.codes(h).tolist()
 
 
+def test_whoever_disagrees_is_found_however_late_it_comes():
+    C, x = Thresholds(200), np.arange(-1, 201)
+    line, packed, everything = LinePredictions(C, x), PackedPredictions(C, x), np.arange(len(x))
+    for alive in (np.arange(200), np.arange(70, 140), np.arange(64), np.arange(0, 200, 3)):
+        assert packed.disagreement(alive, everything).tolist() == line.disagreement(alive, everything).tolist()
+
+
 @given(st.integers(1, 30), st.data())
 def test_a_structured_class_equals_its_explicit_table(n, data):
     C = Thresholds(n)

@@ -19,6 +19,7 @@ _BLOCK = 2**23  # values held unpacked at a time; larger blocks leave the cache 
 _MOST_BYTES = 2**34  # 16 GiB of packed bits
 _FEW = 4095  # labels an item, up to which adding bits beats the matrix product (measured: 16 times at 18, 6 at 593)
 _MEASURED = 1024  # items on which nearness is measured: any number is valid, this one resolves distances to 3%
+_FEW_ALIVE = 64  # survivors looked at first for a disagreement; all answers are the same for any number
 _RIVALS = 64  # rivals considered at a time
 _EXACT_DOUBLE = 2**53  # sums below this are exact in the floating-point matrix product
 
@@ -59,15 +60,26 @@ class PackedPredictions:
         return PackedNearness([bits.pack((codes >> digit) & 1 == 1) for digit in range(len(self._planes))])
 
     def disagreement(self, alive: Indices, within: Indices) -> NDArray[np.bool_]:
-        """An item is disputed when some binary digit takes both values among the survivors."""
+        """An item is disputed when some binary digit takes both values among the survivors.
+
+        A few survivors disagree on most items that are disputed at all, so everybody is asked about the others only.
+        """
+        few = alive[:_FEW_ALIVE]
+        disputed = self._mixed(few, within)
+        if len(few) < len(alive):
+            rest = np.flatnonzero(~disputed)
+            disputed[rest] = self._mixed(alive, within[rest])
+        return disputed
+
+    def _mixed(self, alive: Indices, within: Indices) -> NDArray[np.bool_]:
         words, places = _words_of(alive)
         among = np.zeros(len(words) * 64, dtype=np.bool_)
         among[places] = True
-        disputed = np.zeros(len(within), dtype=np.bool_)
+        mixed = np.zeros(len(within), dtype=np.bool_)
         for block in _blocks(len(within), len(among)):
             for plane in self._planes:
-                disputed[block] |= bits.mixed(_rows(plane, within[block], words), bits.pack(among))
-        return disputed
+                mixed[block] |= bits.mixed(_rows(plane, within[block], words), bits.pack(among))
+        return mixed
 
     def votes(self, alive: Indices, within: Indices) -> NDArray[np.int64]:
         """Survivors behind each label: bits set in all digits of its code."""
@@ -162,8 +174,10 @@ class PackedNearness:
 
 def _words_of(alive: Indices) -> tuple[Indices, Indices]:
     """The words that hold the survivors' bits, and where in those words each survivor is."""
-    words = np.unique(alive >> 6)
-    return words, (np.searchsorted(words, alive >> 6) << 6) + (alive & 63)
+    word = alive >> 6
+    held = np.zeros(int(word.max(initial=-1)) + 1, dtype=np.bool_)
+    held[word] = True
+    return np.flatnonzero(held), ((np.cumsum(held) - 1)[word] << 6) + (alive & 63)
 
 
 def _rows(plane: NDArray[np.uint64], items: Indices, words: Indices) -> NDArray[np.uint64]:

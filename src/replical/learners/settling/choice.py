@@ -1,6 +1,6 @@
 """Who is the favourite, who the opponent: chosen from the past alone, and slow to change.
 
-Any choice from the past keeps the promise; these ask for few labels.
+Any choice from the past keeps the promise; these ask for few labels. `heads` speak for all candidates.
 """
 
 from __future__ import annotations
@@ -11,28 +11,33 @@ from numpy.typing import NDArray
 from replical.learners.settling.tally import Tally
 from replical.plans.settled import SettledPlan
 
+Indices = NDArray[np.int64]
 Mask = NDArray[np.bool_]
 
 
-def opponent(plan: SettledPlan, tally: Tally, o: int) -> int:
+def opponent(plan: SettledPlan, tally: Tally, heads: Indices, o: int) -> int:
     """Whoever has the fewest errors; the old one while it is near to that."""
-    best = int(np.argmin(tally.E))
-    return o if tally.excess[o] <= plan.integer("patience") else best
+    best = int(heads[tally.E[heads].argmin()])
+    return o if tally.E[o] - tally.E[best] <= plan.integer("patience") else best
 
 
-def favourite(plan: SettledPlan, tally: Tally, v: float, alive: Mask, m: int) -> int:
+def favourite(plan: SettledPlan, tally: Tally, heads: Indices, v: float, is_open: Mask, m: int) -> int:
     """The first open candidate whose excess looks like v or less; the old one while it is near to that."""
-    excess, allowed, patience = tally.excess, v * tally.t + plan.integer("optimism"), plan.integer("patience")
-    best = first(excess, allowed, alive)
-    if best == m or not alive[m]:
+    allowed, patience = v * tally.t + plan.integer("optimism"), plan.integer("patience")
+    best = first(tally, heads, is_open, allowed)
+    if best == m or not is_open[m]:
         return best
-    lost = excess[m] > allowed + patience
+    fewest = tally.E[heads].min()
+    lost = tally.E[m] - fewest > allowed + patience
     if best > m:
         return best if lost else m
-    return best if lost or excess[best] <= allowed - patience else m
+    return best if lost or tally.E[best] - fewest <= allowed - patience else m
 
 
-def first(excess: NDArray[np.float64], allowed: float, alive: Mask) -> int:
+def first(tally: Tally, heads: Indices, is_open: Mask, allowed: float) -> int:
     """The first open candidate with excess at most `allowed`, else the open one with the least."""
-    near = np.flatnonzero(alive & (excess <= allowed))
-    return int(near[0]) if len(near) else int(np.argmin(np.where(alive, excess, np.inf)))
+    E, alive = tally.E[heads], is_open[heads]
+    excess = E - E.min()
+    near = alive & (excess <= allowed)
+    best = int(near.argmax())
+    return int(heads[best if near[best] else np.where(alive, excess, np.inf).argmin()])

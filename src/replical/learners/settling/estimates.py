@@ -18,14 +18,15 @@ Indices = NDArray[np.int64]
 _MOST = 10**7  # items beyond which nobody goes
 
 
-def agreement(v: float, purses: Purses, charges: Charges, place: int) -> float:
+def agreement(v: float, purses: Purses, charges: Charges, place: int, heads: Indices) -> float:
     """About how often another lab with such a pool has the same answer.
 
     It has to see, on data of its own, that everyone before the answer errs more than v above the best, and the answer does
-    not. Both labs' means are off by their standard errors.
+    not. Both labs' means are off by their standard errors. Whoever has the same counts is one and the same to them.
     """
-    earlier = float(np.prod(ndtr(_apart(charges.counts[:, :place], v))))
-    own = np.concatenate([charges.counts[:, place, None], purses.counts(place)[:, place + 1 :]], axis=1)
+    before, behind = heads[heads < place], heads[heads > place]
+    earlier = float(np.prod(ndtr(_apart(np.unique(charges.counts[:, before], axis=1), v))))
+    own = np.concatenate([charges.counts[:, place, None], purses.counts(place)[:, behind]], axis=1)
     heard = own[:, own.sum(axis=0) > 0]
     return round(earlier * float(ndtr((-_apart(heard, v)).min(initial=np.inf))), 6)
 

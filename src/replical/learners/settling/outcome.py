@@ -31,10 +31,12 @@ class Ending:
     ----------
     place
         The answer's.
+    heads
+        One place for each history, ascending.
     before
-        Candidates before it that are not rejected.
+        Those before the answer that are not rejected.
     rivals
-        Candidates behind it that are not settled at or before its place.
+        Those behind it that are not settled at or before its place.
     asked
         Labels asked for.
     unlabelled
@@ -46,6 +48,7 @@ class Ending:
     plan: SettledPlan
     v: Fraction
     place: int
+    heads: Indices
     before: Indices
     rivals: Indices
     purses: Purses
@@ -71,9 +74,9 @@ class Ending:
             asked=self.asked,
             scanned=tally.t,
             labs=plan.integer("labs"),
-            excess=round(float(tally.excess[self.place]) / max(tally.t, 1), 6),
+            excess=round(float(tally.E[self.place] - tally.E[self.heads].min()) / max(tally.t, 1), 6),
             excess_upper=self._excess_upper() if certified else None,
-            agreement_estimate=agreement(float(self.v), self.purses, self.charges, self.place),
+            agreement_estimate=agreement(float(self.v), self.purses, self.charges, self.place, self.heads),
             labels_left=None if left is None else ceil(left * self.share),
             items_left=left,
         )
@@ -109,7 +112,7 @@ class Ending:
         of hypotheses: so Pr[certified, excess above it] ≤ β + β, without a union.
         """
         v, enough = float(self.v), float(-np.log(float(self.plan["beta"])))
-        counts = self.purses.counts(self.place)[:, self.place + 1 :]
+        counts = self.purses.counts(self.place)[:, self.heads[self.heads > self.place]]
         low, high = 0.0, v
         for _ in range(_HALVINGS):
             x = (low + high) / 2

@@ -7,7 +7,9 @@ behind that place the ideal answer may be, so gains on later favourites never pa
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable, Iterator
 from decimal import Decimal
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,8 +21,10 @@ from replical.learners.settling.compare import Block
 Counts = NDArray[np.int64]
 Floats = NDArray[np.float64]
 Indices = NDArray[np.int64]
+Mask = NDArray[np.bool_]
 
 _CLEAR = 1e-6  # doubles are off by far less; what is nearer to its bound is decided in decimals
+_FEW = 32  # so many are decided one by one: finding equal counts would take longer
 
 
 class Purses:
@@ -33,18 +37,24 @@ class Purses:
         self._logs: dict[int, Floats] = {}
         self.best: dict[int, Floats] = {}  # the largest ln of wealth seen so far at a favourite's place
 
-    def settle(self, m: int, rivals: Indices, block: Block) -> Indices:
-        """Settle the bets of the favourite `m` against `rivals` on a block of items; who is settled?"""
-        counts = self._counts.setdefault(m, np.zeros((3, self._n), dtype=np.int64))
-        plus, minus = block.apart(m, rivals)
-        _count(counts, rivals, block.scanned, plus, minus)
-        logs = self._logs.setdefault(m, np.zeros(self._n))
-        logs[rivals] = self.bets.about(counts[:, rivals])
+    def settle(self, m: int, among: Mask, block: Block) -> Indices:
+        """Settle the bets of the favourite `m` against the rivals `among` those compared in a block; who is settled?"""
+        if m not in self._counts:
+            self._counts[m], self._logs[m], self.best[m] = np.zeros((3, self._n), np.int64), *np.zeros((2, self._n))
+        rivals = block.places[among]
+        counts = _add(self._counts[m], rivals, block.apart(m, among))
+        self._logs[m][rivals] = self.bets.about(counts)
         about = self._about(m, rivals)
-        best = self.best.setdefault(m, np.full(self._n, -np.inf))
-        best[rivals] = np.maximum(best[rivals], about)
+        self.best[m][rivals] = np.maximum(self.best[m][rivals], about)
         near = rivals[about >= self._about_enough - _CLEAR]
-        return np.array([g for g in near.tolist() if self._suffices(m, g)], dtype=np.int64)
+        if len(near) == 0:
+            return near
+        history = [np.where(k < near, each[:, near], -1) for k, each in self._counts.items()]
+        return _who(near, np.concatenate(history), lambda g: self._suffices(m, g))
+
+    def arrays(self) -> Iterator[NDArray[Any]]:
+        """Whatever is remembered of each candidate."""
+        yield from (*self._counts.values(), *self._logs.values(), *self.best.values())
 
     def counts(self, m: int) -> Counts:
         """On how many items Z was 0, +1 and -1 while `m` was the favourite, for every rival."""
@@ -84,20 +94,35 @@ class Charges:
         self._about_enough = float(enough.ln())
         self.best = np.zeros(n)  # the largest ln of wealth seen so far
 
-    def reject(self, o: int, charged: Indices, block: Block) -> Indices:
-        """Charge the `charged` against the opponent `o` on a block of items; who is rejected?"""
-        counts = self.counts
-        minus, plus = block.apart(o, charged)
-        _count(counts, charged, block.scanned, plus, minus)
-        about = self.bets.about(counts[:, charged])
+    def reject(self, o: int, among: Mask, block: Block) -> Indices:
+        """Charge those `among` the compared against the opponent `o` on a block of items; who is rejected?"""
+        charged = block.places[among]
+        zeros, minus, plus = block.apart(o, among)  # Z is about their errors, not the opponent's
+        counts = _add(self.counts, charged, (zeros, plus, minus))
+        about = self.bets.about(counts)
         self.best[charged] = np.maximum(self.best[charged], about)
-        near = charged[about >= self._about_enough - _CLEAR]
-        enough = [h for h in near.tolist() if self.bets.wealth(*counts[:, h].tolist()) >= self._enough]
-        return np.array(enough, dtype=np.int64)
+        near = about >= self._about_enough - _CLEAR
+        return _who(charged[near], counts[:, near], self._suffices)
+
+    def _suffices(self, h: int) -> bool:
+        return self.bets.wealth(*self.counts[:, h].tolist()) >= self._enough
+
+    def arrays(self) -> Iterator[NDArray[Any]]:
+        """Whatever is remembered of each candidate."""
+        yield from (self.counts, self.best)
 
 
-def _count(counts: Counts, places: Indices, scanned: int, plus: Counts, minus: Counts) -> None:
-    """Items on which Z was 0, +1 and -1; on whatever was not asked it is 0."""
-    counts[0, places] += scanned - plus - minus
-    counts[1, places] += plus
-    counts[2, places] += minus
+def _add(counts: Counts, places: Indices, more: Iterable[Counts]) -> Counts:
+    """Count more of each kind (rows) for those at these places; their counts."""
+    for row, new in zip(counts, more, strict=True):
+        row[places] += new
+    return counts.take(places, axis=1)
+
+
+def _who(places: Indices, counts: Counts, enough: Callable[[int], bool]) -> Indices:
+    """Those who have enough; whoever has the same counts (columns) has it too."""
+    firsts = alike = np.arange(len(places))
+    if len(places) > _FEW:
+        _, firsts, alike = np.unique(counts, axis=1, return_index=True, return_inverse=True)
+    have = np.array([enough(place) for place in places[firsts].tolist()], dtype=np.bool_)
+    return places[have[alike]]

@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-Mask = NDArray[np.bool_]
+Indices = NDArray[np.int64]
 
 
 class Tally:
@@ -19,21 +19,15 @@ class Tally:
         self.E = np.zeros(n)
         self.t = 0
 
-    @property
-    def excess(self) -> NDArray[np.float64]:
-        """Errors above the fewest, of anyone in the class."""
-        excess: NDArray[np.float64] = self.E - self.E.min()
-        return excess
-
-    def add(self, S: Mask, errors: NDArray[np.int64], scanned: int, favourite: int) -> None:
-        """A block of items: who is in S was heard, everyone else goes on erring at the rate at which it left.
+    def add(self, heads: Indices, S: Indices, errors: NDArray[np.int64], scanned: int, favourite: int) -> None:
+        """A block of items: who is in S was heard, every other head goes on erring at the rate at which it left.
 
         Without that a bad candidate that nobody compares any more would collect no errors and look best in the end.
         """
-        before, t = self.E[favourite], self.t
+        E, t = self.E, self.t
         self.t += scanned
-        behind = self.E - before
-        self.E[S] += errors
-        if t and not S.all():
-            supposed = behind * float(self.t) / float(t)
-            self.E[~S] = (self.E[favourite] + supposed)[~S]
+        before, of_S = E[favourite], E[S] + errors
+        if t and len(S) < len(heads):
+            after = of_S[np.searchsorted(S, favourite)]
+            E[heads] = after + (E[heads] - before) * float(self.t) / float(t)
+        E[S] = of_S

@@ -1,0 +1,161 @@
+"""Candidates with one history: the first of them in the shared order, the *head* of the group, speaks for all.
+
+What becomes of a candidate depends on what it said about the items it was compared on, on which side of each favourite it
+stands, and on whether it was itself a favourite or an opponent; on nothing else. So a group parts only where its members
+answer an item differently, where a favourite comes to stand between them, and where one of them is chosen; until then one
+record serves all of them, and it is copied when they part.
+
+Candidates of a table answer differently after a few items, so there everyone is a group. On a line a label parts one
+interval of cuts, and a million thresholds are as many groups as a few labels make.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+from numpy.typing import NDArray
+
+from replical.classes.predictions.line import LinePredictions
+from replical.pools.version_space import VersionSpace
+
+Codes = NDArray[np.uint16]
+Indices = NDArray[np.int64]
+Copy = Callable[[int, int], None]
+
+
+class Everyone:
+    """Every candidate is a group of its own; `order` has the hypothesis at each place."""
+
+    def __init__(self, whole: VersionSpace, order: Indices) -> None:
+        self._whole = self._last = whole
+        self._order, self._compared = order, np.zeros(0, dtype=np.int64)
+        self.heads = np.arange(len(order))  # places, ascending
+
+    def choose(self, favourite: int, opponent: int) -> None:
+        """No group holds one of them and somebody else, or stands on both sides of the favourite."""
+
+    def spare(self, heads: Indices) -> int:
+        """The last place in these groups, by itself from now on."""
+        return int(heads[-1])
+
+    def hear(self, S: Indices, items: Indices) -> Indices:
+        """Part those in S who answer an item differently; the heads of S from now on."""
+        return S
+
+    def codes(self, item: int, S: Indices) -> Codes:
+        """What those in S say about an item that they were parted by."""
+        codes: Codes = self._whole.predictions.codes_of_item(item, self._whole.indices)[self._order[S]]
+        return codes
+
+    def region(self, S: Indices) -> VersionSpace:
+        """Where those in S disagree; a smaller set is looked for where the last one disagreed."""
+        if np.array_equal(S, self._compared):
+            return self._last
+        self._compared, mask = S, np.zeros(len(self._order), dtype=np.bool_)
+        mask[self._order[S]] = True
+        among = mask[self._last.indices]
+        nested = np.count_nonzero(among) == len(S)
+        self._last = self._last.keep(among) if nested else self._whole.keep(mask)
+        return self._last
+
+    def size(self, S: Indices) -> int:
+        """How many candidates those in S speak for."""
+        return len(S)
+
+    def hypotheses(self, heads: Indices) -> Indices:
+        """Everybody for whom they speak."""
+        return self._order[heads]
+
+
+class Line(Everyone):
+    """Groups of cuts: those of an interval that stand in an interval of places, unless chosen."""
+
+    def __init__(self, whole: VersionSpace, order: Indices, positions: Indices, copy: Copy) -> None:
+        super().__init__(whole, order)
+        n = len(order)
+        places = np.empty(n, dtype=np.int64)
+        places[order] = np.arange(n)
+        self._positions, self._copy = positions, copy
+        self._members: dict[int, tuple[Indices, Indices]] = {}  # of each group the cuts, ascending, and their places
+        self._lowest, self._highest, self._final, self._size = np.zeros(
+            (4, n), dtype=np.int64
+        )  # of each group, by head
+        self.heads = np.zeros(1, dtype=np.int64)
+        self._set(0, whole.indices, places)
+
+    def choose(self, favourite: int, opponent: int) -> None:
+        """No group holds one of them and somebody else, or stands on both sides of the favourite."""
+        for head in self.heads[(self.heads < favourite) & (self._final[self.heads] >= favourite)].tolist():
+            self._part(head, self._members[head][1] < favourite)
+        self._single(favourite, favourite)
+        self._single(opponent, opponent)
+
+    def spare(self, heads: Indices) -> int:
+        """The last place in these groups, by itself from now on."""
+        head = int(heads[np.argmax(self._final[heads])])
+        place = int(self._final[head])
+        self._single(place, head)
+        return place
+
+    def hear(self, S: Indices, items: Indices) -> Indices:
+        """Part those in S who answer an item differently; the heads of S from now on."""
+        for position in self._positions[items].tolist():
+            between = S[(self._lowest[S] < position) & (position <= self._highest[S])]
+            if len(between):
+                new = [self._part(head, self._members[head][0] < position) for head in between.tolist()]
+                S = _with(S, new)
+        return S
+
+    def codes(self, item: int, S: Indices) -> Codes:
+        """What those in S say about an item that they were parted by."""
+        codes: Codes = (self._lowest[S] < self._positions[item]).astype(np.uint16)
+        return codes
+
+    def region(self, S: Indices) -> VersionSpace:
+        """On a line the outermost two disagree wherever anybody does."""
+        low, high = int(self._lowest[S].min()), int(self._highest[S].max())
+        last = self._last.indices
+        if (low, high) != (last[0], last[-1]):
+            nested = last[0] <= low and high <= last[-1]
+            self._last = (self._last if nested else self._whole).only(np.unique([low, high]))
+        return self._last
+
+    def size(self, S: Indices) -> int:
+        """How many candidates those in S speak for."""
+        return int(self._size[S].sum())
+
+    def hypotheses(self, heads: Indices) -> Indices:
+        """Everybody for whom they speak."""
+        return np.concatenate([self._members[head][0] for head in heads.tolist()])
+
+    def _single(self, place: int, head: int) -> None:
+        if self._size[head] > 1:
+            self._part(head, self._members[head][1] == place)
+
+    def _part(self, head: int, which: NDArray[np.bool_]) -> int:
+        """Part a group in two; the place of the new head."""
+        cuts, places = self._members[head]
+        stays = which if which[np.searchsorted(cuts, self._order[head])] else ~which
+        new = self._set(int(places[~stays].min()), cuts[~stays], places[~stays])
+        self._set(head, cuts[stays], places[stays])
+        self.heads = _with(self.heads, [new])
+        self._copy(new, head)
+        return new
+
+    def _set(self, head: int, cuts: Indices, places: Indices) -> int:
+        self._members[head] = cuts, places
+        self._lowest[head], self._highest[head] = cuts[0], cuts[-1]
+        self._final[head], self._size[head] = places.max(), len(cuts)
+        return head
+
+
+def groups_of(whole: VersionSpace, order: Indices, copy: Copy) -> Everyone:
+    """The groups of a class; ``copy(new, head)`` is told when a record is to be copied from a head to a new one."""
+    line = whole.predictions
+    return Line(whole, order, line.positions, copy) if isinstance(line, LinePredictions) else Everyone(whole, order)
+
+
+def _with(places: Indices, new: list[int]) -> Indices:
+    new.sort()
+    return np.insert(places, np.searchsorted(places, new), new)
