@@ -218,7 +218,7 @@ def _progress(session: Session) -> None:
         return
     labels, left = len(session.ledger.labels), session.course.rounds[-1].survivors
     found = f"{'1 label' if labels == 1 else f'{labels} labels'}, disagreement {session.mass:.4f}"
-    notes.print(f"{found}, {left:,} hypotheses left", markup=False)
+    notes.print(f"{found}, {'1 hypothesis' if left == 1 else f'{left:,} hypotheses'} left", markup=False)
 
 
 def _pending(session: Session, batch: Path | None, *, as_json: bool) -> int:

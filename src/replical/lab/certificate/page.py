@@ -34,10 +34,7 @@ def page(certificate: Mapping[str, Any]) -> str:
         "labels asked": f"{body['labels']['asked']} ({body['labels']['skipped']} skipped, "
         f"{body['labels']['corrected']} corrected)",
         "pool": f"{body['pool']['items']:,} items",
-        "survivors": f"{body['survivors']['count']:,} hypotheses; the shared order chose among {body['kept']['count']:,}",
-        "proven": "-" if body["rho_proven"] is None else f"{body['rho_proven']:.4f}",
-        "predicted": "-" if body["rho_predicted"] is None else f"{body['rho_predicted']:.4f}",
-        **_settled(body),
+        **(_settled(body) if "settling" in body else _survived(body)),
         "written": f"{certificate['provenance']['created']}, replical {certificate['provenance']['replical']}",
     }
     prints = {
@@ -75,11 +72,18 @@ def _verdict(body: Mapping[str, Any]) -> str:
     return f"Not certified: {verdict['why']}. What helps: {verdict['helps']}."
 
 
+def _survived(body: Mapping[str, Any]) -> dict[str, str]:
+    """Who was left, and what is proven and predicted of agreement."""
+    return {
+        "survivors": f"{body['survivors']['count']:,} hypotheses; the shared order chose among {body['kept']['count']:,}",
+        "proven": "-" if body["rho_proven"] is None else f"{body['rho_proven']:.4f}",
+        "predicted": "-" if body["rho_predicted"] is None else f"{body['rho_predicted']:.4f}",
+    }
+
+
 def _settled(body: Mapping[str, Any]) -> dict[str, str]:
     """What a run of Settled knows besides."""
-    part, error = body.get("settling"), body.get("answer_error")
-    if part is None:
-        return {}
+    part, error = body["settling"], body["answer_error"]
     facts = {
         "ideal answer": f"the first in the shared order within {part['v']:.4f} of the best; this one stands at place "
         f"{part['place'] + 1}",
