@@ -160,7 +160,7 @@ class ReplicableClassifier(_Replicable):
     n_labels_
         Labels that were looked at.
     certified_
-        Did the learner prove ρ on these items? False for learners that do not round.
+        Did the learner prove ρ on these items? False for learners that prove nothing.
     seed_
         The published string that was used.
     classes_
@@ -308,7 +308,8 @@ class ReplicableSelector(_Replicable):
     kappa
         Where the learner may stop uncertified, as in `replical.plan`; at most epsilon.
     learner
-        A learner id, as in `replical.plan`.
+        A learner id, as in `replical.plan`. Near-ties at the shared threshold make `settled` ask on: give it `max_labels`
+        where labels are dear.
     max_labels
         Budget.
     classes
@@ -329,7 +330,7 @@ class ReplicableSelector(_Replicable):
     n_labels_
         Labels that were looked at.
     certified_
-        Did the learner prove ρ on these items? False for learners that do not round.
+        Did the learner prove ρ on these items? False for learners that prove nothing.
     seed_
         The published string that was used.
     classes_
@@ -342,9 +343,9 @@ class ReplicableSelector(_Replicable):
     >>> public, X = rng.normal(size=(200, 2)), rng.normal(size=(2000, 2))
     >>> trees = [DecisionTreeClassifier(max_depth=depth, random_state=0) for depth in (1, 2, 4)]
     >>> named = [(f"depth {tree.max_depth}", tree.fit(public, public.sum(axis=1) > 0)) for tree in trees]
-    >>> chosen = ReplicableSelector(named, seed="published", random_state=0).fit(X, X.sum(axis=1) > 0)
-    >>> chosen.best_name_, chosen.n_labels_
-    ('depth 4', 46)
+    >>> chosen = ReplicableSelector(named, epsilon=.1, seed="published", random_state=0).fit(X, X.sum(axis=1) > 0)
+    >>> chosen.best_name_, chosen.n_labels_, chosen.certified_
+    ('depth 2', 138, True)
     """
 
     def __init__(
@@ -357,7 +358,7 @@ class ReplicableSelector(_Replicable):
         nu: float | None = None,
         theta: float | None = None,
         kappa: float | None = 0.02,
-        learner: str = "rounded-a2",
+        learner: str = "settled",
         max_labels: int | None = None,
         classes: Sequence[Any] | None = None,
         seed: str | None = None,

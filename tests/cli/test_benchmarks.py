@@ -58,3 +58,12 @@ def test_settled_and_its_plain_versions_find_the_same():
     done = subprocess.run(words, capture_output=True, text=True, timeout=200, check=False)
     assert done.returncode == 0, done.stderr
     assert "line:1000" in done.stdout
+
+
+@pytest.mark.slow
+def test_what_settled_estimates_is_compared_with_what_happens():
+    words = [sys.executable, str(BENCHMARKS / "settled_estimates.py"), "--pairs", "1"]
+    done = subprocess.run(words, capture_output=True, text=True, timeout=300, check=False)
+    assert done.returncode == 0, done.stderr
+    assert "mean of 24 settings: estimated" in done.stdout
+    assert "labels left: typically off by a factor" in done.stdout
