@@ -2,6 +2,7 @@
 
 from dataclasses import replace
 from itertools import count, islice
+from typing import NamedTuple
 
 import numpy as np
 import pytest
@@ -31,50 +32,69 @@ RUNS, FULL = 200, 400  # the power of so many runs, in the fast and in the slow 
 ABOVE = V + 1e-9  # as good as v, and yet not good enough
 
 FAST = ("one just above v", "the ideal answer at v")
-# Excess errors in the public order, the place of the ideal answer, items; errors are independent of each other.
+
+
+class World(NamedTuple):
+    """Labs with one public order and one threshold.
+
+    `excess` errors are in the public order, `ideal` is the place of the ideal answer. Errors are independent of each other;
+    where they are `rare`, everybody errs on the same items and only what exceeds the best is apart.
+    """
+
+    excess: list[float]
+    ideal: int
+    items: int
+    v: float = V
+    best: float = BEST
+    rare: bool = False
+    twice: bool = False
+
+
 WORLDS = {
-    "one just above v": ([ABOVE, 0.0], 1, 1500),
-    "the ideal answer at v": ([V, 0.0], 0, 1500),
-    "one just above v, long": ([ABOVE, 0.0], 1, 6000),
-    "ten just above v": ([ABOVE] * 10 + [0.0], 10, 3000),
-    "the ideal answer at v, thirty tied rivals": ([V] + [0.0] * 30, 0, 1500),
-    "bad ones, the ideal answer at v, tied rivals": ([3 * V] * 5 + [V] + [0.0] * 5, 5, 3000),
-    "everybody twice": ([ABOVE, ABOVE, 0.2 * V, 0.2 * V, 0.0, 0.0], 2, 3000),
+    "one just above v": World([ABOVE, 0.0], 1, 1500),
+    "the ideal answer at v": World([V, 0.0], 0, 1500),
+    "one just above v, long": World([ABOVE, 0.0], 1, 6000),
+    "ten just above v": World([ABOVE] * 10 + [0.0], 10, 3000),
+    "a hundred just above v": World([ABOVE] * 100 + [0.0], 100, 3000),
+    "twenty just above v, twenty tied": World([ABOVE] * 20 + [0.0] * 20, 20, 3000),
+    "the ideal answer at v, thirty tied rivals": World([V] + [0.0] * 30, 0, 1500),
+    "bad ones, the ideal answer at v, tied rivals": World([3 * V] * 5 + [V] + [0.0] * 5, 5, 3000),
+    "fifteen just above v, the ideal answer at v": World([ABOVE] * 15 + [V, 0.0], 15, 3000),
+    "rare disagreement": World([0.8 * V] + [0.0] * 5, 0, 3000, rare=True),
+    "rare disagreement, one just above v": World([ABOVE] + [0.0] * 5, 1, 3000, rare=True),
+    "everybody twice": World([ABOVE, ABOVE, 0.2 * V, 0.2 * V, 0.0, 0.0], 2, 3000, twice=True),
+    "v of .3, one just above": World([0.3 + 1e-9, 0.0], 1, 600, v=0.3),
+    "v of .3, the ideal answer at v": World([0.3, 0.0], 0, 600, v=0.3),
+    "v of .9, one just above": World([0.9 + 1e-9, 0.0], 1, 300, v=0.9, best=0.05),
+    "v of .9, the ideal answer at v": World([0.9, 0.0], 0, 300, v=0.9, best=0.05),
 }
 
 
-def runs(world, seed, items=None, **options):
+def runs(world, seed, **options):
     """Labs that follow one public order and one threshold, each with items of its own."""
-    excess, _, U = WORLDS[world] if isinstance(world, str) else world
-    U, n = items or U, len(excess)
+    n, U, v = len(world.excess), world.items, world.v
     C = PredictionTable([f"m{place}" for place in range(n)])
-    made = plan(
-        "settled",
-        C,
-        epsilon=V,
-        delta=BETA,
-        rho=2 * BETA,
-        a=V,
-        b=V,
-        pool="finite",
-        prior=Prior.order(C, list(range(n))),
-        **options,
-    )
+    options |= {"a": v, "b": v, "epsilon": v, "prior": Prior.order(C, list(range(n)))}
+    made = plan("settled", C, delta=BETA, rho=2 * BETA, pool="finite", **options)
     learner, labels, shared = learner_for(made), KnownLabels(C, np.zeros(U, dtype=int)), SharedRandomness("settled")
-    twice = world == "everybody twice"
     for number in count():
         private = PrivateRandomness.simulated(seed, number)
         generator = private.generator("errors")
-        wrong = generator.random((U, n)) < BEST + np.array(excess)
-        if twice:
+        if world.rare:
+            wrong = (generator.random((U, 1)) < world.best) | (
+                generator.random((U, n)) < np.array(world.excess) / (1 - world.best)
+            )
+        else:
+            wrong = generator.random((U, n)) < world.best + np.array(world.excess)
+        if world.twice:
             wrong[:, 1::2] = wrong[:, ::2]
         yield learn(learner, Pool(C, wrong.astype(int), private), labels, shared)
 
 
 def wrongly_sure(world, seed, promise, **options):
     """Hear labs until it is known how often one is certified and wrong; the share that is certified."""
-    ideal, certified = WORLDS[world][1], 0
-    for result in runs(world, seed, **options):
+    ideal, certified = WORLDS[world].ideal, 0
+    for result in runs(WORLDS[world], seed, **options):
         if not promise.open:
             return certified / promise.trials
         certified += result.settling.certified
@@ -176,7 +196,7 @@ class Forgetful(Tally):
 )
 def test_bad_rivals_that_left_do_not_come_back(U, labs, times, request, record_property, monkeypatch):
     """Labels, not truth: one to reject, a clear winner, twenty bad ones. Those who forget take most of the pool."""
-    world, labels = ([2 * V, 0.0] + [6 * V] * 20, 1, U), {}
+    world, labels = World([2 * V, 0.0] + [6 * V] * 20, 1, U), {}
     for kind in (Tally, Forgetful):
         monkeypatch.setattr(learners_settled, "Tally", kind)
         results = list(islice(runs(world, request.node.name), labs))
@@ -205,7 +225,7 @@ def test_gains_on_later_favourites_do_not_pay_for_earlier_places(broken, alarm, 
     """The purse trap: long pools, a favourite just above v, a good one behind it, the best last."""
     if broken:
         monkeypatch.setattr(learners_settled, "Purses", CarriedBack)
-    monkeypatch.setitem(WORLDS, "trap", ([ABOVE, 0.2 * V, 0.0], 1, 20_000))
+    monkeypatch.setitem(WORLDS, "trap", World([ABOVE, 0.2 * V, 0.0], 1, 20_000))
     promise = Promise(BETA, 150, alarm)
     wrongly_sure("trap", request.node.name, promise)
     record_property("power", promise.told("labs are sure and wrong"))
@@ -254,7 +274,7 @@ def test_the_excess_bound_holds(broken, alarm, request, record_property, monkeyp
     if broken:
         monkeypatch.setattr(learners_settled, "Ending", Hopeful)
     promise, certified = Promise(2 * BETA, 100, alarm), 0
-    for result in runs(([0.6 * V, 0.0], 0, 3000), request.node.name):
+    for result in runs(World([0.6 * V, 0.0], 0, 3000), request.node.name):
         if not promise.open:
             break
         settling = result.settling

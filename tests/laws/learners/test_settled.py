@@ -81,6 +81,16 @@ def test_wealth_is_the_mean_of_products_and_never_too_large(zeros, plus, minus, 
         assert about == pytest.approx(float(made.wealth(zeros, plus, minus).ln()), abs=1e-9)
 
 
+@pytest.mark.claim("settled")
+@pytest.mark.mutant
+def test_a_stake_that_may_lose_everything_is_no_bet():
+    """Stakes of .8 are too large for charges at v = .9 unless they are scaled."""
+    stakes = [Decimal("0.8")]
+    rejecting(Decimal("0.9"), stakes)
+    with pytest.raises(AssertionError, match="a stake that can lose everything is no bet"):
+        rejecting(Decimal("0.9"), [stake * (1 + Decimal("0.9")) for stake in stakes])
+
+
 def test_equal_counts_are_decided_once():
     """Two thousand copies of two models: decimals for a few of them, not for each."""
     C, wrong = PredictionTable([f"m{i}" for i in range(2000)]), np.random.default_rng(1).random((400, 2)) < [0.02, 0.4]
