@@ -121,7 +121,7 @@ def test_the_answer_as_json_is_the_documented_one(lab):
     told = lab.run("--labels", "small.csv:truth")
     assert set(told) == {
         "schema", "status", "protocol", "class", "hypothesis", "labels", "rounds", "survivors", "certified",
-        "labels_sufficient", "rho_proven", "rho_predicted", "conditions", "pool", "journal", "certificate",
+        "labels_sufficient", "rho_proven", "rho_predicted", "conditions", "verdict", "pool", "journal", "certificate",
     }  # fmt: skip
     assert (told["schema"], told["status"]) == ("replical.result/1", "done")
     assert (told["journal"], told["certificate"]) == ("lab.db", "lab.json")
@@ -150,7 +150,8 @@ def test_the_plan_comes_first_and_the_answer_last(lab):
         "Not certified: nothing is proven of how often labs differ, and 0.6 was asked for; the pool of 150" in lab.out
     )
     assert (
-        "These 150 items could prove 1.000 with all labels in the world. Predicted: another lab differs with" in lab.out
+        "items (these 150 could prove nothing with all labels in the world), or --learner settled. Predicted: another lab "
+        "differs with" in lab.out
     )
     assert "Not held: " not in lab.out  # it would say the same once more
     assert lab.out.endswith("Certificate: lab.json\n")
@@ -867,7 +868,7 @@ def test_settled_on_hardly_any_items(lab, public):
     assert "none.csv holds no items: write one row an item" in public("--pool", "none.csv")
     (lab.folder / "one.csv").write_text(f"{header}\n{first}\n")
     lab("run", "p.toml", "--pool", "one.csv", "--labels", "small.csv:truth", "--journal", "one.db", "--out", "one.json")
-    assert "Not certified: it is not proven that this is the first candidate" in lab.out
+    assert "Not certified: the pool was used up before it was proven that no other candidate is the first" in lab.out
 
 
 def test_another_column_may_hold_the_ids(lab):

@@ -4,9 +4,6 @@ from __future__ import annotations
 
 from math import ceil, floor, log
 
-from scipy.optimize import brentq
-from scipy.special import betaln, xlog1py, xlogy
-
 _DIGITS = 10**6  # ends are rounded outwards to this, so that two machines publish the same
 
 
@@ -21,6 +18,9 @@ def share_interval(hits: int, items: int, level: float) -> tuple[float, float]:
     >>> share_interval(10, 100, .05)
     (0.02906, 0.22751)
     """
+    from scipy.optimize import brentq
+    from scipy.special import betaln, xlog1py, xlogy
+
     enough = betaln(hits + 0.5, items - hits + 0.5) - betaln(0.5, 0.5) + log(level)
 
     def apart(p: float) -> float:

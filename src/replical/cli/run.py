@@ -271,7 +271,7 @@ def _done(session: Session, body: dict[str, Any], journal: str, out: Path, *, as
     prose.print(chosen, markup=False, soft_wrap=True)
     skipped = f", {len(session.ledger.skipped)} skipped" if session.ledger.skipped else ""
     left = f", {result.V.size:,} hypotheses left" if result.settling is None else ""
-    prose.print(f"{result.labels} labels{skipped}{left}.", markup=False)
+    prose.print(f"{'1 label' if result.labels == 1 else f'{result.labels} labels'}{skipped}{left}.", markup=False)
     if result.rounding is not None and result.verdict is not None:
         if result.verdict.certified:
             realizable = protocol.record.setting == "realizable"

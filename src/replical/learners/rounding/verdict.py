@@ -76,7 +76,8 @@ def _to_prove(plan: RoundedPlan, rounding: Rounding) -> str:
 def _supports(plan: RoundedPlan, rounding: Rounding) -> str:
     if rounding.supports is None or rounding.supports <= float(plan["rho"]):
         return ""
-    return f" (these {rounding.items:,} could prove {rounding.supports:.3f} with all labels in the world)"
+    most = "nothing" if rounding.supports >= 1 else f"{rounding.supports:.3f}"
+    return f" (these {rounding.items:,} could prove {most} with all labels in the world)"
 
 
 def _labels(plan: RoundedPlan, rounding: Rounding) -> str:

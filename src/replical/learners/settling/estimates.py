@@ -6,7 +6,6 @@ from math import ceil, floor, log10, sqrt
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import ndtr
 
 from replical.learners.settling.purses import Charges, Purses
 from replical.plans.settled import SettledPlan
@@ -24,6 +23,8 @@ def agreement(v: float, purses: Purses, charges: Charges, place: int, heads: Ind
     It has to see, on data of its own, that everyone before the answer errs more than v above the best, and the answer does
     not. Both labs' means are off by their standard errors. Whoever has the same counts is one and the same to them.
     """
+    from scipy.special import ndtr
+
     before, behind = heads[heads < place], heads[heads > place]
     earlier = float(np.prod(ndtr(_apart(np.unique(charges.counts[:, before], axis=1), v))))
     own = np.concatenate([charges.counts[:, place, None], purses.counts(place)[:, behind]], axis=1)
