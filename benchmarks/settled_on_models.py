@@ -1,0 +1,341 @@
+"""What `settled` does on real candidate models: certificates, agreement, labels, beside the alternatives.
+
+Twelve sets of fitted models (benchmarks/model_sets.py). A set's population is a table of rows that no model was fitted
+on, with predictions and true labels; a lab's items are independent draws from it, with replacement. For each set and
+pool size two labs run with each of the strings "settled-on-models/0", "settled-on-models/1", ..:
+
+- `settled`, with a public order (fewest errors on 100 public items first, ties by name) and with the string's random
+  order; with v from [.5ε, ε] and from [.75ε, ε], the default. The public items are drawn anew for every string, from the
+  same population and independently of both labs;
+- `argmax`: the model with the fewest errors on as many items of the lab's pool as settled asked about, drawn as they
+  come; ties go to the first in the shared order;
+- `a2` at its own stop, and `rounded-a2` with κ = .02, both with the random order.
+
+    python benchmarks/settled_on_models.py [--quick] [--workers W] [--out DIR]
+
+writes DIR/settled-on-models.json, .md (tables) and .svg/.png (figure).
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+import time
+from collections.abc import Iterable, Iterator
+from contextlib import closing
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property
+from itertools import groupby
+from pathlib import Path
+from statistics import geometric_mean, median
+from typing import Any
+
+import numpy as np
+from model_sets import SETS, ModelSet, make
+from numpy.typing import NDArray
+
+from replical import PredictionTable, Prior, PrivateRandomness, SharedRandomness, World, plan
+from replical.classes.prior import UNIFORM
+from replical.core.parallel import in_processes
+from replical.learners.for_plan import learner_for
+from replical.worlds.audit import Lab, run_lab
+from replical.worlds.population import Population
+
+SEED = "settled-on-models"  # chosen once: string number s is SEED/s
+STRINGS = 20
+SIZES = (2_000, 20_000)
+EPSILON, DELTA, RHO, KAPPA = 0.05, 0.05, 0.1, 0.02
+RANGES = {".5": 0.5 * EPSILON, ".75": 0.75 * EPSILON}  # where the range of v begins, as a share of ε
+DEFAULT = ".75"
+PUBLIC = 100  # labelled items that a public order is made from
+QUICK = ("iris-10", "even-odd-240")
+
+
+@dataclass(frozen=True)
+class Run:
+    """One lab's run, or what it would have chosen otherwise."""
+
+    method: str
+    order: str
+    start: str  # of the range of v, as a share of ε; empty where there is none
+    items: int
+    string: int
+    answer: int
+    labels: int
+    excess: float
+    certified: bool
+    ideal: bool  # is the answer the ideal one? True where nothing is claimed about it
+
+
+@dataclass(frozen=True)
+class Piece:
+    """All runs of one set with one string and pool size; number i is a string and a size."""
+
+    models: ModelSet
+    sizes: tuple[int, ...]
+
+    @cached_property
+    def population(self) -> Population:
+        models = self.models
+        C = PredictionTable(models.candidates, labels=range(models.labels))
+        world = World(C=C, cells=C.items(models.predictions), law=np.eye(models.labels)[models.truth])
+        return world.population()
+
+    def __call__(self, number: int) -> list[Run]:
+        string, place = divmod(number, len(self.sizes))
+        return list(self.runs(string, self.sizes[place]))
+
+    def runs(self, string: int, items: int) -> Iterator[Run]:
+        C, shared = self.population.C, SharedRandomness(f"{SEED}/{string}")
+        options = {"epsilon": EPSILON, "delta": DELTA, "pool": "finite"}
+        for order, prior in (("public", self.public_order(string)), ("random", UNIFORM)):
+            for start, a in RANGES.items():
+                settled = plan("settled", C, rho=RHO, a=a, prior=prior, **options)
+                places = prior.order_of(shared, "order", n=len(C))
+                ideal = self.ideal(places, settled.threshold(shared))
+                about = {"order": order, "start": start, "items": items, "string": string}
+                for name in "AB":
+                    lab = self.lab(settled, items, shared, name)
+                    found = lab.result.settling
+                    yield self.record(lab, "settled", certified=found.certified, ideal=ideal, **about)
+                    yield self.argmax(lab.result.labels, items, places, name, about)
+        for method, more in (("a2", {}), ("rounded-a2", {"rho": RHO, "kappa": KAPPA, "items": items})):
+            for name in "AB":
+                lab = self.lab(plan(method, C, **more, **options), items, shared, name)
+                certified = lab.result.proven is not None and lab.result.proven.certified
+                about = {"order": "random", "start": "", "items": items, "string": string}
+                yield self.record(lab, method, certified=certified, ideal=None, **about)
+
+    def public_order(self, string: int) -> Prior:
+        """Fewest errors on public items first, ties by name."""
+        models = self.models
+        rows = PrivateRandomness.simulated(SEED, models.name, string, "public").generator()
+        chosen = rows.integers(len(models.truth), size=PUBLIC)
+        errors = (models.predictions[chosen] != models.truth[chosen, None]).sum(axis=0).tolist()
+        return Prior.order(self.population.C, [name for _, name in sorted(zip(errors, models.candidates, strict=True))])
+
+    def ideal(self, places: NDArray[np.int64], v: Fraction) -> int:
+        """The first in the order whose excess error is at most v, by the whole population."""
+        errors = self.models.errors
+        good = [h for h in places.tolist() if Fraction(int(errors[h] - errors.min()), len(self.models.truth)) <= v]
+        return good[0]
+
+    def private(self, items: int, shared: SharedRandomness, name: str) -> tuple[str | int, ...]:
+        return (shared.seed, self.models.name, items, name)
+
+    def lab(self, chosen: Any, items: int, shared: SharedRandomness, name: str) -> Lab:
+        return run_lab(learner_for(chosen), self.population, items, shared, self.private(items, shared, name))
+
+    def record(self, lab: Lab, method: str, *, certified: bool, ideal: int | None, **about: Any) -> Run:
+        result = lab.result
+        assert result.hypothesis is not None
+        return Run(
+            method=method,
+            answer=result.hypothesis,
+            labels=result.labels,
+            excess=float(lab.excess_error),
+            certified=certified,
+            ideal=ideal in (None, result.hypothesis),
+            **about,
+        )
+
+    def argmax(self, labels: int, items: int, places: NDArray[np.int64], name: str, about: dict[str, Any]) -> Run:
+        """The best on the first items of the very pool that settled had, as many as it asked about."""
+        models, shared = self.models, SharedRandomness(f"{SEED}/{about['string']}")
+        private = PrivateRandomness.simulated(*self.private(items, shared, name))
+        pool = self.population.pool(items, private)
+        rows = pool.ids[pool.order[:labels]]
+        errors = (models.predictions[rows] != models.truth[rows, None]).sum(axis=0)
+        answer = int(places[np.argmin(errors[places])])
+        excess = float(self.population.error(answer) - self.population.nu)
+        return Run(
+            method="argmax", answer=answer, labels=labels, excess=excess, certified=False, ideal=True, **about
+        )
+
+
+def key(run: Run) -> tuple[int, str, str, str]:
+    return run.items, run.method, run.order, run.start
+
+
+def summary(runs: Iterable[Run]) -> list[dict[str, Any]]:
+    """Figures of one set, one entry for each pool size, method, order and range."""
+    return [
+        {"items": items, "method": method, "order": order, "start": start, **figures(list(some))}
+        for (items, method, order, start), some in groupby(sorted(runs, key=key), key=key)
+    ]
+
+
+def figures(runs: list[Run]) -> dict[str, Any]:
+    """Counts of labs and of pairs; two runs in a row are a pair (sorting leaves them together)."""
+    pairs = list(zip(runs[::2], runs[1::2], strict=True))
+    assert all(one.string == two.string for one, two in pairs)
+    both = [(one, two) for one, two in pairs if one.certified and two.certified]
+    labels = [run.labels for run in runs]
+    return {
+        "labs": len(runs),
+        "certified": sum(run.certified for run in runs),
+        "wrong_certificates": sum(run.certified and not run.ideal for run in runs),
+        "pairs": len(pairs),
+        "agreements": sum(one.answer == two.answer for one, two in pairs),
+        "certified_pairs": len(both),
+        "certified_and_different": sum(one.answer != two.answer for one, two in both),
+        "labels_mean": sum(labels) / len(labels),
+        "labels_median": median(labels),
+        "excess_mean": sum(run.excess for run in runs) / len(runs),
+        "excess_max": max(run.excess for run in runs),
+        "excess_above_epsilon": sum(run.excess > EPSILON for run in runs),
+    }
+
+
+def about(models: ModelSet) -> dict[str, Any]:
+    """What a set is like."""
+    errors = np.sort(models.errors)
+    best, excess = errors[0], (errors - errors[0]) / len(models.truth)
+    return {
+        "name": models.name,
+        "words": models.words,
+        "models": len(models.candidates),
+        "labels": models.labels,
+        "rows": len(models.truth),
+        "best_error": float(best / len(models.truth)),
+        "second_excess": float(excess[1]),
+        "within_epsilon": int((excess <= EPSILON).sum()),
+    }
+
+
+# Tables
+
+
+def chosen(found: dict[str, Any], items: int, method: str, order: str, start: str) -> dict[str, Any]:
+    key = {"items": items, "method": method, "order": order, "start": start}
+    return next(each for each in found["figures"] if key.items() <= each.items())
+
+
+def row(found: dict[str, Any], items: int) -> list[str]:
+    """Settled with its default range: both orders beside what the same labels give without it."""
+    public, random = (chosen(found, items, "settled", order, DEFAULT) for order in ("public", "random"))
+    best, best_random = (chosen(found, items, "argmax", order, DEFAULT) for order in ("public", "random"))
+    a2, rounded = (chosen(found, items, method, "random", "") for method in ("a2", "rounded-a2"))
+    return [
+        found["set"]["name"],
+        *(f"{share(each['certified'], each['labs'])}" for each in (public, random)),
+        *(f"{each['labels_mean']:.0f} ({each['labels_median']:.0f})" for each in (public, random)),
+        *(f"{each['labels_mean']:.0f}" for each in (a2, rounded)),
+        *(share(each["agreements"], each["pairs"]) for each in (public, random, best, best_random, a2, rounded)),
+        *(f"{each['excess_mean']:.4f}" for each in (public, random, best, best_random)),
+    ]
+
+
+COLUMNS = (
+    "set", "certified: public", "random", "labels: public", "random", "A²", "Rounded A²", "agree: public", "random",
+    "argmax, public", "argmax, random", "A²", "Rounded A²", "excess: public", "random", "argmax, public", "argmax, random",
+)  # fmt: skip
+
+
+def share(part: int, whole: int) -> str:
+    return f"{100 * part / whole:.0f}%"
+
+
+def markdown(columns: Iterable[str], rows: Iterable[list[str]]) -> str:
+    columns = list(columns)
+    lines = ["| " + " | ".join(columns) + " |", "|" + "---|" * len(columns)]
+    return "\n".join([*lines, *("| " + " | ".join(cells) + " |" for cells in rows)]) + "\n"
+
+
+def totals(results: list[dict[str, Any]], sizes: Iterable[int]) -> list[dict[str, Any]]:
+    """Over all sets: counts added up, labels as the geometric mean over sets of the means within them."""
+    totals = []
+    for items in sizes:
+        for method, order, start in WAYS:
+            all_sets = [chosen(found, items, method, order, start) for found in results]
+            added = {name: sum(each[name] for each in all_sets) for name in ADDED}
+            labels = geometric_mean(max(1.0, each["labels_mean"]) for each in all_sets)
+            excess = sum(each["excess_mean"] for each in all_sets) / len(all_sets)
+            way = {"items": items, "method": method, "order": order, "start": start}
+            totals.append(way | added | {"labels": labels, "excess_mean": excess})
+    return totals
+
+
+ADDED = ("labs", "certified", "wrong_certificates", "pairs", "agreements", "certified_pairs", "certified_and_different",
+         "excess_above_epsilon")  # fmt: skip
+WAYS = [
+    *(("settled", order, start) for order in ("public", "random") for start in RANGES),
+    *(("argmax", order, start) for order in ("public", "random") for start in RANGES),
+    ("a2", "random", ""),
+    ("rounded-a2", "random", ""),
+]
+
+
+def total_row(found: dict[str, Any]) -> list[str]:
+    proves = found["method"] in ("settled", "rounded-a2")
+    settled = found["method"] == "settled"
+    return [
+        f"{found['items']:,}",
+        found["method"],
+        found["order"],
+        f"[{found['start']}ε, ε]" if found["start"] else "",
+        share(found["certified"], found["labs"]) if proves else "",
+        f"{found['wrong_certificates']} of {found['certified']}" if settled else "",
+        f"{found['certified_and_different']} of {found['certified_pairs']}" if proves else "",
+        share(found["agreements"], found["pairs"]),
+        f"{found['labels']:.0f}",
+        f"{found['excess_mean']:.4f}",
+        f"{found['excess_above_epsilon']} of {found['labs']}",
+    ]
+
+
+TOTALS = ("items", "method", "order", "v from", "certified labs", "wrong certificates", "pairs certified and different",
+          "pairs that agree", "labels a lab", "mean excess", "labs above ε")  # fmt: skip
+ABOUT = ("set", "models", "labels", "rows", "best error", "second best: more by", "models within ε", "what it is")
+
+
+def about_row(found: dict[str, Any]) -> list[str]:
+    of = found["set"]
+    counts = (f"{of[name]:,}" for name in ("models", "labels", "rows"))
+    errors = (f"{of[name]:.3f}" for name in ("best_error", "second_excess"))
+    return [of["name"], *counts, *errors, str(of["within_epsilon"]), of["words"]]
+
+
+def tables(results: list[dict[str, Any]], sizes: Iterable[int]) -> str:
+    sizes = list(sizes)
+    parts = [
+        "The sets\n\n" + markdown(ABOUT, map(about_row, results)),
+        "Over all sets\n\n" + markdown(TOTALS, map(total_row, totals(results, sizes))),
+        *(f"{items:,} items\n\n" + markdown(COLUMNS, (row(found, items) for found in results)) for items in sizes),
+    ]
+    return "\n".join(parts)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--quick", action="store_true", help="two sets and two strings, pools of 2,000 items")
+    parser.add_argument("--workers", type=int, default=2, help="processes (2)")
+    parser.add_argument("--sets", nargs="+", choices=list(SETS), help="only these sets")
+    parser.add_argument("--out", type=Path, default=Path("benchmarks/results"), help="folder for what is written")
+    given = parser.parse_args()
+    names = given.sets or (QUICK if given.quick else list(SETS))
+    strings, sizes = (2, SIZES[:1]) if given.quick else (STRINGS, SIZES)
+    given.out.mkdir(parents=True, exist_ok=True)
+    results, begun = [], time.perf_counter()
+    for number, name in enumerate(names, 1):
+        models, started = make(name), time.perf_counter()
+        piece, runs = Piece(models, sizes), list[Run]()
+        with closing(in_processes(piece, strings * len(sizes), given.workers)) as pieces:
+            for some in pieces:
+                runs += some
+        results.append({"set": about(models), "figures": summary(runs)})
+        seconds = time.perf_counter() - started
+        print(f"[{number}/{len(names)}] {models.name}: {len(runs)} runs, {seconds:.0f} s", file=sys.stderr, flush=True)
+    public = {"seed": SEED, "strings": strings, "epsilon": EPSILON, "delta": DELTA, "rho": RHO, "kappa": KAPPA}
+    path, text = given.out / "settled-on-models", tables(results, sizes)
+    answer = public | {"public_items": PUBLIC, "totals": totals(results, sizes), "sets": results}
+    path.with_suffix(".json").write_text(json.dumps(answer, indent=1) + "\n", encoding="utf-8")
+    path.with_suffix(".md").write_text(text, encoding="utf-8")
+    print(text)
+    print(f"wrote {path}.json and .md; {time.perf_counter() - begun:.0f} s", file=sys.stderr)
+
+
+if __name__ == "__main__":
+    main()
