@@ -223,9 +223,7 @@ def digits_copies() -> ModelSet:
 
 
 def digits_failed() -> ModelSet:
-    constant = [
-        Fit(f"always-{digit}", DummyClassifier(strategy="constant", constant=digit)) for digit in range(10)
-    ]
+    constant = [Fit(f"always-{digit}", DummyClassifier(strategy="constant", constant=digit)) for digit in range(10)]
     shuffled = [Fit(f"{name}-shuffled-{seed}", model, shuffled=True) for name, model in quick() for seed in range(2)]
     words = "failed fits: the twelve ordinary models among ten constants and 18 models fitted on shuffled labels"
     return fitted("digits-failed-40", words, bundled(load_digits, 600), [*plain(ordinary()), *constant, *shuffled])
@@ -233,7 +231,13 @@ def digits_failed() -> ModelSet:
 
 def moons() -> ModelSet:
     X, y = make_moons(400 + GENERATED, noise=0.3, random_state=SHUFFLE_SEED)
-    diets = (("all", 1.0, False), ("boot", 1.0, True), ("half", 0.5, False), ("quarter", 0.25, False), ("tenth", 0.1, False))
+    diets = (
+        ("all", 1.0, False),
+        ("boot", 1.0, True),
+        ("half", 0.5, False),
+        ("quarter", 0.25, False),
+        ("tenth", 0.1, False),
+    )
     fits = [
         Fit(f"{name}-{diet}", model, rows=rows, bootstrap=bootstrap)
         for name, model in recipes()
@@ -278,7 +282,9 @@ SETS: dict[str, Callable[[], ModelSet]] = {
     "digits-60": digits_sizes,
     "digits-copies-100": digits_copies,
     "digits-failed-40": digits_failed,
-    "even-odd-240": lambda: packaged("even-odd-240", "digits", "even or odd digits: 40 recipes on six samples of 500 rows"),
+    "even-odd-240": lambda: packaged(
+        "even-odd-240", "digits", "even or odd digits: 40 recipes on six samples of 500 rows"
+    ),
     "moons-200": moons,
     "two-classes-80": two_classes,
     "winner-28": four_classes,

@@ -9,7 +9,8 @@ pool size two labs run with each of the strings "settled-on-models/0", "settled-
   same population and independently of both labs;
 - `argmax`: the model with the fewest errors on as many items of the lab's pool as settled asked about, drawn as they
   come; ties go to the first in the shared order;
-- `a2` at its own stop, and `rounded-a2` with κ = .02, both with the random order.
+- `a2` at its own stop (the first in the order of who is left), with both orders, and `rounded-a2` with κ = .02 and the
+  random order.
 
     python benchmarks/settled_on_models.py [--quick] [--workers W] [--out DIR]
 
@@ -23,7 +24,6 @@ import json
 import sys
 import time
 from collections.abc import Iterable, Iterator
-from contextlib import closing
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
@@ -40,7 +40,7 @@ from replical import PredictionTable, Prior, PrivateRandomness, SharedRandomness
 from replical.classes.prior import UNIFORM
 from replical.core.parallel import in_processes
 from replical.learners.for_plan import learner_for
-from replical.worlds.audit import Lab, run_lab
+from replical.worlds.audit import run_lab
 from replical.worlds.population import Population
 
 SEED = "settled-on-models"  # chosen once: string number s is SEED/s
@@ -59,14 +59,14 @@ class Run:
 
     method: str
     order: str
-    start: str  # of the range of v, as a share of ε; empty where there is none
     items: int
     string: int
     answer: int
     labels: int
     excess: float
-    certified: bool
-    ideal: bool  # is the answer the ideal one? True where nothing is claimed about it
+    start: str = ""  # of the range of v, as a share of ε, where there is one
+    certified: bool = False
+    ideal: bool = True  # is the answer the ideal one, where that is what a certificate claims?
 
 
 @dataclass(frozen=True)
@@ -90,23 +90,28 @@ class Piece:
     def runs(self, string: int, items: int) -> Iterator[Run]:
         C, shared = self.population.C, SharedRandomness(f"{SEED}/{string}")
         options = {"epsilon": EPSILON, "delta": DELTA, "pool": "finite"}
+        left = [self.lab(plan("a2", C, **options), items, shared, name) for name in "AB"]
+        rounded = plan("rounded-a2", C, rho=RHO, kappa=KAPPA, items=items, **options)
         for order, prior in (("public", self.public_order(string)), ("random", UNIFORM)):
+            places = prior.order_of(shared, "order", n=len(C))
+            about = {"order": order, "items": items, "string": string}
             for start, a in RANGES.items():
                 settled = plan("settled", C, rho=RHO, a=a, prior=prior, **options)
-                places = prior.order_of(shared, "order", n=len(C))
                 ideal = self.ideal(places, settled.threshold(shared))
-                about = {"order": order, "start": start, "items": items, "string": string}
                 for name in "AB":
-                    lab = self.lab(settled, items, shared, name)
-                    found = lab.result.settling
-                    yield self.record(lab, "settled", certified=found.certified, ideal=ideal, **about)
-                    yield self.argmax(lab.result.labels, items, places, name, about)
-        for method, more in (("a2", {}), ("rounded-a2", {"rho": RHO, "kappa": KAPPA, "items": items})):
-            for name in "AB":
-                lab = self.lab(plan(method, C, **more, **options), items, shared, name)
-                certified = lab.result.proven is not None and lab.result.proven.certified
-                about = {"order": "random", "start": "", "items": items, "string": string}
-                yield self.record(lab, method, certified=certified, ideal=None, **about)
+                    found = self.lab(settled, items, shared, name)
+                    h, certified = found.hypothesis, found.settling.certified
+                    yield self.run(
+                        "settled", h, found.labels, start=start, certified=certified, ideal=h == ideal, **about
+                    )
+                    best = self.best(found.labels, items, places, self.private(items, shared, name))
+                    yield self.run("argmax", best, found.labels, start=start, **about)
+            for found in left:
+                yield self.run("a2", found.V.first(shared, prior), found.labels, **about)
+        for name in "AB":
+            found = self.lab(rounded, items, shared, name)
+            certified = found.rounding.certified
+            yield self.run("rounded-a2", found.hypothesis, found.labels, certified=certified, **about)
 
     def public_order(self, string: int) -> Prior:
         """Fewest errors on public items first, ties by name."""
@@ -122,37 +127,23 @@ class Piece:
         good = [h for h in places.tolist() if Fraction(int(errors[h] - errors.min()), len(self.models.truth)) <= v]
         return good[0]
 
+    def best(self, labels: int, items: int, places: NDArray[np.int64], lab: tuple[str | int, ...]) -> int:
+        """The best on the first items of a lab's pool; of equally good ones the first in the order."""
+        models, pool = self.models, self.population.pool(items, PrivateRandomness.simulated(*lab))
+        rows = pool.ids[pool.order[:labels]]
+        errors = (models.predictions[rows] != models.truth[rows, None]).sum(axis=0)
+        return int(places[np.argmin(errors[places])])
+
+    def lab(self, chosen: Any, items: int, shared: SharedRandomness, name: str) -> Any:
+        """What one lab finds: whatever it runs, it has the same pool."""
+        return run_lab(learner_for(chosen), self.population, items, shared, self.private(items, shared, name)).result
+
     def private(self, items: int, shared: SharedRandomness, name: str) -> tuple[str | int, ...]:
         return (shared.seed, self.models.name, items, name)
 
-    def lab(self, chosen: Any, items: int, shared: SharedRandomness, name: str) -> Lab:
-        return run_lab(learner_for(chosen), self.population, items, shared, self.private(items, shared, name))
-
-    def record(self, lab: Lab, method: str, *, certified: bool, ideal: int | None, **about: Any) -> Run:
-        result = lab.result
-        assert result.hypothesis is not None
-        return Run(
-            method=method,
-            answer=result.hypothesis,
-            labels=result.labels,
-            excess=float(lab.excess_error),
-            certified=certified,
-            ideal=ideal in (None, result.hypothesis),
-            **about,
-        )
-
-    def argmax(self, labels: int, items: int, places: NDArray[np.int64], name: str, about: dict[str, Any]) -> Run:
-        """The best on the first items of the very pool that settled had, as many as it asked about."""
-        models, shared = self.models, SharedRandomness(f"{SEED}/{about['string']}")
-        private = PrivateRandomness.simulated(*self.private(items, shared, name))
-        pool = self.population.pool(items, private)
-        rows = pool.ids[pool.order[:labels]]
-        errors = (models.predictions[rows] != models.truth[rows, None]).sum(axis=0)
-        answer = int(places[np.argmin(errors[places])])
+    def run(self, method: str, answer: int, labels: int, **about: Any) -> Run:
         excess = float(self.population.error(answer) - self.population.nu)
-        return Run(
-            method="argmax", answer=answer, labels=labels, excess=excess, certified=False, ideal=True, **about
-        )
+        return Run(method=method, answer=answer, labels=labels, excess=excess, **about)
 
 
 def key(run: Run) -> tuple[int, str, str, str]:
@@ -263,6 +254,7 @@ ADDED = ("labs", "certified", "wrong_certificates", "pairs", "agreements", "cert
 WAYS = [
     *(("settled", order, start) for order in ("public", "random") for start in RANGES),
     *(("argmax", order, start) for order in ("public", "random") for start in RANGES),
+    ("a2", "public", ""),
     ("a2", "random", ""),
     ("rounded-a2", "random", ""),
 ]
@@ -308,6 +300,20 @@ def tables(results: list[dict[str, Any]], sizes: Iterable[int]) -> str:
     return "\n".join(parts)
 
 
+def all_pieces(piece: Piece, count: int, workers: int) -> Iterator[list[Run]]:
+    """One after the other, here or in processes of their own."""
+    return map(piece, range(count)) if workers == 1 else in_processes(piece, count, workers)
+
+
+def write(path: Path, results: list[dict[str, Any]], *, strings: int, sizes: tuple[int, ...]) -> None:
+    """The figures as JSON, and the tables."""
+    public = {"epsilon": EPSILON, "delta": DELTA, "rho": RHO, "kappa": KAPPA, "public_items": PUBLIC}
+    setting = {"seed": SEED, "strings": strings, "sizes": sizes, **public}
+    text = json.dumps({**setting, "totals": totals(results, sizes), "sets": results}, indent=1)
+    path.with_suffix(".json").write_text(text + "\n", encoding="utf-8")
+    path.with_suffix(".md").write_text(tables(results, sizes), encoding="utf-8")
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--quick", action="store_true", help="two sets and two strings, pools of 2,000 items")
@@ -318,22 +324,17 @@ def main() -> None:
     names = given.sets or (QUICK if given.quick else list(SETS))
     strings, sizes = (2, SIZES[:1]) if given.quick else (STRINGS, SIZES)
     given.out.mkdir(parents=True, exist_ok=True)
-    results, begun = [], time.perf_counter()
+    path, results, begun = given.out / "settled-on-models", [], time.perf_counter()
     for number, name in enumerate(names, 1):
         models, started = make(name), time.perf_counter()
         piece, runs = Piece(models, sizes), list[Run]()
-        with closing(in_processes(piece, strings * len(sizes), given.workers)) as pieces:
-            for some in pieces:
-                runs += some
+        for some in all_pieces(piece, strings * len(sizes), given.workers):
+            runs += some
         results.append({"set": about(models), "figures": summary(runs)})
+        write(path, results, strings=strings, sizes=sizes)  # again after every set: what is done is done
         seconds = time.perf_counter() - started
         print(f"[{number}/{len(names)}] {models.name}: {len(runs)} runs, {seconds:.0f} s", file=sys.stderr, flush=True)
-    public = {"seed": SEED, "strings": strings, "epsilon": EPSILON, "delta": DELTA, "rho": RHO, "kappa": KAPPA}
-    path, text = given.out / "settled-on-models", tables(results, sizes)
-    answer = public | {"public_items": PUBLIC, "totals": totals(results, sizes), "sets": results}
-    path.with_suffix(".json").write_text(json.dumps(answer, indent=1) + "\n", encoding="utf-8")
-    path.with_suffix(".md").write_text(text, encoding="utf-8")
-    print(text)
+    print(tables(results, sizes))
     print(f"wrote {path}.json and .md; {time.perf_counter() - begun:.0f} s", file=sys.stderr)
 
 
