@@ -23,7 +23,7 @@ import argparse
 import json
 import sys
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
@@ -40,6 +40,7 @@ from replical import PredictionTable, Prior, PrivateRandomness, SharedRandomness
 from replical.classes.prior import UNIFORM
 from replical.core.parallel import in_processes
 from replical.learners.for_plan import learner_for
+from replical.study.pictures.style import blank, save, style
 from replical.worlds.audit import run_lab
 from replical.worlds.population import Population
 
@@ -205,24 +206,31 @@ def chosen(found: dict[str, Any], items: int, method: str, order: str, start: st
 
 
 def row(found: dict[str, Any], items: int) -> list[str]:
-    """Settled with its default range: both orders beside what the same labels give without it."""
-    public, random = (chosen(found, items, "settled", order, DEFAULT) for order in ("public", "random"))
-    best, best_random = (chosen(found, items, "argmax", order, DEFAULT) for order in ("public", "random"))
+    """One set: figures with a public and with a random order, settled with its default range of v."""
+
+    def both(method: str, start: str, cell: Callable[[dict[str, Any]], str]) -> str:
+        return " / ".join(cell(chosen(found, items, method, order, start)) for order in ("public", "random"))
+
     a2, rounded = (chosen(found, items, method, "random", "") for method in ("a2", "rounded-a2"))
     return [
         found["set"]["name"],
-        *(f"{share(each['certified'], each['labs'])}" for each in (public, random)),
-        *(f"{each['labels_mean']:.0f} ({each['labels_median']:.0f})" for each in (public, random)),
-        *(f"{each['labels_mean']:.0f}" for each in (a2, rounded)),
-        *(share(each["agreements"], each["pairs"]) for each in (public, random, best, best_random, a2, rounded)),
-        *(f"{each['excess_mean']:.4f}" for each in (public, random, best, best_random)),
+        both("settled", DEFAULT, lambda each: share(each["certified"], each["labs"])),
+        both("settled", DEFAULT, lambda each: f"{each['labels_mean']:.0f}"),
+        both("settled", DEFAULT, lambda each: f"{each['labels_median']:.0f}"),
+        f"{a2['labels_mean']:.0f}",
+        f"{rounded['labels_mean']:.0f}",
+        *(both(method, start, agreement) for method, start in (("settled", DEFAULT), ("argmax", DEFAULT), ("a2", ""))),
+        agreement(rounded),
+        *(both(method, DEFAULT, lambda each: f"{each['excess_mean']:.4f}") for method in ("settled", "argmax")),
     ]
 
 
-COLUMNS = (
-    "set", "certified: public", "random", "labels: public", "random", "A²", "Rounded A²", "agree: public", "random",
-    "argmax, public", "argmax, random", "A²", "Rounded A²", "excess: public", "random", "argmax, public", "argmax, random",
-)  # fmt: skip
+COLUMNS = ("set", "certified", "labels", "median", "labels A²", "Rounded A²", "agree: settled", "argmax", "A²",
+           "Rounded A²", "excess: settled", "argmax")  # fmt: skip
+
+
+def agreement(found: dict[str, Any]) -> str:
+    return share(found["agreements"], found["pairs"])
 
 
 def share(part: int, whole: int) -> str:
@@ -271,7 +279,7 @@ def total_row(found: dict[str, Any]) -> list[str]:
         share(found["certified"], found["labs"]) if proves else "",
         f"{found['wrong_certificates']} of {found['certified']}" if settled else "",
         f"{found['certified_and_different']} of {found['certified_pairs']}" if proves else "",
-        share(found["agreements"], found["pairs"]),
+        agreement(found),
         f"{found['labels']:.0f}",
         f"{found['excess_mean']:.4f}",
         f"{found['excess_above_epsilon']} of {found['labs']}",
@@ -298,6 +306,39 @@ def tables(results: list[dict[str, Any]], sizes: Iterable[int]) -> str:
         *(f"{items:,} items\n\n" + markdown(COLUMNS, (row(found, items) for found in results)) for items in sizes),
     ]
     return "\n".join(parts)
+
+
+def figure(results: list[dict[str, Any]], sizes: tuple[int, ...], path: Path) -> None:
+    """Labels, certified labs and pairs that agree, set by set; the public order a little above the random one."""
+    from matplotlib.ticker import StrMethodFormatter
+
+    lines = np.arange(len(results))[::-1]
+    with style():
+        drawn = blank(11.5, 0.42 * len(results) + 1.7)
+        labels, certified, agree = drawn.subplots(1, 3, sharey=True)
+        for order, colour, above in (("public", "#1f6fb2", 0.15), ("random", "#c44e52", -0.15)):
+            small, large = (
+                [chosen(found, items, "settled", order, DEFAULT) for found in results]
+                for items in (sizes[0], sizes[-1])
+            )
+            argmax = [chosen(found, sizes[-1], "argmax", order, DEFAULT) for found in results]
+            places = lines + above
+            labels.plot([each["labels_mean"] for each in large], places, "o", color=colour, label=f"{order} order")
+            for axis, one, two, mark in ((certified, small, large, "o"), (agree, argmax, large, "x")):
+                parts = ("certified", "labs") if axis is certified else ("agreements", "pairs")
+                ends = [[100 * each[parts[0]] / each[parts[1]] for each in some] for some in (one, two)]
+                axis.hlines(places, *ends, color=colour, lw=1, alpha=0.5)
+                axis.plot(ends[0], places, mark, color=colour, mfc="white", markersize=8.5)  # larger: seen behind a dot
+                axis.plot(ends[1], places, "o", color=colour, markersize=5)
+        labels.set(xscale="log", title=f"labels a lab\n({sizes[-1]:,} items)")
+        labels.xaxis.set_major_formatter(StrMethodFormatter("{x:,.0f}"))
+        labels.xaxis.set_minor_formatter("")
+        certified.set(title=f"labs certified, %\n(empty: {sizes[0]:,} items, full: {sizes[-1]:,})", xlim=(-4, 104))
+        agree.set(title="pairs that agree, %\n(dot: settled, cross: the best on as many labels)", xlim=(-4, 104))
+        labels.set_yticks(lines, [found["set"]["name"] for found in results])
+        drawn.legend(*labels.get_legend_handles_labels(), loc="outside lower center", ncols=2)
+        for kind in (".svg", ".png"):
+            save(drawn, path.with_suffix(kind))
 
 
 def all_pieces(piece: Piece, count: int, workers: int) -> Iterator[list[Run]]:
@@ -334,8 +375,9 @@ def main() -> None:
         write(path, results, strings=strings, sizes=sizes)  # again after every set: what is done is done
         seconds = time.perf_counter() - started
         print(f"[{number}/{len(names)}] {models.name}: {len(runs)} runs, {seconds:.0f} s", file=sys.stderr, flush=True)
+    figure(results, sizes, path)
     print(tables(results, sizes))
-    print(f"wrote {path}.json and .md; {time.perf_counter() - begun:.0f} s", file=sys.stderr)
+    print(f"wrote {path}.json, .md, .svg and .png; {time.perf_counter() - begun:.0f} s", file=sys.stderr)
 
 
 if __name__ == "__main__":
