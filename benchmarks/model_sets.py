@@ -192,7 +192,7 @@ def packaged(name: str, data: str, words: str) -> ModelSet:
 
 
 def iris() -> ModelSet:
-    words = "ten of the ordinary models on 50 flowers, judged on the other 100"
+    words = "ten of the ordinary models on 50 flowers"
     return fitted("iris-10", words, bundled(load_iris, 50), plain(ordinary()[:10]))
 
 

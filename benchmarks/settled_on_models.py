@@ -335,12 +335,13 @@ def figure(results: list[dict[str, Any]], sizes: tuple[int, ...], path: Path) ->
                 axis.hlines(places, *ends, color=colour, lw=1, alpha=0.5)
                 axis.plot(ends[0], places, mark, color=colour, mfc="white", markersize=8.5)  # larger: seen behind a dot
                 axis.plot(ends[1], places, "o", color=colour, markersize=5)
-        labels.set(xscale="log", title=f"labels a lab\n({sizes[-1]:,} items)")
+        labels.set(xscale="log", xlim=(10, None), title=f"labels a lab\n({sizes[-1]:,} items)")
         labels.xaxis.set_major_formatter(StrMethodFormatter("{x:,.0f}"))
         labels.xaxis.set_minor_formatter("")
         certified.set(title=f"labs certified, %\n(empty: {sizes[0]:,} items, full: {sizes[-1]:,})", xlim=(-4, 104))
         agree.set(title="pairs that agree, %\n(dot: settled, cross: the best on as many labels)", xlim=(-4, 104))
         labels.set_yticks(lines, [found["set"]["name"] for found in results])
+        labels.set_ylim(-0.5, len(results) - 0.5)
         drawn.legend(*labels.get_legend_handles_labels(), loc="outside lower center", ncols=2)
         for kind in (".svg", ".png"):
             save(drawn, path.with_suffix(kind))
