@@ -5,7 +5,9 @@ import json
 import os
 import subprocess
 import sys
+from fractions import Fraction
 
+import numpy as np
 import pytest
 
 from support.paths import ROOT
@@ -67,3 +69,61 @@ def test_what_settled_estimates_is_compared_with_what_happens():
     assert done.returncode == 0, done.stderr
     assert "mean of 24 settings: estimated" in done.stdout
     assert "labels left: typically off by a factor" in done.stdout
+
+
+def test_the_benchmark_of_settled_knows_the_ideal_answer(monkeypatch):
+    """Three models that err on 5%, 1% and 50% of 100 rows: whatever the order, the first of the good ones."""
+    pytest.importorskip("sklearn")
+    monkeypatch.syspath_prepend(str(BENCHMARKS))
+    import settled_on_models as benchmark
+
+    truth = np.arange(100, dtype=np.uint8) % 2
+    wrong = np.arange(100)[:, None] < [5, 1, 50]
+    piece = benchmark.Piece(
+        benchmark.ModelSet("toy", "", ("fair", "good", "bad"), truth[:, None] ^ wrong, truth), (500,)
+    )
+    assert piece.ideal(np.array([2, 0, 1]), Fraction(4, 100)) == 0
+    assert piece.ideal(np.array([2, 0, 1]), Fraction(3, 100)) == 1
+    runs = piece(0)
+    certified = [run for run in runs if run.method == "settled" and run.certified]
+    assert len(certified) == 8  # two labs, two orders, two ranges
+    assert all(run.ideal for run in certified)
+    assert {run.method for run in runs} == {method for method, _, _ in benchmark.WAYS}
+    assert benchmark.summary(runs)[0]["pairs"] == 1
+
+
+@pytest.mark.slow
+def test_the_benchmark_of_settled_runs(tmp_path):
+    """The quick form: tables, figure, and no certificate that is wrong."""
+    pytest.importorskip("sklearn")
+    done = subprocess.run(
+        [sys.executable, str(BENCHMARKS / "settled_on_models.py"), "--quick", "--workers", "1", "--out", str(tmp_path)],
+        capture_output=True,
+        text=True,
+        timeout=400,
+        check=False,
+        env=os.environ | {"MPLCONFIGDIR": str(tmp_path)},
+    )
+    assert done.returncode == 0, done.stderr
+    found = json.loads((tmp_path / "settled-on-models.json").read_text())
+    assert [each["set"]["name"] for each in found["sets"]] == ["iris-10", "even-odd-240"]
+    for total in found["totals"]:
+        assert (
+            total["wrong_certificates"] == total["certified_and_different"] == 0
+        )  # strings are fixed: no chance in it
+        assert total["certified"] > 0 or total["method"] != "settled"
+    assert done.stdout == (tmp_path / "settled-on-models.md").read_text() + "\n"
+    for suffix in ("svg", "png"):
+        assert (tmp_path / f"settled-on-models.{suffix}").stat().st_size > 500
+
+
+@pytest.mark.slow
+def test_three_labs_agree_by_the_commands():
+    pytest.importorskip("sklearn")
+    words = [sys.executable, str(BENCHMARKS / "three_labs.py"), "--strings", "1"]
+    done = subprocess.run(words, capture_output=True, text=True, timeout=400, check=False)
+    assert done.returncode == 0, done.stderr
+    public, random = done.stdout.splitlines()
+    assert public.startswith("public order: ")
+    assert random.startswith("random order: ")
+    assert "of 3 labs certified" in public
