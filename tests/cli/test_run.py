@@ -150,7 +150,7 @@ def test_the_plan_comes_first_and_the_answer_last(lab):
         "Not certified: nothing is proven of how often labs differ, and 0.6 was asked for; the pool of 150" in lab.out
     )
     assert (
-        "items (these 150 could prove nothing with all labels in the world), or --learner settled. Predicted: another lab "
+        "(these 150 could prove nothing with all labels in the world), or --learner settled. Predicted: another lab "
         "differs with" in lab.out
     )
     assert "Not held: " not in lab.out  # it would say the same once more
