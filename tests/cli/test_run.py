@@ -938,19 +938,7 @@ def test_a_settled_run_says_what_is_proven_and_how_good_the_answer_is(lab):
 
 def test_a_settled_run_that_proves_nothing_says_why_and_what_helps(lab):
     lab.protocol(learner="settled", epsilon=0.02, max_labels=20)
-    words = [
-        "run",
-        "p.toml",
-        "--pool",
-        "small.csv",
-        "--journal",
-        "lab.db",
-        "--out",
-        "lab.json",
-        "--labels",
-        "small.csv:truth",
-    ]
-    lab(*words)
+    lab(*ALL_LABELS)
     assert "Not certified: the budget of 20 labels was spent before it was proven" in lab.out
     assert "What helps: roughly" in lab.out
     lab("verify", "lab.json", "--pool", "small.csv", "--journal", "lab.db")
