@@ -40,6 +40,8 @@ class Claim:
         """What a journal is bound to. A budget may be raised later: whenever one stops, the outcome holds."""
         return {
             "certificate": self.certificate,
+            "computed_on": self.computed_on,
+            "hypothesis": self.hypothesis,
             "margin": float(self.plan.margin),
             "level": float(self.plan.level),
             "batch": self.plan.batch,
