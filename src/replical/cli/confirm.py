@@ -127,7 +127,9 @@ def _announce(protocol: Protocol, claim: Claim, items: int) -> None:
         soft_wrap=True,
     )
     notes.print(
-        "Roughly: some dozens of labels if it is far from the margin, thousands if it is close to it.", markup=False
+        "Roughly: some dozens of labels if it is far from the margin, thousands if it is close to it.",
+        markup=False,
+        soft_wrap=True,
     )
     epsilon = fraction(protocol.given("epsilon"))
     if margin == epsilon and 2 * epsilon < 1:
