@@ -29,8 +29,11 @@ TABLES = {  # another lab of the same population, one of a population in which t
 
 @pytest.fixture(scope="module")
 def certificates(tmp_path_factory):
-    """Lab A's certificates: settled with an answer, and one that found no heavy hitter."""
+    """The tables, and lab A's certificates: settled with an answer, and one that found no heavy hitter."""
     folder = tmp_path_factory.mktemp("labs")
+    for name, columns in {"a": world(seed=11), **TABLES}.items():
+        with (folder / f"{name}.csv").open("w", newline="") as file:
+            csv.writer(file).writerows([columns, *zip(*columns.values(), strict=True)])
     said = content("settled", batch=2, prior={"kind": "order", "order": [0, 1, 2, 3, 4, 5]})
     with Run(folder, said, world(seed=11), "a") as run:
         write_certificate(run.certificate, folder / "a.json")
@@ -47,11 +50,8 @@ def lab(certificates, tmp_path, monkeypatch, capsys):
     """A folder with the certificate and the tables, and a way to run commands in it."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(journal_module.secrets, "token_hex", lambda size: private("confirm"))
-    for name in ("a.json", "a.db", "none.json"):
+    for name in ("a.json", "a.db", "none.json", *(f"{each}.csv" for each in ("a", *TABLES))):
         (tmp_path / name).write_bytes((certificates / name).read_bytes())
-    for name, columns in {"a": world(seed=11), **TABLES}.items():
-        with (tmp_path / f"{name}.csv").open("w", newline="") as file:
-            csv.writer(file).writerows([columns, *zip(*columns.values(), strict=True)])
 
     class Lab:
         folder = tmp_path
@@ -266,7 +266,7 @@ def test_certificates_that_cannot_be_confirmed(lab):
     assert "is itself a confirmation: give the certificate that it is about" in lab.err
 
 
-def test_a_journal_belongs_to_one_confirmation(lab, certificates):
+def test_a_journal_belongs_to_one_confirmation(lab):
     lab.confirm("--margin", ".2")
     for words, key in (
         (["--margin", ".3"], "margin 0.2, here it is 0.3"),
