@@ -1,9 +1,9 @@
 """Active learning whose answer another lab can reproduce.
 
 `plan` makes the numbers of a learner, `learner_for` the learner, `learn` runs it on a `Pool` with any labels; `audit` counts
-how often two labs agree. A real lab publishes a `Protocol`, reads its items with `read_pool`, keeps labels in a `Journal`
-and runs a `Session`. Classes of hypotheses: `Thresholds`, `Intervals`, `Star`, `Stumps`, `Boxes`, `HalfSpaces`, and
-`PredictionTable` for models of any kind.
+how often two labs agree; `confirm` checks an answer that somebody else has found. A real lab publishes a `Protocol`, reads
+its items with `read_pool`, keeps labels in a `Journal` and runs a `Session`. Classes of hypotheses: `Thresholds`,
+`Intervals`, `Star`, `Stumps`, `Boxes`, `HalfSpaces`, and `PredictionTable` for models of any kind.
 """
 
 from replical.bounds.ranks import agreement_bound
@@ -25,6 +25,7 @@ from replical.learners.asktell import AskTell
 from replical.learners.base import learn
 from replical.learners.boosted import Boosted
 from replical.learners.cal import CAL
+from replical.learners.confirm import confirm
 from replical.learners.erm import ERM
 from replical.learners.for_plan import learner_for
 from replical.learners.measured import Measured
@@ -82,6 +83,7 @@ __all__ = [
     "World",
     "agreement_bound",
     "audit",
+    "confirm",
     "learn",
     "learner_for",
     "plan",

@@ -127,3 +127,12 @@ def test_three_labs_agree_by_the_commands():
     assert public.startswith("public order: ")
     assert random.startswith("random order: ")
     assert "of 3 labs certified" in public
+
+
+def test_a_good_answer_takes_few_labels_and_a_bad_one_too(monkeypatch):
+    """Confirmed, refuted, and open at the margin; figures repeat, so there is no false alarm."""
+    monkeypatch.syspath_prepend(BENCHMARKS)
+    check = importlib.import_module("confirm").check
+    good, near, bad = (check("digits", excess, 0.05, 1, budget=200) for excess in (0.0, 0.05, 0.2))
+    assert [each.outcomes[0] for each in (good, near, bad)] == ["confirmed", "undecided", "refuted"]
+    assert max(good.labels[0], bad.labels[0]) < 150

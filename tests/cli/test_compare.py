@@ -51,7 +51,7 @@ def test_labs_with_one_answer_are_identical(labs, capsys):
     assert told.pop("same_distribution_p") > 0.001
     assert told == {
         "schema": "replical.compare/1", "identical": True, "same_protocol": True, "same_index": True,
-        "first_difference": None, "warning": None,
+        "first_difference": None, "warning": None, "confirmations": [],
     }  # fmt: skip
 
 

@@ -24,7 +24,7 @@ from replical.bounds.ranks import AgreementBound
 from replical.lab.journal import Event, Journal
 from replical.lab.tables import LabPool
 from replical.learners.display import Trace
-from replical.learners.result import Boosting, Round, Rounding
+from replical.learners.result import Boosting, Confirmation, Round, Rounding
 from replical.plans.base import Condition, Number, Plan
 from replical.pools.pool import ExactPool
 from replical.pools.query import Answers, Query
@@ -35,8 +35,8 @@ from replical.worlds.theta import DisagreementCoefficient
 
 # Not in `replical.__all__`, but public names return them or take them.
 RETURNED = (
-    AgreementBound, Answers, Boosting, Condition, DisagreementCoefficient, Event, ExactPool, Journal, Lab, LabPool,
-    Number, Pair, Plan, PopulationLabels, Query, Round, Rounding, Trace,
+    AgreementBound, Answers, Boosting, Condition, Confirmation, DisagreementCoefficient, Event, ExactPool, Journal, Lab,
+    LabPool, Number, Pair, Plan, PopulationLabels, Query, Round, Rounding, Trace,
 )  # fmt: skip
 
 # Public names that cannot carry a docstring, and why.

@@ -274,7 +274,7 @@ def test_the_excess_bound_holds(broken, alarm, request, record_property, monkeyp
     if broken:
         monkeypatch.setattr(learners_settled, "Ending", Hopeful)
     promise, certified = Promise(2 * BETA, 100, alarm), 0
-    for result in runs(World([0.6 * V, 0.0], 0, 3000), request.node.name):
+    for result in runs(World([0.6 * V, 0.0], 0, 5000), request.node.name):
         if not promise.open:
             break
         settling = result.settling

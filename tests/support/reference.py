@@ -375,3 +375,34 @@ def settled(codes, places, order, labels, v, *, delta_A, delta_I, batch=1, most=
     place = near[0] if near else min((h for h in range(n) if is_open[h]), key=lambda h: (E[h], h))
     proven = not any(is_open[:place]) and all(settled_at[g] <= place for g in range(place + 1, n))
     return int(places[place]), proven, asked, t
+
+
+def confirm(codes, h, order, labels, margin, alpha, *, batch=1, most=None, idle=16, skipped=()):
+    """Confirm from docs/claims/confirm.md alone: exact wealth, item by item. (outcome, against, asked, scanned, unlabelled)."""
+    stakes = [Fraction(s) for s in ("4/5", "2/5", "1/5", "1/10", "1/20")]
+    rivals = [g for g in range(len(codes)) if g != h]  # those not done
+    W, E = {g: [Fraction(1)] * 5 for g in rivals}, dict.fromkeys(rivals, 0)  # E: errors above those of h
+    R, asked, at, unlabelled = [Fraction(1)] * 5, 0, 0, 0
+    while True:
+        if not rivals:
+            return ("confirmed" if unlabelled <= asked else "undecided"), None, asked, at, unlabelled
+        o = min(rivals, key=lambda g: (E[g], g))
+        if (most is not None and asked >= most) or at >= len(order):
+            return "undecided", o, asked, at, unlabelled
+        block, since, limit = 0, 0, batch if most is None else min(batch, most - asked)
+        while at < len(order) and since < idle and block < limit:
+            item, at = order[at], at + 1
+            differ = len({int(codes[g][item]) for g in (h, *rivals)}) > 1
+            known = differ and item not in skipped
+            unlabelled += differ and not known
+            block, asked, since = block + known, asked + known, 0 if known else since + 1
+            wrong = {g: known and codes[g][item] != labels[item] for g in (h, *rivals)}
+            for g in rivals:
+                z = int(wrong[h]) - int(wrong[g])
+                W[g] = [w * (1 + s * (margin - z)) for w, s in zip(W[g], stakes, strict=True)]
+                E[g] -= z
+            z = int(wrong[h]) - int(wrong[o])
+            R = [r * (1 + s / (1 + margin) * (z - margin)) for r, s in zip(R, stakes, strict=True)]
+        if sum(R) / 5 >= 1 / alpha:
+            return "refuted", o, asked, at, unlabelled
+        rivals = [g for g in rivals if sum(W[g]) / 5 < 1 / alpha]

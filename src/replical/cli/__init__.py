@@ -12,6 +12,7 @@ import typer
 
 from replical import __version__
 from replical.cli.audit import audit_command
+from replical.cli.confirm import confirm_command
 from replical.cli.demo import demo_command
 from replical.cli.doctor import doctor_command
 from replical.cli.journal import correct_command, export_command
@@ -56,6 +57,7 @@ app.command("run", short_help="Run a protocol on this lab's items, label by labe
 app.command("label", short_help="Serve the labelling page for a run driven elsewhere.")(label_command)
 app.command("verify", short_help="Recompute a certificate.")(verify_command)
 app.command("compare", short_help="Do several labs have one answer?")(compare_command)
+app.command("confirm", short_help="Does a published answer hold on this lab's items?")(confirm_command)
 app.command("correct", short_help="Record another label for an item.")(correct_command)
 app.command("export", short_help="The events of a journal as CSV.")(export_command)
 app.command("study", short_help="A grid of audits from one file: tables, figures, a report.")(study_command)

@@ -2,68 +2,72 @@
 
 from __future__ import annotations
 
-import time
 from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
-from replical.cli.by_file import by_file
-from replical.cli.inputs import SIMULATED, file_and_column
-from replical.cli.label import columns_to_show, details_from, serve_page
+from replical.cli.asking import (
+    PENDING,
+    Annotator,
+    Answered,
+    Ask,
+    Batches,
+    Host,
+    IdColumn,
+    Instructions,
+    JournalFile,
+    LabelColumn,
+    Media,
+    PoolFile,
+    Port,
+    Public,
+    Show,
+    Votes,
+    check_usage,
+    items_of,
+    say_pending,
+    source_of,
+)
+from replical.cli.inputs import SIMULATED
 from replical.cli.output import amount, answer, notes, prose, settled_words, uncertified, whole
-from replical.cli.terminal import ask_at_terminal
 from replical.core.files import write_whole
-from replical.errors import BadLabel, BadUsage
+from replical.errors import BadUsage
 from replical.lab.certificate.file import certify, write
 from replical.lab.certificate.page import page
 from replical.lab.journal import Journal
 from replical.lab.protocol import Protocol
-from replical.lab.public import check_apart
 from replical.lab.session import Session
-from replical.lab.tables import LabPool, read_labels, read_pool
+from replical.lab.tables import LabPool
 from replical.learners.rounded import ACCURATE, CERTIFIED
 from replical.learners.settled import PROVEN
 from replical.plans.bills import bills
 from replical.worlds.forecast import predict_agreement
 
-PENDING = 3
-_EVERY = 0.5  # seconds between two lines of progress
-_LOOK = 0.2  # seconds between two looks into the journal
-_GRACE = 3.0  # seconds in which the last label can be taken back at the page
-
 
 def run_command(
     protocol_file: Annotated[Path, typer.Argument(metavar="PROTOCOL", help="the published protocol")],
-    pool: Annotated[Path, typer.Option(help="this lab's items: .parquet, .csv or .arrow")],
-    journal: Annotated[str, typer.Option(help="file, or database URL, that keeps every label")],
+    pool: PoolFile,
+    journal: JournalFile,
     out: Annotated[Path, typer.Option(help="the certificate to write")],
-    labels: Annotated[
-        str | None, typer.Option(help="FILE:COLUMN with labels; each is read when it is asked for")
-    ] = None,
-    ask: Annotated[
-        str | None, typer.Option(help="terminal, file (batches to fill in), page, or journal (replical label)")
-    ] = None,
-    show: Annotated[str | None, typer.Option(help="columns of the pool shown to whoever labels, e.g. text,age")] = None,
-    answers: Annotated[
-        Path | None, typer.Option(help="answers to read back: CSV, or Label Studio's JSON or JSON-MIN export")
-    ] = None,
-    batches: Annotated[Path | None, typer.Option(help="folder of the batches; beside the journal if left out")] = None,
-    id_column: Annotated[str, typer.Option("--id", help="column with the ids of the items")] = "id",
-    annotator: Annotated[str | None, typer.Option(help="name recorded with the labels")] = None,
+    labels: LabelColumn = None,
+    ask: Ask = None,
+    show: Show = None,
+    answers: Answered = None,
+    batches: Batches = None,
+    id_column: IdColumn = "id",
+    annotator: Annotator = None,
     html: Annotated[Path | None, typer.Option(help="the certificate as a readable page")] = None,
-    votes: Annotated[int, typer.Option(parser=whole, help="page: people who label each item; an odd number")] = 1,
-    host: Annotated[str, typer.Option(help="page: address; beyond this machine only with a token")] = "127.0.0.1",
-    port: Annotated[int, typer.Option(parser=whole, help="page: port; 0 for any free one")] = 8765,
-    media: Annotated[Path | None, typer.Option(help="page: the folder pictures and sounds are served from")] = None,
-    instructions: Annotated[Path | None, typer.Option(help="page: a Markdown file for whoever labels")] = None,
+    votes: Votes = 1,
+    host: Host = "127.0.0.1",
+    port: Port = 8765,
+    media: Media = None,
+    instructions: Instructions = None,
     measure_error: Annotated[
         int, typer.Option(parser=whole, help="labels to ask for after the answer, to measure how often it errs")
     ] = 0,
-    public: Annotated[
-        Path | None, typer.Option(help="the public table of the protocol's order: is none of its items in the pool?")
-    ] = None,
+    public: Public = None,
     truths: Annotated[int, typer.Option(parser=whole, help="simulated truths for the prediction; 0 for none")] = 4,
     as_json: Annotated[bool, typer.Option("--json", help="one JSON object on standard output")] = False,
 ) -> int:
@@ -71,17 +75,13 @@ def run_command(
 
     A run that was interrupted goes on where its journal ends. Exit code 3 while labels are pending.
     """
-    if (labels is None) == (ask is None):
-        raise BadUsage("give --labels FILE:COLUMN or --ask terminal|file|page|journal, and not both")
-    if ask not in (None, "terminal", "file", "page", "journal"):
-        raise BadUsage(f"--ask is terminal, file, page or journal, got {ask!r}")
-    if not out.parent.is_dir():
-        raise BadUsage(f"there is no folder {out.parent} for the certificate")
+    check_usage(labels, ask, out, "the certificate")
     protocol = Protocol.read(protocol_file)
-    lab = _items(protocol, pool, id_column, public)
-    columns = columns_to_show(show, set(protocol.recipe.columns) if protocol.recipe.predicts else set())
-    source = _labels_from(labels, protocol, id_column) if labels is not None else None
-    details = details_from(pool, columns, id_column)
+    lab = items_of(protocol, pool, id_column, public)
+    source = source_of(
+        protocol, pool, id_column, labels=labels, ask=ask, show=show, answers=answers, batches=batches, journal=journal,
+        out=out, votes=votes, host=host, port=port, media=media, instructions=instructions,
+    )  # fmt: skip
     with Journal(journal) as lab_journal:
         fresh = lab_journal.created is None
         session = Session(protocol, lab, lab_journal, annotator=annotator, measure=measure_error)
@@ -89,28 +89,7 @@ def run_command(
             _announce(protocol, lab, truths)
         before = session.ledger.results[-1] if session.ledger.results else None
         changed = bool(session.ledger.results)
-        batch = None
-        if source is not None:
-            _from_column(session, source)
-        elif ask == "terminal":
-            ask_at_terminal(session, details)
-        elif ask == "page":
-            title = protocol.title or "Labelling"
-            serve_page(
-                session,
-                details,
-                title,
-                votes=votes,
-                host=host,
-                port=port,
-                media=media,
-                instructions=instructions,
-            )
-        elif ask == "journal":
-            _wait(session)
-        else:
-            folder = batches or Path(journal if "://" not in journal else str(out)).with_suffix(".batches")
-            batch = by_file(session, folder, answers, details)
+        batch = source.answer(session)
         if session.open:
             return _pending(session, batch, as_json=as_json)
         session.finish()
@@ -122,21 +101,6 @@ def run_command(
         if changed and before != session.result.hypothesis:
             notes.print(f"The answer has changed: it was hypothesis {before}.", markup=False)
     return 0
-
-
-def _items(protocol: Protocol, pool: Path, id_column: str, public: Path | None) -> LabPool:
-    """The lab's items, none of which is in the public table."""
-    lab = read_pool(pool, protocol.recipe, id_column=id_column)
-    if public is not None:
-        check_apart(protocol, public, lab)
-    return lab
-
-
-def _labels_from(labels: str, protocol: Protocol, id_column: str) -> tuple[str, dict[str, int]]:
-    file, column = file_and_column("--labels", labels)
-    if protocol.recipe.predicts and column in protocol.recipe.columns:
-        raise BadUsage(f"{column!r} is a candidate of the protocol: its predictions are not the labels")
-    return labels, read_labels(file, column, protocol.labels, id_column=id_column)
 
 
 def _announce(protocol: Protocol, lab: LabPool, truths: int) -> None:
@@ -187,50 +151,11 @@ def _tell_forecast(protocol: Protocol, lab: LabPool, truths: int) -> None:
         notes.print(f"Near-ties that labels will hardly tell apart: {names}", markup=False, soft_wrap=True)
 
 
-def _from_column(session: Session, source: tuple[str, dict[str, int]]) -> None:
-    name, known = source
-    values, last = session.protocol.labels, 0.0
-    while session.open:
-        asked = session.open
-        missing = [item for item in asked if item not in known]
-        if missing:
-            raise BadLabel(f"{name} has no label for the item {missing[0]!r}, which is asked for: add it and run again")
-        session.answer_all({item: values[known[item]] for item in asked})
-        if time.monotonic() - last > _EVERY and session.course.rounds:
-            last = time.monotonic()
-            _progress(session)
-
-
-def _wait(session: Session) -> None:
-    """Labels come through the journal, from ``replical label``."""
-    notes.print("Waiting for labels in the journal: serve the page with replical label.", markup=False)
-    answered = -_GRACE  # when something was open last
-    while session.open or time.monotonic() - answered < _GRACE:
-        if session.open:
-            answered = time.monotonic()
-        time.sleep(_LOOK)
-        session.refresh()
-
-
-def _progress(session: Session) -> None:
-    """For the person who runs, never for the one who labels."""
-    if not session.course.rounds:
-        return
-    labels, left = len(session.ledger.labels), session.course.rounds[-1].survivors
-    found = f"{'1 label' if labels == 1 else f'{labels} labels'}, disagreement {session.mass:.4f}"
-    notes.print(f"{found}, {'1 hypothesis' if left == 1 else f'{left:,} hypotheses'} left", markup=False)
-
-
 def _pending(session: Session, batch: Path | None, *, as_json: bool) -> int:
-    if as_json:
-        payload = _payload(session, "pending")
-        answer(payload | {"pending": len(session.open), "batch": None if batch is None else str(batch)})
-    else:
-        pending = "1 label is pending" if len(session.open) == 1 else f"{len(session.open)} labels are pending"
-        fill = f": fill in the column label of {batch} ('?' for an item nobody can label), then run the same command again."
-        prose.print(
-            pending + ("; run the same command to go on." if batch is None else fill), soft_wrap=True, markup=False
-        )
+    if not as_json:
+        return say_pending(session, batch)
+    payload = _payload(session, "pending")
+    answer(payload | {"pending": len(session.open), "batch": None if batch is None else str(batch)})
     return PENDING
 
 

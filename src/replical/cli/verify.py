@@ -13,19 +13,22 @@ from replical.cli.output import answer, notes, prose
 from replical.core.files import write_whole
 from replical.errors import BadCertificate, BadUsage
 from replical.lab.certificate.checks import Check, Verification
-from replical.lab.certificate.compare import compare
-from replical.lab.certificate.file import read
+from replical.lab.certificate.compare import Comparison, compare
 from replical.lab.certificate.page import page
 from replical.lab.certificate.verify import verify
+from replical.lab.confirmation.file import SCHEMA as CONFIRMATION
+from replical.lab.confirmation.file import read_either
+from replical.lab.confirmation.verify import verify_confirmation
 from replical.lab.journal import Journal
 from replical.lab.protocol import Protocol
 from replical.lab.tables import read_pool
 
 NO = 1
+UNDECIDED = 4
 
 
 def verify_command(
-    certificate: Annotated[Path, typer.Argument(metavar="CERT", help="the certificate")],
+    certificate: Annotated[Path, typer.Argument(metavar="CERT", help="the certificate, or a confirmation")],
     pool: Annotated[Path | None, typer.Option(help="the lab's pool: masses and scores are recomputed")] = None,
     journal: Annotated[str | None, typer.Option(help="the lab's journal: the whole run is replayed")] = None,
     id_column: Annotated[str, typer.Option("--id", help="column with the ids of the items")] = "id",
@@ -38,20 +41,25 @@ def verify_command(
     if not os.path.exists(certificate):
         raise BadUsage(f"there is no certificate {certificate}")
     try:
-        content = read(certificate)
+        content = read_either(certificate)
     except BadCertificate as error:
         verdict = Verification(
             level="self", checks=(Check(name="the file is a certificate", ok=False, detail=str(error)),)
         )
         return _say(verdict, as_json=as_json)
-    verdict = verify(content)
+    confirmed = content["schema"] == CONFIRMATION
+    if confirmed and html is not None:
+        raise BadUsage(f"{certificate} is a confirmation, and --html shows certificates: leave it out")
+    check = verify_confirmation if confirmed else verify
+    verdict = check(content)
     if verdict.valid and pool is not None:
-        lab = read_pool(pool, Protocol.of(content["body"]["protocol"]).recipe, id_column=id_column)
+        protocol = Protocol.of((content if confirmed else content["body"])["protocol"])
+        lab = read_pool(pool, protocol.recipe, id_column=id_column)
         if journal is None:
-            verdict = verify(content, lab)
+            verdict = check(content, lab)
         else:
             with Journal(journal, write=False) as lab_journal:
-                verdict = verify(content, lab, lab_journal)
+                verdict = check(content, lab, lab_journal)
     if html is not None and verdict.valid:
         write_whole(html, page(content), what="the page", refuse=BadUsage)
     return _say(verdict, as_json=as_json)
@@ -72,18 +80,20 @@ def _say(verdict: Verification, *, as_json: bool) -> int:
 
 
 def compare_command(
-    certificates: Annotated[list[Path], typer.Argument(metavar="CERT", help="two or more certificates")],
+    certificates: Annotated[
+        list[Path], typer.Argument(metavar="CERT", help="two or more certificates, or confirmations of their answer")
+    ],
     as_json: Annotated[bool, typer.Option("--json", help="one JSON object on standard output")] = False,
 ) -> int:
-    """Do several labs have one answer to one protocol? Exit code 1 if not."""
+    """Do several labs have one answer to one protocol? Exit code 1 if not, 4 if a confirmation is undecided."""
     if len(certificates) < 2:
         raise BadUsage(f"compare takes two or more certificates, got {len(certificates)}")
     contents: list[dict[str, Any]] = []
     for path in certificates:
         if not os.path.exists(path):
             raise BadUsage(f"there is no certificate {path}")
-        certificate = read(path)
-        verdict = verify(certificate)
+        certificate = read_either(path)
+        verdict = (verify_confirmation if certificate["schema"] == CONFIRMATION else verify)(certificate)
         if not verdict.valid:
             wrong = next(check for check in verdict.checks if not check.ok)
             raise BadCertificate(f"{path} is not valid ({wrong.name}: {wrong.detail}), so it is not compared")
@@ -92,17 +102,26 @@ def compare_command(
     if as_json:
         answer({"schema": "replical.compare/1", **asdict(comparison)})
     else:
-        _compared(comparison.identical, comparison.first_difference, contents)
+        _compared(comparison, contents)
         if comparison.warning:
             notes.print(f"Warning: {comparison.warning}", markup=False, soft_wrap=True)
-    return 0 if comparison.identical else NO
+    return 0 if comparison.identical else UNDECIDED if comparison.undecided else NO
 
 
-def _compared(identical: bool, difference: str | None, certificates: list[dict[str, Any]]) -> None:
-    if identical:
-        chosen = certificates[0]["body"]["hypothesis"]["description"]
-        prose.print(f"Identical: all {len(certificates)} labs chose {chosen}.", markup=False, soft_wrap=True)
-        certified = sum(certificate["body"]["certified"] for certificate in certificates)
-        prose.print(f"{certified} of {len(certificates)} are certified.")
-    else:
-        prose.print(f"Different: {difference}.", markup=False, soft_wrap=True)
+def _compared(comparison: Comparison, contents: list[dict[str, Any]]) -> None:
+    certificates = [each["body"] for each in contents if each["schema"] != CONFIRMATION]
+    if not (comparison.identical or comparison.undecided):
+        prose.print(f"Different: {comparison.first_difference}.", markup=False, soft_wrap=True)
+    elif certificates:
+        chosen, count = certificates[0]["hypothesis"]["description"], len(certificates)
+        labs = "1 lab" if count == 1 else f"all {count} labs"
+        prose.print(f"Identical: {labs} chose {chosen}.", markup=False, soft_wrap=True)
+        prose.print(f"{sum(body['certified'] for body in certificates)} of {count} are certified.")
+    for each in comparison.confirmations:
+        word = {"confirmed": "Confirmed", "refuted": "Refuted", "undecided": "Undecided"}[each.outcome]
+        against = "" if each.against is None else f", against {each.against}"
+        prose.print(
+            f"{word} by lab {each.lab}: {each.answer}, margin {each.margin:g}, level {each.level:g}{against}.",
+            markup=False,
+            soft_wrap=True,
+        )

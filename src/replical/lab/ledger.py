@@ -24,7 +24,7 @@ class Ledger:
     votes: dict[str, dict[str, int]] = field(default_factory=dict)
     announced: list[str] = field(default_factory=list)
     corrected: int = 0
-    results: list[int | None] = field(default_factory=list)
+    results: list[int | str | None] = field(default_factory=list)  # answers, or outcomes of a confirmation
 
     @classmethod
     def of(cls, events: Iterable[Event]) -> Ledger:
@@ -42,7 +42,7 @@ class Ledger:
         if event.kind == "open" and event.detail is not None:
             self.announced = list(event.detail["items"])
         elif event.kind == "done" and event.detail is not None:
-            self.results.append(event.detail.get("hypothesis"))
+            self.results.append(event.detail.get("outcome", event.detail.get("hypothesis")))
         elif event.item is not None:
             if event.kind == "ask":
                 self.asked.add(event.item)

@@ -23,7 +23,8 @@ class Elsewhere:
             raise BadJournal(f"the journal {journal.where} is empty: start the run first, with --ask journal")
         self._journal = journal
         self.labels: tuple[Label, ...] = tuple(created["protocol"]["labels"]["values"])
-        self.budget: int | None = created["protocol"]["learner"].get("max_labels")
+        # the protocol's budget is for its own runs
+        self.budget: int | None = None if "claim" in created else created["protocol"]["learner"].get("max_labels")
         self.ledger, self.mass = Ledger(), 0.0
         self._last_event = 0
         self._done = False

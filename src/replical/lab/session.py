@@ -8,13 +8,14 @@ whatever happened between two labels, the same journal gives the same result to 
 from __future__ import annotations
 
 import csv
-from typing import TextIO, TypedDict
+from typing import Any, TextIO, TypedDict
 
 import numpy as np
 
 from replical.classes.base import Label
 from replical.core.randomness import PrivateRandomness
 from replical.errors import BadJournal, BadLabel, ReplicalError
+from replical.lab.claim import Claim
 from replical.lab.journal import Event, Journal
 from replical.lab.ledger import Ledger
 from replical.lab.protocol import Protocol
@@ -50,10 +51,12 @@ class Session:
         Who labels, if nothing else is said.
     measure
         Labels to ask for after the answer is known, to measure how often it errs; 0 for none.
+    claim
+        A published answer of this protocol that is to be confirmed, in place of a run of the protocol's learner.
 
     Attributes
     ----------
-    known
+    ledger
         What the journal says of the items: ``ledger.labels`` are label codes by item, ``ledger.skipped`` the items that
         nobody could label.
     private
@@ -86,10 +89,19 @@ class Session:
     """
 
     def __init__(
-        self, protocol: Protocol, lab: LabPool, journal: Journal, *, annotator: str | None = None, measure: int = 0
+        self,
+        protocol: Protocol,
+        lab: LabPool,
+        journal: Journal,
+        *,
+        annotator: str | None = None,
+        measure: int = 0,
+        claim: Claim | None = None,
     ) -> None:
         self.protocol, self.lab, self.journal, self._annotator = protocol, lab, journal, annotator
-        self._learner = Measured(protocol.learner, measure) if measure else protocol.learner
+        self.claim = claim
+        learner = protocol.learner if claim is None else claim.learner
+        self._learner = Measured(learner, measure) if measure else learner
         self._places = {each: number for number, each in enumerate(lab.ids)}
         self._bind()
         self.ledger = Ledger()
@@ -109,16 +121,18 @@ class Session:
         self._go_on()
 
     def _bind(self) -> None:
-        """Register protocol and pool before the first label, or find them as they were."""
+        """Register protocol, pool and claim before the first label, or find them as they were."""
         created = self.journal.created
         now = {"protocol_fingerprint": self.protocol.fingerprint, "pool_fingerprint": self.lab.fingerprint}
         if created is None:
-            self.protocol.plan.check(self.lab.pool(PrivateRandomness.fresh()))
-            self.journal.create({"protocol": dict(self.protocol.content), "items": len(self.lab), **now})
+            self._learner.plan.check(self.lab.pool(PrivateRandomness.fresh()))
+            claim = {} if self.claim is None else {"claim": self.claim.bound}
+            self.journal.create({"protocol": dict(self.protocol.content), "items": len(self.lab), **now, **claim})
             created = self.journal.created or {}
         for key in (*now, "private", "items"):
             if key not in created:
                 raise BadJournal(f"the first event of {self.journal.where} is damaged: it does not say {key!r}")
+        self._check_claim(created.get("claim"))
         if created["protocol_fingerprint"] != self.protocol.fingerprint:
             raise BadJournal(
                 f"the journal {self.journal.where} belongs to the protocol {created['protocol_fingerprint'][:23]}, this one "
@@ -130,6 +144,21 @@ class Session:
                 f"the fingerprint {created['pool_fingerprint'][:23]}, now {len(self.lab)} and {self.lab.fingerprint[:23]}"
             )
         self.private = bytes.fromhex(created["private"])
+
+    def _check_claim(self, created: Any) -> None:
+        """The journal of a run is no journal of a confirmation, nor one of another confirmation."""
+        now = None if self.claim is None else self.claim.bound
+        if now == created:
+            return
+        own = "give this one a journal of its own"
+        if now is None or not isinstance(created, dict):
+            kinds = ("a run", "a confirmation") if created is None else ("a confirmation", "a run")
+            raise BadJournal(f"the journal {self.journal.where} belongs to {kinds[0]}, not to {kinds[1]}: {own}")
+        key = next((each for each in now if created.get(each) != now[each]), "claim")
+        raise BadJournal(
+            f"the journal {self.journal.where} belongs to a confirmation with {key} {created.get(key)}, here it is "
+            f"{now.get(key)}: {own}"
+        )
 
     def _check(self, event: Event) -> None:
         if event.item is not None and event.item not in self._places:
@@ -315,11 +344,18 @@ class Session:
             raise BadLabel(f"the item {item!r} already has the label {label!r}: nothing recorded")
         self._record([Event(kind="correction", item=item, label=code, annotator=annotator or self._annotator)])
 
+    @property
+    def conclusion(self) -> int | str | None:
+        """What the run came to: its answer, or the outcome of a confirmation."""
+        found = self.result.confirmation
+        return self.result.hypothesis if found is None else found.outcome
+
     def finish(self) -> None:
-        """The run has ended: its answer is recorded once."""
-        h = self.result.hypothesis
-        if not self.ledger.results or self.ledger.results[-1] != h:
-            self._record([Event(kind="done", detail={"hypothesis": h, "labels": self.result.labels})])
+        """The run has ended: what it came to is recorded once."""
+        if not self.ledger.results or self.ledger.results[-1] != self.conclusion:
+            result, found = self.result, self.result.confirmation
+            detail = {"hypothesis": result.hypothesis, "labels": result.labels}
+            self._record([Event(kind="done", detail=detail if found is None else detail | {"outcome": found.outcome})])
 
     def _code(self, item: str, label: Label) -> int:
         if isinstance(label, bool) or label not in self.protocol.labels:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from fractions import Fraction
 from itertools import accumulate
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,6 +16,8 @@ from replical.classes.prior import Prior
 from replical.learners.display import Trace, html_table, picture_of
 from replical.plans.base import Condition
 from replical.pools.version_space import VersionSpace
+
+Outcome = Literal["confirmed", "refuted", "undecided"]
 
 STOP = "disagreement mass at the stop is what the plan asks for"
 
@@ -203,6 +205,43 @@ class Settling:
 
 
 @dataclass(frozen=True, kw_only=True)
+class Confirmation:
+    """Does an answer hold on a lab's data: does it err at most a margin more than the best?
+
+    Attributes
+    ----------
+    outcome
+        ``"confirmed"``, ``"refuted"``, or ``"undecided"`` where pool or budget ended first.
+    hypothesis
+        Index of the answer.
+    against
+        Refuted: the candidate it lost to. Undecided: of those not done the one with the fewest errors. None if all are done.
+    margin
+        By how much it may err more than the best.
+    level
+        How often either outcome is wrong, at most.
+    asked
+        Labels asked for.
+    scanned
+        Items looked at.
+    unlabelled
+        Items that would have been asked if anybody could label them. If they are more than were asked, nothing is confirmed.
+    rivals
+        Candidates that are not done.
+    """
+
+    outcome: Outcome
+    hypothesis: int
+    against: int | None
+    margin: float
+    level: float
+    asked: int
+    scanned: int
+    unlabelled: int
+    rivals: int
+
+
+@dataclass(frozen=True, kw_only=True)
 class Verdict:
     """Is it proven, and if not, why not and what would help: in words.
 
@@ -273,6 +312,8 @@ class Result:
         How many runs it took and how often the winner won, where the learner is boosted.
     settling
         Whether the answer is proven to be the ideal one, where the learner asks that.
+    confirmation
+        Whether the answer holds, where one was to be confirmed.
     verdict
         What is proven or missing, in words, where the learner proves something.
     measured
@@ -302,6 +343,7 @@ class Result:
     rounding: Rounding | None = None
     boosting: Boosting | None = None
     settling: Settling | None = None
+    confirmation: Confirmation | None = None
     verdict: Verdict | None = None
     measured: AnswerError | None = None
     ball: NDArray[np.int64] | None = None

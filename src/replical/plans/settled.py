@@ -7,77 +7,21 @@ from decimal import Decimal
 from fractions import Fraction
 from math import ceil as ceil_of
 
-from replical.bounds.betting import Bets, accepting, rejecting
-from replical.classes.prior import Prior
 from replical.core.exact import decimal, decimals, fraction
 from replical.core.randomness import SharedRandomness
-from replical.errors import PlanMismatch, ValueOutOfRange
-from replical.plans.base import Choice, Number, Plan, Task
+from replical.errors import ValueOutOfRange
+from replical.plans.base import Number, Task
+from replical.plans.betting import BettingPlan
 from replical.plans.costs import Cost, Setting
-from replical.pools.pool import AnyPool
-
-STAKES = tuple(map(Decimal, ("0.8", "0.4", "0.2", "0.1", "0.05")))
 
 
 @dataclass(frozen=True, kw_only=True)
-class SettledPlan(Plan):
-    """Find the ideal answer, and bet until it is proven to be it.
-
-    Attributes
-    ----------
-    batch
-        Items open at once.
-    """
-
-    batch: int
-
-    @property
-    def shrinks(self) -> bool:
-        """Who is compared depends on the favourite, and that may change."""
-        return False
-
-    @property
-    def choice(self) -> Choice:
-        """The first candidate that is not rejected, once that is proven; before, errors that no certificate tells decide."""
-        return "labels"
-
-    @property
-    def labels_most(self) -> int | None:
-        """Only the pool and the budget limit it."""
-        return self.max_labels
-
-    def under(self, prior: Prior, max_labels: int | None) -> SettledPlan:
-        """The same plan with a `prior` and a budget of `max_labels`, which is at least one batch."""
-        if max_labels is not None and max_labels < self.batch:
-            raise ValueOutOfRange(
-                f"max_labels = {max_labels} is below batch = {self.batch}, so not even one batch could be asked: "
-                "raise the budget or lower the batch"
-            )
-        return super().under(prior, max_labels)
-
-    def check(self, pool: AnyPool) -> None:
-        """Refuse a `pool` this plan was not made for."""
-        super().check(pool)
-        if pool.exact and self.max_labels is None:
-            raise PlanMismatch("on a known distribution items never run out: give settled a budget, max_labels")
+class SettledPlan(BettingPlan):
+    """Find the ideal answer, and bet until it is proven to be it."""
 
     def threshold(self, shared: SharedRandomness) -> Fraction:
         """The shared threshold v on the excess error, uniform on [a, b]."""
         return self["a"] + (self["b"] - self["a"]) * Fraction(shared.uniform("threshold"))
-
-    def opens(self, asked: int) -> int:
-        """How many items to ask next: a batch, or what is left of the budget."""
-        return self.batch if self.max_labels is None else min(self.batch, self.max_labels - asked)
-
-    def purses(self, v: Fraction) -> Bets:
-        """Bets that a favourite's excess over a rival is at most v."""
-        with decimals():
-            return accepting(decimal(v), STAKES)
-
-    def charges(self, v: Fraction) -> Bets:
-        """Bets that a candidate's excess is above v."""
-        with decimals():
-            return rejecting(decimal(v), STAKES)
 
     @property
     def settles_at(self) -> Decimal:

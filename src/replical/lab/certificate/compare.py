@@ -8,21 +8,36 @@ from typing import Any
 
 import numpy as np
 
-from replical.lab.certificate.verify import index_of
-
 _SUSPICIOUS = 0.001  # two pools of one population look this different once in a thousand comparisons
 
 
 @dataclass(frozen=True, kw_only=True)
+class Confirmed:
+    """What one lab found of another lab's answer; `lab` is its place among those compared, from 1 on."""
+
+    lab: int
+    answer: str
+    outcome: str
+    margin: float
+    level: float
+    against: str | None
+
+
+@dataclass(frozen=True, kw_only=True)
 class Comparison:
-    """How several certificates relate.
+    """How several certificates, and confirmations of their answers, relate.
 
     Attributes
     ----------
+    identical
+        Do all labs have one answer to one protocol, and did all that checked it confirm it?
     first_difference
         The first difference that matters, in words; None where there is none.
     same_distribution_p
-        How often pools of one population look at least this different; None where protocols differ.
+        How often pools of one population look at least this different; None where protocols differ, or fewer than two labs
+        ran.
+    confirmations
+        What those labs found that did not run the protocol, but checked an answer.
     """
 
     identical: bool
@@ -31,33 +46,57 @@ class Comparison:
     same_distribution_p: float | None
     first_difference: str | None
     warning: str | None
+    confirmations: tuple[Confirmed, ...] = ()
+
+    @property
+    def undecided(self) -> bool:
+        """Is nothing different, but some lab could not decide?"""
+        refuted = any(each.outcome == "refuted" for each in self.confirmations)
+        return self.same_protocol and self.same_index and not self.identical and not refuted
 
 
 def compare(certificates: Sequence[Mapping[str, Any]]) -> Comparison:
     """Do these labs have one answer to one protocol?"""
-    bodies = [certificate["body"] for certificate in certificates]
+    bodies = [certificate.get("body", certificate) for certificate in certificates]  # a confirmation has no body apart
     protocols = [body["protocol_fingerprint"] for body in bodies]
-    indices = [index_of(body) for body in bodies]
+    answers = [body["answer"] if "answer" in body else body["hypothesis"] for body in bodies]
+    indices = [None if each is None else each["index"] for each in answers]
     same_protocol, same_index = len(set(protocols)) == 1, len(set(indices)) == 1
-    p = _same_distribution(bodies) if same_protocol else None
+    runs = [body for body in bodies if "answer" not in body]
+    p = _same_distribution(runs) if same_protocol and len(runs) > 1 else None
     warning = None
     if p is not None and p < _SUSPICIOUS:
         warning = (
             f"the pools look as if they came from different distributions (p = {p:.2g}): the promise is about labs that "
             "sample one population"
         )
-    identical = same_protocol and same_index and indices[0] is not None
+    confirmations = tuple(_confirmed(number, body) for number, body in enumerate(bodies, 1) if "answer" in body)
+    held = all(each.outcome == "confirmed" for each in confirmations)
+    identical = same_protocol and same_index and indices[0] is not None and held
     return Comparison(
         identical=identical,
         same_protocol=same_protocol,
         same_index=same_index,
         same_distribution_p=p,
-        first_difference=None if identical else _difference(bodies, protocols, indices),
+        first_difference=None if identical else _difference(bodies, protocols, indices, confirmations),
         warning=warning,
+        confirmations=confirmations,
     )
 
 
-def _difference(bodies: Sequence[Any], protocols: list[str], indices: list[int | None]) -> str:
+def _confirmed(number: int, body: Mapping[str, Any]) -> Confirmed:
+    against = None if body["against"] is None else body["against"]["name"]
+    told = {key: body[key] for key in ("outcome", "margin", "level")}
+    return Confirmed(lab=number, answer=body["answer"]["name"], against=against, **told)
+
+
+def _name(body: Mapping[str, Any]) -> str:
+    return str(body["answer"]["name"] if "answer" in body else body["hypothesis"]["description"])
+
+
+def _difference(
+    bodies: Sequence[Any], protocols: list[str], indices: list[int | None], confirmations: Sequence[Confirmed]
+) -> str:
     for number, body in enumerate(bodies):
         if protocols[number] != protocols[0]:
             keys = [key for key in bodies[0]["protocol"] if bodies[0]["protocol"].get(key) != body["protocol"].get(key)]
@@ -67,9 +106,13 @@ def _difference(bodies: Sequence[Any], protocols: list[str], indices: list[int |
         if index is None:
             return f"certificate {number + 1} has no answer: no heavy hitter was found"
         if index != indices[0]:
-            one, two = (bodies[each]["hypothesis"]["description"] for each in (0, number))
-            first = f"the first {one!r} (hypothesis {indices[0]})"
-            return f"certificate {number + 1} chose {two!r} (hypothesis {index}), {first}"
+            first = f"the first {_name(bodies[0])!r} (hypothesis {indices[0]})"
+            verb = "is about" if "answer" in bodies[number] else "chose"
+            return f"certificate {number + 1} {verb} {_name(bodies[number])!r} (hypothesis {index}), {first}"
+    for outcome in ("refuted", "undecided"):
+        for each in confirmations:
+            if each.outcome == outcome:
+                return f"lab {each.lab} {'refuted' if outcome == 'refuted' else 'is undecided about'} {each.answer!r}"
     return "nothing that matters"
 
 

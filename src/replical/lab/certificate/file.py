@@ -40,6 +40,7 @@ from replical.learners.result import Proven, Settling
 from replical.plans.base import Condition, Plan
 
 SCHEMA = "replical.certificate/1"
+PARTS = ("schema", "body", "digest", "provenance")
 _SUMMARISED = 32  # hypotheses whose predictions are counted, to compare the pools of labs
 
 
@@ -47,18 +48,18 @@ def certify(session: Session) -> dict[str, Any]:
     """The certificate of a run that has ended."""
     body = body_of(session)
     digest = fingerprint(cast(Json, body))
-    provenance = {
+    return {"schema": SCHEMA, "body": body, "digest": digest, "provenance": provenance(digest)}
+
+
+def provenance(digest: str) -> dict[str, str]:
+    """Where and when something with this digest was made, sealed."""
+    made = {
         "replical": version("replical"),
         "python": platform.python_version(),
         "numpy": np.__version__,
         "created": datetime.now(UTC).isoformat(timespec="seconds"),
     }
-    return {
-        "schema": SCHEMA,
-        "body": body,
-        "digest": digest,
-        "provenance": provenance | {"seal": seal(digest, provenance)},
-    }
+    return made | {"seal": seal(digest, made)}
 
 
 def seal(digest: str, provenance: Mapping[str, Any]) -> str:
@@ -220,9 +221,9 @@ def transcript_digest(session: Session) -> str:
     return "sha256:" + hashlib.sha256(session.private + b"\0transcript\0" + content).hexdigest()
 
 
-def write(certificate: Mapping[str, Any], path: Path) -> None:
+def write(certificate: Mapping[str, Any], path: Path, *, what: str = "the certificate") -> None:
     """Write whole: a certificate is there or it is not."""
-    write_whole(path, text_of(certificate), what="the certificate", refuse=BadCertificate)
+    write_whole(path, text_of(certificate), what=what, refuse=BadCertificate)
 
 
 def text_of(certificate: Mapping[str, Any]) -> str:
@@ -232,29 +233,35 @@ def text_of(certificate: Mapping[str, Any]) -> str:
 
 def read(path: Path) -> dict[str, Any]:
     """Read a certificate that is written as we write it; a file changed in any byte that matters to JSON is refused."""
+    return read_as(path, {SCHEMA: PARTS})
+
+
+def read_as(path: Path, parts: Mapping[str, Sequence[str]]) -> dict[str, Any]:
+    """Read a published file of one of several schemas, each with the parts that it must have."""
     try:
         raw = path.read_bytes()
     except (OSError, ValueError) as error:
         raise BadUsage(f"cannot read the certificate {path}: {getattr(error, 'strerror', None) or error}") from error
     try:
-        certificate = json.loads(raw.decode(), parse_constant=_no_constant, object_pairs_hook=_once)
+        content = json.loads(raw.decode(), parse_constant=_no_constant, object_pairs_hook=_once)
     except (UnicodeDecodeError, ValueError, RecursionError) as error:
         raise BadCertificate(
             f"{path} is no certificate: it is not valid JSON ({str(error).splitlines()[0]})"
         ) from error
-    if not isinstance(certificate, dict) or not isinstance(certificate.get("schema"), str):
+    if not isinstance(content, dict) or not isinstance(content.get("schema"), str):
         raise BadCertificate(f"{path} is no certificate of replical")
-    if certificate["schema"] != SCHEMA:
-        raise BadCertificate(f"{path} says {certificate['schema']!r}, this version reads {SCHEMA!r}")
-    if set(certificate) != {"schema", "body", "digest", "provenance"} or not isinstance(certificate["body"], dict):
-        raise BadCertificate(f"{path} has other parts than schema, body, digest and provenance")
+    wanted = parts.get(content["schema"])
+    if wanted is None:
+        raise BadCertificate(f"{path} says {content['schema']!r}, this version reads {' and '.join(map(repr, parts))}")
+    if set(content) != set(wanted) or not isinstance(content.get("body", {}), dict):
+        raise BadCertificate(f"{path} has other parts than {', '.join(wanted[:-1])} and {wanted[-1]}")
     try:
-        untouched = text_of(certificate).encode() == raw
+        untouched = text_of(content).encode() == raw
     except (ValueError, RecursionError):  # numbers, texts and nests that we would not write
         untouched = False
     if not untouched:
         raise BadCertificate(f"{path} is not written as replical writes it: it has been edited")
-    return certificate
+    return content
 
 
 def _no_constant(name: str) -> None:

@@ -55,7 +55,7 @@ def verify(certificate: Mapping[str, Any], lab: LabPool | None = None, journal: 
     """Check a certificate as deeply as what is given allows."""
     checks, body = Checks(), certificate["body"]
     checks("the digest is that of the body", lambda: same(certificate["digest"], fingerprint(body)))
-    checks("the seal is that of digest and provenance", lambda: _sealed(certificate))
+    checks("the seal is that of digest and provenance", lambda: sealed(certificate))
     checks("the body has the parts it must have", lambda: _parts(body))
     checks("every part is written as it must be", lambda: _shape(body))
     checks("the protocol is valid and has this fingerprint", lambda: _protocol(body))
@@ -79,7 +79,8 @@ def _parts(body: Mapping[str, Any]) -> str | None:
     return same(sorted(body), sorted(keys(Body) | more))
 
 
-def _sealed(certificate: Mapping[str, Any]) -> str | None:
+def sealed(certificate: Mapping[str, Any]) -> str | None:
+    """Does the provenance have its parts, and is the seal that of digest and provenance?"""
     provenance = certificate["provenance"]
     if set(provenance) != keys(Provenance) or not all(isinstance(value, str) for value in provenance.values()):
         return f"the provenance has other parts than {', '.join(sorted(keys(Provenance)))}"
@@ -194,6 +195,11 @@ _OPTIONAL = {"settling": SettlingPart, "verdict": VerdictPart, "answer_error": A
 _MEMBERS = {"rounds": RoundPart, "conditions": ConditionPart}
 
 
+def is_digest(value: Any) -> bool:
+    """A digest as we write them."""
+    return isinstance(value, str) and _DIGEST.fullmatch(value) is not None
+
+
 def _shape(body: Mapping[str, Any]) -> str | None:
     """What is not recomputed here is at least of the right kind, so that whoever reads on need not ask again."""
     wrong = [name for name, part in _PARTS.items() if set(body[name]) != keys(part)]
@@ -203,7 +209,7 @@ def _shape(body: Mapping[str, Any]) -> str | None:
     if wrong:
         return f"{wrong[0]} has other parts than it must have"
     digests = (body["pool"]["fingerprint"], body["private_commitment"], body["transcript"]["digest"])
-    if not all(isinstance(each, str) and _DIGEST.fullmatch(each) for each in digests):
+    if not all(is_digest(each) for each in digests):
         return "a digest is written sha256:<64 hex digits>"
     if not all(isinstance(each, bool) for each in (body["certified"], body["labels_sufficient"])):
         return "certified and labels_sufficient are true or false"

@@ -15,7 +15,8 @@ from replical.learners.result import Settling
 from replical.learners.settling.estimates import agreement, items_left
 from replical.learners.settling.purses import Charges, Purses
 from replical.learners.settling.tally import Tally
-from replical.plans.settled import STAKES, SettledPlan
+from replical.plans.betting import STAKES
+from replical.plans.settled import SettledPlan
 
 Indices = NDArray[np.int64]
 

@@ -1,0 +1,182 @@
+"""Where labels come from: what ``run`` and ``confirm`` have in common between opening a journal and writing a file."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from replical.cli.by_file import by_file
+from replical.cli.inputs import file_and_column
+from replical.cli.label import columns_to_show, details_from, serve_page
+from replical.cli.output import notes, prose, whole
+from replical.cli.terminal import ask_at_terminal
+from replical.errors import BadLabel, BadUsage
+from replical.lab.protocol import Protocol
+from replical.lab.public import check_apart
+from replical.lab.session import Session
+from replical.lab.tables import LabPool, read_labels, read_pool
+
+PENDING = 3
+_EVERY = 0.5  # seconds between two lines of progress
+_LOOK = 0.2  # seconds between two looks into the journal
+_GRACE = 3.0  # seconds in which the last label can be taken back at the page
+
+PoolFile = Annotated[Path, typer.Option("--pool", help="this lab's items: .parquet, .csv or .arrow")]
+JournalFile = Annotated[str, typer.Option("--journal", help="file, or database URL, that keeps every label")]
+LabelColumn = Annotated[
+    str | None, typer.Option("--labels", help="FILE:COLUMN with labels; each is read when it is asked for")
+]
+Ask = Annotated[
+    str | None, typer.Option("--ask", help="terminal, file (batches to fill in), page, or journal (replical label)")
+]
+Show = Annotated[str | None, typer.Option("--show", help="columns of the pool shown to whoever labels, e.g. text,age")]
+Answered = Annotated[
+    Path | None, typer.Option("--answers", help="answers to read back: CSV, or Label Studio's JSON or JSON-MIN export")
+]
+Batches = Annotated[
+    Path | None, typer.Option("--batches", help="folder of the batches; beside the journal if left out")
+]
+IdColumn = Annotated[str, typer.Option("--id", help="column with the ids of the items")]
+Annotator = Annotated[str | None, typer.Option("--annotator", help="name recorded with the labels")]
+Votes = Annotated[int, typer.Option("--votes", parser=whole, help="page: people who label each item; an odd number")]
+Host = Annotated[str, typer.Option("--host", help="page: address; beyond this machine only with a token")]
+Port = Annotated[int, typer.Option("--port", parser=whole, help="page: port; 0 for any free one")]
+Media = Annotated[Path | None, typer.Option("--media", help="page: the folder pictures and sounds are served from")]
+Instructions = Annotated[Path | None, typer.Option("--instructions", help="page: a Markdown file for whoever labels")]
+Public = Annotated[
+    Path | None,
+    typer.Option("--public", help="the public table of the protocol's order: is none of its items in the pool?"),
+]
+
+
+def check_usage(labels: str | None, ask: str | None, out: Path, what: str) -> None:
+    """Refuse two sources of labels, none, an unknown one, and a file that cannot be written."""
+    if (labels is None) == (ask is None):
+        raise BadUsage("give --labels FILE:COLUMN or --ask terminal|file|page|journal, and not both")
+    if ask not in (None, "terminal", "file", "page", "journal"):
+        raise BadUsage(f"--ask is terminal, file, page or journal, got {ask!r}")
+    if not out.parent.is_dir():
+        raise BadUsage(f"there is no folder {out.parent} for {what}")
+
+
+def items_of(protocol: Protocol, pool: Path, id_column: str, public: Path | None) -> LabPool:
+    """The lab's items, none of which is in the public table."""
+    lab = read_pool(pool, protocol.recipe, id_column=id_column)
+    if public is not None:
+        check_apart(protocol, public, lab)
+    return lab
+
+
+@dataclass(frozen=True, kw_only=True)
+class Source:
+    """Who answers, and how they are asked."""
+
+    ask: str | None
+    column: tuple[str, dict[str, int]] | None
+    details: Callable[[list[str]], Any]
+    answers: Path | None
+    batches: Path
+    votes: int
+    host: str
+    port: int
+    media: Path | None
+    instructions: Path | None
+
+    def answer(self, session: Session) -> Path | None:
+        """Ask until the run has ended or nobody answers; the batch that waits to be filled in, if there is one."""
+        if self.column is not None:
+            _from_column(session, self.column)
+        elif self.ask == "terminal":
+            ask_at_terminal(session, self.details)
+        elif self.ask == "page":
+            serve_page(
+                session,
+                self.details,
+                session.protocol.title or "Labelling",
+                votes=self.votes,
+                host=self.host,
+                port=self.port,
+                media=self.media,
+                instructions=self.instructions,
+            )
+        elif self.ask == "journal":
+            _wait(session)
+        else:
+            return by_file(session, self.batches, self.answers, self.details)
+        return None
+
+
+def source_of(
+    protocol: Protocol,
+    pool: Path,
+    id_column: str,
+    *,
+    labels: str | None,
+    show: str | None,
+    journal: str,
+    out: Path,
+    batches: Path | None,
+    **options: Any,
+) -> Source:
+    """What the flags of a command say, checked before anybody is asked."""
+    predictions = set(protocol.recipe.columns) if protocol.recipe.predicts else set()
+    return Source(
+        column=None if labels is None else _labels_from(labels, protocol, id_column),
+        details=details_from(pool, columns_to_show(show, predictions), id_column),
+        batches=batches or Path(journal if "://" not in journal else str(out)).with_suffix(".batches"),
+        **options,
+    )
+
+
+def _labels_from(labels: str, protocol: Protocol, id_column: str) -> tuple[str, dict[str, int]]:
+    file, column = file_and_column("--labels", labels)
+    if protocol.recipe.predicts and column in protocol.recipe.columns:
+        raise BadUsage(f"{column!r} is a candidate of the protocol: its predictions are not the labels")
+    return labels, read_labels(file, column, protocol.labels, id_column=id_column)
+
+
+def _from_column(session: Session, source: tuple[str, dict[str, int]]) -> None:
+    name, known = source
+    values, last = session.protocol.labels, 0.0
+    while session.open:
+        asked = session.open
+        missing = [item for item in asked if item not in known]
+        if missing:
+            raise BadLabel(f"{name} has no label for the item {missing[0]!r}, which is asked for: add it and run again")
+        session.answer_all({item: values[known[item]] for item in asked})
+        if time.monotonic() - last > _EVERY and session.course.rounds:
+            last = time.monotonic()
+            _progress(session)
+
+
+def _wait(session: Session) -> None:
+    """Labels come through the journal, from ``replical label``."""
+    notes.print("Waiting for labels in the journal: serve the page with replical label.", markup=False)
+    answered = -_GRACE  # when something was open last
+    while session.open or time.monotonic() - answered < _GRACE:
+        if session.open:
+            answered = time.monotonic()
+        time.sleep(_LOOK)
+        session.refresh()
+
+
+def _progress(session: Session) -> None:
+    """For the person who runs, never for the one who labels."""
+    if not session.course.rounds:
+        return
+    labels, left = len(session.ledger.labels), session.course.rounds[-1].survivors
+    found = f"{'1 label' if labels == 1 else f'{labels} labels'}, disagreement {session.mass:.4f}"
+    notes.print(f"{found}, {'1 hypothesis' if left == 1 else f'{left:,} hypotheses'} left", markup=False)
+
+
+def say_pending(session: Session, batch: Path | None) -> int:
+    """Labels are missing: how many, and what to do."""
+    pending = "1 label is pending" if len(session.open) == 1 else f"{len(session.open)} labels are pending"
+    fill = f": fill in the column label of {batch} ('?' for an item nobody can label), then run the same command again."
+    prose.print(pending + ("; run the same command to go on." if batch is None else fill), soft_wrap=True, markup=False)
+    return PENDING

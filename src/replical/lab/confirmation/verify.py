@@ -1,0 +1,172 @@
+"""Checking a confirmation: alone, with its pool, with pool and journal, as certificates are checked.
+
+*self*: digests, protocol, answer, and whether so many items and labels can have decided. *pool*: these are the items, and
+others than those the answer was computed on. *journal*: the whole confirmation is replayed, and every field must come out
+again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from replical.core.canonical import fingerprint
+from replical.lab.certificate.checks import Checks, Verification, same
+from replical.lab.certificate.file import commitment
+from replical.lab.certificate.parts import TranscriptPart, keys
+from replical.lab.certificate.verify import is_digest, sealed
+from replical.lab.claim import Claim
+from replical.lab.confirmation.file import CandidatePart, CertificatePart, ItemsPart, body_of, digested
+from replical.lab.journal import Journal
+from replical.lab.protocol import Protocol
+from replical.lab.session import LabelCounts, Session
+from replical.lab.tables import LabPool
+from replical.plans.confirm import ConfirmPlan, confirm_plan
+
+_PARTS = {
+    "answer": CandidatePart, "labels": LabelCounts, "pool": ItemsPart, "certificate": CertificatePart,
+    "transcript": TranscriptPart,
+}  # fmt: skip
+
+
+def verify_confirmation(
+    content: Mapping[str, Any], lab: LabPool | None = None, journal: Journal | None = None
+) -> Verification:
+    """Check a confirmation as deeply as what is given allows."""
+    checks = Checks()
+    checks("the digest is that of the body", lambda: same(content["digest"], fingerprint(digested(content))))
+    checks("the seal is that of digest and provenance", lambda: sealed(content))
+    checks("every part is written as it must be", lambda: _shape(content))
+    checks("the protocol is valid and has this fingerprint", lambda: _protocol(content))
+    if not all(check.ok for check in checks.done[2:]):
+        return Verification(level="self", checks=tuple(checks.done))
+    protocol = Protocol.of(content["protocol"])
+    class_fingerprint = protocol.recipe.C.fingerprint
+    checks("the class has this fingerprint", lambda: same(content["class_fingerprint"], class_fingerprint))
+    checks("margin, level, batch and budget are such numbers", lambda: _numbers(content, protocol))
+    if not checks.done[-1].ok:
+        return Verification(level="self", checks=tuple(checks.done))
+    checks("answer and opponent are of the class", lambda: _candidates(content, protocol))
+    checks("labels and items add up", lambda: _counts(content))
+    checks("so many items and labels can decide this", lambda: _possible(content, _plan(content, protocol)))
+    if lab is None:
+        return Verification(level="self", checks=tuple(checks.done))
+    checks("the pool has this fingerprint", lambda: same(content["pool"]["fingerprint"], lab.fingerprint))
+    checks("the pool has so many items", lambda: same(content["pool"]["items"], len(lab)))
+    if journal is None or not all(check.ok for check in checks.done):
+        return Verification(level="pool", checks=tuple(checks.done))
+    _with_journal(checks, content, protocol, lab, journal)
+    return Verification(level="journal", checks=tuple(checks.done))
+
+
+def _shape(content: Mapping[str, Any]) -> str | None:
+    for name, part in _PARTS.items():
+        if set(content[name]) != keys(part):
+            return f"{name} has other parts than it must have"
+    if content["against"] is not None and set(content["against"]) != keys(CandidatePart):
+        return "against has other parts than it must have"
+    digests = [content[name] for name in ("private_commitment", "protocol_fingerprint", "class_fingerprint")]
+    digests += [content["pool"]["fingerprint"], content["transcript"]["digest"], *content["certificate"].values()]
+    if not all(is_digest(each) for each in digests):
+        return "a digest is written sha256:<64 hex digits>"
+    if content["pool"]["fingerprint"] == content["certificate"]["pool_fingerprint"]:
+        return "the answer was computed on these items, so they cannot confirm it"
+    if content["outcome"] not in ("confirmed", "refuted", "undecided"):
+        return "the outcome is confirmed, refuted or undecided"
+    counts = [*content["labels"].values(), *(content["pool"][key] for key in ("items", "scanned", "unlabelled"))]
+    counts += [content["transcript"]["entries"], content["runs_in_journal"]]
+    if any(isinstance(count, bool) or not isinstance(count, int) or count < 0 for count in counts):
+        return "counts are whole numbers of at least 0"
+    return None
+
+
+def _protocol(content: Mapping[str, Any]) -> str | None:
+    return same(content["protocol_fingerprint"], Protocol.of(content["protocol"]).fingerprint)
+
+
+def _plan(content: Mapping[str, Any], protocol: Protocol) -> ConfirmPlan:
+    n, named = len(protocol.recipe.C), ("margin", "level", "batch", "max_labels")
+    return confirm_plan(n, **{name: content[name] for name in named})
+
+
+def _numbers(content: Mapping[str, Any], protocol: Protocol) -> str | None:
+    plan = _plan(content, protocol)  # refuses what is none
+    return same([content["margin"], content["level"]], [float(plan.margin), float(plan.level)])
+
+
+def _candidates(content: Mapping[str, Any], protocol: Protocol) -> str | None:
+    h, against = content["answer"]["index"], content["against"]
+    for each in (content["answer"], *(() if against is None else (against,))):
+        index = each["index"]
+        if isinstance(index, bool) or not isinstance(index, int) or not 0 <= index < len(protocol.recipe.C):
+            return f"there is no hypothesis {index!r}"
+        if wrong := same(each, {"index": index, "name": protocol.recipe.describe(index)}):
+            return wrong
+    if against is not None and against["index"] == h:
+        return "the answer is no rival of itself"
+    if content["outcome"] == "confirmed":
+        return None if against is None else "the answer is confirmed, and yet a rival is named"
+    few = content["pool"]["unlabelled"] > content["labels"]["asked"]
+    if against is None and (content["outcome"] == "refuted" or not few):
+        return "the answer is not confirmed, and no rival is named"
+    return None
+
+
+def _counts(content: Mapping[str, Any]) -> str | None:
+    labels, pool = content["labels"], content["pool"]
+    if not labels["asked"] <= labels["answered"] <= pool["items"]:
+        return f"{labels['asked']} labels were asked and {labels['answered']} of {pool['items']} items answered"
+    if not labels["asked"] + pool["unlabelled"] <= pool["scanned"] <= pool["items"]:
+        return "more items were asked than looked at, or more looked at than there are"
+    if pool["unlabelled"] > labels["skipped"]:
+        return "more items could not be labelled than were skipped"
+    if content["transcript"]["entries"] != labels["answered"] + labels["skipped"]:
+        return "the transcript does not hold every answer and skip"
+    most = content["max_labels"]
+    return None if most is None or labels["asked"] <= most else f"more labels than the budget of {most}"
+
+
+def _possible(content: Mapping[str, Any], plan: ConfirmPlan) -> str | None:
+    """Were every label as the outcome would have it, would the bets be won?"""
+    asked, scanned = content["labels"]["asked"], content["pool"]["scanned"]
+    if content["outcome"] == "confirmed":
+        if content["pool"]["unlabelled"] > asked:
+            return "more items could not be labelled than were, so nothing is confirmed"
+        most = plan.purses(plan.margin).wealth(scanned - asked, 0, asked)
+        return None if plan.n == 1 or most >= plan.enough else f"{scanned} items are too few to confirm anything"
+    if content["outcome"] == "refuted":
+        most = plan.charges(plan.margin).wealth(scanned - asked, asked, 0)
+        return None if most >= plan.enough else f"{asked} labels are too few to refute anything"
+    spent = plan.max_labels is not None and asked >= plan.max_labels
+    ended = spent or scanned == content["pool"]["items"] or content["against"] is None
+    return None if ended else "neither pool nor budget were used up, and yet nothing is decided"
+
+
+def _with_journal(
+    checks: Checks, content: Mapping[str, Any], protocol: Protocol, lab: LabPool, journal: Journal
+) -> None:
+    sessions: list[Session] = []
+    claim = Claim(
+        certificate=content["certificate"]["digest"],
+        computed_on=content["certificate"]["pool_fingerprint"],
+        hypothesis=content["answer"]["index"],
+        plan=_plan(content, protocol),
+    )
+
+    def replays() -> str | None:
+        if journal.created is None:
+            return "the journal is empty"
+        sessions.append(Session(protocol, lab, journal, claim=claim))
+        return None if not sessions[0].open else f"{len(sessions[0].open)} labels are still missing"
+
+    checks("the journal belongs to certificate, pool, margin and level and holds a whole confirmation", replays)
+    if not checks.done[-1].ok:
+        return
+    session = sessions[0]
+    private = content["private_commitment"]
+    checks("the commitment is to the journal's private seed", lambda: same(private, commitment(session.private)))
+    for part, again in body_of(session).items():
+        checks(
+            f"replayed: {part.replace('_', ' ')}",
+            lambda part=part, again=again: same(content[part], again),  # type: ignore[misc]
+        )

@@ -1,0 +1,188 @@
+"""Confirm: does a published answer h hold here, is its error within a margin ε' of the best candidate's?
+
+The answer bets against every rival that it errs at most ε' more; a rival whose bet is won is done. One more bet, that it
+errs more than ε' above an opponent, runs against it. Confirmed when every rival is done, refuted when that bet is won.
+
+Claim: whatever the noise, the pool and the budget, Pr[confirmed, excess error above ε'] ≤ α and Pr[refuted, excess error at
+most ε'] ≤ α, if h does not depend on the items scanned.
+Reference: ours (docs/claims/confirm.md).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from replical.core.randomness import SharedRandomness
+from replical.errors import ValueOutOfRange
+from replical.learners.base import Conversation, check_plan, learn
+from replical.learners.result import Confirmation, Outcome, Result
+from replical.learners.settled import LABELLED
+from replical.learners.settling.compare import heard
+from replical.learners.settling.groups import groups_of
+from replical.learners.settling.purses import Charges, Purses
+from replical.plans.base import Condition
+from replical.plans.confirm import ConfirmPlan, confirm_plan
+from replical.pools.labels.base import Labels
+from replical.pools.pool import AnyPool
+
+_UNUSED = SharedRandomness("a confirmation shares nothing")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Confirm:
+    """Bet for and against an answer.
+
+    Parameters
+    ----------
+    plan
+        From `confirm_plan`.
+    h
+        Index of the answer.
+
+    Raises
+    ------
+    PlanMismatch
+        If the plan was made for a learner.
+    ValueOutOfRange
+        If the class has no such hypothesis.
+    """
+
+    plan: ConfirmPlan
+    h: int
+
+    def __post_init__(self) -> None:
+        check_plan(self.plan, ConfirmPlan, "Confirm")
+        if isinstance(self.h, bool) or not isinstance(self.h, int | np.integer) or not 0 <= self.h < self.plan.n:
+            raise ValueOutOfRange(f"the answer must be one of the {self.plan.n} hypotheses from 0 on, got {self.h!r}")
+
+    def run(self, pool: AnyPool, shared: SharedRandomness) -> Conversation:
+        """Ask about items of `pool` and listen; the `shared` string is not used.
+
+        Returns
+        -------
+        conversation
+            Its result's ``confirmation`` says the outcome; ``hypothesis`` and ``unrounded`` are the answer, ``V`` holds it
+            and the rivals that are not done, ``conditions`` says whether enough items were labelled.
+        """
+        plan, n = self.plan, self.plan.n
+        order = np.concatenate(([self.h], np.delete(np.arange(n), self.h)))  # the answer at place 0, rivals behind it
+        purses = Purses(n, plan.purses(plan.margin), plan.enough)
+        charge = Charges(1, plan.charges(plan.margin), plan.enough)  # against the answer alone
+        done, refuted, asked, scanned, o = np.zeros(n, dtype=np.bool_), False, 0, 0, 0
+        whole, blocks = pool.version_space(), pool.blocks()
+
+        def copy(new: int, head: int) -> None:
+            for kept in (done, *purses.arrays()):
+                kept[..., new] = kept[..., head]
+
+        groups = groups_of(whole, order, copy)
+        groups.choose(0, 0)
+        while True:
+            rivals = groups.heads[(groups.heads > 0) & ~done[groups.heads]]
+            if refuted or len(rivals) == 0:
+                break
+            o = _fewest_errors(purses, rivals)
+            if not plan.opens(asked):
+                break
+            S = np.concatenate(([0], rivals))
+            query = blocks.next(groups.region(S), plan.opens(asked), idle=plan.integer("idle"))
+            if query.scanned == 0:  # the pool is used up
+                break
+            asked, scanned = asked + query.total, scanned + query.scanned
+            answers = (yield replace(query, survivors=groups.size(S))) if query.total else None
+            S = groups.hear(S, query.items)
+            block = heard(groups, S, answers, query.scanned)
+            done[purses.settle(0, S > 0, block)] = True
+            refuted = len(charge.reject(o, S == 0, block)) > 0
+        labelled = blocks.unlabelled <= asked  # what nobody can label shows nothing
+        outcome: Outcome = "refuted" if refuted else "confirmed" if len(rivals) == 0 and labelled else "undecided"
+        left = groups.hypotheses(np.concatenate(([0], rivals)))
+        confirmation = Confirmation(
+            outcome=outcome,
+            hypothesis=int(self.h),
+            against=int(order[o]) if refuted or len(rivals) else None,
+            margin=float(plan.margin),
+            level=float(plan.level),
+            asked=asked,
+            scanned=scanned,
+            unlabelled=blocks.unlabelled,
+            rivals=len(left) - 1,
+        )
+        return Result(
+            hypothesis=int(self.h),
+            unrounded=int(self.h),
+            V=whole.only(np.sort(left)),
+            conditions=(Condition(name=LABELLED, value=float(blocks.unlabelled), bound=float(asked), held=labelled),),
+            confirmation=confirmation,
+        )
+
+
+def _fewest_errors(purses: Purses, rivals: NDArray[np.int64]) -> int:
+    """The rival with the fewest errors so far, the first if several have; of each it is known how many fewer it has."""
+    _, plus, minus = purses.counts(0)[:, rivals]
+    return int(rivals[np.argmax(plus - minus)])
+
+
+def confirm(
+    h: int,
+    pool: AnyPool,
+    labels: Labels,
+    *,
+    margin: float,
+    level: float = 0.05,
+    batch: int = 1,
+    max_labels: int | None = None,
+) -> Confirmation:
+    """Does the answer `h` hold on this pool: does it err at most `margin` more than the best hypothesis of the class?
+
+    Parameters
+    ----------
+    h
+        Index of the answer, which must not depend on the items of the pool.
+    pool
+        The lab's items.
+    labels
+        Who answers, as for `learn`.
+    margin
+        By how much the answer may err more than the best.
+    level
+        How often either outcome may be wrong: a bad answer confirmed, or a good one refuted.
+    batch
+        Items open at once.
+    max_labels
+        Budget; only the pool limits it if left out.
+
+    Returns
+    -------
+    confirmation
+        Confirmed, refuted or undecided, against whom, and with how many labels.
+
+    Raises
+    ------
+    ValueOutOfRange
+        For a number out of its range, a hypothesis that the class does not have, and a budget below one batch.
+    BadLabel
+        If there is not one label for each item, or an answer does not fit its query.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from replical import KnownLabels, Pool, PredictionTable, PrivateRandomness, confirm
+    >>> C = PredictionTable(["good", "better", "bad"])
+    >>> wrong = np.random.default_rng(1).random((3000, 3)) < [.06, .05, .3]
+    >>> pool = Pool(C, wrong.astype(int), PrivateRandomness.simulated("doctest"))
+    >>> labels = KnownLabels(C, np.zeros(3000, dtype=int))
+    >>> found = confirm(0, pool, labels, margin=.1)
+    >>> found.outcome, found.asked
+    ('confirmed', 24)
+    >>> found = confirm(2, pool, labels, margin=.1)
+    >>> found.outcome, C.describe(found.against), found.asked
+    ('refuted', 'better', 40)
+    """
+    plan = confirm_plan(len(pool.C), margin=margin, level=level, batch=batch, max_labels=max_labels)
+    found = learn(Confirm(plan=plan, h=h), pool, labels, _UNUSED).confirmation
+    assert found is not None, "Confirm says so"
+    return found

@@ -1,0 +1,342 @@
+"""``replical confirm``: another lab's answer on this lab's items, from the certificate to an outcome that anyone can check."""
+
+import copy
+import csv
+import io
+import json
+
+import pytest
+
+from replical.cli import main
+from replical.core.canonical import fingerprint
+from replical.lab import journal as journal_module
+from replical.lab.certificate.file import seal
+from replical.lab.certificate.file import write as write_certificate
+from replical.lab.confirmation.file import digested, write
+from replical.lab.confirmation.verify import verify_confirmation
+from replical.lab.journal import Journal
+from replical.lab.protocol import Protocol
+from replical.lab.tables import read_pool
+from support.certificates import resealed
+from support.lab import Run, content, private, world
+
+TABLES = {  # another lab of the same population, one of a population in which the answer is bad, and a small one
+    "b": world(seed=12, items=400),
+    "other": world(seed=13, items=600, best=0.5, worst=0.02),
+    "small": world(seed=14, items=30),
+}
+
+
+@pytest.fixture(scope="module")
+def certificates(tmp_path_factory):
+    """The tables, and lab A's certificates: settled with an answer, and one that found no heavy hitter."""
+    folder = tmp_path_factory.mktemp("labs")
+    for name, columns in {"a": world(seed=11), **TABLES}.items():
+        with (folder / f"{name}.csv").open("w", newline="") as file:
+            csv.writer(file).writerows([columns, *zip(*columns.values(), strict=True)])
+    said = content("settled", batch=2, prior={"kind": "order", "order": [0, 1, 2, 3, 4, 5]})
+    with Run(folder, said, world(seed=11), "a") as run:
+        write_certificate(run.certificate, folder / "a.json")
+    said = content("boosted-replicable-erm", nu=0.0, k_final=2, strings=1, runs=2, rho=0.1)
+    with Run(folder, said, world(items=60, best=0.0), "none") as run:
+        body = run.certificate["body"]
+        body["hypothesis"] = body["shared"]["winner_rank"] = None
+        write_certificate(resealed(run.certificate), folder / "none.json")
+    return folder
+
+
+@pytest.fixture
+def lab(certificates, tmp_path, monkeypatch, capsys):
+    """A folder with the certificate and the tables, and a way to run commands in it."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(journal_module.secrets, "token_hex", lambda size: private("confirm"))
+    for name in ("a.json", "a.db", "none.json", *(f"{each}.csv" for each in ("a", *TABLES))):
+        (tmp_path / name).write_bytes((certificates / name).read_bytes())
+
+    class Lab:
+        folder = tmp_path
+
+        def __call__(self, *words, code=0):
+            found = main([str(word) for word in words])
+            self.out, self.err = capsys.readouterr()
+            assert found == code, self.out + self.err
+            return self.out
+
+        def confirm(self, *words, pool="b", code=0, labels=True):
+            files = ["--pool", f"{pool}.csv", "--journal", f"{pool}.db", "--out", f"{pool}.json"]
+            source = ["--labels", f"{pool}.csv:truth"] if labels else []
+            return self("confirm", "a.json", *files, *source, *words, code=code)
+
+        def told(self, *words, **options):
+            return json.loads(self.confirm(*words, "--json", **options))
+
+        def content(self, name="b.json"):
+            return json.loads((tmp_path / name).read_text())
+
+    return Lab()
+
+
+# ---- outcomes ----
+
+
+def test_a_good_answer_is_confirmed_and_anyone_can_check(lab):
+    told = lab.told("--margin", ".2", "--public", "p.csv", code=2)
+    assert "was not made from a public table" in told["message"]
+    told = lab.told("--margin", ".2", "--against-journal", "a.db", code=2)
+    assert "items of the pool were asked in the run that found the answer" in told["message"]
+    assert not (lab.folder / "b.db").exists()  # nothing was begun
+    told = lab.told("--margin", ".2")
+    assert (told["schema"], told["status"], told["outcome"]) == ("replical.confirm/1", "done", "confirmed")
+    assert (told["margin"], told["level"], told["against"]) == (0.2, 0.2, None)  # β = min(δ, ρ/2)
+    assert told["labels"]["asked"] == told["labels"]["answered"] > 0
+    assert set(told["answer"]) == {"index", "name"}
+    written = lab.content()
+    assert {key: written[key] for key in ("answer", "outcome", "labels", "pool")} == {
+        key: told[key] for key in ("answer", "outcome", "labels", "pool")
+    }
+    for files in ([], ["--pool", "b.csv"], ["--pool", "b.csv", "--journal", "b.db"]):
+        lab("verify", "b.json", *files)
+    assert "Valid, checked with its pool and its journal." in lab.out
+    lab("verify", "b.json", "--pool", "small.csv", code=1)
+    lab("verify", "b.json", "--pool", "b.csv", "--journal", "a.db", code=1)
+    assert "belongs to a run, not to a confirmation" in lab.out
+    lab("verify", "b.json", "--html", "page.html", code=2)
+    lab("compare", "a.json", "b.json")
+    name = told["answer"]["name"]
+    assert f"Identical: 1 lab chose {name}." in lab.out
+    assert f"Confirmed by lab 2: {name}, margin 0.2, level 0.2." in lab.out
+    before = (lab.folder / "b.json").read_bytes()
+    lab.confirm("--margin", ".2")
+    assert digested(json.loads(before)) == digested(lab.content())
+
+
+def test_a_bad_answer_is_refuted(lab):
+    lab.confirm("--margin", ".1", "--level", ".05", pool="other", code=1)
+    found = lab.content("other.json")
+    assert found["outcome"] == "refuted"
+    assert f"Refuted: {found['answer']['name']} (hypothesis" in lab.out
+    assert f"It lost to {found['against']['name']} (hypothesis {found['against']['index']})." in lab.out
+    lab("verify", "other.json", "--pool", "other.csv", "--journal", "other.db")
+    lab.confirm("--margin", ".2")
+    told = json.loads(lab("compare", "a.json", "b.json", "other.json", "--json", code=1))
+    assert (told["identical"], told["same_protocol"], told["same_index"]) == (False, True, True)
+    assert told["first_difference"] == f"lab 3 refuted {found['answer']['name']!r}"
+    assert [each["outcome"] for each in told["confirmations"]] == ["confirmed", "refuted"]
+
+
+def test_undecided_at_its_budget_it_goes_on_with_a_larger_one(lab):
+    lab.confirm("--margin", ".1", "--max-labels", "4", code=4)
+    assert "Undecided: the budget of 4 labels was spent." in lab.out
+    assert "What helps: a larger budget, with the same journal; or a larger margin." in lab.out
+    found = lab.content()
+    assert (found["labels"]["asked"], found["max_labels"]) == (4, 4)
+    assert found["against"]["index"] != found["answer"]["index"]
+    lab("verify", "b.json", "--pool", "b.csv", "--journal", "b.db")
+    lab("compare", "a.json", "b.json", code=4)
+    assert "Undecided by lab 2: " in lab.out
+    lab.confirm("--margin", ".1")
+    assert lab.content()["outcome"] == "confirmed"
+    lab("verify", "b.json", "--pool", "b.csv", "--journal", "b.db")
+
+
+def test_undecided_at_the_end_of_the_pool(lab):
+    lab.confirm("--margin", ".001", pool="small", code=4)
+    assert "Undecided: the pool was used up." in lab.out
+    assert "30 of 30 items were looked at." in lab.out
+
+
+def test_the_question_comes_first(lab):
+    lab.confirm()
+    assert "err at most 0.4 more than the best of 6 hypotheses? 400 items, level 0.2." in lab.err
+    assert "some dozens of labels if it is far from the margin, thousands if it is close to it" in lab.err.replace(
+        "\n", " "
+    ).replace("  ", " ")
+    assert "For another lab's answer --margin 0.8, twice epsilon, is the advice" in lab.err
+    lab.confirm("--margin", ".1", "--level", ".1", pool="other", code=1)
+    assert "twice epsilon" not in lab.err
+
+
+# ---- labels from people ----
+
+
+def truth_of(pool):
+    return dict(zip(TABLES[pool]["id"], TABLES[pool]["truth"], strict=True))
+
+
+def test_by_file_with_skips(lab):
+    truth, skipped = truth_of("b"), 0
+    while True:
+        code = main(["confirm", "a.json", "--pool", "b.csv", "--journal", "b.db", "--out", "b.json", "--margin", ".1",
+                     "--ask", "file", "--batch", "8"])  # fmt: skip
+        if code != 3:
+            break
+        (batch,) = sorted((lab.folder / "b.batches").glob("*.csv"))[-1:]
+        header, *rows = csv.reader(io.StringIO(batch.read_text()))
+        for row in rows:
+            row[-1] = row[-1] or ("?" if skipped < 3 else truth[row[0]])
+            skipped += row[-1] == "?"
+        with batch.open("w", newline="") as file:
+            csv.writer(file).writerows([header, *rows])
+    assert code == 0
+    found = lab.content()
+    assert (found["outcome"], found["labels"]["skipped"], found["pool"]["unlabelled"]) == ("confirmed", 3, 3)
+    lab("verify", "b.json", "--pool", "b.csv", "--journal", "b.db")
+
+
+def test_nothing_is_confirmed_of_what_nobody_can_label(lab, monkeypatch):
+    monkeypatch.setattr("sys.stdin", io.StringIO("s\n" * 700))
+    lab.confirm("--margin", ".3", "--ask", "terminal", labels=False, code=4)
+    assert "items on which candidates differ could not be labelled, and only 0 were" in lab.out
+    found = lab.content()
+    assert (found["outcome"], found["against"], found["labels"]["asked"]) == ("undecided", None, 0)
+    lab("verify", "b.json", "--pool", "b.csv", "--journal", "b.db")
+
+
+def test_pending_labels_and_corrections(lab, monkeypatch):
+    monkeypatch.setattr("sys.stdin", io.StringIO("no\nyes\nq\n"))
+    told = lab.told("--margin", ".1", "--ask", "terminal", labels=False, code=3)
+    assert (told["status"], told["outcome"], told["labels"]["answered"]) == ("pending", None, 2)
+    lab("confirm", "a.json", "--pool", "b.csv", "--journal", "b.db", "--out", "b.json", "--labels", "b.csv:truth",
+        "--margin", ".1")  # fmt: skip
+    with Journal("b.db", write=False) as journal:
+        answers = [event for event in journal.events() if event.kind == "answer"]
+    for event in answers[:3]:
+        lab("correct", "b.db", "--item", event.item, "--label", ("yes", "no")[event.label])
+    code = main(["confirm", "a.json", "--pool", "b.csv", "--journal", "b.db", "--out", "b.json", "--margin", ".1",
+                 "--labels", "b.csv:truth"])  # fmt: skip
+    assert code in (0, 1, 4)
+    found = lab.content()
+    assert found["labels"]["corrected"] == 3
+    assert found["runs_in_journal"] == (1 if code == 0 else 2)
+    lab("verify", "b.json", "--pool", "b.csv", "--journal", "b.db")
+
+
+# ---- what is refused ----
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["--pool", "a.csv"], "the answer was computed on these items, so they cannot confirm it"),
+        (["--margin", "1"], "margin must be in (0, 1), got 1"),
+        (["--margin", "0"], "margin must be in (0, 1), got 0"),
+        (["--margin", "nan"], "margin must be in (0, 1), got nan"),
+        (["--level", "1.5"], "level must be in (0, 1), got 1.5"),
+        (["--level", "half"], "'half' is not a number"),
+        (["--max-labels", "1"], "max_labels = 1 is below batch = 2, so not even one batch could be asked"),
+        (["--batch", "0"], "batch must be a whole number of at least 1, got 0"),
+        (["--ask", "page"], "give --labels FILE:COLUMN or --ask"),
+        (["--pool", "empty.csv"], "empty.csv holds no items"),
+        (["--pool", "narrow.csv"], "narrow.csv has no column 'm1'"),
+        (["--labels", "b.csv:text"], "which is none of ['no', 'yes']"),
+        (["--labels", "b.csv:m1"], "is a candidate of the protocol: its predictions are not the labels"),
+        (["--out", "nowhere/b.json"], "there is no folder nowhere for the outcome"),
+        (["--against-journal", "nowhere.db"], "there is no journal nowhere.db"),
+        (["--against-journal", "another.db"], "is not the journal of the run that wrote the certificate"),
+    ],
+)
+def test_bad_input_is_one_sentence(lab, words, message):
+    (lab.folder / "empty.csv").write_text("id,m0,m1,m2,m3,m4,m5\n")
+    (lab.folder / "narrow.csv").write_text("id,m0\n1,no\n")
+    Journal("another.db").close()
+    usual = {"--pool": "b.csv", "--journal": "b.db", "--out": "b.json", "--labels": "b.csv:truth"}
+    given = usual | dict(zip(words[::2], words[1::2], strict=True))
+    told = json.loads(lab("confirm", "a.json", *[word for pair in given.items() for word in pair], "--json", code=2))
+    assert message in told["message"]
+    assert "\n" not in told["message"]
+    assert not (lab.folder / "b.db").exists()
+    assert not (lab.folder / "b.json").exists()
+
+
+def test_certificates_that_cannot_be_confirmed(lab):
+    files = ["--pool", "b.csv", "--journal", "b.db", "--out", "b.json", "--labels", "b.csv:truth"]
+    forged = json.loads((lab.folder / "a.json").read_text())
+    forged["body"]["certified"] = not forged["body"]["certified"]
+    write_certificate(forged, lab.folder / "forged.json")
+    lab("confirm", "forged.json", *files, code=2)
+    assert "the certificate is not valid (the digest is that of the body: " in lab.err
+    newer = (lab.folder / "a.json").read_text().replace("replical.certificate/1", "replical.certificate/9")
+    (lab.folder / "newer.json").write_text(newer)
+    lab("confirm", "newer.json", *files, code=2)
+    assert "says 'replical.certificate/9', this version reads" in lab.err
+    lab("confirm", "none.json", *files, code=2)
+    assert "has no answer, no heavy hitter was found, so there is nothing to confirm" in lab.err
+    lab("confirm", "a.json", *files)
+    lab("confirm", "b.json", *files, code=2)
+    assert "is itself a confirmation: give the certificate that it is about" in lab.err
+
+
+def test_a_journal_belongs_to_one_confirmation(lab):
+    lab.confirm("--margin", ".2")
+    for words, key in (
+        (["--margin", ".3"], "margin 0.2, here it is 0.3"),
+        (["--margin", ".2", "--batch", "3"], "batch 2"),
+    ):
+        assert f"belongs to a confirmation with {key}" in lab.told(*words, code=2)["message"]
+    assert "level 0.2, here it is 0.1" in lab.told("--margin", ".2", "--level", ".1", code=2)["message"]
+    protocol = json.loads((lab.folder / "a.json").read_text())["body"]["protocol"]
+    (lab.folder / "p.toml").write_text(Protocol.of(protocol).toml())
+    files = ["--pool", "b.csv", "--out", "x.json", "--labels", "b.csv:truth"]
+    lab("run", "p.toml", *files, "--journal", "b.db", code=2)
+    assert "the journal b.db belongs to a confirmation, not to a run: give this one a journal of its own" in lab.err
+    lab("confirm", "a.json", *files, "--journal", "a.db", code=2)
+    assert "the journal a.db belongs to a run, not to a confirmation" in lab.err
+
+
+# ---- forgeries ----
+
+
+def forge(content, **changes):
+    """What a forger does who knows how the files are made."""
+    forged = copy.deepcopy(content) | changes
+    forged["digest"] = fingerprint(digested(forged))
+    forged["provenance"]["seal"] = seal(forged["digest"], forged["provenance"])
+    return forged
+
+
+def test_forgeries_are_found_at_the_level_that_knows_better(lab):
+    lab.confirm("--margin", ".1", "--max-labels", "4", code=4)
+    honest = lab.content()
+    lab_pool = read_pool("b.csv", Protocol.of(honest["protocol"]).recipe)
+    assert verify_confirmation(forge(honest)).valid
+    counts, pool = honest["labels"], honest["pool"]
+    for changes in (
+        {"outcome": "confirmed"},
+        {"outcome": "confirmed", "against": None},
+        {"outcome": "refuted"},
+        {"outcome": "perhaps"},
+        {"against": None},
+        {"against": honest["answer"]},
+        {"against": {"index": 99, "name": "m99"}},
+        {"margin": 2.0},
+        {"margin": "0.1"},
+        {"batch": 0},
+        {"max_labels": 3},
+        {"max_labels": None},
+        {"labels": counts | {"asked": 400}},
+        {"labels": counts | {"skipped": -1}},
+        {"pool": pool | {"scanned": 1000}},
+        {"pool": pool | {"unlabelled": 1}},
+        {"certificate": honest["certificate"] | {"pool_fingerprint": pool["fingerprint"]}},
+        {"protocol_fingerprint": honest["class_fingerprint"]},
+        {"answer": {"index": 0, "name": "another"}},
+    ):
+        assert not verify_confirmation(forge(honest, **changes)).valid, changes
+    edited = copy.deepcopy(honest) | {"runs_in_journal": 2}
+    assert not verify_confirmation(edited).valid
+    others = [each for each in range(6) if each not in (honest["answer"]["index"], honest["against"]["index"])]
+    with Journal("b.db", write=False) as journal:
+        assert verify_confirmation(forge(honest), lab_pool, journal).valid
+        for changes in (
+            {"against": {"index": others[0], "name": f"m{others[0]}"}},
+            {"answer": {"index": others[0], "name": f"m{others[0]}"}},
+            {"pool": pool | {"scanned": pool["scanned"] + 1}},
+            {"runs_in_journal": 2},
+            {"level": 0.1},
+        ):
+            assert verify_confirmation(forge(honest, **changes)).valid, "nobody can know it yet"
+            assert not verify_confirmation(forge(honest, **changes), lab_pool, journal).valid, changes
+    write(forge(honest, outcome="confirmed", against=None), lab.folder / "forged.json")
+    lab("verify", "forged.json", code=1)
+    lab("compare", "a.json", "forged.json", code=2)
+    assert "is not valid (so many items and labels can decide this: " in lab.err

@@ -1,0 +1,63 @@
+"""Confirm against a second implementation in plain fractions."""
+
+from fractions import Fraction
+from unittest.mock import patch
+
+import numpy as np
+import pytest
+from hypothesis import event, given, settings
+from hypothesis import strategies as st
+
+from replical import KnownLabels, Pool, PredictionTable, PrivateRandomness, Thresholds, confirm
+from replical.learners.settling.groups import Everyone
+from support import reference
+
+
+@st.composite
+def claims(draw):
+    """Candidates of which one is a copy of another, an answer, and items that nobody can label."""
+    n, labels = draw(st.integers(1, 6)), draw(st.sampled_from([(0, 1), (0, 1, 2)]))
+    seed, U = draw(st.integers(0, 2**32)), draw(st.integers(1, 400))
+    generator = np.random.default_rng(seed)
+    truth = generator.integers(len(labels), size=U)
+    rates = draw(st.lists(st.sampled_from([0.0, 0.02, 0.1, 0.3, 0.6]), min_size=n, max_size=n))
+    wrong = generator.random((n, U)) < np.array(rates)[:, None]
+    codes = np.where(wrong, (truth + 1) % len(labels), truth)
+    if n > 2:
+        codes[2] = codes[0]
+    skipped = np.flatnonzero(generator.random(U) < draw(st.sampled_from([0.0, 0.1, 0.6])))
+    return draw(st.integers(0, n - 1)), labels, codes, truth, seed, skipped
+
+
+@pytest.mark.claim("confirm")
+@given(
+    claims(), st.sampled_from([0.02, 0.1, 0.9]), st.sampled_from([0.3, 0.05]), st.sampled_from([1, 3]),
+    st.sampled_from([None, 25]),
+)  # fmt: skip
+@settings(max_examples=80)
+def test_it_is_its_twin(claim, margin, level, batch, most):
+    h, labels, codes, truth, seed, skipped = claim
+    C = PredictionTable([f"m{i}" for i in range(len(codes))], labels=labels)
+    pool = Pool(C, np.array(labels)[codes].T, PrivateRandomness.simulated("twin", seed)).without(skipped)
+    known = KnownLabels(C, np.array(labels)[truth])
+    found = confirm(h, pool, known, margin=margin, level=level, batch=batch, max_labels=most)
+    twin = reference.confirm(
+        codes, h, pool.order.tolist(), truth, Fraction(str(margin)), Fraction(str(level)), batch=batch, most=most,
+        skipped=set(skipped.tolist()),
+    )  # fmt: skip
+    event(found.outcome)
+    assert (found.outcome, found.against, found.asked, found.scanned, found.unlabelled) == twin
+
+
+@pytest.mark.claim("confirm")
+@given(st.integers(2, 60), st.integers(0, 2**32), st.sampled_from([0.05, 0.2]), st.sampled_from([1, 4]))
+@settings(max_examples=40)
+def test_groups_on_a_line_change_nothing(n, seed, margin, batch):
+    """A record for each history gives what a record for each candidate gives."""
+    generator, C = np.random.default_rng(seed), Thresholds(n)
+    x = generator.integers(n - 1, size=300)
+    labels = ((x >= generator.integers(n)) ^ (generator.random(300) < 0.1)).astype(int)
+    pool, known, h = Pool(C, x, PrivateRandomness.simulated("line", seed)), KnownLabels(C, labels), seed % n
+    grouped = confirm(h, pool, known, margin=margin, batch=batch)
+    with patch("replical.learners.settling.groups.Line", lambda whole, order, *_: Everyone(whole, order)):
+        assert confirm(h, pool, known, margin=margin, batch=batch) == grouped
