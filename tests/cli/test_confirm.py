@@ -230,7 +230,7 @@ def test_pending_labels_and_corrections(lab, monkeypatch):
         (["--pool", "narrow.csv"], "narrow.csv has no column 'm1'"),
         (["--labels", "b.csv:text"], "which is none of ['no', 'yes']"),
         (["--labels", "b.csv:m1"], "is a candidate of the protocol: its predictions are not the labels"),
-        (["--out", "nowhere/b.json"], "there is no folder nowhere for the outcome"),
+        (["--out", "nowhere/b.json"], "there is no folder nowhere for --out b.json"),
         (["--against-journal", "nowhere.db"], "there is no journal nowhere.db"),
         (["--against-journal", "another.db"], "is not the journal of the run that wrote the certificate"),
     ],
@@ -262,7 +262,7 @@ def test_certificates_that_cannot_be_confirmed(lab):
     lab("confirm", "none.json", *files, code=2)
     assert "has no answer, no heavy hitter was found, so there is nothing to confirm" in lab.err
     lab("confirm", "a.json", *files)
-    lab("confirm", "b.json", *files, code=2)
+    lab("confirm", "b.json", *files[:4], "--out", "c.json", *files[6:], code=2)
     assert "is itself a confirmation: give the certificate that it is about" in lab.err
 
 

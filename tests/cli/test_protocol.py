@@ -321,7 +321,7 @@ def test_an_order_may_be_of_rules_on_features(new, tmp_path):
         ({"--prior": "weights.csv"}, None, "--order-from makes an order of its own: give it or --prior, not both"),
         ({"--order-from": "public.csv"}, None, "--order-from names a file and a column, FILE:COLUMN, got 'public.csv'"),
         ({"--order-from": "nowhere.csv:label"}, None, "there is no file nowhere.csv"),
-        ({"--order-from": "public.csv:a"}, None, "'a' is a candidate: its predictions are not the labels of public.csv"),
+        ({"--order-from": "public.csv:a"}, None, "'a' is a candidate, not the labels of public.csv"),
         ({"--order-from": "public.csv:truth"}, None, "public.csv has no column 'truth'; it has id, label, c, b, a"),
         ({}, "id,label,c,b,a\n", "public.csv holds no items: write one row an item"),
         ({}, "id,label,c,b,a\np1,,no,no,no\n", "public.csv has no label for the item 'p1' in the column 'label': label it"),

@@ -725,7 +725,7 @@ def test_export_tells_every_event_and_no_secret(lab):
     assert "there is no journal nowhere.db" in lab.err
     assert not (lab.folder / "nowhere.db").exists()
     lab("export", "lab.db", "--out", "nowhere/events.csv", code=2)
-    assert "cannot write nowhere/events.csv" in lab.err
+    assert "there is no folder nowhere for --out events.csv" in lab.err
 
 
 def test_export_of_the_labels_alone(lab):
@@ -783,7 +783,7 @@ RUN = {
         ({"--pool": "names.txt"}, "a table is a file that ends in .parquet, .csv, .arrow, .feather, got names.txt"),
         ({"--pool": "thin.csv"}, "thin.csv has no column 'm0'; it has id, truth"),
         ({"--id": "key"}, "small.csv has no column 'key'"),
-        ({"--out": "nowhere/lab.json"}, "there is no folder nowhere for the certificate"),
+        ({"--out": "nowhere/lab.json"}, "there is no folder nowhere for --out lab.json"),
         ({"--journal": "nowhere/lab.db"}, "there is no folder nowhere for the journal lab.db"),
         ({"--journal": "names.txt"}, "the journal names.txt cannot be used"),
         ({"--pool": None}, "Missing option '--pool'"),
@@ -905,8 +905,8 @@ def pool(folder, monkeypatch):
 def test_a_page_that_cannot_be_written_is_named(folder, pool, capsys):
     words = ["run", "p.toml", "--pool", "pool.csv", "--journal", "lab.db", "--out", "lab.json", "--truths", "0"]
     assert main([*words, "--labels", "pool.csv:truth", "--html", "nowhere/page.html"]) == 2
-    assert "cannot write the page nowhere/page.html" in capsys.readouterr().err
-    assert Path("lab.json").exists()
+    assert "there is no folder nowhere for --html page.html" in capsys.readouterr().err
+    assert not Path("lab.db").exists()  # told before anybody is asked
 
 
 # ---- settled ----
@@ -927,8 +927,8 @@ def test_a_settled_run_says_what_is_proven_and_how_good_the_answer_is(lab):
     words = ["run", "p.toml", "--pool", "a.csv", "--journal", "lab.db", "--out", "lab.json", "--labels", "a.csv:truth"]
     lab(*words)
     assert f"Certified: this is the first candidate in the shared order within {part['v']:.4f} of the best" in lab.out
-    assert "Estimate, not a proof: another lab" in lab.out
-    assert "how often it errs is not known (--measure-error 100 measures that)" in lab.out
+    assert "Estimate, not a proof: another lab" not in lab.out  # it is proven
+    assert "How often it errs is not known; --measure-error 100 measures that" in lab.out
     lab(*words, "--measure-error", 30, "--html", "lab.html")
     assert "on 30 fresh items; between" in lab.out
     assert "on 30 fresh items; between" in (lab.folder / "lab.html").read_text()
@@ -953,10 +953,40 @@ def test_a_settled_run_that_proves_nothing_says_why_and_what_helps(lab):
     assert "more items" in lab.out
 
 
+def test_a_journal_remembers_that_the_error_is_measured(lab):
+    """A later run measures too, and what was certified before stays valid."""
+    lab.protocol(learner="settled", batch=4)
+    labels = ["--labels", "a.csv:truth"]
+    first = lab.run(*labels, name="a", out="first.json")
+    second = lab.run(*labels, "--measure-error", "30", name="a", out="second.json")
+    again = lab.run(*labels, name="a", out="again.json")
+    assert again["answer_error"] == second["answer_error"]
+    assert lab.body("again.json") == lab.body("second.json")
+    assert lab.run(*labels, "--measure-error", "10", name="a", out="less.json")["answer_error"]["labels"] == 30
+    assert second["labels"]["asked"] == second["labels"]["answered"] == first["labels"]["asked"] + 30
+    for name in ("first", "second"):
+        lab("verify", f"{name}.json", "--pool", "a.csv", "--journal", "lab.db")
+    lab("compare", "first.json", "second.json", code=2)
+    assert "files 1 and 2 come from one journal, so they are one lab's: give one file a lab" in lab.err
+
+
+@pytest.mark.parametrize("flag", ["--out", "--html"])
+@pytest.mark.parametrize("over", ["p.toml", "small.csv", "lab.db", "./truth.csv"])
+def test_nothing_that_is_read_is_written_over(lab, flag, over):
+    lab.protocol(learner="settled")
+    lab(*ALL_LABELS, "--out", "first.json")
+    (lab.folder / "truth.csv").write_bytes((lab.folder / "small.csv").read_bytes())
+    words = [*ALL_LABELS[:-1], "truth.csv:truth", *(["--out", over] if flag == "--out" else ["--html", over])]
+    before = (lab.folder / over).read_bytes()
+    lab(*words, code=2)
+    assert f"{flag} {over.removeprefix('./')} is also" in lab.err
+    assert (lab.folder / over).read_bytes() == before
+
+
 def test_the_error_is_measured_where_it_can_be(lab):
     lab.protocol(learner="settled")
     lab(*ALL_LABELS, "--measure-error", "-1", code=2)
-    assert "Error: the error is measured on at least 1 item, got -1" in lab.err
+    assert "Error: the error is measured with at least 1 label, got -1" in lab.err
     lab.protocol(batch=12)
     lab(*ALL_LABELS, "--measure-error", "10", code=2)
     assert "Error: rounded-a2 looks at the whole pool, so no item is left to measure the error on" in lab.err

@@ -34,7 +34,7 @@ def test_verify_writes_the_page_of_a_valid_certificate_only(file, tmp_path, caps
     assert main(["verify", str(file), "--html", str(target)]) == 0
     assert target.read_text(encoding="utf-8") == page(read(file))
     assert main(["verify", str(file), "--html", str(tmp_path / "nowhere" / "page.html")]) == 2
-    assert "cannot write the page" in capsys.readouterr().err
+    assert "there is no folder" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(

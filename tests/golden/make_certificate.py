@@ -71,7 +71,9 @@ def journal(path, protocol, lab, measure=0):
     detail = {"schema": JOURNAL, "private": PRIVATE, "protocol": dict(protocol.content), "items": len(lab)}
     detail |= {"protocol_fingerprint": protocol.fingerprint, "pool_fingerprint": lab.fingerprint}
     kept.append([Event(kind="created", detail=detail)])
-    session = Session(protocol, lab, kept, measure=measure)
+    session = Session(protocol, lab, kept)
+    if measure:
+        session.measure(measure)
     session.skip(session.open[0])
     while session.open:
         session.answer_all({item: LABELS[TRUTH[int(item.split()[1])]] for item in session.open})

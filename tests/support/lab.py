@@ -86,7 +86,9 @@ class Run:
         self.lab = read_pool(columns, self.protocol.recipe)
         self.journal = Journal(self.path)
         begin(self.journal, self.protocol, self.lab, name)
-        session = Session(self.protocol, self.lab, self.journal, measure=measure)
+        session = Session(self.protocol, self.lab, self.journal)
+        if measure:
+            session.measure(measure)
         for _ in range(skips):
             session.skip(session.open[0])
         for _ in range(corrects):

@@ -13,9 +13,9 @@ import typer
 from replical.cli.by_file import by_file
 from replical.cli.inputs import file_and_column
 from replical.cli.label import columns_to_show, details_from, serve_page
-from replical.cli.output import notes, prose, whole
+from replical.cli.output import count, notes, prose, whole
 from replical.cli.terminal import ask_at_terminal
-from replical.errors import BadLabel, BadUsage
+from replical.errors import BadLabel, BadTable, BadUsage
 from replical.lab.protocol import Protocol
 from replical.lab.public import check_apart
 from replical.lab.session import Session
@@ -54,19 +54,21 @@ Public = Annotated[
 ]
 
 
-def check_usage(labels: str | None, ask: str | None, out: Path, what: str) -> None:
-    """Refuse two sources of labels, none, an unknown one, and a file that cannot be written."""
+def check_usage(labels: str | None, ask: str | None) -> None:
+    """Refuse two sources of labels, none, and an unknown one."""
     if (labels is None) == (ask is None):
         raise BadUsage("give --labels FILE:COLUMN or --ask terminal|file|page|journal, and not both")
     if ask not in (None, "terminal", "file", "page", "journal"):
         raise BadUsage(f"--ask is terminal, file, page or journal, got {ask!r}")
-    if not out.parent.is_dir():
-        raise BadUsage(f"there is no folder {out.parent} for {what}")
 
 
 def items_of(protocol: Protocol, pool: Path, id_column: str, public: Path | None) -> LabPool:
     """The lab's items, none of which is in the public table."""
     lab = read_pool(pool, protocol.recipe, id_column=id_column)
+    if lab.fingerprint == protocol.public:
+        raise BadTable(
+            f"{pool} is the public table that the protocol's order was made from: bring items of this lab's own"
+        )
     if public is not None:
         check_apart(protocol, public, lab)
     return lab
@@ -169,9 +171,12 @@ def _progress(session: Session) -> None:
     """For the person who runs, never for the one who labels."""
     if not session.course.rounds:
         return
-    labels, left = len(session.ledger.labels), session.course.rounds[-1].survivors
-    found = f"{'1 label' if labels == 1 else f'{labels} labels'}, disagreement {session.mass:.4f}"
-    notes.print(f"{found}, {'1 hypothesis' if left == 1 else f'{left:,} hypotheses'} left", markup=False)
+    labels, left = count(len(session.ledger.labels), "label"), session.course.rounds[-1].survivors
+    if left == 1 and session.measuring:
+        notes.print(f"{labels}, measuring the error of the answer", markup=False)
+        return
+    compared = f"{left:,} {'hypothesis' if left == 1 else 'hypotheses'}"
+    notes.print(f"{labels}, disagreement {session.mass:.4f}, {compared} left", markup=False)
 
 
 def say_pending(session: Session, batch: Path | None) -> int:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+from collections.abc import Mapping
 from pathlib import Path
 
 import numpy as np
@@ -98,3 +100,17 @@ def _preferred(C: HypothesisClass, path: Path) -> list[int]:
 def _names(C: HypothesisClass) -> list[str]:
     """Candidates by name, other hypotheses by index."""
     return list(C.candidates) if isinstance(C, PredictionTable) else [str(h) for h in range(len(C))]
+
+
+def never_over(outputs: Mapping[str, Path | None], inputs: Mapping[str, Path | str | None]) -> None:
+    """Refuse to write over what is read: a pool, a protocol, labels, a journal."""
+    read = {
+        os.path.realpath(path): flag for flag, path in inputs.items() if path is not None and "://" not in str(path)
+    }
+    for flag, path in outputs.items():
+        if path is None:
+            continue
+        if not path.parent.is_dir():
+            raise BadUsage(f"there is no folder {path.parent} for {flag} {path.name}")
+        if (other := read.get(os.path.realpath(path))) is not None:
+            raise BadUsage(f"{flag} {path} is also {other}, and would replace it: give {flag} another name")

@@ -8,6 +8,7 @@ from typing import Annotated
 
 import typer
 
+from replical.cli.inputs import never_over
 from replical.cli.output import prose
 from replical.errors import BadJournal, BadLabel
 from replical.lab.journal import Event, Journal
@@ -24,6 +25,7 @@ def export_command(
     ] = False,
 ) -> None:
     """Every event of a journal as CSV, without the private seed."""
+    never_over({"--out": out}, {"the journal": journal})
     with Journal(journal, write=False) as lab_journal:
         export = export_labels if labels_only else Journal.export
         if out is None:

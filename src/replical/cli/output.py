@@ -7,6 +7,7 @@ import os
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from math import ceil
 from typing import Any
 
 import typer
@@ -14,7 +15,7 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
 from replical.classes.catalogue import specs
-from replical.learners.result import AnswerError, Rounding, Settling, Verdict
+from replical.learners.result import Result, Rounding, Verdict
 
 CLASSES = specs()
 
@@ -92,30 +93,49 @@ def uncertified(verdict: Verdict, rounding: Rounding) -> str:
     return sentence
 
 
-def settled_words(settling: Settling, verdict: Verdict, error: AnswerError | None) -> Iterator[str]:
+def settled_words(result: Result) -> Iterator[str]:
     """The end of a run of Settled: proven or not, why not, what would help; how good the answer is."""
-    ideal = f"the first candidate in the shared order within {float(settling.v):.4f} of the best"
-    if verdict.certified:
-        yield (
-            f"Certified: this is {ideal}, and two labs that prove this differ with probability at most "
-            f"{settling.rho_proven:.3f}."
-        )
-    else:
-        doubt = "nothing is proven yet" if settling.doubt >= 1 else f"proven only at the level {settling.doubt:.3f}"
-        yield f"Not certified: {verdict.why} ({doubt}, asked for is {settling.beta:g})."
-        yield f"What helps: {verdict.helps}."
-    yield (
-        f"It stands at place {settling.place + 1} of the shared order; {settling.scanned:,} items were looked at, "
-        f"{100 * settling.asked / max(settling.scanned, 1):.0f}% of them asked. Estimate, not a proof: another lab with "
-        f"such a pool has the same answer in {100 * settling.agreement_estimate:.0f}% of cases."
+    settling, verdict, measured = result.settling, result.verdict, result.measured
+    assert settling is not None, "asked of settled runs only"
+    assert verdict is not None, "asked of settled runs only"
+    looked = (
+        f"It stands at place {settling.place + 1} of the shared order; {count(settling.scanned, 'item')} "
+        f"{'was' if settling.scanned == 1 else 'were'} looked at, {100 * settling.asked / max(settling.scanned, 1):.0f}% of "
+        "them asked."
     )
-    if error is not None and error.of == "error":
+    if verdict.certified:
+        labs = "two labs" if settling.labs == 2 else f"of {settling.labs} labs"
+        differ = "that prove this differ" if settling.labs == 2 else "that prove this, some differ"
         yield (
-            f"Its error: {error.estimate:.3f} on {error.labels} fresh items; between {error.low:.3f} and {error.high:.3f} "
-            f"at level {error.level:g}."
+            f"Certified: this is the first candidate in the shared order within {float(settling.v):.4f} of the best, and "
+            f"{labs} {differ} with probability at most {up(settling.rho_proven, 3)}."
         )
-    elif error is not None:
+        yield looked
+        most = up(settling.excess_upper or 0.0, 4)
+        yield f"It errs at most {most} more often than the best, at level {2 * settling.beta:.3g}."
+    else:
+        doubt = "nothing is proven yet" if settling.doubt >= 1 else f"proven only at level {up(settling.doubt, 3)}"
+        yield f"Not certified: {verdict.why} ({doubt}, asked for is {settling.beta:.3g})."
+        yield f"What helps: {verdict.helps}."
         yield (
-            f"It errs at most {error.high:.4f} more often than the best, at level {error.level:g}; how often it errs is not "
-            "known (--measure-error 100 measures that)."
+            f"{looked} Estimate, not a proof: another lab with such a pool has the same answer in "
+            f"{100 * settling.agreement_estimate:.0f}% of cases."
         )
+    if measured is None:
+        yield "How often it errs is not known; --measure-error 100 measures that."
+        return
+    skipped = f" ({measured.skipped} more could not be labelled and are left out)" if measured.skipped else ""
+    yield (
+        f"Its error: {measured.estimate:.3f} on {count(measured.labels, 'fresh item')}{skipped}; between "
+        f"{measured.low:.3f} and {measured.high:.3f} at level {measured.level:g}."
+    )
+
+
+def count(number: int, what: str) -> str:
+    """A number of things, in words that fit one of them too."""
+    return f"{number:,} {what}{'' if number == 1 else 's'}"
+
+
+def up(x: float, digits: int) -> str:
+    """A bound in print: never smaller than it is."""
+    return f"{ceil(x * 10**digits - 1e-9) / 10**digits:.{digits}f}"

@@ -30,8 +30,8 @@ from replical.cli.asking import (
     say_pending,
     source_of,
 )
-from replical.cli.inputs import SIMULATED
-from replical.cli.output import amount, answer, notes, prose, settled_words, uncertified, whole
+from replical.cli.inputs import SIMULATED, never_over
+from replical.cli.output import amount, answer, count, notes, prose, settled_words, uncertified, up, whole
 from replical.core.files import write_whole
 from replical.errors import BadUsage
 from replical.lab.certificate.file import certify, write
@@ -40,6 +40,7 @@ from replical.lab.journal import Journal
 from replical.lab.protocol import Protocol
 from replical.lab.session import Session
 from replical.lab.tables import LabPool
+from replical.learners.measured import Measured
 from replical.learners.rounded import ACCURATE, CERTIFIED
 from replical.learners.settled import PROVEN
 from replical.plans.bills import bills
@@ -75,8 +76,17 @@ def run_command(
 
     A run that was interrupted goes on where its journal ends. Exit code 3 while labels are pending.
     """
-    check_usage(labels, ask, out, "the certificate")
+    check_usage(labels, ask)
+    never_over(
+        {"--out": out, "--html": html},
+        {
+            "the protocol": protocol_file, "--pool": pool, "--journal": journal, "--public": public, "--answers": answers,
+            "--labels": None if labels is None else labels.rpartition(":")[0],
+        },
+    )  # fmt: skip
     protocol = Protocol.read(protocol_file)
+    if measure_error:
+        Measured(protocol.learner, measure_error)  # refuses what cannot be measured, before anything is written
     lab = items_of(protocol, pool, id_column, public)
     source = source_of(
         protocol, pool, id_column, labels=labels, ask=ask, show=show, answers=answers, batches=batches, journal=journal,
@@ -84,7 +94,9 @@ def run_command(
     )  # fmt: skip
     with Journal(journal) as lab_journal:
         fresh = lab_journal.created is None
-        session = Session(protocol, lab, lab_journal, annotator=annotator, measure=measure_error)
+        session = Session(protocol, lab, lab_journal, annotator=annotator)
+        if measure_error:
+            session.measure(measure_error)
         if fresh:
             _announce(protocol, lab, truths)
         before = session.ledger.results[-1] if session.ledger.results else None
@@ -173,7 +185,9 @@ def _payload(session: Session, status: str) -> dict[str, Any]:
 
 def _done(session: Session, body: dict[str, Any], journal: str, out: Path, *, as_json: bool) -> None:
     result, protocol = session.result, session.protocol
-    spent = session.budget is not None and result.labels >= session.budget and not result.stopped
+    measured = 0 if result.measured is None else result.measured.labels
+    most = protocol.plan.max_labels
+    spent = most is not None and result.labels - measured >= most and not result.stopped
     if as_json:
         keys = ["hypothesis", "rounds", "survivors", "certified", "labels_sufficient", "rho_proven", "rho_predicted"]
         keys += ["conditions", *(key for key in ("settling", "answer_error") if key in body)]
@@ -196,20 +210,23 @@ def _done(session: Session, body: dict[str, Any], journal: str, out: Path, *, as
     prose.print(chosen, markup=False, soft_wrap=True)
     skipped = f", {len(session.ledger.skipped)} skipped" if session.ledger.skipped else ""
     left = f", {result.V.size:,} hypotheses left" if result.settling is None else ""
-    prose.print(f"{'1 label' if result.labels == 1 else f'{result.labels} labels'}{skipped}{left}.", markup=False)
+    asked = count(result.labels - measured, "label") + (
+        f" for the choice, {measured} for its error" if measured else ""
+    )
+    prose.print(f"{asked}{skipped}{left}.", markup=False)
     if result.rounding is not None and result.verdict is not None:
         if result.verdict.certified:
             realizable = protocol.record.setting == "realizable"
             supposed = ", if some hypothesis makes no error" if realizable else ""
+            bound = up(result.rounding.rho_proven or 0.0, 3)
             prose.print(
-                f"Certified: two labs that prove this differ with probability at most {result.rounding.rho_proven:.3f}"
-                f"{supposed}.",
+                f"Certified: two labs that prove this differ with probability at most {bound}{supposed}.",
                 soft_wrap=True,
             )
         else:
             prose.print(uncertified(result.verdict, result.rounding), markup=False, soft_wrap=True)
     if result.settling is not None and result.verdict is not None:
-        for sentence in settled_words(result.settling, result.verdict, result.answer_error):
+        for sentence in settled_words(result):
             prose.print(sentence, markup=False, soft_wrap=True)
     for condition in result.conditions:
         if not condition.held and condition.name not in (CERTIFIED, ACCURATE, PROVEN):

@@ -9,6 +9,7 @@ from typing import Annotated, Any
 
 import typer
 
+from replical.cli.inputs import never_over
 from replical.cli.output import answer, notes, prose
 from replical.core.files import write_whole
 from replical.errors import BadCertificate, BadUsage
@@ -38,6 +39,7 @@ def verify_command(
     """Recompute what a certificate says: alone, with the pool, or with pool and journal. Exit code 1 if it is wrong."""
     if journal is not None and pool is None:
         raise BadUsage("a journal is replayed on its pool: give --pool too")
+    never_over({"--html": html}, {"the certificate": certificate, "--pool": pool, "--journal": journal})
     if not os.path.exists(certificate):
         raise BadUsage(f"there is no certificate {certificate}")
     try:

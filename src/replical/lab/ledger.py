@@ -24,6 +24,7 @@ class Ledger:
     votes: dict[str, dict[str, int]] = field(default_factory=dict)
     announced: list[str] = field(default_factory=list)
     corrected: int = 0
+    measure: int = 0  # labels to measure the answer's error with
     results: list[int | str | None] = field(default_factory=list)  # answers, or outcomes of a confirmation
 
     @classmethod
@@ -41,6 +42,8 @@ class Ledger:
         """
         if event.kind == "open" and event.detail is not None:
             self.announced = list(event.detail["items"])
+        elif event.kind == "measure" and event.detail is not None:
+            self.measure = max(self.measure, int(event.detail["labels"]))
         elif event.kind == "done" and event.detail is not None:
             self.results.append(event.detail.get("outcome", event.detail.get("hypothesis")))
         elif event.item is not None:

@@ -36,7 +36,7 @@ SCHEMA = "replical.protocol/1"
 _TOP = ("schema", "title", "notes", "seed", "class", "labels", "prior", "learner")
 _CANDIDATE = ("name", "digest", "weight")
 # Keys of a prior beside its kind.
-_PRIORS = {"uniform": (), "weights": ("weights",), "order": ("order", "public", "public_items")}
+_PRIORS = {"uniform": (), "weights": ("weights",), "order": ("order", "public", "public_items", "public_column")}
 # What a value in a file must be, by the kind of its parameter.
 _KINDS: dict[str, tuple[str, Any]] = {
     "share": ("number", int | float),
@@ -319,11 +319,14 @@ def _prior(content: Mapping[str, Any], class_recipe: Recipe) -> Prior:
 
 
 def _check_public(section: Mapping[str, Any]) -> None:
-    """The public table an order was made from: its fingerprint and its number of items, or neither."""
-    if ("public" in section) != ("public_items" in section):
+    """The public table an order was made from: its fingerprint, its number of items and the column of labels, or nothing."""
+    if len({"public", "public_items", "public_column"} & set(section)) not in (0, 3):
         raise BadProtocol(
-            "an order from a public table says both public, its fingerprint, and public_items, its number of items"
+            "an order from a public table says public, its fingerprint, public_items, its number of items, and "
+            "public_column, where the labels stand: all three, or none"
         )
+    if not isinstance(section.get("public_column", ""), str):
+        raise BadProtocol(f"public_column must be the name of a column, got {section['public_column']!r:.40}")
     public, items = section.get("public", f"sha256:{'0' * 64}"), section.get("public_items", 1)
     if not isinstance(public, str) or not re.fullmatch("sha256:[0-9a-f]{64}", public):
         raise BadProtocol(f"public must be written sha256:<64 hex digits>, got {public!r:.80}")

@@ -34,10 +34,13 @@ class PublicSample:
         What the candidates say about them, with their ids.
     labels
         Their label codes, in the order of the items.
+    column
+        Where in the table the labels stand.
     """
 
     items: LabPool
     labels: NDArray[np.int64]
+    column: str
 
     def __len__(self) -> int:
         return len(self.items)
@@ -65,6 +68,7 @@ class PublicSample:
             "order": places.argsort().tolist(),
             "public": self.items.fingerprint,
             "public_items": len(self),
+            "public_column": self.column,
         }
 
 
@@ -103,7 +107,7 @@ def read_public(source: Any, column: str, recipe: Recipe) -> PublicSample:
     """
     name = name_of(source)
     if recipe.predicts and column in recipe.columns:
-        raise BadTable(f"{column!r} is a candidate: its predictions are not the labels of {name}, name their column")
+        raise BadTable(f"{column!r} is a candidate, not the labels of {name}: name the column that holds the labels")
     items = read_pool(source, recipe)
     codes = read_labels(source, column, recipe.C.labels)
     unlabelled = [each for each in items.ids if each not in codes]
@@ -111,7 +115,8 @@ def read_public(source: Any, column: str, recipe: Recipe) -> PublicSample:
         raise BadTable(
             f"{name} has no label for the item {unlabelled[0]!r} in the column {column!r}: label it, or take its row out"
         )
-    return PublicSample(items=items, labels=np.array([codes[each] for each in items.ids], dtype=np.int64))
+    labels = np.array([codes[each] for each in items.ids], dtype=np.int64)
+    return PublicSample(items=items, labels=labels, column=column)
 
 
 def check_apart(protocol: Protocol, source: Any, lab: LabPool) -> None:
@@ -160,9 +165,15 @@ def check_apart(protocol: Protocol, source: Any, lab: LabPool) -> None:
             f"{name} is not the public table of the protocol: its fingerprint is {sample.fingerprint[:23]}, the protocol "
             f"says {protocol.public[:23]}; give the table that was published with it"
         )
+    section = protocol.content["prior"]
+    if read_public(source, section["public_column"], protocol.recipe).section != section:
+        raise BadProtocol(
+            f"the protocol's order is not the one that {name} makes (fewest errors first, ties by name): it was changed, so "
+            "ask whoever published it"
+        )
     both = set(sample.ids) & set(lab.ids)
     if both:
         raise BadTable(
             f"{len(both)} of {len(lab)} items of the pool {'is' if len(both) == 1 else 'are'} in the public table {name}, "
-            f"e.g. {min(both)!r}: take those rows out of the pool, the order must not depend on items that a lab scans"
+            f"e.g. {min(both)!r:.60}: take those rows out of the pool, the order must not depend on items that a lab scans"
         )

@@ -20,7 +20,7 @@ from replical.lab.journal import Event, Journal
 from replical.lab.ledger import Ledger
 from replical.lab.protocol import Protocol
 from replical.lab.tables import LabPool
-from replical.learners.base import Course
+from replical.learners.base import Course, Learner
 from replical.learners.measured import Measured
 from replical.learners.result import Result
 from replical.pools.pool import Pool
@@ -50,7 +50,7 @@ class Session:
     annotator
         Who labels, if nothing else is said.
     measure
-        Labels to ask for after the answer is known, to measure how often it errs; 0 for none.
+        Labels to ask for after the answer is known, to measure how often it errs; as many as the journal says if left out.
     claim
         A published answer of this protocol that is to be confirmed, in place of a run of the protocol's learner.
 
@@ -95,16 +95,15 @@ class Session:
         journal: Journal,
         *,
         annotator: str | None = None,
-        measure: int = 0,
+        measure: int | None = None,
         claim: Claim | None = None,
     ) -> None:
         self.protocol, self.lab, self.journal, self._annotator = protocol, lab, journal, annotator
         self.claim = claim
-        learner = protocol.learner if claim is None else claim.learner
-        self._learner = Measured(learner, measure) if measure else learner
+        self._measure = measure
         self._places = {each: number for number, each in enumerate(lab.ids)}
-        self._bind()
         self.ledger = Ledger()
+        self._bind()
         self._last_event = 0  # its number
         self._course: Course | None = None
         self.refresh()
@@ -116,7 +115,7 @@ class Session:
             lifted = event.item in self.ledger.skipped
             self.ledger.hear(event)
             self._last_event = event.seq
-            if lifted or event.kind in ("skip", "undo", "correction"):
+            if lifted or event.kind in ("skip", "undo", "correction", "measure"):
                 self._course = None  # what was said before has changed
         self._go_on()
 
@@ -238,18 +237,49 @@ class Session:
     @property
     def counts(self) -> LabelCounts:
         """How many labels were asked, answered, skipped and corrected."""
-        ledger = self.ledger
-        return {
-            "asked": self.course.asked,
-            "answered": len(ledger.labels),
-            "skipped": len(ledger.skipped),
-            "corrected": ledger.corrected,
-        }
+        labels, skipped = self.heard
+        corrected = self.ledger.corrected
+        return {"asked": self.course.asked, "answered": len(labels), "skipped": len(skipped), "corrected": corrected}
+
+    @property
+    def heard(self) -> tuple[dict[str, int], set[str]]:
+        """Labels, and items that nobody could label, as far as a run that has ended looked: a later one may look further."""
+        ledger, reach = self.ledger, self.result.looked_at if self.ended else None
+        if reach is None:
+            return ledger.labels, ledger.skipped
+        seen = {self.lab.ids[item] for item in self._pool().order[:reach].tolist()}
+        labels = {item: code for item, code in ledger.labels.items() if item in seen}
+        return labels, ledger.skipped & seen
+
+    @property
+    def measuring(self) -> int:
+        """Labels to ask for after the answer is known, to measure how often it errs."""
+        return self.ledger.measure if self._measure is None else self._measure
+
+    @property
+    def _learner(self) -> Learner:
+        """The protocol's, or what tests a claim; and what measures the error, if that is wanted."""
+        learner = self.protocol.learner if self.claim is None else self.claim.learner
+        return Measured(learner, self.measuring) if self.measuring else learner
 
     @property
     def budget(self) -> int | None:
         """The most labels the run may ask for, where the protocol says so."""
         return self._learner.plan.max_labels
+
+    def measure(self, labels: int) -> None:
+        """Measure the answer's error too, with so many `labels` after it is known; the journal remembers the most.
+
+        Raises
+        ------
+        PlanMismatch
+            If the learner looks at the whole pool.
+        ValueOutOfRange
+            If it is no whole number of at least 1.
+        """
+        Measured(self.protocol.learner, labels)
+        if labels > self.ledger.measure:
+            self._record([Event(kind="measure", detail={"labels": labels})])
 
     def answer(self, item: str, label: Label, *, annotator: str | None = None) -> None:
         """Give an open `item` its `label`; when this returns it is on the disk, with who gave it (`annotator`).
@@ -374,6 +404,6 @@ def export_labels(journal: Journal, file: TextIO) -> None:
 
 def transcript(session: Session) -> list[list[str | int]]:
     """Items and labels of a `session` by id, and what was skipped: what a certificate commits to."""
-    used = session.ledger
-    entries: list[list[str | int]] = [[item, used.labels[item]] for item in sorted(used.labels)]
-    return entries + [[item, "skipped"] for item in sorted(used.skipped)]
+    labels, skipped = session.heard
+    entries: list[list[str | int]] = [[item, labels[item]] for item in sorted(labels)]
+    return entries + [[item, "skipped"] for item in sorted(skipped)]

@@ -62,7 +62,9 @@ class Measured:
                 "it with settled, or on a pool of its own"
             )
         if isinstance(self.items, bool) or not isinstance(self.items, int | np.integer) or self.items < 1:
-            raise ValueOutOfRange(f"the error is measured on at least 1 item, got {self.items!r}")
+            raise ValueOutOfRange(
+                f"the error is measured with at least 1 label, got {self.items!r}: give a number like 100"
+            )
 
     @property
     def plan(self) -> Plan:
@@ -84,7 +86,7 @@ class Measured:
         settling, h = result.settling, result.hypothesis
         assert settling is not None, "Settled says so"
         assert h is not None, "Settled always has an answer"
-        items = pool.unscanned(settling.scanned, self.items)
+        items, skipped = pool.unscanned(settling.scanned, self.items)
         wrong = 0
         for start in range(0, len(items), plan.batch):
             batch = items[start : start + plan.batch]
@@ -101,6 +103,15 @@ class Measured:
             return result
         level = float(plan["delta"])
         low, high = share_interval(wrong, len(items), level)
-        estimate = round(wrong / len(items), 6)
-        measured = AnswerError(estimate=estimate, low=low, high=high, level=level, of="error", labels=len(items))
-        return replace(result, measured=measured)
+        return replace(
+            result,
+            measured=AnswerError(
+                estimate=round(wrong / len(items), 6),
+                low=low,
+                high=high,
+                level=level,
+                of="error",
+                labels=len(items),
+                skipped=skipped,
+            ),
+        )

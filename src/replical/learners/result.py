@@ -278,6 +278,8 @@ class AnswerError:
         ``"error"``, or ``"excess"`` above the error of the best in the class.
     labels
         Labels asked for it alone, after the answer was known.
+    skipped
+        Items passed over for them because nobody could label them; the error is that of the others.
     """
 
     estimate: float
@@ -286,6 +288,7 @@ class AnswerError:
     level: float
     of: str
     labels: int
+    skipped: int = 0
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -356,6 +359,14 @@ class Result:
             return self.measured
         level = min(1.0, 2 * each.beta)
         return AnswerError(estimate=each.excess, low=0.0, high=each.excess_upper, level=level, of="excess", labels=0)
+
+    @property
+    def looked_at(self) -> int | None:
+        """Items of the private order that were looked at, those to measure the error included; None for all."""
+        if self.settling is None:
+            return None
+        more = 0 if self.measured is None else self.measured.labels + self.measured.skipped
+        return self.settling.scanned + more
 
     @property
     def chosen_from(self) -> NDArray[np.int64]:

@@ -114,10 +114,10 @@ class Task:
             )
 
     def excess_range(self, share: Fraction) -> tuple[Fraction, Fraction]:
-        """[a, b] of a shared threshold on excess errors: b is ε, and a is this `share` of ε, where they are not given."""
+        """[a, b] of a shared threshold on excess errors: b is ε, and a is this `share` of b, where they are not given."""
         epsilon = fraction(self.epsilon)
         b = epsilon if self.b is None else fraction(self.b)
-        a = min(share * epsilon, b) if self.a is None else fraction(self.a)
+        a = share * b if self.a is None else fraction(self.a)
         if b > epsilon:
             raise ValueOutOfRange(
                 f"b must be at most epsilon = {float(epsilon):g}, got {float(b):g}: the answer may err b more than the best"

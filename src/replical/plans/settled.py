@@ -54,7 +54,7 @@ def settled(task: Task) -> SettledPlan:
         raise ValueOutOfRange(f"labs must be at least 2, got {task.labs}: whoever is alone differs from nobody")
     beta = min(fraction(task.delta), fraction(task.rho) / task.labs)
     numbers = (
-        Number(name="a", value=a, source="start of the range of the shared threshold v; .75ε if not given"),
+        Number(name="a", value=a, source="start of the range of the shared threshold v; .75b if not given"),
         Number(name="b", value=b, source="its end; ε if not given"),
         Number(name="rho", value=fraction(task.rho), source="given"),
         Number(name="delta", value=fraction(task.delta), source="given"),

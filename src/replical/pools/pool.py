@@ -68,8 +68,8 @@ class AnyPool(Protocol):
         """A fresh pass in blocks, in which every item scanned counts; the same one at every call."""
         ...
 
-    def unscanned(self, scanned: int, most: int) -> Indices:
-        """Up to `most` items that a pass in blocks which scanned so many has not looked at, and somebody can label."""
+    def unscanned(self, scanned: int, most: int) -> tuple[Indices, int]:
+        """Up to `most` items that a pass in blocks which scanned so many has not looked at; how many nobody could label."""
         ...
 
     def tail(self, part: Fraction) -> Indices:
@@ -251,10 +251,11 @@ class Pool:
         """A fresh pass in blocks from the first item of the private order; items nobody can label are scanned too."""
         return FiniteBlocks(self._order, self._unasked)
 
-    def unscanned(self, scanned: int, most: int) -> Indices:
-        """The next `most` items of the private order, after so many were `scanned`, that somebody can label."""
+    def unscanned(self, scanned: int, most: int) -> tuple[Indices, int]:
+        """The next `most` items of the private order after those `scanned`; what nobody can label is passed over."""
         ahead = self._order[scanned:]
-        return ahead[~np.isin(ahead, self._unasked)][:most]
+        places = np.flatnonzero(~np.isin(ahead, self._unasked))[:most]
+        return ahead[places], int(places[-1]) + 1 - len(places) if len(places) else 0
 
     def tail(self, part: Fraction) -> Indices:
         """The last `part` of the private order, as item numbers."""
@@ -340,9 +341,9 @@ class ExactPool:
         """A fresh sequence of draws in blocks, the same one at every call."""
         return ExactBlocks(self.weights, self._private.generator("draws"))
 
-    def unscanned(self, scanned: int, most: int) -> Indices:
+    def unscanned(self, scanned: int, most: int) -> tuple[Indices, int]:
         """`most` draws, apart from those a pass makes, however many it `scanned`."""
-        return self._drawn("unscanned", most)
+        return self._drawn("unscanned", most), 0
 
     def tail(self, part: Fraction) -> Indices:
         """10,000 items to measure on, whatever `part` is, drawn apart from those a scan asks about."""

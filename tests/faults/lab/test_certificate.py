@@ -122,7 +122,8 @@ def caught(run, *, every):
 CAUGHT = {
     "self": [
         "answer_error", "answer_error with a key more", "answer_error without a key",
-        "answer_error.high", "answer_error.labels", "answer_error.level", "answer_error.low", "answer_error.of", "body with a key more", "body without a key", "certified", "class_fingerprint",
+        "answer_error.high", "answer_error.labels", "answer_error.level", "answer_error.low", "answer_error.of", "answer_error.skipped",
+        "body with a key more", "body without a key", "certified", "class_fingerprint",
         "conditions[] with a key more", "conditions[] without a key", "hypothesis with a key more",
         "hypothesis without a key", "hypothesis.description", "hypothesis.index", "kept with a key more",
         "kept without a key", "kept.count", "kept.ranges without a member", "kept.ranges[] without a member",

@@ -81,7 +81,11 @@ def protocols(draw):
     elif prior == "order":
         said["prior"] = {"kind": "order", "order": draw(st.permutations(range(n)))}
         if draw(st.booleans()):
-            said["prior"] |= {"public": f"sha256:{'0a' * 32}", "public_items": draw(st.integers(1, 10**6))}
+            said["prior"] |= {
+                "public": f"sha256:{'0a' * 32}",
+                "public_items": draw(st.integers(1, 10**6)),
+                "public_column": "y",
+            }
     small = {"epsilon": 0.1, "delta": draw(st.sampled_from([0.05, 1e-7])), "rho": draw(st.floats(0.01, 0.5))}
     said["learner"] = draw(st.sampled_from(LEARNERS)) | small
     return said

@@ -13,7 +13,13 @@ from replical.lab.protocol import Protocol
 from support.lab import content
 from support.protocols import SECTIONS
 
-PUBLIC = {"kind": "order", "order": [*range(6)], "public": f"sha256:{'0a' * 32}", "public_items": 100}
+PUBLIC = {
+    "kind": "order",
+    "order": [*range(6)],
+    "public": f"sha256:{'0a' * 32}",
+    "public_items": 100,
+    "public_column": "y",
+}
 
 
 def of_kind(kind, **learner):
@@ -145,7 +151,7 @@ def test_a_missing_key_is_named(said, place, key, message):
         (["prior"], PUBLIC | {"public_items": 0}, "public_items must be a whole number of at least 1, got 0"),
         (["prior"], PUBLIC | {"public_items": True}, "public_items must be a whole number of at least 1, got True"),
         (["prior"], PUBLIC | {"public_rows": 5}, "a prior of kind 'order' has no key 'public_rows'"),
-        (["prior"], {"kind": "order", "order": [*range(6)], "public_items": 5}, "says both public, its fingerprint, and"),
+        (["prior"], {"kind": "order", "order": [*range(6)], "public_items": 5}, "all three, or none"),
         (["prior"], {"kind": "weights", "weights": [1] * 6, "public_items": 5}, "kind 'weights' has no key 'public_items'"),
         (["prior"], {"kind": "order", "order": ["m9", 1, 2, 3, 4, 5]}, "names 'm9', which is no candidate"),
     ],

@@ -77,7 +77,7 @@ def test_what_is_wrong_with_a_sample_is_named(changes, message):
 
 
 def test_predictions_are_not_the_labels():
-    with pytest.raises(ReplicalError, match="'m1' is a candidate: its predictions are not the labels"):
+    with pytest.raises(ReplicalError, match="'m1' is a candidate, not the labels"):
         read_public(SAMPLE, "m1", MODELS)
 
 

@@ -44,8 +44,9 @@ def test_the_run_is_the_same_and_fresh_items_are_asked_after_it(batch):
     assert plain.answer_error.of == "excess"
     assert (measured.hypothesis, measured.settling) == (plain.hypothesis, plain.settling)
     assert measured.labels == plain.labels + 50 == plain.settling.asked + 50
-    fresh = pool.unscanned(plain.settling.scanned, 50)
-    assert not set(fresh.tolist()) & set(pool.unscanned(0, plain.settling.scanned).tolist())
+    fresh, passed = pool.unscanned(plain.settling.scanned, 50)
+    assert passed == 0
+    assert not set(fresh.tolist()) & set(pool.order[: plain.settling.scanned].tolist())
     count = int(wrong[fresh, plain.hypothesis].sum())
     found = measured.answer_error
     assert (found.of, found.labels, found.level) == ("error", 50, 0.05)
@@ -55,10 +56,11 @@ def test_the_run_is_the_same_and_fresh_items_are_asked_after_it(batch):
 
 def test_what_nobody_can_label_is_left_out():
     learner, pool, _ = lab()
-    skipped = pool.unscanned(run(learner, pool).settling.scanned, 20)[::2]
+    skipped = pool.unscanned(run(learner, pool).settling.scanned, 20)[0][::2]
     learner, pool, _ = lab(unasked=sorted(skipped.tolist()))
-    fresh = pool.unscanned(run(learner, pool).settling.scanned, 20)
-    assert len(fresh) == 20
+    fresh, passed = pool.unscanned(run(learner, pool).settling.scanned, 20)
+    assert (len(fresh), passed) == (20, 10)
+    assert run(Measured(learner, 20), pool).answer_error.skipped == 10
     assert not set(fresh.tolist()) & set(skipped.tolist())
 
 
@@ -75,7 +77,7 @@ def test_a_budget_is_for_the_answer_and_a_pool_may_end():
 
 @pytest.mark.parametrize("items", [0, -3, True, 2.5])
 def test_how_many_is_a_whole_number(items):
-    with pytest.raises(ValueOutOfRange, match=f"at least 1 item, got {items!r}"):
+    with pytest.raises(ValueOutOfRange, match=f"at least 1 label, got {items!r}"):
         Measured(lab()[0], items)
 
 

@@ -8,6 +8,8 @@ from typing import Any
 
 import numpy as np
 
+from replical.errors import BadUsage
+
 _SUSPICIOUS = 0.001  # two pools of one population look this different once in a thousand comparisons
 
 
@@ -58,6 +60,14 @@ class Comparison:
 def compare(certificates: Sequence[Mapping[str, Any]]) -> Comparison:
     """Do these labs have one answer to one protocol?"""
     bodies = [certificate.get("body", certificate) for certificate in certificates]  # a confirmation has no body apart
+    journals = [
+        (body.get("private_commitment", number), body["pool"].get("fingerprint")) for number, body in enumerate(bodies)
+    ]
+    for number, journal in enumerate(journals):
+        if (first := journals.index(journal)) < number:
+            raise BadUsage(
+                f"files {first + 1} and {number + 1} come from one journal, so they are one lab's: give one file a lab"
+            )
     protocols = [body["protocol_fingerprint"] for body in bodies]
     answers = [body["answer"] if "answer" in body else body["hypothesis"] for body in bodies]
     indices = [None if each is None else each["index"] for each in answers]

@@ -31,7 +31,7 @@ def page(certificate: Mapping[str, Any]) -> str:
     learner = protocol["learner"]
     facts = {
         "learner": f"{learner['name']}, ε = {learner['epsilon']:g}, δ = {learner['delta']:g}, ρ = {learner['rho']:g}",
-        "labels asked": f"{body['labels']['asked']} ({body['labels']['skipped']} skipped, "
+        "labels asked": f"{_asked(body)} ({body['labels']['skipped']} skipped, "
         f"{body['labels']['corrected']} corrected)",
         "pool": f"{body['pool']['items']:,} items",
         **(_settled(body) if "settling" in body else _survived(body)),
@@ -60,6 +60,13 @@ def page(certificate: Mapping[str, Any]) -> str:
         f"<p>Labels: {escape(', '.join(map(str, protocol['labels']['values'])))}</p>"
         "<p>Check it with <code>replical verify</code>: alone, with the pool, or with pool and journal.</p></body></html>\n"
     )
+
+
+def _asked(body: Mapping[str, Any]) -> str:
+    error = body.get("answer_error")
+    if error is None or error["labels"] == 0:
+        return str(body["labels"]["asked"])
+    return f"{body['settling']['asked']} for the choice, {error['labels']} for its error"
 
 
 def _verdict(body: Mapping[str, Any]) -> str:
@@ -91,13 +98,13 @@ def _settled(body: Mapping[str, Any]) -> dict[str, str]:
         "items looked at": f"{part['scanned']:,}, of which {part['asked']:,} were asked",
         "same answer elsewhere": f"about {100 * part['agreement_estimate']:.0f}% of labs: an estimate, no proof",
     }
+    if part["excess_upper"] is not None:
+        facts["excess error"] = f"at most {part['excess_upper']:.4f}, at level {2 * part['beta']:.3g}"
     if error is not None and error["of"] == "error":
         facts["error"] = (
             f"{error['estimate']:.3f} on {error['labels']} fresh items; between {error['low']:.3f} and {error['high']:.3f} "
             f"at level {error['level']:g}"
         )
-    elif error is not None:
-        facts["excess error"] = f"at most {error['high']:.4f}, at level {error['level']:g}"
     return facts
 
 

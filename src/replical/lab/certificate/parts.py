@@ -90,6 +90,7 @@ class AnswerErrorPart(TypedDict):
     level: float
     of: str
     labels: int
+    skipped: int
 
 
 class Required(TypedDict):

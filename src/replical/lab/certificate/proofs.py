@@ -6,6 +6,7 @@ A check returns nothing if all is well, and a sentence if not.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from fractions import Fraction
 from typing import Any
 
 from replical.bounds.anytime import share_interval
@@ -61,14 +62,34 @@ def _levels(body: Mapping[str, Any], protocol: Protocol, plan: SettledPlan, leve
     }
     if wrong := same({key: part[key] for key in public}, public):
         return wrong
-    counts = (part["asked"], part["scanned"])
-    if any(isinstance(each, bool) or not isinstance(each, int) for each in counts) or not counts[0] <= counts[1]:
-        return "more items were asked than looked at"
-    error = body["answer_error"]
-    labels = error["labels"] if error is not None else 0
-    if part["asked"] + labels != body["labels"]["asked"] or part["scanned"] + labels > body["pool"]["items"]:
-        return "the items looked at do not fit the labels and the pool"
-    return _bounds(body, plan)
+    return _looked_at(body) or _within_reach(body, plan) or _bounds(body, plan)
+
+
+def _looked_at(body: Mapping[str, Any]) -> str | None:
+    """Labels, skips and items looked at add up."""
+    part, error = body["settling"], body["answer_error"] or {"labels": 0, "skipped": 0}
+    counts = (part["asked"], part["scanned"], error["labels"], error["skipped"])
+    if any(isinstance(each, bool) or not isinstance(each, int) or each < 0 for each in counts):
+        return "counts are whole numbers of at least 0"
+    seen = part["scanned"] + error["labels"] + error["skipped"]
+    if part["asked"] + error["labels"] != body["labels"]["asked"] or not part["asked"] <= part["scanned"]:
+        return "the labels asked do not add up"
+    if seen > body["pool"]["items"] or sum(each["scanned"] for each in body["rounds"]) > seen:
+        return "more items were looked at than there are"
+    unlabelled = next(each["value"] for each in body["conditions"] if each["name"] == LABELLED)
+    if unlabelled + error["skipped"] > body["labels"]["skipped"]:
+        return "more items could not be labelled than were skipped"
+    return None
+
+
+def _within_reach(body: Mapping[str, Any], plan: SettledPlan) -> str | None:
+    """Could so many items and labels have proven it, had every one of them spoken for the answer?"""
+    part = body["settling"]
+    v, others, asked = Fraction(part["v"]), part["scanned"] - part["asked"], part["asked"]
+    behind, before = part["place"] < plan.n - 1, part["place"] > 0
+    short = behind and plan.purses(v).wealth(others, 0, asked) < plan.settles_at
+    short = short or (before and plan.charges(v).wealth(others, asked, 0) < plan.rejects_at)
+    return "so few items and labels prove nothing" if body["certified"] and short else None
 
 
 def _bounds(body: Mapping[str, Any], plan: SettledPlan) -> str | None:
@@ -76,15 +97,23 @@ def _bounds(body: Mapping[str, Any], plan: SettledPlan) -> str | None:
     part, error, upper = body["settling"], body["answer_error"], body["settling"]["excess_upper"]
     if not all(isinstance(body["verdict"][key], str) for key in ("why", "helps")):
         return "a verdict says in words why and what helps"
-    if body["verdict"]["certified"] != body["certified"] or (body["verdict"]["why"] == "") != body["certified"]:
+    silent = [body["verdict"][key] == "" for key in ("why", "helps")]
+    if body["verdict"]["certified"] is not body["certified"] or silent != [body["certified"]] * 2:
         return "the verdict is not what is certified"
-    if body["certified"] != (upper is not None) or (upper is not None and not 0 <= upper <= part["v"] + 2e-6):
-        return "the excess bound is told for certified answers, and is at most the shared threshold"
+    names = [each["name"] for each in body["conditions"]]
+    if names != [*(each.name for each in plan.conditions), PROVEN, LABELLED]:
+        return "a settled run has its plan's conditions and two of its own"
+    if body["certified"] != (upper is not None) or not (upper is None or is_number(upper)):
+        return "the excess bound is a number, told for certified answers"
+    if upper is not None and not 0 <= upper <= part["v"] + 2e-6:
+        return "the excess bound is at most the shared threshold"
     if not (is_number(part["agreement_estimate"]) and 0 <= part["agreement_estimate"] <= 1):
         return "the estimate of agreement is a number from 0 to 1"
     if error is None:
         return None if upper is None else "the answer is certified, and its excess error is not told"
-    excess = {"low": 0.0, "high": upper, "level": min(1.0, 2 * part["beta"]), "labels": 0}
+    if not (is_number(error["estimate"]) and 0 <= error["estimate"] <= 1):
+        return "the estimate of the error is a number from 0 to 1"
+    excess = {"low": 0.0, "high": upper, "level": min(1.0, 2 * part["beta"]), "labels": 0, "skipped": 0}
     if error["of"] == "excess":
         return same({key: error[key] for key in excess}, excess)
     if error["of"] != "error" or error["level"] != float(plan["delta"]) or error["labels"] < 1:

@@ -229,11 +229,16 @@ def _shape(body: Mapping[str, Any]) -> str | None:
 
 def _with_pool(checks: Checks, body: Mapping[str, Any], protocol: Protocol, lab: LabPool) -> None:
     checks("the pool has this fingerprint", lambda: same(body["pool"]["fingerprint"], lab.fingerprint))
+    checks("the pool is not the public table of the order", lambda: _own(protocol, lab))
     checks("the pool has so many items", lambda: same(body["pool"]["items"], len(lab)))
     checks("the summary is that of the pool", lambda: same(body["pool"]["summary"], summary(protocol, lab)))
     learner = protocol.learner
     if isinstance(learner, Proves) and learner.repeatable(len(lab)):
         checks("scores and rho_proven follow from pool and survivors", lambda: _scores(body, protocol, learner, lab))
+
+
+def _own(protocol: Protocol, lab: LabPool) -> str | None:
+    return "the order was made from these very items" if lab.fingerprint == protocol.public else None
 
 
 def _scores(body: Mapping[str, Any], protocol: Protocol, learner: Proves, lab: LabPool) -> str | None:
@@ -254,6 +259,8 @@ def _with_journal(checks: Checks, body: Mapping[str, Any], protocol: Protocol, l
     def replays() -> str | None:
         if journal.created is None:
             return "the journal is empty"
+        if body["private_commitment"] != commitment(bytes.fromhex(str(journal.created.get("private", "")))):
+            return "this is the journal of another run: the certificate commits to another private seed"
         error = body.get("answer_error") or {"labels": 0}
         sessions.append(Session(protocol, lab, journal, measure=error["labels"]))
         return None if not sessions[0].open else f"{len(sessions[0].open)} labels are still missing"
@@ -261,9 +268,6 @@ def _with_journal(checks: Checks, body: Mapping[str, Any], protocol: Protocol, l
     checks("the journal belongs to protocol and pool and holds a whole run", replays)
     if not checks.done[-1].ok:
         return
-    session = sessions[0]
-    claim = body["private_commitment"]
-    checks("the commitment is to the journal's private seed", lambda: same(claim, commitment(session.private)))
-    again = dict(body_of(session))
+    again = dict(body_of(sessions[0]))
     for part in sorted(body):
         checks(f"replayed: {part.replace('_', ' ')}", lambda part=part: same(body[part], again.get(part)))  # type: ignore[misc]

@@ -16,12 +16,13 @@ def verdict(plan: SettledPlan, settling: Settling, *, left: int | None, unlabell
             why=f"{unlabelled} items on which candidates differ could not be labelled, and only {settling.asked} were",
             helps="items that somebody can label",
         )
+    order = [] if plan.prior.places is not None else ["a public order of preference (protocol new --order-from)"]
     spent = plan.max_labels is not None and settling.asked >= plan.max_labels
     end = f"the budget of {plan.max_labels} labels was spent" if spent else "the pool was used up"
     return Verdict(
         certified=False,
         why=f"{end} before it was proven that no other candidate is the first within {float(settling.v):.4f} of the best",
-        helps=f"{_more(settling, left)}, a public order of preference (protocol new --order-from), or a larger epsilon",
+        helps=", ".join([_more(settling, left), *order, "or a larger epsilon"]),
     )
 
 
