@@ -253,6 +253,52 @@ def test_another_answer_needs_another_journal(runs):
     assert [verdict.valid for verdict in verdicts(run, resealed(forged))] == [True, True, False]
 
 
+def nothing_was_asked(body):
+    """Certified, and nobody was asked about anything."""
+    body["rounds"], body["labels"] = [], body["labels"] | {"asked": 0}
+    body["settling"] |= {"asked": 0, "scanned": 0}
+    body["conditions"][-1] |= {"bound": 0.0}
+
+
+def one_condition_more(body):
+    body["conditions"].insert(0, {"name": "all labs agree for sure", "value": 1.0, "bound": 1.0, "held": True})
+
+
+def unlabelled_items_nobody_skipped(body):
+    body["conditions"][-1] |= {"value": 20.0}
+
+
+def a_good_word(body):
+    body["verdict"] |= {"helps": "nothing more is needed"}
+
+
+def a_better_bound(body):
+    body["settling"]["excess_upper"] = body["answer_error"]["high"] = False
+
+
+def a_strange_estimate(body):
+    body["answer_error"]["estimate"] = -3
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        nothing_was_asked,
+        one_condition_more,
+        unlabelled_items_nobody_skipped,
+        a_good_word,
+        a_better_bound,
+        a_strange_estimate,
+    ],
+)
+def test_what_cannot_be_of_a_settled_run_is_caught_alone(runs, change):
+    """Consistent forgeries need the journal; these do not fit together by themselves."""
+    forged = copy.deepcopy(runs("settled certified").certificate)
+    change(forged["body"])
+    found = verify(resealed(forged))
+    assert [check.name for check in found.checks if not check.ok] == ["what is proven is what is certified"]
+
+
 def test_another_lab_s_pool_or_journal_does_not_fit(runs, tmp_path):
     run = runs("cal")
     with finished(tmp_path, "cal", "other", seed=3) as other:
