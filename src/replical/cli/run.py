@@ -10,12 +10,14 @@ from typing import Annotated, Any
 import typer
 
 from replical.cli.by_file import by_file
+from replical.cli.forecasts import CAVEATS, rate, worlds
 from replical.cli.inputs import SIMULATED, file_and_column
 from replical.cli.label import columns_to_show, details_from, serve_page
+from replical.cli.outlook import FIRST, Outlook
 from replical.cli.output import amount, answer, notes, prose, settled_words, uncertified, whole
 from replical.cli.terminal import ask_at_terminal
 from replical.core.files import write_whole
-from replical.errors import BadLabel, BadUsage
+from replical.errors import BadLabel, BadUsage, BudgetSpent, EmptyVersionSpace, PlanMismatch, PoolExhausted
 from replical.lab.certificate.file import certify, write
 from replical.lab.certificate.page import page
 from replical.lab.journal import Journal
@@ -26,7 +28,7 @@ from replical.lab.tables import LabPool, read_labels, read_pool
 from replical.learners.rounded import ACCURATE, CERTIFIED
 from replical.learners.settled import PROVEN
 from replical.plans.bills import bills
-from replical.worlds.forecast import predict_agreement
+from replical.worlds.forecast import forecast as forecast_of
 
 PENDING = 3
 _EVERY = 0.5  # seconds between two lines of progress
@@ -64,7 +66,7 @@ def run_command(
     public: Annotated[
         Path | None, typer.Option(help="the public table of the protocol's order: is none of its items in the pool?")
     ] = None,
-    truths: Annotated[int, typer.Option(parser=whole, help="simulated truths for the prediction; 0 for none")] = 4,
+    truths: Annotated[int, typer.Option(parser=whole, help="simulated worlds for the forecast; 0 for no forecast")] = 4,
     as_json: Annotated[bool, typer.Option("--json", help="one JSON object on standard output")] = False,
 ) -> int:
     """Show the plan, ask for labels one batch after the other, and write a certificate.
@@ -87,13 +89,14 @@ def run_command(
         session = Session(protocol, lab, lab_journal, annotator=annotator, measure=measure_error)
         if fresh:
             _announce(protocol, lab, truths)
+        outlook = Outlook(session, _tell) if truths > 0 else None
         before = session.ledger.results[-1] if session.ledger.results else None
         changed = bool(session.ledger.results)
         batch = None
         if source is not None:
             _from_column(session, source)
         elif ask == "terminal":
-            ask_at_terminal(session, details)
+            ask_at_terminal(session, details, outlook)
         elif ask == "page":
             title = protocol.title or "Labelling"
             serve_page(
@@ -105,14 +108,15 @@ def run_command(
                 port=port,
                 media=media,
                 instructions=instructions,
+                outlook=outlook,
             )
         elif ask == "journal":
-            _wait(session)
+            _wait(session, outlook)
         else:
             folder = batches or Path(journal if "://" not in journal else str(out)).with_suffix(".batches")
             batch = by_file(session, folder, answers, details)
         if session.open:
-            return _pending(session, batch, as_json=as_json)
+            return _pending(session, batch, outlook, as_json=as_json)
         session.finish()
         certificate = certify(session)
         write(certificate, out)
@@ -154,30 +158,23 @@ def _announce(protocol: Protocol, lab: LabPool, truths: int) -> None:
     for bill in bills(protocol.setting(), plan.learner):
         if bill.plan == plan.name and bill.labels is not None:
             notes.print(f"The plan's bill: {amount(bill.labels)} labels ({bill.kind}).", markup=False)
-    if plan.choice == "ball" and truths:
+    if truths:
         _tell_forecast(protocol, lab, truths)
 
 
 def _tell_forecast(protocol: Protocol, lab: LabPool, truths: int) -> None:
-    C, setting = protocol.recipe.C, protocol.setting()
-    forecast = predict_agreement(
-        C,
-        lab.pool(SIMULATED),
-        setting.epsilon,
-        protocol.plan.learner,
-        delta=setting.delta,
-        rho=setting.rho,
-        noise=(setting.nu or 0.0) if protocol.record.setting == "agnostic" else 0.0,
-        items=protocol.given("items"),
-        prior=protocol.prior,
-        max_labels=protocol.given("max_labels"),
-        kappa=protocol.given("kappa"),
-        truths=truths,
-    )
+    C, options = protocol.recipe.C, protocol.options | {"prior": protocol.prior}
+    try:
+        forecast = forecast_of(
+            lab.pool(SIMULATED), protocol.plan.learner, options, noise=protocol.given("nu"), draws=truths
+        )
+    except (PoolExhausted, PlanMismatch, EmptyVersionSpace, BudgetSpent) as error:  # the run will say so if it matters
+        notes.print(f"No forecast: {error}.", markup=False, soft_wrap=True)
+        return
     notes.print(
-        f"Predicted from the unlabelled items: about {forecast.labels_mean:.0f} labels ({forecast.labels_low:.0f} to "
-        f"{forecast.labels_high:.0f}), another lab differs in {100 * forecast.disagreement_mean:.1f}% of cases. That is if "
-        "one of the hypotheses is the truth; real labels often take two to three times as many.",
+        f"Forecast from the unlabelled items: about {forecast.labels_median:,.0f} labels ({forecast.labels_low:,.0f} to "
+        f"{forecast.labels_high:,.0f}), another lab differs in {rate(forecast.disagreement_mean, forecast.draws)} of cases. "
+        f"That is a rough estimate from {worlds(forecast.draws)}, {CAVEATS[forecast.method]}; replical plan takes more.",
         markup=False,
         soft_wrap=True,
     )
@@ -201,7 +198,12 @@ def _from_column(session: Session, source: tuple[str, dict[str, int]]) -> None:
             _progress(session)
 
 
-def _wait(session: Session) -> None:
+def _tell(words: str) -> None:
+    """For the person who runs."""
+    notes.print(f"{words}.", markup=False)
+
+
+def _wait(session: Session, outlook: Outlook | None) -> None:
     """Labels come through the journal, from ``replical label``."""
     notes.print("Waiting for labels in the journal: serve the page with replical label.", markup=False)
     answered = -_GRACE  # when something was open last
@@ -210,6 +212,8 @@ def _wait(session: Session) -> None:
             answered = time.monotonic()
         time.sleep(_LOOK)
         session.refresh()
+        if outlook is not None:
+            outlook.look()
 
 
 def _progress(session: Session) -> None:
@@ -221,11 +225,17 @@ def _progress(session: Session) -> None:
     notes.print(f"{found}, {'1 hypothesis' if left == 1 else f'{left:,} hypotheses'} left", markup=False)
 
 
-def _pending(session: Session, batch: Path | None, *, as_json: bool) -> int:
+def _pending(session: Session, batch: Path | None, outlook: Outlook | None, *, as_json: bool) -> int:
+    known = len(session.ledger.labels) >= FIRST and outlook is not None
+    left = outlook.now() if known and outlook is not None else None
     if as_json:
         payload = _payload(session, "pending")
+        if left is not None and outlook is not None:
+            payload["forecast"] = outlook.figures()
         answer(payload | {"pending": len(session.open), "batch": None if batch is None else str(batch)})
     else:
+        if left is not None:
+            _tell(left.words)
         pending = "1 label is pending" if len(session.open) == 1 else f"{len(session.open)} labels are pending"
         fill = f": fill in the column label of {batch} ('?' for an item nobody can label), then run the same command again."
         prose.print(

@@ -8,6 +8,7 @@ whatever happened between two labels, the same journal gives the same result to 
 from __future__ import annotations
 
 import csv
+from collections.abc import Iterable
 from typing import TextIO, TypedDict
 
 import numpy as np
@@ -19,7 +20,7 @@ from replical.lab.journal import Event, Journal
 from replical.lab.ledger import Ledger
 from replical.lab.protocol import Protocol
 from replical.lab.tables import LabPool
-from replical.learners.base import Course
+from replical.learners.base import Course, Learner
 from replical.learners.measured import Measured
 from replical.learners.result import Result
 from replical.pools.pool import Pool
@@ -89,7 +90,7 @@ class Session:
         self, protocol: Protocol, lab: LabPool, journal: Journal, *, annotator: str | None = None, measure: int = 0
     ) -> None:
         self.protocol, self.lab, self.journal, self._annotator = protocol, lab, journal, annotator
-        self._learner = Measured(protocol.learner, measure) if measure else protocol.learner
+        self._learner: Learner = Measured(protocol.learner, measure) if measure else protocol.learner
         self._places = {each: number for number, each in enumerate(lab.ids)}
         self._bind()
         self.ledger = Ledger()
@@ -139,10 +140,21 @@ class Session:
         if event.label is not None and not 0 <= event.label < len(self.protocol.labels):
             raise BadJournal(f"event {event.seq} of {self.journal.where} has a label that the protocol does not have")
 
-    def _pool(self) -> Pool:
+    def pool_without(self, skipped: Iterable[str]) -> Pool:
+        """The lab's items in private order, where the items `skipped` cannot be labelled."""
         pool = self.lab.pool(PrivateRandomness(self.private))
-        unasked = np.array(sorted(self._places[each] for each in self.ledger.skipped), dtype=np.int64)
+        unasked = np.array(sorted(self._places[each] for each in skipped), dtype=np.int64)
         return pool.without(unasked) if len(unasked) else pool
+
+    @property
+    def heard(self) -> dict[int, int]:
+        """The label codes known so far, by item number."""
+        return {self._places[item]: code for item, code in self.ledger.labels.items()}
+
+    @property
+    def learner(self) -> Learner:
+        """What runs: the protocol's learner, measured if that was asked for."""
+        return self._learner
 
     def _go_on(self) -> None:
         """The conversation with every label known so far; from its beginning if need be."""
@@ -192,7 +204,7 @@ class Session:
     def course(self) -> Course:
         """The conversation, also for those who show its progress."""
         if self._course is None:
-            self._course = Course(self._learner, self._pool(), self.protocol.shared)
+            self._course = Course(self._learner, self.pool_without(self.ledger.skipped), self.protocol.shared)
         return self._course
 
     @property

@@ -62,9 +62,12 @@ def test_near_ties_are_groups_in_which_everyone_is_close_to_everyone():
 
 def test_bad_input():
     C, pool = line(50, 1000)
-    with pytest.raises(ValueOutOfRange, match="predicted for rounded-cal and rounded-a2, got cal"):
-        predict_agreement(C, pool, 0.2, "cal", truths=1)
-    with pytest.raises(ValueOutOfRange, match="at least one hypothesis"):
-        predict_agreement(C, pool, 0.2, truths=0)
+    with pytest.raises(BadSpec, match="unknown learner 'guess'"):
+        predict_agreement(C, pool, 0.2, "guess", truths=1)
+    for draws in (0, -3, 1.5):
+        with pytest.raises(ValueOutOfRange, match=f"1 world or more, got {draws}"):
+            predict_agreement(C, pool, 0.2, truths=draws)
+    with pytest.raises(ValueOutOfRange, match="the pool is for another class"):
+        predict_agreement(Thresholds(51), pool, 0.2, truths=1)
     with pytest.raises(BadSpec, match="unknown data 'cats'"):
         real_world("cats", 10)
