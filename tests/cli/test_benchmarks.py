@@ -58,3 +58,15 @@ def test_settled_and_its_plain_versions_find_the_same():
     done = subprocess.run(words, capture_output=True, text=True, timeout=200, check=False)
     assert done.returncode == 0, done.stderr
     assert "line:1000" in done.stdout
+
+
+@pytest.mark.slow
+def test_the_forecast_benchmark_runs(tmp_path):
+    """The quick form: one set, two labs."""
+    words = [sys.executable, str(BENCHMARKS / "forecast.py"), "--quick", "--out", str(tmp_path / "found.json")]
+    done = subprocess.run(words, capture_output=True, text=True, timeout=400, check=False)
+    assert done.returncode == 0, done.stderr
+    assert "typical factor off" in done.stdout
+    found = json.loads((tmp_path / "found.json").read_text())
+    assert {each["method"] for each in found} == {"votes", "old"}
+    assert {each["at"] for each in found} >= {0, 64}

@@ -73,12 +73,7 @@ def run_command(
 
     A run that was interrupted goes on where its journal ends. Exit code 3 while labels are pending.
     """
-    if (labels is None) == (ask is None):
-        raise BadUsage("give --labels FILE:COLUMN or --ask terminal|file|page|journal, and not both")
-    if ask not in (None, "terminal", "file", "page", "journal"):
-        raise BadUsage(f"--ask is terminal, file, page or journal, got {ask!r}")
-    if not out.parent.is_dir():
-        raise BadUsage(f"there is no folder {out.parent} for the certificate")
+    _check_words(labels, ask, out, truths)
     protocol = Protocol.read(protocol_file)
     lab = _items(protocol, pool, id_column, public)
     columns = columns_to_show(show, set(protocol.recipe.columns) if protocol.recipe.predicts else set())
@@ -126,6 +121,18 @@ def run_command(
         if changed and before != session.result.hypothesis:
             notes.print(f"The answer has changed: it was hypothesis {before}.", markup=False)
     return 0
+
+
+def _check_words(labels: str | None, ask: str | None, out: Path, truths: int) -> None:
+    """Refuse what makes no sense before anything is read."""
+    if (labels is None) == (ask is None):
+        raise BadUsage("give --labels FILE:COLUMN or --ask terminal|file|page|journal, and not both")
+    if ask not in (None, "terminal", "file", "page", "journal"):
+        raise BadUsage(f"--ask is terminal, file, page or journal, got {ask!r}")
+    if truths < 0:
+        raise BadUsage(f"--truths must be 0 or more, got {truths}")
+    if not out.parent.is_dir():
+        raise BadUsage(f"there is no folder {out.parent} for the certificate")
 
 
 def _items(protocol: Protocol, pool: Path, id_column: str, public: Path | None) -> LabPool:

@@ -202,7 +202,6 @@ def drawn(model, count, name):
 
 
 @pytest.mark.slow
-@pytest.mark.mutant
 def test_ranges_cover_worlds_like_those_they_are_made_from(monkeypatch):
     """Truths from the prior lie between the deciles of 24 worlds; not if one candidate were always the truth.
 
