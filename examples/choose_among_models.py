@@ -52,10 +52,11 @@ def example(pairs: int) -> None:
     print("3. What to expect, from lab A's items alone, before the first label.")
     pool = read_pool("a.parquet", protocol.recipe).pool(PrivateRandomness.simulated(TITLE))
     found = predict_agreement(C, pool, 0.05, "rounded-a2", noise=0.02, items=ITEMS, kappa=0.02, truths=16)
+    print(f"   Estimate: {found.labels_low:.0f} to {found.labels_high:.0f} labels; two labs differ in")
     print(
-        f"   Estimate: two labs differ in {100 * found.disagreement_mean:.1f}% of cases. It supposes that some candidate"
+        f"   {100 * found.disagreement_mean:.1f}% of cases. It is made from the candidates' votes and supposes that the best"
     )
-    print("   is the truth, apart from 2% wrong labels.")
+    print("   of them errs on 2% of the items.")
     print(
         f"   Near-ties: {max(map(len, found.ties), default=0)} candidates differ from each other on at most 5% of the items."
     )

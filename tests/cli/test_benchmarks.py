@@ -136,3 +136,14 @@ def test_a_good_answer_takes_few_labels_and_a_bad_one_too(monkeypatch):
     good, near, bad = (check("digits", excess, 0.05, 1, budget=200) for excess in (0.0, 0.05, 0.2))
     assert [each.outcomes[0] for each in (good, near, bad)] == ["confirmed", "undecided", "refuted"]
     assert max(good.labels[0], bad.labels[0]) < 150
+
+
+def test_the_forecast_benchmark_runs(tmp_path):
+    """The quick form: one set, two labs."""
+    words = [sys.executable, str(BENCHMARKS / "forecast.py"), "--quick", "--out", str(tmp_path / "found.json")]
+    done = subprocess.run(words, capture_output=True, text=True, timeout=400, check=False)
+    assert done.returncode == 0, done.stderr
+    assert "typical factor off" in done.stdout
+    found = json.loads((tmp_path / "found.json").read_text())
+    assert {each["method"] for each in found} == {"votes", "old"}
+    assert {each["at"] for each in found} >= {0, 64}

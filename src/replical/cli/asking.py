@@ -13,6 +13,7 @@ import typer
 from replical.cli.by_file import by_file
 from replical.cli.inputs import file_and_column
 from replical.cli.label import columns_to_show, details_from, serve_page
+from replical.cli.outlook import Outlook
 from replical.cli.output import count, notes, prose, whole
 from replical.cli.terminal import ask_at_terminal
 from replical.errors import BadLabel, BadTable, BadUsage
@@ -89,12 +90,12 @@ class Source:
     media: Path | None
     instructions: Path | None
 
-    def answer(self, session: Session) -> Path | None:
+    def answer(self, session: Session, outlook: Outlook | None = None) -> Path | None:
         """Ask until the run has ended or nobody answers; the batch that waits to be filled in, if there is one."""
         if self.column is not None:
             _from_column(session, self.column)
         elif self.ask == "terminal":
-            ask_at_terminal(session, self.details)
+            ask_at_terminal(session, self.details, outlook)
         elif self.ask == "page":
             serve_page(
                 session,
@@ -105,9 +106,10 @@ class Source:
                 port=self.port,
                 media=self.media,
                 instructions=self.instructions,
+                outlook=outlook,
             )
         elif self.ask == "journal":
-            _wait(session)
+            _wait(session, outlook)
         else:
             return by_file(session, self.batches, self.answers, self.details)
         return None
@@ -156,7 +158,7 @@ def _from_column(session: Session, source: tuple[str, dict[str, int]]) -> None:
             _progress(session)
 
 
-def _wait(session: Session) -> None:
+def _wait(session: Session, outlook: Outlook | None) -> None:
     """Labels come through the journal, from ``replical label``."""
     notes.print("Waiting for labels in the journal: serve the page with replical label.", markup=False)
     answered = -_GRACE  # when something was open last
@@ -165,6 +167,8 @@ def _wait(session: Session) -> None:
             answered = time.monotonic()
         time.sleep(_LOOK)
         session.refresh()
+        if outlook is not None:
+            outlook.look()
 
 
 def _progress(session: Session) -> None:

@@ -8,6 +8,7 @@ from typing import Annotated, Any
 
 import typer
 
+from replical.cli.outlook import Outlook
 from replical.cli.output import notes, prose, whole
 from replical.errors import BadUsage, MissingExtra
 from replical.lab.desk import Desk, Labelled
@@ -69,6 +70,7 @@ def serve_page(
     port: int,
     media: Path | None,
     instructions: Path | None,
+    outlook: Outlook | None = None,
 ) -> None:
     """Serve until the run has ended."""
     try:
@@ -86,7 +88,7 @@ def serve_page(
         text = "" if instructions is None else instructions.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
         raise BadUsage(f"cannot read the instructions {instructions}: {error}") from error
-    token, desk = token_for(host), Desk(run, votes=votes)
+    token, desk = token_for(host), Desk(run, votes=votes, outlook=outlook)
 
     def ended() -> bool:
         with desk.lock:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Annotated, Any
@@ -13,10 +14,12 @@ from rich.table import Table
 from replical.classes.base import HypothesisClass, Items
 from replical.classes.prior import Prior
 from replical.classes.spec import parse
+from replical.classes.table import PredictionTable
+from replical.cli.forecasts import CAVEATS, labels_words, rate, worlds
 from replical.cli.inputs import SIMULATED, items_from, read_prior
 from replical.cli.options import parameter
 from replical.cli.output import CLASSES, amount, answer, progress, prose, whole
-from replical.errors import BadUsage
+from replical.errors import BadUsage, BudgetSpent, EmptyVersionSpace, PlanMismatch, PoolExhausted
 from replical.lab.protocol import Protocol
 from replical.lab.tables import read_pool
 from replical.plans.bills import ABSURD, Bill, all_agree, bills, cheapest
@@ -26,7 +29,8 @@ from replical.pools.pool import Pool
 from replical.study.pictures.bills import bills_picture
 from replical.study.pictures.style import check_name, save
 from replical.worlds.audit import World
-from replical.worlds.forecast import Prediction, predict_agreement
+from replical.worlds.forecast import DRAWS, Prediction
+from replical.worlds.forecast import forecast as forecast_of
 from replical.worlds.noise import parse_noise
 from replical.worlds.theta import theta as disagreement_coefficient
 
@@ -48,8 +52,10 @@ class Question:
         The public numbers, and where Θ came from.
     only, learner
         The learner whose bills are wanted, all if none; the learner whose agreement is forecast.
-    prior, items, kappa, finish, max_labels
-        As in `replical.plan`.
+    prior, options
+        How the shared order prefers hypotheses; the other keywords of `replical.plan`, as they were given.
+    nu
+        The error of the best hypothesis, where somebody said it.
     """
 
     title: str
@@ -61,10 +67,8 @@ class Question:
     only: str | None = None
     learner: str
     prior: Prior
-    items: int | None = None
-    kappa: float | None = None
-    finish: str | None = None
-    max_labels: int | None = None
+    options: Mapping[str, Any]
+    nu: float | None = None
 
 
 def plan_command(
@@ -93,7 +97,7 @@ def plan_command(
     max_labels: Annotated[int | None, parameter("max_labels")] = None,
     prior: Annotated[Path | None, typer.Option(help="CSV of prior weights: columns candidate and weight")] = None,
     prefer: Annotated[Path | None, typer.Option(help="strict order of preference, one a line, best first")] = None,
-    truths: Annotated[int, typer.Option(parser=whole, help="hypotheses that take their turn as the truth")] = 16,
+    truths: Annotated[int, typer.Option(parser=whole, help="worlds to simulate, each with a pair of labs")] = DRAWS,
     seed: Annotated[str | None, typer.Option(help="the published text a net of half-spaces is drawn from")] = None,
     as_json: Annotated[bool, typer.Option("--json", help="one JSON object on standard output")] = False,
 ) -> None:
@@ -124,15 +128,13 @@ def plan_command(
             only=learner,
             learner=learner or "rounded-a2",
             prior=read_prior(C, prior, prefer),
-            items=items,
-            kappa=kappa,
-            max_labels=max_labels,
+            options=_given({"items": items, "kappa": kappa, "max_labels": max_labels}),
+            nu=nu,
         )
     together = all_agree(labs, question.setting.rho)
     question = _with_theta(question)
     all_bills = bills(question.setting, question.only)
-    pool_items = None if _by_labels(question) else question.pool
-    forecast = None if pool_items is None else _forecast(question, pool_items, noise, truths)
+    forecast, none_because = (None, "") if question.pool is None else _forecast(question, question.pool, noise, truths)
     if plot is not None:
         save(bills_picture(question.setting, against), plot)
     best, best_any = cheapest(all_bills, replicable=True), cheapest(all_bills, replicable=False)
@@ -141,9 +143,7 @@ def plan_command(
         first = _reading(forecast, question.setting.rho, question.prior)
         reading = f"{first} From public numbers alone, not looking at the items: {reading}"
     elif question.pool is not None:
-        finish = "" if question.finish is None else f" with the finish {question.finish}"
-        none_yet = f"{question.learner}{finish} has no forecast from unlabelled items yet"
-        reading = f"{none_yet}. From public numbers alone: {reading}"
+        reading = f"No forecast from unlabelled items: {none_because}. From public numbers alone: {reading}"
     reading += _all_labs(labs, question.setting.rho, together)
     if as_json:
         answer(
@@ -155,7 +155,8 @@ def plan_command(
                 "best_any": None if best_any is None else best_any.learner,
                 "all_agree": together,
                 "reading": reading,
-                "prediction": None if forecast is None else _forecast_payload(question.C, forecast),
+                "forecast": None if forecast is None else _forecast_payload(question.C, forecast),
+                "prediction": None if forecast is None else _prediction_payload(question.C, forecast),
             }
         )
         return
@@ -180,10 +181,8 @@ def _about_protocol(
         setting=protocol.setting(theta=theta, nu=nu),
         learner=protocol.plan.learner,
         prior=protocol.prior,
-        items=protocol.given("items"),
-        kappa=protocol.given("kappa"),
-        finish=protocol.given("finish"),
-        max_labels=protocol.given("max_labels"),
+        options=protocol.options,
+        nu=protocol.given("nu") if protocol.given("nu") is not None else nu,
     )
 
 
@@ -204,24 +203,38 @@ def _with_theta(question: Question) -> Question:
     return replace(question, setting=setting, theta_source=f"exact maximum over centres on {on}")
 
 
-def _forecast(question: Question, pool: Pool, noise: str | None, truths: int) -> Prediction:
-    setting = question.setting
+def _given(options: dict[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in options.items() if value is not None}
+
+
+def _forecast(question: Question, pool: Pool, noise: str | None, truths: int) -> tuple[Prediction | None, str]:
+    """The forecast, or why there is none: the pool is too small to tell anything, or for the learner."""
+    if truths < 1:
+        raise BadUsage(f"--truths must be at least 1, got {truths}")
+    setting, record = question.setting, find(question.learner)
+    options = {"epsilon": setting.epsilon, "delta": setting.delta, "prior": question.prior, **question.options}
+    if record.uses("rho"):
+        options["rho"] = setting.rho
+    for name in ("theta", "nu"):
+        if record.uses(name) and getattr(setting, name) is not None:
+            options[name] = getattr(setting, name)
+    expected = parse_noise(noise) if noise is not None else question.nu
     with progress("simulated pairs of labs") as update:
-        return predict_agreement(
-            question.C,
-            pool,
-            setting.epsilon,
-            question.learner,
-            delta=setting.delta,
-            rho=setting.rho,
-            noise=parse_noise(noise) if noise is not None else setting.nu or 0.0,
-            items=question.items,
-            prior=question.prior,
-            kappa=question.kappa,
-            max_labels=question.max_labels,
-            truths=truths,
-            progress=update,
-        )
+        try:
+            return (
+                forecast_of(
+                    pool,
+                    question.learner,
+                    options,
+                    noise=expected,
+                    draws=truths,
+                    trade_off=isinstance(question.C, PredictionTable),
+                    progress=update,
+                ),
+                "",
+            )
+        except (PoolExhausted, PlanMismatch, EmptyVersionSpace, BudgetSpent) as error:
+            return None, str(error)
 
 
 def _inputs(question: Question, labs: int, noise: str | None) -> dict[str, Any]:
@@ -237,9 +250,9 @@ def _inputs(question: Question, labs: int, noise: str | None) -> dict[str, Any]:
         "nu": setting.nu,
         "labs": labs,
         "noise": noise,
-        "items": question.items,
-        "kappa": question.kappa,
-        "max_labels": question.max_labels,
+        "items": question.options.get("items"),
+        "kappa": question.options.get("kappa"),
+        "max_labels": question.options.get("max_labels"),
         "prior": question.prior.kind,
     }
 
@@ -315,12 +328,6 @@ def _compared(setting: Setting, all_bills: list[Bill], best: Bill | None, best_a
     return sentence + "."
 
 
-def _by_labels(question: Question) -> bool:
-    """Do labels decide in the end? Then items without labels foretell nothing yet."""
-    record = find(question.learner)
-    return record.certifies and (not record.rounds or question.finish not in (None, "distance"))
-
-
 def _of_the_paper(learner: str) -> bool:
     """Is it one of the paper's two new learners?"""
     record = find(learner)
@@ -332,7 +339,26 @@ def _plain(value: Any) -> int | float:
 
 
 def _forecast_payload(C: HypothesisClass, forecast: Prediction) -> dict[str, Any]:
-    payload = asdict(forecast)
+    return {
+        "items": forecast.items,
+        "draws": forecast.draws,
+        "labels_low": forecast.labels_low,
+        "labels_median": forecast.labels_median,
+        "labels_high": forecast.labels_high,
+        "certified": forecast.certified_fraction,
+        "differ": forecast.disagreement_mean,
+        "differ_high": forecast.differ_high,
+        "pool_for_rho": forecast.pool_for_rho,
+        "method": forecast.method,
+        "ties": [[C.describe(h) for h in group] for group in forecast.ties],
+        "trade_off": [asdict(row) for row in forecast.trade_off],
+    }
+
+
+def _prediction_payload(C: HypothesisClass, forecast: Prediction) -> dict[str, Any]:
+    """The names of the release before."""
+    payload = asdict(replace(forecast, trade_off=()))
+    del payload["trade_off"]
     return payload | {
         "ties": [[C.describe(h) for h in group] for group in forecast.ties],
         "worst": C.describe(forecast.worst),
@@ -340,37 +366,64 @@ def _forecast_payload(C: HypothesisClass, forecast: Prediction) -> dict[str, Any
 
 
 def _show(C: HypothesisClass, forecast: Prediction) -> None:
+    differ = rate(forecast.disagreement_mean, forecast.draws)
     rows = {
         "items a lab": f"{forecast.items:,}",
-        "labels a lab": f"{amount(round(forecast.labels_mean))} ({forecast.labels_low:.0f} to {forecast.labels_high:.0f})",
-        "labs differ": f"{forecast.disagreement_mean:.3f}, at worst {forecast.disagreement_worst:.3f}",
-        "certified": f"{100 * forecast.certified_fraction:.0f}% of labs",
-        "pool for rho": "more than 10^7 items" if forecast.pool_for_rho is None else f"{forecast.pool_for_rho:,} items",
+        "labels a lab": f"{labels_words(forecast)}",
+        "labs differ": f"{differ} of pairs, plausibly up to {forecast.differ_high:.2f}",
     }
-    prose.print("Predicted from the unlabelled items", style="italic")
+    if forecast.certified_fraction is not None:
+        worst = (
+            "" if forecast.method == "votes" else f", {100 * (forecast.certified_worst or 0.0):.0f}% in the worst world"
+        )
+        rows["certified"] = f"{100 * forecast.certified_fraction:.0f}% of labs{worst}"
+    if forecast.uniform_disagreement is not None:
+        pool = forecast.pool_for_rho
+        rows["pool for rho"] = "more than 10^7 items" if pool is None else f"{pool:,} items"
+    prose.print("Forecast from the unlabelled items", style="italic")
     for name, value in rows.items():
         prose.print(f"  {name:<14} {value}", markup=False)
     for group in sorted(forecast.ties, key=len, reverse=True)[:3]:
         names = ", ".join(C.describe(h) for h in group[:6]) + (f" and {len(group) - 6} more" if len(group) > 6 else "")
         prose.print(f"  near-ties      {names}", markup=False, soft_wrap=True)
+    if len(forecast.trade_off) > 1:
+        _show_trade_off(forecast)
+
+
+def _show_trade_off(forecast: Prediction) -> None:
+    draws = max(1, forecast.draws // 2)
+    title = f"What a change would do, in the same {draws} worlds"
+    table = Table(title=title, box=None, padding=(0, 2, 0, 0), title_justify="left")
+    for column in ("protocol", "labels", "certified", "labs differ"):
+        table.add_column(column, justify="left" if column == "protocol" else "right", no_wrap=True)
+    for row in forecast.trade_off:
+        certified = "-" if row.certified is None else f"{100 * row.certified:.0f}%"
+        table.add_row(escape(row.change), f"{row.labels_median:,.0f}", certified, escape(rate(row.differ, draws)))
+    prose.print(table)
 
 
 def _reading(forecast: Prediction, rho: float, prior: Prior) -> str:
+    differ = rate(forecast.disagreement_mean, forecast.draws)
     words = (
-        f"Expect about {forecast.labels_mean:.0f} labels a lab and different answers in "
-        f"{100 * forecast.disagreement_mean:.1f}% of pairs (an estimate from {forecast.items:,} unlabelled items, if one of "
-        "the hypotheses is the truth; real labels often take two to three times as many)"
+        f"Expect about {forecast.labels_median:,.0f} labels a lab ({forecast.labels_low:,.0f} to "
+        f"{forecast.labels_high:,.0f}) and different answers in {differ} of pairs: an estimate "
+        f"from {forecast.items:,} unlabelled items and {worlds(forecast.draws)}, {CAVEATS[forecast.method]}"
     )
-    if forecast.certified_fraction >= 0.5:
+    certified = forecast.certified_fraction
+    if certified is None:
+        words += "."
+    elif certified >= 0.5:
         words += f"; most labs can prove {rho:g}."
+    elif forecast.uniform_disagreement is None:
+        words += f"; only {100 * certified:.0f}% of labs would prove {rho:g}."
     elif forecast.pool_for_rho is None:
         words += f"; {rho:g} cannot be proven with 10^7 items: raise rho or epsilon."
     elif forecast.pool_for_rho > forecast.items:
         words += f"; to prove {rho:g} about {forecast.pool_for_rho:,} items are needed."
     else:
         words += f"; the pool could prove {rho:g}, but the labels that would take are not reached."
-    if prior.kind != "uniform":
-        with_without = f"{forecast.disagreement_mean:.3f} with it, {forecast.uniform_disagreement:.3f} without"
+    if prior.kind != "uniform" and forecast.uniform_disagreement is not None:
+        with_without = f"{differ} with it, {rate(forecast.uniform_disagreement, forecast.draws)} without"
         words += (
             f" The prior helps: {with_without}."
             if forecast.prior_helps

@@ -30,10 +30,12 @@ from replical.cli.asking import (
     say_pending,
     source_of,
 )
+from replical.cli.forecasts import CAVEATS, rate, worlds
 from replical.cli.inputs import SIMULATED, never_over
+from replical.cli.outlook import FIRST, Outlook
 from replical.cli.output import amount, answer, count, notes, prose, settled_words, uncertified, up, whole
 from replical.core.files import write_whole
-from replical.errors import BadUsage
+from replical.errors import BadUsage, BudgetSpent, EmptyVersionSpace, PlanMismatch, PoolExhausted
 from replical.lab.certificate.file import certify, write
 from replical.lab.certificate.page import page
 from replical.lab.journal import Journal
@@ -44,7 +46,7 @@ from replical.learners.measured import Measured
 from replical.learners.rounded import ACCURATE, CERTIFIED
 from replical.learners.settled import PROVEN
 from replical.plans.bills import bills
-from replical.worlds.forecast import predict_agreement
+from replical.worlds.forecast import forecast as forecast_of
 
 
 def run_command(
@@ -69,7 +71,7 @@ def run_command(
         int, typer.Option(parser=whole, help="labels to ask for after the answer, to measure how often it errs")
     ] = 0,
     public: Public = None,
-    truths: Annotated[int, typer.Option(parser=whole, help="simulated truths for the prediction; 0 for none")] = 4,
+    truths: Annotated[int, typer.Option(parser=whole, help="simulated worlds for the forecast; 0 for no forecast")] = 4,
     as_json: Annotated[bool, typer.Option("--json", help="one JSON object on standard output")] = False,
 ) -> int:
     """Show the plan, ask for labels one batch after the other, and write a certificate.
@@ -84,6 +86,8 @@ def run_command(
             "--labels": None if labels is None else labels.rpartition(":")[0],
         },
     )  # fmt: skip
+    if truths < 0:
+        raise BadUsage(f"--truths must be 0 or more, got {truths}")
     protocol = Protocol.read(protocol_file)
     if measure_error:
         Measured(protocol.learner, measure_error)  # refuses what cannot be measured, before anything is written
@@ -99,11 +103,12 @@ def run_command(
             session.measure(measure_error)
         if fresh:
             _announce(protocol, lab, truths)
+        outlook = Outlook(session, _tell) if truths > 0 else None
         before = session.ledger.results[-1] if session.ledger.results else None
         changed = bool(session.ledger.results)
-        batch = source.answer(session)
+        batch = source.answer(session, outlook)
         if session.open:
-            return _pending(session, batch, as_json=as_json)
+            return _pending(session, batch, outlook, as_json=as_json)
         session.finish()
         certificate = certify(session)
         write(certificate, out)
@@ -130,30 +135,23 @@ def _announce(protocol: Protocol, lab: LabPool, truths: int) -> None:
     for bill in bills(protocol.setting(), plan.learner):
         if bill.plan == plan.name and bill.labels is not None:
             notes.print(f"The plan's bill: {amount(bill.labels)} labels ({bill.kind}).", markup=False)
-    if plan.choice == "ball" and truths:
+    if truths:
         _tell_forecast(protocol, lab, truths)
 
 
 def _tell_forecast(protocol: Protocol, lab: LabPool, truths: int) -> None:
-    C, setting = protocol.recipe.C, protocol.setting()
-    forecast = predict_agreement(
-        C,
-        lab.pool(SIMULATED),
-        setting.epsilon,
-        protocol.plan.learner,
-        delta=setting.delta,
-        rho=setting.rho,
-        noise=(setting.nu or 0.0) if protocol.record.setting == "agnostic" else 0.0,
-        items=protocol.given("items"),
-        prior=protocol.prior,
-        max_labels=protocol.given("max_labels"),
-        kappa=protocol.given("kappa"),
-        truths=truths,
-    )
+    C, options = protocol.recipe.C, protocol.options | {"prior": protocol.prior}
+    try:
+        forecast = forecast_of(
+            lab.pool(SIMULATED), protocol.plan.learner, options, noise=protocol.given("nu"), draws=truths
+        )
+    except (PoolExhausted, PlanMismatch, EmptyVersionSpace, BudgetSpent) as error:  # the run will say so if it matters
+        notes.print(f"No forecast: {error}.", markup=False, soft_wrap=True)
+        return
     notes.print(
-        f"Predicted from the unlabelled items: about {forecast.labels_mean:.0f} labels ({forecast.labels_low:.0f} to "
-        f"{forecast.labels_high:.0f}), another lab differs in {100 * forecast.disagreement_mean:.1f}% of cases. That is if "
-        "one of the hypotheses is the truth; real labels often take two to three times as many.",
+        f"Forecast from the unlabelled items: about {forecast.labels_median:,.0f} labels ({forecast.labels_low:,.0f} to "
+        f"{forecast.labels_high:,.0f}), another lab differs in {rate(forecast.disagreement_mean, forecast.draws)} of cases. "
+        f"That is a rough estimate from {worlds(forecast.draws)}, {CAVEATS[forecast.method]}; replical plan takes more.",
         markup=False,
         soft_wrap=True,
     )
@@ -163,10 +161,21 @@ def _tell_forecast(protocol: Protocol, lab: LabPool, truths: int) -> None:
         notes.print(f"Near-ties that labels will hardly tell apart: {names}", markup=False, soft_wrap=True)
 
 
-def _pending(session: Session, batch: Path | None, *, as_json: bool) -> int:
+def _tell(words: str) -> None:
+    """For the person who runs."""
+    notes.print(f"{words}.", markup=False)
+
+
+def _pending(session: Session, batch: Path | None, outlook: Outlook | None, *, as_json: bool) -> int:
+    known = len(session.ledger.labels) >= FIRST and outlook is not None
+    left = outlook.now() if known and outlook is not None else None
     if not as_json:
+        if left is not None:
+            _tell(left.words)
         return say_pending(session, batch)
     payload = _payload(session, "pending")
+    if left is not None and outlook is not None:
+        payload["forecast"] = outlook.figures()
     answer(payload | {"pending": len(session.open), "batch": None if batch is None else str(batch)})
     return PENDING
 

@@ -6,6 +6,7 @@ import sys
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from replical.cli.outlook import Outlook
 from replical.cli.output import notes
 from replical.errors import BadLabel
 from replical.lab.session import Session
@@ -13,7 +14,7 @@ from replical.lab.session import Session
 Details = Callable[[list[str]], Mapping[str, Mapping[str, str]]]
 
 
-def ask_at_terminal(session: Session, details: Details) -> None:
+def ask_at_terminal(session: Session, details: Details, outlook: Outlook | None = None) -> None:
     """Ask until the run has ended or the person leaves; every answer is on the disk before the next question."""
     if not session.open:
         return
@@ -39,6 +40,8 @@ def ask_at_terminal(session: Session, details: Details) -> None:
             session.answer(item, _label(reply or "", labels))
         except BadLabel as error:
             notes.print(str(error), markup=False)
+        if outlook is not None:
+            outlook.look()
 
 
 def _line() -> str | None:

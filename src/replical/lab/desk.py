@@ -73,6 +73,18 @@ class Labelled(Protocol):
         ...
 
 
+class Outlook(Protocol):
+    """Whoever estimates how many labels are left."""
+
+    def look(self) -> None:
+        """The run has changed; returns at once."""
+        ...
+
+    def figures(self) -> dict[str, Any] | None:
+        """The last estimate, in counts; None before there is one."""
+        ...
+
+
 @dataclass(frozen=True)
 class Done:
     """Something an annotator did and may take back."""
@@ -90,12 +102,21 @@ class Desk:
         The run.
     votes
         How many people label each item; the commonest label counts.
+    outlook
+        Who estimates how many labels are left; nobody if left out.
     """
 
-    def __init__(self, session: Labelled, *, votes: int = 1, clock: Callable[[], float] = time.monotonic) -> None:
+    def __init__(
+        self,
+        session: Labelled,
+        *,
+        votes: int = 1,
+        outlook: Outlook | None = None,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
         if isinstance(votes, bool) or not isinstance(votes, int) or votes < 1 or votes % 2 == 0:
             raise ValueOutOfRange(f"votes must be an odd number, so that they decide, got {votes!r}")
-        self.session, self.votes, self._clock = session, votes, clock
+        self.session, self.votes, self._outlook, self._clock = session, votes, outlook, clock
         self.lock = threading.RLock()
         self._handouts: dict[str, dict[str, float]] = {}  # item: annotator: when
         self._took: deque[float] = deque(maxlen=_RECENT)  # seconds of the last answers
@@ -190,6 +211,8 @@ class Desk:
 
     def _note_mass(self) -> None:
         self.masses.append((len(self.session.ledger.labels), self.session.mass))
+        if self._outlook is not None:
+            self._outlook.look()
 
     @property
     def ended(self) -> bool:
@@ -197,12 +220,14 @@ class Desk:
         return self.session.ended
 
     def progress(self) -> dict[str, Any]:
-        """What a person who labels may see: counts and Δ(V), never labels, predictions or survivors."""
+        """What a person who labels may see: counts, about how many are left, and Δ(V); never labels or predictions."""
         with self.lock:
             figures: dict[str, Any] = {"labels": len(self.session.ledger.labels), "open": len(self.session.open)}
             figures["ended"] = self.ended
             most = self.session.budget
             figures |= {"left": None if most is None else max(0, most - len(self.session.ledger.labels))}
+            if self._outlook is not None and (forecast := self._outlook.figures()) is not None:
+                figures["forecast"] = forecast
             return figures | {"masses": self.masses[-400:], "agreement": self.agreement()}
 
     def agreement(self) -> dict[str, Any] | None:

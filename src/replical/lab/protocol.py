@@ -147,18 +147,16 @@ class Protocol:
         found: str | None = self.content.get("prior", {}).get("public")
         return found
 
+    @property
+    def options(self) -> dict[str, Any]:
+        """What the file says of its learner, as keywords of `replical.plan`; the prior stands elsewhere."""
+        section = {key: value for key, value in self.content["learner"].items() if key not in ("name", "plan")}
+        return section | {"name": self.content["learner"].get("plan", "tight")}
+
     @cached_property
     def plan(self) -> Plan:
         """Every number of the learner, for finite pools."""
-        section = dict(self.content["learner"])
-        return plan(
-            section.pop("name"),
-            self.recipe.C,
-            name=section.pop("plan", "tight"),
-            pool="finite",
-            prior=self.prior,
-            **section,
-        )
+        return plan(self.content["learner"]["name"], self.recipe.C, pool="finite", prior=self.prior, **self.options)
 
     @property
     def record(self) -> Record:

@@ -8,6 +8,7 @@ whatever happened between two labels, the same journal gives the same result to 
 from __future__ import annotations
 
 import csv
+from collections.abc import Iterable
 from typing import Any, TextIO, TypedDict
 
 import numpy as np
@@ -124,7 +125,7 @@ class Session:
         created = self.journal.created
         now = {"protocol_fingerprint": self.protocol.fingerprint, "pool_fingerprint": self.lab.fingerprint}
         if created is None:
-            self._learner.plan.check(self.lab.pool(PrivateRandomness.fresh()))
+            self.learner.plan.check(self.lab.pool(PrivateRandomness.fresh()))
             claim = {} if self.claim is None else {"claim": self.claim.bound}
             self.journal.create({"protocol": dict(self.protocol.content), "items": len(self.lab), **now, **claim})
             created = self.journal.created or {}
@@ -167,10 +168,16 @@ class Session:
         if event.label is not None and not 0 <= event.label < len(self.protocol.labels):
             raise BadJournal(f"event {event.seq} of {self.journal.where} has a label that the protocol does not have")
 
-    def _pool(self) -> Pool:
+    def pool_without(self, skipped: Iterable[str]) -> Pool:
+        """The lab's items in private order, where the items `skipped` cannot be labelled."""
         pool = self.lab.pool(PrivateRandomness(self.private))
-        unasked = np.array(sorted(self._places[each] for each in self.ledger.skipped), dtype=np.int64)
+        unasked = np.array(sorted(self._places[each] for each in skipped), dtype=np.int64)
         return pool.without(unasked) if len(unasked) else pool
+
+    @property
+    def heard(self) -> dict[int, int]:
+        """The label codes known so far, by item number."""
+        return {self._places[item]: code for item, code in self.ledger.labels.items()}
 
     def _go_on(self) -> None:
         """The conversation with every label known so far; from its beginning if need be."""
@@ -220,7 +227,7 @@ class Session:
     def course(self) -> Course:
         """The conversation, also for those who show its progress."""
         if self._course is None:
-            self._course = Course(self._learner, self._pool(), self.protocol.shared)
+            self._course = Course(self.learner, self.pool_without(self.ledger.skipped), self.protocol.shared)
         return self._course
 
     @property
@@ -237,17 +244,17 @@ class Session:
     @property
     def counts(self) -> LabelCounts:
         """How many labels were asked, answered, skipped and corrected."""
-        labels, skipped = self.heard
+        labels, skipped = self.used
         corrected = self.ledger.corrected
         return {"asked": self.course.asked, "answered": len(labels), "skipped": len(skipped), "corrected": corrected}
 
     @property
-    def heard(self) -> tuple[dict[str, int], set[str]]:
+    def used(self) -> tuple[dict[str, int], set[str]]:
         """Labels, and items that nobody could label, as far as a run that has ended looked: a later one may look further."""
         ledger, reach = self.ledger, self.result.looked_at if self.ended else None
         if reach is None:
             return ledger.labels, ledger.skipped
-        seen = {self.lab.ids[item] for item in self._pool().order[:reach].tolist()}
+        seen = {self.lab.ids[item] for item in self.pool_without(()).order[:reach].tolist()}
         labels = {item: code for item, code in ledger.labels.items() if item in seen}
         return labels, ledger.skipped & seen
 
@@ -257,7 +264,7 @@ class Session:
         return self.ledger.measure if self._measure is None else self._measure
 
     @property
-    def _learner(self) -> Learner:
+    def learner(self) -> Learner:
         """The protocol's, or what tests a claim; and what measures the error, if that is wanted."""
         learner = self.protocol.learner if self.claim is None else self.claim.learner
         return Measured(learner, self.measuring) if self.measuring else learner
@@ -265,7 +272,7 @@ class Session:
     @property
     def budget(self) -> int | None:
         """The most labels the run may ask for, where the protocol says so."""
-        return self._learner.plan.max_labels
+        return self.learner.plan.max_labels
 
     def measure(self, labels: int) -> None:
         """Measure the answer's error too, with so many `labels` after it is known; the journal remembers the most.
@@ -404,6 +411,6 @@ def export_labels(journal: Journal, file: TextIO) -> None:
 
 def transcript(session: Session) -> list[list[str | int]]:
     """Items and labels of a `session` by id, and what was skipped: what a certificate commits to."""
-    labels, skipped = session.heard
+    labels, skipped = session.used
     entries: list[list[str | int]] = [[item, labels[item]] for item in sorted(labels)]
     return entries + [[item, "skipped"] for item in sorted(skipped)]

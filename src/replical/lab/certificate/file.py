@@ -99,7 +99,7 @@ def body_of(session: Session) -> Body:
         "pool": {"items": len(lab), "fingerprint": lab.fingerprint, "summary": summary(protocol, lab)},
         "private_commitment": commitment(session.private),
         "transcript": {
-            "entries": sum(map(len, session.heard)),
+            "entries": sum(map(len, session.used)),
             "digest": transcript_digest(session),
         },
         "runs_in_journal": len(ledger.results),

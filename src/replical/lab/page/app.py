@@ -166,7 +166,8 @@ class _Page:
         """Of agreement nothing before the end: whoever votes and looks would know what the others said."""
         figures = self._desk.progress()
         masses = figures["masses"][:: -(len(figures["masses"]) // _POINTS + 1)][::-1]
-        keys = ("labels", "open", "ended", "left", *(("agreement",) if figures["ended"] else ()))
+        keys = ["labels", "open", "ended", "left", *(["forecast"] if "forecast" in figures else [])]
+        keys += ["agreement"] if figures["ended"] else []
         return {key: figures[key] for key in keys} | {"masses": [(count, round(mass, 4)) for count, mass in masses]}
 
     def _field(self, name: str, value: str) -> dict[str, str]:

@@ -122,9 +122,16 @@ function agreement(now) {
   return now.agreement && now.agreement.pairs ? " Two people agreed on " + percent(now.agreement.same) + " of what both labelled." : "";
 }
 
+// To two figures: more would pretend to know.
+const roughly = (count) => Number(count.toPrecision(2)).toLocaleString("en");
+
+function expected(now) {
+  return now.forecast && !now.ended ? "; about " + roughly(now.forecast.labels + now.forecast.left_median) + " in all" : "";
+}
+
 function progress(now) {
   const left = now.ended ? "" : now.left === null ? ", " + now.open + " waiting for a label" : ", at most " + now.left + " more";
-  byId("count").textContent = now.labels + (now.labels === 1 ? " item" : " items") + " labelled" + left;
+  byId("count").textContent = now.labels + (now.labels === 1 ? " item" : " items") + " labelled" + left + expected(now);
   const [first, last] = [now.masses[0], now.masses.at(-1)], wide = Math.max(1, last[0] - first[0]);
   const top = Math.max(1e-9, ...now.masses.map((point) => point[1])), height = (mass) => (31 - 29 * mass / top).toFixed(1);
   const points = now.masses.map(([count, mass]) => (120 * (count - first[0]) / wide).toFixed(1) + "," + height(mass));

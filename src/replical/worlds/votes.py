@@ -1,0 +1,309 @@
+"""Worlds that a table of predictions leaves possible: nobody knows the labels, but candidates vote on them.
+
+Real labels are uncertain where good candidates disagree, and the best candidate is near the middle of the good ones. So a
+world is drawn by giving every candidate a weight; an item's label is then what heavy candidates say about it, more or less
+surely. Weights start from how reliable a candidate looks, judged by how it goes along with the others, and near ones vary
+together. That most candidates share a mistake cannot be seen from their votes: no world drawn here has it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from replical.classes.prior import Prior
+from replical.core.randomness import PrivateRandomness
+from replical.pools.pool import Pool
+from replical.pools.query import Answers, Query
+
+Numbers = NDArray[np.float64]
+Table = NDArray[np.uint16]  # label codes: items x candidates
+Places = NDArray[np.int64]
+
+MOST_ITEMS = 2000  # items on which candidates are compared
+MOST_VOTERS = 2000  # candidates that vote: every two of them are compared
+SIGMA = (0.0, 2.0)  # how far weights stray from their start, uniformly between these
+TAU = (0.8, 3.0)  # how sharply votes decide a label: 1 by their shares; log-uniformly between these
+SHARPEST = 8.0  # τ is raised no further where the error of the best is known
+STEP = 1.25
+SLIP = 0.02  # share of labels that no vote decides
+_LEAST = 0.001  # reliability of a candidate that goes along with nobody
+_REFITS, _POWERS = 30, 8
+_ROUNDS = 8
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Possible:
+    """One possible truth about the candidates.
+
+    Attributes
+    ----------
+    base
+        Which start of the weights.
+    sigma, tau
+        How far weights stray from it, and how sharply votes decide.
+    z
+        In which direction: one normal variable a voter.
+    """
+
+    base: int
+    sigma: float
+    tau: float
+    z: Numbers
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class VoteWorld:
+    """A world in which weighted votes decide labels.
+
+    Attributes
+    ----------
+    voters, weights, tau, labels
+        Who votes, with which weights adding up to 1, how sharply that decides, and how many labels there are.
+    best
+        The candidate with the smallest error.
+    certain
+        Is the label always what `best` says? For learners that suppose a candidate without an error.
+    """
+
+    voters: Places
+    weights: Numbers
+    tau: float
+    labels: int
+    best: int
+    certain: bool
+
+    def law(self, rows: Table) -> Numbers:
+        """Probabilities of the labels of items (one row each), given what all candidates say about them (`rows`)."""
+        return law(shares(rows[:, self.voters], self.weights, self.labels), self.tau)
+
+    def answers(self, pool: Pool, private: PrivateRandomness) -> VoteLabels:
+        """Whoever answers for the items of `pool` in this world; labels are drawn by `private`."""
+        return VoteLabels(self, pool, private.generator("labels"))
+
+
+class VoteLabels:
+    """Labels of a `VoteWorld`, drawn when they are asked for; what was heard before (item: code) stays as it is."""
+
+    def __init__(
+        self, world: VoteWorld, pool: Pool, generator: np.random.Generator, heard: dict[int, int] | None = None
+    ) -> None:
+        self._world, self._items, self._generator, self._heard = world, pool.items, generator, heard or {}
+
+    def answer(self, query: Query) -> Answers:
+        """Labels for `query`."""
+        rows, world = self._items[query.items], self._world
+        if world.certain:
+            return Answers.unanimous(query, rows[:, world.best], world.labels)
+        counts = self._generator.multinomial(query.counts.astype(np.int64), world.law(rows)).astype(np.int64)
+        for place, item in enumerate(query.items.tolist() if self._heard else ()):
+            if item in self._heard:
+                counts[place] = 0
+                counts[place, self._heard[item]] = query.counts[place]
+        return Answers(items=query.items, counts=counts)
+
+
+class Votes:
+    """What the votes of candidates on some items say about who may be right.
+
+    Parameters
+    ----------
+    rows
+        Label codes, one row an item, one column a candidate; the first 2,000 rows are looked at.
+    labels
+        How many labels there are.
+    guess
+        Public weights of the candidates that multiply every start; none if left out.
+
+    Attributes
+    ----------
+    voters
+        The candidates that vote: everyone up to 2,000, otherwise so many evenly spread over the class.
+    distances
+        How often every two of them differ.
+    reliability
+        How much of what each says is what all have in common: 1 for the most reliable, 0.000001 at least.
+    bases
+        Four equally likely starts of the weights, one a row.
+
+    Examples
+    --------
+    >>> generator = np.random.default_rng(1)
+    >>> truth = generator.integers(2, size=1000)
+    >>> noisy = [truth ^ (generator.random(1000) < rate) for rate in (.05, .1, .2, .5)]
+    >>> Votes(np.stack(noisy, axis=1).astype(np.uint16), 2).reliability.round(1).tolist()
+    [1.0, 0.7, 0.3, 0.0]
+    """
+
+    def __init__(self, rows: Table, labels: int, guess: Numbers | None = None) -> None:
+        n = rows.shape[1]
+        self.voters: Places = np.unique(np.linspace(0, n - 1, min(n, MOST_VOTERS)).round().astype(np.int64))
+        self.labels, self.n = labels, n
+        self._all = rows[:MOST_ITEMS]
+        self._rows = self._all[:, self.voters]
+        self.distances, self.reliability = _compared(self._rows, labels)
+        prior = np.ones(len(self.voters)) if guess is None else guess[self.voters]
+        self.bases = _bases(self.distances, self.reliability, prior)
+        length = _weighted_median(self.distances, self.bases[2])
+        covariance = np.exp(-self.distances / length) + 1e-6 * np.eye(len(self.voters))
+        self._root = _root(covariance)
+
+    def draw(self, generator: np.random.Generator) -> Possible:
+        """A possible truth, drawn before any label."""
+        base, sigma, tau = self.free(generator)
+        return Possible(base=base, sigma=sigma, tau=tau, z=self.direction(generator))
+
+    def free(self, generator: np.random.Generator) -> tuple[int, float, float]:
+        """Start, σ and τ, drawn before any label."""
+        low, high = np.log(TAU)
+        return (
+            int(generator.integers(len(self.bases))),
+            float(generator.uniform(*SIGMA)),
+            float(np.exp(generator.uniform(low, high))),
+        )
+
+    def direction(self, generator: np.random.Generator) -> Numbers:
+        """One normal variable a voter; near voters have nearly the same."""
+        z: Numbers = self._root @ generator.standard_normal(len(self.voters))
+        return z
+
+    def weights(self, each: Possible) -> Numbers:
+        """The weights of the voters in a possible truth, adding up to 1."""
+        raw = np.log(self.bases[each.base]) + each.sigma * each.z
+        w = np.exp(raw - raw.max())
+        normalised: Numbers = w / w.sum()
+        return normalised
+
+    def world(
+        self,
+        each: Possible,
+        *,
+        nu: float | None = None,
+        certain: bool = False,
+        among: NDArray[np.bool_] | None = None,
+    ) -> VoteWorld:
+        """The world of a possible truth.
+
+        Parameters
+        ----------
+        each
+            Drawn before labels, or in the light of some.
+        nu
+            The error of the best candidate where somebody knows it: votes decide so sharply that it is no larger, as
+            far as τ ≤ 8 allows.
+        certain
+            Is the best candidate always right?
+        among
+            Which candidates may be the best, where some no longer can; everyone if left out.
+
+        Returns
+        -------
+        world
+            The world.
+        """
+        w, tau = self.weights(each), each.tau
+        votes = shares(self._rows, w, self.labels)
+        errors = self._errors(law(votes, tau))
+        while nu is not None and errors.min() > nu and tau < SHARPEST:
+            tau = min(tau * STEP, SHARPEST)
+            errors = self._errors(law(votes, tau))
+        best = int(np.argmin(errors if among is None else np.where(among, errors, np.inf)))
+        return VoteWorld(voters=self.voters, weights=w, tau=tau, labels=self.labels, best=best, certain=certain)
+
+    def _errors(self, probabilities: Numbers) -> Numbers:
+        """How often each candidate of the class errs under a law of the items' labels."""
+        right = np.zeros(self.n)
+        for label in range(self.labels):
+            right += probabilities[:, label] @ (self._all == label)
+        return 1 - right / len(self._all)
+
+
+def shares(rows: Table, weights: Numbers, labels: int) -> Numbers:
+    """The weight of those who say each label (columns) of each item (rows)."""
+    return np.stack([(rows == label) @ weights for label in range(labels)], axis=1)
+
+
+def law(votes: Numbers, tau: float) -> Numbers:
+    """Probabilities of the labels where they have these shares of the votes.
+
+    Examples
+    --------
+    >>> law(np.array([[.7, .3]]), 2.0).round(4).tolist()
+    [[0.8379, 0.1621]]
+    """
+    sharp = np.maximum(votes, 0.0) ** tau
+    sharp = (1 - SLIP) * sharp / sharp.sum(axis=1, keepdims=True) + SLIP / votes.shape[1]
+    probabilities: Numbers = sharp / sharp.sum(axis=1, keepdims=True)
+    return probabilities
+
+
+def _compared(rows: Table, labels: int) -> tuple[Numbers, Numbers]:
+    """How often every two voters differ; and how much of what each says is what all have in common."""
+    m, n = rows.shape
+    same, covariance = np.zeros((n, n)), np.zeros((n, n))
+    for label in range(labels):
+        says = (rows == label).astype(np.float64)
+        both, mean = says.T @ says / m, says.mean(axis=0)
+        same += both
+        covariance += both - np.outer(mean, mean)
+    spread = np.sqrt(np.maximum(np.diag(covariance), 0.0))
+    varies = spread > 1e-9
+    scale = np.where(varies, spread, 1.0)
+    R = np.where(np.outer(varies, varies), covariance / np.outer(scale, scale), 0.0)
+    return np.clip(1 - same, 0.0, 1.0), _common_factor(R)
+
+
+def _common_factor(R: Numbers) -> Numbers:
+    """The squares of r with R ≈ rrᵀ beside the diagonal, which is refitted; divided by their maximum."""
+    R, r = R.copy(), np.full(len(R), 0.5)
+    for _ in range(_REFITS):
+        np.fill_diagonal(R, r**2)
+        x = r + 1e-3
+        for _ in range(_POWERS):
+            x = R @ x
+            x /= max(float(np.linalg.norm(x)), 1e-300)
+        r = np.sqrt(max(float(x @ R @ x), 0.0)) * x
+    r = r if r.sum() >= 0 else -r
+    return np.clip(r / r.max(), _LEAST, 1.0) ** 2 if r.max() > 0 else np.ones(len(r))
+
+
+def _bases(D: Numbers, r: Numbers, prior: Numbers) -> Numbers:
+    """Four starts: all alike; by reliability; twice more by reliability and by nearness to where the weight is."""
+    starts = [np.ones(len(r)), r**2]
+    for power in (1, 2):
+        w = r**2 / (r**2).sum()
+        for _ in range(_ROUNDS):
+            w = r**2 * (1 - (1 - D) @ w + 0.001) ** -power
+            w /= w.sum()
+        starts.append(w)
+    weighed = np.stack(starts) * prior
+    bases: Numbers = weighed / weighed.sum(axis=1, keepdims=True)
+    return bases
+
+
+def _weighted_median(D: Numbers, w: Numbers) -> float:
+    """The median distance of two voters drawn by weight; where that is 0, the smallest that is not."""
+    order = np.argsort(D, axis=None)
+    mass = np.cumsum(np.outer(w, w).ravel()[order])
+    middle = float(D.ravel()[order[np.searchsorted(mass, mass[-1] / 2)]])
+    if middle > 0:
+        return middle
+    return float(D[D > 0].min()) if (D > 0).any() else 1.0
+
+
+def _root(covariance: Numbers) -> Numbers:
+    """A matrix whose square is this one; negative eigenvalues, which the kernel may have, count as 0."""
+    try:
+        return np.asarray(np.linalg.cholesky(covariance), dtype=np.float64)
+    except np.linalg.LinAlgError:
+        values, vectors = np.linalg.eigh(covariance)
+        return np.asarray(vectors * np.sqrt(np.maximum(values, 0.0)), dtype=np.float64)
+
+
+def guess_of(prior: Prior, n: int) -> Numbers | None:
+    """What a public prior says about who is good: its weights; of a strict order 1, 1/2, 1/3, ..; None if it is uniform."""
+    if prior.kind == "uniform":
+        return None
+    return prior.masses(n) if prior.places is None else 1.0 / (1 + prior.places.astype(np.float64))

@@ -1,0 +1,162 @@
+"""The forecast as it is told: before the first label, and while people label."""
+
+import csv
+import json
+import time
+
+import numpy as np
+import pytest
+
+from replical import Protocol, Session, read_pool
+from replical.cli import main
+from replical.cli.forecasts import rate
+from replical.cli.outlook import FIRST, Outlook
+from replical.lab.desk import Desk
+from replical.lab.journal import Journal
+
+NAMES = [f"m{number}" for number in range(8)]
+
+
+def write(path, items=400, seed=3):
+    """Eight candidates that err where items are hard, and the truth."""
+    generator = np.random.default_rng(seed)
+    truth, hard = generator.integers(2, size=items), generator.random(items)
+    wrong = generator.random((items, 8)) < np.linspace(0.1, 0.5, 8) * hard[:, None]
+    with path.open("w", newline="") as file:
+        writer = csv.writer(file)
+        writer.writerow(["id", *NAMES, "truth"])
+        writer.writerows([f"i{i}", *(truth[i] ^ wrong[i]).tolist(), truth[i]] for i in range(items))
+    return dict(zip([f"i{i}" for i in range(items)], truth.tolist(), strict=True))
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    write(tmp_path / "pool.csv")
+    learner = {"name": "settled", "epsilon": 0.1, "delta": 0.1, "rho": 0.2}
+    content = {
+        "schema": "replical.protocol/1",
+        "seed": "published",
+        "class": {"kind": "table", "candidates": [{"name": name} for name in NAMES]},
+        "labels": {"values": [0, 1]},
+        "learner": learner,
+    }
+    (tmp_path / "p.toml").write_text(Protocol.of(content).toml())
+    return tmp_path
+
+
+RUN = ["run", "p.toml", "--pool", "pool.csv", "--journal", "a.db", "--out", "a.json"]
+
+
+def test_plan_forecasts_settled_and_what_changes_would_do(folder, capsys):
+    assert main(["plan", "p.toml", "--pool", "pool.csv", "--truths", "4", "--json"]) == 0
+    told = json.loads(capsys.readouterr().out)
+    found, old = told["forecast"], told["prediction"]
+    assert found["method"] == old["method"] == "votes"
+    assert found["labels_low"] <= found["labels_median"] <= found["labels_high"]
+    assert (found["certified"], found["differ"]) == (old["certified_fraction"], old["disagreement_mean"])
+    assert found["differ"] <= found["differ_high"]
+    for row in found["trade_off"]:
+        assert {"change", "epsilon", "labels_median", "certified", "differ"} == set(row)
+    assert main(["plan", "p.toml", "--pool", "pool.csv", "--truths", "4"]) == 0
+    shown = " ".join(capsys.readouterr().out.split())
+    assert "Forecast from the unlabelled items" in shown
+    assert "as published" in shown
+    assert "which cannot show that most candidates share a mistake" in shown
+    assert "0.000" not in shown
+
+
+def test_what_no_pair_showed_is_not_zero():
+    assert rate(0.0, 24) == "< 1/24"
+    assert rate(0.0004, 24) == "0.04%"
+    assert (rate(1 / 24, 24), rate(1.0, 24)) == ("4.2%", "100%")
+
+
+def test_a_pool_of_ten_items_has_no_forecast_and_the_rest_is_told(folder, capsys):
+    write(folder / "ten.csv", items=10)
+    assert main(["plan", "p.toml", "--pool", "ten.csv"]) == 0
+    shown = " ".join(capsys.readouterr().out.split())
+    assert "No forecast from unlabelled items: a forecast needs at least 50 unlabelled items" in shown
+    assert "the pool holds 10" in shown
+    words = ["run", "p.toml", "--pool", "ten.csv", "--journal", "t.db", "--out", "t.json", "--labels", "ten.csv:truth"]
+    assert main(words) == 0
+    assert "No forecast: a forecast needs at least 50" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("words", "sentence"),
+    [
+        (["plan", "p.toml", "--pool", "pool.csv", "--truths", "0"], "--truths must be at least 1, got 0"),
+        (["plan", "p.toml", "--pool", "few.csv"], "few.csv has no column 'm7'"),
+        (["plan", "--class", "thresholds:9", "--epsilon", ".1", "--learner", "guess"], "unknown learner 'guess'"),
+        ([*RUN, "--labels", "pool.csv:truth", "--truths", "-1"], "--truths must be 0 or more, got -1"),
+    ],
+)
+def test_bad_input_is_one_sentence(words, sentence, folder, capsys):
+    lines = (folder / "pool.csv").read_text().replace("m7", "m9").splitlines()
+    (folder / "few.csv").write_text("\n".join(lines))
+    assert main(words) == 2
+    told = capsys.readouterr().err
+    assert sentence in " ".join(told.split()), told
+    assert told.count("Error") == 1
+
+
+def test_run_by_file_says_how_many_labels_are_left(folder, capsys):
+    truth = write(folder / "pool.csv")
+    (folder / "p.toml").write_text((folder / "p.toml").read_text().replace("rho = 0.2", "rho = 0.2\nbatch = 20"))
+    assert main([*RUN, "--ask", "file", "--truths", "1"]) == 3
+    assert "left" not in capsys.readouterr().out  # of no label nothing more can be said than before
+    batch = next(folder.glob("a.batches/*.csv"))
+    ids = [line.split(",")[0] for line in batch.read_text().splitlines()[1:]]
+    batch.write_text("id,label\n" + "".join(f"{each},{truth[each]}\n" for each in ids))
+    assert main([*RUN, "--ask", "file", "--truths", "1", "--json"]) == 3
+    told = json.loads(capsys.readouterr().out)["forecast"]
+    assert told["labels"] == 20
+    assert 0 <= told["left_low"] <= told["left_median"] <= told["left_high"] <= 380
+
+
+def session_of(folder, journal):
+    protocol = Protocol.read(folder / "p.toml")
+    return Session(protocol, read_pool(folder / "pool.csv", protocol.recipe), journal)
+
+
+def test_an_outlook_never_changes_the_run_and_tells_seldom(folder):
+    """Items asked with an outlook are those asked without; it speaks at 16, 32, .. labels, of counts alone."""
+    truth, asked, said = write(folder / "pool.csv"), {}, []
+    for watched in (False, True):
+        with Journal(folder / f"{watched}.db") as journal:
+            session = session_of(folder, journal)
+            session.private = b"the same secret of both!"
+            session._course = None
+            outlook = Outlook(session, said.append)
+            desk = Desk(session, outlook=outlook if watched else None)
+            asked[watched] = []
+            while (item := desk.next("ann")) is not None and len(asked[watched]) < 40:
+                asked[watched].append(item)
+                desk.answer("ann", item, truth[item])
+                if watched and len(asked[watched]) in (FIRST, 2 * FIRST):
+                    outlook.wait()
+                    told = desk.progress()["forecast"]
+                    assert set(told) == {"labels", "left_low", "left_median", "left_high"}
+                    assert told["labels"] == len(asked[watched])
+                elif not watched:
+                    assert "forecast" not in desk.progress()
+    assert asked[True] == asked[False]
+    assert [words.split(";")[0] for words in said] == ["16 labels", "32 labels"]
+
+
+def test_an_answer_does_not_wait_for_an_estimate(folder, monkeypatch):
+    truth = write(folder / "pool.csv")
+
+    def slow(*_, **__):
+        time.sleep(1.5)
+
+    monkeypatch.setattr("replical.cli.outlook.remaining", slow)
+    with Journal(folder / "x.db") as journal:
+        desk = Desk(session := session_of(folder, journal), outlook=Outlook(session))
+        for _ in range(FIRST - 1):
+            desk.answer("ann", item := desk.next("ann"), truth[item])
+        start = time.monotonic()
+        desk.answer("ann", item := desk.next("ann"), truth[item])
+        desk.next("ann")
+        assert time.monotonic() - start < 1
