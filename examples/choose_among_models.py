@@ -1,9 +1,9 @@
 """Two labs choose among 200 fitted models, each with its own items and its own labels.
 
 The models tell even from odd handwritten digits (scikit-learn's digits data). Somebody else fitted them on public rows
-and published what they are; here their predictions on the other rows come with the library. Each lab draws its items
-from those other rows, writes a table of predictions, runs the published protocol and publishes a certificate. A third
-draw of 100 items, with labels, is public: an order of preference can be made from it (docs/how-to).
+and published what they are; here their predictions on the other rows come with the library. 100 of those rows, with
+labels, are public too: the models are put in order by their errors on them. Each lab draws its items from the same
+rows, writes a table of predictions, runs the published protocol and publishes a certificate.
 
     python examples/choose_among_models.py --out labs
 
@@ -14,24 +14,26 @@ repeat. After that many pairs run in memory, with randomness made from the title
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
 from pictures import write_pictures
 from pyarrow import parquet
-from setting import command, in_a_folder, interval
+from setting import command, in_a_folder
 from sklearn.datasets import load_digits
 
-from replical import PrivateRandomness, Protocol, World, audit, predict_agreement, read_pool
+from replical import PrivateRandomness, Protocol, World, audit, learner_for, plan
+from replical.learners.base import Learner
 from replical.worlds.datasets import real_world
 
 TITLE = "Even or odd: two labs choose among 200 models"
 VALUES = ("even", "odd")
 ITEMS = 10_000  # what each lab draws
-PUBLIC = 100  # what is drawn, labelled and published for an order of preference
+PUBLIC = 100  # what is drawn, labelled and published, to put the models in order
 SHUFFLED_BY = 20240229  # the seed that put the rows into their order (benchmarks/candidates.py)
-LEARNER = ["--learner", "rounded-a2", "--epsilon", ".05", "--delta", ".05", "--rho", ".1", "--items", str(ITEMS)]
-LEARNER += ["--nu", ".02", "--kappa", ".02", "--batch", "16", "--finish", "distance"]
+CANDIDATES = ["--candidates", "candidates.txt", "--label-values", "even,odd", "--order-from", "public.parquet:label"]
+NUMBERS = ["--epsilon", ".05", "--delta", ".05", "--rho", ".1", "--batch", "16"]
 
 
 def example(pairs: int) -> None:
@@ -44,45 +46,39 @@ def example(pairs: int) -> None:
     write_tables(names, predictions, truth)
 
     print("2. The protocol, published before any label is asked.")
-    candidate_list = ["--candidates", "candidates.txt", "--label-values", "even,odd"]
-    command("protocol", "new", "--out", "protocol.toml", *candidate_list, *LEARNER, "--seed", TITLE, "--title", TITLE)
-    protocol = Protocol.read(Path("protocol.toml"))
-    C = protocol.recipe.C
+    command("protocol", "new", "--out", "protocol.toml", *CANDIDATES, *NUMBERS, "--seed", TITLE, "--title", TITLE)
 
-    print("3. What to expect, from lab A's items alone, before the first label.")
-    pool = read_pool("a.parquet", protocol.recipe).pool(PrivateRandomness.simulated(TITLE))
-    found = predict_agreement(C, pool, 0.05, "rounded-a2", noise=0.02, items=ITEMS, kappa=0.02, truths=16)
-    print(f"   Estimate: {found.labels_low:.0f} to {found.labels_high:.0f} labels; two labs differ in")
-    print(
-        f"   {100 * found.disagreement_mean:.1f}% of cases. It is made from the candidates' votes and supposes that the best"
-    )
-    print("   of them errs on 2% of the items.")
-    print(
-        f"   Near-ties: {max(map(len, found.ties), default=0)} candidates differ from each other on at most 5% of the items."
-    )
-
-    print("4. Each lab runs the protocol; a label is read when it is asked for. Anyone can check and compare.")
+    print("3. Each lab runs the protocol; a label is read when it is asked for. Anyone can check and compare.")
     for lab in "ab":
         files = ["--pool", f"{lab}.parquet", "--journal", f"{lab}.db"]
-        asks = ["--labels", f"{lab}-labels.parquet:label", "--truths", "0"]
+        asks = ["--public", "public.parquet", "--labels", f"{lab}-labels.parquet:label"]
         command("run", "protocol.toml", *files, *asks, "--out", f"{lab}.json")
         command("verify", f"{lab}.json", *files, lines=1)
     command("compare", "a.json", "b.json", allowed=(0, 1))
 
-    print(f"5. {pairs} pairs of labs with fresh samples, one string a pair: '{TITLE} / pair 0' and so on.")
-    world = World(C=C, cells=predictions, law=np.eye(2)[truth], pool_size=ITEMS)
-    figures = audit(protocol.learner, world, seed=TITLE, pairs=pairs)
-    low, high = interval(pairs, found.disagreement_mean)
-    own_low, own_high = interval(pairs, figures.rho_predicted or 0.0)
-    print(f"   predicted: {low} to {high} of {pairs} pairs agree (a 95% range, if the estimate of step 3 is right)")
-    print(f"   predicted by the labs themselves when they stopped: {own_low} to {own_high}")
-    print(f"   observed: {figures.agreements} of {pairs}")
-    certified = round((figures.certified_fraction or 0.0) * 2 * pairs)
-    print(f"   proven: {certified} of {2 * pairs} labs are certified: pools are too small and models too nearly tied")
-    print(
-        f"   labels a lab: {figures.labels_mean:.0f}; error above that of the best model: {figures.excess_error_mean:.3f}"
-    )
-    print(f"   the same labels without rounding: {round(figures.base_agreement * pairs)} of {pairs} agree")
+    print(f"4. {pairs} pairs of labs with fresh items, one published text a pair: '{TITLE} / pair 0' and so on.")
+    protocol = Protocol.read(Path("protocol.toml"))
+    world = World(C=protocol.recipe.C, cells=predictions, law=np.eye(2)[truth], pool_size=ITEMS)
+    labels = tell("the protocol, with its public order", protocol.learner, world, pairs)
+    tell("the same with a random order", learner("settled", world, rho=0.1, batch=16), world, pairs)
+    tell("the model with fewest errors on as many labels", learner("erm", world, k_final=labels), world, pairs)
+
+
+def learner(name: str, world: World, **options: Any) -> Learner:
+    """A learner that is content with an error .05 above that of the best model."""
+    return learner_for(plan(name, world.C, epsilon=0.05, delta=0.05, pool="finite", **options))
+
+
+def tell(what: str, learner: Learner, world: World, pairs: int) -> int:
+    """Let the pairs of labs work, say what came of it, and return how many labels a lab asked for."""
+    found = audit(learner, world, seed=TITLE, pairs=pairs)
+    print(f"   {what}:")
+    print(f"     identical: {found.agreements} of {pairs} pairs")
+    if found.certified_fraction is not None:
+        print(f"     certified: {round(2 * pairs * found.certified_fraction)} of {2 * pairs} labs")
+    print(f"     labels a lab: {found.labels_mean:.0f}")
+    print(f"     errs more often than the best model by: {found.excess_error_mean:.3f}")
+    return round(found.labels_mean)
 
 
 def candidates() -> tuple[list[str], np.ndarray, np.ndarray]:
