@@ -201,9 +201,9 @@ def test_the_range_of_the_excess_finish_is_the_one_given():
     assert (excess_plan()["a"], excess_plan()["b"]) == (Fraction(9, 100), Fraction(18, 100))
     for said, expected in (
         ({"a": 0.1, "b": 0.2}, (Fraction(1, 10), Fraction(1, 5))),
-        ({"b": 0.15}, (Fraction(1, 10), Fraction(3, 20))),
+        ({"b": 0.15}, (Fraction(3, 40), Fraction(3, 20))),
         ({"a": 0.04}, (Fraction(1, 25), Fraction(1, 5))),
-        ({"b": 0.05}, (Fraction(1, 20), Fraction(1, 20))),
+        ({"b": 0.05}, (Fraction(1, 40), Fraction(1, 20))),
         ({"a": 0.05, "b": 0.05}, (Fraction(1, 20), Fraction(1, 20))),
     ):
         made = excess_plan(**said)

@@ -125,4 +125,4 @@ def _who(places: Indices, counts: Counts, enough: Callable[[int], bool]) -> Indi
     if len(places) > _FEW:
         _, firsts, alike = np.unique(counts, axis=1, return_index=True, return_inverse=True)
     have = np.array([enough(place) for place in places[firsts].tolist()], dtype=np.bool_)
-    return places[have[alike]]
+    return places[have[alike.reshape(-1)]]  # NumPy 2.0 gives the inverse two axes
