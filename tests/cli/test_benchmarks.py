@@ -138,6 +138,7 @@ def test_a_good_answer_takes_few_labels_and_a_bad_one_too(monkeypatch):
     assert max(good.labels[0], bad.labels[0]) < 150
 
 
+@pytest.mark.slow
 def test_the_forecast_benchmark_runs(tmp_path):
     """The quick form: one set, two labs."""
     words = [sys.executable, str(BENCHMARKS / "forecast.py"), "--quick", "--out", str(tmp_path / "found.json")]
