@@ -16,7 +16,7 @@ pytestmark = pytest.mark.skipif(not installed(), reason="no chromium and chromed
 pa = pytest.importorskip("pyarrow")
 pq = pytest.importorskip("pyarrow.parquet")
 
-LABELS = 300  # noisy labels, so that the budget ends the run and every run asks for exactly as many
+LABELS = 180  # noisy labels, so that the budget ends the run and every run asks for exactly as many
 SHOWN = """const item = document.querySelector('#item-id').innerText;
 return item.startsWith('Item ') ? item.slice(5) : document.querySelector('#say').innerText.startsWith('All done')"""
 CHANGED = "return document.querySelector('#item-id').innerText !== 'Item ' + arguments[0]"
@@ -55,7 +55,7 @@ def label(window, truth, most):
 
 
 def test_three_people_one_of_them_killed(files):
-    """300 items by three people at once; the certificate is that of a run from the label column in the same order."""
+    """180 items by three people at once; the certificate is that of a run from the label column in the same order."""
     table = pq.read_table(files / "pool.parquet")
     truth = dict(zip(table["id"].to_pylist(), table["label"].to_pylist(), strict=True))
     words = ["run", "p.toml", "--pool", "pool.parquet", "--ask", "page", "--show", "text", "--journal", "page.db", "--out",
@@ -75,8 +75,8 @@ def test_three_people_one_of_them_killed(files):
                 person.open(url)
                 person.type("#name", name)
                 person.click("#who button")
-            given = list(crowd.map(label, people, [truth] * 3, [60, 40, 60]))
-            assert given == [60, 40, 60]
+            given = list(crowd.map(label, people, [truth] * 3, [36, 24, 36]))
+            assert given == [36, 24, 36]
             bob.until(SHOWN)
             bob.kill()  # his machine dies while he is looking at an item
             list(crowd.map(label, [ann, cat], [truth] * 2, [LABELS] * 2))

@@ -22,9 +22,10 @@ benchmark.main()
 """
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "words",
-    [["-c", FEWER, BENCHMARKS], pytest.param([BENCHMARKS / "cost_of_replicability.py"], marks=pytest.mark.slow)],
+    [["-c", FEWER, BENCHMARKS], [BENCHMARKS / "cost_of_replicability.py"]],
     ids=["fewer pairs", "as it is"],
 )
 def test_the_cost_benchmark_runs(words, tmp_path):
