@@ -96,7 +96,7 @@ def test_three_people_one_of_them_killed(files):
         people = Counter(event.annotator for event in journal.events() if event.kind == "answer")
     assert set(answered.values()) == {1}, "nothing is charged twice"
     assert answered.total() == LABELS
-    assert people["bob"] >= 35, "what bob said before his browser died counts"
+    assert people["bob"] >= 20, "what bob said before his browser died counts"
     assert set(people) == {"ann", "bob", "cat"}
     copied = subprocess.run([sys.executable, "-c", COPY], cwd=files, check=True, capture_output=True, text=True)
     assert not copied.stderr
