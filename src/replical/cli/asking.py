@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any
@@ -11,7 +11,7 @@ from typing import Annotated, Any
 import typer
 
 from replical.cli.by_file import by_file
-from replical.cli.inputs import file_and_column
+from replical.cli.inputs import file_and_column, never_over
 from replical.cli.label import columns_to_show, details_from, serve_page
 from replical.cli.outlook import Outlook
 from replical.cli.output import count, notes, prose, whole
@@ -55,12 +55,15 @@ Public = Annotated[
 ]
 
 
-def check_usage(labels: str | None, ask: str | None) -> None:
-    """Refuse two sources of labels, none, and an unknown one."""
+def check_usage(
+    labels: str | None, ask: str | None, *, writes: Mapping[str, Path | None], reads: Mapping[str, Path | str | None]
+) -> None:
+    """Refuse two sources of labels, none, an unknown one, and a command that would write over what it reads."""
     if (labels is None) == (ask is None):
         raise BadUsage("give --labels FILE:COLUMN or --ask terminal|file|page|journal, and not both")
     if ask not in (None, "terminal", "file", "page", "journal"):
         raise BadUsage(f"--ask is terminal, file, page or journal, got {ask!r}")
+    never_over(writes, {**reads, "--labels": None if labels is None else labels.rpartition(":")[0]})
 
 
 def items_of(protocol: Protocol, pool: Path, id_column: str, public: Path | None) -> LabPool:

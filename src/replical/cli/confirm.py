@@ -30,7 +30,6 @@ from replical.cli.asking import (
     say_pending,
     source_of,
 )
-from replical.cli.inputs import never_over
 from replical.cli.output import answer, notes, number, prose, whole
 from replical.core.exact import fraction
 from replical.errors import BadCertificate
@@ -84,14 +83,14 @@ def confirm_command(
     Exit code 0 if confirmed, 1 if refuted, 4 if pool or budget ended undecided, 3 while labels are pending. What was
     interrupted goes on where its journal ends; after 4 it goes on with a larger budget.
     """
-    check_usage(labels, ask)
-    never_over(
-        {"--out": out},
-        {
-            "the certificate": certificate, "--pool": pool, "--journal": journal, "--public": public, "--answers": answers,
-            "--labels": None if labels is None else labels.rpartition(":")[0], "--against-journal": against_journal,
-        },
-    )  # fmt: skip
+    reads = {
+        "the certificate": certificate,
+        "--pool": pool,
+        "--journal": journal,
+        "--public": public,
+        "--answers": answers,
+    }
+    check_usage(labels, ask, writes={"--out": out}, reads={**reads, "--against-journal": against_journal})
     published = read_either(certificate)
     if published["schema"] == SCHEMA:
         raise BadCertificate(f"{certificate} is itself a confirmation: give the certificate that it is about")

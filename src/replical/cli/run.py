@@ -31,7 +31,7 @@ from replical.cli.asking import (
     source_of,
 )
 from replical.cli.forecasts import CAVEATS, rate, worlds
-from replical.cli.inputs import SIMULATED, never_over
+from replical.cli.inputs import SIMULATED
 from replical.cli.outlook import FIRST, Outlook
 from replical.cli.output import amount, answer, count, notes, prose, settled_words, uncertified, up, whole
 from replical.core.files import write_whole
@@ -78,14 +78,14 @@ def run_command(
 
     A run that was interrupted goes on where its journal ends. Exit code 3 while labels are pending.
     """
-    check_usage(labels, ask)
-    never_over(
-        {"--out": out, "--html": html},
-        {
-            "the protocol": protocol_file, "--pool": pool, "--journal": journal, "--public": public, "--answers": answers,
-            "--labels": None if labels is None else labels.rpartition(":")[0],
-        },
-    )  # fmt: skip
+    reads = {
+        "the protocol": protocol_file,
+        "--pool": pool,
+        "--journal": journal,
+        "--public": public,
+        "--answers": answers,
+    }
+    check_usage(labels, ask, writes={"--out": out, "--html": html}, reads=reads)
     if truths < 0:
         raise BadUsage(f"--truths must be 0 or more, got {truths}")
     protocol = Protocol.read(protocol_file)

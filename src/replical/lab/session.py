@@ -254,7 +254,8 @@ class Session:
         ledger, reach = self.ledger, self.result.looked_at if self.ended else None
         if reach is None:
             return ledger.labels, ledger.skipped
-        seen = {self.lab.ids[item] for item in self.pool_without(()).order[:reach].tolist()}
+        order = PrivateRandomness(self.private).permutation(len(self.lab))
+        seen = {self.lab.ids[item] for item in order[:reach].tolist()}
         labels = {item: code for item, code in ledger.labels.items() if item in seen}
         return labels, ledger.skipped & seen
 
