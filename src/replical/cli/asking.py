@@ -54,10 +54,10 @@ Public = Annotated[
     typer.Option("--public", help="the public table of the protocol's order: is none of its items in the pool?"),
 ]
 
+Files = Mapping[str, Path | str | None]  # what flags name
 
-def check_usage(
-    labels: str | None, ask: str | None, *, writes: Mapping[str, Path | None], reads: Mapping[str, Path | str | None]
-) -> None:
+
+def check_usage(labels: str | None, ask: str | None, *, writes: Mapping[str, Path | None], reads: Files) -> None:
     """Refuse two sources of labels, none, an unknown one, and a command that would write over what it reads."""
     if (labels is None) == (ask is None):
         raise BadUsage("give --labels FILE:COLUMN or --ask terminal|file|page|journal, and not both")

@@ -14,6 +14,7 @@ from replical.cli.asking import (
     Answered,
     Ask,
     Batches,
+    Files,
     Host,
     IdColumn,
     Instructions,
@@ -83,7 +84,7 @@ def confirm_command(
     Exit code 0 if confirmed, 1 if refuted, 4 if pool or budget ended undecided, 3 while labels are pending. What was
     interrupted goes on where its journal ends; after 4 it goes on with a larger budget.
     """
-    reads = {
+    reads: Files = {
         "the certificate": certificate,
         "--pool": pool,
         "--journal": journal,

@@ -9,7 +9,7 @@ import numpy as np
 from rich.table import Table
 
 from replical.classes.prior import Prior
-from replical.cli.output import amount, interval, progress, prose
+from replical.cli.output import amount, progress, prose
 from replical.core.randomness import PrivateRandomness
 from replical.learners.base import Learner
 from replical.learners.for_plan import learner_for
@@ -84,7 +84,7 @@ def _rates(figures: dict[str, Audit]) -> Table:
         table.add_row(
             name,
             f"{100 * outcome.agreement:.0f}%",
-            interval(outcome.agreement_low, outcome.agreement_high),
+            f"{100 * outcome.agreement_low:.0f}% to {100 * outcome.agreement_high:.0f}%",
             "-" if proven is None else f"{100 * proven:.0f}%",
             amount(round(outcome.labels_mean)),
             f"{outcome.excess_error_mean:.4f}",

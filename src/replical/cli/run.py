@@ -14,6 +14,7 @@ from replical.cli.asking import (
     Answered,
     Ask,
     Batches,
+    Files,
     Host,
     IdColumn,
     Instructions,
@@ -78,7 +79,7 @@ def run_command(
 
     A run that was interrupted goes on where its journal ends. Exit code 3 while labels are pending.
     """
-    reads = {
+    reads: Files = {
         "the protocol": protocol_file,
         "--pool": pool,
         "--journal": journal,
