@@ -5,7 +5,6 @@ from __future__ import annotations
 import time
 from typing import Any
 
-import numpy as np
 from rich.table import Table
 
 from replical.classes.prior import Prior
@@ -17,6 +16,7 @@ from replical.plans.plan import plan
 from replical.worlds.audit import World, audit, pair_string, run_pair
 from replical.worlds.datasets import real_world
 from replical.worlds.figures import Audit
+from replical.worlds.forecast import order_from
 
 SEED = "replical demo"
 EPSILON, DELTA, RHO = 0.05, 0.05, 0.1
@@ -59,9 +59,7 @@ def _public_order(world: World) -> Prior:
     """The models by their errors on a few labelled items that no lab has."""
     population, public = world.population(), PrivateRandomness.simulated(SEED, "public")
     pool = population.pool(PUBLIC, public)
-    whole = pool.version_space()
-    answers = population.labels(pool, public).answer(pool.scan().anywhere(whole, PUBLIC))
-    return Prior.by_errors(world.C, whole.errors(answers).astype(np.int64))
+    return order_from(pool, population.labels(pool, public))
 
 
 def _learner(name: str, world: World, **options: Any) -> Learner:

@@ -31,7 +31,7 @@ from replical.plans.catalogue import Record, find
 from replical.plans.plan import plan
 from replical.plans.rounded import RoundedPlan
 from replical.pools.labels.base import Labels
-from replical.pools.pool import Pool
+from replical.pools.pool import AnyPool, Pool
 from replical.worlds.noise import BoundaryNoise, Noise
 from replical.worlds.population import Population
 from replical.worlds.votes import MOST_ITEMS, Votes, guess_of
@@ -309,6 +309,13 @@ class _Worlds:
         )
 
 
+def order_from(pool: AnyPool, labels: Labels) -> Prior:
+    """The strict order of a class that the labels of a small public `pool` make: fewest errors first."""
+    everyone = pool.version_space()
+    answers = labels.answer(pool.scan().anywhere(everyone, pool.size))
+    return Prior.by_errors(pool.C, everyone.errors(answers))
+
+
 def votes_on(pool: Pool, prior: Prior = UNIFORM) -> Votes | None:
     """The votes of a table's candidates on a `pool`, with a public `prior`; None where there are fewer than 50 items."""
     if len(pool) < FEWEST:
@@ -467,21 +474,19 @@ def _changed(
         for number in range(draws):
             world = makers(number)
             if change.public:
-                chosen = _planned(learner, C, {**options, "prior": _public_order(C, world, change.public)})
+                chosen = _planned(learner, C, {**options, "prior": _public_order(world, change.public)})
             pairs.append(_pair(chosen, world, U, number, tick))
     except ReplicalError:
         return None
     return _row(change.words, chosen, pairs)
 
 
-def _public_order(C: HypothesisClass, world: _World, count: int) -> Prior:
+def _public_order(world: _World, count: int) -> Prior:
     """The order that so many labelled items of this world would make."""
     private = world.private.derived("public")
     pool = world.population.pool(count, private)
     assert isinstance(pool, Pool), "it has a size"
-    asked = pool.scan().anywhere(pool.version_space(), count)
-    answers = world.answers(pool, private).answer(asked)
-    return Prior.by_errors(C, pool.version_space().errors(answers))
+    return order_from(pool, world.answers(pool, private))
 
 
 def _row(words: str, chosen: Plan, pairs: list[_Pair]) -> TradeOff:
