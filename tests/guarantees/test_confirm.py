@@ -1,6 +1,5 @@
 """A bad answer is rarely confirmed, a good one rarely refuted, and mutants of the bets are caught (docs/claims/confirm.md)."""
 
-from dataclasses import replace
 from importlib import import_module
 from itertools import count
 
@@ -8,8 +7,9 @@ import numpy as np
 import pytest
 
 from replical import KnownLabels, Pool, PredictionTable, PrivateRandomness, confirm
-from replical.learners.settling.purses import Charges, Purses
+from replical.learners.settling.purses import Charges
 from support.sequential import Promise
+from support.wrong_bets import NoZeros, by_estimate
 
 learners_confirm = import_module("replical.learners.confirm")
 MARGIN, ALPHA, BEST = 0.05, 0.05, 0.1
@@ -83,24 +83,6 @@ class Seeing(Charges):
         return super().reject(int(block.places[1:][block.errors[1:].argmin()]), among, block)
 
 
-class NoZeros(Charges):
-    """Items that were not asked are forgotten: those asked are the ones on which candidates differ."""
-
-    def reject(self, o, among, block):
-        return super().reject(o, among, replace(block, scanned=len(block.wrong)))
-
-
-class ByEstimate(Purses):
-    """A rival is done as soon as the answer's excess over it looks like the margin or less."""
-
-    def _about(self, m, rivals):
-        zeros, plus, minus = self._counts[m][:, rivals]
-        return np.where((plus - minus) <= MARGIN * (zeros + plus + minus), np.inf, -np.inf)
-
-    def _suffices(self, m, g):
-        return True
-
-
 @pytest.mark.claim("confirm")
 @pytest.mark.mutant
 @pytest.mark.parametrize(
@@ -108,7 +90,7 @@ class ByEstimate(Purses):
     [
         ("Charges", Seeing, "at the margin, twenty tied rivals"),
         ("Charges", NoZeros, "at the margin"),
-        ("Purses", ByEstimate, "just above the margin"),
+        ("Purses", by_estimate(MARGIN), "just above the margin"),
     ],
 )
 def test_the_same_test_catches_mutants(part, mutant, world, alarm, request, record_property, monkeypatch):

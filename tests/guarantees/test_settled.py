@@ -1,6 +1,5 @@
 """Settled is never sure of the wrong answer, and mutants of its bets are (docs/claims/settled.md)."""
 
-from dataclasses import replace
 from itertools import count, islice
 from typing import NamedTuple
 
@@ -22,10 +21,11 @@ from replical import (
 from replical.bounds.anytime import share_interval
 from replical.learners import settled as learners_settled
 from replical.learners.settling.outcome import Ending
-from replical.learners.settling.purses import Charges, Purses
+from replical.learners.settling.purses import Purses
 from replical.learners.settling.tally import Tally
 from replical.plans.settled import SettledPlan
 from support.sequential import Promise
+from support.wrong_bets import NoZeros, by_estimate
 
 V, BETA, BEST = 0.05, 0.05, 0.1
 RUNS, FULL = 200, 400  # the power of so many runs, in the fast and in the slow suite
@@ -113,24 +113,6 @@ def test_a_certified_answer_is_the_ideal_one(world, alarm, request, record_prope
     assert not promise.broken
 
 
-class NoZeros(Charges):
-    """Items that were not asked are forgotten: those asked are the ones on which candidates differ."""
-
-    def reject(self, o, among, block):
-        return super().reject(o, among, replace(block, scanned=len(block.wrong)))
-
-
-class ByEstimate(Purses):
-    """A rival is settled as soon as the favourite's excess over it looks like v or less."""
-
-    def _about(self, m, rivals):
-        zeros, plus, minus = self._counts[m][:, rivals]
-        return np.where((plus - minus) <= V * (zeros + plus + minus), np.inf, -np.inf)
-
-    def _suffices(self, m, g):
-        return True
-
-
 def generous(plan_, v):
     """Bets that the favourite's excess is at most half as large again."""
     return PURSES(plan_, v * 3 / 2)
@@ -153,7 +135,7 @@ def test_the_same_test_catches_mutants(mutant, world, alarm, request, record_pro
     if mutant == "unasked items forgotten":
         monkeypatch.setattr(learners_settled, "Charges", NoZeros)
     elif mutant == "settled by an estimate":
-        monkeypatch.setattr(learners_settled, "Purses", ByEstimate)
+        monkeypatch.setattr(learners_settled, "Purses", by_estimate(V))
     else:
         monkeypatch.setattr(SettledPlan, "purses", generous)
     promise = Promise(BETA, RUNS, alarm)

@@ -93,9 +93,17 @@ class FreshProcesses(ProcessPoolExecutor):
         context = multiprocessing.get_context("spawn")
         ends, self._open = context.Pipe(duplex=False)
         super().__init__(workers, mp_context=context, initializer=_receive, initargs=(ends, task))
-        with interrupts_held(), _one_thread_each():  # inherited by the workers: an interrupt is the parent's business
+        try:
             for _ in range(workers):  # one piece of nothing for each, so that all start now
                 self.submit(int)
+        except BaseException:
+            self.let_go()
+            raise
+
+    def submit(self, *call: Any, **named: Any) -> Future[Any]:
+        """Work for one of them; it may start a process, which inherits that an interrupt is the parent's business."""
+        with interrupts_held(), _one_thread_each():
+            return super().submit(*call, **named)
 
     def let_go(self) -> None:
         """End them now, whatever they do, and see them off: a parent that leaves first may trip over its own threads."""

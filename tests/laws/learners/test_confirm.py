@@ -11,22 +11,16 @@ from hypothesis import strategies as st
 from replical import KnownLabels, Pool, PredictionTable, PrivateRandomness, Thresholds, confirm
 from replical.learners.settling.groups import Everyone
 from support import reference
+from support.predictions import tables
 
 
 @st.composite
 def claims(draw):
     """Candidates of which one is a copy of another, an answer, and items that nobody can label."""
-    n, labels = draw(st.integers(1, 6)), draw(st.sampled_from([(0, 1), (0, 1, 2)]))
-    seed, U = draw(st.integers(0, 2**32)), draw(st.integers(1, 400))
-    generator = np.random.default_rng(seed)
-    truth = generator.integers(len(labels), size=U)
-    rates = draw(st.lists(st.sampled_from([0.0, 0.02, 0.1, 0.3, 0.6]), min_size=n, max_size=n))
-    wrong = generator.random((n, U)) < np.array(rates)[:, None]
-    codes = np.where(wrong, (truth + 1) % len(labels), truth)
-    if n > 2:
-        codes[2] = codes[0]
-    skipped = np.flatnonzero(generator.random(U) < draw(st.sampled_from([0.0, 0.1, 0.6])))
-    return draw(st.integers(0, n - 1)), labels, codes, truth, seed, skipped
+    labels, codes, truth, seed = draw(tables())
+    generator = np.random.default_rng([seed, 1])
+    skipped = np.flatnonzero(generator.random(len(truth)) < draw(st.sampled_from([0.0, 0.1, 0.6])))
+    return draw(st.integers(0, len(codes) - 1)), labels, codes, truth, seed, skipped
 
 
 @pytest.mark.claim("confirm")

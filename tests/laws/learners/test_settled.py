@@ -24,29 +24,19 @@ from replical.bounds.betting import accepting, rejecting
 from replical.learners.settling.purses import Purses
 from replical.learners.settling.tally import Tally
 from support import reference
-
-
-@st.composite
-def runs(draw):
-    n, labels = draw(st.integers(1, 6)), draw(st.sampled_from([(0, 1), (0, 1, 2)]))
-    seed, U = draw(st.integers(0, 2**32)), draw(st.integers(1, 400))
-    generator = np.random.default_rng(seed)
-    truth = generator.integers(len(labels), size=U)
-    rates = draw(st.lists(st.sampled_from([0.0, 0.02, 0.1, 0.3, 0.6]), min_size=n, max_size=n))
-    wrong = generator.random((n, U)) < np.array(rates)[:, None]
-    codes = np.where(wrong, (truth + 1) % len(labels), truth)
-    if n > 2:
-        codes[2] = codes[0]  # a duplicate
-    return n, labels, codes, truth, seed
+from support.predictions import tables
 
 
 @pytest.mark.claim("settled")
 @given(
-    runs(), st.sampled_from([(0.3, 0.3), (0.1, 0.2), (0.6, 0.9)]), st.sampled_from([1, 3]), st.sampled_from([None, 25])
+    tables(),
+    st.sampled_from([(0.3, 0.3), (0.1, 0.2), (0.6, 0.9)]),
+    st.sampled_from([1, 3]),
+    st.sampled_from([None, 25]),
 )
 @settings(max_examples=60)
 def test_it_is_its_twin(run, ends, batch, most):
-    n, labels, codes, truth, seed = run
+    (labels, codes, truth, seed), n = run, len(run[1])
     C = PredictionTable([f"m{i}" for i in range(n)], labels=labels)
     a, b = ends
     made = plan("settled", C, epsilon=b, delta=0.1, rho=0.4, a=a, b=b, batch=batch, max_labels=most, pool="finite")
