@@ -34,6 +34,7 @@ from replical.learners.replical import RepliCAL
 from replical.learners.result import Result
 from replical.learners.rounded import Rounded
 from replical.learners.settled import Settled
+from replical.learners.settled_cal import SettledCAL
 from replical.plans.plan import plan
 from replical.pools.labels.column import KnownLabels
 from replical.pools.pool import Pool
@@ -74,6 +75,7 @@ __all__ = [
     "Rounded",
     "Session",
     "Settled",
+    "SettledCAL",
     "SharedRandomness",
     "Star",
     "Stumps",

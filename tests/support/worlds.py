@@ -55,8 +55,10 @@ SIZES = {
     "rounded-a2-noise": ("rounded-a2", {"finish": "noise"}),
     "settled": ("settled", {"max_labels": 60}),
     "settled-batch": ("settled", {"batch": 4, "max_labels": 60, "labs": 3}),
+    "settled-cal": ("settled-cal", {}),
+    "settled-cal-batch": ("settled-cal", {"batch": 4, "max_labels": 12}),
 }
-FINITE_ONLY = "rounded"  # learners that measure distances on a pool
+FINITE_ONLY = ("rounded", "settled-cal")  # learners that measure distances on a pool, or infer labels
 
 
 def learners(C, *, pool="finite"):

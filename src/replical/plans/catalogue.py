@@ -289,6 +289,17 @@ _SETTLED = Record(
     colour="#332288",
     marker="H",
 )
+_SETTLED_CAL = replace(
+    _SETTLED,
+    id="settled-cal",
+    learner="replical.learners.settled_cal:SettledCAL",
+    setting="realizable",
+    tight=settled.settled_cal,
+    parent="cal",
+    bounds=Bounds(paper=("replical", None)),
+    colour="#7F74C9",
+    marker=".",
+)
 
 
 def _boosted(base: Record, marker: str, bounds: Bounds) -> Record:
@@ -320,6 +331,7 @@ _ALL = (
     _ROUNDED_CAL,
     _ROUNDED_A2,
     _SETTLED,
+    _SETTLED_CAL,
     _boosted(_REPLICABLE_ERM, "<", Bounds(paper=("replicable_passive_boosted", None))),
     _boosted(_REPLICA2, "8", Bounds(paper=("replica2_boosted", "replica2_boosted"))),
     _boosted(_REPLICAL, ">", Bounds(paper=("replical_boosted", None))),

@@ -13,7 +13,7 @@ from replical.core.exact import decimal, decimals, fraction
 from replical.core.randomness import SharedRandomness
 from replical.errors import PlanMismatch, ValueOutOfRange
 from replical.plans.base import Choice, Number, Plan, Task
-from replical.plans.costs import Cost, Setting
+from replical.plans.costs import Cost, Setting, by_scanning
 from replical.pools.pool import AnyPool
 
 STAKES = tuple(map(Decimal, ("0.8", "0.4", "0.2", "0.1", "0.05")))
@@ -103,6 +103,27 @@ class SettledPlan(Plan):
         return Cost(labels=labels, kind="estimate", unlabelled=ceil_of(items), note=note)
 
 
+@dataclass(frozen=True, kw_only=True)
+class SettledCALPlan(SettledPlan):
+    """The same, with labels inferred from those who made no error."""
+
+    def check(self, pool: AnyPool) -> None:
+        """Refuse a `pool` this plan was not made for."""
+        super().check(pool)
+        if pool.exact:
+            raise PlanMismatch(
+                f"{self.learner} infers labels, so on a known distribution neither labels nor items would run out: give a "
+                "pool size instead of 'exact'"
+            )
+
+    def cost(self, setting: Setting) -> Cost:
+        """What CAL asks on as many items as Settled takes."""
+        items = super().cost(setting).unlabelled
+        assert items is not None, "Settled says so"
+        note = "items are a rough estimate: they depend on how far candidates lie from the shared threshold"
+        return Cost(labels=by_scanning(setting, items), kind="estimate", unlabelled=items, note=note)
+
+
 def settled(task: Task) -> SettledPlan:
     """Theorem S': β for each lab, of which .6 may be lost to rivals and .4 to candidates before the ideal answer."""
     a, b = task.excess_range(Fraction(3, 4))
@@ -133,4 +154,12 @@ def settled(task: Task) -> SettledPlan:
         epsilon=fraction(task.epsilon),
         numbers=numbers,
         batch=task.batch,
+    )
+
+
+def settled_cal(task: Task) -> SettledCALPlan:
+    """The numbers of Settled: inferred labels are as good as asked ones."""
+    made = settled(task)
+    return SettledCALPlan(
+        learner="settled-cal", name=made.name, n=made.n, epsilon=made.epsilon, numbers=made.numbers, batch=made.batch
     )
