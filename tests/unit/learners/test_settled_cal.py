@@ -44,7 +44,7 @@ def test_labels_that_nobody_fits_are_an_error_that_names_the_assumption():
 def test_the_same_is_proven_with_a_few_labels():
     """The same purses and charges as Settled's: the answer and the items are the same where both are certified."""
     C = Thresholds(200)
-    world = Population(C, target=70)
+    world = Population(C, target=120)
     pool = world.pool(20_000, PRIVATE)
     asked, inferred = (
         learn(made(C, learner), pool, world.labels(pool, PRIVATE), SHARED) for learner in ("settled", "settled-cal")
@@ -65,7 +65,7 @@ def test_two_copies_of_the_truth_are_told_apart_by_nobody():
 
 def test_its_error_can_be_measured():
     C = Thresholds(200)
-    world = Population(C, target=70)
+    world = Population(C, target=120)
     pool = world.pool(20_000, PRIVATE)
     plain, measured = (
         learn(learner, pool, world.labels(pool, PRIVATE), SHARED) for learner in (made(C), Measured(made(C), 40))
