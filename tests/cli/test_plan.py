@@ -25,7 +25,7 @@ def test_bills_as_json(capsys):
     assert bills["replical", "paper"]["labels"] > 10**18
     assert {"m", "k_loop"} <= {number["name"] for number in bills["replical", "paper"]["numbers"]}
     assert "1.23e+18, which nobody can pay" in found["reading"]
-    assert told(capsys, "--nu", ".02")["best"] == "rounded-a2"
+    assert told(capsys, "--nu", ".02")["best"] == "settled-distance"
 
 
 def test_bills_as_a_table(capsys):

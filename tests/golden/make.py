@@ -114,6 +114,7 @@ def results():
         "settled": (noisy, {}),
         "settled batch": (noisy, {"batch": 5, "max_labels": 300, "labs": 3}),
         "settled-cal": (clean, {}),
+        "settled-distance": (noisy, {}),
         "settled-cal batch": (clean, {"batch": 3, "max_labels": 9, "labs": 3}),
     }
     written = {}

@@ -53,6 +53,8 @@ KINDS = {
     "settled measured": (1000, {"learner": "settled", "max_labels": 400, "measure": 20}),
     "settled-cal certified": (1000, {"learner": "settled-cal", "epsilon": 0.3}),
     "settled-cal uncertified": (60, {"learner": "settled-cal", "epsilon": 0.05, "batch": 2}),
+    "settled-distance certified": (1000, {"learner": "settled-distance", "epsilon": 0.3, "batch": 8}),
+    "settled-distance uncertified": (60, {"learner": "settled-distance", "epsilon": 0.05, "batch": 2}),
     "cal": (150, {"learner": "cal", "prior": {"kind": "order", "order": [5, 2, 0, 4, 1, 3]}}),
     "replical": (600, {"learner": "replical", "theta": 2.0, "plan": "paper", "k_loop": 10, "k_final": 20}),
 }

@@ -291,6 +291,24 @@ def rounded(codes, order, shrunk, threshold, seed):
     return first(seed, within or shrunk)
 
 
+def decided(codes, items, alive, places, far, near):
+    """The place on which all who may be the best decide, None if they decide differently, "nobody" if none of them does.
+
+    Whoever differs from t on at least `far` items is rejected; the first who is not, at place p, is t's answer if it differs
+    on at most near(p) items.
+    """
+
+    def answer(t):
+        for place, h in enumerate(places):
+            apart = sum(codes[h][x] != codes[t][x] for x in items)
+            if apart < far:
+                return place if apart <= near(place) else "nobody"
+        return "nobody"
+
+    answers = {answer(t) for t in alive}
+    return answers.pop() if len(answers) == 1 else None
+
+
 def most_even(codes, order, alive):
     """The first item in private order on which the commonest prediction has the fewest votes; None if nothing is disputed."""
     disputed = dis(codes, alive)

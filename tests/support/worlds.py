@@ -57,8 +57,13 @@ SIZES = {
     "settled-batch": ("settled", {"batch": 4, "max_labels": 60, "labs": 3}),
     "settled-cal": ("settled-cal", {}),
     "settled-cal-batch": ("settled-cal", {"batch": 4, "max_labels": 12}),
+    "settled-distance": ("settled-distance", {"batch": 2}),
 }
-FINITE_ONLY = ("rounded", "settled-cal")  # learners that measure distances on a pool, or infer labels
+FINITE_ONLY = (
+    "rounded",
+    "settled-cal",
+    "settled-distance",
+)  # learners that measure distances on a pool, or infer labels
 
 
 def learners(C, *, pool="finite"):

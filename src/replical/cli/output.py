@@ -92,13 +92,18 @@ def uncertified(verdict: Verdict, rounding: Rounding) -> str:
     return sentence
 
 
-def settled_words(settling: Settling, verdict: Verdict, error: AnswerError | None) -> Iterator[str]:
-    """The end of a run of Settled: proven or not, why not, what would help; how good the answer is."""
+def settled_words(
+    settling: Settling, verdict: Verdict, error: AnswerError | None, *, supposed: str, measurable: bool
+) -> Iterator[str]:
+    """The end of a run of Settled: proven or not, why not, what would help; how good the answer is.
+
+    `supposed` is what the proof takes for granted, and the error is `measurable` where fresh items are left.
+    """
     ideal = f"the first candidate in the shared order within {float(settling.v):.4f} of the best"
     if verdict.certified:
         yield (
             f"Certified: this is {ideal}, and two labs that prove this differ with probability at most "
-            f"{settling.rho_proven:.3f}."
+            f"{settling.rho_proven:.3f}{supposed}."
         )
     else:
         doubt = "nothing is proven yet" if settling.doubt >= 1 else f"proven only at the level {settling.doubt:.3f}"
@@ -115,7 +120,8 @@ def settled_words(settling: Settling, verdict: Verdict, error: AnswerError | Non
             f"at level {error.level:g}."
         )
     elif error is not None:
+        hint = " (--measure-error 100 measures that)" if measurable else ""
         yield (
             f"It errs at most {error.high:.4f} more often than the best, at level {error.level:g}; how often it errs is not "
-            "known (--measure-error 100 measures that)."
+            f"known{hint}."
         )

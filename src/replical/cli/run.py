@@ -23,6 +23,7 @@ from replical.lab.protocol import Protocol
 from replical.lab.public import check_apart
 from replical.lab.session import Session
 from replical.lab.tables import LabPool, read_labels, read_pool
+from replical.learners.measured import measurable
 from replical.learners.rounded import ACCURATE, CERTIFIED
 from replical.learners.settled import PROVEN
 from replical.plans.bills import bills
@@ -154,7 +155,7 @@ def _announce(protocol: Protocol, lab: LabPool, truths: int) -> None:
     for bill in bills(protocol.setting(), plan.learner):
         if bill.plan == plan.name and bill.labels is not None:
             notes.print(f"The plan's bill: {amount(bill.labels)} labels ({bill.kind}).", markup=False)
-    if plan.choice == "ball" and truths:
+    if protocol.record.rounds and plan.choice == "ball" and truths:
         _tell_forecast(protocol, lab, truths)
 
 
@@ -272,10 +273,9 @@ def _done(session: Session, body: dict[str, Any], journal: str, out: Path, *, as
     skipped = f", {len(session.ledger.skipped)} skipped" if session.ledger.skipped else ""
     left = f", {result.V.size:,} hypotheses left" if result.settling is None else ""
     prose.print(f"{result.labels} labels{skipped}{left}.", markup=False)
+    supposed = ", if some hypothesis makes no error" if protocol.record.setting == "realizable" else ""
     if result.rounding is not None and result.verdict is not None:
         if result.verdict.certified:
-            realizable = protocol.record.setting == "realizable"
-            supposed = ", if some hypothesis makes no error" if realizable else ""
             prose.print(
                 f"Certified: two labs that prove this differ with probability at most {result.rounding.rho_proven:.3f}"
                 f"{supposed}.",
@@ -284,7 +284,14 @@ def _done(session: Session, body: dict[str, Any], journal: str, out: Path, *, as
         else:
             prose.print(uncertified(result.verdict, result.rounding), markup=False, soft_wrap=True)
     if result.settling is not None and result.verdict is not None:
-        for sentence in settled_words(result.settling, result.verdict, result.answer_error):
+        words = settled_words(
+            result.settling,
+            result.verdict,
+            result.answer_error,
+            supposed=supposed,
+            measurable=measurable(protocol.plan),
+        )
+        for sentence in words:
             prose.print(sentence, markup=False, soft_wrap=True)
     for condition in result.conditions:
         if not condition.held and condition.name not in (CERTIFIED, ACCURATE, PROVEN):

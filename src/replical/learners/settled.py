@@ -159,13 +159,13 @@ class Settled:
             hypothesis=int(order[place]),
             unrounded=int(order[heads[np.argmin(tally.E[heads])]]),
             V=whole.keep(open_ones),
-            conditions=(*plan.conditions, *_conditions(settling, blocks.unlabelled)),
+            conditions=(*plan.conditions, *conditions(settling, blocks.unlabelled)),
             settling=settling,
             verdict=verdict(plan, settling, left=blocks.left, unlabelled=blocks.unlabelled),
         )
 
 
-def _conditions(settling: Settling, unlabelled: int) -> tuple[Condition, Condition]:
+def conditions(settling: Settling, unlabelled: int) -> tuple[Condition, Condition]:
     """What nobody can label tells candidates apart for nobody; a proof made of that alone would be none."""
     return (
         Condition(name=PROVEN, value=settling.doubt, bound=settling.beta, held=settling.certified),

@@ -300,6 +300,14 @@ _SETTLED_CAL = replace(
     colour="#7F74C9",
     marker=".",
 )
+_SETTLED_DISTANCE = replace(
+    _SETTLED,
+    id="settled-distance",
+    learner="replical.learners.settled_distance:SettledDistance",
+    tight=settled.settled_distance,
+    colour="#882255",
+    marker="$\\spadesuit$",
+)
 
 
 def _boosted(base: Record, marker: str, bounds: Bounds) -> Record:
@@ -332,6 +340,7 @@ _ALL = (
     _ROUNDED_A2,
     _SETTLED,
     _SETTLED_CAL,
+    _SETTLED_DISTANCE,
     _boosted(_REPLICABLE_ERM, "<", Bounds(paper=("replicable_passive_boosted", None))),
     _boosted(_REPLICA2, "8", Bounds(paper=("replica2_boosted", "replica2_boosted"))),
     _boosted(_REPLICAL, ">", Bounds(paper=("replical_boosted", None))),

@@ -2,26 +2,42 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from decimal import Decimal
 from fractions import Fraction
 from math import ceil as ceil_of
 
 from replical.bounds.betting import Bets, accepting, rejecting
-from replical.classes.prior import Prior
+from replical.bounds.tails import largest_count
+from replical.classes.prior import UNIFORM, Prior
 from replical.core.exact import decimal, decimals, fraction
 from replical.core.randomness import SharedRandomness
 from replical.errors import PlanMismatch, ValueOutOfRange
+from replical.plans import a2
 from replical.plans.base import Choice, Number, Plan, Task
-from replical.plans.costs import Cost, Setting, by_scanning
+from replical.plans.costs import Cost, Setting, by_halving, by_scanning
 from replical.pools.pool import AnyPool
 
 STAKES = tuple(map(Decimal, ("0.8", "0.4", "0.2", "0.1", "0.05")))
 
 
 @dataclass(frozen=True, kw_only=True)
-class SettledPlan(Plan):
-    """Find the ideal answer, and bet until it is proven to be it.
+class IdealPlan(Plan):
+    """Find the ideal answer, a constant of the distribution and the string, and prove that it is found."""
+
+    @property
+    def labels_most(self) -> int | None:
+        """Only the pool and the budget limit it."""
+        return self.max_labels
+
+    def threshold(self, shared: SharedRandomness) -> Fraction:
+        """The shared threshold v, uniform on [a, b]."""
+        return self["a"] + (self["b"] - self["a"]) * Fraction(shared.uniform("threshold"))
+
+
+@dataclass(frozen=True, kw_only=True)
+class SettledPlan(IdealPlan):
+    """Bet until the favourite is proven to be the ideal answer, by excess errors.
 
     Attributes
     ----------
@@ -41,11 +57,6 @@ class SettledPlan(Plan):
         """The first candidate that is not rejected, once that is proven; before, errors that no certificate tells decide."""
         return "labels"
 
-    @property
-    def labels_most(self) -> int | None:
-        """Only the pool and the budget limit it."""
-        return self.max_labels
-
     def under(self, prior: Prior, max_labels: int | None) -> SettledPlan:
         """The same plan with a `prior` and a budget of `max_labels`, which is at least one batch."""
         if max_labels is not None and max_labels < self.batch:
@@ -60,10 +71,6 @@ class SettledPlan(Plan):
         super().check(pool)
         if pool.exact and self.max_labels is None:
             raise PlanMismatch("on a known distribution items never run out: give settled a budget, max_labels")
-
-    def threshold(self, shared: SharedRandomness) -> Fraction:
-        """The shared threshold v on the excess error, uniform on [a, b]."""
-        return self["a"] + (self["b"] - self["a"]) * Fraction(shared.uniform("threshold"))
 
     def opens(self, asked: int) -> int:
         """How many items to ask next: a batch, or what is left of the budget."""
@@ -124,25 +131,62 @@ class SettledCALPlan(SettledPlan):
         return Cost(labels=by_scanning(setting, items), kind="estimate", unlabelled=items, note=note)
 
 
+@dataclass(frozen=True, kw_only=True)
+class SettledDistancePlan(IdealPlan):
+    """Ask until everyone who may be the best leads to one answer, by distances that are known without labels.
+
+    Attributes
+    ----------
+    base
+        The plan of the learner that shrinks the version space.
+    """
+
+    base: Plan
+
+    @property
+    def choice(self) -> Choice:
+        """Whoever is within v of the centre; the answer alone, once it is proven."""
+        return "ball"
+
+    def under(self, prior: Prior, max_labels: int | None) -> SettledDistancePlan:
+        """The budget is the base's too."""
+        return replace(super().under(prior, max_labels), base=self.base.under(UNIFORM, max_labels))
+
+    def check(self, pool: AnyPool) -> None:
+        """Refuse a `pool` this plan was not made for."""
+        super().check(pool)
+        if pool.exact:
+            raise PlanMismatch(
+                f"{self.learner} measures distances on a finite pool: give a pool size instead of 'exact'"
+            )
+
+    def farther(self, v: Fraction, items: int) -> int:
+        """So many differences on `items` prove, at the level δ_I, a distance above v."""
+        return items - largest_count(items, 1 - float(v), float(self["delta_I"]))
+
+    def nearer(self, v: Fraction, items: int, place: int) -> int:
+        """So many differences at most prove a distance of at most v, at the share of δ_A that this `place` has."""
+        return largest_count(items, float(v), float(self["delta_A"]) / ((place + 1) * (place + 2)))
+
+    def cost(self, setting: Setting) -> Cost:
+        """An estimate: A² until V is as small as an eighth of v."""
+        labels = by_halving(setting, a2.bets(setting, self["delta_V"]), self["b"] / 8)
+        items = ceil_of(8 * 8**2 / float(self["b"]))
+        note = (
+            f"{a2.FLIPS}; a rough estimate: what it takes depends on how far hypotheses lie from the shared threshold"
+        )
+        return Cost(labels=labels, kind="estimate", unlabelled=items, note=note)
+
+
 def settled(task: Task) -> SettledPlan:
     """Theorem S': β for each lab, of which .6 may be lost to rivals and .4 to candidates before the ideal answer."""
-    a, b = task.excess_range(Fraction(3, 4))
-    if task.labs < 2:
-        raise ValueOutOfRange(f"labs must be at least 2, got {task.labs}: whoever is alone differs from nobody")
-    beta = min(fraction(task.delta), fraction(task.rho) / task.labs)
     numbers = (
-        Number(name="a", value=a, source="start of the range of the shared threshold v; .75ε if not given"),
-        Number(name="b", value=b, source="its end; ε if not given"),
-        Number(name="rho", value=fraction(task.rho), source="given"),
-        Number(name="delta", value=fraction(task.delta), source="given"),
-        Number(
-            name="labs", value=task.labs, source="K labs that may differ with probability ρ at most; 2 if not given"
+        *_ideal(task, "excess error"),
+        *_parts(
+            task,
+            delta_A=(Fraction(3, 5), ".6β: the best settles where the ideal answer is later"),
+            delta_I=(Fraction(2, 5), ".4β: the ideal answer is rejected"),
         ),
-        Number(name="beta", value=beta, source="min(δ, ρ/K): a lab is certified and its answer is not the ideal one"),
-        Number(
-            name="delta_A", value=Fraction(3, 5) * beta, source=".6β: the best settles where the ideal answer is later"
-        ),
-        Number(name="delta_I", value=Fraction(2, 5) * beta, source=".4β: the ideal answer is rejected"),
         Number(name="optimism", value=4, source="errors above v·t that a favourite may have; 3 to 6 cost the same"),
         Number(name="patience", value=3, source="errors by which a favourite or opponent outlasts its rule"),
         Number(name="idle", value=16, source="unasked items in a row after which bets are settled all the same"),
@@ -163,3 +207,52 @@ def settled_cal(task: Task) -> SettledCALPlan:
     return SettledCALPlan(
         learner="settled-cal", name=made.name, n=made.n, epsilon=made.epsilon, numbers=made.numbers, batch=made.batch
     )
+
+
+def settled_distance(task: Task) -> SettledDistancePlan:
+    """β for each lab: .4 of it may be lost to A², .3 to each of the two tests of distances."""
+    parts = _parts(
+        task,
+        delta_V=(Fraction(2, 5), ".4β: the base removes the best"),
+        delta_A=(
+            Fraction(3, 10),
+            ".3β: someone before the ideal answer is taken for it; 1/((p+1)(p+2)) of it at place p",
+        ),
+        delta_I=(Fraction(3, 10), ".3β: the ideal answer is rejected"),
+    )
+    return SettledDistancePlan(
+        learner="settled-distance",
+        name="tight",
+        n=task.n,
+        epsilon=fraction(task.epsilon),
+        numbers=(*_ideal(task, "distance"), *parts),
+        base=a2.betting(replace(task, delta=decimal(parts[0].value), kappa=None)),
+    )
+
+
+def _beta(task: Task) -> Fraction:
+    return min(fraction(task.delta), fraction(task.rho) / task.labs)
+
+
+def _ideal(task: Task, measure: str) -> tuple[Number, ...]:
+    """What makes an answer the ideal one, and how sure of it a lab is to be."""
+    a, b = task.excess_range(Fraction(3, 4))
+    if task.labs < 2:
+        raise ValueOutOfRange(f"labs must be at least 2, got {task.labs}: whoever is alone differs from nobody")
+    range_of = "the range of the shared threshold v" + (" on distances" if measure == "distance" else "")
+    return (
+        Number(name="a", value=a, source=f"start of {range_of}; .75ε if not given"),
+        Number(name="b", value=b, source="its end; ε if not given"),
+        Number(name="rho", value=fraction(task.rho), source="given"),
+        Number(name="delta", value=fraction(task.delta), source="given"),
+        Number(
+            name="labs", value=task.labs, source="K labs that may differ with probability ρ at most; 2 if not given"
+        ),
+        Number(
+            name="beta", value=_beta(task), source="min(δ, ρ/K): a lab is certified and its answer is not the ideal one"
+        ),
+    )
+
+
+def _parts(task: Task, **parts: tuple[Fraction, str]) -> tuple[Number, ...]:
+    return tuple(Number(name=name, value=share * _beta(task), source=source) for name, (share, source) in parts.items())

@@ -56,7 +56,7 @@ def test_the_winner():
     assert cheapest(found, replicable=True).learner == "settled-cal"
     assert cheapest(found, replicable=False).learner == "cal"
     agnostic = bills(replace(REFERENCE, nu=0.02))
-    assert cheapest(agnostic, replicable=True).learner == "rounded-a2"
+    assert cheapest(agnostic, replicable=True).learner == "settled-distance"
     assert cheapest([bill for bill in found if not bill.applies], replicable=False) is None
 
 

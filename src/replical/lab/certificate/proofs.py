@@ -14,7 +14,7 @@ from replical.lab.protocol import Protocol
 from replical.learners.rounded import ACCURATE, CERTIFIED
 from replical.learners.settled import LABELLED, PROVEN
 from replical.plans.base import Plan
-from replical.plans.settled import SettledPlan
+from replical.plans.settled import IdealPlan
 
 
 def rounded_proof(body: Mapping[str, Any], plan: Plan, named: Mapping[str, Any]) -> str | None:
@@ -34,7 +34,7 @@ def rounded_proof(body: Mapping[str, Any], plan: Plan, named: Mapping[str, Any])
 def settled_proof(body: Mapping[str, Any], protocol: Protocol, named: Mapping[str, Any]) -> str | None:
     """The level follows from labels that it does not tell; what is said of it must fit together."""
     plan, part = protocol.plan, body["settling"]
-    assert isinstance(plan, SettledPlan), "asked of settled runs only"
+    assert isinstance(plan, IdealPlan), "asked of settled runs only"
     level, labelled = named[PROVEN], named[LABELLED]
     if labelled["held"] != (labelled["value"] <= labelled["bound"]) or labelled["bound"] != part["asked"]:
         return "more items could not be labelled than were, and that is not said"
@@ -47,7 +47,7 @@ def settled_proof(body: Mapping[str, Any], protocol: Protocol, named: Mapping[st
     return same(claim, (level["held"], level["held"], rho, None)) or _levels(body, protocol, plan, level)
 
 
-def _levels(body: Mapping[str, Any], protocol: Protocol, plan: SettledPlan, level: Mapping[str, Any]) -> str | None:
+def _levels(body: Mapping[str, Any], protocol: Protocol, plan: IdealPlan, level: Mapping[str, Any]) -> str | None:
     """Levels and threshold follow from the plan, the answer's place from the shared order."""
     part = body["settling"]
     order = plan.prior.order_of(protocol.shared, "order", n=plan.n).tolist()
@@ -71,7 +71,7 @@ def _levels(body: Mapping[str, Any], protocol: Protocol, plan: SettledPlan, leve
     return _bounds(body, plan)
 
 
-def _bounds(body: Mapping[str, Any], plan: SettledPlan) -> str | None:
+def _bounds(body: Mapping[str, Any], plan: IdealPlan) -> str | None:
     """A bound on the excess is told if and only if the answer is certified; an interval holds its estimate."""
     part, error, upper = body["settling"], body["answer_error"], body["settling"]["excess_upper"]
     if not all(isinstance(body["verdict"][key], str) for key in ("why", "helps")):
