@@ -39,14 +39,14 @@ class Decisions:
         return self._plan.farther(self.v, self._items)
 
     def reached(self, V: VersionSpace) -> bool:
-        """May a run stop here, because all decide alike, or nobody ever will and all are as good as asked for?"""
+        """May a run stop here? Asked again only when V has shrunk."""
         if V.size > _WORTH * self._size:
             return False
         self._size = V.size
-        return self.alike(V) and (self.place is not None or V.mass <= self._plan.epsilon)
+        return self.alike(V)
 
     def alike(self, V: VersionSpace) -> bool:
-        """Do all of V decide alike, or all of them not at all?"""
+        """Do all of V decide alike? Or does none of them decide, whatever is asked, and all are as good as asked for?"""
         undecided, pending, self.place = False, V.indices, None
         for place in range(self._plan.n):
             apart, nearer = self._apart(place)
@@ -55,6 +55,8 @@ class Decisions:
                 self.place = place if near.all() and not undecided else None
                 return self.place is not None
             undecided, pending = undecided or not far.all(), pending[far]
+            if undecided and V.mass > self._plan.epsilon:
+                return False
             if len(pending) == 0:
                 break
         return True
