@@ -3,10 +3,11 @@
 Every pair of labs has one string and a pool each; all learners of a row meet the same pairs. A cell ends after --pairs
 pairs or --seconds, whichever comes first, but not before two pairs; the table says how many there were.
 
-    python benchmarks/which_learner.py [--quick] [--out DIR] [--pairs 20] [--seconds 9]
+    python benchmarks/which_learner.py [--quick] [--out DIR] [--pairs 20] [--seconds 7] [--only TEXT ..]
 
-writes DIR/which-learner.json, .md (tables) and .svg/.png (figure). With the defaults it takes about twenty minutes on one
-core.
+writes DIR/which-learner.json, .md (tables) and .svg/.png (figure); the defaults take about twenty minutes on one core.
+With --only it measures again the cells whose line of progress holds every TEXT, e.g. --only "10,000 items" "noise 0.05"
+with more --seconds, and keeps the others that DIR has.
 """
 
 from __future__ import annotations
@@ -97,25 +98,24 @@ def rows(quick: bool) -> list[tuple[str, int, str, str]]:
 
 
 def table(cells: list[Cell]) -> str:
-    """One line a world, pool and noise; of each learner labels, certified, agreement, excess."""
+    """One line a pool and noise; of each learner labels a lab, certified labs, agreeing pairs, mean excess, pairs."""
+    learners = [each for each in (*NOISELESS, *ALWAYS) if any(cell.learner == each for cell in cells)]
     lines = []
     for world in dict.fromkeys(each.world for each in cells):
-        lines += [f"### {world}", "", "| items | noise | learner | labels | certified | agreement | excess | pairs |"]
-        lines += ["|---|---|---|---|---|---|---|---|"]
-        for each in (cell for cell in cells if cell.world == world):
-            spent = f" ({each.spent} labs spent all)" if each.spent else ""
-            differ = f", {each.certified_differ} of {each.certified_pairs} differ" if each.certified_differ else ""
-            row = [
-                f"{each.items:,}",
-                each.noise,
-                each.learner,
-                f"{each.labels:.0f}{spent}",
-                f"{each.certified:.2f}{differ}",
-            ]
-            row += [f"{each.agreement:.2f}", f"{each.excess:.4f}", str(each.pairs)]
-            lines.append(f"| {' | '.join(row)} |")
+        lines += [f"### {world}", "", f"| items | noise | {' | '.join(learners)} |", "|---" * (len(learners) + 2) + "|"]
+        of_world = [each for each in cells if each.world == world]
+        for items, noise in dict.fromkeys((each.items, each.noise) for each in of_world):
+            told = {each.learner: _told(each) for each in of_world if (each.items, each.noise) == (items, noise)}
+            lines.append(f"| {items:,} | {noise} | {' | '.join(told.get(each, '') for each in learners)} |")
         lines.append("")
     return "\n".join(lines)
+
+
+def _told(cell: Cell) -> str:
+    spent = f", {cell.spent} labs spent all" if cell.spent else ""
+    differ = f", {cell.certified_differ} certified pairs differ" if cell.certified_differ else ""
+    figures = f"**{cell.labels:.0f}** · {cell.certified:.2f} · {cell.agreement:.2f} · {cell.excess:.3f}"
+    return f"{figures} ({cell.pairs}{spent}{differ})"
 
 
 def draw(cells: list[Cell], out: Path) -> None:
@@ -158,25 +158,30 @@ def main() -> None:
     parser.add_argument("--quick", action="store_true", help="two small cells")
     parser.add_argument("--out", type=Path, default=Path("."))
     parser.add_argument("--pairs", type=int, default=20)
-    parser.add_argument("--seconds", type=float, default=9.0, help="time a cell, after two pairs")
+    parser.add_argument("--seconds", type=float, default=7.0, help="time a cell, after two pairs")
+    parser.add_argument("--only", nargs="+", default=[], metavar="TEXT", help="measure these cells again")
     given = parser.parse_args()
-    cells: list[Cell] = []
     given.out.mkdir(parents=True, exist_ok=True)
-    planned, started = rows(given.quick), time.perf_counter()
-    for number, (world, items, noise, learner) in enumerate(planned, start=1):
-        cells.append(measure(world, items, noise, learner, 2 if given.quick else given.pairs, given.seconds))
-        each = cells[-1]
-        print(
-            f"{number}/{len(planned)} {time.perf_counter() - started:.0f} s: {world}, {items:,} items, noise {noise}, "
-            f"{learner}: {each.labels:.0f} labels, certified {each.certified:.2f}, {each.pairs} pairs",
-            file=sys.stderr,
-            flush=True,
-        )
-        found: dict[str, Any] = {"epsilon": EPSILON, "delta": DELTA, "rho": RHO, "budget": BUDGET}
-        found["cells"] = [asdict(cell) for cell in cells]
-        (given.out / "which-learner.json").write_text(json.dumps(found, indent=1) + "\n")
-    (given.out / "which-learner.md").write_text(table(cells), encoding="utf-8")
-    draw(cells, given.out)
+    file, planned, started = given.out / "which-learner.json", rows(given.quick), time.perf_counter()
+    known = json.loads(file.read_text())["cells"] if given.only else []
+    cells = {_name(each.world, each.items, each.noise, each.learner): each for each in (Cell(**row) for row in known)}
+    wanted = [each for each in planned if all(text in _name(*each) for text in given.only)]
+    for number, row in enumerate(wanted, start=1):
+        each = measure(*row, 2 if given.quick else given.pairs, given.seconds)
+        cells[_name(*row)] = each
+        done = f"{number}/{len(wanted)} {time.perf_counter() - started:.0f} s: {_name(*row)}"
+        found = f"{each.labels:.0f} labels, certified {each.certified:.2f}, {each.pairs} pairs"
+        print(f"{done}: {found}", file=sys.stderr, flush=True)
+        told: dict[str, Any] = {"epsilon": EPSILON, "delta": DELTA, "rho": RHO, "budget": BUDGET}
+        told["cells"] = [asdict(cells[_name(*row)]) for row in planned if _name(*row) in cells]
+        file.write_text(json.dumps(told, indent=1) + "\n")
+    listed = [cells[_name(*row)] for row in planned if _name(*row) in cells]
+    (given.out / "which-learner.md").write_text(table(listed), encoding="utf-8")
+    draw(listed, given.out)
+
+
+def _name(world: str, items: int, noise: str, learner: str) -> str:
+    return f"{world}, {items:,} items, noise {noise}, {learner}"
 
 
 if __name__ == "__main__":

@@ -58,3 +58,13 @@ def test_settled_and_its_plain_versions_find_the_same():
     done = subprocess.run(words, capture_output=True, text=True, timeout=200, check=False)
     assert done.returncode == 0, done.stderr
     assert "line:1000" in done.stdout
+
+
+def test_which_learner_writes_its_tables(tmp_path):
+    pytest.importorskip("matplotlib")
+    words = [sys.executable, str(BENCHMARKS / "which_learner.py"), "--quick", "--out", str(tmp_path)]
+    done = subprocess.run(words, capture_output=True, text=True, timeout=200, check=False)
+    assert done.returncode == 0, done.stderr
+    assert len(json.loads((tmp_path / "which-learner.json").read_text())["cells"]) == 2
+    for suffix in ("svg", "png", "md"):
+        assert (tmp_path / f"which-learner.{suffix}").stat().st_size > 200
