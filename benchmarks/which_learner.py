@@ -112,7 +112,7 @@ def table(cells: list[Cell]) -> str:
 
 
 def _told(cell: Cell) -> str:
-    spent = f", {cell.spent} labs spent all" if cell.spent else ""
+    spent = f", budget spent by {cell.spent}" if cell.spent else ""
     differ = f", {cell.certified_differ} certified pairs differ" if cell.certified_differ else ""
     figures = f"**{cell.labels:.0f}** · {cell.certified:.2f} · {cell.agreement:.2f} · {cell.excess:.3f}"
     return f"{figures} ({cell.pairs}{spent}{differ})"
@@ -134,9 +134,7 @@ def draw(cells: list[Cell], out: Path) -> None:
     for (row, noise), (column, items) in product(enumerate(noises), enumerate(pools)):
         axes = panels[row][column]
         for each in (cell for cell in cells if (cell.noise, cell.items) == (noise, items)):
-            axes.plot(
-                each.labels, each.certified, marker(each.learner), color=colour(each.learner), markersize=8, alpha=0.8
-            )
+            axes.plot(each.labels, each.certified, marker=marker(each.learner), color=colour(each.learner), alpha=0.8)
         axes.set(xscale="log", ylim=(-0.05, 1.05), title=f"{items:,} items, noise {noise}")
     for axes in panels[-1]:
         axes.set_xlabel("labels a lab")

@@ -67,4 +67,4 @@ def test_which_learner_writes_its_tables(tmp_path):
     assert done.returncode == 0, done.stderr
     assert len(json.loads((tmp_path / "which-learner.json").read_text())["cells"]) == 2
     for suffix in ("svg", "png", "md"):
-        assert (tmp_path / f"which-learner.{suffix}").stat().st_size > 200
+        assert (tmp_path / f"which-learner.{suffix}").stat().st_size > 150

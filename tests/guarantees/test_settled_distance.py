@@ -11,6 +11,7 @@ from support.sequential import Promise
 
 BETA, RUNS, TARGET = 0.05, 200, 100
 C = Thresholds(200)  # neighbouring cuts are 1/199 apart
+FAST = ("one just above v", "one is far")
 # How many cuts from the best the first in the order is, v in units of 1/199, which of the order is the ideal answer.
 WORLDS = {
     "one just above v": (11, 10.99, 1),
@@ -42,7 +43,9 @@ def wrongly_sure(world, seed, promise):
 
 
 @pytest.mark.claim("settled_distance")
-@pytest.mark.parametrize("world", WORLDS)
+@pytest.mark.parametrize(
+    "world", [pytest.param(each, marks=() if each in FAST else pytest.mark.slow) for each in WORLDS]
+)
 def test_a_certified_answer_is_the_ideal_one(world, alarm, request, record_property):
     promise = Promise(BETA, RUNS, alarm)
     share = wrongly_sure(world, request.node.name, promise)

@@ -66,7 +66,7 @@ def ended(learner, pool, labels, shared):
     ends=st.sampled_from([(0.3, 0.3), (0.1, 0.2), (0.6, 0.9)]), batch=st.sampled_from([1, 3]),
     most=st.sampled_from([None, 6]), unasked=st.sampled_from([0.0, 0.2]),
 )  # fmt: skip
-@settings(max_examples=25)
+@settings(max_examples=15)
 def test_it_is_its_twin(make, rates, n, U, seed, ends, batch, most, unasked):
     generator = np.random.default_rng(seed)
     C, x, codes, truth = make(n, U, rates, generator)
@@ -86,7 +86,7 @@ def test_it_is_its_twin(make, rates, n, U, seed, ends, batch, most, unasked):
 
 
 @pytest.mark.claim("settled_cal")
-@settings(max_examples=40)
+@settings(max_examples=20)
 @given(
     n=st.sampled_from([1, 2, 3, 8, 40, 300]), U=st.integers(1, 600), seed=st.integers(0, 2**32),
     ends=st.sampled_from([(0.3, 0.3), (0.1, 0.2), (0.04, 0.05)]), batch=st.sampled_from([1, 3]),

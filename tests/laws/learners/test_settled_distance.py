@@ -30,7 +30,7 @@ def pools(draw):
 
 
 @pytest.mark.claim("settled_distance")
-@settings(max_examples=60)
+@settings(max_examples=40)
 @given(pools(), st.sampled_from([(0.1, 0.2), (0.4, 0.4), (0.6, 0.9)]))
 def test_decisions_are_those_of_the_twin(made, ends):
     C, pool, codes, alive, seed = made
@@ -51,7 +51,7 @@ def test_decisions_are_those_of_the_twin(made, ends):
 
 
 @pytest.mark.claim("settled_distance")
-@settings(max_examples=40)
+@settings(max_examples=20)
 @given(st.integers(1, 200), st.sampled_from(["1/20", "3/10", "9/10"]), st.integers(0, 5))
 def test_bounds_are_binomial(U, v, place):
     """At the threshold itself both tests err at most as often as they may, by exact sums."""
