@@ -35,6 +35,8 @@ from replical.learners.replical import RepliCAL
 from replical.learners.result import Result
 from replical.learners.rounded import Rounded
 from replical.learners.settled import Settled
+from replical.learners.settled_cal import SettledCAL
+from replical.learners.settled_distance import SettledDistance
 from replical.plans.plan import plan
 from replical.pools.labels.column import KnownLabels
 from replical.pools.pool import Pool
@@ -75,6 +77,8 @@ __all__ = [
     "Rounded",
     "Session",
     "Settled",
+    "SettledCAL",
+    "SettledDistance",
     "SharedRandomness",
     "Star",
     "Stumps",

@@ -149,3 +149,13 @@ def test_the_forecast_benchmark_runs(tmp_path):
     found = json.loads((tmp_path / "found.json").read_text())
     assert {each["method"] for each in found} == {"votes", "old"}
     assert {each["at"] for each in found} >= {0, 64}
+
+
+def test_which_learner_writes_its_tables(tmp_path):
+    pytest.importorskip("matplotlib")
+    words = [sys.executable, str(BENCHMARKS / "which_learner.py"), "--quick", "--out", str(tmp_path)]
+    done = subprocess.run(words, capture_output=True, text=True, timeout=200, check=False)
+    assert done.returncode == 0, done.stderr
+    assert len(json.loads((tmp_path / "which-learner.json").read_text())["cells"]) == 2
+    for suffix in ("svg", "png", "md"):
+        assert (tmp_path / f"which-learner.{suffix}").stat().st_size > 150

@@ -16,7 +16,7 @@ def told(capsys, *args):
 
 def test_bills_as_json(capsys):
     found = told(capsys)
-    assert (found["best"], found["best_any"]) == ("rounded-cal", "cal")
+    assert (found["best"], found["best_any"]) == ("settled-cal", "cal")
     assert found["inputs"]["theta_source"] == "given"
     assert found["all_agree"] == 0.9
     bills = {(bill["learner"], bill["plan"]): bill for bill in found["bills"]}
@@ -25,7 +25,7 @@ def test_bills_as_json(capsys):
     assert bills["replical", "paper"]["labels"] > 10**18
     assert {"m", "k_loop"} <= {number["name"] for number in bills["replical", "paper"]["numbers"]}
     assert "1.23e+18, which nobody can pay" in found["reading"]
-    assert told(capsys, "--nu", ".02")["best"] == "rounded-a2"
+    assert told(capsys, "--nu", ".02")["best"] == "settled-distance"
 
 
 def test_bills_as_a_table(capsys):
@@ -33,7 +33,7 @@ def test_bills_as_a_table(capsys):
     out = capsys.readouterr().out
     assert "boosted-replicable-erm" in out
     assert "Left out: a2, a2-paired" in out
-    assert "Without noise (no nu is given) the cheapest replicable learner is rounded-cal" in out
+    assert "Without noise (no nu is given) the cheapest replicable learner is settled-cal" in out
 
 
 def test_theta_is_found_for_small_classes_and_asked_for_in_large_ones(capsys):

@@ -151,7 +151,7 @@ def test_what_failed_is_named_where_rho_is_proven(capsys):
                  "3", "--pool-size", "5000", "--pairs", "1", "--pair", "0"]) == 0  # fmt: skip
     shown = " ".join(capsys.readouterr().out.split())
     assert "is proven, but the pool of 5,000 items is too small for the error bound. What helps: about 1" in shown
-    assert "items, or --learner settled." in shown
+    assert "items, or --learner settled-cal." in shown
 
 
 BAD = [

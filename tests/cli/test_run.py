@@ -994,3 +994,15 @@ def test_the_error_is_measured_where_it_can_be(lab):
     lab(*ALL_LABELS, "--measure-error", "10", code=2)
     assert "Error: rounded-a2 looks at the whole pool, so no item is left to measure the error on" in lab.err
     assert not (lab.folder / "lab.json").exists()
+
+
+def test_a_run_by_distance_says_what_is_proven(lab):
+    lab.protocol(learner="settled-distance", epsilon=0.3, batch=8)
+    words = ["run", "p.toml", "--pool", "a.csv", "--journal", "lab.db", "--out", "lab.json", "--labels", "a.csv:truth"]
+    lab(*words)
+    assert "ertified: " in lab.out
+    assert "Predicted from" not in lab.err  # there is no forecast of it
+    assert "--measure-error" not in lab.out
+    lab("verify", "lab.json", "--pool", "a.csv", "--journal", "lab.db")
+    lab(*words, "--measure-error", "10", code=2)
+    assert "Error: settled-distance looks at the whole pool, so no item is left to measure the error on" in lab.err

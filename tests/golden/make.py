@@ -113,6 +113,9 @@ def results():
         "rounded-a2 noise": (noisy, {"finish": "noise"}),
         "settled": (noisy, {}),
         "settled batch": (noisy, {"batch": 5, "max_labels": 300, "labs": 3}),
+        "settled-cal": (clean, {}),
+        "settled-distance": (noisy, {}),
+        "settled-cal batch": (clean, {"batch": 3, "max_labels": 9, "labs": 3}),
     }
     written = {}
     for name, (labels, sizes) in runs.items():

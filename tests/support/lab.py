@@ -51,6 +51,10 @@ KINDS = {
     "settled certified": (1000, {"learner": "settled", "batch": 4}),
     "settled uncertified": (60, {"learner": "settled", "epsilon": 0.05, "max_labels": 30, "batch": 4}),
     "settled measured": (1000, {"learner": "settled", "max_labels": 400, "measure": 20}),
+    "settled-cal certified": (1000, {"learner": "settled-cal", "epsilon": 0.3}),
+    "settled-cal uncertified": (60, {"learner": "settled-cal", "epsilon": 0.05, "batch": 2}),
+    "settled-distance certified": (1000, {"learner": "settled-distance", "epsilon": 0.3, "batch": 8}),
+    "settled-distance uncertified": (60, {"learner": "settled-distance", "epsilon": 0.05, "batch": 2}),
     "cal": (150, {"learner": "cal", "prior": {"kind": "order", "order": [5, 2, 0, 4, 1, 3]}}),
     "replical": (600, {"learner": "replical", "theta": 2.0, "plan": "paper", "k_loop": 10, "k_final": 20}),
 }
@@ -112,6 +116,6 @@ def finished(folder, kind, name="lab", *, seed=1, **events):
     changes = dict(changes)
     measure = changes.pop("measure", 0)
     said = content(**changes)
-    realizable = said["learner"]["name"] in ("rounded-cal", "cal", "replical")
+    realizable = said["learner"]["name"] in ("rounded-cal", "settled-cal", "cal", "replical")
     columns = world(items=items, seed=seed, best=0.0 if realizable else 0.02)
     return Run(folder, said, columns, name, measure=measure, **events)

@@ -291,6 +291,24 @@ def rounded(codes, order, shrunk, threshold, seed):
     return first(seed, within or shrunk)
 
 
+def decided(codes, items, alive, places, far, near):
+    """The place on which all who may be the best decide, None if they decide differently, "nobody" if none of them does.
+
+    Whoever differs from t on at least `far` items is rejected; the first who is not, at place p, is t's answer if it differs
+    on at most near(p) items.
+    """
+
+    def answer(t):
+        for place, h in enumerate(places):
+            apart = sum(codes[h][x] != codes[t][x] for x in items)
+            if apart < far:
+                return place if apart <= near(place) else "nobody"
+        return "nobody"
+
+    answers = {answer(t) for t in alive}
+    return answers.pop() if len(answers) == 1 else None
+
+
 def most_even(codes, order, alive):
     """The first item in private order on which the commonest prediction has the fewest votes; None if nothing is disputed."""
     disputed = dis(codes, alive)
@@ -299,11 +317,17 @@ def most_even(codes, order, alive):
     return min(candidates, key=lambda x: most[x]) if candidates else None
 
 
-def settled(codes, places, order, labels, v, *, delta_A, delta_I, batch=1, most=None, idle=16):
-    """Settled from docs/claims/settled.md alone: exact wealth, plain loops. (answer, certified, labels asked, items scanned)."""
+def settled(
+    codes, places, order, labels, v, *, delta_A, delta_I, batch=1, most=None, idle=16, infers=False, unasked=()
+):
+    """Settled from docs/claims/settled.md alone: exact wealth, plain loops. (answer, certified, labels asked, items scanned).
+
+    Where it `infers`, Settled over CAL from docs/claims/settled_cal.md; None if nobody is consistent with the labels.
+    """
     stakes = [Fraction(s) for s in ("4/5", "2/5", "1/5", "1/10", "1/20")]
     n, t, asked, at = len(codes), 0, 0, 0
     E, is_open, settled_at = [0.0] * n, [True] * n, [n] * n
+    V, unlabelled = list(range(n)), 0
     purse, charge = {}, {h: [0, 0, 0] for h in range(n)}
     by = [codes[h] for h in places]  # candidates by place
 
@@ -325,29 +349,41 @@ def settled(codes, places, order, labels, v, *, delta_A, delta_I, batch=1, most=
             m = best
         before = [h for h in range(m) if is_open[h]]
         rivals = [g for g in range(m + 1, n) if settled_at[g] > m]
-        if not before and not rivals:
+        if not before and not rivals and unlabelled <= asked:
             return int(places[m]), True, asked, t
         if (most is not None and asked >= most) or at >= len(order):
             break
         S = sorted({m, *before, *rivals} | ({o} if before else set()))
-        block, since, scanned = [], 0, 0
+        block, since, scanned, inferred, unknown = [], 0, 0, {}, []
         while at < len(order) and since < idle and len(block) < (batch if most is None else min(batch, most - asked)):
             item = order[at]
             at, scanned = at + 1, scanned + 1
+            since += 1
             if len({int(by[h][item]) for h in S}) > 1:
-                block.append(item)
-                since = 0
-            else:
-                since += 1
-        asked += len(block)
-        wrong = {h: [by[h][item] != labels[item] for item in block] for h in S}
+                said = {int(by[h][item]) for h in V}
+                if infers and len(said) == 1:
+                    inferred[at] = (item, said.pop())
+                elif item in unasked:
+                    unknown.append(item)
+                else:
+                    block.append(item)
+                    since = 0
+        asked, unlabelled = asked + len(block), unlabelled + len(unknown)
+        told = [(item, labels[item]) for item in block] + list(inferred.values())
+        wrong = {h: [by[h][item] != label for item, label in told] for h in S}
+        if infers:
+            V = [h for h in V if all(by[h][item] == labels[item] for item in block)]
+            if not V:
+                return None
 
         def z(h, g, wrong=wrong):
             return [int(a) - int(b) for a, b in zip(wrong[h], wrong[g], strict=True)]
 
         for g in rivals:
             counts = purse.setdefault((m, g), [0, 0, 0])
-            counts[0] += scanned - len(block)
+            differ = sum(int(by[m][item] != by[g][item]) for item in unknown) if infers else 0
+            counts[0] += scanned - len(told) - differ
+            counts[1] += differ
             for each in z(m, g):
                 counts[each] += 1  # -1 is the last
             places_of_I = range(m + 1, g + 1)
@@ -358,7 +394,7 @@ def settled(codes, places, order, labels, v, *, delta_A, delta_I, batch=1, most=
                 settled_at[g] = m
         if o in S:
             for h in [h for h in S if is_open[h]]:
-                charge[h][0] += scanned - len(block)
+                charge[h][0] += scanned - len(told)
                 for each in z(h, o):
                     charge[h][each] += 1
             for h in [h for h in S if is_open[h]]:
@@ -373,7 +409,9 @@ def settled(codes, places, order, labels, v, *, delta_A, delta_I, batch=1, most=
     least = min(E)
     near = [h for h in range(n) if is_open[h] and E[h] - least <= float(v) * t]
     place = near[0] if near else min((h for h in range(n) if is_open[h]), key=lambda h: (E[h], h))
-    proven = not any(is_open[:place]) and all(settled_at[g] <= place for g in range(place + 1, n))
+    proven = (
+        not any(is_open[:place]) and all(settled_at[g] <= place for g in range(place + 1, n)) and unlabelled <= asked
+    )
     return int(places[place]), proven, asked, t
 
 

@@ -20,6 +20,9 @@ LEARNERS = {
     "rounded-a2-excess": {"name": "rounded-a2", "finish": "excess", "batch": 3},
     "settled": {"name": "settled", "epsilon": 0.3},
     "settled-batch": {"name": "settled", "epsilon": 0.3, "batch": 4, "max_labels": 40},
+    "settled-cal": {"name": "settled-cal", "epsilon": 0.3},
+    "settled-cal-batch": {"name": "settled-cal", "epsilon": 0.3, "batch": 3},
+    "settled-distance": {"name": "settled-distance", "epsilon": 0.3, "batch": 2},
     "boosted": {"name": "boosted-replicable-erm", "nu": 0.0, "k_final": 4, "strings": 2, "runs": 3},
 }
 

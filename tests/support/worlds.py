@@ -55,8 +55,15 @@ SIZES = {
     "rounded-a2-noise": ("rounded-a2", {"finish": "noise"}),
     "settled": ("settled", {"max_labels": 60}),
     "settled-batch": ("settled", {"batch": 4, "max_labels": 60, "labs": 3}),
+    "settled-cal": ("settled-cal", {}),
+    "settled-cal-batch": ("settled-cal", {"batch": 4, "max_labels": 12}),
+    "settled-distance": ("settled-distance", {"batch": 2}),
 }
-FINITE_ONLY = "rounded"  # learners that measure distances on a pool
+FINITE_ONLY = (
+    "rounded",
+    "settled-cal",
+    "settled-distance",
+)  # learners that measure distances on a pool, or infer labels
 
 
 def learners(C, *, pool="finite"):

@@ -15,7 +15,11 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
 from replical.classes.catalogue import specs
+from replical.learners.measured import measurable
 from replical.learners.result import Result, Rounding, Verdict
+from replical.plans.base import Plan
+from replical.plans.catalogue import find
+from replical.plans.settled_distance import SettledDistancePlan
 
 CLASSES = specs()
 
@@ -93,8 +97,8 @@ def uncertified(verdict: Verdict, rounding: Rounding) -> str:
     return sentence
 
 
-def settled_words(result: Result) -> Iterator[str]:
-    """The end of a run of Settled: proven or not, why not, what would help; how good the answer is."""
+def settled_words(result: Result, plan: Plan) -> Iterator[str]:
+    """The end of a run of a `plan` of Settled: proven or not, why not, what would help; how good the answer is."""
     settling, verdict, measured = result.settling, result.verdict, result.measured
     assert settling is not None, "asked of settled runs only"
     assert verdict is not None, "asked of settled runs only"
@@ -106,9 +110,13 @@ def settled_words(result: Result) -> Iterator[str]:
     if verdict.certified:
         labs = "two labs" if settling.labs == 2 else f"of {settling.labs} labs"
         differ = "that prove this differ" if settling.labs == 2 else "that prove this, some differ"
+        v, far = f"{float(settling.v):.4f}", isinstance(plan, SettledDistancePlan)
+        ideal = (
+            f"that differs from the best on a share of at most {v} of all items" if far else f"within {v} of the best"
+        )
         yield (
-            f"Certified: this is the first candidate in the shared order within {float(settling.v):.4f} of the best, and "
-            f"{labs} {differ} with probability at most {up(settling.rho_proven, 3)}."
+            f"Certified: this is the first {'hypothesis' if far else 'candidate'} in the shared order {ideal}, and {labs} "
+            f"{differ} with probability at most {up(settling.rho_proven, 3)}{supposed(plan)}."
         )
         yield looked
         most = up(settling.excess_upper or 0.0, 4)
@@ -122,13 +130,19 @@ def settled_words(result: Result) -> Iterator[str]:
             f"{100 * settling.agreement_estimate:.0f}% of cases."
         )
     if measured is None:
-        yield "How often it errs is not known; --measure-error 100 measures that."
+        hint = "; --measure-error 100 measures that" if measurable(plan) else ""
+        yield f"How often it errs is not known{hint}."
         return
     skipped = f" ({measured.skipped} more could not be labelled and are left out)" if measured.skipped else ""
     yield (
         f"Its error: {measured.estimate:.3f} on {count(measured.labels, 'fresh item')}{skipped}; between "
         f"{measured.low:.3f} and {measured.high:.3f} at level {measured.level:g}."
     )
+
+
+def supposed(plan: Plan) -> str:
+    """What a proof takes for granted."""
+    return ", if some hypothesis makes no error" if find(plan.learner).setting == "realizable" else ""
 
 
 def count(number: int, what: str) -> str:

@@ -34,7 +34,7 @@ from replical.cli.asking import (
 from replical.cli.forecasts import CAVEATS, rate, worlds
 from replical.cli.inputs import SIMULATED
 from replical.cli.outlook import FIRST, Outlook
-from replical.cli.output import amount, answer, count, notes, prose, settled_words, uncertified, up, whole
+from replical.cli.output import amount, answer, count, notes, prose, settled_words, supposed, uncertified, up, whole
 from replical.core.files import write_whole
 from replical.errors import BadUsage, BudgetSpent, EmptyVersionSpace, PlanMismatch, PoolExhausted
 from replical.lab.certificate.file import certify, write
@@ -226,17 +226,15 @@ def _done(session: Session, body: dict[str, Any], journal: str, out: Path, *, as
     prose.print(f"{asked}{skipped}{left}.", markup=False)
     if result.rounding is not None and result.verdict is not None:
         if result.verdict.certified:
-            realizable = protocol.record.setting == "realizable"
-            supposed = ", if some hypothesis makes no error" if realizable else ""
             bound = up(result.rounding.rho_proven or 0.0, 3)
             prose.print(
-                f"Certified: two labs that prove this differ with probability at most {bound}{supposed}.",
+                f"Certified: two labs that prove this differ with probability at most {bound}{supposed(protocol.plan)}.",
                 soft_wrap=True,
             )
         else:
             prose.print(uncertified(result.verdict, result.rounding), markup=False, soft_wrap=True)
     if result.settling is not None and result.verdict is not None:
-        for sentence in settled_words(result):
+        for sentence in settled_words(result, protocol.plan):
             prose.print(sentence, markup=False, soft_wrap=True)
     for condition in result.conditions:
         if not condition.held and condition.name not in (CERTIFIED, ACCURATE, PROVEN):

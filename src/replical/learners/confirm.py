@@ -22,6 +22,7 @@ from replical.learners.result import Confirmation, Outcome, Result
 from replical.learners.settled import LABELLED
 from replical.learners.settling.compare import heard
 from replical.learners.settling.groups import groups_of
+from replical.learners.settling.known import Known
 from replical.learners.settling.purses import Charges, Purses
 from replical.plans.base import Condition
 from replical.plans.confirm import ConfirmPlan, confirm_plan
@@ -72,7 +73,7 @@ class Confirm:
         purses = Purses(n, plan.purses(plan.margin), plan.enough)
         charge = Charges(1, plan.charges(plan.margin), plan.enough)  # against the answer alone
         done, refuted, asked, scanned, o = np.zeros(n, dtype=np.bool_), False, 0, 0, 0
-        whole, blocks = pool.version_space(), pool.blocks()
+        whole, blocks, known = pool.version_space(), pool.blocks(), Known()
 
         def copy(new: int, head: int) -> None:
             for kept in (done, *purses.arrays()):
@@ -94,7 +95,7 @@ class Confirm:
             asked, scanned = asked + query.total, scanned + query.scanned
             answers = (yield replace(query, survivors=groups.size(S))) if query.total else None
             S = groups.hear(S, query.items)
-            block = heard(groups, S, answers, query.scanned)
+            block = heard(groups, S, known.labels(query, answers), known.unknown(query), query.scanned)
             done[purses.settle(0, S > 0, block)] = True
             refuted = len(charge.reject(o, S == 0, block)) > 0
         labelled = blocks.unlabelled <= asked  # what nobody can label shows nothing

@@ -56,7 +56,7 @@ class Measured:
     items: int
 
     def __post_init__(self) -> None:
-        if not isinstance(self.learner.plan, SettledPlan):
+        if not measurable(self.learner.plan):
             raise PlanMismatch(
                 f"{self.learner.plan.learner} looks at the whole pool, so no item is left to measure the error on: measure "
                 "it with settled, or on a pool of its own"
@@ -115,3 +115,8 @@ class Measured:
                 skipped=skipped,
             ),
         )
+
+
+def measurable(plan: Plan) -> bool:
+    """Does a run leave items on which its answer does not depend?"""
+    return isinstance(plan, SettledPlan)

@@ -363,7 +363,7 @@ class Result:
     @property
     def looked_at(self) -> int | None:
         """Items of the private order that were looked at, those to measure the error included; None for all."""
-        if self.settling is None:
+        if self.settling is None or self.ball is not None:  # distances are measured on all of them
             return None
         more = 0 if self.measured is None else self.measured.labels + self.measured.skipped
         return self.settling.scanned + more

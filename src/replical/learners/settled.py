@@ -23,6 +23,7 @@ from replical.learners.result import Result, Settling
 from replical.learners.settling.choice import favourite, first, opponent
 from replical.learners.settling.compare import heard
 from replical.learners.settling.groups import groups_of
+from replical.learners.settling.known import Known
 from replical.learners.settling.outcome import Ending
 from replical.learners.settling.purses import Charges, Purses
 from replical.learners.settling.tally import Tally
@@ -70,6 +71,16 @@ class Settled:
     def __post_init__(self) -> None:
         check_plan(self.plan, SettledPlan, "Settled")
 
+    def known(self, pool: AnyPool) -> Known:
+        """Labels that are known on `pool`: those that were asked.
+
+        Returns
+        -------
+        known
+            It is told every answer.
+        """
+        return Known()
+
     def run(self, pool: AnyPool, shared: SharedRandomness) -> Conversation:
         """Ask about items of `pool`, listen, and return with the `shared` string.
 
@@ -84,7 +95,7 @@ class Settled:
         tally, is_open, settled_at = Tally(n), np.ones(n, dtype=np.bool_), np.full(n, n)
         purses = Purses(n, plan.purses(v), plan.settles_at)
         charges = Charges(n, plan.charges(v), plan.rejects_at)
-        whole, blocks, m, o, asked = pool.version_space(), pool.blocks(), 0, 0, 0
+        whole, blocks, known, m, o, asked = pool.version_space(), pool.blocks(), self.known(pool), 0, 0, 0
         share = 1.0
 
         def copy(new: int, head: int) -> None:
@@ -108,13 +119,14 @@ class Settled:
                 break
             heads = groups.heads
             S = heads[before | rivals | (heads == m) | ((heads == o) & before.any())]
-            query = blocks.next(groups.region(S), plan.opens(asked), idle=plan.integer("idle"))
+            query = blocks.next(groups.region(S), plan.opens(asked), idle=plan.integer("idle"), V=known.V)
             if query.scanned == 0:  # the pool is used up
                 break
             asked, share = asked + query.total, query.disagreement[0] / query.disagreement[1]
             answers = (yield replace(query, survivors=groups.size(S))) if query.total else None
-            S = groups.hear(S, query.items)
-            block = heard(groups, S, answers, query.scanned)
+            labels, unknown = known.labels(query, answers), known.unknown(query)
+            S = groups.hear(S, np.concatenate([labels[0], unknown]))
+            block = heard(groups, S, labels, unknown, query.scanned)
             tally.add(groups.heads, S, block.errors, query.scanned, m)
             rivals = (m < S) & (settled_at[S] > m)
             settled_at[purses.settle(m, rivals, block)] = m  # of unsettled ones only, so never later than before
@@ -147,13 +159,13 @@ class Settled:
             hypothesis=int(order[place]),
             unrounded=int(order[heads[np.argmin(tally.E[heads])]]),
             V=whole.keep(open_ones),
-            conditions=(*plan.conditions, *_conditions(settling, blocks.unlabelled)),
+            conditions=(*plan.conditions, *conditions(settling, blocks.unlabelled)),
             settling=settling,
             verdict=verdict(plan, settling, left=blocks.left, unlabelled=blocks.unlabelled),
         )
 
 
-def _conditions(settling: Settling, unlabelled: int) -> tuple[Condition, Condition]:
+def conditions(settling: Settling, unlabelled: int) -> tuple[Condition, Condition]:
     """What nobody can label tells candidates apart for nobody; a proof made of that alone would be none."""
     return (
         Condition(name=PROVEN, value=settling.doubt, bound=settling.beta, held=settling.certified),

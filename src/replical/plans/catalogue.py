@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from typing import Literal
 
 from replical.errors import BadSpec
-from replical.plans import a2, paper, replica2, replical, rounded, settled, tight
+from replical.plans import a2, paper, replica2, replical, rounded, settled, settled_distance, tight
 from replical.plans.base import Plan, Task
 from replical.plans.boosted import boosted
 from replical.plans.parameters import EVERYWHERE
@@ -289,6 +289,25 @@ _SETTLED = Record(
     colour="#332288",
     marker="H",
 )
+_SETTLED_CAL = replace(
+    _SETTLED,
+    id="settled-cal",
+    learner="replical.learners.settled_cal:SettledCAL",
+    setting="realizable",
+    tight=settled.settled_cal,
+    parent="cal",
+    bounds=Bounds(paper=("replical", None)),
+    colour="#7F74C9",
+    marker=".",
+)
+_SETTLED_DISTANCE = replace(
+    _SETTLED,
+    id="settled-distance",
+    learner="replical.learners.settled_distance:SettledDistance",
+    tight=settled_distance.settled_distance,
+    colour="#882255",
+    marker="$\\spadesuit$",
+)
 
 
 def _boosted(base: Record, marker: str, bounds: Bounds) -> Record:
@@ -320,6 +339,8 @@ _ALL = (
     _ROUNDED_CAL,
     _ROUNDED_A2,
     _SETTLED,
+    _SETTLED_CAL,
+    _SETTLED_DISTANCE,
     _boosted(_REPLICABLE_ERM, "<", Bounds(paper=("replicable_passive_boosted", None))),
     _boosted(_REPLICA2, "8", Bounds(paper=("replica2_boosted", "replica2_boosted"))),
     _boosted(_REPLICAL, ">", Bounds(paper=("replical_boosted", None))),

@@ -8,20 +8,17 @@ from fractions import Fraction
 from math import ceil as ceil_of
 
 from replical.core.exact import decimal, decimals, fraction
-from replical.core.randomness import SharedRandomness
-from replical.errors import ValueOutOfRange
+from replical.errors import PlanMismatch
 from replical.plans.base import Number, Task
 from replical.plans.betting import BettingPlan
-from replical.plans.costs import Cost, Setting
+from replical.plans.costs import Cost, Setting, by_scanning
+from replical.plans.ideal import IdealPlan, ideal, parts
+from replical.pools.pool import AnyPool
 
 
 @dataclass(frozen=True, kw_only=True)
-class SettledPlan(BettingPlan):
-    """Find the ideal answer, and bet until it is proven to be it."""
-
-    def threshold(self, shared: SharedRandomness) -> Fraction:
-        """The shared threshold v on the excess error, uniform on [a, b]."""
-        return self["a"] + (self["b"] - self["a"]) * Fraction(shared.uniform("threshold"))
+class SettledPlan(BettingPlan, IdealPlan):
+    """Bet until the favourite is proven to be the ideal answer, by excess errors."""
 
     @property
     def settles_at(self) -> Decimal:
@@ -47,25 +44,36 @@ class SettledPlan(BettingPlan):
         return Cost(labels=labels, kind="estimate", unlabelled=ceil_of(items), note=note)
 
 
+@dataclass(frozen=True, kw_only=True)
+class SettledCALPlan(SettledPlan):
+    """The same, with labels inferred from those who made no error."""
+
+    def check(self, pool: AnyPool) -> None:
+        """Refuse a `pool` this plan was not made for."""
+        super().check(pool)
+        if pool.exact:
+            raise PlanMismatch(
+                f"{self.learner} infers labels, so on a known distribution neither labels nor items would run out: give a "
+                "pool size instead of 'exact'"
+            )
+
+    def cost(self, setting: Setting) -> Cost:
+        """What CAL asks on as many items as Settled takes."""
+        items = super().cost(setting).unlabelled
+        assert items is not None, "Settled says so"
+        note = "items are a rough estimate: they depend on how far candidates lie from the shared threshold"
+        return Cost(labels=by_scanning(setting, items), kind="estimate", unlabelled=items, note=note)
+
+
 def settled(task: Task) -> SettledPlan:
     """Theorem S': β for each lab, of which .6 may be lost to rivals and .4 to candidates before the ideal answer."""
-    a, b = task.excess_range(Fraction(3, 4))
-    if task.labs < 2:
-        raise ValueOutOfRange(f"labs must be at least 2, got {task.labs}: whoever is alone differs from nobody")
-    beta = min(fraction(task.delta), fraction(task.rho) / task.labs)
     numbers = (
-        Number(name="a", value=a, source="start of the range of the shared threshold v; .75b if not given"),
-        Number(name="b", value=b, source="its end; ε if not given"),
-        Number(name="rho", value=fraction(task.rho), source="given"),
-        Number(name="delta", value=fraction(task.delta), source="given"),
-        Number(
-            name="labs", value=task.labs, source="K labs that may differ with probability ρ at most; 2 if not given"
+        *ideal(task, "excess error"),
+        *parts(
+            task,
+            delta_A=(Fraction(3, 5), ".6β: the best settles where the ideal answer is later"),
+            delta_I=(Fraction(2, 5), ".4β: the ideal answer is rejected"),
         ),
-        Number(name="beta", value=beta, source="min(δ, ρ/K): a lab is certified and its answer is not the ideal one"),
-        Number(
-            name="delta_A", value=Fraction(3, 5) * beta, source=".6β: the best settles where the ideal answer is later"
-        ),
-        Number(name="delta_I", value=Fraction(2, 5) * beta, source=".4β: the ideal answer is rejected"),
         Number(name="optimism", value=4, source="errors above v·t that a favourite may have; 3 to 6 cost the same"),
         Number(name="patience", value=3, source="errors by which a favourite or opponent outlasts its rule"),
         Number(name="idle", value=16, source="unasked items in a row after which bets are settled all the same"),
@@ -77,4 +85,12 @@ def settled(task: Task) -> SettledPlan:
         epsilon=fraction(task.epsilon),
         numbers=numbers,
         batch=task.batch,
+    )
+
+
+def settled_cal(task: Task) -> SettledCALPlan:
+    """The numbers of Settled: inferred labels are as good as asked ones."""
+    made = settled(task)
+    return SettledCALPlan(
+        learner="settled-cal", name=made.name, n=made.n, epsilon=made.epsilon, numbers=made.numbers, batch=made.batch
     )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 
 import numpy as np
@@ -15,6 +15,7 @@ Indices = NDArray[np.int64]
 # int64 while a query asks for fewer than 2**62 labels, Python integers (dtype object) beyond.
 Counts = NDArray[np.int64] | NDArray[np.object_]
 
+_NONE: Indices = np.zeros(0, dtype=np.int64)
 _LIMB = 40  # bits of a part: 2**22 parts of 40 bits still add up inside 63 bits
 
 
@@ -34,6 +35,10 @@ class Query:
         Mass of DIS(V), the items on which survivors differ, when asking; as [count, total].
     survivors
         Hypotheses in V when asking.
+    known
+        Disputed items among those looked at that need not be asked, because their labels are known.
+    unlabelled
+        Disputed items among those looked at that nobody can label.
 
     Examples
     --------
@@ -47,6 +52,8 @@ class Query:
     scanned: int
     disagreement: tuple[int, int]
     survivors: int
+    known: Indices = field(default_factory=lambda: _NONE)
+    unlabelled: Indices = field(default_factory=lambda: _NONE)
 
     @cached_property
     def total(self) -> int:

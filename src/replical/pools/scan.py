@@ -7,6 +7,7 @@ enter only through multinomial counts, so 10**17 labels cost no more than ten.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Protocol
 
 import numpy as np
@@ -178,8 +179,11 @@ class Blocks(Protocol):
         """Items not scanned yet; None where they never run out."""
         ...
 
-    def next(self, V: VersionSpace, most: int, *, idle: int) -> Query:
-        """Items up to the `most`-th inside DIS(V), or until `idle` in a row were not; nothing scanned: none is left."""
+    def next(self, S: VersionSpace, most: int, *, idle: int, V: VersionSpace | None = None) -> Query:
+        """Items up to the `most`-th that is asked, or until `idle` in a row were not; nothing scanned: none is left.
+
+        Asked is what lies in DIS(S) and, where there is one, in DIS(V): elsewhere V knows the label.
+        """
         ...
 
 
@@ -195,21 +199,27 @@ class FiniteBlocks:
         """Items not scanned yet."""
         return len(self._order) - self._at
 
-    def next(self, V: VersionSpace, most: int, *, idle: int) -> Query:
-        """Items up to the `most`-th inside DIS(V), or until `idle` in a row were not."""
-        disputed, start = V.disagreement, self._at
+    def next(self, S: VersionSpace, most: int, *, idle: int, V: VersionSpace | None = None) -> Query:
+        """Items up to the `most`-th in DIS(S), and in DIS(V) where there is one, or until `idle` in a row were not."""
+        disputed, start = S.disagreement, self._at
+        undecided = disputed if V is None else V.disagreement
         asked: list[int] = []
         while len(asked) < most:
             ahead = slice(self._at, self._at + idle)
-            hits = (disputed[self._order[ahead]] & self._askable[ahead]).nonzero()[0]
+            items = self._order[ahead]
+            hits = (disputed[items] & undecided[items] & self._askable[ahead]).nonzero()[0]
             if len(hits) == 0:
                 self._at = min(self._at + idle, len(self._order))
                 break
-            asked.append(int(self._order[self._at + hits[0]]))
+            asked.append(int(items[hits[0]]))
             self._at += int(hits[0]) + 1
         passed = slice(start, self._at)
-        self.unlabelled += int(np.count_nonzero(disputed[self._order[passed]] & ~self._askable[passed]))
-        return _query(V, np.array(asked, dtype=np.int64), scanned=self._at - start)
+        items = self._order[passed]
+        apart, is_open = disputed[items], undecided[items]
+        unlabelled = items[apart & is_open & ~self._askable[passed]]
+        self.unlabelled += len(unlabelled)
+        query = _query(S if V is None else V, np.array(asked, dtype=np.int64), scanned=self._at - start)
+        return replace(query, known=items[apart & ~is_open], unlabelled=unlabelled)
 
 
 class ExactBlocks:
@@ -221,22 +231,23 @@ class ExactBlocks:
     def __init__(self, weights: NDArray[np.int64], generator: np.random.Generator) -> None:
         self._weights, self._generator = weights, generator
 
-    def next(self, V: VersionSpace, most: int, *, idle: int) -> Query:
-        """Draws up to the `most`-th inside DIS(V), or until `idle` in a row were not."""
-        region = V.disputed[self._weights[V.disputed] > 0]
+    def next(self, S: VersionSpace, most: int, *, idle: int, V: VersionSpace | None = None) -> Query:
+        """Draws up to the `most`-th inside DIS(S), or until `idle` in a row were not."""
+        assert V is None, "plans that infer labels refuse a known distribution"
+        region = S.disputed[self._weights[S.disputed] > 0]
         if len(region) == 0:
-            return _query(V, region, scanned=idle)
+            return _query(S, region, scanned=idle)
         mass, scanned = np.cumsum(self._weights[region]), 0
         asked: list[int] = []
         while len(asked) < most:
-            passed = int(self._generator.geometric(float(V.mass))) - 1
+            passed = int(self._generator.geometric(float(S.mass))) - 1
             if passed >= idle:
                 scanned += idle
                 break
             scanned += passed + 1
             tick = self._generator.integers(int(mass[-1]))
             asked.append(int(region[np.searchsorted(mass, tick, side="right")]))
-        return _query(V, np.array(asked, dtype=np.int64), scanned=scanned)
+        return _query(S, np.array(asked, dtype=np.int64), scanned=scanned)
 
 
 def _evenest(V: VersionSpace, disputed: Indices) -> Indices:

@@ -53,10 +53,10 @@ def test_every_learner_has_a_line_and_applies_where_its_assumption_holds():
 
 def test_the_winner():
     found = bills(REFERENCE)
-    assert cheapest(found, replicable=True).learner == "rounded-cal"
+    assert cheapest(found, replicable=True).learner == "settled-cal"
     assert cheapest(found, replicable=False).learner == "cal"
     agnostic = bills(replace(REFERENCE, nu=0.02))
-    assert cheapest(agnostic, replicable=True).learner == "rounded-a2"
+    assert cheapest(agnostic, replicable=True).learner == "settled-distance"
     assert cheapest([bill for bill in found if not bill.applies], replicable=False) is None
 
 

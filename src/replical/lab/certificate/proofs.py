@@ -15,7 +15,9 @@ from replical.lab.protocol import Protocol
 from replical.learners.rounded import ACCURATE, CERTIFIED
 from replical.learners.settled import LABELLED, PROVEN
 from replical.plans.base import Plan
-from replical.plans.settled import SettledPlan
+from replical.plans.ideal import IdealPlan
+from replical.plans.settled import SettledCALPlan, SettledPlan
+from replical.plans.settled_distance import SettledDistancePlan
 
 
 def rounded_proof(body: Mapping[str, Any], plan: Plan, named: Mapping[str, Any]) -> str | None:
@@ -35,7 +37,7 @@ def rounded_proof(body: Mapping[str, Any], plan: Plan, named: Mapping[str, Any])
 def settled_proof(body: Mapping[str, Any], protocol: Protocol, named: Mapping[str, Any]) -> str | None:
     """The level follows from labels that it does not tell; what is said of it must fit together."""
     plan, part = protocol.plan, body["settling"]
-    assert isinstance(plan, SettledPlan), "asked of settled runs only"
+    assert isinstance(plan, IdealPlan), "asked of settled runs only"
     level, labelled = named[PROVEN], named[LABELLED]
     if labelled["held"] != (labelled["value"] <= labelled["bound"]) or labelled["bound"] != part["asked"]:
         return "more items could not be labelled than were, and that is not said"
@@ -48,7 +50,7 @@ def settled_proof(body: Mapping[str, Any], protocol: Protocol, named: Mapping[st
     return same(claim, (level["held"], level["held"], rho, None)) or _levels(body, protocol, plan, level)
 
 
-def _levels(body: Mapping[str, Any], protocol: Protocol, plan: SettledPlan, level: Mapping[str, Any]) -> str | None:
+def _levels(body: Mapping[str, Any], protocol: Protocol, plan: IdealPlan, level: Mapping[str, Any]) -> str | None:
     """Levels and threshold follow from the plan, the answer's place from the shared order."""
     part = body["settling"]
     order = plan.prior.order_of(protocol.shared, "order", n=plan.n).tolist()
@@ -82,17 +84,24 @@ def _looked_at(body: Mapping[str, Any]) -> str | None:
     return None
 
 
-def _within_reach(body: Mapping[str, Any], plan: SettledPlan) -> str | None:
+def _within_reach(body: Mapping[str, Any], plan: IdealPlan) -> str | None:
     """Could so many items and labels have proven it, had every one of them spoken for the answer?"""
     part = body["settling"]
-    v, others, asked = Fraction(part["v"]), part["scanned"] - part["asked"], part["asked"]
-    behind, before = part["place"] < plan.n - 1, part["place"] > 0
-    short = behind and plan.purses(v).wealth(others, 0, asked) < plan.settles_at
-    short = short or (before and plan.charges(v).wealth(others, asked, 0) < plan.rejects_at)
+    v, place = Fraction(part["v"]), part["place"]
+    behind, before = place < plan.n - 1, place > 0
+    if isinstance(plan, SettledPlan):
+        spoke = part["scanned"] if isinstance(plan, SettledCALPlan) else part["asked"]  # labels may be inferred there
+        others = part["scanned"] - spoke
+        short = behind and plan.purses(v).wealth(others, 0, spoke) < plan.settles_at
+        short = short or (before and plan.charges(v).wealth(others, spoke, 0) < plan.rejects_at)
+    else:
+        assert isinstance(plan, SettledDistancePlan), "there is no other way to the ideal answer"
+        items = body["pool"]["items"]
+        short = plan.nearer(v, items, place) < 0 or (before and plan.farther(v, items) > items)
     return "so few items and labels prove nothing" if body["certified"] and short else None
 
 
-def _bounds(body: Mapping[str, Any], plan: SettledPlan) -> str | None:
+def _bounds(body: Mapping[str, Any], plan: IdealPlan) -> str | None:
     """A bound on the excess is told if and only if the answer is certified; an interval holds its estimate."""
     part, error, upper = body["settling"], body["answer_error"], body["settling"]["excess_upper"]
     if not all(isinstance(body["verdict"][key], str) for key in ("why", "helps")):

@@ -5,9 +5,8 @@ from __future__ import annotations
 from fractions import Fraction
 
 from replical.learners.result import Rounding, Verdict
+from replical.plans.catalogue import find
 from replical.plans.rounded import RoundedPlan
-
-_SETTLED = "--learner settled"
 
 
 def verdict(plan: RoundedPlan, rounding: Rounding) -> Verdict:
@@ -25,13 +24,13 @@ def verdict(plan: RoundedPlan, rounding: Rounding) -> Verdict:
     >>> print(found.why)
     0.281 is proven, but the pool of 5,000 items is too small for the error bound
     >>> print(found.helps)
-    about 11,313 items, or --learner settled
+    about 11,313 items, or --learner settled-cal
     """
     if rounding.certified:
         return Verdict(certified=True, why="", helps="")
     if rounding.rho_proven is None:
         why = f"the finish {plan.finish!r} has no proof that labs agree"
-        return Verdict(certified=False, why=why, helps=f"{_SETTLED}, which has one")
+        return Verdict(certified=False, why=why, helps=f"{_settled(plan)}, which has one")
     rho, inaccurate = float(plan["rho"]), _inaccurate(rounding)
     if rounding.rho_proven <= rho:
         why, ways = f"{rounding.rho_proven:.3f} is proven, but {inaccurate}", _to_be_accurate(plan, rounding)
@@ -39,7 +38,12 @@ def verdict(plan: RoundedPlan, rounding: Rounding) -> Verdict:
         proven = "nothing is" if rounding.rho_proven >= 1 else f"only {rounding.rho_proven:.3f} is"
         why = f"{proven} proven of how often labs differ, and {rho:g} was asked for"
         why, ways = f"{why}; {inaccurate}" if inaccurate else why, [_to_prove(plan, rounding)]
-    return Verdict(certified=False, why=why, helps=", or ".join([*ways, _SETTLED]))
+    return Verdict(certified=False, why=why, helps=", or ".join([*ways, _settled(plan)]))
+
+
+def _settled(plan: RoundedPlan) -> str:
+    """The learner that needs no pool size, for the same labels."""
+    return "--learner settled-cal" if find(plan.learner).setting == "realizable" else "--learner settled"
 
 
 def _inaccurate(rounding: Rounding) -> str:

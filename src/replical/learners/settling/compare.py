@@ -1,4 +1,4 @@
-"""One block of items: who was wrong on those that were asked. On all others everyone who is compared says the same."""
+"""One block of items: who was wrong on those whose label is known. On most others everyone compared says the same."""
 
 from __future__ import annotations
 
@@ -8,8 +8,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from replical.learners.settling.groups import Everyone
-from replical.pools.query import Answers
+from replical.learners.settling.known import Labelled
 
+Codes = NDArray[np.uint16]
 Indices = NDArray[np.int64]
 Counts = NDArray[np.int64]
 Mask = NDArray[np.bool_]
@@ -17,21 +18,24 @@ Mask = NDArray[np.bool_]
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Block:
-    """Items scanned, and who was wrong on those asked.
+    """Items scanned, and who was wrong on those whose labels are known.
 
     Attributes
     ----------
     scanned
-        Items, asked or not.
+        Items, disputed or not.
     places
         Who is compared, ascending.
     wrong
-        For each item asked (rows), who of them (columns) was wrong.
+        For each disputed item whose label is known (rows), who of them (columns) was wrong.
+    unknown
+        For each disputed item that counts against the favourite because nobody could label it, what they say.
     """
 
     scanned: int
     places: Indices
     wrong: Mask
+    unknown: Codes
 
     @property
     def errors(self) -> Counts:
@@ -43,20 +47,30 @@ class Block:
         """For each of the `others`: items on which Z was 0, `one` alone was wrong, and `one` alone was right (rows)."""
         place, theirs = np.searchsorted(self.places, one), self.wrong[:, others]
         counts = np.zeros((3, theirs.shape[1]), dtype=np.int64)
-        counts[0] = self.scanned  # on whatever was not asked Z is 0
+        counts[0] = self.scanned  # on whatever has no label Z is 0
         for wrong, mine in zip(theirs, self.wrong[:, place].tolist(), strict=True):
             alone = ~wrong if mine else wrong
             counts[1 if mine else 2] += alone
             counts[0] -= alone
         return counts
 
+    def at_worst(self, one: int, others: Mask) -> Counts:
+        """The same, if `one` alone was wrong wherever they differ and the label is unknown."""
+        counts, place = self.apart(one, others), np.searchsorted(self.places, one)
+        for codes in self.unknown:
+            differ = codes[others] != codes[place]
+            counts[1] += differ
+            counts[0] -= differ
+        return counts
 
-def heard(groups: Everyone, S: Indices, answers: Answers | None, scanned: int) -> Block:
-    """Who was wrong on the answers; None where nothing was asked."""
-    if answers is None:
-        return Block(scanned=scanned, places=S, wrong=np.zeros((0, len(S)), dtype=np.bool_))
-    labels = np.argmax(answers.counts, axis=1)
-    wrong = [
-        groups.codes(item, S) != label for item, label in zip(answers.items.tolist(), labels.tolist(), strict=True)
-    ]
-    return Block(scanned=scanned, places=S, wrong=np.array(wrong))
+
+def heard(groups: Everyone, S: Indices, known: Labelled, unknown: Indices, scanned: int) -> Block:
+    """Who was wrong on the items whose labels are `known`, and what they say about the `unknown` ones."""
+    wrong = [groups.codes(item, S) != code for item, code in zip(*(each.tolist() for each in known), strict=True)]
+    says = [groups.codes(item, S) for item in unknown.tolist()]
+    return Block(
+        scanned=scanned,
+        places=S,
+        wrong=np.array(wrong, dtype=np.bool_).reshape(-1, len(S)),
+        unknown=np.array(says, dtype=np.uint16).reshape(-1, len(S)),
+    )

@@ -23,11 +23,16 @@ def agreement(v: float, purses: Purses, charges: Charges, place: int, heads: Ind
     It has to see, on data of its own, that everyone before the answer errs more than v above the best, and the answer does
     not. Both labs' means are off by their standard errors. Whoever has the same counts is one and the same to them.
     """
+    before, behind = heads[heads < place], heads[heads > place]
+    own = np.concatenate([charges.counts[:, place, None], purses.counts(place)[:, behind]], axis=1)
+    return same_answer(v, charges.counts[:, before], own)
+
+
+def same_answer(v: float, before: Counts, own: Counts) -> float:
+    """The same from how often Z was 0, +1 and -1 (rows) for those before the answer, and for the answer itself."""
     from scipy.special import ndtr
 
-    before, behind = heads[heads < place], heads[heads > place]
-    earlier = float(np.prod(ndtr(_apart(np.unique(charges.counts[:, before], axis=1), v))))
-    own = np.concatenate([charges.counts[:, place, None], purses.counts(place)[:, behind]], axis=1)
+    earlier = float(np.prod(ndtr(_apart(np.unique(before, axis=1), v))))
     heard = own[:, own.sum(axis=0) > 0]
     return round(earlier * float(ndtr((-_apart(heard, v)).min(initial=np.inf))), 6)
 

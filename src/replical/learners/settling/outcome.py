@@ -103,7 +103,7 @@ class Ending:
             levels.append(float(np.exp(-best.min())) * beta / float(plan["delta_A"]))
         if len(self.before):
             levels.append(float(np.exp(-self.charges.best[self.before].min())) * beta / float(plan["delta_I"]))
-        above = _up(min(max(levels), 1.0))
+        above = up(min(max(levels), 1.0))
         return min(1.0, above if above > beta else beta + 1 / _DIGITS)
 
     def _excess_upper(self) -> float:
@@ -120,8 +120,9 @@ class Ending:
             with decimals():
                 bets = accepting(decimal(x), STAKES)
             low, high = (low, x) if (bets.about(counts) >= enough).all() else (x, high)
-        return min(_up(high), _up(v))
+        return min(up(high), up(v))
 
 
-def _up(x: float) -> float:
+def up(x: float) -> float:
+    """Rounded up to six digits."""
     return ceil(x * _DIGITS * (1 + 1e-9)) / _DIGITS

@@ -42,7 +42,7 @@ class Purses:
         if m not in self._counts:
             self._counts[m], self._logs[m], self.best[m] = np.zeros((3, self._n), np.int64), *np.zeros((2, self._n))
         rivals = block.places[among]
-        counts = _add(self._counts[m], rivals, block.apart(m, among))
+        counts = _add(self._counts[m], rivals, block.at_worst(m, among))
         self._logs[m][rivals] = self.bets.about(counts)
         about = self._about(m, rivals)
         self.best[m][rivals] = np.maximum(self.best[m][rivals], about)

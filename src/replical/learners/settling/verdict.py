@@ -27,9 +27,7 @@ def verdict(plan: SettledPlan, settling: Settling, *, left: int | None, unlabell
 
 
 def _more(settling: Settling, left: int | None) -> str:
-    if settling.labels_left is None or settling.items_left is None:
-        return "more labels"
-    labels = f"roughly {settling.labels_left:,} more labels"
-    if left is None or settling.items_left <= left:
-        return labels
-    return f"{labels} and {settling.items_left - left:,} more items"
+    ways = [f"roughly {settling.labels_left:,} more labels"] if settling.labels_left else []
+    if left is not None and settling.items_left is not None and settling.items_left > left:
+        ways.append(f"{'' if ways else 'roughly '}{settling.items_left - left:,} more items")
+    return " and ".join(ways) or "more labels"

@@ -29,7 +29,7 @@ _RAISED = str.maketrans("0123456789-", "⁰¹²³⁴⁵⁶⁷⁸⁹⁻")
 _LONG = 1e4  # from here on a power of ten is easier to read than its zeros
 # An axis on which the last is so many times the first: digits its ticks may begin with.
 _BETWEEN = ((200, (1.0,)), (6, (1.0, 2.0, 5.0)), (0, (1.0, 1.5, 2.0, 3.0, 4.0, 5.0, 6.0, 8.0)))
-_LARGER = {"*": 9.5, "P": 7, "X": 7, "D": 5.5}  # points: markers of one size look as if they had several
+_LARGER = {"*": 9.5, ".": 8, "P": 7, "X": 7, "D": 5.5}  # points: markers of one size look as if they had several
 
 
 @dataclass(frozen=True)
