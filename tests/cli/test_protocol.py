@@ -41,7 +41,7 @@ def new(tmp_path, capsys, monkeypatch):
     return run
 
 
-@pytest.mark.parametrize("flag", ["--out", *(flag for flag in NEW if flag != "--class")])
+@pytest.mark.parametrize("flag", ["--out", *(flag for flag in NEW if flag not in ("--class", "--learner"))])
 def test_a_missing_flag_is_named_where_nobody_can_be_asked(new, flag):
     done = new({flag: None})
     assert done.code == 2
@@ -277,8 +277,21 @@ def test_settled_is_the_standard_for_candidates(models, new):
     told = new(MODELS | {"--learner": "settled"}, "--force")
     assert "learner settled." in told.out
     assert told.wrote == done.wrote
-    other = new({"--learner": None}, "--force")  # a class of features
-    assert (other.code, "the flag --learner is missing" in other.err) == (2, True)
+
+
+@pytest.mark.parametrize(
+    ("nu", "learner"), [(None, "settled-distance"), ("0.1", "settled-distance"), ("0", "settled-cal")]
+)
+def test_rules_on_features_have_standards_too(new, nu, learner):
+    done = new({"--learner": None, "--nu": nu})
+    assert (done.code, done.wrote["learner"]["name"]) == (0, learner)
+    assert f"learner {learner}, the standard for rules on features." in done.out
+
+
+def test_a_learner_that_is_not_suggested_names_a_better_one(new):
+    done = new({"--learner": "replical", "--theta": "2"})
+    assert "Note: replical is kept to study the paper; settled-cal promises as much" in done.out
+    assert "Note:" not in new({"--learner": "settled-cal"}, "--force").out
 
 
 def test_an_order_comes_from_a_public_table(models):

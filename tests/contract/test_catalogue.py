@@ -60,6 +60,15 @@ def test_ids_and_markers_are_not_shared():
         assert not twice, f"two learners share a {field}: {sorted(twice)}"
 
 
+def test_whoever_is_taken_instead_promises_as_much_and_is_suggested():
+    for record in LEARNERS.values():
+        if record.instead is not None:
+            better = find(record.instead)
+            assert better.instead is None
+            assert better.replicable >= record.replicable
+            assert better.setting in (record.setting, "agnostic")
+
+
 def test_a_record_that_lacks_a_field_is_no_record():
     for field in ("id", "learner", "setting", "replicable", "active", "paper", "tight", "colour", "marker"):
         rest = {each.name: getattr(toys.LEARNER, each.name) for each in dataclasses.fields(toys.LEARNER)}

@@ -23,11 +23,9 @@ from replical.errors import BadProtocol, BadTable, BadUsage
 from replical.lab.protocol import SCHEMA, Protocol
 from replical.lab.public import FEW, PublicSample, read_public
 from replical.lab.tables import read_pool
-from replical.plans.catalogue import find
+from replical.plans.catalogue import find, standard
 from replical.worlds.population import Population
 from replical.worlds.theta import theta as disagreement_coefficient
-
-STANDARD = "settled"  # the learner for candidate models: it certifies among nearly tied ones
 
 protocol_app = typer.Typer(help="Write and look at protocols.", rich_markup_mode=None)
 
@@ -94,7 +92,7 @@ def new_command(
     public = read_prior(class_recipe.C, prior, prefer)
     sample = None if order_from is None else _order_from(order_from, class_recipe, prior, prefer)
     learner_section: dict[str, Any] = {
-        "name": _needed("--learner", learner, None if candidates is None else STANDARD),
+        "name": _needed("--learner", learner, standard(models="candidates" in section, noiseless=nu == 0)),
         "plan": plan_name,
         "epsilon": number(_needed("--epsilon", epsilon)),
         "delta": number(_needed("--delta", delta)),
@@ -128,9 +126,10 @@ def new_command(
         told = {"file": str(out), "learner": chosen, "fingerprint": protocol.fingerprint}
         answer({"schema": "replical.protocol-new/1"} | told)
     else:
-        standard = ", the standard for candidate models" if learner is None and chosen == STANDARD else ""
+        what = "candidate models" if "candidates" in section else "rules on features"
+        usual = f", the standard for {what}" if learner is None else ""
         prose.print(
-            f"Wrote {out}: {len(class_recipe.C):,} hypotheses, learner {chosen}{standard}.",
+            f"Wrote {out}: {len(class_recipe.C):,} hypotheses, learner {chosen}{usual}.",
             markup=False,
             soft_wrap=True,
         )
@@ -140,6 +139,13 @@ def new_command(
             prose.print(
                 f"Finish {protocol.given('finish')}: nothing is proven of how often labs agree. "
                 "--learner settled has a proof.",
+                markup=False,
+                soft_wrap=True,
+            )
+        if protocol.record.instead is not None:
+            prose.print(
+                f"Note: {chosen} is kept to study the paper; {protocol.record.instead} promises as much and was better "
+                "wherever both were measured.",
                 markup=False,
                 soft_wrap=True,
             )

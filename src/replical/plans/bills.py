@@ -66,10 +66,9 @@ def bills(setting: Setting, learner: str | None = None) -> list[Bill]:
 
 
 def cheapest(choices: list[Bill], *, replicable: bool) -> Bill | None:
-    """The bill with fewest labels among those that apply; only replicable learners if asked."""
-    fair = [
-        bill for bill in choices if bill.applies and bill.labels is not None and (bill.replicable or not replicable)
-    ]
+    """The bill with fewest labels among those that apply and are suggested; only replicable learners if asked."""
+    payable = [bill for bill in choices if bill.applies and bill.labels is not None]
+    fair = [bill for bill in payable if (bill.replicable or not replicable) and find(bill.learner).instead is None]
     return min(fair, key=lambda bill: bill.labels or 0, default=None)
 
 

@@ -67,6 +67,9 @@ class Record:
         The learner it is made from, with whose labels its own are compared.
     bounds
         Its label-complexity bounds.
+    instead
+        A learner that promises as much and was better wherever both were measured: this one is kept to study the paper
+        and to compare with, and is not suggested.
     colour, marker
         How pictures show it.
     """
@@ -85,6 +88,7 @@ class Record:
     rounds: bool = False
     parent: str | None = None
     bounds: Bounds = Bounds()
+    instead: str | None = None
     colour: str
     marker: str
 
@@ -158,6 +162,7 @@ _CAL_ROUNDS = Record(
     needs=frozenset({"theta"}),
     options=frozenset({"k_loop"}),
     bounds=Bounds(paper=("cal", None)),
+    instead="cal",
     colour="#0072B2",
     marker="p",
 )
@@ -174,7 +179,7 @@ _A2 = Record(
     colour="#E69F00",
     marker="s",
 )
-_A2_PAIRED = replace(_A2, id="a2-paired", tight=a2.paired, colour="#B07900", marker="d")
+_A2_PAIRED = replace(_A2, id="a2-paired", tight=a2.paired, instead="a2", colour="#B07900", marker="d")
 _A2_ROUNDS = Record(
     id="a2-rounds",
     learner="replical.learners.a2:A2Rounds",
@@ -186,6 +191,7 @@ _A2_ROUNDS = Record(
     needs=frozenset({"theta", "nu"}),
     options=_SIZES,
     bounds=Bounds(paper=("a2", "a2")),
+    instead="a2",
     colour="#6E4B00",
     marker="h",
 )
@@ -204,6 +210,7 @@ _REPLICABLE_ERM = Record(
         paper=("replicable_passive", "replicable_passive_agnostic"),
         ours=("replicable_passive_tight", "replicable_passive_agnostic_tight"),
     ),
+    instead="settled-distance",
     colour="#CC79A7",
     marker="^",
 )
@@ -219,6 +226,7 @@ _REPLICA2 = Record(
     options=_SIZES | _STOP,
     parent="a2-rounds",
     bounds=Bounds(paper=("replica2", "replica2"), ours=("replica2_tight", "replica2_tight")),
+    instead="settled-distance",
     colour="#8C2D04",
     marker="X",
 )
@@ -235,6 +243,7 @@ _REPLICAL = Record(
     paper_options=frozenset({"T"}),
     parent="cal-rounds",
     bounds=Bounds(paper=("replical", None), ours=("replical_tight", None)),
+    instead="settled-cal",
     colour="#D55E00",
     marker="D",
 )
@@ -346,6 +355,17 @@ _ALL = (
     _boosted(_REPLICAL, ">", Bounds(paper=("replical_boosted", None))),
 )
 LEARNERS: dict[str, Record] = {record.id: record for record in _ALL}
+
+
+def standard(*, models: bool, noiseless: bool) -> str:
+    """The learner to take where nobody says: for candidate models, or for rules on features, with labels that err or not.
+
+    Examples
+    --------
+    >>> standard(models=True, noiseless=False), standard(models=False, noiseless=True)
+    ('settled', 'settled-cal')
+    """
+    return "settled" if models else "settled-cal" if noiseless else "settled-distance"
 
 
 def find(learner: str) -> Record:
