@@ -167,7 +167,7 @@ OK = {
         ({"--learner": "replica2", "--pool-size": "1000"}, "relative accuracy"),
         ({"--learner": "a2", "--kappa": "2"}, "kappa must be in (0, 1), got 2"),
         ({"--learner": "a2", "--batch": "0"}, "batch must be a whole number of at least 1, got 0"),
-        ({"--learner": "settled", "--labs": "1"}, "labs must be at least 2, got 1"),
+        ({"--learner": "settled", "--labs": "1"}, "labs must be a whole number of at least 2, got 1"),
         ({"--learner": "settled", "--b": ".2"}, "b must be at most epsilon = 0.1, got 0.2"),
         ({"--learner": "settled", "--a": ".2"}, "a must be above 0 and at most b = 0.1, got 0.2"),
         ({"--learner": "settled", "--batch": "9", "--max-labels": "8"}, "max_labels = 8 is below batch = 9"),

@@ -359,7 +359,7 @@ def test_a_bad_public_table_is_one_sentence_and_nothing_is_written(models, tmp_p
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
-        ({"--labs": "1"}, "labs must be at least 2, got 1"),
+        ({"--labs": "1"}, "labs must be a whole number of at least 2, got 1"),
         ({"--b": ".2"}, "b must be at most epsilon = 0.1, got 0.2"),
         ({"--a": ".2"}, "a must be above 0 and at most b = 0.1, got 0.2"),
         ({"--a": "0"}, "a must be in (0, 1), got 0"),
@@ -394,7 +394,10 @@ def test_bad_numbers_of_settled_are_one_sentence(models, tmp_path, changes, mess
         ({"--class": None, "--candidates": "nowhere.csv"}, "cannot read the candidates nowhere.csv"),
         ({"--class": None, "--candidates": "names.csv"}, "names.csv has no column 'name' with the names of candidates"),
         ({"--class": None, "--candidates": "names.csv:size"}, "names.csv has no column 'size'"),
-        ({"--class": None, "--candidates": "empty.txt"}, "at least one hypothesis"),
+        (
+            {"--class": None, "--candidates": "empty.txt"},
+            "empty.txt is empty: write the names of the candidates into it, one a line",
+        ),
         ({"--learner": "perceptron"}, "unknown learner 'perceptron'"),
         ({"--epsilon": "1.5"}, "epsilon must be in (0, 1), got 1.5"),
         ({"--epsilon": "much"}, "'much' is not a number"),

@@ -230,7 +230,10 @@ def _listed(source: str) -> list[dict[str, str]]:
     file, what = Path(path), "the candidates"
     text = decode(read_bytes(file, what=what, refuse=BadTable), file, what=what, refuse=BadTable)
     if not column and file.suffix != ".csv":
-        return [{"name": line.strip()} for line in text.splitlines() if line.strip()]
+        names = [{"name": line.strip()} for line in text.splitlines() if line.strip()]
+        if not names:
+            raise BadTable(f"{path} is empty: write the names of the candidates into it, one a line")
+        return names
     rows = read_csv(text, file, what=what, refuse=BadTable, strict=False).named()
     column = column or "name"
     if not rows or column not in rows[0]:

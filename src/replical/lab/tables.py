@@ -8,7 +8,9 @@ Needs pyarrow: ``pip install 'replical[lab]'``.
 from __future__ import annotations
 
 import hashlib
+from codecs import BOM_UTF16_BE, BOM_UTF16_LE
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
@@ -29,6 +31,7 @@ from replical.pools.pool import Pool
 Column = NDArray[Any]
 _BATCH = 65_536  # rows read at a time
 _SUFFIXES = (".parquet", ".csv", ".arrow", ".feather")
+_RESAVE = "save it as UTF-8 (a spreadsheet calls that CSV UTF-8)"
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -206,7 +209,7 @@ def _names(reader: Any, name: str) -> list[str]:
     try:
         return list(reader.schema.names)
     except UnicodeDecodeError as error:
-        raise BadTable(f"{name} is not UTF-8 text: the name of a column cannot be read") from error
+        raise BadTable(f"{name} is not UTF-8 text: the name of a column cannot be read; {_RESAVE}") from error
 
 
 def _open(source: Any, name: str, texts: Sequence[str] = (), numbers: Sequence[str] = ()) -> Any:
@@ -244,7 +247,19 @@ def _open_file(pa: Any, path: Path, texts: Sequence[str], numbers: Sequence[str]
     except FileNotFoundError as error:
         raise BadTable(f"there is no file {path}") from error
     except (OSError, pa.ArrowException) as error:
-        raise BadTable(f"cannot read the table {path}: {str(error).splitlines()[0]}") from error
+        raise BadTable(_why(path, error)) from error
+
+
+def _why(source: Any, error: Exception) -> str:
+    """Why a table cannot be read; a CSV file in another encoding is what a spreadsheet writes most easily."""
+    what, first = f"cannot read the table {source}", str(error).splitlines()[0]
+    if isinstance(source, str | Path) and Path(source).suffix == ".csv":
+        with suppress(OSError), open(source, "rb") as file:
+            if file.read(2) in (BOM_UTF16_LE, BOM_UTF16_BE):
+                return f"{what}: it is UTF-16 text; {_RESAVE}"
+        if "UTF8" in first:
+            return f"{what}: it is not UTF-8 text; {_RESAVE}"
+    return f"{what}: {first}"
 
 
 def _batches(
@@ -255,6 +270,8 @@ def _batches(
     names = _names(reader, name)
     for column in columns:
         if column not in names:
+            if len(names) == 1 and (mark := next((each for each in ";\t|" if each in names[0]), None)):
+                raise BadTable(f"{name} has one column only, {names[0]!r}: save it with commas instead of {mark!r}")
             near = f"; it has {', '.join(names[:8])}{' and more' if len(names) > 8 else ''}"
             raise BadTable(f"{name} has no column {column!r}{near}")
         if names.count(column) > 1:
@@ -264,7 +281,7 @@ def _batches(
         for batch in reader:
             yield {column: batch.column(names.index(column)) for column in columns}
     except (OSError, pa.ArrowException) as error:
-        raise BadTable(f"cannot read the table {name}: {str(error).splitlines()[0]}") from error
+        raise BadTable(_why(source if isinstance(source, str | Path) else name, error)) from error
 
 
 def _ids(column: Any, id_column: str, name: str, before: int) -> list[str]:

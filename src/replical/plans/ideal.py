@@ -7,7 +7,6 @@ from fractions import Fraction
 
 from replical.core.exact import fraction
 from replical.core.randomness import SharedRandomness
-from replical.errors import ValueOutOfRange
 from replical.plans.base import Number, Plan, Task
 
 
@@ -33,8 +32,6 @@ def beta(task: Task) -> Fraction:
 def ideal(task: Task, measure: str) -> tuple[Number, ...]:
     """What makes an answer the ideal one, by a `measure`, and how sure of it a lab is to be."""
     a, b = task.excess_range(Fraction(3, 4))
-    if task.labs < 2:
-        raise ValueOutOfRange(f"labs must be at least 2, got {task.labs}: whoever is alone differs from nobody")
     range_of = "the range of the shared threshold v" + (" on distances" if measure == "distance" else "")
     return (
         Number(name="a", value=a, source=f"start of {range_of}; .75b if not given"),

@@ -30,7 +30,7 @@ class Parameter:
         As it is spelled in Python, protocols, studies and, with dashes, on the command line.
     kind
         A ``share`` lies strictly between `low` and `high`, a ``number`` is `low` or more and below `high`, a ``count`` is a
-        whole number from 1 on, a ``word`` is one of `words`, the first of which is meant if none is given.
+        whole number from 1 or from `low` on, a ``word`` is one of `words`, the first of which is meant if none is given.
     default
         What a plan is made with where nothing is given.
     needs
@@ -64,8 +64,9 @@ class Parameter:
                 raise BadSpec(f"unknown {self.name} {value!r}; it is one of {', '.join(self.words)}")
             return value
         if self.kind == "count":
-            if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < 1:
-                raise ValueOutOfRange(f"{self.name} must be a whole number of at least 1, got {value!r}")
+            least = max(1, int(self.low))
+            if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < least:
+                raise ValueOutOfRange(f"{self.name} must be a whole number of at least {least}, got {value!r}")
             return int(value)
         if self.kind == "share":
             return in_open(self.name, value, self.low, self.high)
@@ -142,7 +143,7 @@ _ALL = (
     Parameter(name="stop_delta", kind="share", help="how often a stop test may be off", needs=("stop", "rstat")),
     Parameter(name="strings", kind="count", help="your own number of strings for boosting"),
     Parameter(name="runs", kind="count", help="your own number of runs with each string"),
-    Parameter(name="labs", kind="count", help="labs that shall all agree (2)", default=2),
+    Parameter(name="labs", kind="count", help="labs that shall all agree (2)", low=2, default=2),
     Parameter(name="max_labels", kind="count", help="budget of labels a lab"),
 )
 PARAMETERS: Mapping[str, Parameter] = {each.name: each for each in _ALL}

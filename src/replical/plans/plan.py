@@ -151,7 +151,7 @@ def _check_parameters(record: Record, name: str, values: Mapping[str, Any]) -> N
             continue
         if whose := owner(parameter):
             raise BadSpec(f"{parameter} belongs to the plan 'paper' of {whose}, not to {name!r} of {record.id}")
-        raise BadSpec(f"{record.id} has no {parameter}")
+        raise BadSpec(f"{record.id} has no {parameter}: leave it out")
     for parameter in ("theta", "rho", "nu"):
         if parameter in record.needs and values[parameter] is None:
             raise ValueOutOfRange(f"{record.id} needs {parameter}, and none was given")

@@ -44,6 +44,26 @@ def test_truncated_and_damaged_files(tmp_path, suffix, part):
     assert refused(path).startswith(f"cannot read the table {path}: ")
 
 
+RESAVE = "save it as UTF-8 (a spreadsheet calls that CSV UTF-8)"
+
+
+@pytest.mark.parametrize(
+    ("encoding", "mark", "words"),
+    [
+        ("utf-16", ",", f"it is UTF-16 text; {RESAVE}"),
+        ("latin-1", ",", f"it is not UTF-8 text; {RESAVE}"),
+        ("utf-8", ";", "has one column only, 'id;a;b c': save it with commas instead of ';'"),
+        ("utf-8", "\t", "has one column only, 'id\\ta\\tb c': save it with commas instead of '\\t'"),
+    ],
+)
+def test_what_a_spreadsheet_writes_is_named(tmp_path, encoding, mark, words):
+    path = tmp_path / "pool.csv"
+    rows = [("id", "a", "b c"), ("é1", "no", "yes"), ("x2", "yes", "yes")]
+    path.write_text("\n".join(map(mark.join, rows)) + "\n", encoding=encoding)
+    assert refused(path).endswith(words)
+    assert str(path) in refused(path)
+
+
 # ---- whatever a file holds ----
 cells = st.text(st.sampled_from('ab,"\n\r;\t 01.-=yesno\x00é'), max_size=6)
 tables_of_cells = st.lists(st.lists(cells, max_size=4), max_size=5)

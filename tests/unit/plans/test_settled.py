@@ -11,8 +11,8 @@ from support.studies import based
 
 TASK = {"epsilon": 0.1, "delta": 0.05, "rho": 0.1}
 BAD = [
-    ({"labs": 1}, "labs must be at least 2, got 1: whoever is alone differs from nobody"),
-    ({"labs": 0}, "labs must be a whole number of at least 1, got 0"),
+    ({"labs": 1}, "labs must be a whole number of at least 2, got 1"),
+    ({"labs": 0}, "labs must be a whole number of at least 2, got 0"),
     ({"b": 0.2}, "b must be at most epsilon = 0.1, got 0.2: the answer may err b more than the best"),
     ({"a": 0.09, "b": 0.08}, "a must be above 0 and at most b = 0.08, got 0.09"),
     ({"a": 0.2}, "a must be above 0 and at most b = 0.1, got 0.2"),

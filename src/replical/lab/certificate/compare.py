@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -109,8 +109,7 @@ def _difference(
 ) -> str:
     for number, body in enumerate(bodies):
         if protocols[number] != protocols[0]:
-            keys = [key for key in bodies[0]["protocol"] if bodies[0]["protocol"].get(key) != body["protocol"].get(key)]
-            where = ", ".join(keys) or "keys"
+            where = ", ".join(_apart(bodies[0]["protocol"], body["protocol"])) or "keys"
             return f"certificate {number + 1} follows another protocol than the first: they differ in {where}"
     for number, index in enumerate(indices):
         if index is None:
@@ -140,3 +139,13 @@ def _same_distribution(bodies: Sequence[Any]) -> float:
         if freedom:
             smallest = min(smallest, float(chdtrc(freedom, ((table - expected) ** 2 / expected).sum())))
     return min(1.0, smallest * len(tables[0]))
+
+
+def _apart(one: Mapping[str, Any], other: Mapping[str, Any]) -> Iterator[str]:
+    """The keys in which two protocols differ; of a table, its own keys, as in ``learner.epsilon``."""
+    for key in [*one, *(key for key in other if key not in one)]:
+        mine, theirs = one.get(key), other.get(key)
+        if isinstance(mine, Mapping) and isinstance(theirs, Mapping):
+            yield from (f"{key}.{each}" for each in _apart(mine, theirs))
+        elif mine != theirs:
+            yield key
