@@ -14,12 +14,12 @@ def strings(seed, number, mutant=None):
     return [PrivateFor(string, f"{string} {lab}", mutant) if mutant else SharedRandomness(string) for lab in "AB"]
 
 
-def pairs(learner, C, pool_size, seed, mutant=None, noise=0.0):
-    """Pair after pair: do the labs differ, which are above ε, and how many hypotheses survive on average."""
+def pairs(learner, C, pool_size, seed, mutant=None, noise=0.0, worlds=Population):
+    """Pair after pair: do the labs differ, which are above ε, how many survive and how many exchanges, on average."""
     predictions, number = Population(C, target=0).predictions, 0
     while True:
         target = int(PrivateRandomness.simulated(seed, number, "world").generator().integers(len(C)))
-        world = Population(C, target=target, noise=noise, predictions=predictions)
+        world = worlds(C, target=target, noise=noise, predictions=predictions)
         labs = [
             run_lab(learner, world, pool_size, shared, (seed, number, lab))
             for lab, shared in zip("AB", strings(seed, number, mutant), strict=True)
@@ -28,6 +28,7 @@ def pairs(learner, C, pool_size, seed, mutant=None, noise=0.0):
             differ=labs[0].result.hypothesis != labs[1].result.hypothesis,
             above=[lab.excess_error > learner.plan.epsilon for lab in labs],
             survivors=sum(lab.result.V.size for lab in labs) / 2,
+            exchanges=sum(len(lab.result.rounds) for lab in labs) / 2,
         )
         number += 1
 
