@@ -126,14 +126,7 @@ def _scanning(task: Task) -> ScanningReplicA2Plan:
         N += 1
     task, stop_test, stop_numbers = agnostic_stopping(task, N)
     failure = min(task.delta / 2, task.rho / 16)
-    measured = ceil(max(50 / task.epsilon, 882 / decimal(s)) * ln(16 * (N + 1) / failure))
-    measuring = Number(
-        name="measuring",
-        value=measured if stop_test is None else 0,
-        source="max(50/ε, 882/s) ln(16(N+1)/min(δ/2, ρ/16)), s = min(1, 8Θν̄): Δ to 5% at s, to a quarter from ε on"
-        if stop_test is None
-        else "the stop test has items of its own",
-    )
+    measuring = ceil(max(50 / task.epsilon, 882 / decimal(s)) * ln(16 * (N + 1) / failure)) if task.measured else 0
     factor = 128 if 2 * task.epsilon <= task.nu_bar else 583
     k_loop, conditions = task.size(
         "k_loop",
@@ -154,7 +147,11 @@ def _scanning(task: Task) -> ScanningReplicA2Plan:
         numbers=(
             *agnostic_numbers(task, N, "the fewest halvings with 2^-N ≤ s/1.05, s = min(1, 8Θν̄)"),
             *thresholds(task, Fraction(0)),
-            measuring,
+            Number(
+                name="measuring",
+                value=measuring,
+                source="max(50/ε, 882/s) ln(16(N+1)/min(δ/2, ρ/16)), s = min(1, 8Θν̄): Δ to 5% at s, to a quarter from ε on",
+            ),
             k_loop,
             *final,
             *stop_numbers,
