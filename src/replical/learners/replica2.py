@@ -23,7 +23,7 @@ class ReplicA2:
     Parameters
     ----------
     plan
-        ``plan("replica2", C, epsilon=.., delta=.., rho=.., theta=.., nu=..)``.
+        ``plan("replica2", C, epsilon=.., delta=.., rho=.., theta=.., nu=..)``, with ``pool="finite"`` for a lab's items.
 
     Raises
     ------
@@ -49,6 +49,9 @@ class ReplicA2:
 
     def run(self, pool: AnyPool, shared: SharedRandomness) -> Conversation:
         """Rounds on `pool` while Δ(V) ≥ 8Θν̄, then one last sample; threshold and order come from `shared`.
+
+        Where masses are known both are drawn from DIS(V). A finite pool is scanned, and errors count against all items
+        scanned, because outside DIS(V) survivors agree.
 
         Returns
         -------
