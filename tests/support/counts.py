@@ -28,15 +28,18 @@ class CountedPool(ExactPool):
 
     exact = False
     size = 2**62
-    measured = None
+    measured = None  # a pool of which nothing is set aside is large enough to know its masses
 
     def reserve(self, measuring: int) -> "CountedPool":
+        if measuring == 0:
+            return self
         pool = CountedPool(self.C, self.items, self.weights, self._private, self.predictions)
         pool.measured = multinomial(self._private.generator("measuring"), measuring, self.weights)
         return pool
 
     def version_space(self) -> VersionSpace:
-        return VersionSpace.whole(self.C, self.items, self.measured, self.predictions)
+        weights = self.weights if self.measured is None else self.measured
+        return VersionSpace.whole(self.C, self.items, weights, self.predictions)
 
     def scan(self, *, sparing: int = 0) -> "CountedScan":
         return CountedScan(self.weights, self._private.generator("draws"))
