@@ -90,6 +90,7 @@ def results():
     x = (np.arange(60_000, dtype=np.int64) * 7919) % 299
     clean = (x >= 123).astype(int)
     noisy = np.where(np.arange(60_000) % 23 == 0, 1 - clean, clean)
+    quiet = np.where(np.arange(60_000) % 97 == 0, 1 - clean, clean)
     pool = Pool(C, x, PrivateRandomness(b"golden private secret"))
     task = {"epsilon": 0.05, "delta": 0.1, "rho": 0.5, "theta": 2.0, "pool": "finite"}
     nu = {"nu": 0.05}
@@ -105,6 +106,7 @@ def results():
         "replicable-erm tight": (noisy, {**nu, "k_final": 5000}),
         "replica2 paper": (noisy, {**nu, "name": "paper", "k_loop": 500, "k_final": 900}),
         "replica2 tight": (noisy, {**nu, "k_loop": 500, "k_final": 900}),
+        "replica2 tight rounds": (quiet, {"nu": 0.02, "epsilon": 0.02, "theta": 1.0, "k_loop": 40, "k_final": 9000}),
         "rounded-cal": (clean, {"items": 50_000}),
         "rounded-cal halving": (clean, {"query": "halving"}),
         "rounded-cal weights": (clean, {"items": 50_000, "prior": Prior.weights(C, 1 + np.arange(300) % 7)}),
@@ -119,7 +121,7 @@ def results():
     }
     written = {}
     for name, (labels, sizes) in runs.items():
-        learner = learner_for(plan(name.split()[0], C, **task, **sizes))
+        learner = learner_for(plan(name.split()[0], C, **task | sizes))
         result = learn(learner, pool, KnownLabels(C, labels), SharedRandomness("golden"))
         written[name] = {
             "hypothesis": result.hypothesis,

@@ -1,5 +1,6 @@
 """Many pairs of labs, with or without a mutant, for the guarantee tests."""
 
+from statistics import mean
 from types import SimpleNamespace
 
 from replical import Population, PrivateRandomness, SharedRandomness
@@ -14,12 +15,12 @@ def strings(seed, number, mutant=None):
     return [PrivateFor(string, f"{string} {lab}", mutant) if mutant else SharedRandomness(string) for lab in "AB"]
 
 
-def pairs(learner, C, pool_size, seed, mutant=None, noise=0.0):
-    """Pair after pair: do the labs differ, which are above ε, and how many hypotheses survive on average."""
+def pairs(learner, C, pool_size, seed, mutant=None, noise=0.0, worlds=Population):
+    """Pair after pair: do the labs differ, which are above ε, how many survive and how many exchanges, on average."""
     predictions, number = Population(C, target=0).predictions, 0
     while True:
         target = int(PrivateRandomness.simulated(seed, number, "world").generator().integers(len(C)))
-        world = Population(C, target=target, noise=noise, predictions=predictions)
+        world = worlds(C, target=target, noise=noise, predictions=predictions)
         labs = [
             run_lab(learner, world, pool_size, shared, (seed, number, lab))
             for lab, shared in zip("AB", strings(seed, number, mutant), strict=True)
@@ -28,23 +29,27 @@ def pairs(learner, C, pool_size, seed, mutant=None, noise=0.0):
             differ=labs[0].result.hypothesis != labs[1].result.hypothesis,
             above=[lab.excess_error > learner.plan.epsilon for lab in labs],
             survivors=sum(lab.result.V.size for lab in labs) / 2,
+            exchanges=sum(len(lab.result.rounds) for lab in labs) / 2,
         )
         number += 1
 
 
-def judged(learner, C, task, trials, alarm, seed, *, mutant=None, noise=0.0, pool_size="exact"):
+def judged(
+    learner, C, task, trials, alarm, seed, *, mutant=None, noise=0.0, pool_size="exact", worlds=Population, exchanges=0
+):
     """The promises of ρ and δ, tested at half the alarm each with the power of so many pairs, and the mean survivors.
 
-    Pairs are run until both promises are decided, or one is broken.
+    Pairs are run until both promises are decided, or one is broken. On average labs ask at least `exchanges` times.
     """
     differ, above = Promise(task["rho"], trials, alarm / 2), Promise(task["delta"], 2 * trials, alarm / 2)
-    survivors = []
-    for pair in pairs(learner, C, pool_size, seed, mutant, noise):
+    heard = []
+    for pair in pairs(learner, C, pool_size, seed, mutant, noise, worlds):
         differ.hear(pair.differ)
         above.hear(*pair.above)
-        survivors.append(pair.survivors)
+        heard.append(pair)
         if differ.broken or above.broken or not (differ.open or above.open):
-            return differ, above, sum(survivors) / len(survivors)
+            assert mean(pair.exchanges for pair in heard) >= exchanges
+            return differ, above, mean(pair.survivors for pair in heard)
     raise AssertionError("pairs do not end")
 
 

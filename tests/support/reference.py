@@ -269,6 +269,35 @@ def replica2(codes, order, truth, stop, rounds_most, k, loop_offset, nu_bar, fin
     return first(seed, alive), world.asked, alive
 
 
+def replica2_on_a_pool(
+    codes, order, truth, measuring, stop, rounds_most, k, theta, nu_bar, epsilon, scale, own_final, u, seed
+):
+    """ReplicA² that scans: M is `own_final`, or `scale` times the measured mass or ε; `u` is the excess allowed."""
+    measured, fresh = order[len(order) - measuring :], iter(order[: len(order) - measuring])
+    alive, rounds, asked = list(range(len(codes))), 0, []
+
+    def mass():
+        disputed = dis(codes, alive)
+        return Fraction(sum(disputed[x] for x in measured), len(measured))
+
+    while rounds < rounds_most and stop < 1 and mass() >= stop:
+        disputed, batch, T = dis(codes, alive), [], 0
+        while len(batch) < k:
+            x = next(fresh)
+            T += 1
+            batch += [x] if disputed[x] else []
+        wrong = {h: sum(codes[h][x] != truth[x] for x in batch) for h in alive}
+        alive = [h for h in alive if wrong[h] <= nu_bar * T + Fraction(k) / (8 * theta)]
+        asked, rounds = asked + batch, rounds + 1
+        if not alive:
+            return None, asked, alive
+    M = own_final or math.ceil(scale * max(mass(), epsilon))
+    disputed, last = dis(codes, alive), [next(fresh) for _ in range(M)]
+    wrong = {h: sum(codes[h][x] != truth[x] for x in last) for h in alive}  # on all items: outside DIS(V) alike
+    alive = [h for h in alive if Fraction(wrong[h] - min(wrong.values()), M) <= u]
+    return first(seed, alive), asked + [x for x in last if disputed[x]], alive
+
+
 def replicable_erm(codes, order, truth, k, threshold, agnostic, seed):
     """Keep everyone whose (excess) error is at most the shared threshold."""
     wrong = [sum(codes[h][x] != truth[x] for x in order[:k]) for h in range(len(codes))]

@@ -12,7 +12,7 @@ LEARNERS = {
     "a2-rounds": {"name": "a2-rounds", "theta": 1.0, "nu": 0.01, "k_loop": 6, "k_final": 8},
     "replicable-erm": {"name": "replicable-erm", "nu": 0.0, "k_final": 25},
     "replical": {"name": "replical", "plan": "paper", "theta": 2.0, "k_loop": 4, "k_final": 4},
-    "replica2": {"name": "replica2", "theta": 1.0, "nu": 0.01, "k_loop": 6, "k_final": 8},
+    "replica2": {"name": "replica2", "plan": "paper", "theta": 1.0, "nu": 0.01, "k_loop": 6, "k_final": 8},
     "rounded-cal": {"name": "rounded-cal"},
     "rounded-cal-halving": {"name": "rounded-cal", "query": "halving"},
     "rounded-cal-items": {"name": "rounded-cal", "items": 25},

@@ -133,7 +133,8 @@ def plan_command(
         )
     together = all_agree(labs, question.setting.rho)
     question = _with_theta(question)
-    all_bills = bills(question.setting, question.only)
+    exact = protocol_file is None and question.pool is None  # a lab with a protocol has a pool, or will have one
+    all_bills = bills(question.setting, question.only, pool="exact" if exact else "finite")
     forecast, none_because = (None, "") if question.pool is None else _forecast(question, question.pool, noise, truths)
     if plot is not None:
         save(bills_picture(question.setting, against), plot)

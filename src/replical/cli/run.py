@@ -133,7 +133,7 @@ def _announce(protocol: Protocol, lab: LabPool, truths: int) -> None:
     most = plan.labels_most
     if most is not None:
         notes.print(f"At most {amount(most)} labels.", markup=False)
-    for bill in bills(protocol.setting(), plan.learner):
+    for bill in bills(protocol.setting(), plan.learner, pool="finite"):
         if bill.plan == plan.name and bill.labels is not None:
             notes.print(f"The plan's bill: {amount(bill.labels)} labels ({bill.kind}).", markup=False)
     if truths:

@@ -23,7 +23,7 @@ class ReplicA2:
     Parameters
     ----------
     plan
-        ``plan("replica2", C, epsilon=.., delta=.., rho=.., theta=.., nu=..)``.
+        ``plan("replica2", C, epsilon=.., delta=.., rho=.., theta=.., nu=..)``, with ``pool="finite"`` for a lab's items.
 
     Raises
     ------
@@ -50,6 +50,9 @@ class ReplicA2:
     def run(self, pool: AnyPool, shared: SharedRandomness) -> Conversation:
         """Rounds on `pool` while Δ(V) ≥ 8Θν̄, then one last sample; threshold and order come from `shared`.
 
+        Where masses are known both are drawn from DIS(V). A finite pool is scanned, and errors count against all items
+        scanned, because outside DIS(V) survivors agree.
+
         Returns
         -------
         conversation
@@ -65,15 +68,18 @@ class ReplicA2:
             If a finite pool runs out of the items a round needs.
         """
         plan, rounds = self.plan, 0
+        pool = pool.reserve(plan.measuring)
         V, scan = pool.version_space(), pool.scan()
         position = plan.position(shared)
         while rounds < plan.rounds_most and plan.large(V, scan, shared, rounds):
-            S = yield scan.draw(V, plan.k)
-            V = V.keep(V.errors(S) <= plan.loop_most(V.mass, position))
+            query = scan.draw(V, plan.k)
+            S = yield query
+            V = V.keep(V.errors(S) <= plan.loop_most(V.mass, query.scanned, position))
             rounds += 1
         before = V
-        if V.mass > 0:
-            S = yield scan.draw(V, plan.final_size(V.mass))
+        query = plan.final_query(scan, V)
+        if query.total:  # otherwise nothing is disputed and everyone stays
+            S = yield query
             errors = V.errors(S)
             V = V.keep(errors <= plan.final_most(V.mass, position, int(errors.min())))
         return Result(

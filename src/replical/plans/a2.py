@@ -194,18 +194,25 @@ def _elimination(task: Task, test: str, learner: str) -> A2Plan:
     )
 
 
+def loop_mass(task: Task) -> Fraction:
+    """s = min(1, 8Θν̄): the least Δ(V) at which the loop runs."""
+    return min(Fraction(1), 8 * fraction(task.theta) * fraction(task.nu_bar))
+
+
 def agnostic_rounds(task: Task) -> int:
     """N = max(1, ⌊log2(1/min(1, 8Θν̄))⌋ + 1): halvings until the mass is below 8Θν̄."""
-    stop, N = min(Fraction(1), 8 * fraction(task.theta) * fraction(task.nu_bar)), 1
+    stop, N = loop_mass(task), 1
     while Fraction(1, 2**N) >= stop:
         N += 1
     return N
 
 
-def agnostic_numbers(task: Task) -> tuple[Number, ...]:
+def agnostic_numbers(
+    task: Task, N: int, source: str = "max(1, ⌊log2(1/min(1, 8Θν̄))⌋+1) halvings"
+) -> tuple[Number, ...]:
     """What the agnostic learners in rounds have in common."""
     return (
-        Number(name="N", value=agnostic_rounds(task), source="max(1, ⌊log2(1/min(1, 8Θν̄))⌋+1) halvings"),
+        Number(name="N", value=N, source=source),
         Number(name="nu_bar", value=fraction(task.nu_bar), source="max(ν, ε): only an upper bound on ν is needed"),
         Number(
             name="stop",
@@ -238,7 +245,7 @@ def rounds(task: Task) -> A2RoundsPlan:
         n=task.n,
         epsilon=fraction(task.epsilon),
         numbers=(
-            *agnostic_numbers(task),
+            *agnostic_numbers(task, N),
             k,
             Number(name="width", value=fraction(width), source="sqrt(ln(2n(N+1)/δ)/(2k)): LB, UB = p̂ ∓ width"),
             *final,
@@ -248,10 +255,12 @@ def rounds(task: Task) -> A2RoundsPlan:
     )
 
 
-def final_sample(task: Task, scale: Decimal, formula: str) -> tuple[tuple[Number, ...], tuple[Condition, ...]]:
+def final_sample(
+    task: Task, scale: Decimal, formula: str, times: str = "Δ²"
+) -> tuple[tuple[Number, ...], tuple[Condition, ...]]:
     """The last sample: a size that depends on Δ, or the user's own."""
     numbers = (
-        Number(name="final_scale", value=fraction(scale), source=f"the last sample is this times Δ²: {formula}"),
+        Number(name="final_scale", value=fraction(scale), source=f"the last sample is this times {times}: {formula}"),
     )
     if task.k_final is None:
         return (*numbers, Number(name="k_final", value=0, source="computed from Δ(V) at the stop")), ()

@@ -52,8 +52,8 @@ class Bill:
     note: str = ""
 
 
-def bills(setting: Setting, learner: str | None = None) -> list[Bill]:
-    """Every learner under every plan, or one learner under its plans.
+def bills(setting: Setting, learner: str | None = None, *, pool: str = "exact") -> list[Bill]:
+    """Every learner under every plan, or one learner under its plans; for labs with a ``"finite"`` pool where that is said.
 
     Examples
     --------
@@ -62,7 +62,7 @@ def bills(setting: Setting, learner: str | None = None) -> list[Bill]:
     ['erm 9.9e+02', 'cal 95', 'cal-rounds 2.9e+02', 'replicable-erm 9.5e+07']
     """
     records = LEARNERS.values() if learner is None else (find(learner),)
-    return [_bill(setting, record, name) for record in records for name in record.plans]
+    return [_bill(setting, record, name, pool) for record in records for name in record.plans]
 
 
 def cheapest(choices: list[Bill], *, replicable: bool) -> Bill | None:
@@ -85,7 +85,7 @@ def all_agree(labs: int, rho: float) -> float:
     return max(0.0, float(1 - (labs - 1) * Fraction(repr(float(rho)))))
 
 
-def _bill(setting: Setting, record: Record, name: str) -> Bill:
+def _bill(setting: Setting, record: Record, name: str, pool: str) -> Bill:
     bill = Bill(learner=record.id, plan=name, applies=False, replicable=record.replicable)
     if record.setting == "realizable" and setting.nu:
         return replace(bill, note=f"assumes that some hypothesis makes no error; nu = {setting.nu:g} says otherwise")
@@ -103,7 +103,7 @@ def _bill(setting: Setting, record: Record, name: str) -> Bill:
             theta=setting.theta,
             nu=setting.nu or 0.0,
             name=name,
-            pool="finite" if record.rounds else "exact",
+            pool="finite" if record.rounds else pool,
         )
     except ReplicalError as error:  # the setting makes sense: it is the plan that does not reach so far
         return replace(bill, note=str(error))

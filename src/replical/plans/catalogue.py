@@ -11,7 +11,17 @@ from dataclasses import dataclass, replace
 from typing import Literal
 
 from replical.errors import BadSpec
-from replical.plans import a2, paper, replica2, replical, rounded, settled, settled_distance, tight
+from replical.plans import (
+    a2,
+    paper,
+    replica2,
+    replica2_pools,
+    replical,
+    rounded,
+    settled,
+    settled_distance,
+    tight,
+)
 from replical.plans.base import Plan, Task
 from replical.plans.boosted import boosted
 from replical.plans.parameters import EVERYWHERE
@@ -221,7 +231,7 @@ _REPLICA2 = Record(
     replicable=True,
     active=True,
     paper=replica2.paper,
-    tight=replica2.tight,
+    tight=replica2_pools.tight,
     needs=frozenset({"theta", "rho", "nu"}),
     options=_SIZES | _STOP,
     parent="a2-rounds",

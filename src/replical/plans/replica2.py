@@ -1,4 +1,7 @@
-"""Plans of ReplicA² and of the passive replicable learner. Derivations: docs/claims/replica2.md, replicable_erm.md."""
+"""Plans of ReplicA² where masses are known, and of the passive replicable learner.
+
+Derivations: docs/claims/replica2.md, replicable_erm.md. On finite pools: `replical.plans.replica2_pools`.
+"""
 
 from __future__ import annotations
 
@@ -7,12 +10,22 @@ from decimal import Decimal
 from fractions import Fraction
 from math import floor
 
-from replical.core.exact import ceil, fraction, ln
+from replical.core.exact import ceil, decimal, fraction, ln
 from replical.core.randomness import SharedRandomness
-from replical.plans.a2 import AgnosticRoundsPlan, agnostic_numbers, agnostic_rounds, final_sample, loop_runs
+from replical.plans.a2 import (
+    AgnosticRoundsPlan,
+    agnostic_numbers,
+    agnostic_rounds,
+    final_sample,
+    loop_mass,
+    loop_runs,
+)
 from replical.plans.base import Condition, Number, SamplePlan, Task, grid_position
 from replical.plans.paper import intervals
 from replical.plans.stopping import StopTest, stopping
+from replical.pools.query import Query
+from replical.pools.scan import Scan
+from replical.pools.version_space import VersionSpace
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -28,9 +41,18 @@ class ReplicA2Plan(AgnosticRoundsPlan):
         """The shared random position in [0, 1) that decides every threshold."""
         raise NotImplementedError
 
-    def loop_most(self, mass: Fraction, position: Fraction) -> int:
-        """err ≤ v + ν̄/Δ, in whole errors."""
+    @property
+    def measuring(self) -> int:
+        """Items of a finite pool set aside to measure Δ."""
+        return 0
+
+    def loop_most(self, mass: Fraction, scanned: int, position: Fraction) -> int:
+        """err ≤ v + ν̄/Δ, in whole errors; `scanned` items were looked at to find the k in DIS(V)."""
         raise NotImplementedError
+
+    def final_query(self, scan: Scan, V: VersionSpace) -> Query:
+        """The labels of the final filter: k' points from DIS(V), none where nothing is disputed."""
+        return scan.draw(V, self.final_size(V.mass))
 
     def final_most(self, mass: Fraction, position: Fraction, fewest: int) -> int:
         """err ≤ ν̂ + v', in whole errors."""
@@ -46,7 +68,7 @@ class PaperReplicA2Plan(ReplicA2Plan):
         """The middle of one of m equal intervals, the interval shared."""
         return grid_position(shared, self.integer("m"))
 
-    def loop_most(self, mass: Fraction, position: Fraction) -> int:
+    def loop_most(self, mass: Fraction, scanned: int, position: Fraction) -> int:
         """v from 1/(16Θ) to 3/(16Θ)."""
         v = (1 + 2 * position) * self["loop_unit"]
         return floor(self.k * (v + self["nu_bar"] / mass))
@@ -60,7 +82,7 @@ class TightReplicA2Plan(ReplicA2Plan):
         """Uniform on [0, 1)."""
         return Fraction(shared.uniform("threshold"))
 
-    def loop_most(self, mass: Fraction, position: Fraction) -> int:
+    def loop_most(self, mass: Fraction, scanned: int, position: Fraction) -> int:
         """err ≤ 1/(8Θ) + ν̄/Δ whatever the shared threshold is."""
         return floor(self.k * (2 * self["loop_unit"] + self["nu_bar"] / mass))
 
@@ -68,7 +90,7 @@ class TightReplicA2Plan(ReplicA2Plan):
 def paper(task: Task) -> PaperReplicA2Plan:
     """Algorithm 4 with the sizes its proof needs."""
     N = agnostic_rounds(task)
-    task, stop_test, stop_numbers = _stopping(task, N)
+    task, stop_test, stop_numbers = agnostic_stopping(task, N)
     rho = task.rho / (2 * (N + 1))  # the paper's ρ' = ρ/(2(N+1))
     m, L = intervals(task.spread, rho), 1 + ln(2000 / rho**2)
     k_loop, conditions = task.size(
@@ -77,7 +99,8 @@ def paper(task: Task) -> PaperReplicA2Plan:
         "the larger of 128Θ² ln(4nN/δ) (accuracy) and 2(8Θm)²(1+ln(2000/ρ'²)) (replicability)",
     )
     accurate = 18 * ln(4 * task.n / task.delta) / task.epsilon**2
-    replicable = 8 * (3 * m / task.epsilon) ** 2 * max(L, ln(64 * task.n / rho))
+    precise = (3 * m / task.epsilon) ** 2 * max(L, ln(64 * task.n / rho))
+    replicable = 8 * precise
     final, more = final_sample(
         task, max(accurate, replicable), "the larger of 18 ln(4n/δ)/ε² and 8(3m/ε)²·max(1+ln(2000/ρ'²), ln(64n/ρ'))"
     )
@@ -87,18 +110,18 @@ def paper(task: Task) -> PaperReplicA2Plan:
         name="paper",
         n=task.n,
         epsilon=fraction(task.epsilon),
-        numbers=(*agnostic_numbers(task), *_thresholds(task, Fraction(1, 3)), grid, k_loop, *final, *stop_numbers),
+        numbers=(*agnostic_numbers(task, N), *thresholds(task, Fraction(1, 3)), grid, k_loop, *final, *stop_numbers),
         conditions=(loop_runs(task), _range_fits(task), *conditions, *more),
-        exact_only=_refusal(task),
+        exact_only="" if task.k_loop and task.k_final else _refusal(task, precise),
         stop_test=stop_test,
         own_final=task.k_final,
     )
 
 
 def tight(task: Task) -> TightReplicA2Plan:
-    """ReplicA² by the rank lemma."""
+    """ReplicA² by the rank lemma, where masses are known."""
     N = agnostic_rounds(task)
-    task, stop_test, stop_numbers = _stopping(task, N)
+    task, stop_test, stop_numbers = agnostic_stopping(task, N)
     failure = min(task.delta / 2, task.rho / 16)
     halved = 2 * task.epsilon <= task.nu_bar
     k_loop, conditions = task.size(
@@ -112,26 +135,32 @@ def tight(task: Task) -> TightReplicA2Plan:
         name="tight",
         n=task.n,
         epsilon=fraction(task.epsilon),
-        numbers=(*agnostic_numbers(task), *_thresholds(task, Fraction(0)), k_loop, *final, *stop_numbers),
+        numbers=(*agnostic_numbers(task, N), *thresholds(task, Fraction(0)), k_loop, *final, *stop_numbers),
         conditions=(loop_runs(task), _range_fits(task), *conditions, *more),
-        exact_only=_refusal(task),
+        exact_only="this plan takes Δ as known: make it with pool='finite'",
         stop_test=stop_test,
         own_final=task.k_final,
     )
 
 
-def _stopping(task: Task, N: int) -> tuple[Task, StopTest | None, tuple[Number, ...]]:
-    return stopping(task, N, stop_mass=min(Fraction(1), 8 * fraction(task.theta) * fraction(task.nu_bar)))
+def agnostic_stopping(task: Task, N: int) -> tuple[Task, StopTest | None, tuple[Number, ...]]:
+    """The stop test of ReplicA² at masses from 8Θν̄ on, and what it leaves of δ and ρ."""
+    return stopping(task, N, stop_mass=loop_mass(task))
 
 
 def excess_scale(task: Task) -> Decimal:
-    """Labels, divided by Δ², that know every excess error well enough: accuracy, and the rank lemma on [0, 2ε/3]."""
+    """Labels, divided by Δ², that know every excess error well enough."""
+    return 18 * precision(task) / task.epsilon**2
+
+
+def precision(task: Task) -> Decimal:
+    """A: what the last sample grows with, for accuracy and for the rank lemma on [0, 2ε/3]."""
     l, l2 = 1 + ln(task.spread), 1 + ln(2 * task.n)
-    replicable = l**2 * l2 / (Decimal("0.9") * task.rho) ** 2
-    return 18 * max(ln(4 * task.n / task.delta), replicable) / task.epsilon**2
+    return max(ln(4 * task.n / task.delta), l**2 * l2 / (Decimal("0.9") * task.rho) ** 2)
 
 
-def _thresholds(task: Task, low: Fraction) -> tuple[Number, ...]:
+def thresholds(task: Task, low: Fraction) -> tuple[Number, ...]:
+    """The fixed offset of the loop, and the range of the shared final threshold."""
     epsilon = fraction(task.epsilon)
     return (
         Number(name="loop_unit", value=1 / (16 * fraction(task.theta)), source="1/(16Θ)"),
@@ -150,13 +179,12 @@ def _range_fits(task: Task) -> Condition:
     )
 
 
-def _refusal(task: Task) -> str:
-    if task.k_loop and task.k_final:
-        return ""
-    relative = task.rho / (40 * (1 + ln(task.spread)))
+def _refusal(task: Task, precise: Decimal) -> str:
+    """Scanned, an excess error is known to a quarter of an interval with 42·Δ/width² items a unit of the exponent."""
+    items = 42 * max(decimal(loop_mass(task)), task.epsilon) * precise
     return (
-        "replica2 scales excess errors by the mass of DIS(V), which it has to know to relative accuracy "
-        f"{float(relative):.1g}: use an exact population (pool size 'exact') or sizes of your own"
+        f"the paper's sizes of replica2 would take about {items:.1g} items of a finite pool: use an exact population (pool "
+        "size 'exact'), the plan 'tight', or sizes of your own"
     )
 
 

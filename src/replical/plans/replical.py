@@ -183,7 +183,7 @@ def tight(task: Task) -> TightRepliCALPlan:
     N, theta, n = task.measured_rounds, task.theta, task.n
     task, stop_test, stop_numbers = _stopping(task, N)
     failure = min(task.delta, task.rho / 16)
-    G = fraction(task.epsilon) / (4 * fraction(theta)) * (1 if task.exact else Fraction(8, 9))
+    G = fraction(task.epsilon) / (4 * fraction(theta)) * (Fraction(8, 9) if task.measured else 1)
     l, l2 = 1 + ln(task.spread), 1 + ln(2 * n)
     k_loop, loop_conditions = task.size(
         "k_loop",
@@ -197,7 +197,7 @@ def tight(task: Task) -> TightRepliCALPlan:
         ceil(max(replicable, accurate)),
         "M = 8.67 l² l2/(G(.9ρ)²), l = 1+ln n, l2 = 1+ln 2n: rank lemma and Bernstein; unlabelled items, asked in DIS(V)",
     )
-    measuring = 0 if task.exact else ceil(162 * ln(16 * N / failure) / task.epsilon)
+    measuring = ceil(162 * ln(16 * N / failure) / task.epsilon) if task.measured else 0
     numbers = (
         Number(name="N", value=N, source="⌊log2(1/ε)⌋+1 halvings"),
         Number(name="v_loop", value=Fraction(3, 8) / fraction(theta), source="3/(8Θ), between 1/(4Θ) and 1/(2Θ)"),

@@ -181,7 +181,9 @@ def test_a_boosted_run_has_a_valid_certificate(tmp_path):
     """Every run within it begins with the whole class: survivors grow again, and nothing is wrong."""
     x = (np.arange(6000) * 7919) % 59
     columns = {"id": [f"i{n:04d}" for n in range(6000)], "x": x, "truth": np.where(x >= 23, "yes", "no").tolist()}
-    said = content("boosted-replica2", epsilon=0.1, theta=1.0, nu=0.01, k_loop=6, k_final=8, strings=1, runs=5)
+    said = content(
+        "boosted-replica2", epsilon=0.1, theta=1.0, nu=0.01, plan="paper", k_loop=6, k_final=8, strings=1, runs=5
+    )
     said["class"] = {"kind": "thresholds", "features": ["x"], "count": 60}
     with Run(tmp_path, said, columns) as made:
         verdict = verify(made.certificate, made.lab, made.journal)

@@ -1,9 +1,14 @@
 """A², ReplicA² and what they say of their own conditions."""
 
+from dataclasses import replace
+
+import numpy as np
 import pytest
 
 from replical import (
     A2,
+    KnownLabels,
+    Pool,
     Population,
     PrivateRandomness,
     ReplicA2,
@@ -13,7 +18,8 @@ from replical import (
     learn,
     plan,
 )
-from replical.errors import EmptyVersionSpace, PlanMismatch
+from replical.classes.predictions import predictions_of
+from replical.errors import EmptyVersionSpace, PlanMismatch, PoolExhausted
 from replical.learners.for_plan import learner_for
 
 LAB, SHARED = PrivateRandomness.simulated("lab"), SharedRandomness("published")
@@ -53,11 +59,46 @@ def test_noise_beyond_what_was_told_names_the_assumption():
         run(ReplicA2(made), Population(C, target=20, noise=0.4))
 
 
-def test_replica2_on_a_finite_pool_is_refused_with_the_reason():
-    C = Thresholds(50)
-    made = plan("replica2", C, epsilon=0.1, delta=0.1, rho=0.3, theta=2.0, nu=0.0, pool="finite")
-    with pytest.raises(PlanMismatch, match="relative accuracy"):
-        run(ReplicA2(made), Population(C, target=20), 10_000)
+C50, TASK = Thresholds(50), {"epsilon": 0.1, "delta": 0.1, "rho": 0.3, "theta": 2.0, "nu": 0.0}
+
+
+@pytest.mark.parametrize(
+    ("pool", "name", "size", "kind", "sentence"),
+    [
+        ("finite", "paper", 10_000, PlanMismatch, r"would take about 1e\+16 items of a finite pool: use"),
+        (
+            "finite",
+            "tight",
+            10_000,
+            PoolExhausted,
+            r"at least \d{6} items and \d{7} would do, 502 times the pool of 10000",
+        ),
+        ("finite", "tight", "exact", PlanMismatch, "make it with pool='exact'"),
+        ("exact", "tight", 10_000, PlanMismatch, "make it with pool='finite'"),
+    ],
+)
+def test_a_pool_that_replica2_cannot_use_is_refused_before_a_label(pool, name, size, kind, sentence):
+    made = plan("replica2", C50, **TASK, pool=pool, name=name)
+    with pytest.raises(kind, match=sentence):
+        run(ReplicA2(made), Population(C50, target=20), size)
+
+
+def test_replica2_on_a_pool_too_small_for_its_last_sample_says_how_much_is_missing():
+    made = plan("replica2", C50, **TASK, pool="finite")
+    with pytest.raises(PoolExhausted, match=r"\d+ fresh items are needed, but the pool has only \d+ left"):
+        run(ReplicA2(made), Population(C50, law=[[0.5, 0.5]] * 49), made.pool_least)
+
+
+def test_replica2_looks_at_the_last_items_even_where_no_measured_one_is_disputed():
+    """Δ̂ = 0 does not say that Δ is: two hypotheses that differ in a cell which the measuring part has not met."""
+    C = Thresholds(2)
+    made = plan("replica2", C, **TASK | {"theta": 1.0, "rho": 0.9}, pool="finite")
+    made = replace(made, own_final=3_000)
+    order = np.concatenate([np.zeros(3_000, dtype=np.int64), np.ones(made.measuring, dtype=np.int64)])
+    pool = Pool.in_order(C, np.array([0, 5]), np.arange(2), order, predictions_of(C, np.array([0, 5])))
+    result = learn(ReplicA2(made), pool, KnownLabels(C, [1, 1]), SHARED)
+    assert result.rounds[0].disagreement[0] == 0
+    assert (result.labels, result.hypothesis, result.V.size) == (3_000, 0, 1)
 
 
 def test_a2_stops_at_kappa_and_asks_in_batches():

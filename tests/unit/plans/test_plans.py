@@ -166,6 +166,45 @@ def test_agnostic_sizes_by_formula():
     assert plan("erm", n, epsilon=e, delta=d, nu=nu).k == pytest.approx(2 * log(2 * n / d) / e**2, abs=1)
 
 
+@pytest.mark.parametrize(("nu", "factor", "N"), [(0.0, 583, 3), (0.01, 583, 3), (0.02, 128, 2), (0.07, 128, 0)])
+def test_replica2_on_pools_by_formula(nu, factor, N):
+    """N = 3: 2^-2 is not below .16/1.05; with 8Θν̄ = 1.12 the loop never runs."""
+    from math import ceil, log
+
+    n, e, d, r, th = 1000, 0.01, 0.05, 0.1, 2.0
+    made = plan("replica2", n, epsilon=e, delta=d, rho=r, theta=th, nu=nu, pool="finite")
+    s, f, halvings = min(1, 8 * th * max(nu, e)), r / 16, max(N, 1)
+    A = (1 + log(n)) ** 2 * (1 + log(2 * n)) / (0.9 * r) ** 2
+    assert (made.rounds_most, made.integer("N")) == (N, halvings)
+    assert made.k == ceil(factor * th * log(2 * halvings * (n + 1) / f))
+    assert made.measuring == ceil(max(50 / e, 882 / s) * log(16 * (halvings + 1) / f))
+    for measured in (Fraction(0), Fraction(1, 200), Fraction(1, 5), Fraction(1)):
+        assert made.final_size(measured) == pytest.approx(27 * max(float(measured), e) * A / e**2, rel=1e-9, abs=1)
+    assert made.loop_most(Fraction(1), 12_345, Fraction(1, 2)) == int(max(nu, e) * 12_345 + made.k / (8 * th))
+    assert (
+        made.final_most(Fraction(1, 5), Fraction(1, 2), 7)
+        == 7 + made.final_size(Fraction(1, 5)) * Fraction(1, 300) // 1
+    )
+    rounds = 1.2 * made.k / s * sum(2.0**-r for r in range(N))
+    assert made.pool_least == made.measuring + made.final_size(Fraction(0))
+    assert made.pool_enough == pytest.approx(made.measuring + rounds + made.final_size(Fraction(s)), rel=1e-9, abs=2)
+
+
+def test_a_stop_test_takes_the_place_of_what_measures():
+    """Nothing is set aside, rounds are run at s or more, and the last sample is made for the 2s that may be left."""
+    task = {"epsilon": 0.01, "delta": 0.1, "rho": 0.2, "theta": 1.0, "pool": "finite", "stop": "rstat"}
+    realizable, agnostic = plan("replical", 100, **task), plan("replica2", 100, **task, nu=0.01)
+    assert realizable.measuring == agnostic.measuring == 0
+    assert realizable["G"] == realizable.epsilon / 4
+    assert realizable.rounds_most == plan("replical", 100, **task | {"pool": "exact"}).rounds_most
+    assert (
+        agnostic.final_size(Fraction(0)) == agnostic.final_size(agnostic.reach) == -(-agnostic["final_scale"] * 4 // 25)
+    )
+    tests = agnostic.integer("stop_items")
+    assert agnostic.pool_least == tests + agnostic.final_size(Fraction(0))
+    assert agnostic.pool_enough > agnostic.pool_least + (agnostic.rounds_most - 1) * tests
+
+
 def test_betting_table_is_the_wealth_rule():
     made = plan("a2", 100, epsilon=0.1, delta=0.05)
     stakes = ((0.95, 3), (0.7, 2), (0.45, 2), (0.2, 1))

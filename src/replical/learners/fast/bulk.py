@@ -145,7 +145,7 @@ def replica2(plan: ReplicA2Plan, flock: Flock, shared: SharedRandomness) -> Gene
     for _ in range(plan.rounds_most):
         flock = yield from flock.filter(
             lambda group: _each(group, plan.k if group.V.mass >= plan.stop_mass else 0),
-            lambda V, errors: errors <= plan.loop_most(V.mass, position),
+            lambda V, errors: errors <= plan.loop_most(V.mass, plan.k, position),
         )
     return (
         yield from flock.filter(
