@@ -136,7 +136,7 @@ def test_ties_are_broken_by_index_and_never_win():
 
 FINITE = {
     "boosted-replicable-erm": {"nu": 0.0, "k_final": 20},
-    "boosted-replical": {"theta": 1.0, "k_loop": 5, "k_final": 10, "name": "paper"},
+    "boosted-replical": {"theta": 1.0, "k_loop": 5, "k_final": 10, "name": "paper", "boosting": "modes"},
     "boosted-replica2": {"theta": 1.0, "nu": 0.02, "k_loop": 10, "k_final": 20},
 }
 
