@@ -21,6 +21,11 @@ LEARNERS = {
     "settled": {"name": "settled", "epsilon": 0.3},
     "settled-batch": {"name": "settled", "epsilon": 0.3, "batch": 4, "max_labels": 40},
     "boosted": {"name": "boosted-replicable-erm", "nu": 0.0, "k_final": 4, "strings": 2, "runs": 3},
+    "boosted-heavy-hitters": {
+        "name": "boosted-replica2",
+        "boosting": "heavy-hitters",
+        **{"theta": 1.0, "nu": 0.01, "k_loop": 3, "k_final": 4, "strings": 3, "runs": 3},
+    },
 }
 
 
