@@ -16,7 +16,7 @@ from replical.classes.prior import Prior
 from replical.core.exact import ceil, decimal, fraction, ln
 from replical.core.randomness import SharedRandomness
 from replical.errors import ValueOutOfRange
-from replical.plans.base import Condition, Number, Plan, Task
+from replical.plans.base import Condition, Number, Plan, SamplePlan, Task
 from replical.plans.costs import Cost, Setting
 from replical.pools.pool import AnyPool
 
@@ -112,7 +112,15 @@ class ModesPlan(BoostedPlan):
 
 @dataclass(frozen=True, kw_only=True)
 class HeavyHittersPlan(BoostedPlan):
-    """The paper's: rHeavyHitters with each string, on Q1+Q2 data sets that all strings share."""
+    """The paper's: rHeavyHitters with each string, on Q1+Q2 data sets that all strings share.
+
+    Attributes
+    ----------
+    labelled_once
+        Does every string ask for the same labels of a data set? A passive learner on a pool does.
+    """
+
+    labelled_once: bool = False
 
     @property
     def sizes(self) -> HeavyHitters:
@@ -124,13 +132,22 @@ class HeavyHittersPlan(BoostedPlan):
         """Q1+Q2, with each string: one on every data set."""
         return self.sizes.candidates + self.sizes.counted
 
+    @property
+    def labels_most(self) -> int | None:
+        """Every run of every string, or of one where all ask the same."""
+        most = self.base.labels_most
+        return None if most is None else self._paid * most
+
     def cost(self, setting: Setting) -> Cost:
-        """Items of the data sets, once; labels of every run, though a label that two strings ask for is paid once."""
-        cost, one = super().cost(setting), self.base.cost(setting)
-        note = (
-            f"{self.runs} data sets, run with each of {self.strings} strings; labels that strings share are paid once"
-        )
-        return replace(cost, unlabelled=None if one.unlabelled is None else self.runs * one.unlabelled, note=note)
+        """Labels of every run, or of one string's where all ask the same; the items of the data sets once."""
+        one, strings = self.base.cost(setting), f"each of {self.strings} strings"
+        note = f"{self.runs} data sets, run with {strings}; labels that strings share are paid once"
+        items = None if one.unlabelled is None else self.runs * one.unlabelled
+        return Cost(labels=self._paid * one.labels, kind="most", unlabelled=items, note=note)
+
+    @property
+    def _paid(self) -> int:
+        return self.runs if self.labelled_once else self.strings * self.runs
 
     def frequency(self, shared: SharedRandomness, string: int) -> Fraction:
         """Every string has a threshold of its own."""
@@ -176,7 +193,9 @@ def _heavy_hitters(learner: str, make: Callable[[Task], Plan], task: Task) -> He
         *_RANGE,
         delta,
     )
-    return _made(HeavyHittersPlan, learner, make(_of_a_run(task, delta)), task, needed, numbers)
+    base = make(_of_a_run(task, delta))
+    made = _made(HeavyHittersPlan, learner, base, task, needed, numbers)
+    return replace(made, labelled_once=isinstance(base, SamplePlan) and not task.exact)
 
 
 def _strings(task: Task) -> int:

@@ -43,10 +43,16 @@ def test_a_plan_means_one_way_of_boosting_where_nobody_says(name, meant):
 
 def test_data_sets_are_looked_at_once_and_runs_are_paid_with_every_string():
     setting = Setting(n=1000, epsilon=0.2, delta=0.1, rho=0.1, nu=0.0)
-    made = plan("boosted-replicable-erm", 1000, **TASK, nu=0.0, boosting="heavy-hitters")
-    cost, k = made.cost(setting), made.base.k
-    assert (made.strings, cost.unlabelled, cost.labels) == (2, made.runs * k, 2 * made.runs * k)
-    assert cost.note == f"{made.runs} data sets, run with each of 2 strings; labels that strings share are paid once"
+    for pool, paid in (("exact", 2), ("finite", 1)):  # a passive learner on a pool asks the same with every string
+        made = plan("boosted-replicable-erm", 1000, **TASK, nu=0.0, boosting="heavy-hitters", pool=pool)
+        cost, k = made.cost(setting), made.base.k
+        assert (made.strings, cost.unlabelled, cost.labels) == (2, made.runs * k, paid * made.runs * k)
+        assert made.labels_most == cost.labels
+        assert (
+            cost.note == f"{made.runs} data sets, run with each of 2 strings; labels that strings share are paid once"
+        )
+    active = plan("boosted-replical", 1000, **TASK, theta=2.0, boosting="heavy-hitters", pool="finite")
+    assert active.labels_most == 2 * active.runs * active.base.labels_most
 
 
 @pytest.mark.parametrize(("runs", "shared_out"), [(2, (1, 1)), (9, (4, 5)), (22, (11, 11)), (100, (11, 89))])
