@@ -133,14 +133,21 @@ class Boosted:
     ) -> Generator[Query, Answers, Winner]:
         """The paper's: rHeavyHitters on the answers A(S_1; r), A(S_2; r), ..; the data sets S_i are those of all strings."""
         r, v, sizes, used = shared.derived("string", string), plan.frequency(shared, string), plan.sizes, 0
+        broken: list[EmptyVersionSpace] = []
 
         def draw(count: int) -> Runs:
             nonlocal used
             sets, used = range(used, used + count), used + count
-            return self._runs(pool, r, sets, of=plan.runs, name=("data sets", sets.start), heard=heard)
+            try:
+                return (yield from self._runs(pool, r, sets, of=plan.runs, name=("data sets", sets.start), heard=heard))
+            except EmptyVersionSpace as error:  # nobody wins any of these runs
+                broken.append(error)
+                return Counter()
 
-        _, counted = yield from heavy_hitters(draw, sizes, v)
-        h, times = _most_frequent(counted)  # v' is above one half: the list has one member at most, this one
+        heavy, counted = yield from heavy_hitters(draw, sizes, v)  # v' is above one half: at most one is in the list
+        if len(broken) == 2:
+            raise broken[0]
+        h, times = _most_frequent(Counter({h: counted[h] for h in heavy}) or counted)
         return Winner(h, Fraction(times, sizes.counted), v)
 
     def _mode(self, pool: AnyPool, shared: SharedRandomness, string: int) -> Generator[Query, Answers, Winner]:

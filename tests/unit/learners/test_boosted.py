@@ -15,6 +15,7 @@ from replical import (
     Population,
     Prior,
     PrivateRandomness,
+    Result,
     SharedRandomness,
     Thresholds,
     World,
@@ -22,7 +23,7 @@ from replical import (
     learn,
     plan,
 )
-from replical.errors import BudgetSpent, PlanMismatch, PoolExhausted
+from replical.errors import BudgetSpent, EmptyVersionSpace, PlanMismatch, PoolExhausted
 from replical.learners.boosted import FREQUENT
 from replical.learners.fast.bulk import fits, in_bulk
 from replical.learners.for_plan import learner_for
@@ -193,6 +194,38 @@ def test_a_part_too_small_for_a_run_says_so():
     with pytest.raises(PoolExhausted, match="20 fresh items are needed, but the pool has only 19 left: 1 missing"):
         run(learner_for(made), size=399)
     assert run(learner_for(made), size=400).boosting is not None
+
+
+class Breaks:
+    """A base learner that keeps nobody on some data sets and returns hypothesis 3 on the others."""
+
+    def __init__(self, plan, broken):
+        self.plan, self.broken, self.run_number = plan, broken, -1
+
+    def run(self, pool, shared):
+        self.run_number += 1
+        if self.run_number in self.broken:
+            raise EmptyVersionSpace("nobody is left")
+        return Result(hypothesis=3, unrounded=3, V=None, conditions=())
+        yield
+
+
+@pytest.mark.parametrize(
+    ("broken", "strings", "answer"),
+    [(range(4), 2, 3), (range(8), 1, None), ((2, 5), 1, 3)],
+    ids=["those that name candidates", "all", "a few"],
+)
+def test_runs_that_keep_nobody_win_for_nobody(broken, strings, answer):
+    """Of 8 runs with a string 4 name candidates here; a string without one is passed over, one without a run is an error."""
+    made = plan("boosted-replicable-erm", C, **TASK, **ERM, boosting="heavy-hitters", strings=2, runs=8)
+    assert made.integer("Q1") == 4
+    learner = Boosted(Breaks(made.base, broken), made)
+    if answer is None:
+        with pytest.raises(EmptyVersionSpace, match="nobody is left"):
+            run(learner, size=8)
+        return
+    result = run(learner, size=8)
+    assert (result.hypothesis, result.boosting.strings) == (answer, strings)
 
 
 # --- data sets that strings share -----------------------------------------------------------------------------------
