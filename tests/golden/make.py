@@ -66,15 +66,25 @@ def fingerprints():
 
 
 def plans():
+    """Boosted learners by modes, as long as there has been no other way, and then by heavy hitters."""
+    return _plans("modes") | _plans("heavy-hitters")
+
+
+def _plans(boosting):
     written = {}
     for learner in LEARNERS:
+        way = {"boosting": boosting} if find(learner).uses("boosting") else {}
+        if boosting == "heavy-hitters" and not way:
+            continue
+        told = f"{learner} {boosting}" if boosting == "heavy-hitters" else learner
         for name in ("paper", "tight"):
             if getattr(find(learner), name) is None:  # the paper does not have every learner
                 continue
             for pool in ("exact", "finite"):
                 nu = {"nu": 0.02} if find(learner).uses("nu") else {}
-                made = plan(learner, 1000, epsilon=0.01, delta=0.05, rho=0.1, theta=2.0, name=name, pool=pool, **nu)
-                written[f"{learner} {name} {pool}"] = {number.name: str(number.value) for number in made.numbers}
+                task = {"epsilon": 0.01, "delta": 0.05, "rho": 0.1, "theta": 2.0} | nu | way
+                made = plan(learner, 1000, name=name, pool=pool, **task)
+                written[f"{told} {name} {pool}"] = {number.name: str(number.value) for number in made.numbers}
     return written
 
 
@@ -93,7 +103,7 @@ def results():
     quiet = np.where(np.arange(60_000) % 97 == 0, 1 - clean, clean)
     pool = Pool(C, x, PrivateRandomness(b"golden private secret"))
     task = {"epsilon": 0.05, "delta": 0.1, "rho": 0.5, "theta": 2.0, "pool": "finite"}
-    nu = {"nu": 0.05}
+    nu, few, small = {"nu": 0.05}, {"strings": 3, "runs": 40}, {"theta": 1.0, "k_loop": 60, "k_final": 100}
     runs = {
         "erm": (clean, {}),
         "cal": (clean, {}),
@@ -118,10 +128,16 @@ def results():
         "settled-cal": (clean, {}),
         "settled-distance": (noisy, {}),
         "settled-cal batch": (clean, {"batch": 3, "max_labels": 9, "labs": 3}),
+        "boosted-replicable-erm modes": (noisy, {**nu, **few, "k_final": 300, "boosting": "modes"}),
+        "boosted-replicable-erm heavy-hitters": (noisy, {**nu, **few, "k_final": 60, "boosting": "heavy-hitters"}),
+        "boosted-replica2 heavy-hitters": (
+            noisy,
+            {**nu, **few, **small, "boosting": "heavy-hitters", "name": "paper"},
+        ),
     }
     written = {}
     for name, (labels, sizes) in runs.items():
-        learner = learner_for(plan(name.split()[0], C, **task | sizes))
+        learner = learner_for(plan(name.split()[0], C, **(task | sizes)))
         result = learn(learner, pool, KnownLabels(C, labels), SharedRandomness("golden"))
         written[name] = {
             "hypothesis": result.hypothesis,
@@ -132,6 +148,8 @@ def results():
                 [*each.disagreement, each.survivors, each.drawn, each.scanned] for each in result.rounds[-5:]
             ],
         }
+        if result.boosting is not None:
+            written[name]["boosting"] = [result.boosting.runs, result.boosting.strings, str(result.boosting.frequency)]
         if result.rounding is not None:
             told = result.rounding.figures()
             told["rho_predicted"] = told["rho_predicted"] and round(told["rho_predicted"], 6)

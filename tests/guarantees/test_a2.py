@@ -1,6 +1,8 @@
 """A² keeps a best hypothesis with probability at least 1-δ at every stop (docs/claims/a2.md)."""
 
 from dataclasses import dataclass
+from fractions import Fraction
+from functools import cache
 from itertools import count
 
 import numpy as np
@@ -8,6 +10,7 @@ import pytest
 
 from replical import (
     A2,
+    A2Rounds,
     KnownLabels,
     Pool,
     Population,
@@ -17,8 +20,10 @@ from replical import (
     Thresholds,
     learn,
     plan,
+    theta,
 )
 from replical.learners.elimination import Betting
+from support.mutants import scaled
 from support.sequential import Promise
 
 DELTA = 0.05
@@ -155,3 +160,63 @@ def test_nearness_that_looks_ahead_falls_into_the_trap(kind, alarm, request):
     runs = 200
     learner = kind(plan("a2", TRAP, epsilon=0.001, delta=DELTA, pool="finite", batch=8))
     assert judged(learner, trap(request.node.name), runs, alarm).broken == (kind is LooksAhead)
+
+
+# --- Algorithm 2: 300 rivals that are a little too bad, and that only the last sample may tell from the best ----------
+
+CROWD = PredictionTable(["best", "far", *(f"rival {i}" for i in range(RIVALS))])
+CELLS, NU, TINY = 12, Fraction(1, 20), Fraction(1, 1000)
+
+
+@cache
+def crowd():
+    """The best is wrong on Z alone, "far" also on F, each rival on half of the cells of Z and half of those of X.
+
+    A rival's error is 1.1ε above the best, and on half of what it disputes with the best it is the one that is right.
+    """
+    generator, codes = np.random.default_rng(1), np.zeros((2 * CELLS + 2, len(CROWD)), dtype=int)  # 1: wrong
+    codes[:CELLS, :2] = codes[2 * CELLS, 1] = 1
+    for rival in range(2, len(CROWD)):
+        for region in (0, CELLS):
+            codes[region + generator.permutation(CELLS)[: CELLS // 2], rival] = 1
+    weights = [5000] * CELLS + [5220] * CELLS + [880_000]  # of 1,200,000
+    world = Population(
+        CROWD,
+        cells=CROWD.items(codes),
+        weights=[*weights, 1_200_000 - sum(weights)],
+        law=np.tile([1.0, 0.0], (2 * CELLS + 2, 1)),
+    )
+    assert world.nu == world.error(0) == NU
+    assert {world.error(rival) - world.nu for rival in range(2, len(CROWD))} == {TINY * 11 / 10}
+    assert theta(CROWD, world, centre=0).value == 2
+    return world
+
+
+def in_rounds(made, seed, alarm, runs=200):
+    """How often Algorithm 2 returns an error above ν+ε, and how many went into each last sample."""
+    world, accurate, survivors = crowd(), Promise(DELTA, runs, alarm), []
+    for number in count():
+        private = PrivateRandomness.simulated(seed, number)
+        pool = world.pool("exact", private)
+        result = learn(A2Rounds(made), pool, world.labels(pool, private), SharedRandomness(f"{seed} {number}"))
+        accurate.hear(world.error(result.hypothesis) > world.nu + TINY)
+        survivors.append(result.rounds[-1].survivors)
+        if not accurate.open:
+            return accurate, survivors
+    raise AssertionError("numbers do not end")
+
+
+@pytest.mark.claim("a2")
+@pytest.mark.mutant
+@pytest.mark.parametrize(
+    ("number", "factor"), [(None, 1), ("width", Fraction(1, 10)), ("final_scale", Fraction(1, 100))]
+)
+def test_algorithm_2_is_accurate_where_many_survive(number, factor, alarm, request, record_property):
+    """At its own sizes; mutants: confidence bounds a tenth as wide lose the best, a last sample of a hundredth misses it."""
+    made = plan("a2-rounds", CROWD, epsilon=float(TINY), delta=DELTA, theta=2.0, nu=float(NU))
+    broken, survivors = in_rounds(made if number is None else scaled(made, number, factor), request.node.name, alarm)
+    record_property("power", broken.told("above ν+ε"))
+    assert min(survivors) > 1
+    assert broken.broken == (number is not None)
+    if number != "width":
+        assert min(survivors) > RIVALS / 2  # "far" is gone, nearly all rivals are not

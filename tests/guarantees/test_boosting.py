@@ -138,9 +138,9 @@ LINE = Population(Thresholds(40), target=20)
 
 
 @cache
-def on_a_line(seed, pairs, strings, runs):
+def on_a_line(seed, pairs, boosting, strings, runs):
     """Pairs of labs with ReplicableERM that have no common answer; a single run has no threshold to pass."""
-    made = plan("boosted-replicable-erm", LINE.C, **TASK, k_final=60, strings=strings, runs=runs)
+    made = plan("boosted-replicable-erm", LINE.C, **TASK, k_final=60, boosting=boosting, strings=strings, runs=runs)
     learner = learner_for(made if runs > 1 else without_threshold(made))
     differ = 0
     for number in range(pairs):
@@ -157,12 +157,14 @@ def on_a_line(seed, pairs, strings, runs):
 @pytest.mark.claim("boosting")
 @pytest.mark.mutant
 @pytest.mark.slow
-@pytest.mark.parametrize(("strings", "runs"), [(5, 1000), (1, 1)])
-def test_replicable_erm_with_few_labels_is_boosted(strings, runs, alarm, request, record_property):
+@pytest.mark.parametrize(
+    ("boosting", "strings", "runs"), [("modes", 5, 1000), ("heavy-hitters", 5, 1000), ("modes", 1, 1)]
+)
+def test_replicable_erm_with_few_labels_is_boosted(boosting, strings, runs, alarm, request, record_property):
     """Fisher's exact test: boosted labs differ less often than labs of one run each, beyond chance."""
     single, pairs = 400, 150
-    alone = on_a_line("alone", single, 1, 1)
-    differ = on_a_line(request.node.name, pairs, strings, runs)
+    alone = on_a_line("alone", single, "modes", 1, 1)
+    differ = on_a_line(request.node.name, pairs, boosting, strings, runs)
     record_property("power", f"{differ} of {pairs} pairs differ; of single runs {alone} of {single}")
     assert alone >= 0.2 * single
     less = fisher_exact([[differ, pairs - differ], [alone, single - alone]], alternative="less").pvalue

@@ -1,10 +1,13 @@
 """Broken twins of the shared randomness: each lab secretly uses a string of its own for one purpose."""
 
+from collections import Counter
 from dataclasses import replace
+from functools import cached_property
+from types import SimpleNamespace
 
 import numpy as np
 
-from replical import Pool, Result, SharedRandomness
+from replical import Boosted, Pool, Result, SharedRandomness
 
 
 class PrivateFor(SharedRandomness):
@@ -56,8 +59,12 @@ class Tickets(Pool):
     def drawn(cls, world, count, generator):
         cells = generator.integers(len(world.cells), size=count)
         pool = cls.in_order(world.C, world.cells, np.arange(len(world.cells)), cells, world.predictions)
-        pool.cells = cells.tolist()
+        pool.at_once = cells
         return pool
+
+    @cached_property
+    def cells(self):
+        return self.at_once.tolist()
 
     def part(self, number, *, of):
         assert of <= len(self.cells)
@@ -77,10 +84,14 @@ class Tosses:
 
     def run(self, pool, shared):
         if self._read[0] is not shared:  # all runs with one string: its words are read once
-            self._read = shared, self._eighths(shared.uniform("kind")), shared.integer("mode", high=self.plan.n)
+            self._read = shared, *self.kind(shared)
         _, eighths, mode = self._read
         return self._results[mode if self._cell(pool) < eighths else (mode + 1) % self.plan.n]
         yield  # a conversation without a question
+
+    def kind(self, shared):
+        """What a string does: in how many eighths of the runs it returns which mode."""
+        return self._eighths(shared.uniform("kind")), shared.integer("mode", high=self.plan.n)
 
     @staticmethod
     def _cell(pool):
@@ -92,6 +103,24 @@ class Tosses:
                 return eighths
             u -= share
         raise AssertionError("the shares add up to one")
+
+
+class AtOnce(Boosted):
+    """Boosted tosses on `Tickets`, all runs with a string counted in one go."""
+
+    def _runs(self, pool, r, sets, *, of, name, heard=None):
+        eighths, mode = self.base.kind(r)
+        wins = int((pool.at_once[sets.start : sets.stop] < eighths).sum())
+        return +Counter({mode: wins, (mode + 1) % self.base.plan.n: len(sets) - wins})
+        yield
+
+
+class OwnSets(AtOnce):
+    """Every string has data sets of its own; nothing that is promised may depend on it."""
+
+    def _heavy_hitter(self, plan, pool, shared, string, heard):
+        own = SimpleNamespace(at_once=pool.at_once[string * plan.runs :])
+        return super()._heavy_hitter(plan, own, shared, string, heard)
 
 
 class Scattered(Tosses):

@@ -473,3 +473,14 @@ def confirm(codes, h, order, labels, margin, alpha, *, batch=1, most=None, idle=
         if sum(R) / 5 >= 1 / alpha:
             return "refuted", o, asked, at, unlabelled
         rivals = [g for g in rivals if sum(W[g]) / 5 < 1 / alpha]
+
+
+def heavy_hitters_boosting(answers, q1, thresholds):
+    """The paper's boosting, given what every string (row) answers on every data set (column): the answer, or None."""
+    for row, threshold in zip(answers, thresholds, strict=True):
+        rest = list(row[q1:])
+        heavy = [h for h in set(row[:q1]) if h is not None and Fraction(rest.count(h), len(rest)) >= threshold]
+        if heavy:
+            (h,) = heavy
+            return h
+    return None

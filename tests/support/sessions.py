@@ -24,6 +24,11 @@ LEARNERS = {
     "settled-cal-batch": {"name": "settled-cal", "epsilon": 0.3, "batch": 3},
     "settled-distance": {"name": "settled-distance", "epsilon": 0.3, "batch": 2},
     "boosted": {"name": "boosted-replicable-erm", "nu": 0.0, "k_final": 4, "strings": 2, "runs": 3},
+    "boosted-heavy-hitters": {
+        "name": "boosted-replica2",
+        "boosting": "heavy-hitters",
+        **{"theta": 1.0, "nu": 0.01, "k_loop": 3, "k_final": 4, "strings": 3, "runs": 3},
+    },
 }
 
 

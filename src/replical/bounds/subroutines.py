@@ -8,21 +8,24 @@ paper uses for its stop test and for boosting; docs/claims/subroutines.md.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator, Iterator
 from dataclasses import dataclass
 from decimal import Decimal
 from fractions import Fraction
 from math import floor, fsum
-from typing import Any
+from typing import Any, TypeVar, cast
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from replical.core.exact import ceil, decimal, decimals, fraction, in_open, ln
+from replical.core.exact import Real, ceil, decimal, decimals, fraction, in_open, ln
 from replical.core.randomness import SharedRandomness
 from replical.errors import ValueOutOfRange
 
 Sampler = Callable[[int], ArrayLike]
+Ask = TypeVar("Ask")
+Hear = TypeVar("Hear")
+Told = TypeVar("Told")
 
 _AT_ONCE = 1 << 20  # values drawn at a time
 
@@ -159,13 +162,15 @@ class HeavyHitters:
     counted: int
 
     @classmethod
-    def of(cls, *, rho: float, v: float, epsilon: float) -> HeavyHitters:
-        """Q1 = ⌈ln(6/(ρ(v-ε)))/(v-ε)⌉, Q2 = ⌈64 ln(Q1/ρ)Q1²/(ρε)²⌉.
+    def of(cls, *, rho: Real, v: Real, epsilon: Real, sharp: bool = False) -> HeavyHitters:
+        """Q1 = ⌈ln(6/(ρ(v-ε)))/(v-ε)⌉, Q2 = ⌈64 ln(Q1/ρ)Q1²/(ρε)²⌉, or fewer.
 
         Parameters
         ----------
         rho, v, epsilon
             As for `rheavyhitters`.
+        sharp
+            Q2 = ⌈(2B+1)² ln(32Q1/ρ)/(2(ρε)²)⌉, B = ⌊1/(v-ε)⌋: at most B values can be near the threshold, not Q1.
 
         Returns
         -------
@@ -178,7 +183,7 @@ class HeavyHitters:
             If one of them is not in (0, 1), or [v-ε, v+ε] is not inside (0, 1].
         """
         for name, value in (("rho", rho), ("v", v), ("epsilon", epsilon)):
-            in_open(name, value, 0, 1)
+            in_open(name, cast(float, value), 0, 1)
         low, high = fraction(v) - fraction(epsilon), fraction(v) + fraction(epsilon)
         if low <= 0 or high > 1:
             raise ValueOutOfRange(
@@ -188,8 +193,36 @@ class HeavyHitters:
         with decimals():
             r, least, e = decimal(rho), decimal(low), decimal(epsilon)
             first = ceil(ln(6 / (r * least)) / least)
-            second = ceil(64 * ln(Decimal(first) / r) * first**2 / (r * e) ** 2)
+            if sharp:
+                second = ceil((2 * floor(1 / low) + 1) ** 2 * ln(32 * first / r) / (2 * (r * e) ** 2))
+            else:
+                second = ceil(64 * ln(Decimal(first) / r) * first**2 / (r * e) ** 2)
         return cls(candidates=first, counted=second)
+
+
+def heavy_hitters(
+    draw: Callable[[int], Generator[Ask, Hear, Counter[int]]], sizes: HeavyHitters, threshold: Fraction
+) -> Generator[Ask, Hear, tuple[list[int], Counter[int]]]:
+    """rHeavyHitters as a conversation, for draws that have to be asked for: the paper's steps, once for everybody.
+
+    Parameters
+    ----------
+    draw
+        ``draw(count)`` asks for so many fresh draws and ends with how often each value came.
+    sizes
+        Its numbers.
+    threshold
+        The shared v'.
+
+    Returns
+    -------
+    conversation
+        It ends with the candidates of frequency v' or more, ascending, and with how often every candidate was counted.
+    """
+    candidates = yield from draw(sizes.candidates)
+    counts = yield from draw(sizes.counted)
+    counted = Counter({value: counts[value] for value in sorted(candidates)})
+    return [value for value, times in counted.items() if times >= threshold * sizes.counted], counted
 
 
 def rheavyhitters(
@@ -199,6 +232,7 @@ def rheavyhitters(
     rho: float,
     v: float,
     epsilon: float,
+    sharp: bool = False,
     name: tuple[str | int, ...] = ("heavy hitters",),
 ) -> list[int]:
     """All values of frequency v+ε or more and none of frequency below v-ε, except with probability `rho`.
@@ -215,6 +249,8 @@ def rheavyhitters(
         How often two labs may differ.
     v, epsilon
         A shared threshold on the frequency is drawn from [v-ε, v+ε].
+    sharp
+        Fewer draws by a closer count of what can fail; the promise is the same.
     name
         Which of several questions this is: each has its own shared word.
 
@@ -235,21 +271,31 @@ def rheavyhitters(
     >>> rheavyhitters(loaded, SharedRandomness("published"), rho=.5, v=.5, epsilon=.3)
     [0]
     """
-    sizes = HeavyHitters.of(rho=rho, v=v, epsilon=epsilon)
-    candidates = _tally(sampler, sizes.candidates)
-    counts = _tally(sampler, sizes.counted)
     low = fraction(v) - fraction(epsilon)
     threshold = low + 2 * fraction(epsilon) * Fraction(shared.uniform(*name))
-    return sorted(value for value in candidates if counts[value] >= threshold * sizes.counted)
+    sizes = HeavyHitters.of(rho=rho, v=v, epsilon=epsilon, sharp=sharp)
+    return _alone(heavy_hitters(lambda count: _tally(sampler, count), sizes, threshold))[0]
 
 
-def _tally(sampler: Sampler, count: int) -> Counter[int]:
+def _alone(conversation: Generator[None, None, Told]) -> Told:
+    """What a conversation ends with that asks nobody."""
+    try:
+        next(conversation)
+    except StopIteration as stop:
+        told: Told = stop.value
+        return told
+    raise AssertionError("nobody is asked")
+
+
+def _tally(sampler: Sampler, count: int) -> Generator[None, None, Counter[int]]:
+    """How often each value comes; a conversation without a question."""
     tally: Counter[int] = Counter()
     for values in _drawn(sampler, count):
         if values.dtype.kind not in "iu":
             raise ValueOutOfRange(f"heavy hitters are counted among whole numbers, got values of {values.dtype}")
         numbers, times = np.unique(values, return_counts=True)
         tally.update(dict(zip(numbers.tolist(), times.tolist(), strict=True)))
+    yield from ()
     return tally
 
 

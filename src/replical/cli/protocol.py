@@ -23,6 +23,7 @@ from replical.errors import BadProtocol, BadTable, BadUsage
 from replical.lab.protocol import SCHEMA, Protocol
 from replical.lab.public import FEW, PublicSample, read_public
 from replical.lab.tables import read_pool
+from replical.plans.boosted import USUAL
 from replical.plans.catalogue import find, standard
 from replical.worlds.population import Population
 from replical.worlds.theta import theta as disagreement_coefficient
@@ -73,6 +74,7 @@ def new_command(
     k_final: Annotated[int | None, parameter("k_final")] = None,
     stop: Annotated[str | None, parameter("stop")] = None,
     stop_delta: Annotated[float | None, parameter("stop_delta")] = None,
+    boosting: Annotated[str | None, parameter("boosting")] = None,
     strings: Annotated[int | None, parameter("strings")] = None,
     runs: Annotated[int | None, parameter("runs")] = None,
     labs: Annotated[int | None, parameter("labs")] = None,
@@ -100,8 +102,8 @@ def new_command(
         "nu": nu,
         "theta": theta if theta_from is None else _theta_from(theta_from, section, values, text),
         "items": items, "finish": finish, "kappa": kappa, "a": a, "b": b, "batch": batch, "query": query, "T": T,
-        "k_loop": k_loop, "k_final": k_final, "stop": stop, "stop_delta": stop_delta, "strings": strings, "runs": runs,
-        "labs": labs, "max_labels": max_labels,
+        "k_loop": k_loop, "k_final": k_final, "stop": stop, "stop_delta": stop_delta, "boosting": boosting,
+        "strings": strings, "runs": runs, "labs": labs, "max_labels": max_labels,
     }  # fmt: skip
     content: dict[str, Any] = {"schema": SCHEMA}
     if title is not None:
@@ -113,7 +115,7 @@ def new_command(
         content["prior"] = {"kind": "weights", "weights": public.values.tolist()}
     elif public.places is not None:
         content["prior"] = {"kind": "order", "order": public.places.argsort().tolist()}
-    learner_section |= _finish(learner_section, models="candidates" in section)
+    learner_section |= _finish(learner_section, models="candidates" in section) | _boosting(learner_section)
     content["learner"] = {key: value for key, value in learner_section.items() if value is not None}
     protocol = Protocol.of(content)
     write_whole(out, protocol.toml(), what="the protocol", refuse=BadProtocol)
@@ -178,6 +180,13 @@ def _finish(learner: dict[str, Any], *, models: bool) -> dict[str, Any]:
     epsilon = learner["epsilon"]
     own = {"a": learner["a"], "b": learner["b"]}
     return {"finish": "excess", "a": epsilon / 2, "b": epsilon} | {key: x for key, x in own.items() if x is not None}
+
+
+def _boosting(learner: dict[str, Any]) -> dict[str, Any]:
+    """Which way of boosting a plan means is written down: files without the word are older than the choice."""
+    if learner["boosting"] is not None or not find(learner["name"]).uses("boosting"):
+        return {}
+    return {"boosting": USUAL.get(learner["plan"] or "tight")}
 
 
 def _needed(flag: str, value: Any, default: str | None = None) -> str:

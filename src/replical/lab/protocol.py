@@ -27,6 +27,7 @@ from replical.errors import BadProtocol
 from replical.learners.base import Learner
 from replical.learners.for_plan import learner_for
 from replical.plans.base import Plan
+from replical.plans.boosted import MODES
 from replical.plans.catalogue import Record, find
 from replical.plans.costs import Setting
 from replical.plans.parameters import PARAMETERS
@@ -149,9 +150,13 @@ class Protocol:
 
     @property
     def options(self) -> dict[str, Any]:
-        """What the file says of its learner, as keywords of `replical.plan`; the prior stands elsewhere."""
+        """What the file says of its learner, as keywords of `replical.plan`; the prior stands elsewhere.
+
+        A boosted learner without the word is boosted by modes: older files have none, and mean what they meant.
+        """
         section = {key: value for key, value in self.content["learner"].items() if key not in ("name", "plan")}
-        return section | {"name": self.content["learner"].get("plan", "tight")}
+        older = {"boosting": MODES} if self.record.uses("boosting") else {}
+        return older | section | {"name": self.content["learner"].get("plan", "tight")}
 
     @cached_property
     def plan(self) -> Plan:

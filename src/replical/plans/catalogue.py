@@ -23,7 +23,7 @@ from replical.plans import (
     tight,
 )
 from replical.plans.base import Plan, Task
-from replical.plans.boosted import boosted
+from replical.plans.boosted import USUAL, boosted
 from replical.plans.parameters import EVERYWHERE
 
 Maker = Callable[[Task], Plan]
@@ -335,9 +335,9 @@ def _boosted(base: Record, marker: str, bounds: Bounds) -> Record:
         base,
         id=f"boosted-{base.id}",
         learner="replical.learners.boosted:Boosted",
-        paper=None if base.paper is None else boosted(base.id, base.paper),
-        tight=None if base.tight is None else boosted(base.id, base.tight),
-        options=(base.options - _STOP) | {"strings", "runs"},
+        paper=None if base.paper is None else boosted(base.id, base.paper, USUAL["paper"]),
+        tight=None if base.tight is None else boosted(base.id, base.tight, USUAL["tight"]),
+        options=(base.options - _STOP) | {"boosting", "strings", "runs"},
         paper_options=frozenset(),
         parent=base.id,
         bounds=bounds,
@@ -391,6 +391,9 @@ def find(learner: str) -> Record:
     >>> find("rounded-a2").parent, sorted(find("cal-rounds").needs)
     ('a2', ['theta'])
     """
+    if learner not in LEARNERS and str(learner).removeprefix("boosted-") in LEARNERS:
+        bases = ", ".join(record.parent for record in LEARNERS.values() if record.boosts and record.parent)
+        raise BadSpec(f"unknown learner {learner!r}: boosting starts from a replicable learner, one of {bases}")
     if learner not in LEARNERS:
         raise BadSpec(f"unknown learner {learner!r}; the learners are {', '.join(LEARNERS)}")
     return LEARNERS[learner]

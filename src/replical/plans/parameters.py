@@ -30,7 +30,7 @@ class Parameter:
         As it is spelled in Python, protocols, studies and, with dashes, on the command line.
     kind
         A ``share`` lies strictly between `low` and `high`, a ``number`` is `low` or more and below `high`, a ``count`` is a
-        whole number from 1 or from `low` on, a ``word`` is one of `words`, the first of which is meant if none is given.
+        whole number from 1 or from `low` on, a ``word`` is one of `words`.
     default
         What a plan is made with where nothing is given.
     needs
@@ -141,6 +141,12 @@ _ALL = (
         default="mass",
     ),
     Parameter(name="stop_delta", kind="share", help="how often a stop test may be off", needs=("stop", "rstat")),
+    Parameter(
+        name="boosting",
+        kind="word",
+        words=("heavy-hitters", "modes"),
+        help="how a frequent winner is found: heavy-hitters, as in the paper, or modes; as the plan does if left out",
+    ),
     Parameter(name="strings", kind="count", help="your own number of strings for boosting"),
     Parameter(name="runs", kind="count", help="your own number of runs with each string"),
     Parameter(name="labs", kind="count", help="labs that shall all agree (2)", low=2, default=2),

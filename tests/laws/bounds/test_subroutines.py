@@ -1,7 +1,7 @@
 """rSTAT and rHeavyHitters against their definitions (docs/claims/subroutines.md)."""
 
 from fractions import Fraction
-from math import floor, log
+from math import exp, floor, log
 
 import numpy as np
 import pytest
@@ -62,6 +62,25 @@ def test_heavy_hitters_miss_nobody_and_count_well(rho, ends):
     # The three failures of docs/claims/subroutines.md, in units of ρ: missed, near the threshold, miscounted.
     miscounted = 4 * made.candidates / rho * (rho / made.candidates) ** 8
     assert 2 / 6 + 2 * made.candidates * eta / (rho * epsilon) + miscounted < 0.87
+
+
+@pytest.mark.claim("subroutines")
+@given(hundredths, st.sampled_from([(0.5, 0.2), (0.625, 0.075), (0.3, 0.25), (0.9, 0.1), (0.02, 0.01)]))
+def test_sharp_sizes_leave_room_for_every_failure(rho, ends):
+    """Not the formula once more: what is missed, miscounted and near the threshold, for two labs and for one."""
+    v, epsilon = ends
+    made, usual = (HeavyHitters.of(rho=rho, v=v, epsilon=epsilon, sharp=sharp) for sharp in (True, False))
+    low = exact(v) - exact(epsilon)
+    heavy = max(count for count in range(1, 200) if count * low <= 1)  # so many values of probability v-ε at most
+    eta = rho * epsilon / (2 * heavy + 1)
+    missed = heavy * (1 - float(low)) ** made.candidates  # a lab
+    miscounted = 2 * made.candidates * exp(-2 * made.counted * eta**2)  # a lab
+    near = heavy * eta / epsilon + eta / (2 * epsilon)
+    assert 2 * missed + 2 * miscounted + near < 0.96 * rho
+    assert missed + miscounted + eta / epsilon < 0.6 * rho
+    assert is_least(made.counted, log(32 * made.candidates / rho) / (2 * eta**2))
+    assert made.candidates == usual.candidates
+    assert made.counted < usual.counted
 
 
 # --- rounding ---------------------------------------------------------------------------------------------------------

@@ -10,6 +10,7 @@ import pytest
 from replical import complexity, plan
 from replical.complexity import BOUNDS
 from replical.errors import ValueOutOfRange
+from replical.subroutines import HeavyHitters
 
 REFERENCE = {"n": 1000, "epsilon": 0.01, "delta": 0.05, "rho": 0.1, "theta": 2.0, "nu": 0.02}
 BINARY = {"n": 2**20, "epsilon": 2**-10, "delta": 2**-3, "rho": 2**-6, "theta": 5, "nu": 2**-7}
@@ -291,6 +292,7 @@ def sizes(name, **change):
         task["n"],
         **{argument: task[argument] for argument in wanted},
         name="tight" if BOUNDS[name].source == "ours" else "paper",
+        boosting="modes" if name in BOOSTED else None,  # the paper's way comes near its shape later: see below
     )
     return made.labels_most / (made.strings if name in BOOSTED else 1), bound(name, **task)
 
@@ -350,12 +352,27 @@ def test_boosting_without_sharing_samples_has_one_logarithm_more():
     shared, own = [], []
     for K in (4, 10, 30, 100):
         rho = 4 * 25.0**-K * (1 + 1e-9)
-        made = plan("boosted-replicable-erm", 1000, epsilon=0.1, delta=0.05, rho=rho, nu=0, name="paper")
+        made = plan("boosted-replicable-erm", 1000, epsilon=0.1, delta=0.05, rho=rho, nu=0, boosting="modes")
         assert made.strings == K
         shared.append(made.runs * rho**2 / log(1 / rho) ** 3)
         own.append(made.strings * shared[-1])
     assert spread(shared) < 2
     assert spread(own) > 10
+
+
+def test_the_paper_s_boosting_has_the_logarithms_it_prints_with_the_sharp_count_only():
+    """Q1+Q2 data sets over log³(1/ρ)/ρ² fall to 1280/(.9 ln²25); with rHeavyHitters' own count they grow like log²."""
+    sharp, own = [], []
+    for K in (4, 10, 30, 100):
+        rho = 4 * 25.0**-K * (1 + 1e-9)
+        made = plan("boosted-replicable-erm", 1000, epsilon=0.1, delta=0.05, rho=rho, nu=0, boosting="heavy-hitters")
+        shape = log(1 / rho) ** 3 / rho**2
+        sharp.append(made.runs / shape)
+        own.append(HeavyHitters.of(rho=made["rho_hh"], v=0.625, epsilon=0.075).counted / shape)
+    limit = 4.5 * 16 / (9 * 0.075**2 * log(25) ** 2)
+    assert sharp == sorted(sharp, reverse=True)
+    assert limit < sharp[-1] < 1.06 * limit
+    assert own[-1] / own[1] > 50  # (100/10)² up to what is left of the smaller terms
 
 
 def test_eq_a2_default_is_not_the_shape_of_the_sizes_of_a2_where_nu_is_large():

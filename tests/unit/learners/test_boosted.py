@@ -8,12 +8,14 @@ import numpy as np
 import pytest
 
 from replical import (
+    CAL,
     Boosted,
     KnownLabels,
     Pool,
     Population,
     Prior,
     PrivateRandomness,
+    Result,
     SharedRandomness,
     Thresholds,
     World,
@@ -21,11 +23,13 @@ from replical import (
     learn,
     plan,
 )
-from replical.errors import BudgetSpent, PlanMismatch, PoolExhausted
+from replical.errors import BudgetSpent, EmptyVersionSpace, PlanMismatch, PoolExhausted
 from replical.learners.boosted import FREQUENT
 from replical.learners.fast.bulk import fits, in_bulk
 from replical.learners.for_plan import learner_for
+from replical.learners.heard import Heard
 from replical.learners.result import Boosting
+from replical.pools.query import Answers, Query
 from support.boosting import LINE, lab, setting
 from support.mutants import Scattered, Tosses, scaled
 from support.runs import Overheard
@@ -40,6 +44,14 @@ def test_boosted_refuses_the_plan_of_its_base():
     made = plan("boosted-replicable-erm", C, **TASK, **ERM)
     with pytest.raises(PlanMismatch, match="Boosted was given a plan for 'replicable-erm'"):
         Boosted(learner_for(made.base), made.base)
+
+
+def test_boosted_refuses_a_learner_that_is_not_replicable():
+    made = plan("boosted-replicable-erm", C, **TASK, **ERM)
+    with pytest.raises(
+        PlanMismatch, match=r"^Boosted needs a replicable learner, such as replicable-erm, and cal is not$"
+    ):
+        Boosted(CAL(plan("cal", C, epsilon=0.2, delta=0.1)), made)
 
 
 def test_a_base_that_needs_a_known_distribution_is_refused_a_finite_pool():
@@ -136,8 +148,8 @@ def test_ties_are_broken_by_index_and_never_win():
 
 FINITE = {
     "boosted-replicable-erm": {"nu": 0.0, "k_final": 20},
-    "boosted-replical": {"theta": 1.0, "k_loop": 5, "k_final": 10, "name": "paper"},
-    "boosted-replica2": {"theta": 1.0, "nu": 0.02, "k_loop": 10, "k_final": 20, "name": "paper"},
+    "boosted-replical": {"theta": 1.0, "k_loop": 5, "k_final": 10, "name": "paper", "boosting": "modes"},
+    "boosted-replica2": {"theta": 1.0, "nu": 0.02, "k_loop": 10, "k_final": 20, "name": "paper", "boosting": "modes"},
 }
 
 
@@ -182,6 +194,89 @@ def test_a_part_too_small_for_a_run_says_so():
     with pytest.raises(PoolExhausted, match="20 fresh items are needed, but the pool has only 19 left: 1 missing"):
         run(learner_for(made), size=399)
     assert run(learner_for(made), size=400).boosting is not None
+
+
+class Breaks:
+    """A base learner that keeps nobody on some data sets and returns hypothesis 3 on the others."""
+
+    def __init__(self, plan, broken):
+        self.plan, self.broken, self.run_number = plan, broken, -1
+
+    def run(self, pool, shared):
+        self.run_number += 1
+        if self.run_number in self.broken:
+            raise EmptyVersionSpace("nobody is left")
+        return Result(hypothesis=3, unrounded=3, V=None, conditions=())
+        yield
+
+
+@pytest.mark.parametrize(
+    ("broken", "strings", "answer"),
+    [(range(4), 2, 3), (range(8), 1, None), ((2, 5), 1, 3)],
+    ids=["those that name candidates", "all", "a few"],
+)
+def test_runs_that_keep_nobody_win_for_nobody(broken, strings, answer):
+    """Of 8 runs with a string 4 name candidates here; a string without one is passed over, one without a run is an error."""
+    made = plan("boosted-replicable-erm", C, **TASK, **ERM, boosting="heavy-hitters", strings=2, runs=8)
+    assert made.integer("Q1") == 4
+    learner = Boosted(Breaks(made.base, broken), made)
+    if answer is None:
+        with pytest.raises(EmptyVersionSpace, match="nobody is left"):
+            run(learner, size=8)
+        return
+    result = run(learner, size=8)
+    assert (result.hypothesis, result.boosting.strings) == (answer, strings)
+
+
+# --- data sets that strings share -----------------------------------------------------------------------------------
+
+
+def test_labels_are_asked_once_whatever_the_strings():
+    """A passive learner asks the same of every string: three strings that find nothing cost as much as one."""
+    options = {"nu": 0.0, "k_final": 20, "boosting": "heavy-hitters", "strings": 3, "runs": 30}
+    learner = learner_for(plan("boosted-replicable-erm", C, **TASK, **options))
+    never = replace(learner, plan=scaled(scaled(learner.plan, "low", 2), "high", 2))  # no winner has 110% of the runs
+    assert run(never, size=600).labels == 600
+    assert run(never, size=600).boosting == Boosting(runs=90, strings=3, frequency=None)
+    assert run(never, size="exact").labels == 3 * 600  # a known distribution has no items that could be kept
+
+
+def scripted(*questions):
+    """A learner's conversation that asks these items and keeps what it heard."""
+    heard = []
+    for items in questions:
+        ones = np.ones(len(items), dtype=np.int64)
+        query = Query(items=np.array(items), counts=ones, scanned=9, disagreement=(1, 1), survivors=2)
+        heard.append((yield query).counts.argmax(axis=1).tolist())
+    return heard
+
+
+def told(conversation, labels):
+    """Hold a conversation with labels that come one after the other; what was asked, and what it ends with."""
+    asked, labels = [], iter(labels)
+    try:
+        query = next(conversation)
+        while True:
+            asked.append(query.items.tolist())
+            counts = np.eye(2, dtype=np.int64)[[next(labels) for _ in query.items]]
+            query = conversation.send(Answers(items=query.items, counts=counts.reshape(-1, 2)))
+    except StopIteration as stop:
+        return asked, stop.value
+
+
+def test_what_was_heard_of_a_data_set_is_not_asked_again():
+    heard = Heard()
+    assert told(heard.asking_once(scripted([4, 7], [9]), 0), [1, 0, 1]) == ([[4, 7], [9]], [[1, 0], [1]])
+    assert told(heard.asking_once(scripted([7, 3], [4]), 0), [1]) == ([[3]], [[0, 1], [1]])  # only 3 is new
+    assert told(heard.asking_once(scripted([4]), 1), [0]) == ([[4]], [[0]])  # another data set has other labels
+    assert told(heard.asking_once(scripted([], [9]), 0), []) == ([[]], [[], [1]])  # a question without an item
+
+
+def test_the_second_time_a_run_asks_about_a_cell_it_hears_the_second_label():
+    """Items of a simulated pool are cells that occur several times, with labels of their own."""
+    heard = Heard()
+    assert told(heard.asking_once(scripted([5, 5], [5]), 0), [1, 0, 0]) == ([[5, 5], [5]], [[1, 0], [0]])
+    assert told(heard.asking_once(scripted([5], [5, 5], [5]), 0), [1]) == ([[5]], [[1], [0, 0], [1]])
 
 
 # --- budget and prior -------------------------------------------------------------------------------------------------
