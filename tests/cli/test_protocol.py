@@ -134,11 +134,12 @@ def test_a_slack_above_epsilon_is_refused(new):
         ({}, "modes"),
         ({"--plan": "paper", "--boosting": "modes"}, "modes"),
         ({"--boosting": "heavy-hitters"}, "heavy-hitters"),
-        ({"--learner": "replicable-erm"}, None),
+        ({"--learner": "replicable-erm", "--strings": None, "--runs": None}, None),
     ],
 )
 def test_the_way_of_boosting_is_written_down(new, changes, written):
-    done = new({"--learner": "boosted-replicable-erm", "--nu": "0"} | changes)
+    sizes = {"--k-final": "20", "--strings": "2", "--runs": "3"}
+    done = new({"--learner": "boosted-replicable-erm", "--nu": "0"} | sizes | changes)
     assert done.code == 0, done.err
     assert done.wrote["learner"].get("boosting") == written
 
@@ -308,6 +309,26 @@ def test_rules_on_features_have_standards_too(new, nu, learner):
     done = new({"--learner": None, "--nu": nu})
     assert (done.code, done.wrote["learner"]["name"]) == (0, learner)
     assert f"learner {learner}, the standard for rules on features." in done.out
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"--learner": "replica2"}, "would take about"),
+        ({"--learner": "replical"}, "which no finite pool can measure"),
+        ({"--learner": "replicable-erm"}, "items, and no pool holds so many: ask for less by larger epsilon or rho"),
+    ],
+)
+def test_a_protocol_that_no_lab_could_run_is_not_written(new, changes, message):
+    done = new({"--plan": "paper", "--theta": "2", "--nu": "0.05"} | changes)
+    assert (done.code, done.wrote) == (2, None)
+    assert "no lab could run this protocol" in done.err
+    assert message in done.err
+
+
+def test_how_many_items_a_lab_needs_is_said(new):
+    assert "Each lab needs about" in new({"--learner": "erm", "--nu": "0.05"}).out
+    assert "Each lab needs about" not in new({"--learner": "settled-cal"}, "--force").out
 
 
 def test_a_learner_that_is_not_suggested_names_a_better_one(new):

@@ -164,7 +164,8 @@ def plan_command(
     if forecast is not None:
         _show(question.C, forecast)
         prose.print()
-    _show_bills(all_bills, question.title, question.setting)
+    have = None if question.pool is None else question.pool.size
+    _show_bills(all_bills, question.title, question.setting, have)
     prose.print(reading, markup=False, soft_wrap=True)
     if plot is not None:
         prose.print(f"Drawn against {against}: {plot}", markup=False, soft_wrap=True)
@@ -270,7 +271,7 @@ def _bill_payload(bill: Bill) -> dict[str, Any]:
     return asdict(bill) | {"numbers": numbers}
 
 
-def _show_bills(all_bills: list[Bill], class_spec: str, setting: Setting) -> None:
+def _show_bills(all_bills: list[Bill], class_spec: str, setting: Setting, items: int | None) -> None:
     public = f"{class_spec}, epsilon {setting.epsilon:g}, rho {setting.rho:g}"
     title = escape(f"Labels a lab, from public numbers alone: {public}")
     table = Table(title=title, box=None, padding=(0, 2, 0, 0), title_justify="left")
@@ -286,9 +287,11 @@ def _show_bills(all_bills: list[Bill], class_spec: str, setting: Setting) -> Non
             f"[red]{labels}[/red]" if bill.absurd else labels,
             {"expected": "expected", "estimate": "estimated", "most": "at most"}[bill.kind or "most"],
             "-" if bill.rounds is None else str(bill.rounds),
-            _short(bill.unlabelled),
+            _items(bill, items),
         )
     prose.print(table)
+    if items is not None and any(bill.applies and _too_many(bill, items) for bill in all_bills):
+        prose.print(f"Items in red: more than the {items:,} that you have. Never: no finite pool will do.")
     one_learner = len({bill.learner for bill in all_bills}) == 1
     left_out: dict[str, list[str]] = {}
     for bill in all_bills:
@@ -302,6 +305,16 @@ def _show_bills(all_bills: list[Bill], class_spec: str, setting: Setting) -> Non
     if one_learner:
         for each in all_bills[-1].numbers:
             prose.print(f"  {each.name:<10} {float(each.value):<12.6g} {each.source}", markup=False, soft_wrap=True)
+
+
+def _items(bill: Bill, items: int | None) -> str:
+    """What a lab has to have, in red if it has less."""
+    words = _short(bill.unlabelled) if bill.pools else "never"
+    return f"[red]{words}[/red]" if items is not None and _too_many(bill, items) else words
+
+
+def _too_many(bill: Bill, items: int) -> bool:
+    return not bill.pools or (bill.unlabelled is not None and bill.unlabelled > items)
 
 
 def _short(count: int | None) -> str:

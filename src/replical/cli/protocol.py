@@ -28,6 +28,8 @@ from replical.plans.catalogue import find, standard
 from replical.worlds.population import Population
 from replical.worlds.theta import theta as disagreement_coefficient
 
+_MOST = 10**10  # items that no pool holds
+
 protocol_app = typer.Typer(help="Write and look at protocols.", rich_markup_mode=None)
 
 
@@ -118,6 +120,7 @@ def new_command(
     learner_section |= _finish(learner_section, models="candidates" in section) | _boosting(learner_section)
     content["learner"] = {key: value for key, value in learner_section.items() if value is not None}
     protocol = Protocol.of(content)
+    needed = _items_needed(protocol)
     write_whole(out, protocol.toml(), what="the protocol", refuse=BadProtocol)
     chosen = protocol.plan.learner
     if sample is not None and len(sample) < FEW:
@@ -141,6 +144,12 @@ def new_command(
             prose.print(
                 f"Finish {protocol.given('finish')}: nothing is proven of how often labs agree. "
                 "--learner settled has a proof.",
+                markup=False,
+                soft_wrap=True,
+            )
+        if needed is not None:
+            prose.print(
+                f"Each lab needs about {needed:,} items: with fewer its run ends without an answer.",
                 markup=False,
                 soft_wrap=True,
             )
@@ -171,6 +180,29 @@ def show_command(
             f"{protocol_file}: {size:,} hypotheses, learner {protocol.plan.learner}.", markup=False, soft_wrap=True
         )
         prose.print(f"Fingerprint {protocol.fingerprint}", markup=False, soft_wrap=True)
+
+
+def _items_needed(protocol: Protocol) -> int | None:
+    """Items that every lab must have, where the plan can say so.
+
+    Raises
+    ------
+    BadProtocol
+        If no lab could run it.
+    """
+    plan, instead = protocol.plan, protocol.record.instead
+    other = "" if instead is None else f", or take --learner {instead}"
+    if plan.exact_only:
+        raise BadProtocol(f"no lab could run this protocol: {plan.exact_only}{other}")
+    cost = plan.cost(protocol.setting())
+    if cost.kind != "most" or cost.unlabelled is None:
+        return None
+    if cost.unlabelled > _MOST:
+        raise BadProtocol(
+            f"no lab could run this protocol: {plan.learner} needs about {cost.unlabelled:.2g} items, and no pool holds so "
+            f"many: ask for less by larger epsilon or rho{other}"
+        )
+    return cost.unlabelled
 
 
 def _finish(learner: dict[str, Any], *, models: bool) -> dict[str, Any]:

@@ -33,6 +33,8 @@ class Bill:
         What they are made of, where the learner works in rounds.
     unlabelled
         Items to look at, where that can be said.
+    pools
+        Can a finite pool carry it, be it as large as may be?
     absurd
         More labels than anybody could pay for.
     """
@@ -47,6 +49,7 @@ class Bill:
     labels: int | None = None
     kind: str | None = None
     unlabelled: int | None = None
+    pools: bool = True
     absurd: bool = False
     numbers: tuple[Number, ...] = ()
     note: str = ""
@@ -110,7 +113,9 @@ def _bill(setting: Setting, record: Record, name: str, pool: str) -> Bill:
     cost = learner_plan.cost(setting)
     absurd = cost.labels > ABSURD
     note = _why_absurd(learner_plan, record, cost.note) if absurd else cost.note
-    return replace(bill, applies=True, numbers=learner_plan.numbers, absurd=absurd, **asdict(cost) | {"note": note})
+    carried = pool == "exact" or not learner_plan.exact_only
+    made = replace(bill, applies=True, numbers=learner_plan.numbers, pools=carried, absurd=absurd)
+    return replace(made, **asdict(cost) | {"note": note})
 
 
 def _why_absurd(learner_plan: Plan, record: Record, note: str) -> str:
