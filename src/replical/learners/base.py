@@ -108,6 +108,16 @@ def check_plan(plan: Plan, kind: type[Plan], learner: str) -> None:
         raise PlanMismatch(f"{learner} was given a plan for {getattr(plan, 'learner', plan)!r}")
 
 
+def check_base(base: Shrinks, plan: Plan, learner: str) -> None:
+    """Refuse a learner inside another that follows other numbers than those its outer one's proof is about."""
+    if base.plan != plan.base:
+        inner = plan.base.learner if plan.base is not None else None
+        raise PlanMismatch(
+            f"{learner} proves its promise for a base with plan.base (a plan for {inner!r}), and was given another plan for "
+            f"{base.plan.learner!r}: learner_for(plan) makes the right one"
+        )
+
+
 def learn(learner: Learner, pool: AnyPool, labels: Labels, shared: SharedRandomness) -> Result:
     """Run `learner` on one lab's pool with one source of labels.
 
