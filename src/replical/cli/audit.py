@@ -16,6 +16,7 @@ from replical.cli.inputs import read_prior
 from replical.cli.options import learner as learner_flag
 from replical.cli.options import parameter
 from replical.cli.output import CLASSES, amount, answer, interval, progress, prose, uncertified, whole
+from replical.core.exact import up
 from replical.errors import ValueOutOfRange
 from replical.learners.base import Learner
 from replical.learners.result import Result, Settling
@@ -143,9 +144,10 @@ def _show(figures: Audit, inputs: dict[str, Any], seconds: float) -> None:
     if figures.certified_fraction is not None:
         table.add_row("labs certified", f"{100 * figures.certified_fraction:.1f}%")
         table.add_row("labs with labels enough", f"{100 * (figures.labels_sufficient_fraction or 0):.1f}%")
-    for name, value in (("rho proven", figures.rho_proven), ("rho predicted", figures.rho_predicted)):
-        if value is not None:
-            table.add_row(f"{name}, mean of labs", f"{value:.4f}")
+    if figures.rho_proven is not None:
+        table.add_row("rho proven, mean of labs", up(figures.rho_proven, 4))
+    if figures.rho_predicted is not None:
+        table.add_row("rho predicted, mean of labs", f"{figures.rho_predicted:.4f}")
     prose.print(table)
     prose.print(f"Took {seconds} s; the same seed gives the same figures on any number of workers.")
 
@@ -197,7 +199,8 @@ def _proof(result: Result) -> str:
     if verdict is None or proven is None:
         return ""
     if verdict.certified:
-        return f" Certified: two such labs differ with probability at most {proven.rho_proven:.3f}."
+        bound = up(proven.rho_proven or 0.0, 3)
+        return f" Certified: that two labs both prove this and yet differ has probability at most {bound}."
     if result.rounding is not None:
         return " " + uncertified(verdict, result.rounding)
     return f" Not certified: {verdict.why}. What helps: {verdict.helps}."

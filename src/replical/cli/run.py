@@ -34,7 +34,8 @@ from replical.cli.asking import (
 from replical.cli.forecasts import CAVEATS, rate, worlds
 from replical.cli.inputs import SIMULATED
 from replical.cli.outlook import FIRST, Outlook
-from replical.cli.output import amount, answer, count, notes, prose, settled_words, uncertified, up, whole
+from replical.cli.output import amount, answer, count, notes, prose, settled_words, uncertified, whole
+from replical.core.exact import up
 from replical.core.files import write_whole
 from replical.errors import BadUsage, BudgetSpent, EmptyVersionSpace, PlanMismatch, PoolExhausted
 from replical.lab.certificate.file import certify, write
@@ -230,7 +231,7 @@ def _done(session: Session, body: dict[str, Any], journal: str, out: Path, *, as
             supposed = ", if some hypothesis makes no error" if realizable else ""
             bound = up(result.rounding.rho_proven or 0.0, 3)
             prose.print(
-                f"Certified: two labs that prove this differ with probability at most {bound}{supposed}.",
+                f"Certified: that two labs both prove this and yet differ has probability at most {bound}{supposed}.",
                 soft_wrap=True,
             )
         else:

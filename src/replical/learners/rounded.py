@@ -2,7 +2,7 @@
 
 Shrink a version space with CAL or A² further than accuracy needs, take its centre, and return the first hypothesis in
 the shared order within a shared distance v of it. The last step costs no labels. The run stops as soon as this lab's own
-bound gamma, computed without labels, proves that two certified labs differ with probability at most ρ.
+bound gamma, computed without labels, proves that two labs are both certified and different with probability at most ρ.
 
 Claim: for every fixed ρ, Pr[both labs certified and their answers differ] ≤ ρ, and Pr[certified, error above ν+ε] ≤ δ; over
 CAL under realizability, over A² whatever the noise. Reference: ours, Theorems L1-L2 (docs/claims/certificate.md).
