@@ -77,15 +77,17 @@ def expected(one):
     loose = min(0.1, sqrt(rho) - delta_A) if together and kappa == 0 else float(delta_C)
     masses = one.weights
     least = 1.0 if masses is None else min(masses[h] for h in one.alive)
-    gamma = Gamma(U=U, a=a, b=b, beta=log(2 * n / loose), masses=masses, alone=not together)
-    told = set()
-    for step in (FINE, FINEST):
+
+    def proven(failure, step):
+        gamma = Gamma(U=U, a=a, b=b, beta=log(2 * n / failure), masses=masses, alone=not together)
         found = gamma.bound(scores, kappa, least, step=step)
         bound = (found if together else 2 * found) + float(2 * (delta_A + delta_C))
-        bound = min(1.0, ceil(bound * MILLION) / MILLION) if found < 1 else 1.0
-        if together and kappa == 0:  # two labs that both misjudge it
-            bound = max(bound, min(float(rho), ceil((Fraction(repr(loose)) + delta_A) ** 2 * MILLION) / MILLION))
-        told.add(bound)
+        return min(1.0, ceil(bound * MILLION) / MILLION) if found < 1 else 1.0
+
+    told = {proven(loose, step) for step in (FINE, FINEST)}
+    if together and kappa == 0:  # two labs may both misjudge it, unless they are as careful as labs with slack
+        both = min(float(rho), ceil((Fraction(repr(loose)) + delta_A) ** 2 * MILLION) / MILLION)
+        told = {min(max(proven(loose, step), both), proven(float(delta_C), step)) for step in (FINE, FINEST)}
     most = int(np.flatnonzero(binom.cdf(np.arange(-1, U), U, EPSILON) <= DELTA / (2 * n)).max()) - 1 - floor(U * b)
     return kappa, told, most
 

@@ -92,7 +92,9 @@ class Proof:
     def _bound(self, V: VersionSpace, scores: NDArray[np.int64], kappa: int, step: float = FINE) -> float:
         """rho_proven: Γ̂ and every way in which it may not hold; without slack not less than what two labs misjudge."""
         bound = self._sum(V, scores, kappa, step=step)
-        return bound if kappa or self._exact is None else max(bound, self._misjudged)
+        if kappa or self._exact is None or bound >= self._misjudged:
+            return bound
+        return min(self._misjudged, self._with_failures(self._gamma.bound(scores, 0, self._least(V), step=step)))
 
     def _sum(self, V: VersionSpace, scores: NDArray[np.int64], kappa: int, step: float) -> float:
         """Γ̂ and what is added to it."""
