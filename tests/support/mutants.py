@@ -1,6 +1,7 @@
 """Broken twins of the shared randomness: each lab secretly uses a string of its own for one purpose."""
 
 from dataclasses import replace
+from fractions import Fraction
 
 import numpy as np
 
@@ -103,3 +104,16 @@ class Scattered(Tosses):
     def run(self, pool, shared):
         return self._results[self._cell(pool)]
         yield
+
+
+def divided(plan, by):
+    """A plan whose every sample is smaller by a factor of about `by`, and at least one label."""
+    sizes = {"k_loop", "k_final", "final_scale"}
+    numbers = tuple(
+        replace(number, value=_part(number.value, by)) if number.name in sizes else number for number in plan.numbers
+    )
+    return replace(plan, numbers=numbers)
+
+
+def _part(size, by):
+    return max(1, int(Fraction(size) / Fraction(by))) if isinstance(size, int) else size / Fraction(by)
