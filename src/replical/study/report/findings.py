@@ -25,7 +25,8 @@ from replical.study.judging import (
 )
 from replical.study.phrases import at_least, at_most, count, listed, percent, some, span
 from replical.study.report.prices import by_kind, error_price, fewest, losses, price, ratios
-from replical.study.results import COUNTED, Row
+from replical.study.results import Row
+from replical.worlds.figures import COUNTED
 
 TERMS = (
     "A cell is one learner in one world, run by many pairs of labs. Its last step is the choice both labs make with their "
