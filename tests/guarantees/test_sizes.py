@@ -1,7 +1,9 @@
 """Sample sizes matter: plans with smaller ones break the promise that they keep (docs/claims/ranks.md).
 
-By which factor sizes are safe is measured by benchmarks/safety.py; here the same worlds, at the plan's own sizes and at the
-smallest division, in half decades, that the guarantee test notices.
+By which factor sizes are safe is measured by benchmarks/safety.py; here the same worlds, at the plan's own sizes and divided.
+The division is the first half decade at which the share of pairs that differ was measured above what the test is built to
+find (.177). E[J] passes ρ = .1 one half decade earlier, and three earlier for RepliCAL's tight plan, whose share wanders
+between .12 and .17 from 10^3 to 10^4: there a test of so many pairs may decide either way.
 """
 
 from itertools import count
@@ -21,9 +23,9 @@ CASES = {
     "replical tight": ("replical", *REALIZABLE, "tight", 4.5),
     "replical paper": ("replical", *REALIZABLE, "paper", 14.5),
     "passive tight": ("replicable-erm", 1000, 0.0, {"nu": 0.0}, "tight", 4),
-    "passive agnostic tight": ("replicable-erm", 1000, 0.05, {"nu": 0.05}, "tight", 6),
+    "passive agnostic tight": ("replicable-erm", 1000, 0.05, {"nu": 0.05}, "tight", 5.5),
     "replica2 tight": ("replica2", *AGNOSTIC, "tight", 2.5),
-    "replica2 paper": ("replica2", *AGNOSTIC, "paper", 15),
+    "replica2 paper": ("replica2", *AGNOSTIC, "paper", 14.5),
 }
 FAST = ("replical tight", "replica2 tight")
 PAIRS = 1000
