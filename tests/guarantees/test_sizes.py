@@ -2,7 +2,7 @@
 
 By which factor sizes are safe is measured by benchmarks/safety.py; here the same worlds, at the plan's own sizes and divided.
 The division is the first half decade at which the share of pairs that differ was measured above what the test is built to
-find (.177). E[J] passes ρ = .1 one half decade earlier, and three earlier for RepliCAL's tight plan, whose share wanders
+find (.177). E[J] passes ρ = .1 at most one half decade earlier, but three for RepliCAL's tight plan, whose share wanders
 between .12 and .17 from 10^3 to 10^4: there a test of so many pairs may decide either way.
 """
 
