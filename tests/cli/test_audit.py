@@ -4,6 +4,8 @@ import json
 
 import pytest
 
+from replical import Population, Thresholds
+from replical.worlds.noise import BoundaryNoise
 from support.commands import answer, answered, replical
 
 AUDIT = ["audit", "--epsilon", ".1", "--delta", ".1", "--rho", ".3", "--seed", "cli", "--pairs", "6", "--workers", "1"]
@@ -27,7 +29,7 @@ def test_audit_json_has_the_documented_fields_in_order():
         "schema", "inputs", "pairs", "agreements", "agreement", "agreement_low", "agreement_high", "function_agreement",
         "expected_jaccard", "survivors_mean", "base_agreement", "labels_mean", "labels_max", "excess_error_mean",
         "excess_error_max", "excess_over_epsilon", "labels_sufficient_fraction", "certified_fraction", "rho_proven",
-        "rho_predicted", "cap_reached", "seconds",
+        "rho_predicted", "cap_reached", "conditions", "vacuous", "seconds",
     ]  # fmt: skip
     assert found["inputs"]["theta"] is None
 
@@ -206,3 +208,95 @@ def test_sizes_beyond_63_bits_are_drawn_in_parts():
                    "--k-loop", 2**64, "--k-final", 2**65)  # fmt: skip
     assert found["labels_max"] >= 2**64
     assert found["excess_error_max"] <= 0.1
+
+
+def test_conditions_that_do_not_hold_are_told(command, capsys):
+    """The loop never runs at 8Θν ≥ 1; sizes of one's own, noise where none is allowed, and a ν too small void the proof."""
+    words = [*AUDIT, "--class", "thresholds:60", "--pool-size", "exact"]
+    agnostic = answered(command, *words, "--learner", "replica2", "--noise", ".1", "--theta", "2")
+    assert [each["name"][:26] for each in agnostic["conditions"]] == ["8 theta nu is below 1, so "]
+    assert agnostic["conditions"][0]["value"] == 1.6
+    own = answered(command, *words, "--learner", "replical", "--k-loop", "30", "--k-final", "50", "--theta", "2")
+    assert [each["name"] for each in own["conditions"]] == [
+        f"k_{at} is at least what the proof needs" for at in ("loop", "final")
+    ]
+    noisy = answered(command, *words, "--learner", "cal-rounds", "--noise", ".001", "--k-loop", "3", "--theta", "2")
+    assert "some hypothesis makes no error" in [each["name"] for each in noisy["conditions"]]
+    small = answered(command, *words, "--learner", "replica2", "--noise", ".1", "--nu", ".01", "--theta", "1")
+    assert [each["name"] for each in small["conditions"]] == ["nu is at least the error of the best hypothesis"]
+    assert answered(command, *words, "--learner", "replical", "--theta", "2")["conditions"] == []
+
+
+def test_an_audit_that_shows_nothing_says_so(command):
+    """Where the distribution resolves every hypothesis, labs agree without a shared threshold too."""
+    words = [*AUDIT, "--learner", "replical", "--pool-size", "exact", "--theta", "2"]
+    told = answered(command, *words, "--class", "thresholds:20")
+    assert told["vacuous"] is True
+    assert told["base_agreement"] > 0.8
+    fine = [*AUDIT, "--learner", "rounded-cal", "--pool-size", "4000", "--class", "thresholds:100000"]
+    assert answered(command, *fine)["vacuous"] is False
+    assert (
+        answered(command, *AUDIT, "--class", "thresholds:20", "--learner", "cal", "--pool-size", "100")["vacuous"]
+        is None
+    )
+    words = [*AUDIT, "--class", "thresholds:60", "--pool-size", "exact", "--learner", "replical", "--theta", "2"]
+    code, out, _ = command(*words, "--k-loop", "30", "--k-final", "50")
+    assert code == 0
+    assert "Not held: k_loop is at least what the proof needs (30, bound" in out
+    assert "So nothing that the learner promises is proven for these runs." in out.replace("\n", " ")
+
+
+def test_nu_is_the_best_error_of_the_population(command):
+    """Noise near the boundary only: a tenth of the cells at most, not the rate everywhere."""
+    words = [*AUDIT, "--class", "thresholds:101", "--pool-size", "exact", "--learner", "replica2", "--theta", "2"]
+    inputs = answered(command, *words, "--noise", "boundary:.2,.05")["inputs"]
+    population = [
+        Population(Thresholds(101), target=t, noise=BoundaryNoise(rate=0.2, radius=0.05)).nu for t in range(101)
+    ]
+    assert inputs["nu"] == float(max(population)) < 0.03
+    assert inputs["nu_source"] == "the largest best error over all targets"
+
+
+def law_file(folder, text):
+    path = folder / "law.csv"
+    path.write_text(text, encoding="utf-8")
+    return str(path)
+
+
+def test_a_law_with_the_truth_outside_the_class(command, tmp_path):
+    """1 from cell 30 to 49 and 0 elsewhere: no threshold says so, and the best one errs on 10 of 59 cells at least."""
+    rows = "".join("0,1\n" if 30 <= cell < 50 else "1,0\n" for cell in range(59))
+    words = [*AUDIT, "--class", "thresholds:60", "--pool-size", "exact", "--learner", "replica2", "--theta", "2"]
+    found = answered(command, *words, "--law", law_file(tmp_path, "0,1\n" + rows))
+    assert found["inputs"]["nu"] == pytest.approx(9 / 59)
+    assert found["inputs"]["nu_source"] == "the best error under the law"
+    assert found["excess_error_max"] <= 0.1
+
+
+@pytest.mark.parametrize(
+    ("text", "more", "sentence"),
+    [
+        ("0,1\n.5,.5\n.5,.6\n", [], "line 3: .5, .6 are not probabilities of at least 0 that add up to 1"),
+        ("0,1\n1.5,-.5\n1,0\n", [], "line 2: 1.5, -.5 are not probabilities"),
+        ("0,1\nnan,1\n1,0\n", [], "line 2: nan, 1 are not probabilities"),
+        ("0,1\n1,zero\n1,0\n", [], "line 2: the probability 'zero' is not a number"),
+        ("0,1\n1,0\n", [], "has 1 rows: give one for each of the 2 cells of the class"),
+        ("a,b\n1,0\n1,0\n", [], "needs one column a label, 0, 1, with its probability; it has a, b"),
+        ("0,1\n1,0\n1,0\n", ["--noise", ".1"], "leave out the noise .1"),
+    ],
+)
+def test_a_law_that_is_none_gets_one_sentence(text, more, sentence, command, tmp_path):
+    words = [
+        *AUDIT,
+        "--class",
+        "thresholds:3",
+        "--pool-size",
+        "exact",
+        "--learner",
+        "erm",
+        "--law",
+        law_file(tmp_path, text),
+    ]
+    code, _, err = command(*words, *more)
+    assert code == 2
+    assert sentence in " ".join(err.split())

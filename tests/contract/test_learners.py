@@ -5,8 +5,9 @@ import random
 import numpy as np
 import pytest
 
-from replical import KnownLabels, Pool, Population, PrivateRandomness, SharedRandomness, learn
+from replical import AskTell, KnownLabels, Pool, Population, PrivateRandomness, SharedRandomness, learn
 from replical.errors import PlanMismatch
+from replical.plans.catalogue import find
 from replical.pools.query import Answers
 from support.worlds import FINITE_ONLY, SIZES, classes, learners
 
@@ -20,6 +21,12 @@ def setting(name, learner, kind):
     world = Population(C, target=len(C) // 2, cells=cells)
     pool = world.pool("exact" if kind == "exact" else 40_000, private)
     return learners(C, pool=kind)[learner], pool, world.labels(pool, private), world
+
+
+def rows_of_their_own(pool):
+    """The same items in the same order, each in a row that stands for it alone."""
+    ids, order = pool.ids[pool.order], np.arange(len(pool))
+    return Pool.in_order(pool.C, pool.items[pool.order], ids, order, pool.predictions.take(pool.order))
 
 
 class Book:
@@ -114,9 +121,29 @@ def test_the_protocol(name, learner, kind):
 
 @pytest.mark.parametrize(("name", "learner"), CASES)
 def test_a_column_and_a_population_give_the_same_run(name, learner):
-    active, pool, labels, world = setting(name, learner, "finite")
+    active, pool, _, world = setting(name, learner, "finite")
+    pool = rows_of_their_own(pool)
+    labels = world.labels(pool, PrivateRandomness.simulated("contract", name))
     column = KnownLabels(world.C, np.array(world.C.labels, dtype=object)[world.codes(world.target)[pool.ids]])
     assert outcome(learn(active, pool, column, SHARED)) == outcome(learn(active, pool, labels, SHARED))
+
+
+@pytest.mark.parametrize("learner", learners(classes()[0][1], pool="finite"))
+def test_one_label_for_several_items_is_refused_where_labels_may_be_wrong(learner):
+    """Heard as often as its row counts, one wrong label outweighs many right ones."""
+    active, pool, _, world = setting(classes()[0][0], learner, "finite")
+    column = KnownLabels(world.C, np.array(world.C.labels, dtype=object)[world.codes(world.target)[pool.ids]])
+    begins = (lambda: learn(active, pool, column, SHARED), lambda: AskTell(active, pool, SHARED))
+    copies = int(pool.weights.max())
+    assert copies > 1
+    for begin in begins:
+        if find(active.plan.learner).setting == "realizable":
+            begin()
+        else:
+            with pytest.raises(
+                PlanMismatch, match=f"stands for {copies} items and has one label, .* a row and a label of"
+            ):
+                begin()
 
 
 def test_asked_items_lie_in_the_region_of_the_moment():

@@ -2,6 +2,7 @@
 
 from collections import Counter
 from dataclasses import replace
+from fractions import Fraction
 from functools import cached_property
 from types import SimpleNamespace
 
@@ -132,3 +133,16 @@ class Scattered(Tosses):
     def run(self, pool, shared):
         return self._results[self._cell(pool)]
         yield
+
+
+def divided(plan, by):
+    """A plan whose every sample is smaller by a factor of about `by`, and at least one label."""
+    sizes = {"k_loop", "k_final", "final_scale"}
+    numbers = tuple(
+        replace(number, value=_part(number.value, by)) if number.name in sizes else number for number in plan.numbers
+    )
+    return replace(plan, numbers=numbers)
+
+
+def _part(size, by):
+    return max(1, int(Fraction(size) / Fraction(by))) if isinstance(size, int) else size / Fraction(by)

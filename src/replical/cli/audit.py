@@ -12,16 +12,19 @@ from rich.markup import escape
 from rich.table import Table
 
 from replical.classes.spec import parse
-from replical.cli.inputs import read_prior
+from replical.cli.inputs import read_law, read_prior
 from replical.cli.options import learner as learner_flag
 from replical.cli.options import parameter
 from replical.cli.output import CLASSES, amount, answer, interval, progress, prose, uncertified, whole
+from replical.core.exact import up
 from replical.errors import ValueOutOfRange
 from replical.learners.base import Learner
 from replical.learners.result import Result, Settling
+from replical.plans.a2 import LOOP_RUNS
+from replical.plans.catalogue import find
 from replical.worlds.audit import Lab, World, audit, pair_string, run_pair
-from replical.worlds.experiment import Experiment, prepare
-from replical.worlds.figures import Audit
+from replical.worlds.experiment import Experiment, Ready, prepare
+from replical.worlds.figures import COUNTED, Audit
 from replical.worlds.noise import BoundaryNoise
 
 
@@ -36,8 +39,14 @@ def audit_command(
     theta: Annotated[
         float | None, parameter("theta", "disagreement coefficient; exact on the population if left out")
     ] = None,
-    nu: Annotated[float | None, parameter("nu", "upper bound on the best error; the noise rate if left out")] = None,
+    nu: Annotated[
+        float | None, parameter("nu", "upper bound on the best error; the population's own if left out")
+    ] = None,
     noise: Annotated[str, typer.Option(help="probability that a label is wrong, or boundary:RATE,RADIUS")] = "0",
+    law: Annotated[
+        Path | None,
+        typer.Option(help="CSV of label probabilities instead of noise: a column a label, a row a cell of the class"),
+    ] = None,
     plan_name: Annotated[str, typer.Option("--plan", help="tight, or paper for the learners of the paper")] = "tight",
     T: Annotated[float | None, parameter("T")] = None,
     k_loop: Annotated[int | None, parameter("k_loop")] = None,
@@ -85,9 +94,10 @@ def audit_command(
         plan=plan_name,
         options=named,
     )
-    C, _ = parse(class_spec, seed=seed)
+    C, cells = parse(class_spec, seed=seed)
+    label_law = None if law is None else read_law(C, cells, law)
     with progress("disagreement coefficient") as update:
-        ready = prepare(experiment, seed=seed, prior=read_prior(C, prior, prefer), progress=update)
+        ready = prepare(experiment, seed=seed, prior=read_prior(C, prior, prefer), law=label_law, progress=update)
     public_prior = ready.learner.plan.prior
     inputs = {
         "class": class_spec,
@@ -102,6 +112,7 @@ def audit_command(
         "nu_source": ready.nu_source,
         "noise": noise if isinstance(ready.world.noise, BoundaryNoise) else ready.world.noise,
         "pool_size": ready.world.pool_size,
+        "law": None if law is None else str(law),
         **named,
         "prior": None if public_prior.kind == "uniform" else public_prior.fingerprint,
         "seed": seed,
@@ -109,20 +120,30 @@ def audit_command(
     if pair is not None:
         _one_pair(ready.learner, ready.world, inputs, pair, as_json=as_json)
     else:
-        _all_pairs(ready.learner, ready.world, inputs, pairs, workers, as_json=as_json)
+        _all_pairs(ready, inputs, pairs, workers, as_json=as_json)
 
 
-def _all_pairs(
-    learner: Learner, world: World, inputs: dict[str, Any], pairs: int, workers: int | None, *, as_json: bool
-) -> None:
+def _all_pairs(ready: Ready, inputs: dict[str, Any], pairs: int, workers: int | None, *, as_json: bool) -> None:
     started = time.perf_counter()
     with progress("pairs of labs") as update:
-        figures = audit(learner, world, seed=inputs["seed"], pairs=pairs, workers=workers, progress=update)
+        figures = audit(ready.learner, ready.world, seed=inputs["seed"], pairs=pairs, workers=workers, progress=update)
     seconds = round(time.perf_counter() - started, 2)
+    vacuous = figures.base_agreement > 1 - COUNTED if find(inputs["learner"]).replicable else None
     if as_json:
-        answer({"schema": "replical.audit/1", "inputs": inputs} | asdict(figures) | {"seconds": seconds})
-    else:
-        _show(figures, inputs, seconds)
+        told = {"conditions": [asdict(each) for each in ready.broken], "vacuous": vacuous, "seconds": seconds}
+        answer({"schema": "replical.audit/1", "inputs": inputs} | asdict(figures) | told)
+        return
+    _show(figures, inputs, seconds)
+    for each in ready.broken:
+        prose.print(f"Not held: {each.name} ({each.value:g}, bound {each.bound:g}).", markup=False, soft_wrap=True)
+    if any(each.name != LOOP_RUNS for each in ready.broken):
+        prose.print("So nothing that the learner promises is proven for these runs.")
+    if vacuous:
+        prose.print(
+            f"Vacuous: labs agree in {100 * figures.base_agreement:.1f}% of pairs before the last step too, so that they "
+            "agree shows nothing about it. A finer class or a larger epsilon would.",
+            soft_wrap=True,
+        )
 
 
 def _show(figures: Audit, inputs: dict[str, Any], seconds: float) -> None:
@@ -144,9 +165,10 @@ def _show(figures: Audit, inputs: dict[str, Any], seconds: float) -> None:
     if figures.certified_fraction is not None:
         table.add_row("labs certified", f"{100 * figures.certified_fraction:.1f}%")
         table.add_row("labs with labels enough", f"{100 * (figures.labels_sufficient_fraction or 0):.1f}%")
-    for name, value in (("rho proven", figures.rho_proven), ("rho predicted", figures.rho_predicted)):
-        if value is not None:
-            table.add_row(f"{name}, mean of labs", f"{value:.4f}")
+    if figures.rho_proven is not None:
+        table.add_row("rho proven, mean of labs", up(figures.rho_proven, 4))
+    if figures.rho_predicted is not None:
+        table.add_row("rho predicted, mean of labs", f"{figures.rho_predicted:.4f}")
     prose.print(table)
     prose.print(f"Took {seconds} s; the same seed gives the same figures on any number of workers.")
 
@@ -198,7 +220,8 @@ def _proof(result: Result) -> str:
     if verdict is None or proven is None:
         return ""
     if verdict.certified:
-        return f" Certified: two such labs differ with probability at most {proven.rho_proven:.3f}."
+        bound = up(proven.rho_proven or 0.0, 3)
+        return f" Certified: that two labs both prove this and yet differ has probability at most {bound}."
     if result.rounding is not None:
         return " " + uncertified(verdict, result.rounding)
     return f" Not certified: {verdict.why}. What helps: {verdict.helps}."

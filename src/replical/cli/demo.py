@@ -8,7 +8,7 @@ from typing import Any
 from rich.table import Table
 
 from replical.classes.prior import Prior
-from replical.cli.output import amount, progress, prose
+from replical.cli.output import amount, interval, progress, prose
 from replical.core.randomness import PrivateRandomness
 from replical.learners.base import Learner
 from replical.learners.for_plan import learner_for
@@ -47,8 +47,8 @@ def demo_command() -> None:
     prose.print(_one_pair(settled, world))
     prose.print(
         f"\n[bold]Proven[/bold] means: from its own labels this lab has proven that it found the one answer the published "
-        f"text asks for. Two labs that prove it differ with probability at most {RHO:g}, and the model errs at most "
-        f"{EPSILON:g} more often than the best. What the text asks for is the first model in the order that is good "
+        f"text asks for. That two labs both prove it and yet differ has probability at most {RHO:g}, and the model errs at "
+        f"most {EPSILON:g} more often than the best. What the text asks for is the first model in the order that is good "
         "enough, so near-ties among good models cost nothing. (Whoever takes the first of the public order unseen agrees "
         "too, and knows nothing of its error on the labs' own data.) Do it with models of your own:\n"
         f"  docs/how-to/choose-among-my-models.md\n({time.perf_counter() - started:.0f} s)"
@@ -82,7 +82,7 @@ def _rates(figures: dict[str, Audit]) -> Table:
         table.add_row(
             name,
             f"{100 * outcome.agreement:.0f}%",
-            f"{100 * outcome.agreement_low:.0f}% to {100 * outcome.agreement_high:.0f}%",
+            interval(outcome.agreement_low, outcome.agreement_high, 0),
             "-" if proven is None else f"{100 * proven:.0f}%",
             amount(round(outcome.labels_mean)),
             f"{outcome.excess_error_mean:.4f}",

@@ -7,8 +7,9 @@ from collections.abc import Mapping
 from pathlib import Path
 
 import numpy as np
+from numpy.typing import NDArray
 
-from replical.classes.base import HypothesisClass
+from replical.classes.base import HypothesisClass, Items
 from replical.classes.prior import UNIFORM, Prior
 from replical.classes.spec import read_file
 from replical.classes.table import PredictionTable
@@ -16,6 +17,7 @@ from replical.core.randomness import PrivateRandomness
 from replical.errors import BadTable, BadUsage
 from replical.pools.pool import Pool
 
+_SUMS_TO_1 = 1e-9  # as near to 1 as the probabilities of a row must add up
 SIMULATED = PrivateRandomness.simulated("prediction")  # whose private order a forecast is made in: it needs no secret
 
 
@@ -95,6 +97,30 @@ def _preferred(C: HypothesisClass, path: Path) -> list[int]:
     if unknown:
         raise BadTable(f"{path} prefers {unknown[0]!r}, which is no hypothesis of the class")
     return [places[name] for name in listed]
+
+
+def read_law(C: HypothesisClass, cells: Items | None, path: Path) -> NDArray[np.float64]:
+    """Probabilities of the labels from a CSV file: one column a label, one row a cell of the class, in its order."""
+    table, labels = read_file(path), [str(label) for label in C.labels]
+    if sorted(table.header) != sorted(labels):
+        raise BadTable(
+            f"{path} needs one column a label, {', '.join(labels)}, with its probability; it has {', '.join(table.header)}"
+        )
+    listed = C.cells() if cells is None else cells
+    if listed is not None and len(table.rows) != len(listed):
+        raise BadTable(f"{path} has {len(table.rows)} rows: give one for each of the {len(listed)} cells of the class")
+    law = np.zeros((len(table.rows), len(labels)))
+    for row, (values, line) in enumerate(zip(table.rows, table.lines, strict=True)):
+        for name, value in zip(table.header, values, strict=True):
+            try:
+                law[row, labels.index(name)] = float(value)
+            except ValueError as error:
+                raise BadTable(f"{path}, line {line}: the probability {value!r} is not a number") from error
+        if not (law[row] >= 0).all() or abs(law[row].sum() - 1) >= _SUMS_TO_1:
+            raise BadTable(
+                f"{path}, line {line}: {', '.join(values)} are not probabilities of at least 0 that add up to 1"
+            )
+    return law
 
 
 def _names(C: HypothesisClass) -> list[str]:

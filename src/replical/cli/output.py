@@ -7,7 +7,6 @@ import os
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from math import ceil
 from typing import Any
 
 import typer
@@ -15,6 +14,7 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
 from replical.classes.catalogue import specs
+from replical.core.exact import down, fraction, up, up_to
 from replical.learners.measured import measurable
 from replical.learners.result import Result, Rounding, Verdict
 from replical.plans.base import Plan
@@ -77,14 +77,14 @@ def whole(text: str) -> int:
         raise typer.BadParameter(f"{text!r} is not a whole number.") from None
 
 
-def interval(low: float, high: float) -> str:
-    """A confidence interval in percent."""
-    return f"{100 * low:.1f}% to {100 * high:.1f}%"
+def interval(low: float, high: float, digits: int = 1) -> str:
+    """A confidence interval in percent, never narrower than it is."""
+    return f"{down(100 * fraction(low), digits)}% to {up(100 * fraction(high), digits)}%"
 
 
 def amount(x: float) -> str:
     """A count of labels a person can read at a glance."""
-    return f"{x:,.0f}" if x == int(x) and x < 1e9 else f"{x:,.1f}" if x < 1e6 else f"{x:.3g}"
+    return f"{x:,.0f}" if x == int(x) and x < 1e9 else f"{x:,.1f}" if x < 1e6 else up_to(x, 3)
 
 
 def uncertified(verdict: Verdict, rounding: Rounding) -> str:
@@ -108,19 +108,18 @@ def settled_words(result: Result, plan: Plan) -> Iterator[str]:
         "them asked."
     )
     if verdict.certified:
-        labs = "two labs" if settling.labs == 2 else f"of {settling.labs} labs"
-        differ = "that prove this differ" if settling.labs == 2 else "that prove this, some differ"
+        labs = "two labs both prove this" if settling.labs == 2 else f"of {settling.labs} labs two prove this"
         v, far = f"{float(settling.v):.4f}", isinstance(plan, SettledDistancePlan)
         ideal = (
             f"that differs from the best on a share of at most {v} of all items" if far else f"within {v} of the best"
         )
         yield (
-            f"Certified: this is the first {'hypothesis' if far else 'candidate'} in the shared order {ideal}, and {labs} "
-            f"{differ} with probability at most {up(settling.rho_proven, 3)}{supposed(plan)}."
+            f"Certified: this is the first {'hypothesis' if far else 'candidate'} in the shared order {ideal}. That {labs} "
+            f"and yet differ has probability at most {up(settling.rho_proven, 3)}{supposed(plan)}."
         )
         yield looked
         most = up(settling.excess_upper or 0.0, 4)
-        yield f"It errs at most {most} more often than the best, at level {2 * settling.beta:.3g}."
+        yield f"It errs at most {most} more often than the best, at level {up_to(2 * settling.beta, 3)}."
     else:
         doubt = "nothing is proven yet" if settling.doubt >= 1 else f"proven only at level {up(settling.doubt, 3)}"
         yield f"Not certified: {verdict.why} ({doubt}, asked for is {settling.beta:.3g})."
@@ -136,7 +135,7 @@ def settled_words(result: Result, plan: Plan) -> Iterator[str]:
     skipped = f" ({measured.skipped} more could not be labelled and are left out)" if measured.skipped else ""
     yield (
         f"Its error: {measured.estimate:.3f} on {count(measured.labels, 'fresh item')}{skipped}; between "
-        f"{measured.low:.3f} and {measured.high:.3f} at level {measured.level:g}."
+        f"{down(measured.low, 3)} and {up(measured.high, 3)} at level {measured.level:g}."
     )
 
 
@@ -148,8 +147,3 @@ def supposed(plan: Plan) -> str:
 def count(number: int, what: str) -> str:
     """A number of things, in words that fit one of them too."""
     return f"{number:,} {what}{'' if number == 1 else 's'}"
-
-
-def up(x: float, digits: int) -> str:
-    """A bound in print: never smaller than it is."""
-    return f"{ceil(x * 10**digits - 1e-9) / 10**digits:.{digits}f}"

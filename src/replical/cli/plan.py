@@ -19,6 +19,7 @@ from replical.cli.forecasts import CAVEATS, labels_words, rate, worlds
 from replical.cli.inputs import SIMULATED, items_from, read_prior
 from replical.cli.options import parameter
 from replical.cli.output import CLASSES, amount, answer, progress, prose, whole
+from replical.core.exact import down_to, up_to
 from replical.errors import BadUsage, BudgetSpent, EmptyVersionSpace, PlanMismatch, PoolExhausted
 from replical.lab.protocol import Protocol
 from replical.lab.tables import read_pool
@@ -262,8 +263,8 @@ def _inputs(question: Question, labs: int, noise: str | None) -> dict[str, Any]:
 def _all_labs(labs: int, rho: float, together: float) -> str:
     if labs == 2:
         return ""
-    wanted = f"publish rho = {rho / (labs - 1):.3g} if that shall be {1 - rho:g}"
-    return f" All {labs} labs agree with probability at least {together:g}; {wanted}."
+    wanted = f"publish rho = {down_to(rho / (labs - 1), 3)} if that shall be {down_to(1 - rho, 6)}"
+    return f" All {labs} labs agree with probability at least {down_to(together, 6)}; {wanted}."
 
 
 def _bill_payload(bill: Bill) -> dict[str, Any]:
@@ -318,7 +319,7 @@ def _too_many(bill: Bill, items: int) -> bool:
 
 
 def _short(count: int | None) -> str:
-    return "-" if count is None else f"{count:,}" if count < ABSURD else f"{float(count):.2g}"
+    return "-" if count is None else f"{count:,}" if count < ABSURD else up_to(count, 2)
 
 
 def _compared(setting: Setting, all_bills: list[Bill], best: Bill | None, best_any: Bill | None) -> str:

@@ -34,7 +34,8 @@ from replical.cli.asking import (
 from replical.cli.forecasts import CAVEATS, rate, worlds
 from replical.cli.inputs import SIMULATED
 from replical.cli.outlook import FIRST, Outlook
-from replical.cli.output import amount, answer, count, notes, prose, settled_words, supposed, uncertified, up, whole
+from replical.cli.output import amount, answer, count, notes, prose, settled_words, supposed, uncertified, whole
+from replical.core.exact import up
 from replical.core.files import write_whole
 from replical.errors import BadUsage, BudgetSpent, EmptyVersionSpace, PlanMismatch, PoolExhausted
 from replical.lab.certificate.file import certify, write
@@ -228,7 +229,8 @@ def _done(session: Session, body: dict[str, Any], journal: str, out: Path, *, as
         if result.verdict.certified:
             bound = up(result.rounding.rho_proven or 0.0, 3)
             prose.print(
-                f"Certified: two labs that prove this differ with probability at most {bound}{supposed(protocol.plan)}.",
+                f"Certified: that two labs both prove this and yet differ has probability at most {bound}"
+                f"{supposed(protocol.plan)}.",
                 soft_wrap=True,
             )
         else:

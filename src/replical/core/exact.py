@@ -12,7 +12,7 @@ import math
 import numbers
 from collections.abc import Iterator
 from contextlib import contextmanager
-from decimal import Context, Decimal, localcontext
+from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal, localcontext
 from fractions import Fraction
 
 from replical.errors import ValueOutOfRange
@@ -55,6 +55,55 @@ def ln(x: Decimal | int) -> Decimal:
 def ceil(x: Decimal) -> int:
     """Round `x` up to an integer of any size."""
     return math.ceil(x)
+
+
+def up(x: Real, digits: int) -> str:
+    """An upper bound `x` in print, with so many `digits` after the point: never smaller than it is.
+
+    Examples
+    --------
+    >>> up(.0341, 3), up(.034, 3), up(1 / 3, 2)
+    ('0.035', '0.034', '0.34')
+    """
+    return f"{math.ceil(fraction(x) * 10**digits) / 10**digits:.{digits}f}"
+
+
+def down(x: Real, digits: int) -> str:
+    """A lower bound `x` in print, with so many `digits` after the point: never larger than it is.
+
+    Examples
+    --------
+    >>> down(.0349, 3), down(.034, 3)
+    ('0.034', '0.034')
+    """
+    return f"{math.floor(fraction(x) * 10**digits) / 10**digits:.{digits}f}"
+
+
+def up_to(x: float, figures: int) -> str:
+    """An upper bound `x` in print, with so many significant `figures`: never smaller than it is.
+
+    Examples
+    --------
+    >>> up_to(1 / 3, 3), up_to(.05, 3), up_to(1.21e18, 2)
+    ('0.334', '0.05', '1.3e+18')
+    """
+    return _to(x, figures, ROUND_CEILING)
+
+
+def down_to(x: float, figures: int) -> str:
+    """A lower bound `x` in print, with so many significant `figures`: never larger than it is.
+
+    Examples
+    --------
+    >>> down_to(.1 / 3, 3), down_to(.05, 3)
+    ('0.0333', '0.05')
+    """
+    return _to(x, figures, ROUND_FLOOR)
+
+
+def _to(x: float, figures: int, rounding: str) -> str:
+    exact = str(x) if isinstance(x, int) else repr(float(x))
+    return f"{float(Context(prec=figures, rounding=rounding).create_decimal(exact)):.{figures}g}"
 
 
 def _plain(name: str, x: float) -> float:

@@ -11,7 +11,7 @@ import numpy as np
 from replical.classes.base import Label
 from replical.core.randomness import SharedRandomness
 from replical.errors import BadLabel, ReplicalError
-from replical.learners.base import Course, Learner
+from replical.learners.base import Course, Learner, check_copies
 from replical.learners.result import Result
 from replical.pools.pool import Pool
 from replical.pools.query import Answers
@@ -32,7 +32,8 @@ class AskTell:
     Raises
     ------
     PlanMismatch
-        If the learner's plan was not made for this pool.
+        If the learner's plan was not made for this pool, or rows with one label stand for several items where labels
+        may be wrong.
 
     Examples
     --------
@@ -47,6 +48,7 @@ class AskTell:
     """
 
     def __init__(self, learner: Learner, pool: Pool, shared: SharedRandomness) -> None:
+        check_copies(learner.plan, pool)
         self._begin: Callable[[], Course] = partial(Course, learner, pool, shared)
         self._course, self._labels = self._begin(), pool.C.labels
         self._codes: dict[int, int] = {}

@@ -19,6 +19,7 @@ from replical.core.randomness import SharedRandomness
 from replical.errors import BadLabel, BudgetSpent, PlanMismatch, ValueOutOfRange
 from replical.learners.result import STOP, Result, Round
 from replical.plans.base import Condition, Plan
+from replical.plans.catalogue import LEARNERS
 from replical.pools.labels.base import Labels
 from replical.pools.labels.column import KnownLabels
 from replical.pools.pool import AnyPool
@@ -108,6 +109,29 @@ def check_plan(plan: Plan, kind: type[Plan], learner: str) -> None:
         raise PlanMismatch(f"{learner} was given a plan for {getattr(plan, 'learner', plan)!r}")
 
 
+def check_base(base: Shrinks, plan: Plan, learner: str) -> None:
+    """Refuse a learner inside another that follows other numbers than those its outer one's proof is about."""
+    if base.plan != plan.base:
+        inner = plan.base.learner if plan.base is not None else None
+        raise PlanMismatch(
+            f"{learner} proves its promise for a base with plan.base (a plan for {inner!r}), and was given another plan for "
+            f"{base.plan.learner!r}: learner_for(plan) makes the right one"
+        )
+
+
+def check_copies(plan: Plan, pool: AnyPool) -> None:
+    """Refuse one label for a row that stands for several items, where labels may be wrong: it would be heard as several.
+
+    Where some hypothesis makes no error a second label of an item tells nothing new, and does no harm.
+    """
+    record = LEARNERS.get(plan.learner)
+    if pool.most_copies > 1 and (record is None or record.setting != "realizable"):
+        raise PlanMismatch(
+            f"a row of the pool stands for {pool.most_copies} items and has one label, which {plan.learner} would hear as "
+            f"{pool.most_copies} answers: give each item a row and a label of its own, without weights"
+        )
+
+
 def learn(learner: Learner, pool: AnyPool, labels: Labels, shared: SharedRandomness) -> Result:
     """Run `learner` on one lab's pool with one source of labels.
 
@@ -133,6 +157,8 @@ def learn(learner: Learner, pool: AnyPool, labels: Labels, shared: SharedRandomn
         If the shared randomness does not come from a published text.
     BadLabel
         If there is not one label for each item, or an answer does not fit its query.
+    PlanMismatch
+        If the plan was not made for this pool, or its labels may be wrong and rows with one label stand for several items.
     BudgetSpent, PoolExhausted, EmptyVersionSpace
         If the run cannot go on: too few labels allowed, too few items, or labels that contradict the setting.
 
@@ -149,8 +175,10 @@ def learn(learner: Learner, pool: AnyPool, labels: Labels, shared: SharedRandomn
     """
     if not isinstance(shared, SharedRandomness):
         raise ValueOutOfRange(f"the shared randomness must come from a published text, got {type(shared).__name__}")
-    if isinstance(labels, KnownLabels) and len(labels) != len(pool.items):
-        raise BadLabel(f"{len(labels)} labels were given for {len(pool.items)} items: one label an item is needed")
+    if isinstance(labels, KnownLabels):
+        if len(labels) != len(pool.items):
+            raise BadLabel(f"{len(labels)} labels were given for {len(pool.items)} items: one label an item is needed")
+        check_copies(learner.plan, pool)
     course = Course(learner, pool, shared)
     while course.query is not None:
         course.tell(labels.answer(course.query))

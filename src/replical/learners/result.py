@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from replical.bounds.ranks import agreement_bound
 from replical.classes.base import HypothesisClass
 from replical.classes.prior import Prior
+from replical.core.exact import up
 from replical.learners.display import Trace, html_table, picture_of
 from replical.plans.base import Condition
 from replical.pools.version_space import VersionSpace
@@ -70,7 +71,7 @@ class Rounding:
     Attributes
     ----------
     rho_proven
-        Two labs that prove this much differ at most this often. None where the finish has no such proof.
+        Two labs both prove this much *and* differ with at most this probability. None where the finish has no such proof.
     labels_sufficient
         More labels are not needed: on a large enough pool the bound would be at most ρ.
     rho_predicted
@@ -138,7 +139,7 @@ class Proven:
     labels_sufficient
         Are more labels not needed?
     rho_proven
-        Two labs that prove this much differ at most this often; None where the finish has no proof.
+        Two labs both prove this much *and* differ with at most this probability; None where the finish has no proof.
     rho_predicted
         An estimate of how often they differ, not a bound; None where there is none.
     """
@@ -393,7 +394,7 @@ class Result:
         }
         if self.proven is not None and self.proven.rho_proven is not None:
             rows["certified"] = "yes" if self.proven.certified else "no"
-            rows["rho proven"] = f"{self.proven.rho_proven:.4f}"
+            rows["rho proven"] = up(self.proven.rho_proven, 4)
         for condition in self.conditions:
             if not condition.held:
                 rows[f"not held: {condition.name}"] = f"{condition.value:g} (bound {condition.bound:g})"

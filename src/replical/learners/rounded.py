@@ -2,7 +2,7 @@
 
 Shrink a version space with CAL or A² further than accuracy needs, take its centre, and return the first hypothesis in
 the shared order within a shared distance v of it. The last step costs no labels. The run stops as soon as this lab's own
-bound gamma, computed without labels, proves that two certified labs differ with probability at most ρ.
+bound gamma, computed without labels, proves that two labs are both certified and different with probability at most ρ.
 
 Claim: for every fixed ρ, Pr[both labs certified and their answers differ] ≤ ρ, and Pr[certified, error above ν+ε] ≤ δ; over
 CAL under realizability, over A² whatever the noise. Reference: ours, Theorems L1-L2 (docs/claims/certificate.md).
@@ -13,7 +13,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from replical.core.randomness import SharedRandomness
-from replical.learners.base import Conversation, Shrinks, Shrunk, check_plan
+from replical.learners.base import Conversation, Shrinks, Shrunk, check_base, check_plan
 from replical.learners.result import Result, Rounding
 from replical.learners.rounding.finishes import finish
 from replical.learners.rounding.proof import Proof
@@ -34,14 +34,15 @@ class Rounded:
     Parameters
     ----------
     base
-        The learner that shrinks the version space, e.g. ``CAL(plan.base)`` or ``A2(plan.base)``.
+        The learner that shrinks the version space: ``CAL(plan.base)`` or ``A2(plan.base)``, whichever the plan is for.
+        The proof is about ``plan.base``, so a base with any other plan is refused.
     plan
         ``plan("rounded-cal", C, epsilon=.., delta=.., rho=.., pool="finite")`` or ``"rounded-a2"``.
 
     Raises
     ------
     PlanMismatch
-        If the plan was made for another learner.
+        If the plan was made for another learner, or the base follows another plan than ``plan.base``.
 
     Examples
     --------
@@ -61,6 +62,7 @@ class Rounded:
 
     def __post_init__(self) -> None:
         check_plan(self.plan, RoundedPlan, "Rounded")
+        check_base(self.base, self.plan, "Rounded")
 
     def run(self, pool: AnyPool, shared: SharedRandomness) -> Conversation:
         """Shrink V on `pool` until this lab's own proof holds, then round by `shared`.

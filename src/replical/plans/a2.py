@@ -222,11 +222,13 @@ def agnostic_numbers(
     )
 
 
+LOOP_RUNS = "8 theta nu is below 1, so that the loop runs (otherwise the last sample is passive)"
+
+
 def loop_runs(task: Task) -> Condition:
     """Is there anything active about it? Not a failure of the proof, but the user should know."""
     stop = 8 * fraction(task.theta) * fraction(task.nu_bar)
-    name = "8 theta nu is below 1, so that the loop runs (otherwise the last sample is passive)"
-    return Condition(name=name, value=float(stop), bound=1.0, held=stop < 1)
+    return Condition(name=LOOP_RUNS, value=float(stop), bound=1.0, held=stop < 1)
 
 
 def rounds(task: Task) -> A2RoundsPlan:

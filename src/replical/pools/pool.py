@@ -44,6 +44,11 @@ class AnyPool(Protocol):
         """Items in the pool; of a known distribution its total weight."""
         ...
 
+    @property
+    def most_copies(self) -> int:
+        """For how many items one row stands at most; 1 where every draw has a label of its own."""
+        ...
+
     def first(self, items: int | None) -> AnyPool:
         """The first `items` of the private order as a pool of their own; all of them if none is given."""
         ...
@@ -89,7 +94,9 @@ class Pool:
     private
         This lab's own randomness: it decides the order of the scan.
     weights
-        How many separate items each row stands for; one each if left out.
+        How many separate items each row stands for; one each if left out. Each of them must be a draw of its own: bounds
+        count them so. Importance weights are something else. Where labels may be wrong, one label for such a row is
+        refused, since each item has its own.
 
     Attributes
     ----------
@@ -188,6 +195,11 @@ class Pool:
     def size(self) -> int:
         """Items in the pool."""
         return len(self._order)
+
+    @property
+    def most_copies(self) -> int:
+        """For how many items one row stands at most."""
+        return int(_tally(self._order, len(self.items)).max())
 
     def first(self, items: int | None) -> Pool:
         """The first `items` of the private order as a pool of their own; all of them if None is given."""
@@ -312,6 +324,11 @@ class ExactPool:
     def size(self) -> int:
         """Total weight of the distribution."""
         return int(self.weights.sum())
+
+    @property
+    def most_copies(self) -> int:
+        """1: a cell's label is part of the distribution, and each draw is its own."""
+        return 1
 
     def first(self, items: int | None) -> ExactPool:
         """The distribution itself, whatever `items` is: it has no first ones."""

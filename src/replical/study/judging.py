@@ -9,8 +9,9 @@ from dataclasses import dataclass
 from replical.core.binomial import clopper_pearson, upper_tail
 from replical.plans.catalogue import LEARNERS, find
 from replical.study.phrases import count, some
-from replical.study.results import COUNTED, Row
+from replical.study.results import Row
 from replical.worlds.experiment import OPTIONS
+from replical.worlds.figures import COUNTED
 
 _BY_HAND = ("k_loop", "k_final", "strings", "runs")
 _SAME_WORLD = ("class", "noise", "epsilon", "delta", "pool_size")

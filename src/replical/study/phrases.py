@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from math import floor, log10
 
+from replical.core.exact import down, fraction, up
+
 _RAISED = str.maketrans("0123456789-", "⁰¹²³⁴⁵⁶⁷⁸⁹⁻")
 _LONG = 1e7  # from here on a power of ten is easier to read than all digits
 
@@ -41,6 +43,28 @@ def percent(value: float | None) -> str:
     if 0 < value < 0.001:
         return f"{100 * value:.1g}%" if value >= 1e-6 else "below 0.0001%"
     return f"{100 * value:.1f}".removesuffix(".0") + "%"
+
+
+def at_most(value: float) -> str:
+    """A share that is an upper bound: never smaller than it is.
+
+    Examples
+    --------
+    >>> at_most(.08), at_most(.0801)
+    ('8%', '8.1%')
+    """
+    return up(100 * fraction(value), 1).removesuffix(".0") + "%"
+
+
+def at_least(value: float) -> str:
+    """A share that is a lower bound: never larger than it is.
+
+    Examples
+    --------
+    >>> at_least(.08), at_least(.0809)
+    ('8%', '8%')
+    """
+    return down(100 * fraction(value), 1).removesuffix(".0") + "%"
 
 
 def number(value: float | None) -> str:

@@ -12,12 +12,9 @@ from replical.study.parameters import PARAMETERS, is_text
 from replical.study.spec import Cell
 from replical.study.store import Entry
 from replical.worlds.experiment import OPTIONS
-from replical.worlds.figures import Audit, Columns, figures
+from replical.worlds.figures import COUNTED, Audit, Columns, figures
 from replical.worlds.figures import mean as mean_of
 
-COUNTED = (
-    0.2  # share of pairs that must differ before rounding: otherwise the world shows nothing (theory, "vacuous worlds")
-)
 _FIGURES = tuple(Audit.__dataclass_fields__)
 _COUNTS = ("pairs", "agreements", "excess_over_epsilon", "cap_reached")
 

@@ -4,14 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from fractions import Fraction
+from math import inf, nextafter
 from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
 
 from replical.classes.prior import UNIFORM, Prior
 from replical.classes.spec import parse
+from replical.core.exact import fraction
 from replical.errors import ValueOutOfRange
 from replical.learners.base import Learner
 from replical.learners.for_plan import learner_for
-from replical.plans.catalogue import find
+from replical.plans.base import Condition
+from replical.plans.catalogue import Record, find
 from replical.plans.parameters import OPTIONS as PLAN_OPTIONS
 from replical.plans.plan import plan
 from replical.worlds.audit import World
@@ -20,6 +27,7 @@ from replical.worlds.theta import theta as disagreement_coefficient
 
 # What an experiment may say beside its task; items are the whole pool of each lab.
 OPTIONS = tuple(name for name in PLAN_OPTIONS if name != "items")
+_EACH_TARGET = 2000  # hypotheses up to which the best error is found for every target
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -37,7 +45,8 @@ class Experiment:
     noise
         A rate, or ``boundary:RATE,RADIUS``.
     theta, nu
-        Left out: the exact disagreement coefficient of the population, and the noise rate, where the learner needs them.
+        Left out: the exact disagreement coefficient of the population, and its best error (of noise near a boundary the
+        largest over all targets), where the learner needs them.
     plan
         ``"paper"`` or ``"tight"``.
     options
@@ -72,6 +81,8 @@ class Ready:
         The public numbers the learner was planned with; None where it needs none.
     theta_source, nu_source
         Where they came from.
+    broken
+        What the learner's claim needs and does not find: in its plan, or in this world.
     """
 
     learner: Learner
@@ -80,10 +91,16 @@ class Ready:
     theta_source: str | None
     nu: float | None
     nu_source: str | None
+    broken: tuple[Condition, ...]
 
 
 def prepare(
-    experiment: Experiment, *, seed: str, prior: Prior = UNIFORM, progress: Callable[[int, int], None] | None = None
+    experiment: Experiment,
+    *,
+    seed: str,
+    prior: Prior = UNIFORM,
+    law: NDArray[np.float64] | None = None,
+    progress: Callable[[int, int], None] | None = None,
 ) -> Ready:
     """Make the class, the world and the plan.
 
@@ -95,6 +112,8 @@ def prepare(
         The text a net of half-spaces is drawn from.
     prior
         How the shared order prefers hypotheses.
+    law
+        Probabilities of the labels, one row a cell, instead of a target and noise.
     progress
         Called with (centres done, centres in all) while Θ is computed.
 
@@ -108,7 +127,7 @@ def prepare(
     BadSpec
         If class, learner or noise are written in a way nobody understands.
     ValueOutOfRange
-        If a number lies where it means nothing.
+        If a number lies where it means nothing, or a law is none.
 
     Examples
     --------
@@ -117,16 +136,21 @@ def prepare(
     (2.0, 'exact maximum over centres on the population')
     """
     C, cells = parse(experiment.class_spec, seed=seed, digest=experiment.table_digest)
-    world = World(C=C, cells=cells, noise=parse_noise(experiment.noise), pool_size=checked_size(experiment.pool_size))
+    noise = parse_noise(experiment.noise)
+    if law is not None and noise != 0:
+        raise ValueOutOfRange(
+            f"a law says how labels are drawn, noise included: leave out the noise {experiment.noise}"
+        )
+    world = World(C=C, cells=cells, noise=noise, law=law, pool_size=checked_size(experiment.pool_size))
     world.population(0)  # refuses noise that makes no sense before it is used for anything
     record, theta, nu = find(experiment.learner), experiment.theta, experiment.nu
     theta_source, nu_source = None if theta is None else "given", None if nu is None else "given"
     if theta is None and record.uses("theta"):
         theta = disagreement_coefficient(C, world.population(0), progress=progress).value
         theta_source = "exact maximum over centres on the population"
+    best, best_source = _best_error(world)
     if nu is None and record.uses("nu"):
-        nu = world.noise.rate if isinstance(world.noise, BoundaryNoise) else world.noise
-        nu_source = "the noise rate"
+        nu, nu_source = best, best_source
     items = world.pool_size if isinstance(world.pool_size, int) else None
     learner_plan = plan(
         experiment.learner,
@@ -149,7 +173,36 @@ def prepare(
         theta_source=theta_source,
         nu=nu,
         nu_source=nu_source,
+        broken=tuple(each for each in (*learner_plan.conditions, *_of_world(record, nu, best)) if not each.held),
     )
+
+
+def _best_error(world: World) -> tuple[float, str]:
+    """ν, an upper bound on the error of the best hypothesis whatever the target, and how it is known."""
+    if world.law is not None:
+        return _not_below(world.population().nu), "the best error under the law"
+    if not isinstance(world.noise, BoundaryNoise):
+        return float(world.noise), "the noise rate"
+    if len(world.C) > _EACH_TARGET:
+        return float(world.noise.rate), "the noise rate, an upper bound: there are too many targets to look at each"
+    largest = max(world.population(target).nu for target in range(len(world.C)))
+    return _not_below(largest), "the largest best error over all targets"
+
+
+def _not_below(x: Fraction) -> float:
+    near = float(x)
+    return near if fraction(near) >= x else nextafter(near, inf)
+
+
+def _of_world(record: Record, nu: float | None, best: float) -> tuple[Condition, ...]:
+    """What a claim supposes of the labels."""
+    conditions = []
+    if record.setting == "realizable":
+        conditions.append(Condition(name="some hypothesis makes no error", value=best, bound=0.0, held=best == 0))
+    if nu is not None:
+        name = "nu is at least the error of the best hypothesis"
+        conditions.append(Condition(name=name, value=best, bound=nu, held=best <= nu))
+    return tuple(conditions)
 
 
 def checked_size(size: int | str) -> int | str:

@@ -11,6 +11,8 @@ from typing import Any
 from replical.core.binomial import clopper_pearson
 from replical.learners.result import Proven
 
+COUNTED = 0.2  # share of pairs that must differ before the last step: otherwise labs agree anyway and nothing is shown
+
 # Columns of a table of pairs: name and kind, one row a pair, `_a` and `_b` for its two labs.
 _OF_PAIR = (("pair", "int64"), ("target", "int64"), ("agree", "bool"), ("same_function", "bool"), ("jaccard", "double"))
 _OF_LAB = (

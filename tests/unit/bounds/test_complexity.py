@@ -237,6 +237,18 @@ def test_boosting_pays_for_small_rho_only():
                 for name in (learner, f"boosted-{learner}")
             )
             assert (boosted < plain) == pays
+    passive, active = ("replicable-erm", {"nu": 0}), ("replical", {"theta": 2})
+    for (learner, more), n, epsilon, rho, times in (
+        (passive, 10, 0.6, 1e-7, 2.77), (passive, 1000, 0.01, 1e-7, 2.77), (passive, 1000, 0.01, 5e-8, 0.69),
+        (active, 10, 0.6, 1e-7, 2.77), (active, 1000, 0.01, 1e-7, 3.16),
+    ):  # fmt: skip
+        plain, boosted = (
+            plan(name, n, epsilon=epsilon, delta=0.05, rho=rho, name="paper", **more).labels_most
+            for name in (learner, f"boosted-{learner}")
+        )
+        assert boosted / plain == pytest.approx(times, abs=0.005)
+    with pytest.raises(ValueOutOfRange, match="more than 2\\*\\*64"):
+        plan("replical", 1000, epsilon=0.01, delta=0.05, rho=5e-8, theta=2, name="paper")
 
 
 @pytest.mark.parametrize(("learner", "more"), [("replicable-erm", {"nu": 0}), ("replical", {"theta": 2})])

@@ -5,6 +5,7 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
+from replical.core.exact import up
 from replical.errors import BadCertificate
 from replical.lab.certificate.compare import compare
 from replical.lab.certificate.file import (
@@ -161,6 +162,13 @@ def test_the_page_says_what_the_certificate_says(runs, kind):
                  runs(kind).certificate["digest"]):  # fmt: skip
         assert told in seen.texts
     assert ("Not certified" in seen.texts) == (not body["certified"])
+    if (
+        body["rho_proven"] is not None and "settling" not in body
+    ):  # a bound is rounded up, and said of both labs at once
+        assert f"at most {up(body['rho_proven'], 4)}" in seen.texts
+        if body["certified"]:
+            said = f"that two labs both prove this much and yet differ has probability at most {up(body['rho_proven'], 3)}."
+            assert said in seen.texts
     assert ("not held" in seen.texts) == any(not each["held"] for each in body["conditions"])
 
 

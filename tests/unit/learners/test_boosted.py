@@ -104,7 +104,8 @@ def test_a_frequency_equal_to_the_threshold_is_enough(above, found):
     fixed = Pool.in_order(
         C, C.cells(), np.arange(8), items[PrivateRandomness.simulated("y").permutation(40)], pool.predictions
     )
-    result = learn(learner, fixed, KnownLabels(C, [0] * 8), SharedRandomness("x"))  # fmt: skip
+    nobody = Population(C, target=0).labels(fixed, PrivateRandomness.simulated("y"))  # nothing is asked
+    result = learn(learner, fixed, nobody, SharedRandomness("x"))
     assert (result.hypothesis is not None) == found
     assert result.boosting.frequency == (Fraction(5, 8) if found else None)
 

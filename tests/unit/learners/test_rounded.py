@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from scipy.stats import binom
 
-from replical import Pool, Population, PrivateRandomness, SharedRandomness, Thresholds, learn, plan
+from replical import A2, CAL, Pool, Population, PrivateRandomness, Rounded, SharedRandomness, Thresholds, learn, plan
 from replical.bounds.gamma import Gamma
 from replical.classes.prior import Prior
 from replical.errors import PlanMismatch, ValueOutOfRange
@@ -321,3 +321,18 @@ def test_pools_that_will_not_do(case):
                 world.labels(pool, private),
                 SharedRandomness("s"),
             )
+
+
+@pytest.mark.parametrize(("case", "kind", "other"), [("rounded-cal", CAL, "cal"), ("rounded-a2", A2, "a2")])
+def test_the_base_is_the_one_the_proof_is_about(case, kind, other):
+    """A base that loses the best more often than δ_A, or under noise at all, would certify labs that differ."""
+    made, same = (plan(case, SMALL, **TASK) for _ in range(2))
+    wrong = {
+        "rounded-cal": A2(plan("rounded-a2", SMALL, **TASK).base),
+        "rounded-a2": CAL(plan("rounded-cal", SMALL, **TASK).base),
+    }
+    looser = kind(plan(other, SMALL, epsilon=0.3, delta=0.4, pool="finite"))
+    for base in (wrong[case], looser):
+        with pytest.raises(PlanMismatch, match=rf"Rounded proves .* plan for '{made.base.learner}'.*: learner_for"):
+            Rounded(base, made)
+    assert Rounded(kind(made.base), made) == Rounded(kind(same.base), made) == learner_for(made)

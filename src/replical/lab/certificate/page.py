@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from html import escape
 from typing import Any
 
+from replical.core.exact import down, up, up_to
 from replical.learners.rounded import ACCURATE, CERTIFIED
 
 _STYLE = """
@@ -72,18 +73,22 @@ def _asked(body: Mapping[str, Any]) -> str:
 def _verdict(body: Mapping[str, Any]) -> str:
     """Proven or not; if not, why not and what would help, where the certificate says so."""
     if body["certified"]:
-        return f"Certified: two labs that prove this much differ with probability at most {body['rho_proven']:.3f}."
+        return f"Certified: {_both(body)}."
     verdict = body.get("verdict")
     if verdict is None:
         return f"Not certified: {_missing(body)}"
     return f"Not certified: {verdict['why']}. What helps: {verdict['helps']}."
 
 
+def _both(body: Mapping[str, Any]) -> str:
+    return f"that two labs both prove this much and yet differ has probability at most {up(body['rho_proven'], 3)}"
+
+
 def _survived(body: Mapping[str, Any]) -> dict[str, str]:
     """Who was left, and what is proven and predicted of agreement."""
     return {
         "survivors": f"{body['survivors']['count']:,} hypotheses; the shared order chose among {body['kept']['count']:,}",
-        "proven": "-" if body["rho_proven"] is None else f"{body['rho_proven']:.4f}",
+        "proven": "-" if body["rho_proven"] is None else f"at most {up(body['rho_proven'], 4)}",
         "predicted": "-" if body["rho_predicted"] is None else f"{body['rho_predicted']:.4f}",
     }
 
@@ -94,16 +99,16 @@ def _settled(body: Mapping[str, Any]) -> dict[str, str]:
     facts = {
         "ideal answer": f"the first in the shared order within {part['v']:.4f} of the best; this one stands at place "
         f"{part['place'] + 1}",
-        "level": f"asked for {part['beta']:g}, proven {part['doubt']:g}",
+        "level": f"asked for {part['beta']:g}, proven {up_to(part['doubt'], 6)}",
         "items looked at": f"{part['scanned']:,}, of which {part['asked']:,} were asked",
         "same answer elsewhere": f"about {100 * part['agreement_estimate']:.0f}% of labs: an estimate, no proof",
     }
     if part["excess_upper"] is not None:
-        facts["excess error"] = f"at most {part['excess_upper']:.4f}, at level {2 * part['beta']:.3g}"
+        facts["excess error"] = f"at most {up(part['excess_upper'], 4)}, at level {up_to(2 * part['beta'], 3)}"
     if error is not None and error["of"] == "error":
         facts["error"] = (
-            f"{error['estimate']:.3f} on {error['labels']} fresh items; between {error['low']:.3f} and {error['high']:.3f} "
-            f"at level {error['level']:g}"
+            f"{error['estimate']:.3f} on {error['labels']} fresh items; between {down(error['low'], 3)} and "
+            f"{up(error['high'], 3)} at level {error['level']:g}"
         )
     return facts
 
@@ -115,10 +120,8 @@ def _missing(body: Mapping[str, Any]) -> str:
     if finish != "distance":
         return f"the finish {finish} has no proof that labs agree; the learner settled has one."
     if ACCURATE in failed and CERTIFIED not in failed:
-        return (
-            f"two labs that prove this much differ with probability at most {body['rho_proven']:.3f}, but the slack is too "
-            "large for the error bound: the pool is too small, or labels are too few."
-        )
+        why = "the slack is too large for the error bound: the pool is too small, or labels are too few"
+        return f"{_both(body)}, but {why}."
     return "agreement with other labs is not proven by this run."
 
 

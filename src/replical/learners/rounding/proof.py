@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
+from fractions import Fraction
 from math import ceil, inf, log, sqrt
 
 import numpy as np
@@ -12,6 +13,7 @@ from numpy.typing import NDArray
 from replical.bounds.estimate import estimate
 from replical.bounds.planned import gamma_unlimited
 from replical.bounds.tails import COARSE, FINE, FINEST
+from replical.core.exact import fraction
 from replical.learners.base import Shrunk
 from replical.learners.result import Rounding
 from replical.learners.rounding.centre import Centre
@@ -38,8 +40,10 @@ class Proof:
         self._gamma = plan.gamma(self._U)
         self._masses = self._gamma.masses
         # Without slack Λ(0) is one number, and only two labs that both misjudge it go wrong (docs/claims/certificate.md).
-        loose = min(0.1, sqrt(float(plan["rho"])) - float(plan["delta_A"]))
+        rho, delta_A = float(plan["rho"]), float(plan["delta_A"])
+        loose = min(0.1, sqrt(rho) - delta_A)
         self._exact = None if self._alone else replace(self._gamma, beta=log(2 * plan.n / loose))
+        self._misjudged = min(rho, _up((fraction(loose) + plan["delta_A"]) ** 2))  # so often by both at most
         self._slack = int(plan.slack * self._U) if plan.slack else -1
         self._accurate = plan.kappa_most(self._U)
         self._most = min(self._accurate, ceil(plan["a"] * self._U) - 1)
@@ -80,20 +84,27 @@ class Proof:
                 break
         if V.size <= 2:  # one survivor has no slack, and is always looked at
             return False
-        least = self._bound(V, scores, 0, step=step)  # the bound grows about linearly with the slack
+        least = self._sum(V, scores, 0, step=step)  # the bound grows about linearly with the slack
         share = (rho - least) / (bound - least) if least < min(rho, bound) else 0.0
         self._next = kappa * min(_SOONEST, max(_LATEST, _EARLY * share))
         return False
 
     def _bound(self, V: VersionSpace, scores: NDArray[np.int64], kappa: int, step: float = FINE) -> float:
-        """rho_proven: Γ̂ and every way in which it may not hold."""
-        gamma = self._exact if kappa == 0 and self._exact is not None else self._gamma
+        """rho_proven: Γ̂ and every way in which it may not hold; without slack not less than what two labs misjudge."""
+        bound = self._sum(V, scores, kappa, step=step)
+        if kappa or self._exact is None or bound >= self._misjudged:
+            return bound
+        return min(self._misjudged, self._with_failures(self._gamma.bound(scores, 0, self._least(V), step=step)))
+
+    def _sum(self, V: VersionSpace, scores: NDArray[np.int64], kappa: int, step: float) -> float:
+        """Γ̂ and what is added to it."""
+        gamma = self._gamma if kappa or self._exact is None else self._exact
         return self._with_failures(gamma.bound(scores, kappa, self._least(V), step=step))
 
     def _with_failures(self, gamma: float) -> float:
         """Both labs may lose the best hypothesis or misjudge distances; alone, each counts against the ideal."""
         failures = 2 * float(self._plan["delta_A"] + self._plan["delta_C"])
-        return min(1.0, ceil(((2 if self._alone else 1) * gamma + failures) * _DIGITS) / _DIGITS) if gamma < 1 else 1.0
+        return min(1.0, _up((2 if self._alone else 1) * gamma + failures)) if gamma < 1 else 1.0
 
     def _least(self, V: VersionSpace) -> float:
         """The best hypothesis is a survivor, so the ideal ball has at least the smallest mass of a survivor."""
@@ -149,6 +160,10 @@ class Proof:
         ]
         squares = [float((there - home) / U @ ((there - home) / U)) / len(sample) for there in moved]
         return float(np.dot(shares, squares))
+
+
+def _up(bound: float | Fraction) -> float:
+    return ceil(bound * _DIGITS) / _DIGITS
 
 
 def _likely(shrunk: Shrunk) -> tuple[NDArray[np.int64], NDArray[np.float64]]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from fractions import Fraction
 
+from replical.core.exact import down, up
 from replical.learners.result import Rounding, Verdict
 from replical.plans.catalogue import find
 from replical.plans.rounded import RoundedPlan
@@ -22,7 +23,7 @@ def verdict(plan: RoundedPlan, rounding: Rounding) -> Verdict:
     >>> result = learn(learner_for(p), pool, world.labels(pool, lab), SharedRandomness("published"))
     >>> found = verdict(p, result.rounding)
     >>> print(found.why)
-    0.281 is proven, but the pool of 5,000 items is too small for the error bound
+    0.282 is proven, but the pool of 5,000 items is too small for the error bound
     >>> print(found.helps)
     about 11,313 items, or --learner settled-cal
     """
@@ -33,9 +34,9 @@ def verdict(plan: RoundedPlan, rounding: Rounding) -> Verdict:
         return Verdict(certified=False, why=why, helps=f"{_settled(plan)}, which has one")
     rho, inaccurate = float(plan["rho"]), _inaccurate(rounding)
     if rounding.rho_proven <= rho:
-        why, ways = f"{rounding.rho_proven:.3f} is proven, but {inaccurate}", _to_be_accurate(plan, rounding)
+        why, ways = f"{up(rounding.rho_proven, 3)} is proven, but {inaccurate}", _to_be_accurate(plan, rounding)
     else:
-        proven = "nothing is" if rounding.rho_proven >= 1 else f"only {rounding.rho_proven:.3f} is"
+        proven = "nothing is" if rounding.rho_proven >= 1 else f"only {up(rounding.rho_proven, 3)} is"
         why = f"{proven} proven of how often labs differ, and {rho:g} was asked for"
         why, ways = f"{why}; {inaccurate}" if inaccurate else why, [_to_prove(plan, rounding)]
     return Verdict(certified=False, why=why, helps=", or ".join([*ways, _settled(plan)]))
@@ -53,7 +54,7 @@ def _inaccurate(rounding: Rounding) -> str:
     if rounding.kappa_most < 0:
         return f"the pool of {rounding.items:,} items is too small for the error bound"
     slack, most = rounding.kappa / rounding.items, rounding.kappa_most / rounding.items
-    return f"the slack {slack:.4f} is too large for the error bound, which allows {most:.4f}"
+    return f"the slack {up(slack, 4)} is too large for the error bound, which allows {down(most, 4)}"
 
 
 def _to_be_accurate(plan: RoundedPlan, rounding: Rounding) -> list[str]:
@@ -80,7 +81,7 @@ def _to_prove(plan: RoundedPlan, rounding: Rounding) -> str:
 def _supports(plan: RoundedPlan, rounding: Rounding) -> str:
     if rounding.supports is None or rounding.supports <= float(plan["rho"]):
         return ""
-    most = "nothing" if rounding.supports >= 1 else f"{rounding.supports:.3f}"
+    most = "nothing" if rounding.supports >= 1 else up(rounding.supports, 3)
     return f" (these {rounding.items:,} could prove {most} with all labels in the world)"
 
 

@@ -23,9 +23,10 @@ from replical.study.judging import (
     verdict,
     words_of,
 )
-from replical.study.phrases import count, listed, percent, some, span
+from replical.study.phrases import at_least, at_most, count, listed, percent, some, span
 from replical.study.report.prices import by_kind, error_price, fewest, losses, price, ratios
-from replical.study.results import COUNTED, Row
+from replical.study.results import Row
+from replical.worlds.figures import COUNTED
 
 TERMS = (
     "A cell is one learner in one world, run by many pairs of labs. Its last step is the choice both labs make with their "
@@ -132,7 +133,7 @@ def broken(rows: list[Row]) -> list[str]:
 
 
 def _measured(row: Row) -> str:
-    interval = f"{percent(row['agreement_low'])} to {percent(row['agreement_high'])}"
+    interval = f"{at_least(row['agreement_low'])} to {at_most(row['agreement_high'])}"
     return f"{words_of(row)}, agreement {percent(row['agreement'])}, {interval}"
 
 
@@ -187,9 +188,10 @@ def proven(rows: list[Row]) -> list[str]:
     below = sum(row["disagreement"] <= row["rho_proven"] for row in sure)
     surely = sum(row["disagreement_high"] <= row["rho_proven"] for row in sure)
     above = sum(row["disagreement_low"] > row["rho_proven"] for row in sure)
+    promised = at_most(fsum(row["rho_proven"] for row in sure) / len(sure))
     return [
         f"Where every lab was certified, labs differed in {_mean(sure, 'disagreement')} of pairs in the mean over cells, "
-        f"against a proven {_mean(sure, 'rho_proven')}; measured is at most proven in {below} of {some(len(sure), 'cell')}, "
+        f"against a proven {promised}; measured is at most proven in {below} of {some(len(sure), 'cell')}, "
         f"in {surely} with its whole 95% interval; that lies wholly above it in {above}."
     ]
 

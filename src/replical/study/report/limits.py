@@ -8,8 +8,9 @@ from typing import Any
 
 from replical.study.judging import done, replicable, undecided, unproven, words_of
 from replical.study.phrases import listed, number, percent, some, span
-from replical.study.results import COUNTED, Row
+from replical.study.results import Row
 from replical.study.spec import Cell
+from replical.worlds.figures import COUNTED
 
 SIMULATED = (
     "All worlds are simulated: labels come from a hypothesis of the class with known noise, and both labs draw from one "

@@ -24,8 +24,9 @@ from replical.study.report.findings import TERMS, shows, summary_sentence
 from replical.study.report.limits import does_not_show
 from replical.study.report.listing import toml
 from replical.study.report.tabular import Column, cells_table, constants, plain_table, refused_table, table
-from replical.study.results import COUNTED, Row, whole
+from replical.study.results import Row, whole
 from replical.study.spec import Study
+from replical.worlds.figures import COUNTED
 
 if TYPE_CHECKING:
     from replical.study.pictures.draw import Picture

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from html import escape
 from typing import Generic, TypeVar
 
+from replical.core.exact import down, fraction, up
 from replical.study.judging import BELOW, OPEN, WITHIN, done, marks, options, ordered, parents, verdict
 from replical.study.phrases import count, number
 from replical.study.results import Row
@@ -115,7 +116,7 @@ def _figures(ran: Sequence[Row]) -> list[Column[Row]]:
         Column(head="promise, marks", show=_promise),
         Column(head="without last step", show=lambda row: _share(_base(row)), value=_base),
         _numeric("E[J]", "expected_jaccard", "{:.3f}"),
-        _numeric("ρ proven", "rho_proven", "{:.3f}"),
+        Column(head="ρ proven", show=_proven, value=lambda row: row["rho_proven"]),
         _numeric("excess error", "excess_error_mean", "{:.4f}"),
         Column(head="labs above ε", show=_over, value=lambda row: row["excess_over_epsilon"]),
         Column(head="pairs", show=lambda row: count(row["pairs"]), value=lambda row: row["pairs"]),
@@ -144,6 +145,11 @@ def _numeric(head: str, name: str, form: str) -> Column[Row]:
     return Column(head=head, show=show, value=lambda row: row[name])
 
 
+def _proven(row: Row) -> str:
+    """A mean of bounds: rounded up, as they are."""
+    return "-" if row["rho_proven"] is None else up(row["rho_proven"], 3)
+
+
 def _base(row: Row) -> float | None:
     share: float | None = row["base_agreement"] if row["replicable"] else None
     return share
@@ -158,10 +164,11 @@ def _agreement(row: Row) -> str:
     low, high = 100 * row["agreement_low"], 100 * row["agreement_high"]
     aim = f'<path class="aim" d="M{100 * (1 - row["rho"]):.1f} 0V10"/>' if verdict(row) else ""
     drawn = f'<path class="all" d="M0 5H100"/>{aim}<path d="M{low:.1f} 5H{high:.1f}"/>'
+    ends = f"{down(100 * fraction(row['agreement_low']), 1)} to {up(100 * fraction(row['agreement_high']), 1)}"
     return (
         f'<svg class="bar" viewBox="0 0 100 10" aria-hidden="true">{drawn}'
         f'<circle cx="{100 * row["agreement"]:.1f}" cy="5" r="3.6"/></svg>'
-        f'{_share(row["agreement"])} <span class="error under">{low:.1f} to {high:.1f}</span>'
+        f'{_share(row["agreement"])} <span class="error under">{ends}</span>'
     )
 
 
