@@ -14,8 +14,8 @@ from typing import Any
 from replical.classes.table import PredictionTable
 from replical.errors import ReplicalError
 from replical.lab.session import Session
-from replical.worlds.forecast import votes_on
 from replical.worlds.remaining import Remaining, remaining
+from replical.worlds.supposed import votes_on
 from replical.worlds.votes import Votes
 
 FIRST = 16  # labels before the first estimate; then always twice as many

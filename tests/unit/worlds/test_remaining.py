@@ -9,8 +9,8 @@ from replical import Pool, PrivateRandomness, SharedRandomness, learner_for, pla
 from replical.learners.base import Course
 from replical.pools.query import Answers
 from replical.worlds.datasets import real_world
-from replical.worlds.forecast import votes_on
 from replical.worlds.remaining import Remaining, posterior, remaining
+from replical.worlds.supposed import votes_on
 
 SHARED = SharedRandomness("remaining")
 
