@@ -24,8 +24,8 @@ from replical.plans.plan import plan
 from replical.plans.rounded import RoundedPlan
 from replical.pools.pool import Pool
 from replical.worlds.noise import Noise
-from replical.worlds.pair import Pair, mean_or_none, run_both
-from replical.worlds.supposed import FEWEST, SupposedWorlds, central, order_from, votes_on
+from replical.worlds.pair import Pair, larger_batch, mean_or_none, run_both
+from replical.worlds.supposed import FEWEST, SupposedWorld, SupposedWorlds, central, order_from, votes_on
 from replical.worlds.ties import near_ties
 from replical.worlds.trade_off import TradeOff, changes, differs, half_of_the_budget, row_of, summary
 
@@ -45,7 +45,7 @@ __all__ = [
 Progress = Callable[[int, int], None]
 
 DRAWS = 24  # worlds looked at
-_SPREAD = 1.3  # what worlds outside the model add to a range of labels, on either side
+SPREAD = 1.3  # what worlds outside the model add to a range of labels, on either side
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -222,7 +222,7 @@ def forecast(
         raise ValueOutOfRange(f"a forecast looks at 1 world or more, got {draws!r}")
     U = size or options.get("items") or len(pool)
     makers = SupposedWorlds(pool, options.get("prior", UNIFORM), noise=noise, certain=record.setting == "realizable")
-    published = plan(learner, pool.C, pool="finite", **options)
+    published = chosen = plan(learner, pool.C, pool="finite", **options)
     half = max(1, draws // 2)
     others = list(changes(pool.C, record, options)) if trade_off else []
     total, done = draws + half * (len(others) + bool(others)), 0
@@ -233,10 +233,13 @@ def forecast(
         if progress is not None:
             progress(done, total)
 
-    worlds, pairs = [], []
+    worlds: list[SupposedWorld] = []
+    pairs: list[Pair] = []
     for number in range(draws):
         world = makers(number)
-        pairs.append(run_both(published, world, U, number))
+        if batch := larger_batch(learner, options, pairs):
+            chosen = plan(learner, pool.C, pool="finite", **{**options, **batch})
+        pairs.append(run_both(chosen, world, U, number))
         tick()
         if others and number < half:
             worlds.append(world)
@@ -266,10 +269,10 @@ def _figures(pool: Pool, record: Record, chosen: Plan, pairs: list[Pair], U: int
         disagreement_mean=float(np.mean(differences)),
         disagreement_worst=worst.difference,
         worst=worst.best,
-        labels_low=float(low / _SPREAD),
+        labels_low=float(low / SPREAD),
         labels_median=float(middle),
         labels_mean=float(labels.mean()),
-        labels_high=float(min(high * _SPREAD, most)),
+        labels_high=float(min(high * SPREAD, most)),
         certified_fraction=certified,
         certified_worst=None if certified is None else min(pair.certified or 0.0 for pair in pairs),
         differ_high=clopper_pearson(ceil(sum(differences) - 1e-9), len(pairs), 0.8)[1],

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from math import log
+from typing import Any
 
 import numpy as np
 
@@ -15,8 +16,12 @@ from replical.learners.fast.line import along_a_line
 from replical.learners.for_plan import learner_for
 from replical.learners.result import Result
 from replical.plans.base import Plan
+from replical.plans.catalogue import find
 from replical.pools.pool import Pool
 from replical.worlds.supposed import SupposedWorld
+
+ONE_BY_ONE = 2  # worlds in which labs run with the batch of their plan
+_BATCHES = 32  # batches of the shortest of these runs, afterwards
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -87,6 +92,23 @@ def _compare(one: Result, two: Result, chosen: Plan, best: int) -> Pair:
         prior_log=1 + log(1 / max(share, 1e-300)),
         uniform_log=1 + log(1 / max(float(near.mean()), 1e-300)),
     )
+
+
+def larger_batch(learner: str, options: Mapping[str, Any], pairs: Sequence[Pair]) -> dict[str, int]:
+    """The batch of pairs to come, once the first have run, if it differs from what `options` of the plan say."""
+    if len(pairs) != ONE_BY_ONE or not find(learner).uses("batch"):
+        return {}
+    published = int(options.get("batch") or 1)
+    batch = quick_batch(published, [count for pair in pairs for count in pair.labels])
+    return {"batch": batch} if batch != published else {}
+
+
+def quick_batch(published: int, labels: Sequence[int]) -> int:
+    """The batch of simulated runs after some that took so many `labels`: where they are many, larger than is published.
+
+    That saves time. It is a thirty-second of the shortest run at most, and so is what a lab then asks too much.
+    """
+    return max(published, min(labels) // _BATCHES)
 
 
 def mean_or_none(values: Sequence[float | None]) -> float | None:

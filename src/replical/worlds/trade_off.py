@@ -16,7 +16,7 @@ from replical.plans.base import Plan
 from replical.plans.catalogue import Record
 from replical.plans.plan import plan
 from replical.pools.pool import Pool
-from replical.worlds.pair import Pair, mean_or_none, run_both
+from replical.worlds.pair import Pair, larger_batch, mean_or_none, run_both
 from replical.worlds.supposed import SupposedWorld, order_from
 
 _PUBLIC = 100  # labelled public items that an order is supposed to be made from
@@ -82,12 +82,17 @@ def row_of(
     tick: Callable[[], None],
 ) -> TradeOff | None:
     """What a change does to a plan (`learner`, `options`), labs with `U` items; None where no run can be made of it."""
-    pairs, changed = [], {**options, **change.options}
+    pairs: list[Pair] = []
+    changed = {**options, **change.options}
     try:
+        chosen = plan(learner, worlds[0].population.C, pool="finite", **changed)
         for number, world in enumerate(worlds):
+            new: dict[str, Any] = larger_batch(learner, changed, pairs)
             if change.public:
-                changed["prior"] = _public_order(world, change.public)
-            chosen = plan(learner, world.population.C, pool="finite", **changed)
+                new["prior"] = _public_order(world, change.public)
+            if new:
+                changed |= new
+                chosen = plan(learner, world.population.C, pool="finite", **changed)
             pairs.append(run_both(chosen, world, U, number))
             tick()
     except ReplicalError:

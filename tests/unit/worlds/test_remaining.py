@@ -72,6 +72,17 @@ def test_labels_tell_the_candidates_apart():
     assert len(list(posterior(votes, pool.items[:0], codes[:0], generator, 3))) == 3
 
 
+def test_labels_show_who_leads():
+    """Labels that are always what one candidate says: it leads, or one that says nearly the same."""
+    _, pool, _ = a_run()
+    votes, items = votes_on(pool), np.arange(300)
+    codes = pool.items[items, 30].astype(np.int64)
+    truths = list(posterior(votes, pool.items[items], codes, np.random.default_rng(5), 8))
+    near = [votes.distances[30, each.leader] for each in truths]
+    assert np.median(near) < np.quantile(votes.distances[30], 0.2)
+    assert np.median([each.lead for each in truths]) > 0.3
+
+
 @pytest.mark.slow
 def test_at_128_labels_the_estimate_is_nearer_than_at_none():
     off = {0: [], 128: []}
