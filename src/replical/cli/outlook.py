@@ -58,7 +58,7 @@ class Outlook:
 
     def _beside(self, heard: Mapping[int, int], skipped: list[str]) -> None:
         self._estimate(heard, skipped)
-        if self.latest is not None and self.latest.labels == len(heard):
+        if self.latest is not None and self.latest.labels == len(heard) and not self._session.ended:
             self._tell(self.latest.words)
 
     def now(self) -> Remaining | None:

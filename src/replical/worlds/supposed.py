@@ -7,7 +7,7 @@ The pool stands in for the population. Worlds of a prediction table are drawn fr
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 
 import numpy as np
@@ -94,7 +94,10 @@ class SupposedWorlds:
         generator, C = private.generator("world"), self._pool.C
         if self.by_votes:
             assert not isinstance(self._noise, BoundaryNoise), "refused before"
-            world = self._votes.world(self._votes.draw(generator), nu=self._noise, certain=self._certain)
+            each = self._votes.draw(generator)
+            if self._noise is not None:  # then it says whether anyone leads
+                each = replace(each, lead=0.0)
+            world = self._votes.world(each, nu=self._noise, certain=self._certain)
             return SupposedWorld(population=self._plain, answers=world.answers, best=world.best, private=private)
         target = central(self._pool) if number == 0 else int(generator.integers(len(C)))
         population = self._population(target, self._noise or 0.0)
