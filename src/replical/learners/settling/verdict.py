@@ -29,7 +29,7 @@ def verdict(plan: SettledPlan, settling: Settling, *, left: int | None, unlabell
 def _more(settling: Settling, left: int | None) -> str:
     if settling.labels_left is None or settling.items_left is None:
         return "more labels"
-    labels = f"roughly {settling.labels_left:,} more labels"
-    if left is None or settling.items_left <= left:
-        return labels
-    return f"{labels} and {settling.items_left - left:,} more items"
+    more = f"roughly {settling.labels_left:,} more labels"
+    if left is not None and settling.items_left > left:
+        more += f" and {settling.items_left - left:,} more items"
+    return f"{more} (it may be several times as many)"
