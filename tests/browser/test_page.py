@@ -1,8 +1,10 @@
 """The page in a real browser: people label a whole run, one of them disappears, and nothing differs from the column."""
 
 import json
+import re
 import subprocess
 import sys
+import time
 from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
 
@@ -10,6 +12,7 @@ import numpy as np
 import pytest
 
 from replical.lab.journal import Journal
+from replical.lab.protocol import Protocol
 from support.browser import browsers, installed
 
 pytestmark = pytest.mark.skipif(not installed(), reason="no chromium and chromedriver on this machine")
@@ -112,3 +115,54 @@ from replical.lab.journal import Event, Journal
 with Journal("page.db", write=False) as old, Journal("column.db") as new:
     new.append([Event(kind="created", detail=dict(old.created))])
 """
+
+
+def test_the_page_says_how_many_labels_it_will_be_in_all(tmp_path):
+    """Once sixteen labels are known; whoever labels reads a count, rounded, and nothing else of the forecast."""
+    rng, names = np.random.default_rng(3), [f"m{number}" for number in range(8)]
+    truth, hard = rng.integers(2, size=400), rng.random(400)
+    wrong = rng.random((400, 8)) < np.linspace(0.1, 0.5, 8) * hard[:, None]
+    table = {"id": [f"{n:04d}" for n in range(400)], **dict(zip(names, (truth ^ wrong.T), strict=True))}
+    pq.write_table(pa.table(table), tmp_path / "pool.parquet")
+    content = {
+        "schema": "replical.protocol/1",
+        "seed": "browser",
+        "class": {"kind": "table", "candidates": [{"name": name} for name in names]},
+        "labels": {"values": [0, 1]},
+        "learner": {"name": "settled", "epsilon": 0.05, "delta": 0.1, "rho": 0.2},
+    }
+    (tmp_path / "p.toml").write_text(Protocol.of(content).toml())
+    words = ["run", "p.toml", "--pool", "pool.parquet", "--ask", "page", "--journal", "a.db", "--out", "a.json", "--port", "0",
+             "--truths", "1"]  # fmt: skip
+    server = subprocess.Popen(
+        [sys.executable, "-m", "replical", *words],
+        cwd=tmp_path,
+        stderr=subprocess.PIPE,
+        stdout=subprocess.DEVNULL,
+        text=True,
+    )
+    try:
+        url = next(line.split()[-1] for line in server.stderr if line.startswith("Label at"))
+        with browsers() as window:
+            ann = window()
+            ann.open(url)
+            ann.type("#name", "ann")
+            ann.click("#who button")
+            for given in range(60):
+                item = ann.until(SHOWN)
+                said = ann.text("#count")
+                if " in all" in said:
+                    break
+                ann.click(f"#choices button:nth-child({1 + truth[int(item)]})")
+                ann.until(CHANGED, item)
+                time.sleep(0.1 if given >= 15 else 0)  # the estimate is made beside the labelling
+        assert given >= 16, "of fewer labels nothing more is known than before"
+        assert (found := re.fullmatch(r"(\d+) items labelled, 1 waiting for a label; about ([\d,]+) in all", said)), (
+            said
+        )
+        assert 16 <= int(found[2].replace(",", "")) <= 400
+        assert len(found[2].replace(",", "").rstrip("0")) <= 2
+    finally:
+        server.kill()
+        server.wait()
+        server.stderr.close()

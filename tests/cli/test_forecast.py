@@ -2,6 +2,8 @@
 
 import csv
 import json
+import re
+import threading
 import time
 
 import numpy as np
@@ -13,6 +15,7 @@ from replical.cli.forecasts import rate
 from replical.cli.outlook import FIRST, Outlook
 from replical.lab.desk import Desk
 from replical.lab.journal import Journal
+from replical.worlds.remaining import Remaining
 
 NAMES = [f"m{number}" for number in range(8)]
 
@@ -113,6 +116,25 @@ def test_run_by_file_says_how_many_labels_are_left(folder, capsys):
     told = json.loads(capsys.readouterr().out)["forecast"]
     assert told["labels"] == 20
     assert 0 <= told["left_low"] <= told["left_median"] <= told["left_high"] <= 380
+
+
+def test_a_long_run_from_a_column_says_how_many_labels_are_left(folder, capsys, monkeypatch):
+    """A short one does not: it would have ended before the estimate."""
+    words = [*RUN, "--labels", "pool.csv:truth", "--truths", "1"]
+    assert main(words) == 0
+    assert "left (" not in capsys.readouterr().err
+    monkeypatch.setattr("replical.cli.asking._LONG", -1.0)
+    monkeypatch.setattr("replical.cli.asking._EVERY", -1.0)
+    monkeypatch.setattr(threading.Thread, "start", threading.Thread.run)  # waited for, so that it is in time
+
+    def quick(*words, **_):
+        return Remaining(labels=len(words[-1]), low=1, median=2, high=3)
+
+    monkeypatch.setattr("replical.cli.outlook.remaining", quick)
+    again = ["b".join(word.split("a")) if word.startswith("a.") else word for word in words]
+    assert main(again) == 0
+    told = re.findall(r"(\d+) labels; about 2 left \(1 to 3\)", capsys.readouterr().err)
+    assert told[:2] == ["16", "32"]
 
 
 def session_of(folder, journal):

@@ -24,6 +24,7 @@ from replical.lab.tables import LabPool, read_labels, read_pool
 
 PENDING = 3
 _EVERY = 0.5  # seconds between two lines of progress
+_LONG = 5.0  # seconds after which a run from a column also says how many labels are left
 _LOOK = 0.2  # seconds between two looks into the journal
 _GRACE = 3.0  # seconds in which the last label can be taken back at the page
 
@@ -96,7 +97,7 @@ class Source:
     def answer(self, session: Session, outlook: Outlook | None = None) -> Path | None:
         """Ask until the run has ended or nobody answers; the batch that waits to be filled in, if there is one."""
         if self.column is not None:
-            _from_column(session, self.column)
+            _from_column(session, self.column, outlook)
         elif self.ask == "terminal":
             ask_at_terminal(session, self.details, outlook)
         elif self.ask == "page":
@@ -147,9 +148,9 @@ def _labels_from(labels: str, protocol: Protocol, id_column: str) -> tuple[str, 
     return labels, read_labels(file, column, protocol.labels, id_column=id_column)
 
 
-def _from_column(session: Session, source: tuple[str, dict[str, int]]) -> None:
+def _from_column(session: Session, source: tuple[str, dict[str, int]], outlook: Outlook | None) -> None:
     name, known = source
-    values, last = session.protocol.labels, 0.0
+    values, last, begun = session.protocol.labels, 0.0, time.monotonic()
     while session.open:
         asked = session.open
         missing = [item for item in asked if item not in known]
@@ -159,6 +160,8 @@ def _from_column(session: Session, source: tuple[str, dict[str, int]]) -> None:
         if time.monotonic() - last > _EVERY and session.course.rounds:
             last = time.monotonic()
             _progress(session)
+            if outlook is not None and last - begun > _LONG:
+                outlook.look()
 
 
 def _wait(session: Session, outlook: Outlook | None) -> None:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
+from replical.classes.table import PredictionTable
 from replical.cli.asking import (
     PENDING,
     Annotator,
@@ -31,16 +33,19 @@ from replical.cli.asking import (
     say_pending,
     source_of,
 )
-from replical.cli.output import answer, notes, number, prose, whole
+from replical.cli.forecasts import foretold_words
+from replical.cli.inputs import SIMULATED
+from replical.cli.output import answer, notes, number, progress, prose, whole
 from replical.core.exact import fraction
-from replical.errors import BadCertificate
+from replical.errors import BadCertificate, BadUsage, PoolExhausted
 from replical.lab.claim import Claim
 from replical.lab.confirmation.claims import check_fresh, claim_of
 from replical.lab.confirmation.file import SCHEMA, candidate, publish, read_either, write
 from replical.lab.journal import Journal
-from replical.lab.protocol import Protocol
 from replical.lab.session import Session
+from replical.learners.confirm import Confirm
 from replical.learners.result import Confirmation
+from replical.worlds.foretold import DRAWS, Foretold, foretell
 
 CODES = {"confirmed": 0, "refuted": 1, "undecided": 4}
 
@@ -77,6 +82,9 @@ def confirm_command(
     media: Media = None,
     instructions: Instructions = None,
     public: Public = None,
+    truths: Annotated[
+        int, typer.Option(parser=whole, help="simulated worlds for the forecast; 0 for no forecast")
+    ] = DRAWS,
     as_json: Annotated[bool, typer.Option("--json", help="one JSON object on standard output")] = False,
 ) -> int:
     """Does a published answer err at most a margin more than the best candidate, on this lab's items?
@@ -92,6 +100,8 @@ def confirm_command(
         "--answers": answers,
     }
     check_usage(labels, ask, writes={"--out": out}, reads={**reads, "--against-journal": against_journal})
+    if truths < 0:
+        raise BadUsage(f"--truths must be 0 or more, got {truths}")
     published = read_either(certificate)
     if published["schema"] == SCHEMA:
         raise BadCertificate(f"{certificate} is itself a confirmation: give the certificate that it is about")
@@ -109,36 +119,41 @@ def confirm_command(
     with Journal(journal) as lab_journal:
         fresh = lab_journal.created is None
         session = Session(protocol, lab, lab_journal, annotator=annotator, claim=claim)
-        if fresh:
-            _announce(protocol, claim, len(lab))
+        forecast = _announce(session, truths) if fresh else None
         before = session.ledger.results[-1] if session.ledger.results else None
         waiting = source.answer(session)
         if session.open:
-            return _pending(session, claim, waiting, as_json=as_json)
+            return _pending(session, claim, waiting, forecast, as_json=as_json)
         session.finish()
         content = publish(session)
         write(content, out)
-        _done(session, content, lab_journal.where, out, as_json=as_json)
+        _done(session, content, lab_journal.where, out, forecast, as_json=as_json)
         if before not in (None, "undecided", session.conclusion):
             notes.print(f"The outcome has changed: it was {before}.", markup=False)
     return CODES[content["outcome"]]
 
 
-def _announce(protocol: Protocol, claim: Claim, items: int) -> None:
+def _announce(session: Session, truths: int) -> Foretold | None:
     """The question first, and roughly what it may cost (measured: docs/how-to/replicate-a-published-result.md)."""
+    protocol, claim = session.protocol, session.claim
+    assert claim is not None, "the session of a confirmation"
     name, margin = protocol.recipe.describe(claim.hypothesis), claim.plan.margin
     notes.print(
         f"{protocol.title or 'Protocol'} ({protocol.fingerprint[:23]}): does {name} (hypothesis {claim.hypothesis}) err at "
-        f"most {float(margin):g} more than the best of {claim.plan.n:,} hypotheses? {items:,} items, level "
+        f"most {float(margin):g} more than the best of {claim.plan.n:,} hypotheses? {len(session.lab):,} items, level "
         f"{float(claim.plan.level):g}.",
         markup=False,
         soft_wrap=True,
     )
-    notes.print(
-        "Roughly: some dozens of labels if it is far from the margin, thousands if it is close to it.",
-        markup=False,
-        soft_wrap=True,
-    )
+    forecast = _forecast(session, claim, truths) if truths else None
+    if forecast is None:
+        told: Iterable[str] = [
+            "Roughly: some dozens of labels if it is far from the margin, thousands if it is close to it."
+        ]
+    else:
+        told = foretold_words(forecast, float(margin), session.budget)
+    for sentence in told:
+        notes.print(sentence, markup=False, soft_wrap=True)
     epsilon = fraction(protocol.given("epsilon"))
     if margin == epsilon and 2 * epsilon < 1:
         notes.print(
@@ -147,9 +162,26 @@ def _announce(protocol: Protocol, claim: Claim, items: int) -> None:
             markup=False,
             soft_wrap=True,
         )
+    return forecast
 
 
-def _pending(session: Session, claim: Claim, batch: Path | None, *, as_json: bool) -> int:
+def _forecast(session: Session, claim: Claim, truths: int) -> Foretold | None:
+    """Of candidates; truths of other classes say nothing about a given answer."""
+    protocol = session.protocol
+    if not isinstance(protocol.recipe.C, PredictionTable):
+        return None
+    learner, pool = Confirm(plan=claim.plan, h=claim.hypothesis), session.lab.pool(SIMULATED)
+    try:
+        with progress("simulated confirmations") as update:
+            return foretell(
+                learner, pool, prior=protocol.prior, noise=protocol.given("nu"), draws=truths, progress=update
+            )
+    except PoolExhausted as error:
+        notes.print(f"No forecast: {error}.", markup=False, soft_wrap=True)
+        return None
+
+
+def _pending(session: Session, claim: Claim, batch: Path | None, forecast: Foretold | None, *, as_json: bool) -> int:
     if not as_json:
         return say_pending(session, batch)
     told = {
@@ -163,15 +195,28 @@ def _pending(session: Session, claim: Claim, batch: Path | None, *, as_json: boo
         "pending": len(session.open),
         "batch": None if batch is None else str(batch),
     }
-    answer(told)
+    answer(told | _told(forecast))
     return PENDING
 
 
-def _done(session: Session, content: dict[str, Any], journal: str, out: Path, *, as_json: bool) -> None:
+def _told(forecast: Foretold | None) -> dict[str, Any]:
+    """In JSON: when a confirmation begins, and where there is one."""
+    return {} if forecast is None else {"forecast": asdict(forecast)}
+
+
+def _done(
+    session: Session,
+    content: dict[str, Any],
+    journal: str,
+    out: Path,
+    forecast: Foretold | None,
+    *,
+    as_json: bool,
+) -> None:
     if as_json:
         keys = ("schema", "answer", "outcome", "margin", "level", "against", "labels", "pool", "certificate")
         told = {"status": "done"} | {key: content[key] for key in (*keys, "protocol_fingerprint")}
-        answer(told | {"journal": journal, "confirmation": str(out)})
+        answer(told | _told(forecast) | {"journal": journal, "confirmation": str(out)})
         return
     found = session.result.confirmation
     assert found is not None, "the session of a confirmation"

@@ -16,7 +16,7 @@ from replical.plans.plan import plan
 from replical.worlds.audit import World, audit, pair_string, run_pair
 from replical.worlds.datasets import real_world
 from replical.worlds.figures import Audit
-from replical.worlds.forecast import order_from
+from replical.worlds.supposed import order_from
 
 SEED = "replical demo"
 EPSILON, DELTA, RHO = 0.05, 0.05, 0.1

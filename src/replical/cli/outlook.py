@@ -14,8 +14,8 @@ from typing import Any
 from replical.classes.table import PredictionTable
 from replical.errors import ReplicalError
 from replical.lab.session import Session
-from replical.worlds.forecast import votes_on
 from replical.worlds.remaining import Remaining, remaining
+from replical.worlds.supposed import votes_on
 from replical.worlds.votes import Votes
 
 FIRST = 16  # labels before the first estimate; then always twice as many
@@ -58,7 +58,7 @@ class Outlook:
 
     def _beside(self, heard: Mapping[int, int], skipped: list[str]) -> None:
         self._estimate(heard, skipped)
-        if self.latest is not None and self.latest.labels == len(heard):
+        if self.latest is not None and self.latest.labels == len(heard) and not self._session.ended:
             self._tell(self.latest.words)
 
     def now(self) -> Remaining | None:

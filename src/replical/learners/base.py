@@ -109,7 +109,7 @@ def check_plan(plan: Plan, kind: type[Plan], learner: str) -> None:
         raise PlanMismatch(f"{learner} was given a plan for {getattr(plan, 'learner', plan)!r}")
 
 
-def check_base(base: Shrinks, plan: Plan, learner: str) -> None:
+def check_base(base: Shrinks | Learner, plan: Plan, learner: str) -> None:
     """Refuse a learner inside another that follows other numbers than those its outer one's proof is about."""
     if base.plan != plan.base:
         inner = plan.base.learner if plan.base is not None else None

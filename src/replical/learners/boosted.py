@@ -18,7 +18,7 @@ from fractions import Fraction
 from replical.bounds.subroutines import heavy_hitters
 from replical.core.randomness import SharedRandomness
 from replical.errors import EmptyVersionSpace, PlanMismatch
-from replical.learners.base import Conversation, Learner, check_plan
+from replical.learners.base import Conversation, Learner, check_base, check_plan
 from replical.learners.fast.bulk import fits, in_bulk
 from replical.learners.heard import Heard
 from replical.learners.result import Boosting, Result
@@ -86,6 +86,7 @@ class Boosted:
             raise PlanMismatch(
                 f"Boosted needs a replicable learner, such as {self.plan.base.learner}, and {self.base.plan.learner} is not"
             )
+        check_base(self.base, self.plan, "Boosted")
 
     def run(self, pool: AnyPool, shared: SharedRandomness) -> Conversation:
         """Run the base on `pool` often with each string made from `shared`, until one has a frequent winner.

@@ -48,11 +48,9 @@ class Betting:
     def after(self, V: VersionSpace, S: Answers) -> Mask:
         """Settle the bets label by label, in the order of the scan; opponents are chosen before each label is heard."""
         stays = np.ones(V.size, dtype=np.bool_)
-        for answers in S.single():
+        for item, label, count in S.single():
             opponents = self.opponents(V)
-            (item,), label = answers.items, int(np.argmax(answers.counts[0]))
-            count = int(answers.counts[0, label])
-            wrong = V.predictions.codes_of_item(int(item), V.indices) != label
+            wrong = V.predictions.codes_of_item(item, V.indices) != label
             np.add(self._errors, count, out=self._errors, where=wrong)
             opponent_wrong = wrong[opponents]
             np.add(self._won, count, out=self._won, where=opponent_wrong & ~wrong)
@@ -65,6 +63,8 @@ class Betting:
     def opponents(self, V: VersionSpace) -> Indices:
         """The opponent of h: among the survivors with fewest errors the one nearest to h, measured on spared items."""
         best = np.flatnonzero(self._errors == self._errors.min())
+        if len(best) == 1:
+            return np.full(V.size, best[0])
         opponents = self._nearness.nearest(V.indices, best)
         opponents[best] = best  # a hypothesis does not bet against itself
         return opponents

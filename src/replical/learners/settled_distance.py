@@ -25,7 +25,7 @@ from math import floor
 import numpy as np
 
 from replical.core.randomness import SharedRandomness
-from replical.learners.base import Conversation, Shrinks, Shrunk, check_plan
+from replical.learners.base import Conversation, Shrinks, Shrunk, check_base, check_plan
 from replical.learners.result import Result, Settling, Verdict
 from replical.learners.rounding.centre import Centre
 from replical.learners.settled import conditions
@@ -69,6 +69,7 @@ class SettledDistance:
 
     def __post_init__(self) -> None:
         check_plan(self.plan, SettledDistancePlan, "SettledDistance")
+        check_base(self.base, self.plan, "SettledDistance")
 
     def run(self, pool: AnyPool, shared: SharedRandomness) -> Conversation:
         """Shrink V on `pool` until everyone in it decides alike, with the `shared` string.

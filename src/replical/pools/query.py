@@ -119,12 +119,10 @@ class Answers:
             raise BadLabel("every item must be answered exactly as often as it was asked")
         return self
 
-    def single(self) -> Iterator[Answers]:
-        """One label at a time; copies of one item with one label together."""
-        for row, label in np.argwhere(self.counts != 0):
-            counts = blank_counts((1, self.counts.shape[1]), self.counts)
-            counts[0, label] = self.counts[row, label]
-            yield Answers(items=self.items[row : row + 1], counts=counts)
+    def single(self) -> Iterator[tuple[int, int, int]]:
+        """One label at a time: its item, its code, and how many copies of the item have it."""
+        for row, label in np.argwhere(self.counts != 0).tolist():
+            yield int(self.items[row]), label, int(self.counts[row, label])
 
     def parts(self) -> Iterator[tuple[int, NDArray[np.int64]]]:
         """Counts as int64 summands with their scales, so that integers of any size can be added up exactly."""

@@ -17,7 +17,7 @@ from replical.core.randomness import SharedRandomness
 from replical.learners.base import Learner, learn
 from replical.plans.catalogue import find
 from replical.pools.pool import Pool
-from replical.worlds.votes import Possible, Table, VoteLabels, Votes, law, shares
+from replical.worlds.votes import Numbers, Possible, Table, VoteLabels, Votes, law, shares
 
 DRAWS = 8
 _BURN, _THIN = 60, 8
@@ -134,25 +134,33 @@ def posterior(
         chosen = np.linspace(0, len(codes) - 1, _MOST).round().astype(np.int64)
         rows, codes = rows[chosen], codes[chosen]
     voters, places = rows[:, votes.voters], np.arange(len(codes))
+    right = (voters == codes[:, None]).astype(np.float64)
+
+    def leaders(each: Possible) -> Numbers:
+        """Log of prior times likelihood of the labels, tempered, for every voter as the leader."""
+        w = votes.weights(each)
+        by_votes = (1 - each.lead) * law(shares(voters, w, votes.labels), each.tau)[places, codes]
+        gained = np.log(by_votes + each.lead) - np.log(by_votes)
+        found: Numbers = np.log(w) + _POWER * (np.log(by_votes).sum() + gained @ right)
+        return found
 
     def fit(each: Possible) -> float:
-        """Log-likelihood of the labels, tempered."""
-        if len(codes) == 0:
-            return 0.0
-        probabilities = law(shares(voters, votes.weights(each), votes.labels), each.tau)
-        return _POWER * float(np.log(probabilities[places, codes]).sum())
+        """The same, added up over who leads."""
+        return float(np.logaddexp.reduce(leaders(each)))
 
     state = votes.draw(generator)
     now = fit(state)
     for step in range(_BURN + _THIN * count):
         state, now = _along_an_ellipse(votes, state, now, fit, generator)
         base, sigma, tau = votes.free(generator)
-        moved = replace(state, base=base, sigma=sigma, tau=tau)
-        there = fit(moved)
-        if np.log(generator.random()) < there - now:
-            state, now = moved, there
+        for change in ({"base": base, "sigma": sigma, "tau": tau}, {"lead": votes.lead(generator)}):
+            moved = replace(state, **change)  # type: ignore[arg-type]
+            there = fit(moved)
+            if np.log(generator.random()) < there - now:
+                state, now = moved, there
         if step >= _BURN and (step - _BURN) % _THIN == _THIN - 1:
-            yield state
+            chances = np.exp(leaders(state) - now)
+            yield replace(state, leader=int(generator.choice(len(chances), p=chances / chances.sum())))
 
 
 def _along_an_ellipse(

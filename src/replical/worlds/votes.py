@@ -3,12 +3,15 @@
 Real labels are uncertain where good candidates disagree, and the best candidate is near the middle of the good ones. So a
 world is drawn by giving every candidate a weight; an item's label is then what heavy candidates say about it, more or less
 surely. Weights start from how reliable a candidate looks, judged by how it goes along with the others, and near ones vary
-together. That most candidates share a mistake cannot be seen from their votes: no world drawn here has it.
+together. In half of the worlds one candidate, the leader, decides a share of the labels by itself: often some candidate is
+nearer to the truth than any vote. That most candidates share a mistake cannot be seen from their votes: no world drawn here
+has it.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
@@ -29,6 +32,7 @@ TAU = (0.8, 3.0)  # how sharply votes decide a label: 1 by their shares; log-uni
 SHARPEST = 8.0  # τ is raised no further where the error of the best is known
 STEP = 1.25
 SLIP = 0.02  # share of labels that no vote decides
+LED = 0.5  # share of worlds with a leader, who decides a share of labels that is uniform between 0 and 1
 _LEAST = 0.001  # reliability of a candidate that goes along with nobody
 _REFITS, _POWERS = 30, 8
 _ROUNDS = 8
@@ -46,12 +50,16 @@ class Possible:
         How far weights stray from it, and how sharply votes decide.
     z
         In which direction: one normal variable a voter.
+    lead, leader
+        The share of labels that one voter decides alone, and which of the voters that is.
     """
 
     base: int
     sigma: float
     tau: float
     z: Numbers
+    lead: float = 0.0
+    leader: int = 0
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -62,6 +70,8 @@ class VoteWorld:
     ----------
     voters, weights, tau, labels
         Who votes, with which weights adding up to 1, how sharply that decides, and how many labels there are.
+    lead, leader
+        The share of labels that one candidate decides alone, and which candidate that is.
     best
         The candidate with the smallest error.
     certain
@@ -72,12 +82,16 @@ class VoteWorld:
     weights: Numbers
     tau: float
     labels: int
+    lead: float
+    leader: int
     best: int
     certain: bool
 
     def law(self, rows: Table) -> Numbers:
         """Probabilities of the labels of items (one row each), given what all candidates say about them (`rows`)."""
-        return law(shares(rows[:, self.voters], self.weights, self.labels), self.tau)
+        return led(
+            law(shares(rows[:, self.voters], self.weights, self.labels), self.tau), rows[:, self.leader], self.lead
+        )
 
     def answers(self, pool: Pool, private: PrivateRandomness) -> VoteLabels:
         """Whoever answers for the items of `pool` in this world; labels are drawn by `private`."""
@@ -92,12 +106,17 @@ class VoteLabels:
     ) -> None:
         self._world, self._items, self._generator, self._heard = world, pool.items, generator, heard or {}
 
+    @cached_property
+    def _law(self) -> Numbers:
+        """Of every item at once: a label at a time would take longer."""
+        return self._world.law(self._items)
+
     def answer(self, query: Query) -> Answers:
         """Labels for `query`."""
-        rows, world = self._items[query.items], self._world
+        world = self._world
         if world.certain:
-            return Answers.unanimous(query, rows[:, world.best], world.labels)
-        counts = self._generator.multinomial(query.counts.astype(np.int64), world.law(rows)).astype(np.int64)
+            return Answers.unanimous(query, self._items[query.items, world.best], world.labels)
+        counts = self._generator.multinomial(query.counts.astype(np.int64), self._law[query.items]).astype(np.int64)
         for place, item in enumerate(query.items.tolist() if self._heard else ()):
             if item in self._heard:
                 counts[place] = 0
@@ -153,7 +172,8 @@ class Votes:
     def draw(self, generator: np.random.Generator) -> Possible:
         """A possible truth, drawn before any label."""
         base, sigma, tau = self.free(generator)
-        return Possible(base=base, sigma=sigma, tau=tau, z=self.direction(generator))
+        each = Possible(base=base, sigma=sigma, tau=tau, z=self.direction(generator), lead=self.lead(generator))
+        return replace(each, leader=int(generator.choice(len(self.voters), p=self.weights(each))))
 
     def free(self, generator: np.random.Generator) -> tuple[int, float, float]:
         """Start, σ and τ, drawn before any label."""
@@ -163,6 +183,10 @@ class Votes:
             float(generator.uniform(*SIGMA)),
             float(np.exp(generator.uniform(low, high))),
         )
+
+    def lead(self, generator: np.random.Generator) -> float:
+        """What a leader decides, drawn before any label; 0 where there is none."""
+        return float(generator.uniform()) if generator.random() < LED else 0.0
 
     def direction(self, generator: np.random.Generator) -> Numbers:
         """One normal variable a voter; near voters have nearly the same."""
@@ -191,8 +215,8 @@ class Votes:
         each
             Drawn before labels, or in the light of some.
         nu
-            The error of the best candidate where somebody knows it: votes decide so sharply that it is no larger, as
-            far as τ ≤ 8 allows.
+            The error of the best candidate where somebody knows it. Votes decide so sharply that it is no larger; where
+            τ = 8 is not sharp enough, the best candidate leads.
         certain
             Is the best candidate always right?
         among
@@ -203,14 +227,28 @@ class Votes:
         world
             The world.
         """
-        w, tau = self.weights(each), each.tau
+        w, tau, lead, leader = self.weights(each), each.tau, each.lead, int(self.voters[each.leader])
         votes = shares(self._rows, w, self.labels)
-        errors = self._errors(law(votes, tau))
+        errors = self._errors(led(law(votes, tau), self._all[:, leader], lead))
         while nu is not None and errors.min() > nu and tau < SHARPEST:
             tau = min(tau * STEP, SHARPEST)
-            errors = self._errors(law(votes, tau))
+            errors = self._errors(led(law(votes, tau), self._all[:, leader], lead))
+        if nu is not None and errors.min() > nu:
+            by_votes = self._errors(law(votes, tau))
+            leader = int(np.argmin(by_votes))
+            lead = max(0.0, 1 - nu / float(by_votes[leader]))  # 0 where another leader spoilt it
+            errors = self._errors(led(law(votes, tau), self._all[:, leader], lead))
         best = int(np.argmin(errors if among is None else np.where(among, errors, np.inf)))
-        return VoteWorld(voters=self.voters, weights=w, tau=tau, labels=self.labels, best=best, certain=certain)
+        return VoteWorld(
+            voters=self.voters,
+            weights=w,
+            tau=tau,
+            labels=self.labels,
+            lead=lead,
+            leader=leader,
+            best=best,
+            certain=certain,
+        )
 
     def _errors(self, probabilities: Numbers) -> Numbers:
         """How often each candidate of the class errs under a law of the items' labels."""
@@ -237,6 +275,19 @@ def law(votes: Numbers, tau: float) -> Numbers:
     sharp = (1 - SLIP) * sharp / sharp.sum(axis=1, keepdims=True) + SLIP / votes.shape[1]
     probabilities: Numbers = sharp / sharp.sum(axis=1, keepdims=True)
     return probabilities
+
+
+def led(probabilities: Numbers, says: NDArray[np.uint16], lead: float) -> Numbers:
+    """The same where somebody who `says` a label of each item decides a share `lead` of the labels.
+
+    Examples
+    --------
+    >>> led(np.array([[.8, .2]]), np.array([1], dtype=np.uint16), .5).round(4).tolist()
+    [[0.4, 0.6]]
+    """
+    mixed = (1 - lead) * probabilities
+    mixed[np.arange(len(says)), says] += lead
+    return np.minimum(mixed, 1.0)  # rounding
 
 
 def _compared(rows: Table, labels: int) -> tuple[Numbers, Numbers]:

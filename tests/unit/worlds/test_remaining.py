@@ -9,8 +9,8 @@ from replical import Pool, PrivateRandomness, SharedRandomness, learner_for, pla
 from replical.learners.base import Course
 from replical.pools.query import Answers
 from replical.worlds.datasets import real_world
-from replical.worlds.forecast import votes_on
 from replical.worlds.remaining import Remaining, posterior, remaining
+from replical.worlds.supposed import votes_on
 
 SHARED = SharedRandomness("remaining")
 
@@ -70,6 +70,17 @@ def test_labels_tell_the_candidates_apart():
     after = [fit(each) for each in posterior(votes, pool.items[items], codes, generator, 12)]
     assert np.median(after) > np.median(before)
     assert len(list(posterior(votes, pool.items[:0], codes[:0], generator, 3))) == 3
+
+
+def test_labels_show_who_leads():
+    """Labels that are always what one candidate says: it leads, or one that says nearly the same."""
+    _, pool, _ = a_run()
+    votes, items = votes_on(pool), np.arange(300)
+    codes = pool.items[items, 30].astype(np.int64)
+    truths = list(posterior(votes, pool.items[items], codes, np.random.default_rng(5), 8))
+    near = [votes.distances[30, each.leader] for each in truths]
+    assert np.median(near) < np.quantile(votes.distances[30], 0.2)
+    assert np.median([each.lead for each in truths]) > 0.3
 
 
 @pytest.mark.slow

@@ -51,8 +51,9 @@ def items_left(
 ) -> int | None:
     """Roughly how many more items a proof takes; None where no comparison has begun.
 
-    Wealth grows like half the square of a gap, in standard deviations; a gap that is lost in the noise is taken to be as
-    large as the noise.
+    Wealth grows like half the square of a gap, in standard deviations. A gap is taken to be a standard error smaller than
+    it looks: of many comparisons the one that takes longest decides. What is lost in the noise is taken to be as large as
+    the noise, and may be far smaller.
     """
     missing = np.concatenate(
         [
@@ -71,6 +72,6 @@ def _missing(counts: Counts, v: float, enough: float) -> Floats:
     """Items until the wealth suffices, for each bet that has begun."""
     counts = counts[:, counts.sum(axis=0) > 0]
     items = counts.sum(axis=0)
-    apart = np.maximum(np.abs(_apart(counts, v)) * sqrt(2), 1.0)  # in standard errors of the mean
+    apart = np.maximum(np.abs(_apart(counts, v)) * sqrt(2) - 1, 1.0)  # in standard errors of the mean
     missing: Floats = np.maximum(2 * enough / apart**2 - 1, 0.0) * items
     return missing

@@ -30,4 +30,4 @@ def _more(settling: Settling, left: int | None) -> str:
     ways = [f"roughly {settling.labels_left:,} more labels"] if settling.labels_left else []
     if left is not None and settling.items_left is not None and settling.items_left > left:
         ways.append(f"{'' if ways else 'roughly '}{settling.items_left - left:,} more items")
-    return " and ".join(ways) or "more labels"
+    return f"{' and '.join(ways)} (it may be several times as many)" if ways else "more labels"
