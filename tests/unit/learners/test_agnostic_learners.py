@@ -94,9 +94,9 @@ def test_replica2_looks_at_the_last_items_even_where_no_measured_one_is_disputed
     C = Thresholds(2)
     made = plan("replica2", C, **TASK | {"theta": 1.0, "rho": 0.9}, pool="finite")
     made = replace(made, own_final=3_000)
-    order = np.concatenate([np.zeros(3_000, dtype=np.int64), np.ones(made.measuring, dtype=np.int64)])
-    pool = Pool.in_order(C, np.array([0, 5]), np.arange(2), order, predictions_of(C, np.array([0, 5])))
-    result = learn(ReplicA2(made), pool, KnownLabels(C, [1, 1]), SHARED)
+    x = np.repeat([0, 5], [3_000, made.measuring])
+    pool = Pool.in_order(C, x, np.arange(len(x)), np.arange(len(x)), predictions_of(C, x))
+    result = learn(ReplicA2(made), pool, KnownLabels(C, np.ones(len(x), dtype=int)), SHARED)
     assert result.rounds[0].disagreement[0] == 0
     assert (result.labels, result.hypothesis, result.V.size) == (3_000, 0, 1)
 
