@@ -16,8 +16,8 @@ Before the first label `replical.worlds.forecast` says how many labels settled (
 
     python benchmarks/choosing.py [--quick] [--workers W] [--out DIR]
 
-writes DIR/choosing.json, .md (tables) and .svg/.png (figure). What is done is kept in DIR/choosing-parts until the end:
-an interrupted run goes on from there if it is started again.
+writes DIR/choosing.json, .md (tables) and .svg/.png (figure), anew after each pool size. What is done is kept in
+DIR/choosing-parts until the end: an interrupted run goes on from there if it is started again.
 """
 
 from __future__ import annotations
@@ -333,19 +333,18 @@ def main() -> None:
     names = given.sets or (QUICK if given.quick else list(SETS))
     sizes = {500: 2} if given.quick else STRINGS
     kept, path, begun = given.out / "choosing-parts", given.out / "choosing", time.perf_counter()
-    pools = []
+    found: dict[str, Any] = {**SETTING, "sets": [about(models_of(name)) for name in names], "pools": []}
     for items, strings in sizes.items():
         parts = [part(kept / f"{name}-{items}.json", name, items, strings, given.workers) for name in names]
         sets = [{"name": each["setting"]["set"], **{k: each[k] for k in ("figures", "forecasts")}} for each in parts]
-        pools.append({"items": items, "strings": strings, "totals": totals(parts), "sets": sets})
-        say(f"{items:,} items done after {(time.perf_counter() - begun) / 60:.0f} minutes")
-    found = {**SETTING, "sets": [about(models_of(name)) for name in names], "pools": pools}
-    path.with_suffix(".json").write_text(json.dumps(found, indent=1) + "\n", encoding="utf-8")
-    path.with_suffix(".md").write_text(tables(found), encoding="utf-8")
-    figure(found, path)
+        found["pools"].append({"items": items, "strings": strings, "totals": totals(parts), "sets": sets})
+        path.with_suffix(".json").write_text(json.dumps(found, indent=1) + "\n", encoding="utf-8")
+        path.with_suffix(".md").write_text(tables(found), encoding="utf-8")
+        figure(found, path)
+        minutes = (time.perf_counter() - begun) / 60
+        say(f"{items:,} items done after {minutes:.0f} minutes; wrote {path}.json, .md, .svg and .png")
     shutil.rmtree(kept)
     print(tables(found))
-    say(f"wrote {path}.json, .md, .svg and .png")
 
 
 if __name__ == "__main__":

@@ -153,9 +153,9 @@ MARKS = {  # colour and marker
 
 
 def figure(found: Found, path: Path) -> None:
-    """Labels against agreement and against excess error, a column a pool size: further left and up is better."""
+    """Labels against agreement (the upper left is best) and against excess error (the lower left); a column a pool size."""
     from matplotlib.lines import Line2D
-    from matplotlib.ticker import PercentFormatter, StrMethodFormatter
+    from matplotlib.ticker import LogLocator, NullLocator, PercentFormatter, StrMethodFormatter
 
     pools = found["pools"]
     with style():
@@ -168,27 +168,31 @@ def figure(found: Found, path: Path) -> None:
                 shade, mark = MARKS[each["method"]]
                 look = {"marker": mark, "color": shade, "mfc": shade if each["order"] == "public" else "white"}
                 x, y = each["labels_geometric"], each["agreements"] / each["pairs"]
+                x *= 1.06 if each["method"] == "argmax" else 1  # beside Settled, not on top of it
                 bars = [[y - each["agreement_low"]], [each["agreement_high"] - y]]
                 agree.errorbar(x, y, yerr=bars, elinewidth=0.9, markersize=8, **look)
+                if each["method"] == "settled":
+                    words, place = f"{share(each['certified'], each['labs'])} certified", (x, each["agreement_high"])
+                    agree.annotate(words, place, (0, 2), textcoords="offset points", ha="center", size=7, color=shade)
                 above = [[0], [each["excess_99"] - each["excess_mean"]]]
                 excess.errorbar(x, each["excess_mean"], yerr=above, elinewidth=0.9, markersize=8, **look)
-            agree.set(title=f"{pool['items']:,} items a lab", xscale="log", ylim=(0, 1.04))
+            agree.set(title=f"{pool['items']:,} items a lab", xscale="log", ylim=(0, 1.08))
             excess.set(xlabel="labels a lab", ylim=(0, None))
             excess.axhline(found["epsilon"], color="black", lw=0.8, ls="--")
+            excess.xaxis.set_major_locator(LogLocator(subs=(1, 3)))
+            excess.xaxis.set_minor_locator(NullLocator())
             excess.xaxis.set_major_formatter(StrMethodFormatter("{x:,.0f}"))
-            excess.xaxis.set_minor_formatter("")
         axes[0, 0].set_ylabel("pairs of labs that agree\n(bar: 95% interval)")
         axes[0, 0].yaxis.set_major_formatter(PercentFormatter(1, 0))
         axes[1, 0].set_ylabel("error above the best model's\n(mark: mean, bar up to 99%, dashes: ε)")
-        names = NAMES | {"argmax": "argmax, as many labels as Settled", "model-picker": "Model Picker"}
         shown = [
-            Line2D([], [], ls="", marker=mark, color=shade, markersize=8, label=names[method])
+            Line2D([], [], ls="", marker=mark, color=shade, markersize=8, label=NAMES[method])
             for method, (shade, mark) in MARKS.items()
         ]
         orders = [
             Line2D([], [], ls="", marker="o", color="black", mfc=fill, markersize=8, label=f"{order} order")
             for order, fill in (("public", "black"), ("random", "white"))
         ]
-        drawn.legend(handles=[*shown, *orders], loc="outside lower center", ncols=4)
+        drawn.legend(handles=[*shown, *orders], loc="outside lower center", ncols=7)
         for kind in (".svg", ".png"):
             save(drawn, path.with_suffix(kind))
