@@ -35,6 +35,7 @@ def tables(found: Found) -> str:
     """All tables, one after the other."""
     pools = found["pools"]
     parts = ["The sets\n\n" + markdown(ABOUT, map(about_row, found["sets"]))]
+    parts += [f"{title}, all sets, by items in a pool\n\n{side_by_side(pools, cell)}" for title, cell in CELLS.items()]
     for pool in pools:
         head = f"{pool['items']:,} items, all sets, {pool['strings']} strings each\n\n"
         parts.append(head + markdown(TOTALS, map(total_row, pool["totals"])))
@@ -59,6 +60,30 @@ def about_row(of: Found) -> list[str]:
     return [of["name"], *counts, *errors, str(of["within_epsilon"]), first, of["words"]]
 
 
+def side_by_side(pools: list[Found], cell: Callable[[Found], str]) -> str:
+    """One row a way to choose, one column a pool size; without rows in which there is nothing."""
+    columns = ("method", "order", *(f"{pool['items']:,}" for pool in pools))
+    ways = zip(*(pool["totals"] for pool in pools), strict=True)
+    rows = ([NAMES[some[0]["method"]], some[0]["order"], *map(cell, some)] for some in ways)
+    return markdown(columns, (row for row in rows if any(row[2:])))
+
+
+def agree_cell(each: Found) -> str:
+    agree = share(each["agreements"], each["pairs"])
+    return f"{agree} ({100 * each['agreement_low']:.0f} to {100 * each['agreement_high']:.0f}%)"
+
+
+def certified_cell(each: Found) -> str:
+    return share(each["certified"], each["labs"]) if each["method"] in ("settled", "rounded-a2") else ""
+
+
+CELLS: dict[str, Callable[[Found], str]] = {
+    "Pairs that agree (95% interval)": agree_cell,
+    "Labs certified": certified_cell,
+    "Labels a lab, typical (median)": lambda each: f"{each['labels_geometric']:,.0f} ({each['labels_median']:,.0f})",
+    "Error above the best, mean (99%)": lambda each: f"{each['excess_mean']:.4f} ({each['excess_99']:.3f})",
+}
+
 TOTALS = ("method", "order", "pairs that agree (95% interval)", "certified labs", "certified and different",
           "wrong certificates", "labels: typical", "mean", "median", "excess: mean", "99%", "labs above ε")  # fmt: skip
 
@@ -66,12 +91,11 @@ TOTALS = ("method", "order", "pairs that agree (95% interval)", "certified labs"
 def total_row(each: Found) -> list[str]:
     settled = each["method"] == "settled"
     proves = settled or each["method"] == "rounded-a2"
-    agree = share(each["agreements"], each["pairs"])
     return [
         NAMES[each["method"]],
         each["order"],
-        f"{agree} ({100 * each['agreement_low']:.0f} to {100 * each['agreement_high']:.0f}%)",
-        share(each["certified"], each["labs"]) if proves else "",
+        agree_cell(each),
+        certified_cell(each),
         f"{each['certified_and_different']} of {each['certified_pairs']}" if proves else "",
         f"{each['wrong_certificates']} of {each['certified']}" if settled else "",
         *(f"{each[name]:,.0f}" for name in ("labels_geometric", "labels_mean", "labels_median")),
@@ -167,17 +191,21 @@ def figure(found: Found, path: Path) -> None:
                     continue
                 shade, mark = MARKS[each["method"]]
                 look = {"marker": mark, "color": shade, "mfc": shade if each["order"] == "public" else "white"}
+                look["zorder"] = 4 if each["method"] == "settled" else 3
                 x, y = each["labels_geometric"], each["agreements"] / each["pairs"]
                 x *= 1.06 if each["method"] == "argmax" else 1  # beside Settled, not on top of it
                 bars = [[y - each["agreement_low"]], [each["agreement_high"] - y]]
                 agree.errorbar(x, y, yerr=bars, elinewidth=0.9, markersize=8, **look)
                 if each["method"] == "settled":
-                    words, place = f"{share(each['certified'], each['labs'])} certified", (x, each["agreement_high"])
+                    words, place = (
+                        f"{share(each['certified'], each['labs'])} certified",
+                        (x, max(each["agreement_high"], y + 0.03)),
+                    )
                     agree.annotate(words, place, (0, 2), textcoords="offset points", ha="center", size=7, color=shade)
                 above = [[0], [each["excess_99"] - each["excess_mean"]]]
                 excess.errorbar(x, each["excess_mean"], yerr=above, elinewidth=0.9, markersize=8, **look)
-            agree.set(title=f"{pool['items']:,} items a lab", xscale="log", ylim=(0, 1.08))
-            excess.set(xlabel="labels a lab", ylim=(0, None))
+            agree.set(title=f"{pool['items']:,} items a lab", xscale="log", ylim=(0, 1.12))
+            excess.set(xlabel="labels a lab", ylim=(-0.003, None))
             excess.axhline(found["epsilon"], color="black", lw=0.8, ls="--")
             excess.xaxis.set_major_locator(LogLocator(subs=(1, 3)))
             excess.xaxis.set_minor_locator(NullLocator())
