@@ -191,11 +191,12 @@ def figure(found: Found, path: Path) -> None:
                     continue
                 shade, mark = MARKS[each["method"]]
                 look = {"marker": mark, "color": shade, "mfc": shade if each["order"] == "public" else "white"}
-                look["zorder"] = 4 if each["method"] == "settled" else 3
+                look["zorder"] = 3 + (each["method"] == "settled") + 0.5 * (each["order"] == "public")
+                look["markersize"] = 7 if each["order"] == "public" else 9  # so that both are seen in one place
                 x, y = each["labels_geometric"], each["agreements"] / each["pairs"]
                 x *= 1.06 if each["method"] == "argmax" else 1  # beside Settled, not on top of it
                 bars = [[y - each["agreement_low"]], [each["agreement_high"] - y]]
-                agree.errorbar(x, y, yerr=bars, elinewidth=0.9, markersize=8, **look)
+                agree.errorbar(x, y, yerr=bars, elinewidth=0.9, **look)
                 if each["method"] == "settled":
                     words, place = (
                         f"{share(each['certified'], each['labs'])} certified",
@@ -203,7 +204,7 @@ def figure(found: Found, path: Path) -> None:
                     )
                     agree.annotate(words, place, (0, 2), textcoords="offset points", ha="center", size=7, color=shade)
                 above = [[0], [each["excess_99"] - each["excess_mean"]]]
-                excess.errorbar(x, each["excess_mean"], yerr=above, elinewidth=0.9, markersize=8, **look)
+                excess.errorbar(x, each["excess_mean"], yerr=above, elinewidth=0.9, **look)
             agree.set(title=f"{pool['items']:,} items a lab", xscale="log", ylim=(0, 1.12))
             excess.set(xlabel="labels a lab", ylim=(-0.003, None))
             excess.axhline(found["epsilon"], color="black", lw=0.8, ls="--")
