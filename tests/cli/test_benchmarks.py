@@ -2,6 +2,7 @@
 
 import importlib
 import json
+import math
 import os
 import subprocess
 import sys
@@ -72,33 +73,56 @@ def test_what_settled_estimates_is_compared_with_what_happens():
     assert "labels left: typically off by a factor" in done.stdout
 
 
-def test_the_benchmark_of_settled_knows_the_ideal_answer(monkeypatch):
+def test_the_benchmark_of_choosing_knows_the_ideal_answer(monkeypatch):
     """Three models that err on 5%, 1% and 50% of 100 rows: whatever the order, the first of the good ones."""
     pytest.importorskip("sklearn")
     monkeypatch.syspath_prepend(str(BENCHMARKS))
-    import settled_on_models as benchmark
+    import choosing as benchmark
 
     truth = np.arange(100, dtype=np.uint8) % 2
     wrong = np.arange(100)[:, None] < [5, 1, 50]
-    piece = benchmark.Piece(
-        benchmark.ModelSet("toy", "", ("fair", "good", "bad"), truth[:, None] ^ wrong, truth), (500,)
-    )
-    assert piece.ideal(np.array([2, 0, 1]), Fraction(4, 100)) == 0
-    assert piece.ideal(np.array([2, 0, 1]), Fraction(3, 100)) == 1
-    runs = piece(0)
+    labs = benchmark.Labs(benchmark.ModelSet("toy", "", ("fair", "good", "bad"), truth[:, None] ^ wrong, truth), 500)
+    assert labs.ideal(np.array([2, 0, 1]), Fraction(4, 100)) == 0
+    assert labs.ideal(np.array([2, 0, 1]), Fraction(3, 100)) == 1
+    runs = labs(0)
     certified = [run for run in runs if run.method == "settled" and run.certified]
-    assert len(certified) == 8  # two labs, two orders, two ranges
+    assert len(certified) == 4  # two labs, two orders
     assert all(run.ideal for run in certified)
-    assert {run.method for run in runs} == {method for method, _, _ in benchmark.WAYS}
+    assert {(run.method, run.order) for run in runs} == set(benchmark.WAYS)
     assert benchmark.summary(runs)[0]["pairs"] == 1
+    labels = {(run.method, run.order): run.labels for run in runs}
+    for order in ("public", "random"):
+        assert labels["argmax", order] == labels["settled", order] >= labels["model-picker-equal", order]
+
+
+def test_model_picker_is_what_its_paper_defines(monkeypatch):
+    """Against the definition, item by item and label by label: the same items asked, the same losses."""
+    monkeypatch.syspath_prepend(str(BENCHMARKS))
+    pick = importlib.import_module("model_picker").pick
+    rng = np.random.default_rng(2021)
+    for labels, models, budget in ((2, 3, 10**9), (4, 7, 10**9), (4, 7, 20), (3, 1, 10**9)):
+        truth = rng.integers(labels, size=300).astype(np.uint8)
+        says = np.where(rng.random((300, models)) < 0.7, truth[:, None], rng.integers(labels, size=(300, models)))
+        coins, losses, asked = rng.random(300), [0.0] * models, 0
+        for t, (row, y, coin) in enumerate(zip(says.tolist(), truth.tolist(), coins.tolist(), strict=True), 1):
+            eta = math.sqrt(math.log(models) / (2 * t))
+            weights = [math.exp(-eta * loss) for loss in losses]
+            lost = [sum(w for w, c in zip(weights, row, strict=True) if c != k) / sum(weights) for k in range(labels)]
+            q = min(1.0, max(eta, *(each * (1 - each) for each in lost))) if len(set(row)) > 1 else 0.0
+            if coin < q and asked < budget:
+                losses, asked = [loss + (c != y) / q for loss, c in zip(losses, row, strict=True)], asked + 1
+        found, took = pick(says.astype(np.uint8), truth, coins, budget)
+        assert took == asked
+        assert found == pytest.approx(losses, rel=1e-9)
+        assert asked > 0 or models == 1
 
 
 @pytest.mark.slow
-def test_the_benchmark_of_settled_runs(tmp_path):
+def test_the_benchmark_of_choosing_runs(tmp_path):
     """The quick form: tables, figure, and no certificate that is wrong."""
     pytest.importorskip("sklearn")
     done = subprocess.run(
-        [sys.executable, str(BENCHMARKS / "settled_on_models.py"), "--quick", "--workers", "1", "--out", str(tmp_path)],
+        [sys.executable, str(BENCHMARKS / "choosing.py"), "--quick", "--out", str(tmp_path)],
         capture_output=True,
         text=True,
         timeout=400,
@@ -106,16 +130,37 @@ def test_the_benchmark_of_settled_runs(tmp_path):
         env=os.environ | {"MPLCONFIGDIR": str(tmp_path)},
     )
     assert done.returncode == 0, done.stderr
-    found = json.loads((tmp_path / "settled-on-models.json").read_text())
-    assert [each["set"]["name"] for each in found["sets"]] == ["iris-10", "even-odd-240"]
-    for total in found["totals"]:
-        assert (
-            total["wrong_certificates"] == total["certified_and_different"] == 0
-        )  # strings are fixed: no chance in it
+    found = json.loads((tmp_path / "choosing.json").read_text())
+    assert [each["name"] for each in found["sets"]] == ["iris-10", "even-odd-240"]
+    (pool,) = found["pools"]
+    for total in pool["totals"]:  # strings are fixed: no chance in it
+        assert total["wrong_certificates"] == total["certified_and_different"] == 0
         assert total["certified"] > 0 or total["method"] != "settled"
-    assert done.stdout == (tmp_path / "settled-on-models.md").read_text() + "\n"
+        assert total["agreement_low"] <= total["agreements"] / total["pairs"] <= total["agreement_high"]
+    assert [each["method"] for each in pool["sets"][0]["forecasts"]] == ["settled", "rounded-a2"]
+    assert "even-odd-240, 500 items ..ff" in done.stderr
+    assert done.stdout == (tmp_path / "choosing.md").read_text() + "\n"
+    assert not (tmp_path / "choosing-parts").exists()
     for suffix in ("svg", "png"):
-        assert (tmp_path / f"settled-on-models.{suffix}").stat().st_size > 500
+        assert (tmp_path / f"choosing.{suffix}").stat().st_size > 500
+
+
+def test_an_interrupted_benchmark_of_choosing_goes_on(monkeypatch, tmp_path):
+    """What a part holds is read, not computed again, unless the setting is another one."""
+    pytest.importorskip("sklearn")
+    monkeypatch.syspath_prepend(str(BENCHMARKS))
+    import choosing as benchmark
+
+    monkeypatch.setattr(benchmark, "FORECAST", 0)
+    path, truth = tmp_path / "kept" / "toy-60.json", np.arange(100, dtype=np.uint8) % 2
+    says = truth[:, None] ^ (np.arange(100)[:, None] < [5, 50])
+    toy = benchmark.ModelSet("toy", "", ("good", "bad"), says, truth)
+    monkeypatch.setattr(benchmark, "models_of", lambda name: toy)
+    first = benchmark.part(path, "toy", 60, 1, 1)
+    monkeypatch.setattr(benchmark, "models_of", None)
+    assert benchmark.part(path, "toy", 60, 1, 1) == first
+    with pytest.raises(TypeError):
+        benchmark.part(path, "toy", 60, 2, 1)
 
 
 @pytest.mark.slow
