@@ -4,10 +4,11 @@ Every pair of labs has one string and a pool each; all learners of a row meet th
 pairs or --seconds, whichever comes first, but not before two pairs; the table says how many there were.
 
     python benchmarks/which_learner.py [--quick] [--out DIR] [--pairs 20] [--seconds 7] [--only TEXT ..]
+                                       [--thin N]
 
 writes DIR/which-learner.json, .md (tables) and .svg/.png (figure); the defaults take about twenty minutes on one core.
 With --only it measures again the cells whose line of progress holds every TEXT, e.g. --only "10,000 items" "noise 0.05"
-with more --seconds, and keeps the others that DIR has.
+with more --seconds, and keeps the others that DIR has; with --thin N those of them that have fewer than N pairs.
 """
 
 from __future__ import annotations
@@ -158,12 +159,17 @@ def main() -> None:
     parser.add_argument("--pairs", type=int, default=20)
     parser.add_argument("--seconds", type=float, default=7.0, help="time a cell, after two pairs")
     parser.add_argument("--only", nargs="+", default=[], metavar="TEXT", help="measure these cells again")
+    parser.add_argument("--thin", type=int, metavar="N", help="measure again what has fewer than N pairs")
     given = parser.parse_args()
     given.out.mkdir(parents=True, exist_ok=True)
     file, planned, started = given.out / "which-learner.json", rows(given.quick), time.perf_counter()
-    known = json.loads(file.read_text())["cells"] if given.only else []
+    again = given.only or given.thin
+    known = json.loads(file.read_text())["cells"] if again else []
     cells = {_name(each.world, each.items, each.noise, each.learner): each for each in (Cell(**row) for row in known)}
+    thin = {name for name, cell in cells.items() if given.thin is None or cell.pairs < given.thin}
     wanted = [each for each in planned if all(text in _name(*each) for text in given.only)]
+    if again:
+        wanted = [each for each in wanted if _name(*each) in thin or _name(*each) not in cells]
     for number, row in enumerate(wanted, start=1):
         each = measure(*row, 2 if given.quick else given.pairs, given.seconds)
         cells[_name(*row)] = each
