@@ -65,16 +65,16 @@ def test_lines_of_the_boxes_are_complete():
 
 
 def test_readings_are_numbered_and_every_one_is_used():
-    there = re.findall(r"^\| (R\d+) \|", READINGS, re.MULTILINE)
-    assert there == [f"R{number}" for number in range(1, len(there) + 1)]
-    assert set(re.findall(r"\bR\d+\b", "\n".join(row[4] for row in ROWS))) == set(there)
+    there = re.findall(r"^\| (P\d+) \|", READINGS, re.MULTILINE)
+    assert there == [f"P{number}" for number in range(1, len(there) + 1)]
+    assert set(re.findall(r"\bP\d+\b", "\n".join(row[4] for row in ROWS))) == set(there)
 
 
 def test_readings_that_other_pages_name_exist():
-    there = set(re.findall(r"^\| (R\d+) \|", READINGS, re.MULTILINE))
+    there = set(re.findall(r"^\| (P\d+) \|", READINGS, re.MULTILINE))
     for page in sorted(ROOT.glob("docs/**/*.md")):
-        for link in re.findall(r"\[([R\d, and]+)\]\([./]*paper\.md(?:#readings)?\)", page.read_text(encoding="utf-8")):
-            assert set(re.findall(r"R\d+", link)) <= there, f"{page}: {link}"
+        for link in re.findall(r"\[([P\d, and]+)\]\([./]*paper\.md(?:#readings)?\)", page.read_text(encoding="utf-8")):
+            assert set(re.findall(r"P\d+", link)) <= there, f"{page}: {link}"
 
 
 def test_every_symbol_of_the_paper_is_in_the_notation():
