@@ -5,6 +5,8 @@ import re
 import tomllib
 from functools import reduce
 
+import pytest
+
 from support.claims import all_tests
 from support.paths import ROOT
 
@@ -48,6 +50,12 @@ def test_rows_name_functions_and_tests_that_exist():
                 assert found(each) is not None
         if test != "-" or name not in NOTHING_TO_RUN:
             assert test.strip("`") in TESTS, f"{name}: {test} is not there"
+
+
+@pytest.mark.parametrize("function", ["learners.cal:Nobody", "learners.cal:CAL.walk", "learners.nowhere:CAL"])
+def test_a_function_that_is_not_there_is_noticed(function):
+    with pytest.raises((AttributeError, ImportError)):
+        found(function)
 
 
 def test_an_object_has_a_place():
