@@ -46,7 +46,8 @@ from replical.worlds.figures import Audit
 from replical.worlds.forecast import Prediction, predict_agreement
 from replical.worlds.noise import BoundaryNoise
 from replical.worlds.population import Population
-from replical.worlds.theta import theta
+from replical.worlds.theta import ball, curve, theta
+from replical.worlds.theta_bound import theta_bound
 
 __all__ = [
     "A2",
@@ -87,13 +88,16 @@ __all__ = [
     "World",
     "agreement_bound",
     "audit",
+    "ball",
     "confirm",
+    "curve",
     "learn",
     "learner_for",
     "plan",
     "predict_agreement",
     "read_pool",
     "theta",
+    "theta_bound",
 ]
 
 __version__ = "0.1.0"

@@ -204,3 +204,17 @@ def test_which_learner_writes_its_tables(tmp_path):
     assert len(json.loads((tmp_path / "which-learner.json").read_text())["cells"]) == 2
     for suffix in ("svg", "png", "md"):
         assert (tmp_path / f"which-learner.{suffix}").stat().st_size > 150
+
+
+def test_active_against_passive_as_the_page_says(tmp_path, monkeypatch):
+    """The table of docs/explanation/bills.md, and the crossings named there and in docs/paper.md."""
+    pytest.importorskip("matplotlib")
+    monkeypatch.syspath_prepend(BENCHMARKS)
+    benchmark = importlib.import_module("active_against_passive")
+    assert round(benchmark.ratio("replica2", "paper", 0.01)) == 147
+    assert 9e-5 < benchmark.crossing("replica2", "paper").epsilon < 1e-4
+    assert benchmark.crossing("replica2", "tight").epsilon == pytest.approx(1 / 16, rel=0.01)
+    assert benchmark.table() in (ROOT / "docs" / "explanation" / "bills.md").read_text(encoding="utf-8")
+    benchmark.draw(tmp_path)
+    for suffix in ("svg", "png"):
+        assert (tmp_path / f"active-against-passive.{suffix}").stat().st_size > 500

@@ -45,6 +45,16 @@ def test_the_code_of_the_scikit_learn_page_runs(capsys):
     assert len(capsys.readouterr().out.splitlines()) == 3
 
 
+@pytest.mark.parametrize("page", sorted((ROOT / "docs" / "paper").glob("*.md")), ids=lambda page: page.stem)
+def test_the_runs_of_the_paper_s_algorithms_print_what_is_shown(page, capsys):
+    code, printed = re.fullmatch(
+        r".*```python\n(.*?)```\n\nprints\n\n```\n(.*?)```\n", page.read_text("utf-8"), re.DOTALL
+    ).groups()
+    assert len([line for line in code.splitlines() if line and "import" not in line]) <= 10
+    exec(compile(code, page.name, "exec"), {})
+    assert capsys.readouterr().out == printed
+
+
 def shown(text):
     """The commands of a page, each with the lines shown below it."""
     found = []

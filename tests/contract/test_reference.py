@@ -31,12 +31,13 @@ from replical.pools.query import Answers, Query
 from replical.worlds.audit import Lab
 from replical.worlds.figures import Pair
 from replical.worlds.population import PopulationLabels
-from replical.worlds.theta import DisagreementCoefficient
+from replical.worlds.theta import Curve, DisagreementCoefficient
+from replical.worlds.theta_bound import ThetaBound
 
 # Not in `replical.__all__`, but public names return them or take them.
 RETURNED = (
-    AgreementBound, Answers, Boosting, Condition, Confirmation, DisagreementCoefficient, Event, ExactPool, Journal, Lab,
-    LabPool, Number, Pair, Plan, PopulationLabels, Query, Round, Rounding, Trace,
+    AgreementBound, Answers, Boosting, Condition, Confirmation, Curve, DisagreementCoefficient, Event, ExactPool, Journal,
+    Lab, LabPool, Number, Pair, Plan, PopulationLabels, Query, Round, Rounding, ThetaBound, Trace,
 )  # fmt: skip
 
 # Public names that cannot carry a docstring, and why.

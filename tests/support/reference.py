@@ -49,6 +49,22 @@ def distance(codes, weights, g, h):
     return sum(int(w) for a, b, w in zip(codes[g], codes[h], weights, strict=True) if a != b)
 
 
+def ball(codes, weights, centre, r):
+    """Everyone at distance at most r of the whole weight."""
+    most = r * sum(map(int, weights))
+    return [h for h in range(len(codes)) if distance(codes, weights, centre, h) <= most]
+
+
+def curve(codes, weights, centre):
+    """(radius, disputed weight, members) of every closed ball, by weight."""
+    found = []
+    for radius in sorted({distance(codes, weights, centre, h) for h in range(len(codes))}):
+        inside = [h for h in range(len(codes)) if distance(codes, weights, centre, h) <= radius]
+        disputed = sum(int(w) for w, open_ in zip(weights, dis(codes, inside), strict=True) if open_)
+        found.append((radius, disputed, len(inside)))
+    return found
+
+
 def theta(codes, weights, centre, r0=Fraction(0)):
     """sup over attained radii (and r0) of Δ(B(centre, r))/r."""
     n, total = len(codes), sum(map(int, weights))

@@ -1,4 +1,4 @@
-"""``replical theta``: the disagreement coefficient, exactly."""
+"""``replical theta``: the disagreement coefficient, exactly; from a pool also what it may be beyond the pool."""
 
 from __future__ import annotations
 
@@ -8,12 +8,15 @@ from typing import Annotated
 
 import typer
 
-from replical.classes.spec import parse
-from replical.cli.inputs import items_from
+from replical.classes.spec import parse, table_path
+from replical.cli.inputs import items_from, never_over
 from replical.cli.output import CLASSES, answer, number, progress, prose, whole
 from replical.core.randomness import PrivateRandomness
+from replical.study.pictures.style import blank, check_name, save
+from replical.study.pictures.theta import theta_picture
 from replical.worlds.population import Population
-from replical.worlds.theta import theta
+from replical.worlds.theta import curve, theta
+from replical.worlds.theta_bound import theta_bound
 
 
 def theta_command(
@@ -24,19 +27,37 @@ def theta_command(
     centre: Annotated[int | None, typer.Option(parser=whole, help="one hypothesis; the maximum if left out")] = None,
     seed: Annotated[str | None, typer.Option(help="the published text a net of half-spaces is drawn from")] = None,
     r0: Annotated[float, typer.Option(parser=number, help="smallest radius that matters")] = 0.0,
+    plot: Annotated[
+        Path | None, typer.Option(help="draw what a ball disputes against its radius: a .svg, .png or .pdf file")
+    ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="one JSON object on standard output")] = False,
 ) -> None:
     """Compute the disagreement coefficient of a class from unlabelled items."""
+    if plot is not None:
+        check_name(plot)
+        never_over({"--plot": plot}, {"--pool": pool, "--class": table_path(class_spec)})
+        blank()  # says what to install, before anything is computed
     C, cells = parse(class_spec, seed=seed)
     private = PrivateRandomness.fresh()  # the coefficient does not depend on the order of the items
-    over = Population(C, target=0, cells=cells) if pool is None else items_from(C, pool, private)
+    items = None if pool is None else items_from(C, pool, private)
+    over = Population(C, target=0, cells=cells) if items is None else items
     with progress("centres") as update:
         coefficient = theta(C, over, centre=centre, r0=r0, progress=update)
-    points = len(cells) if isinstance(over, Population) else len(over)
+    bound = None
+    if items is not None:
+        with progress("centres, for the bound") as update:
+            bound = theta_bound(C, items, centre=centre, r0=r0, progress=update)
+    if plot is not None:
+        title = f"{class_spec}: balls around “{C.describe(coefficient.centre)}”"
+        save(theta_picture(curve(C, over, coefficient.centre), coefficient, title, r0=r0, bound=bound), plot)
+    points = len(cells) if items is None else len(items)
     if as_json:
         measured = asdict(coefficient)
         head = {"schema": "replical.theta/1", "class": class_spec, "hypotheses": len(C), "points": points, "r0": r0}
-        answer(head | {"theta": measured.pop("value")} | measured)
+        upper = (None, None) if bound is None else (bound.value, bound.confidence)
+        answer(
+            head | {"theta": measured.pop("value")} | measured | dict(zip(("upper", "confidence"), upper, strict=True))
+        )
         return
     (near, of), (disputed, total) = coefficient.radius, coefficient.disagreement
     prose.print(
@@ -45,3 +66,13 @@ def theta_command(
         markup=False,
         soft_wrap=True,
     )
+    if bound is not None:
+        radii = f" at radii from {r0:g} on" if r0 else ""
+        prose.print(
+            f"That is theta of these items. If they are an independent sample, theta of the population{radii} is at most "
+            f"{bound.value:.4g}, with {bound.confidence:.0%} confidence.",
+            markup=False,
+            soft_wrap=True,
+        )
+    if plot is not None:
+        prose.print(f"Drawn: {plot}", markup=False, soft_wrap=True)

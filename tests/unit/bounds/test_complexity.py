@@ -214,6 +214,15 @@ def test_agnostic_active_learning_pays_where_theta_and_nu_are_small(active, pass
     assert bound(active, **large) >= bound(passive, **large)
 
 
+def test_at_equal_constants_replica2_is_ahead_of_passive_replicable_learning():
+    """Explicit sizes say otherwise (docs/explanation/bills.md)."""
+    for epsilon in (0.1, 0.05, 0.01, 1e-3, 1e-4, 1e-5, 1e-6, 1e-8):
+        task = {**REFERENCE, "epsilon": epsilon, "nu": epsilon}
+        assert bound("replica2", **task) < 0.4 * bound("replicable_passive_agnostic", **task)
+    task = {**REFERENCE, "epsilon": 0.01, "nu": 0.01}
+    assert round(bound("replica2", **task) / bound("replicable_passive_agnostic", **task), 2) == 0.18
+
+
 def test_eq_a2_default_multiplies_what_the_sizes_of_a2_add():
     """Rounds times ν²/ε² instead of rounds plus ν²/ε²: the bound of A² can exceed that of ReplicA², which includes it."""
     task = {**REFERENCE, "n": 2, "rho": 0.9, "delta": 1e-300, "nu": 2**-8, "epsilon": 2**-14}

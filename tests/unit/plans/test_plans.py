@@ -14,6 +14,7 @@ from replical import (
     learn,
     plan,
 )
+from replical.core.binomial import upper_tail
 from replical.errors import BadSpec, PlanMismatch, ReplicalError, ValueOutOfRange
 from replical.plans.catalogue import LEARNERS
 
@@ -256,3 +257,14 @@ def test_bad_a2_input(option, message):
 def test_an_unknown_number_of_a_plan_is_a_key_error():
     with pytest.raises(KeyError, match="nope"):
         plan("erm", 10, epsilon=0.1, delta=0.1)["nope"]
+
+
+@pytest.mark.parametrize("i", [1, 4, 9])
+def test_the_last_round_is_the_least_likely_to_reject_a_good_hypothesis(i):
+    """P32 of docs/paper.md: the loop cuts at v = (i+½)τ, the last filter at v' = εv/Δ, and there Δ is below ε."""
+    made = plan("replical", 100, epsilon=0.1, delta=0.1, rho=0.1, theta=1, name="paper", k_loop=4000, k_final=4000)
+    v = made["v_max"] * Fraction(2 * i + 1, 20)  # of ten intervals
+    error = made.epsilon * made["v_max"] * Fraction(i, 10)  # at the end of the interval below
+    loop = upper_tail(made.loop_most(v) + 1, 4000, float(error / made.epsilon))  # in a round at Δ = ε
+    for mass in (made.epsilon * Fraction(9, 10), made.epsilon / 2, made.epsilon / 4):
+        assert upper_tail(made.final_most(mass, v) + 1, 4000, float(error / mass)) < loop

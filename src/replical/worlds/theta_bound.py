@@ -1,0 +1,153 @@
+"""How large may the disagreement coefficient of the population be, given a pool of its items?
+
+On the pool Θ is exact (`theta`), but a pool does not see every item. Claim: docs/claims/theta.md, second part.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from replical.classes.base import HypothesisClass, Indices
+from replical.classes.thresholds import Thresholds
+from replical.core.exact import in_open
+from replical.errors import ValueOutOfRange
+from replical.pools.pool import Pool
+from replical.worlds.theta import Measured, Progress, Swept, measure
+
+Floats = NDArray[np.float64]
+
+_ROUNDING = 1e-9  # relative error of an interval computed in doubles, with room to spare
+
+
+@dataclass(frozen=True, kw_only=True)
+class ThetaBound:
+    """An upper bound on Θ of the population; `theta_bound` makes it.
+
+    Attributes
+    ----------
+    value
+        With the stated confidence Θ at radii from `r0` on is at most this.
+    centre
+        The hypothesis whose balls made it so large; None where the class alone says it.
+    r0
+        The smallest radius that matters.
+    confidence
+        The probability, over the pool, that the bound holds.
+    """
+
+    value: float
+    centre: int | None
+    r0: float
+    confidence: float
+
+
+def theta_bound(
+    C: HypothesisClass,
+    pool: Pool,
+    *,
+    centre: int | None = None,
+    r0: float = 0.0,
+    confidence: float = 0.95,
+    progress: Progress | None = None,
+) -> ThetaBound:
+    """An upper bound on the disagreement coefficient of the population that `pool` was drawn from.
+
+    Parameters
+    ----------
+    C
+        The class.
+    pool
+        Independent items from the population; no label is used.
+    centre
+        One hypothesis; all of them at once if left out.
+    r0
+        Smallest radius that matters. The larger, the sharper: the smallest balls are those a pool knows least.
+    confidence
+        How often the bound shall hold.
+    progress
+        Called with (centres done, centres in all).
+
+    Returns
+    -------
+    bound
+        The bound and where it comes from.
+
+    Raises
+    ------
+    ValueOutOfRange
+        If `r0` is not in [0, 1), `confidence` not in (0, 1), `centre` is no hypothesis, or `pool` is of another class.
+
+    Examples
+    --------
+    >>> from replical import Population, PrivateRandomness, Star
+    >>> C = Star(4)
+    >>> pool = Population(C, target=0).pool(10_000, PrivateRandomness.simulated("doctest"))
+    >>> round(theta_bound(C, pool).value, 3), round(theta_bound(C, pool, r0=.5).value, 3)
+    (4.0, 2.0)
+    """
+    if not 0 <= r0 < 1:
+        raise ValueOutOfRange(f"r0 must be in [0, 1), got {r0:g}")
+    in_open("confidence", confidence, 0, 1)
+    if centre is not None and not 0 <= centre < len(C):
+        raise ValueOutOfRange(f"the centre must be one of the {len(C)} hypotheses, got {centre}")
+    n, measured = len(C), measure(C, pool)
+    if isinstance(C, Thresholds) or n == 1:  # two reaches of at most r each; nobody to differ from
+        return ThetaBound(value=float(min(2, max(1, n - 1))), centre=None, r0=r0, confidence=confidence)
+    centres = np.arange(n) if centre is None else np.array([centre])
+    limits = _Limits(measured, r0, (1 - confidence) / 2, pairs=len(centres) * (n - 1) // min(2, len(centres)),
+                     balls=len(centres) * (n - 1))  # fmt: skip
+    best, where = 1.0, int(centres[0])
+    for done, (h, distances) in enumerate(zip(centres.tolist(), measured.distances(centres), strict=True), start=1):
+        found = limits.ratio(measured.sweep(h, distances, limits.reach(best)))
+        if found > best:
+            best, where = found, h
+        if progress is not None:
+            progress(done, len(centres))
+    return ThetaBound(value=best, centre=where, r0=r0, confidence=confidence)
+
+
+class _Limits:
+    """What counts on a pool say about the population: distances from below, disputed masses from above."""
+
+    def __init__(self, measured: Measured, r0: float, failure: float, *, pairs: int, balls: int) -> None:
+        self._total, self._whole, self._r0 = measured.total, measured.whole, r0
+        self._pair, self._ball = failure / pairs, failure / balls
+
+    def distance(self, counts: Indices) -> Floats:
+        """Below the true distance of a pair that differs on so many items, or below r0 never."""
+        from scipy.special import betaincinv
+
+        least = np.zeros(len(counts))
+        some = counts > 0
+        least[some] = betaincinv(counts[some], self._total - counts[some] + 1, self._pair) * (1 - _ROUNDING)
+        return np.maximum(least, self._r0)
+
+    def mass(self, counts: Indices) -> Floats:
+        """Above the true mass of what so many items fell into."""
+        from scipy.special import betaincinv
+
+        most = np.ones(len(counts))
+        some = counts < self._total
+        most[some] = 1 - betaincinv(self._total - counts[some], counts[some] + 1, self._ball) * (1 - _ROUNDING)
+        return most
+
+    def ratio(self, swept: Swept) -> float:
+        """The largest Δ(B)/r that these balls leave possible; a ball of m others disputes at most mr."""
+        radii, disputed, members = swept
+        least = self.distance(radii)
+        ratios = np.full(len(radii), np.inf)
+        np.divide(self.mass(disputed), least, out=ratios, where=least > 0)
+        return float(np.minimum(ratios, members - 1).max())
+
+    def reach(self, best: float) -> int:
+        """Counts beyond which no ball, disputing all there is to dispute, has a ratio above `best`."""
+        whole = float(self.mass(np.array([self._whole]))[0])
+        low, high = 0, self._total
+        while low < high:
+            middle = (low + high) // 2
+            beyond = whole <= best * float(self.distance(np.array([middle]))[0])
+            low, high = (low, middle) if beyond else (middle + 1, high)
+        return low
