@@ -25,6 +25,7 @@ from replical.learners.settling.purses import Purses
 from replical.learners.settling.tally import Tally
 from replical.plans.settled import SettledPlan
 from support.sequential import Promise
+from support.sure import surely_different, wrongly_sure
 from support.wrong_bets import NoZeros, by_estimate
 
 V, BETA, BEST = 0.05, 0.05, 0.1
@@ -91,24 +92,13 @@ def runs(world, seed, **options):
         yield learn(learner, Pool(C, wrong.astype(int), private), labels, shared)
 
 
-def wrongly_sure(world, seed, promise, **options):
-    """Hear labs until it is known how often one is certified and wrong; the share that is certified."""
-    ideal, certified = WORLDS[world].ideal, 0
-    for result in runs(WORLDS[world], seed, **options):
-        if not promise.open:
-            return certified / promise.trials
-        certified += result.settling.certified
-        promise.hear(result.settling.certified and result.hypothesis != ideal)
-    raise AssertionError("runs never end")
-
-
 @pytest.mark.claim("settled")
 @pytest.mark.parametrize(
     "world", [pytest.param(each, marks=() if each in FAST else pytest.mark.slow) for each in WORLDS]
 )
 def test_a_certified_answer_is_the_ideal_one(world, alarm, request, record_property):
     promise = Promise(BETA, RUNS if world in FAST else FULL, alarm)
-    share = wrongly_sure(world, request.node.name, promise)
+    share = wrongly_sure(runs(WORLDS[world], request.node.name), WORLDS[world].ideal, promise)
     record_property("power", f"{promise.told('labs are sure and wrong')}; {100 * share:.0f}% are sure")
     assert not promise.broken
 
@@ -139,7 +129,7 @@ def test_the_same_test_catches_mutants(mutant, world, alarm, request, record_pro
     else:
         monkeypatch.setattr(SettledPlan, "purses", generous)
     promise = Promise(BETA, RUNS, alarm)
-    wrongly_sure(world, request.node.name, promise)
+    wrongly_sure(runs(WORLDS[world], request.node.name), WORLDS[world].ideal, promise)
     record_property("power", promise.told("labs are sure and wrong"))
     assert promise.broken
 
@@ -159,7 +149,7 @@ def test_any_favourite_and_any_opponent_keep_the_promise(world, alarm, request, 
     monkeypatch.setattr(learners_settled, "favourite", favourite)
     monkeypatch.setattr(learners_settled, "opponent", lambda plan_, tally, heads, o: int(coins.choice(heads)))
     promise = Promise(BETA, RUNS, alarm)
-    share = wrongly_sure(world, request.node.name, promise)
+    share = wrongly_sure(runs(WORLDS[world], request.node.name), WORLDS[world].ideal, promise)
     record_property("power", f"{promise.told('labs are sure and wrong')}; {100 * share:.0f}% are sure")
     assert not promise.broken
 
@@ -209,7 +199,7 @@ def test_gains_on_later_favourites_do_not_pay_for_earlier_places(broken, alarm, 
         monkeypatch.setattr(learners_settled, "Purses", CarriedBack)
     monkeypatch.setitem(WORLDS, "trap", World([ABOVE, 0.2 * V, 0.0], 1, 20_000))
     promise = Promise(BETA, 150, alarm)
-    wrongly_sure("trap", request.node.name, promise)
+    wrongly_sure(runs(WORLDS["trap"], request.node.name), WORLDS["trap"].ideal, promise)
     record_property("power", promise.told("labs are sure and wrong"))
     assert promise.broken == broken
 
@@ -223,19 +213,12 @@ def test_certified_labs_agree(private, alarm, request, record_property):
     C, U = PredictionTable([f"m{place}" for place in range(8)]), 4000
     learner = learner_for(plan("settled", C, epsilon=V, delta=BETA, rho=2 * BETA, pool="finite"))
     labels, promise = KnownLabels(C, np.zeros(U, dtype=int)), Promise(2 * BETA, 60, alarm)
-    both = 0
-    for pair in count():
-        if not promise.open:
-            break
-        results = []
-        for lab in "AB":
-            own = PrivateRandomness.simulated(request.node.name, pair, lab)
-            wrong = own.generator("errors").random((U, 8)) < BEST + np.array(excess)
-            shared = SharedRandomness(f"{pair} {lab if private else ''}")
-            results.append(learn(learner, Pool(C, wrong.astype(int), own), labels, shared))
-        sure = all(result.settling.certified for result in results)
-        both += sure
-        promise.hear(sure and results[0].hypothesis != results[1].hypothesis)
+
+    def run(own, shared):
+        wrong = own.generator("errors").random((U, 8)) < BEST + np.array(excess)
+        return learn(learner, Pool(C, wrong.astype(int), own), labels, shared)
+
+    both = surely_different(run, request.node.name, promise, private=private)
     record_property("power", f"{promise.told()}; both are sure in {both} of {promise.trials}")
     assert promise.broken == private
 

@@ -20,6 +20,7 @@ from replical.learners import settled_cal as learners_settled_cal
 from replical.learners.settled_cal import Consistent
 from replical.learners.settling.known import Known
 from support.sequential import Promise
+from support.sure import surely_different, wrongly_sure
 
 V, BETA, U = 0.05, 0.05, 1500
 ABOVE = V + 1e-9  # as good as v, and yet not good enough
@@ -56,26 +57,21 @@ WORLDS = {
 }
 
 
-def wrongly_sure(world, seed, promise):
-    """Hear labs until it is known how often one is certified and wrong; the share that is certified."""
-    make, ideal, skips = WORLDS[world]
+def runs(world, seed):
+    """Labs without end."""
+    make, _, skips = WORLDS[world]
     n = make(np.random.default_rng(0)).shape[1]
     C = PredictionTable([f"m{place}" for place in range(n)])
     made = plan(
         "settled-cal", C, epsilon=V, delta=BETA, rho=2 * BETA, a=V, b=V, pool="finite",
         prior=Prior.order(C, list(range(n))),
     )  # fmt: skip
-    learner, labels, certified = learner_for(made), KnownLabels(C, np.zeros(U, dtype=int)), 0
+    learner, labels = learner_for(made), KnownLabels(C, np.zeros(U, dtype=int))
     for number in count():
-        if not promise.open:
-            return certified / promise.trials
         private = PrivateRandomness.simulated(seed, number)
         wrong = make(private.generator("errors"))
         pool = Pool(C, wrong.astype(int), private).without(np.flatnonzero(wrong[:, 0] & skips))
-        result = learn(learner, pool, labels, SharedRandomness("settled"))
-        certified += result.settling.certified
-        promise.hear(result.settling.certified and result.hypothesis != ideal)
-    raise AssertionError("runs never end")
+        yield learn(learner, pool, labels, SharedRandomness("settled"))
 
 
 @pytest.mark.claim("settled_cal")
@@ -84,7 +80,7 @@ def wrongly_sure(world, seed, promise):
 )
 def test_a_certified_answer_is_the_ideal_one(world, alarm, request, record_property):
     promise = Promise(BETA, RUNS, alarm)
-    share = wrongly_sure(world, request.node.name, promise)
+    share = wrongly_sure(runs(world, request.node.name), WORLDS[world][1], promise)
     record_property("power", f"{promise.told('labs are sure and wrong')}; {100 * share:.0f}% are sure")
     assert not promise.broken
 
@@ -110,7 +106,7 @@ def test_the_same_test_catches_mutants(mutant, world, alarm, request, record_pro
     else:
         monkeypatch.setattr(Consistent, "unknown", Known.unknown)
     promise = Promise(BETA, RUNS, alarm)
-    wrongly_sure(world, request.node.name, promise)
+    wrongly_sure(runs(world, request.node.name), WORLDS[world][1], promise)
     record_property("power", promise.told("labs are sure and wrong"))
     assert promise.broken
 
@@ -120,21 +116,14 @@ def test_the_same_test_catches_mutants(mutant, world, alarm, request, record_pro
 @pytest.mark.parametrize("private", [False, True])
 def test_certified_labs_agree(private, alarm, request, record_property):
     """Two labs with one string, and with a string each; eight candidates, all of them good enough."""
-    C, both, make = PredictionTable([f"m{place}" for place in range(8)]), 0, independent(0.0, *[0.01] * 7)
+    C, make = PredictionTable([f"m{place}" for place in range(8)]), independent(0.0, *[0.01] * 7)
     learner = learner_for(plan("settled-cal", C, epsilon=V, delta=BETA, rho=2 * BETA, pool="finite"))
     labels, promise = KnownLabels(C, np.zeros(U, dtype=int)), Promise(2 * BETA, 60, alarm)
-    for pair in count():
-        if not promise.open:
-            break
-        results = []
-        for lab in "AB":
-            own = PrivateRandomness.simulated(request.node.name, pair, lab)
-            pool = Pool(C, make(own.generator("errors")).astype(int), own)
-            shared = SharedRandomness(f"{pair} {lab if private else ''}")
-            results.append(learn(learner, pool, labels, shared))
-        sure = all(result.settling.certified for result in results)
-        both += sure
-        promise.hear(sure and results[0].hypothesis != results[1].hypothesis)
+
+    def run(own, shared):
+        return learn(learner, Pool(C, make(own.generator("errors")).astype(int), own), labels, shared)
+
+    both = surely_different(run, request.node.name, promise, private=private)
     record_property("power", f"{promise.told()}; both are sure in {both} of {promise.trials}")
     assert promise.broken == private
     assert both

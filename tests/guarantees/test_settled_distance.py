@@ -8,6 +8,7 @@ from replical import Population, Prior, PrivateRandomness, SharedRandomness, Thr
 from replical.learners.settling.decisions import Decisions
 from replical.plans.settled_distance import SettledDistancePlan
 from support.sequential import Promise
+from support.sure import surely_different, wrongly_sure
 
 BETA, RUNS, TARGET = 0.05, 200, 100
 C = Thresholds(200)  # neighbouring cuts are 1/199 apart
@@ -21,25 +22,27 @@ WORLDS = {
 }
 
 
-def wrongly_sure(world, seed, promise):
-    """Hear labs until it is known how often one is certified and wrong; the share that is certified."""
-    steps, v, ideal = WORLDS[world]
-    order = [TARGET + steps, TARGET + 2, *(h for h in range(200) if h not in (TARGET + steps, TARGET + 2))]
-    v = v / 199
+def order_of(world):
+    """The first lies so many cuts from the best, the second is near it."""
+    steps = WORLDS[world][0]
+    return [TARGET + steps, TARGET + 2, *(h for h in range(200) if h not in (TARGET + steps, TARGET + 2))]
+
+
+def runs(world, seed):
+    """Labs without end."""
+    v, order = WORLDS[world][1] / 199, order_of(world)
     made = plan(
         "settled-distance", C, epsilon=v, delta=BETA, rho=2 * BETA, a=v, b=v, pool="finite", prior=Prior.order(C, order)
     )
-    learner, certified = learner_for(made), 0
-    population = Population(C, target=TARGET, noise=0.05)
+    learner, population = learner_for(made), Population(C, target=TARGET, noise=0.05)
     for number in count():
-        if not promise.open:
-            return certified / promise.trials
         private = PrivateRandomness.simulated(seed, number)
         pool = population.pool(3000, private)
-        result = learn(learner, pool, population.labels(pool, private), SharedRandomness("distance"))
-        certified += result.settling.certified
-        promise.hear(result.settling.certified and result.hypothesis != order[ideal])
-    raise AssertionError("runs never end")
+        yield learn(learner, pool, population.labels(pool, private), SharedRandomness("distance"))
+
+
+def ideal(world):
+    return order_of(world)[WORLDS[world][2]]
 
 
 @pytest.mark.claim("settled_distance")
@@ -48,7 +51,7 @@ def wrongly_sure(world, seed, promise):
 )
 def test_a_certified_answer_is_the_ideal_one(world, alarm, request, record_property):
     promise = Promise(BETA, RUNS, alarm)
-    share = wrongly_sure(world, request.node.name, promise)
+    share = wrongly_sure(runs(world, request.node.name), ideal(world), promise)
     record_property("power", f"{promise.told('labs are sure and wrong')}; {100 * share:.0f}% are sure")
     assert not promise.broken
     assert share > 0.5 or "v" in world.split()
@@ -73,7 +76,7 @@ def test_the_same_test_catches_mutants(mutant, world, alarm, request, record_pro
     else:
         monkeypatch.setattr(SettledDistancePlan, "nearer", lambda plan_, v, items, place: int(v * items))
     promise = Promise(BETA, RUNS, alarm)
-    wrongly_sure(world, request.node.name, promise)
+    wrongly_sure(runs(world, request.node.name), ideal(world), promise)
     record_property("power", promise.told("labs are sure and wrong"))
     assert promise.broken
 
@@ -83,20 +86,14 @@ def test_the_same_test_catches_mutants(mutant, world, alarm, request, record_pro
 @pytest.mark.parametrize("private", [False, True])
 def test_certified_labs_agree(private, alarm, request, record_property):
     """Two labs with one string, and with a string each."""
-    learner, both = learner_for(plan("settled-distance", C, epsilon=0.1, delta=0.1, rho=0.1, pool="finite")), 0
+    learner = learner_for(plan("settled-distance", C, epsilon=0.1, delta=0.1, rho=0.1, pool="finite"))
     promise, world = Promise(0.1, 60, alarm), Population(C, target=TARGET, noise=0.05)
-    for pair in count():
-        if not promise.open:
-            break
-        results = []
-        for lab in "AB":
-            own = PrivateRandomness.simulated(request.node.name, pair, lab)
-            pool = world.pool(20_000, own)
-            shared = SharedRandomness(f"{pair} {lab if private else ''}")
-            results.append(learn(learner, pool, world.labels(pool, own), shared))
-        sure = all(result.settling.certified for result in results)
-        both += sure
-        promise.hear(sure and results[0].hypothesis != results[1].hypothesis)
+
+    def run(own, shared):
+        pool = world.pool(20_000, own)
+        return learn(learner, pool, world.labels(pool, own), shared)
+
+    both = surely_different(run, request.node.name, promise, private=private)
     record_property("power", f"{promise.told()}; both are sure in {both} of {promise.trials}")
     assert promise.broken == private
     assert both

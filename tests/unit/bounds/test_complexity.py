@@ -252,8 +252,8 @@ def test_boosting_pays_for_small_rho_only():
         (active, 10, 0.6, 1e-7, 2.77), (active, 1000, 0.01, 1e-7, 3.16),
     ):  # fmt: skip
         plain, boosted = (
-            plan(name, n, epsilon=epsilon, delta=0.05, rho=rho, name="paper", **more).labels_most
-            for name in (learner, f"boosted-{learner}")
+            plan(name, n, epsilon=epsilon, delta=0.05, rho=rho, name="paper", **more, **way).labels_most
+            for name, way in ((learner, {}), (f"boosted-{learner}", {"boosting": "modes"}))
         )
         assert boosted / plain == pytest.approx(times, abs=0.005)
     with pytest.raises(ValueOutOfRange, match="more than 2\\*\\*64"):

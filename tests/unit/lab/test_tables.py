@@ -224,7 +224,7 @@ def test_other_files_are_refused_by_their_name(tmp_path, name):
         ("id,a,b c\nx1,true,no\n", "item 'x1': a prediction of 'a' is 'true'"),
         ("id,a,b c\nx1, no,no\n", "item 'x1': a prediction of 'a' is ' no'"),
         ("a,b c\nno,no\n", "has no column 'id'; it has a, b c"),
-        ("id;a;b c\nx1;no;no\n", "has no column 'id'; it has id;a;b c"),
+        ("id;a;b c\nx1;no;no\n", "has one column only, 'id;a;b c': save it with commas instead of ';'"),
     ],
 )
 def test_what_is_wrong_with_a_csv_file_is_named(tmp_path, text, message):
