@@ -167,7 +167,7 @@ OK = {
         ({"--learner": "cal", "--k-final": "5"}, "cal has no k_final"),
         ({"--learner": "replica2", "--nu": ".5"}, "nu must be in [0, 0.5), got 0.5"),
         ({"--learner": "replica2", "--theta": ".5"}, "theta must be a finite number of at least 1, got 0.5"),
-        ({"--learner": "replica2", "--pool-size": "1000"}, "times the pool of 1000: bring more items"),
+        ({"--learner": "replica2", "--pool-size": "1000"}, "times the pool of 1,000: bring more items"),
         ({"--learner": "replica2", "--pool-size": "1000", "--plan": "paper"}, "would take about"),
         ({"--learner": "a2", "--kappa": "2"}, "kappa must be in (0, 1), got 2"),
         ({"--learner": "a2", "--batch": "0"}, "batch must be a whole number of at least 1, got 0"),

@@ -221,7 +221,7 @@ def test_a_protocol_is_shown_with_its_fingerprint(new, capsys):
     }
     done.file.write_text(done.file.read_text().replace("epsilon", "epsilom"))
     assert main(["protocol", "show", "protocol.toml"]) == 2
-    assert "[learner] needs the key 'epsilon'" in capsys.readouterr().err.replace("\n", " ")
+    assert "[learner] has no key 'epsilom'" in capsys.readouterr().err.replace("\n", " ")
 
 
 def test_a_published_protocol_is_not_overwritten_by_accident(new):

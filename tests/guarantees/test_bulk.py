@@ -7,9 +7,7 @@ from math import log, sqrt
 import pytest
 from scipy.stats import fisher_exact
 
-from replical import (
-    learn,
-)
+from replical import Population, PrivateRandomness, SharedRandomness, Thresholds, learn, plan
 from replical.learners.fast.bulk import fits, in_bulk
 from replical.learners.for_plan import learner_for
 from support.boosting import CASES, lab, setting
@@ -107,3 +105,22 @@ def test_bulk_takes_many_tables_where_one_would_be_too_large(monkeypatch, alarm)
     wins, total = in_one_go(made, world, shared, "tables")
     assert (sum(wins.values()), total) == (BULK, BULK * made.k)
     assert alike(wins, singly("erm realizable")[0], alarm)
+
+
+@pytest.mark.claim("boosting")
+@pytest.mark.parametrize("boosting", ["modes", "heavy-hitters"])
+def test_a_table_whose_runs_keep_nobody_costs_its_own_runs_alone(boosting, monkeypatch):
+    """More noise than the plan supposes: some runs keep nobody, and with a run a table some tables are empty."""
+    from replical.learners.fast import bulk
+
+    monkeypatch.setattr(bulk, "_TABLE", 1)
+    C = Thresholds(33)
+    world, private = Population(C, target=10, noise=0.08), PrivateRandomness.simulated("b")
+    made = plan(
+        "boosted-replica2", C, epsilon=0.02, delta=0.1, rho=0.3, theta=1, nu=0.02, strings=1, runs=60, k_loop=30,
+        k_final=3000, boosting=boosting,
+    )  # fmt: skip
+    pool = world.pool("exact", private)
+    result = learn(learner_for(made), pool, world.labels(pool, private), SharedRandomness("s1"))
+    assert result.hypothesis == 10
+    assert 0.5 < result.boosting.frequency < 1

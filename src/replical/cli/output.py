@@ -119,7 +119,7 @@ def settled_words(result: Result, plan: Plan) -> Iterator[str]:
         )
         yield looked
         most = up(settling.excess_upper or 0.0, 4)
-        yield f"It errs at most {most} more often than the best, at level {up_to(2 * settling.beta, 3)}."
+        yield f"It errs at most {most} more often than the best, at level {up_to(2 * settling.beta, 3)}{supposed(plan)}."
     else:
         doubt = "nothing is proven yet" if settling.doubt >= 1 else f"proven only at level {up(settling.doubt, 3)}"
         yield f"Not certified: {verdict.why} ({doubt}, asked for is {settling.beta:.3g})."

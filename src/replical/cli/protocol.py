@@ -6,6 +6,7 @@ import os
 import re
 import secrets
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -138,30 +139,29 @@ def new_command(
             markup=False,
             soft_wrap=True,
         )
-        if sample is not None:
-            prose.print(_first_of(sample), markup=False, soft_wrap=True)
-        if protocol.record.rounds and protocol.plan.choice == "labels":
-            prose.print(
-                f"Finish {protocol.given('finish')}: nothing is proven of how often labs agree. "
-                "--learner settled has a proof.",
-                markup=False,
-                soft_wrap=True,
-            )
-        if needed is not None:
-            prose.print(
-                f"Each lab needs about {needed:,} items: with fewer its run ends without an answer.",
-                markup=False,
-                soft_wrap=True,
-            )
-        if protocol.record.instead is not None:
-            prose.print(
-                f"Note: {chosen} is kept to study the paper; {protocol.record.instead} promises as much and was better "
-                "wherever both were measured.",
-                markup=False,
-                soft_wrap=True,
-            )
+        for remark in _remarks(protocol, sample, needed):
+            prose.print(remark, markup=False, soft_wrap=True)
         prose.print(f"Fingerprint {protocol.fingerprint}", markup=False, soft_wrap=True)
         prose.print("Publish the file, or at least its fingerprint, before any lab asks for a label.")
+
+
+def _remarks(protocol: Protocol, sample: PublicSample | None, needed: int | None) -> Iterator[str]:
+    """What somebody who has just written a protocol should know."""
+    if sample is not None:
+        yield _first_of(sample)
+    if protocol.record.rounds and protocol.plan.choice == "labels":
+        finish = protocol.given("finish")
+        yield f"Finish {finish}: nothing is proven of how often labs agree. --learner settled has a proof."
+    if features := protocol.content["class"].get("features"):
+        columns = ", ".join(features[:3]) + (" .." if len(features) > 3 else "")
+        yield f"The columns {columns} and their ranges are placeholders: write yours into the file, then publish it."
+    if needed is not None:
+        yield f"Each lab needs about {needed:,} items: with fewer its run ends without an answer."
+    if (better := protocol.record.instead) is not None:
+        yield (
+            f"Note: {protocol.plan.learner} is kept to study the paper; {better} promises as much and was better wherever "
+            "both were measured."
+        )
 
 
 @protocol_app.command("show")

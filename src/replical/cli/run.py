@@ -37,8 +37,8 @@ from replical.cli.outlook import FIRST, Outlook
 from replical.cli.output import amount, answer, count, notes, prose, settled_words, supposed, uncertified, whole
 from replical.core.exact import up
 from replical.core.files import write_whole
-from replical.errors import BadUsage, BudgetSpent, EmptyVersionSpace, PlanMismatch, PoolExhausted
-from replical.lab.certificate.file import certify, write
+from replical.errors import BadUsage, BudgetSpent, EmptyVersionSpace, PlanMismatch, PoolExhausted, ReplicalError
+from replical.lab.certificate.file import certify, commitment, read, write
 from replical.lab.certificate.page import page
 from replical.lab.journal import Journal
 from replical.lab.protocol import Protocol
@@ -101,6 +101,7 @@ def run_command(
     with Journal(journal) as lab_journal:
         fresh = lab_journal.created is None
         session = Session(protocol, lab, lab_journal, annotator=annotator)
+        _check_out(out, session)
         if measure_error:
             session.measure(measure_error)
         if fresh:
@@ -122,6 +123,18 @@ def run_command(
     return 0
 
 
+def _check_out(out: Path, session: Session) -> None:
+    """Refuse to replace the certificate of another run: none may be thrown away."""
+    if not out.exists():
+        return
+    try:
+        private = read(out)["body"]["private_commitment"]
+    except ReplicalError:  # no certificate
+        return
+    if private != commitment(session.private):
+        raise BadUsage(f"{out} is the certificate of another run: give another --out, or move it away")
+
+
 def _announce(protocol: Protocol, lab: LabPool, truths: int) -> None:
     """The plan first: what it may cost and how likely the labs agree."""
     plan, C = protocol.plan, protocol.recipe.C
@@ -137,7 +150,14 @@ def _announce(protocol: Protocol, lab: LabPool, truths: int) -> None:
     for bill in bills(protocol.setting(), plan.learner, pool="finite"):
         if bill.plan == plan.name and bill.labels is not None:
             notes.print(f"The plan's bill: {amount(bill.labels)} labels ({bill.kind}).", markup=False)
-    if truths:
+    if lab.pool(SIMULATED).version_space().mass == 0:
+        features = "" if protocol.recipe.predicts else "; do the features lie in the ranges of the protocol?"
+        notes.print(
+            f"Warning: on every item all hypotheses say the same, so no label can tell them apart{features}",
+            style="bold red",
+            soft_wrap=True,
+        )
+    elif truths:
         _tell_forecast(protocol, lab, truths)
 
 

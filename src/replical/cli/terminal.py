@@ -19,10 +19,12 @@ def ask_at_terminal(session: Session, details: Details, outlook: Outlook | None 
     if not session.open:
         return
     labels = session.protocol.labels
-    choices = ", ".join(f"{number + 1} = {label}" for number, label in enumerate(labels))
+    digits = any(str(label).isdigit() for label in labels)  # then a number is the label, not its place
+    choices = ", ".join(str(label) if digits else f"{place} = {label}" for place, label in enumerate(labels, start=1))
     skip, leave = (word if word not in map(str, labels) else f"/{word}" for word in ("s", "q"))  # labels come first
     notes.print(
-        f"Answer with the label or its number: {choices}. {skip!r} skips an item you cannot label, {leave!r} leaves.",
+        f"Answer with the label{'' if digits else ' or its number'}: {choices}. {skip!r} skips an item you cannot label, "
+        f"{leave!r} leaves.",
         markup=False,
     )
     while session.open:

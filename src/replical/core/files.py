@@ -67,7 +67,7 @@ def decode(content: bytes, path: Path, *, what: str, refuse: Refuse) -> str:
     try:
         return content.decode("utf-8-sig")
     except UnicodeDecodeError as error:
-        raise refuse(f"cannot read {what} {path}: {error}") from error
+        raise refuse(f"cannot read {what} {path}: it is no text in UTF-8; is it the right file?") from error
 
 
 @dataclass(frozen=True, kw_only=True)

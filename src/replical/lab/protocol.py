@@ -237,12 +237,13 @@ def _check_labels(section: Mapping[str, Any]) -> None:
 
 
 def _check_learner(section: Mapping[str, Any]) -> None:
+    for key in section:
+        if key not in ("name", "plan") and key not in PARAMETERS:
+            raise BadProtocol(f"[learner] has no key {key!r}; it has {', '.join(('name', 'plan', *PARAMETERS))}")
     for key in ("name", "epsilon", "delta", "rho"):
         if key not in section:
             raise BadProtocol(f"[learner] needs the key {key!r}")
     for key, value in section.items():
-        if key not in ("name", "plan") and key not in PARAMETERS:
-            raise BadProtocol(f"[learner] has no key {key!r}; it has {', '.join(('name', 'plan', *PARAMETERS))}")
         word, types = _KINDS[PARAMETERS[key].kind if key in PARAMETERS else "word"]
         if isinstance(value, bool) or not isinstance(value, types):
             raise BadProtocol(f"{key} must be a {word}, got {value!r:.40}")

@@ -91,20 +91,24 @@ class SettledDistance:
             ball = decisions.order[[decisions.place]]
         h = self.plan.prior.first(shared, "order", indices=ball)
         place = int(np.flatnonzero(decisions.order == h)[0])
-        settling = self._settling(decisions, shrunk, scores[decisions.order], place, pool.size)
+        unlabelled = int(np.count_nonzero(shrunk.V.disagreement[pool.unasked]))
+        certified = decisions.place is not None and unlabelled <= shrunk.asked  # what nobody can label shows nothing
+        settling = self._settling(decisions, shrunk, scores[decisions.order], place, pool.size, certified=certified)
         return Result(
             hypothesis=h,
             unrounded=shrunk.V.first(shared, self.plan.prior),
             V=shrunk.V,
-            conditions=(*self.plan.conditions, *conditions(settling, 0)),
+            conditions=(*self.plan.conditions, *conditions(settling, unlabelled)),
             settling=settling,
-            verdict=_verdict(self.plan, settling, pool.size, hopeless=hopeless),
+            verdict=_verdict(self.plan, settling, pool.size, unlabelled, hopeless=hopeless),
             ball=ball,
         )
 
-    def _settling(self, decisions: Decisions, shrunk: Shrunk, apart: Counts, place: int, items: int) -> Settling:
+    def _settling(
+        self, decisions: Decisions, shrunk: Shrunk, apart: Counts, place: int, items: int, *, certified: bool
+    ) -> Settling:
         """What a lab knows; `apart` from the centre is everyone on so many of the items, by place."""
-        plan, certified, v = self.plan, decisions.place is not None, float(decisions.v)
+        plan, v = self.plan, float(decisions.v)
         counts = np.stack([items - apart, apart, np.zeros_like(apart)])
         return Settling(
             certified=certified,
@@ -118,21 +122,26 @@ class SettledDistance:
             labs=plan.integer("labs"),
             excess=round(int(apart[place]) / items, 6),
             excess_upper=up(v) if certified else None,
-            agreement_estimate=same_answer(v, counts[:, :place], counts[:, [place]]),
+            agreement_estimate=float(
+                round(same_answer(v, counts[:, :place], counts[:, [place]]) * decisions.alike_to(shrunk.V, place), 6)
+            ),
             labels_left=None,
             items_left=None,
         )
 
 
-def _verdict(plan: SettledDistancePlan, settling: Settling, items: int, *, hopeless: bool) -> Verdict:
+def _verdict(plan: SettledDistancePlan, settling: Settling, items: int, unlabelled: int, *, hopeless: bool) -> Verdict:
     """What a lab is told; `hopeless` if nobody left could decide with any label."""
     if settling.certified:
         return Verdict(certified=True)
-    ways = "a larger epsilon, or --learner settled"
+    ways = "a larger epsilon or the learner settled, all of them in a new protocol"
+    if unlabelled > settling.asked:
+        why = f"{unlabelled} items on which hypotheses differ could not be labelled, and only {settling.asked} were"
+        return Verdict(certified=False, why=why, helps="items that somebody can label")
     if hopeless:
         why = f"{items:,} items are too few to tell who is the first within {float(settling.v):.4f} of the best"
-        return Verdict(certified=False, why=why, helps=f"more items, {ways}")
+        return Verdict(certified=False, why=why, helps=f"a larger pool, {ways}")
     spent = plan.max_labels is not None and settling.asked >= plan.max_labels
     end = f"the budget of {plan.max_labels} labels was spent" if spent else "the pool was used up"
     why = f"{end} while hypotheses that may be the best led to different answers"
-    return Verdict(certified=False, why=why, helps=f"more {'labels' if spent else 'items'}, {ways}")
+    return Verdict(certified=False, why=why, helps=f"{'more labels' if spent else 'a larger pool'}, {ways}")

@@ -84,7 +84,8 @@ class ScanningReplicA2Plan(ReplicA2Plan):
             times = Decimal(self.pool_enough) / pool.size
             raise PoolExhausted(
                 f"replica2 needs at least {_in_words(self.pool_least)} items and {_in_words(self.pool_enough)} would do, "
-                f"{times:.3g} times the pool of {pool.size}: bring more items, or ask for less by larger epsilon or rho"
+                f"{times:,.1f} times the pool of {pool.size:,}: bring more items, ask for less by larger epsilon or rho, or "
+                "take the learner settled-distance"
             )
 
     def position(self, shared: SharedRandomness) -> Fraction:
@@ -112,7 +113,7 @@ class ScanningReplicA2Plan(ReplicA2Plan):
 
 
 def _in_words(items: int) -> str:
-    return str(items) if items < 10**12 else f"{Decimal(items):.3g}"
+    return f"{items:,}" if items < 10**12 else f"{Decimal(items):.3g}"
 
 
 def tight(task: Task) -> ReplicA2Plan:

@@ -53,6 +53,11 @@ class AnyPool(Protocol):
         """The first `items` of the private order as a pool of their own; all of them if none is given."""
         ...
 
+    @property
+    def unasked(self) -> Indices:
+        """Items that nobody can label."""
+        ...
+
     def reserve(self, measuring: int) -> AnyPool:
         """Set `measuring` items aside that measure masses and are never asked."""
         ...
@@ -208,6 +213,11 @@ class Pool:
         order = self._order[:items]
         return Pool.in_order(self.C, self.items, self.ids, order, self.predictions).without(self._unasked)
 
+    @property
+    def unasked(self) -> Indices:
+        """Items that nobody can label."""
+        return self._unasked
+
     def reserve(self, measuring: int) -> Pool:
         """Set the last `measuring` items of the private order aside: they measure masses and are never asked.
 
@@ -333,6 +343,11 @@ class ExactPool:
     def first(self, items: int | None) -> ExactPool:
         """The distribution itself, whatever `items` is: it has no first ones."""
         return self
+
+    @property
+    def unasked(self) -> Indices:
+        """None: whatever is drawn has a label."""
+        return np.zeros(0, dtype=np.int64)
 
     def reserve(self, measuring: int) -> ExactPool:
         """The distribution itself, whatever `measuring` is: nothing has to be measured where masses are known."""

@@ -19,7 +19,7 @@ from replical.worlds.theta import Measured, Progress, Swept, measure
 
 Floats = NDArray[np.float64]
 
-_ROUNDING = 1e-9  # relative error of an interval computed in doubles, with room to spare
+_STEP = 1e-9  # relative step to the safe side, doubled until the tail is as small as it has to be
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -109,6 +109,18 @@ def theta_bound(
     return ThetaBound(value=best, centre=where, r0=r0, confidence=confidence)
 
 
+def _below(a: Indices, b: Indices, level: float) -> Floats:
+    """Where Beta(a, b) has at most this mass below it: scipy's inverse, checked, and moved if need be."""
+    from scipy.special import betainc, betaincinv
+
+    x: Floats = np.asarray(betaincinv(a, b, level) * (1 - _STEP), dtype=np.float64)
+    step = _STEP
+    while (above := betainc(a, b, x) > level).any():
+        x[above] *= 1 - step
+        step = min(2 * step, 0.5)
+    return x
+
+
 class _Limits:
     """What counts on a pool say about the population: distances from below, disputed masses from above."""
 
@@ -118,20 +130,16 @@ class _Limits:
 
     def distance(self, counts: Indices) -> Floats:
         """Below the true distance of a pair that differs on so many items, or below r0 never."""
-        from scipy.special import betaincinv
-
         least = np.zeros(len(counts))
         some = counts > 0
-        least[some] = betaincinv(counts[some], self._total - counts[some] + 1, self._pair) * (1 - _ROUNDING)
+        least[some] = _below(counts[some], self._total - counts[some] + 1, self._pair)
         return np.maximum(least, self._r0)
 
     def mass(self, counts: Indices) -> Floats:
         """Above the true mass of what so many items fell into."""
-        from scipy.special import betaincinv
-
         most = np.ones(len(counts))
         some = counts < self._total
-        most[some] = 1 - betaincinv(self._total - counts[some], counts[some] + 1, self._ball) * (1 - _ROUNDING)
+        most[some] = 1 - _below(self._total - counts[some], counts[some] + 1, self._ball)
         return most
 
     def ratio(self, swept: Swept) -> float:

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from replical import Pool, Population, PredictionTable, PrivateRandomness, theta, theta_bound
-from replical.worlds.theta_bound import _Limits
+from replical.worlds.theta_bound import _below, _Limits
 
 ITEMS = 10
 C = PredictionTable([f"c{i}" for i in range(7)], labels=(0, 1))
@@ -54,3 +54,28 @@ def test_the_same_test_catches_a_pool_that_is_believed(world, broken, monkeypatc
     least = r0 if broken == "distance" else 0.0
     monkeypatch.setattr(_Limits, broken, lambda limits, counts: np.maximum(counts / ITEMS, least))
     assert how_often_it_fails(weights, r0, 0.95, 0) > 0.2
+
+
+@pytest.mark.claim("theta")
+@pytest.mark.parametrize(("centre", "pairs", "balls"), [(None, 21, 42), (0, 6, 6)])
+def test_every_pair_and_every_ball_has_its_share_of_the_failures(centre, pairs, balls, monkeypatch):
+    """Half of what may fail is for distances, half for masses; seven hypotheses are 21 pairs and 42 balls."""
+    seen = []
+    ratio = _Limits.ratio
+    monkeypatch.setattr(_Limits, "ratio", lambda limits, swept: seen.append(limits) or ratio(limits, swept))
+    pool = Pool(C, PREDICTIONS[np.arange(8) % 4], PrivateRandomness.simulated("p"))
+    theta_bound(C, pool, centre=centre, confidence=0.9)
+    assert seen[0]._pair * pairs == pytest.approx(0.05)
+    assert seen[0]._ball * balls == pytest.approx(0.05)
+
+
+@pytest.mark.claim("theta")
+def test_interval_ends_are_on_the_safe_side_on_huge_pools():
+    """The inverse alone is off near a count of 1000 on pools of 10**8 items and more."""
+    from scipy.special import betainc
+
+    counts = np.arange(980, 1020)
+    for U in (10**8, 10**9):
+        x = _below(counts, U - counts + 1, 1e-6)
+        assert (betainc(counts, U - counts + 1, x) <= 1e-6).all()
+        assert (x > 0.5 * counts / U).all()

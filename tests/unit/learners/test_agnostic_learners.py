@@ -71,7 +71,7 @@ C50, TASK = Thresholds(50), {"epsilon": 0.1, "delta": 0.1, "rho": 0.3, "theta": 
             "tight",
             10_000,
             PoolExhausted,
-            r"at least \d{6} items and \d{7} would do, 502 times the pool of 10000",
+            r"at least [\d,]{7} items and [\d,]{9} would do, 50\d\.\d times the pool of 10,000",
         ),
         ("finite", "tight", "exact", PlanMismatch, "make it with pool='exact'"),
         ("exact", "tight", 10_000, PlanMismatch, "make it with pool='finite'"),

@@ -49,6 +49,6 @@ def test_the_stop_test_looks_at_fresh_items_and_asks_for_none(learner):
 def test_a_pool_too_small_for_the_stop_test_says_so(learner):
     chosen, pool, labels, _ = small(learner, more=-1)
     tested = chosen.plan.integer("stop_items")
-    said = f"{tested} fresh items are needed" if learner == "replical" else f"at least {tested + 200} items"
+    said = f"{tested} fresh items are needed" if learner == "replical" else f"at least {tested + 200:,} items"
     with pytest.raises(PoolExhausted, match=said):
         learn(chosen, pool, labels, SHARED)

@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from replical.core.randomness import SharedRandomness
+from replical.errors import EmptyVersionSpace
 from replical.plans.base import Plan
 from replical.plans.replica2 import ReplicA2Plan, ReplicableERMPlan
 from replical.plans.replical import RepliCALPlan
@@ -187,13 +188,25 @@ def fits(plan: Plan, pool: AnyPool) -> bool:
 def in_bulk(
     plan: Plan, pool: ExactPool, shared: SharedRandomness, runs: int, name: tuple[str | int, ...]
 ) -> Generator[Query, Answers, Counter[int]]:
-    """How often each hypothesis is the answer of a run."""
-    generator = pool.generator(*name)
+    """How often each hypothesis is the answer of a run; a run that keeps nobody wins for nobody.
+
+    Raises
+    ------
+    EmptyVersionSpace
+        If no run keeps anybody.
+    """
+    generator, broken = pool.generator(*name), None
     wins: Counter[int] = Counter()
     most = max(1, min(_TABLE // max(len(pool.items), plan.n), _SUM // max(1, plan.largest_sample or 1)))
     for begin in range(0, runs, most):
         flock = Flock(generator, pool.weights, [Group(pool.version_space(), min(most, runs - begin))])
-        flock = yield from _FORMS[plan.learner](plan, flock, shared)
+        try:
+            flock = yield from _FORMS[plan.learner](plan, flock, shared)
+        except EmptyVersionSpace as error:  # nobody in any run of this table
+            broken = error
+            continue
         for group in flock.groups:
             wins[group.V.first(shared, plan.prior)] += group.runs
+    if not wins and broken is not None:
+        raise broken
     return wins

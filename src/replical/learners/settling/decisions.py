@@ -9,6 +9,7 @@ decision of the true best one matters, so it does not cost any probability to as
 from __future__ import annotations
 
 from functools import cached_property
+from math import floor
 
 import numpy as np
 from numpy.typing import NDArray
@@ -60,6 +61,13 @@ class Decisions:
             if len(pending) == 0:
                 break
         return True
+
+    def alike_to(self, V: VersionSpace, place: int) -> float:
+        """The share of V that leads to whoever stands at a place, if distances on this pool are taken for true ones."""
+        pending, most = V.indices, floor(self.v * self._items)
+        for earlier in range(place):
+            pending = pending[self._apart(earlier)[0][pending] > most]
+        return int(np.count_nonzero(self._apart(place)[0][pending] <= most)) / int(V.size)
 
     def _apart(self, place: int) -> tuple[Counts, int]:
         """Items on which everyone differs from whoever stands at a place, and on how many one may to be near to it."""

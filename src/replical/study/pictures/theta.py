@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from textwrap import fill
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -46,6 +47,8 @@ def theta_picture(
             words, (0.99, bound.value), xycoords=("axes fraction", "data"), fontsize=8, ha="right", va="bottom"
         )
     top = max(float((disputed / radii).max()), value, 1.0 if bound is None else bound.value)
-    axes.set(xlabel="radius r of the ball", ylabel="mass it disputes, over r", title=title, ylim=(0, 1.12 * top))
+    axes.set(
+        xlabel="radius r of the ball", ylabel="mass it disputes, over r", title=fill(title, 70), ylim=(0, 1.12 * top)
+    )
     by_tens(axes.xaxis, most=7)
     return figure
