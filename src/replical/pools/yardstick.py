@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Callable
 from functools import cached_property
 
 import numpy as np
@@ -38,10 +39,8 @@ class Yardstick:
     ----------
     C
         The class.
-    items
-        The items, checked and encoded by the class.
     weights
-        How often each of them counts.
+        How often each item counts.
 
     Raises
     ------
@@ -58,13 +57,15 @@ class Yardstick:
     (5, [0, 1, 2, 4, 5])
     """
 
+    _load: Callable[[], Items] | None
+
     def __init__(self, C: HypothesisClass, X: ArrayLike, *, weights: ArrayLike | None = None) -> None:
         self._set(C, C.items(X), weights)
 
     def _set(self, C: HypothesisClass, items: Items, weights: ArrayLike | None) -> None:
         if len(items) == 0:
             raise ValueOutOfRange("a yardstick needs at least one item, got none")
-        self.C, self.items = C, items
+        self.C, self._load, self.items = C, None, items
         self.weights: NDArray[np.int64] = cell_weights(weights, len(items))
         if self.weights.min() < 1:
             raise ValueOutOfRange(
@@ -76,6 +77,29 @@ class Yardstick:
                 f"the weights of a yardstick add up to at most {_MOST:,}, got {self.size:,}: take fewer items or smaller "
                 "weights"
             )
+
+    @classmethod
+    def later(cls, C: HypothesisClass, size: int, load: Callable[[], Items]) -> Yardstick:
+        """A yardstick of the class `C` of which only the `size` is needed at first; `load` gives its items, each once.
+
+        Examples
+        --------
+        >>> from replical import Thresholds
+        >>> yardstick = Yardstick.later(Thresholds(5), 4, lambda: np.arange(4))
+        >>> yardstick.size, yardstick.items.tolist()
+        (4, [0, 1, 2, 3])
+        """
+        if not 1 <= size <= _MOST:
+            raise ValueOutOfRange(f"a yardstick has 1 to {_MOST:,} items, got {size:,}")
+        yardstick = cls.__new__(cls)
+        yardstick.C, yardstick._load, yardstick.weights = C, load, np.ones(size, dtype=np.int64)
+        return yardstick
+
+    @cached_property
+    def items(self) -> Items:
+        """The items, checked and encoded by the class."""
+        assert self._load is not None, "set at once, or read when they are needed"
+        return self._load()
 
     @classmethod
     def cells(cls, C: HypothesisClass, cells: Items | None = None, *, weights: ArrayLike | None = None) -> Yardstick:
