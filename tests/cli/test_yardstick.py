@@ -68,11 +68,11 @@ def published(command, folder, yardstick, *more):
     )  # fmt: skip
 
 
-def run(command, folder, lab):
+def run(command, folder, lab, *more):
     pool, certificate = folder / f"{lab}.csv", folder / f"{lab}.json"
     return command(
         "run", folder / "p.toml", "--pool", pool, "--labels", f"{pool}:label", "--journal", folder / f"{lab}.db",
-        "--out", certificate, "--truths", "0",
+        "--out", certificate, "--truths", "0", *more,
     )  # fmt: skip
 
 
@@ -94,6 +94,23 @@ def test_two_labs_publish_one_answer_that_anybody_can_check_without_their_items(
     assert (code, "with its pool and its journal" in told) == (0, True)
     assert command("compare", labs / "a.json", labs / "b.json")[0] == 0
     assert json.loads((labs / "a.json").read_text())["body"]["certified"]
+
+
+def test_accuracy_is_said_apart_from_agreement(command, labs):
+    """Public items that tell nobody apart on the side of the truth: labs agree, and do not claim to be accurate."""
+    left = [[f"left{i}", i % TRUTH] for i in range(3000)]
+    _write(labs / "left.csv", ["id", "x"], left)
+    published(command, labs, labs / "left.csv", "--a", ".1", "--b", ".5")
+    code, told, _ = run(command, labs, "a", "--json", "--html", labs / "a.html")
+    found = json.loads(told)
+    assert (code, found["certified"], found["accurate"]) == (0, True, False)
+    assert "the error bound allows" in found["verdict"]["why"]
+    assert "is not proven: it is too far from a survivor" in (labs / "a.html").read_text()
+    more = ("--yardstick", labs / "left.csv")
+    assert command("verify", labs / "a.json", "--pool", labs / "a.csv", *more)[0] == 0
+    code, told, _ = run(command, labs, "b")
+    assert "Certified: " in told
+    assert "Not accurate: the answer differs from a survivor on" in told
 
 
 def test_a_certificate_that_proves_too_much_is_found_out_without_the_pool(command, labs):

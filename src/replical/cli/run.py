@@ -208,6 +208,8 @@ def _done(session: Session, body: dict[str, Any], journal: str, out: Path, *, as
             payload["hypothesis"] = {
                 "name": protocol.recipe.columns[h] if protocol.recipe.predicts else None
             } | payload["hypothesis"]
+        if result.rounding is not None and protocol.yardstick is not None:
+            payload["accurate"] = result.rounding.accurate
         if result.verdict is not None:
             payload["verdict"] = asdict(result.verdict)
         answer(payload | {"journal": journal, "certificate": str(out)})

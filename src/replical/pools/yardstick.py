@@ -130,7 +130,7 @@ class Yardstick:
         >>> Yardstick.cells(Thresholds(1000)).size
         999
         """
-        listed = C.cells() if cells is None else cells
+        listed = _listed(C) if cells is None else cells
         if listed is None:
             raise ValueOutOfRange(
                 "this class does not list its cells: publish a file of items as the yardstick instead"
@@ -170,7 +170,7 @@ class Yardstick:
         """
         if isinstance(count, bool) or not isinstance(count, int | np.integer) or not 1 <= count <= _MOST:
             raise ValueOutOfRange(f"a yardstick is drawn with 1 to {_MOST:,} items, got {count!r}")
-        listed = C.cells()
+        listed = _listed(C)
         if listed is None:
             raise ValueOutOfRange(
                 "this class does not list its cells, so none can be drawn: publish a file of items as the yardstick instead"
@@ -214,6 +214,15 @@ class Yardstick:
                 f"the yardstick is for the class {self.C.fingerprint[:23]}, and this one is {C.fingerprint[:23]}: measure "
                 "on items of the same class, with the same candidates in the same order"
             )
+
+
+def _listed(C: HypothesisClass) -> Items | None:
+    """The cells of a class, unless they are far too many to be listed."""
+    if len(C) > 16 * _MOST:
+        raise ValueOutOfRange(
+            f"a class of {len(C):,} hypotheses has too many cells for a yardstick: publish a file of items instead"
+        )
+    return C.cells()
 
 
 def _digest(values: Items) -> str:

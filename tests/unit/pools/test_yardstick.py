@@ -48,6 +48,7 @@ def test_drawn_cells_are_those_of_the_string():
             "a file of items",
         ),
         (lambda: Yardstick.drawn(C, 0, SharedRandomness("s")), ValueOutOfRange, "got 0"),
+        (lambda: Yardstick.cells(Thresholds(2**40)), ValueOutOfRange, "too many cells"),
         (lambda: Yardstick.later(C, 0, lambda: np.arange(0)), ValueOutOfRange, "got 0"),
         (
             lambda: plan("rounded-cal", Thresholds(7), yardstick=Yardstick.cells(C), **TASK),
