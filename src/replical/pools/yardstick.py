@@ -82,6 +82,11 @@ class Yardstick:
     def later(cls, C: HypothesisClass, size: int, load: Callable[[], Items]) -> Yardstick:
         """A yardstick of the class `C` of which only the `size` is needed at first; `load` gives its items, each once.
 
+        Raises
+        ------
+        ValueOutOfRange
+            If it has no item, or more than 4,194,304.
+
         Examples
         --------
         >>> from replical import Thresholds
