@@ -41,6 +41,7 @@ from replical.plans.plan import plan
 from replical.pools.labels.column import KnownLabels
 from replical.pools.pool import Pool
 from replical.pools.version_space import VersionSpace
+from replical.pools.yardstick import Yardstick
 from replical.worlds.audit import World, audit
 from replical.worlds.figures import Audit
 from replical.worlds.forecast import Prediction, predict_agreement
@@ -86,6 +87,7 @@ __all__ = [
     "Thresholds",
     "VersionSpace",
     "World",
+    "Yardstick",
     "agreement_bound",
     "audit",
     "ball",

@@ -23,6 +23,16 @@ benchmark.main()
 """
 
 
+def test_the_yardstick_benchmark_runs():
+    """One small case: certified on public items, not on own ones."""
+    words = ["--small", "--labs", "2", "--targets", "1"]
+    done = subprocess.run(
+        [sys.executable, BENCHMARKS / "yardstick.py", *words], capture_output=True, text=True, check=True, timeout=60
+    )
+    public, own = [[cell.strip() for cell in line.split("|")] for line in done.stdout.splitlines()[2:]]
+    assert (public[3], public[4], own[3], own[4]) == ("yardstick", "1.00", "own", "0.00")
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize(
     "words",

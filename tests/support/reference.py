@@ -1,6 +1,7 @@
 """Brute-force versions, written from the definitions and sharing no code with the library."""
 
 import hashlib
+import itertools
 import json
 import math
 import unicodedata
@@ -500,3 +501,50 @@ def heavy_hitters_boosting(answers, q1, thresholds):
             (h,) = heavy
             return h
     return None
+
+
+# --- a public yardstick ------------------------------------------------------------------------------------------------
+
+
+def apart(one, two, weights):
+    """Weight of the items on which two labellings differ."""
+    return sum(int(w) for x, y, w in zip(one, two, weights, strict=True) if x != y)
+
+
+def levels(M, a, b):
+    """Every x = ⌊Mv⌋ for v uniform on [a, b], with its probability."""
+    found = []
+    for x in range(math.floor(M * a), math.floor(M * b) + 1):
+        width = min(Fraction(x + 1, M), b) - max(Fraction(x, M), a)
+        if width > 0:
+            found.append((x, width / (b - a)))
+    return found
+
+
+def orders(n, masses=None, places=None):
+    """Every order of n hypotheses with its probability: a race by masses, or one strict order."""
+    if places is not None:
+        return [(sorted(range(n), key=lambda h: places[h]), Fraction(1))]
+    masses = [Fraction(1)] * n if masses is None else [Fraction(mass) for mass in masses]
+    found = []
+    for order in itertools.permutations(range(n)):
+        chance = Fraction(1)
+        for i, h in enumerate(order):
+            chance *= masses[h] / sum(masses[g] for g in order[i:])
+        found.append((order, chance))
+    return found
+
+
+def lost(distances, k, M, a, b, masses=None, places=None):
+    """Λ(k): how often the first of {D-k ≤ x} is not in {D+k ≤ x}."""
+    n, total = len(distances), Fraction(0)
+    for x, chance in levels(M, a, b):
+        inner = [h for h in range(n) if distances[h] + k <= x]
+        outer = [h for h in range(n) if distances[h] - k <= x]
+        if places is not None:
+            kept = Fraction(min(outer, key=lambda h: places[h]) in inner)
+        else:
+            mass = [Fraction(1)] * n if masses is None else [Fraction(each) for each in masses]
+            kept = sum((mass[h] for h in inner), Fraction(0)) / sum(mass[h] for h in outer)
+        total += chance * (1 - kept)
+    return total

@@ -63,6 +63,9 @@ def audit_command(
     strings: Annotated[int | None, parameter("strings")] = None,
     runs: Annotated[int | None, parameter("runs")] = None,
     labs: Annotated[int | None, parameter("labs")] = None,
+    yardstick: Annotated[
+        str | None, typer.Option(help="cells: measure distances on every cell of the class, not on each lab's items")
+    ] = None,
     prior: Annotated[
         Path | None, typer.Option(help="CSV of prior weights: columns candidate (or index) and weight")
     ] = None,
@@ -97,7 +100,14 @@ def audit_command(
     C, cells = parse(class_spec, seed=seed)
     label_law = None if law is None else read_law(C, cells, law)
     with progress("disagreement coefficient") as update:
-        ready = prepare(experiment, seed=seed, prior=read_prior(C, prior, prefer), law=label_law, progress=update)
+        ready = prepare(
+            experiment,
+            seed=seed,
+            prior=read_prior(C, prior, prefer),
+            law=label_law,
+            yardstick=yardstick,
+            progress=update,
+        )
     public_prior = ready.learner.plan.prior
     inputs = {
         "class": class_spec,
@@ -114,6 +124,7 @@ def audit_command(
         "pool_size": ready.world.pool_size,
         "law": None if law is None else str(law),
         **named,
+        "yardstick": yardstick,
         "prior": None if public_prior.kind == "uniform" else public_prior.fingerprint,
         "seed": seed,
     }
@@ -221,7 +232,8 @@ def _proof(result: Result) -> str:
         return ""
     if verdict.certified:
         bound = up(proven.rho_proven or 0.0, 3)
-        return f" Certified: that two labs both prove this and yet differ has probability at most {bound}."
+        also = f" Not accurate: {verdict.why}. What helps: {verdict.helps}." if verdict.why else ""
+        return f" Certified: that two labs both prove this and yet differ has probability at most {bound}.{also}"
     if result.rounding is not None:
         return " " + uncertified(verdict, result.rounding)
     return f" Not certified: {verdict.why}. What helps: {verdict.helps}."

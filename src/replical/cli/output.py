@@ -19,6 +19,7 @@ from replical.learners.measured import measurable
 from replical.learners.result import Result, Rounding, Verdict
 from replical.plans.base import Plan
 from replical.plans.catalogue import find
+from replical.plans.rounded import RoundedPlan
 from replical.plans.settled_distance import SettledDistancePlan
 
 CLASSES = specs()
@@ -137,6 +138,14 @@ def settled_words(result: Result, plan: Plan) -> Iterator[str]:
         f"Its error: {measured.estimate:.3f} on {count(measured.labels, 'fresh item')}{skipped}; between "
         f"{down(measured.low, 3)} and {up(measured.high, 3)} at level {measured.level:g}."
     )
+
+
+def both(plan: Plan) -> str:
+    """What a certified lab has shown to be rare."""
+    if not isinstance(plan, RoundedPlan) or plan.yardstick is None:
+        return "two labs both prove this and yet differ"
+    labs = "any number of" if find(plan.learner).setting == "realizable" else str(plan.integer("labs"))
+    return f"of {labs} labs with this yardstick two prove this and yet differ"
 
 
 def supposed(plan: Plan) -> str:

@@ -24,6 +24,7 @@ from replical.errors import BadProtocol, BadTable, BadUsage
 from replical.lab.protocol import SCHEMA, Protocol
 from replical.lab.public import FEW, PublicSample, read_public
 from replical.lab.tables import read_pool
+from replical.lab.yardstick import MEANING, file_section
 from replical.plans.boosted import USUAL
 from replical.plans.catalogue import find, standard
 from replical.worlds.population import Population
@@ -64,6 +65,12 @@ def new_command(
     prefer: Annotated[Path | None, typer.Option(help="strict order of preference, one a line, best first")] = None,
     order_from: Annotated[
         str | None, typer.Option(help="FILE:COLUMN: prefer candidates with few errors on this public labelled table")
+    ] = None,
+    yardstick: Annotated[
+        str | None,
+        typer.Option(
+            help="measure distances on public items: cells (of the class), string:M (drawn from the text), or FILE"
+        ),
     ] = None,
     items: Annotated[int | None, parameter("items")] = None,
     finish: Annotated[str | None, parameter("finish")] = None,
@@ -118,9 +125,13 @@ def new_command(
         content["prior"] = {"kind": "weights", "weights": public.values.tolist()}
     elif public.places is not None:
         content["prior"] = {"kind": "order", "order": public.places.argsort().tolist()}
-    learner_section |= _finish(learner_section, models="candidates" in section) | _boosting(learner_section)
+    if yardstick is not None:
+        content["yardstick"] = _yardstick_section(yardstick, out, class_recipe)
+    models = "candidates" in section and yardstick is None  # a yardstick measures distances
+    learner_section |= _finish(learner_section, models=models) | _boosting(learner_section)
     content["learner"] = {key: value for key, value in learner_section.items() if value is not None}
-    protocol = Protocol.of(content)
+    beside = out.parent / content["yardstick"]["file"] if "file" in content.get("yardstick", {}) else None
+    protocol = Protocol.of(content, yardstick=beside)
     needed = _items_needed(protocol)
     write_whole(out, protocol.toml(), what="the protocol", refuse=BadProtocol)
     chosen = protocol.plan.learner
@@ -132,17 +143,7 @@ def new_command(
         told = {"file": str(out), "learner": chosen, "fingerprint": protocol.fingerprint}
         answer({"schema": "replical.protocol-new/1"} | told)
     else:
-        what = "candidate models" if "candidates" in section else "rules on features"
-        usual = f", the standard for {what}" if learner is None else ""
-        prose.print(
-            f"Wrote {out}: {len(class_recipe.C):,} hypotheses, learner {chosen}{usual}.",
-            markup=False,
-            soft_wrap=True,
-        )
-        for remark in _remarks(protocol, sample, needed):
-            prose.print(remark, markup=False, soft_wrap=True)
-        prose.print(f"Fingerprint {protocol.fingerprint}", markup=False, soft_wrap=True)
-        prose.print("Publish the file, or at least its fingerprint, before any lab asks for a label.")
+        _say_written(protocol, out, needed, sample, standard_taken=learner is None)
 
 
 def _remarks(protocol: Protocol, sample: PublicSample | None, needed: int | None) -> Iterator[str]:
@@ -152,6 +153,9 @@ def _remarks(protocol: Protocol, sample: PublicSample | None, needed: int | None
     if protocol.record.rounds and protocol.plan.choice == "labels":
         finish = protocol.given("finish")
         yield f"Finish {finish}: nothing is proven of how often labs agree. --learner settled has a proof."
+    if protocol.yardstick is not None:
+        source = protocol.content["yardstick"]["source"]
+        yield f"Distances are measured on {protocol.yardstick.size:,} public items: {MEANING[source]}."
     if features := protocol.content["class"].get("features"):
         columns = ", ".join(features[:3]) + (" .." if len(features) > 3 else "")
         yield f"The columns {columns} and their ranges are placeholders: write yours into the file, then publish it."
@@ -180,6 +184,24 @@ def show_command(
             f"{protocol_file}: {size:,} hypotheses, learner {protocol.plan.learner}.", markup=False, soft_wrap=True
         )
         prose.print(f"Fingerprint {protocol.fingerprint}", markup=False, soft_wrap=True)
+
+
+def _say_written(
+    protocol: Protocol, out: Path, needed: int | None, sample: PublicSample | None, *, standard_taken: bool
+) -> None:
+    """What was written, and what whoever publishes it should know."""
+    chosen, section = protocol.plan.learner, protocol.content["class"]
+    what = "candidate models" if "candidates" in section else "rules on features"
+    usual = f", the standard for {what}" if standard_taken else ""
+    prose.print(
+        f"Wrote {out}: {len(protocol.recipe.C):,} hypotheses, learner {chosen}{usual}.",
+        markup=False,
+        soft_wrap=True,
+    )
+    for remark in _remarks(protocol, sample, needed):
+        prose.print(remark, markup=False, soft_wrap=True)
+    prose.print(f"Fingerprint {protocol.fingerprint}", markup=False, soft_wrap=True)
+    prose.print("Publish the file, or at least its fingerprint, before any lab asks for a label.")
 
 
 def _items_needed(protocol: Protocol) -> int | None:
@@ -280,6 +302,20 @@ def _listed(source: str) -> list[dict[str, str]]:
     if not rows or column not in rows[0]:
         raise BadTable(f"{path} has no column {column!r} with the names of candidates")
     return [{"name": row[column]} | ({"digest": row["digest"]} if row.get("digest") else {}) for row in rows]
+
+
+def _yardstick_section(source: str, out: Path, class_recipe: Recipe) -> dict[str, Any]:
+    """cells, string:M, or a file, named as it is found from where the protocol is written."""
+    if source == "cells":
+        return {"source": "cells"}
+    kind, _, size = source.partition(":")
+    if kind == "string" and not Path(source).exists():
+        if not re.fullmatch("[0-9]{1,9}", size):
+            raise BadProtocol(f"--yardstick string:M draws M items, e.g. string:10000; got {source!r}")
+        return {"source": "string", "items": int(size)}
+    if not Path(source).exists():
+        raise BadProtocol(f"--yardstick is cells, string:M or a file, and there is no file {source}")
+    return file_section(Path(source), os.path.relpath(source, out.parent), class_recipe)
 
 
 def _order_from(source: str, class_recipe: Recipe, prior: Path | None, prefer: Path | None) -> PublicSample:

@@ -34,7 +34,7 @@ from replical.cli.asking import (
 from replical.cli.forecasts import CAVEATS, rate, worlds
 from replical.cli.inputs import SIMULATED
 from replical.cli.outlook import FIRST, Outlook
-from replical.cli.output import amount, answer, count, notes, prose, settled_words, supposed, uncertified, whole
+from replical.cli.output import amount, answer, both, count, notes, prose, settled_words, supposed, uncertified, whole
 from replical.core.exact import up
 from replical.core.files import write_whole
 from replical.errors import BadUsage, BudgetSpent, EmptyVersionSpace, PlanMismatch, PoolExhausted, ReplicalError
@@ -45,7 +45,7 @@ from replical.lab.protocol import Protocol
 from replical.lab.session import Session
 from replical.lab.tables import LabPool
 from replical.learners.measured import Measured
-from replical.learners.rounded import ACCURATE, CERTIFIED
+from replical.learners.rounded import ACCURATE, CERTIFIED, NEAR
 from replical.learners.settled import PROVEN
 from replical.plans.bills import bills
 from replical.worlds.forecast import forecast as forecast_of
@@ -147,7 +147,7 @@ def _announce(protocol: Protocol, lab: LabPool, truths: int) -> None:
     most = plan.labels_most
     if most is not None:
         notes.print(f"At most {amount(most)} labels.", markup=False)
-    for bill in bills(protocol.setting(), plan.learner, pool="finite"):
+    for bill in bills(protocol.setting(), plan.learner, pool="finite") if protocol.yardstick is None else ():
         if bill.plan == plan.name and bill.labels is not None:
             notes.print(f"The plan's bill: {amount(bill.labels)} labels ({bill.kind}).", markup=False)
     if lab.pool(SIMULATED).version_space().mass == 0:
@@ -228,6 +228,8 @@ def _done(session: Session, body: dict[str, Any], journal: str, out: Path, *, as
             payload["hypothesis"] = {
                 "name": protocol.recipe.columns[h] if protocol.recipe.predicts else None
             } | payload["hypothesis"]
+        if result.rounding is not None and protocol.yardstick is not None:
+            payload["accurate"] = result.rounding.accurate
         if result.verdict is not None:
             payload["verdict"] = asdict(result.verdict)
         answer(payload | {"journal": journal, "certificate": str(out)})
@@ -249,17 +251,19 @@ def _done(session: Session, body: dict[str, Any], journal: str, out: Path, *, as
         if result.verdict.certified:
             bound = up(result.rounding.rho_proven or 0.0, 3)
             prose.print(
-                f"Certified: that two labs both prove this and yet differ has probability at most {bound}"
-                f"{supposed(protocol.plan)}.",
+                f"Certified: that {both(protocol.plan)} has probability at most {bound}{supposed(protocol.plan)}.",
                 soft_wrap=True,
             )
+            if result.verdict.why:
+                words = f"Not accurate: {result.verdict.why}. What helps: {result.verdict.helps}."
+                prose.print(words, markup=False, soft_wrap=True)
         else:
             prose.print(uncertified(result.verdict, result.rounding), markup=False, soft_wrap=True)
     if result.settling is not None and result.verdict is not None:
         for sentence in settled_words(result, protocol.plan):
             prose.print(sentence, markup=False, soft_wrap=True)
     for condition in result.conditions:
-        if not condition.held and condition.name not in (CERTIFIED, ACCURATE, PROVEN):
+        if not condition.held and condition.name not in (CERTIFIED, ACCURATE, NEAR, PROVEN):
             prose.print(
                 f"Not held: {condition.name} ({condition.value:g}, bound {condition.bound:g}).",
                 markup=False,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from dataclasses import asdict
+from functools import partial
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -32,6 +33,10 @@ def verify_command(
     certificate: Annotated[Path, typer.Argument(metavar="CERT", help="the certificate, or a confirmation")],
     pool: Annotated[Path | None, typer.Option(help="the lab's pool: masses and scores are recomputed")] = None,
     journal: Annotated[str | None, typer.Option(help="the lab's journal: the whole run is replayed")] = None,
+    yardstick: Annotated[
+        Path | None,
+        typer.Option(help="the published file that distances were measured on: what is proven is recomputed"),
+    ] = None,
     id_column: Annotated[str, typer.Option("--id", help="column with the ids of the items")] = "id",
     html: Annotated[Path | None, typer.Option(help="the certificate as a readable page")] = None,
     as_json: Annotated[bool, typer.Option("--json", help="one JSON object on standard output")] = False,
@@ -52,10 +57,15 @@ def verify_command(
     confirmed = content["schema"] == CONFIRMATION
     if confirmed and html is not None:
         raise BadUsage(f"{certificate} is a confirmation, and --html shows certificates: leave it out")
-    check = verify_confirmation if confirmed else verify
+    if confirmed and yardstick is not None:
+        raise BadUsage(f"{certificate} is a confirmation, and nothing in it was measured on a yardstick: leave it out")
+    check = verify_confirmation if confirmed else partial(verify, yardstick=yardstick)
     verdict = check(content)
     if verdict.valid and pool is not None:
         protocol = Protocol.of((content if confirmed else content["body"])["protocol"])
+        if protocol.measures_on_file and yardstick is None and not confirmed:
+            named = protocol.content["yardstick"]["file"]
+            raise BadUsage(f"distances were measured on {named}, published with the protocol: give --yardstick FILE")
         lab = read_pool(pool, protocol.recipe, id_column=id_column)
         if journal is None:
             verdict = check(content, lab)

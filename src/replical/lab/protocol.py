@@ -10,12 +10,12 @@ import hashlib
 import re
 import tomllib
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from replical.classes.base import Label, label_set
+from replical.classes.base import Items, Label, label_set
 from replical.classes.catalogue import recipe
 from replical.classes.prior import UNIFORM, Prior
 from replical.classes.recipe import Recipe
@@ -24,6 +24,7 @@ from replical.core.files import decode, read_bytes, read_csv
 from replical.core.randomness import SharedRandomness
 from replical.core.toml import toml_lines
 from replical.errors import BadProtocol
+from replical.lab.yardstick import check_section, read_items, yardstick_of
 from replical.learners.base import Learner
 from replical.learners.for_plan import learner_for
 from replical.plans.base import Plan
@@ -32,9 +33,10 @@ from replical.plans.catalogue import Record, find
 from replical.plans.costs import Setting
 from replical.plans.parameters import PARAMETERS
 from replical.plans.plan import plan
+from replical.pools.yardstick import Yardstick
 
 SCHEMA = "replical.protocol/1"
-_TOP = ("schema", "title", "notes", "seed", "class", "labels", "prior", "learner")
+_TOP = ("schema", "title", "notes", "seed", "class", "labels", "prior", "yardstick", "learner")
 _CANDIDATE = ("name", "digest", "weight")
 # Keys of a prior beside its kind.
 _PRIORS = {"uniform": (), "weights": ("weights",), "order": ("order", "public", "public_items", "public_column")}
@@ -55,6 +57,8 @@ class Protocol:
     ----------
     content
         What the file says, checked by `Protocol.of`.
+    measured_on
+        The items of its yardstick, where that is a file; None if it has none, or it was not read.
 
     Examples
     --------
@@ -68,10 +72,11 @@ class Protocol:
     """
 
     content: Mapping[str, Any]
+    measured_on: Items | None = field(default=None, compare=False, repr=False)
 
     @classmethod
-    def of(cls, content: Mapping[str, Any]) -> Protocol:
-        """Check everything that the `content` of a protocol says.
+    def of(cls, content: Mapping[str, Any], *, yardstick: Path | None = None) -> Protocol:
+        """Check everything that the `content` of a protocol says; `yardstick` is the file it measures on, if it is one.
 
         Raises
         ------
@@ -80,6 +85,10 @@ class Protocol:
         """
         _check(content)
         protocol = cls(content)
+        if yardstick is not None:
+            if not protocol.measures_on_file:
+                raise BadProtocol(f"the protocol measures distances on no file: leave out the yardstick {yardstick}")
+            protocol = cls(content, read_items(yardstick, content["yardstick"], protocol.recipe))
         _ = protocol.plan  # makes the class, the prior and the plan, each of which checks its part
         try:
             canonical(dict(content)).encode()
@@ -103,7 +112,7 @@ class Protocol:
         except (ValueError, RecursionError) as error:  # no text, no TOML, a number of thousands of digits, or a nest
             raise BadProtocol(f"{path} is not a TOML file: {error}") from error
         try:
-            return cls.of(_with_candidates(content, path.parent))
+            return cls.of(_with_candidates(content, path.parent), yardstick=_beside(content, path.parent))
         except BadProtocol as error:
             raise BadProtocol(f"{path}: {error}") from error
 
@@ -143,6 +152,18 @@ class Protocol:
         return _prior(self.content, self.recipe)
 
     @property
+    def measures_on_file(self) -> bool:
+        """Are distances measured on published items in a file?"""
+        return bool(self.content.get("yardstick", {}).get("source") == "file")
+
+    @cached_property
+    def yardstick(self) -> Yardstick | None:
+        """The public items distances are measured on; None where every lab measures on its own."""
+        if "yardstick" not in self.content:
+            return None
+        return yardstick_of(self.content["yardstick"], self.recipe, self.shared, self.measured_on)
+
+    @property
     def public(self) -> str | None:
         """The fingerprint of the public table that the order was made from; None where there is none."""
         found: str | None = self.content.get("prior", {}).get("public")
@@ -156,7 +177,8 @@ class Protocol:
         """
         section = {key: value for key, value in self.content["learner"].items() if key not in ("name", "plan")}
         older = {"boosting": MODES} if self.record.uses("boosting") else {}
-        return older | section | {"name": self.content["learner"].get("plan", "tight")}
+        measured = {} if self.yardstick is None else {"yardstick": self.yardstick}
+        return older | section | measured | {"name": self.content["learner"].get("plan", "tight")}
 
     @cached_property
     def plan(self) -> Plan:
@@ -222,6 +244,8 @@ def _check(content: Mapping[str, Any]) -> None:
     _check_labels(content["labels"])
     _check_learner(content["learner"])
     _check_candidates(content["class"])
+    if "yardstick" in content:
+        check_section(content["yardstick"])
 
 
 def _check_labels(section: Mapping[str, Any]) -> None:
@@ -294,6 +318,13 @@ def _with_candidates(content: dict[str, Any], folder: Path) -> dict[str, Any]:
         candidates.append(candidate)
     rest = {key: value for key, value in section.items() if key not in ("file", "digest")}
     return content | {"class": rest | {"candidates": candidates}}
+
+
+def _beside(content: dict[str, Any], folder: Path) -> Path | None:
+    """The file of public items that stands beside the protocol, if it names one."""
+    section = content.get("yardstick")
+    named = section.get("file") if isinstance(section, dict) and section.get("source") == "file" else None
+    return folder / named if isinstance(named, str) else None
 
 
 def _prior(content: Mapping[str, Any], class_recipe: Recipe) -> Prior:

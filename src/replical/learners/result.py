@@ -78,11 +78,17 @@ class Rounding:
         An estimate of how often two labs with such pools differ, not a bound. None where the order is strict, where the
         finish has no proof, and where survivors are so far apart that nothing can be said: the slack is a or more.
     certified
-        rho_proven ≤ ρ, and the slack is small enough for the error bound.
+        rho_proven ≤ ρ; where distances are measured on the lab's own items, also that the error bound holds.
     kappa
         Slack: items on which a survivor may differ from the centre.
     kappa_most
-        The largest slack with which the error bound is proven; negative if there is none.
+        The largest slack with which the error bound is proven; negative if there is none. None with a yardstick, where
+        the answer itself is judged.
+    accurate
+        Does the error bound hold?
+    accuracy
+        What that is judged by, and what it may be at most: the slack or, with a yardstick, on how many of the lab's own
+        items the answer differs from a survivor; both as shares of them.
     supports
         Where uncertified: the ρ this pool could prove with all the labels in the world, and
     pool_needed
@@ -102,7 +108,9 @@ class Rounding:
     rho_predicted: float | None
     certified: bool
     kappa: int
-    kappa_most: int
+    kappa_most: int | None
+    accurate: bool
+    accuracy: tuple[float, float]
     supports: float | None
     pool_needed: int | None
     scores: NDArray[np.int64]
@@ -124,7 +132,16 @@ class Rounding:
 
     def figures(self) -> dict[str, float | int | bool | None]:
         """Everything but the scores, for an answer in JSON."""
-        names = ("rho_proven", "labels_sufficient", "rho_predicted", "certified", "kappa", "kappa_most", "items")
+        names = (
+            "rho_proven",
+            "labels_sufficient",
+            "rho_predicted",
+            "certified",
+            "accurate",
+            "kappa",
+            "kappa_most",
+            "items",
+        )
         return {name: getattr(self, name) for name in (*names, "supports", "pool_needed")}
 
 

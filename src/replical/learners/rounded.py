@@ -16,8 +16,10 @@ from replical.core.randomness import SharedRandomness
 from replical.learners.base import Conversation, Shrinks, Shrunk, check_base, check_plan
 from replical.learners.result import Result, Rounding
 from replical.learners.rounding.finishes import finish
+from replical.learners.rounding.looks import Looks
 from replical.learners.rounding.proof import Proof
 from replical.learners.rounding.verdict import verdict
+from replical.learners.rounding.yardstick import YardstickProof
 from replical.plans.base import Condition
 from replical.plans.rounded import RoundedPlan
 from replical.pools.pool import AnyPool
@@ -25,6 +27,7 @@ from replical.pools.version_space import VersionSpace
 
 CERTIFIED = "this lab's certificate proves rho"
 ACCURATE = "slack is small enough for the error bound"
+NEAR = "the answer is near enough to every survivor for the error bound"
 
 
 @dataclass(frozen=True)
@@ -81,11 +84,15 @@ class Rounded:
             Over CAL, if everyone was wrong: no hypothesis fits the labels.
         """
         pool = pool.first(self.plan.items)
-        proof = Proof(self.plan, pool)
+        proof = self.proof(pool)
         shrunk = yield from self.base.shrink(pool, proof.reached)
         return self.conclude(proof, shrunk, shared)
 
-    def conclude(self, proof: Proof, shrunk: Shrunk, shared: SharedRandomness) -> Result:
+    def proof(self, pool: AnyPool) -> Looks:
+        """How this lab proves ρ: on the plan's yardstick, or on the items of its `pool`."""
+        return Proof(self.plan, pool) if self.plan.yardstick is None else YardstickProof(self.plan, pool)
+
+    def conclude(self, proof: Looks, shrunk: Shrunk, shared: SharedRandomness) -> Result:
         """Round `shrunk`, what the base left, without labels; `proof` is this lab's own, `shared` the published randomness.
 
         Returns
@@ -96,8 +103,10 @@ class Rounded:
         plan = self.plan
         rounding = proof.conclude(shrunk)
         ball = plan.ball(shared, rounding.scores, rounding.items, shrunk.V.indices)
+        answer = finish(plan, shared, ball, shrunk)
+        rounding = proof.judged(rounding, shrunk.V, answer)
         return Result(
-            hypothesis=finish(plan, shared, ball, shrunk),
+            hypothesis=answer,
             unrounded=shrunk.V.first(shared, plan.prior),
             V=shrunk.V,
             conditions=(*plan.conditions, *_conditions(plan, rounding)),
@@ -112,7 +121,7 @@ class Rounded:
 
     def again(self, pool: AnyPool, V: VersionSpace, shared: SharedRandomness) -> Result:
         """What the survivors `V` prove on this `pool` with the `shared` string, without labels."""
-        proof = Proof(self.plan, pool)
+        proof = self.proof(pool)
         proof.reached(V)
         return self.conclude(proof, Shrunk(V=V, answers=(), scanned=0), shared)
 
@@ -127,9 +136,9 @@ def _conditions(plan: RoundedPlan, rounding: Rounding) -> tuple[Condition, Condi
             held=proven is not None and proven <= rho,
         ),
         Condition(
-            name=ACCURATE,
-            value=rounding.kappa / rounding.items,
-            bound=rounding.kappa_most / rounding.items,
-            held=rounding.kappa <= rounding.kappa_most,
+            name=ACCURATE if plan.yardstick is None else NEAR,
+            value=rounding.accuracy[0],
+            bound=rounding.accuracy[1],
+            held=rounding.accurate,
         ),
     )

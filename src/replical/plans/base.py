@@ -25,6 +25,7 @@ from replical.pools.pool import AnyPool
 from replical.pools.query import Query
 from replical.pools.scan import Scan
 from replical.pools.version_space import VersionSpace
+from replical.pools.yardstick import Yardstick
 
 # The answer is the first in the shared order of V, of a ball around its centre, or decided by labels nobody publishes.
 Choice = Literal["survivors", "ball", "labels"]
@@ -79,11 +80,14 @@ class Task:
         Are masses known, or measured on a finite pool?
     spread
         1/μ for the smallest prior mass μ; n where all are equal.
+    yardstick
+        Public items on which distances are measured, where there are some.
     """
 
     n: int
     exact: bool
     spread: Decimal
+    yardstick: Yardstick | None
     epsilon: Decimal
     delta: Decimal
     rho: Decimal

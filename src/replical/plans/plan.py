@@ -16,6 +16,7 @@ from replical.errors import BadSpec, ValueOutOfRange
 from replical.plans.base import Condition, Plan, Task
 from replical.plans.catalogue import Record, find, owner
 from replical.plans.parameters import OPTIONS, PARAMETERS
+from replical.pools.yardstick import Yardstick
 
 
 def plan(
@@ -45,6 +46,7 @@ def plan(
     strings: int | None = None,
     runs: int | None = None,
     labs: int | None = None,
+    yardstick: Yardstick | None = None,
     prior: Prior = UNIFORM,
     max_labels: int | None = None,
 ) -> Plan:
@@ -98,7 +100,10 @@ def plan(
     strings, runs
         Your own numbers of strings, and of runs with each, in place of boosting's.
     labs
-        Labs that Settled's promise is for, 2 if left out: no two of them differ with probability above `rho`.
+        Labs that the promise of Settled, and of Rounded over A² with a yardstick, is for, 2 if left out: no two of them
+        differ with probability above `rho`. Rounded over CAL with a yardstick promises it to any number of labs.
+    yardstick
+        Public items on which Rounded measures distances in place of each lab's own; `a` and `b` are then shares of them.
     prior
         How the shared order prefers hypotheses.
     max_labels
@@ -136,12 +141,14 @@ def plan(
     n = class_size("the number of hypotheses", C if isinstance(C, int | np.integer) else len(C))
     if not isinstance(C, int | np.integer):
         prior.check(C)
+    if yardstick is not None:
+        _check_yardstick(record, C, yardstick)
     try:
         with decimals():
             exact = {each.name: each.exact(values[each.name]) for each in PARAMETERS.values()}
             budget = exact.pop("max_labels")
             spread = decimal(prior.spread(n)) if prior.kind == "weights" else decimal(n)
-            draft = make(Task(n=n, exact=pool == "exact", spread=spread, **exact))
+            draft = make(Task(n=n, exact=pool == "exact", spread=spread, yardstick=yardstick, **exact))
     except (DecimalException, OverflowError) as error:
         raise ValueOutOfRange(
             f"these numbers are too extreme to plan with: epsilon {epsilon}, delta {delta}, rho {rho}, theta {theta}, T {T}"
@@ -163,6 +170,14 @@ def _check_parameters(record: Record, name: str, values: Mapping[str, Any]) -> N
     for each in PARAMETERS.values():
         if each.needs is not None and values[each.name] is not None and values[each.needs[0]] != each.needs[1]:
             raise BadSpec(f"{each.name} belongs to {each.needs[0]} = {each.needs[1]!r}")
+
+
+def _check_yardstick(record: Record, C: HypothesisClass | int, yardstick: Yardstick) -> None:
+    if not record.rounds:
+        raise BadSpec(f"{record.id} measures nothing on a yardstick: leave it out, or take rounded-cal or rounded-a2")
+    if isinstance(C, int | np.integer):
+        raise BadSpec("a plan with a yardstick is for one class: give the class, not its number of hypotheses")
+    yardstick.check(C)
 
 
 _NO_STRICT_PROOF = Condition(

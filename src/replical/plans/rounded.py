@@ -1,6 +1,7 @@
 """Plans of Rounded: what its base may fail with, where the shared threshold lies, what a proof needs.
 
-Theorems L1-L3 and the simple statements R1 and R2: docs/claims/certificate.md, docs/claims/rounded.md.
+Theorems L1-L3 and the simple statements R1 and R2: docs/claims/certificate.md, docs/claims/rounded.md. With a yardstick:
+docs/claims/yardstick.md.
 """
 
 from __future__ import annotations
@@ -16,15 +17,17 @@ from numpy.typing import NDArray
 
 from replical.bounds.gamma import Gamma
 from replical.bounds.tails import COARSE, FINE, largest_count
+from replical.bounds.yardstick import YardstickBound
 from replical.classes.base import Indices
 from replical.classes.prior import UNIFORM, Prior
 from replical.core.exact import ceil, decimal, fraction, ln
 from replical.core.randomness import SharedRandomness
-from replical.errors import PlanMismatch, ValueOutOfRange
+from replical.errors import BadSpec, PlanMismatch, ValueOutOfRange
 from replical.plans import a2, tight
 from replical.plans.base import Choice, Number, Plan, Task
 from replical.plans.costs import Cost, Setting, by_halving, by_scanning
 from replical.pools.pool import AnyPool
+from replical.pools.yardstick import Yardstick
 
 _SMALL_POOL, _LARGEST_POOL = 200_000, 10**7  # up to which a fine grid is worth its time; beyond which nobody goes
 _SAMPLED_WELL = 300_000  # items from which on sampling takes so little of ρ that A² may fail more often (decision 12)
@@ -46,12 +49,15 @@ class RoundedPlan(Plan):
         Items every lab rounds on; None where each uses all it has.
     range
         Between these the shared threshold is drawn: on distances or, where the finish says so, on excess errors.
+    yardstick
+        Public items on which distances are measured; None where each lab measures on its own.
     """
 
     base: Plan
     finish: str
     items: int | None
     range: tuple[Fraction, Fraction]
+    yardstick: Yardstick | None = None
 
     @property
     def slack(self) -> Fraction:
@@ -75,6 +81,8 @@ class RoundedPlan(Plan):
     def check(self, pool: AnyPool) -> None:
         """Refuse a pool this plan was not made for."""
         super().check(pool)
+        if self.yardstick is not None:
+            self.yardstick.check(pool.C)
         if pool.exact:
             raise PlanMismatch(
                 f"{self.learner} measures distances on a finite pool: give a pool size instead of 'exact'"
@@ -101,9 +109,12 @@ class RoundedPlan(Plan):
 
         The answer is within b+κ of the best hypothesis on the pool, or, as a survivor, within 2κ.
         """
-        failure = float(self["delta"]) / (2 * self.n)
-        most = largest_count(U, float(self.epsilon), failure)
+        most = self.apart_most(U)
         return most - floor(U * self["b"]) if self.finish == "distance" else most // 2
+
+    def apart_most(self, U: int) -> int:
+        """Whoever differs from the best on so few of `U` items errs at most ε more, except with probability δ/2; or -1."""
+        return largest_count(U, float(self.epsilon), float(self["delta"]) / (2 * self.n))
 
     def threshold(self, shared: SharedRandomness, items: int) -> int:
         """The shared threshold v, uniform on the range: in items on which to differ, or errors in excess, of `items`."""
@@ -123,11 +134,26 @@ class RoundedPlan(Plan):
             alone=self.items is None,
         )
 
+    def yardstick_bound(self, yardstick: Yardstick) -> YardstickBound:
+        """What a lab bounds its differences to others with where all measure on this `yardstick`."""
+        prior = self.prior
+        return YardstickBound(
+            M=yardstick.size,
+            a=self["a"],
+            b=self["b"],
+            n=self.n,
+            masses=prior.masses(self.n) if prior.kind == "weights" else None,
+            places=prior.places,
+        )
+
     def pool_needed(self, distances: NDArray[np.float64]) -> int | None:
         """About the smallest pool with which the proof passes for a truth at these distances; None beyond 10⁷.
 
-        Half of what ρ leaves for Γ̂ is kept for slack, so that labels need not be exhausted.
+        Half of what ρ leaves for Γ̂ is kept for slack, so that labels need not be exhausted. None with a yardstick, where no
+        size is needed for the proof.
         """
+        if self.yardstick is not None:
+            return None
         return _smallest(lambda U: self._suffices(distances, U))
 
     def pool_accurate(self, slack: Fraction) -> int | None:
@@ -161,8 +187,8 @@ class RoundedCALPlan(RoundedPlan):
     """Rounded over CAL."""
 
     def cost(self, setting: Setting) -> Cost:
-        """Theorem R1, without a look at a pool."""
-        items = self.integer("pool_R1")
+        """Theorem R1, or Y0 with a yardstick, without a look at a pool."""
+        items = self.integer("pool_R1" if self.yardstick is None else "pool_Y0")
         return Cost(labels=by_scanning(setting, items), kind="expected", unlabelled=items, note=_SHARPER)
 
 
@@ -171,9 +197,11 @@ class RoundedA2Plan(RoundedPlan):
     """Rounded over A²."""
 
     def cost(self, setting: Setting) -> Cost:
-        """Theorem R2, without a look at a pool."""
-        labels = by_halving(setting, a2.bets(setting, self["delta_A"]), self["kappa_R2"])
-        note = f"{a2.FLIPS}; {_SHARPER}"
+        """Theorem R2, without a look at a pool; with a yardstick the slack at which its crudest bound passes."""
+        bets, note = a2.bets(setting, self["delta_A"]), f"{a2.FLIPS}; {_SHARPER}"
+        if self.yardstick is not None:
+            return Cost(labels=by_halving(setting, bets, self["kappa_Y"]), kind="estimate", note=note)
+        labels = by_halving(setting, bets, self["kappa_R2"])
         return Cost(labels=labels, kind="estimate", unlabelled=self.integer("pool_R2"), note=note)
 
 
@@ -187,17 +215,36 @@ def cal(task: Task) -> RoundedPlan:
         value=ceil(Decimal("8.85") * decimal(b) * l**2 * l2 / (decimal(b - a) ** 2 * task.rho**2)),
         source="8.85 b l² l2/((b-a)ρ)²: Theorem R1, the pool that suffices without looking at it",
     )
+    if task.yardstick is not None:
+        simple = Number(
+            name="pool_Y0",
+            value=ceil(8 * l * ln(4 * task.n / task.rho) / (task.rho * decimal(b - a))),
+            source="8 l ln(4n/ρ)/(ρ(b-a)): Theorem Y0, the pool that suffices where the yardstick is like it",
+        )
     never = Number(name="delta_A", value=Fraction(0), source="0: under realizability never removed")
     return _rounded(RoundedCALPlan, task, "rounded-cal", base, never, (simple,))
 
 
 def a2_betting(task: Task) -> RoundedPlan:
     """Rounded over A²."""
+    if task.yardstick is None and task.labs > 2:
+        raise ValueOutOfRange(
+            f"rounded-a2 promises rho to {task.labs} labs only with a yardstick: publish one, or take settled"
+        )
     share = 4 if task.items is not None and task.items >= _SAMPLED_WELL else 8
+    share = share if task.yardstick is None else 4 * task.labs
     failure = min(task.delta / 2, task.rho / share)
     base = a2.betting(replace(task, delta=failure, kappa=None))
     a, b = _distances(task)
     l, l2 = 1 + ln(task.spread), 1 + ln(2 * task.n)
+    delta_A = Number(name="delta_A", value=fraction(failure), source=f"min(δ/2, ρ/{share}): the base removes the best")
+    if task.yardstick is not None:
+        kappa = (task.rho - task.labs * failure) * decimal(b - a) / (2 * l)
+        numbers = (
+            Number(name="labs", value=task.labs, source="given; 2 if not"),
+            Number(name="kappa_Y", value=fraction(kappa), source="(ρ-Kδ_A)(b-a)/(2l): Δ̂(V) with which Y surely passes"),
+        )
+        return _rounded(RoundedA2Plan, task, "rounded-a2", base, delta_A, numbers)
     kappa = task.rho * decimal(b - a) / (8 * l)
     reach = decimal(b) + kappa
     left = Decimal("0.74") * task.rho - 2 * failure
@@ -208,7 +255,6 @@ def a2_betting(task: Task) -> RoundedPlan:
         Number(name="kappa_R2", value=fraction(kappa), source="ρ(b-a)/(8l): Theorem R2's bound on Δ̂(V)"),
         Number(name="pool_R2", value=ceil(pool), source="Theorem R2: the pool that suffices without looking at it"),
     )
-    delta_A = Number(name="delta_A", value=fraction(failure), source=f"min(δ/2, ρ/{share}): the base removes the best")
     return _rounded(RoundedA2Plan, task, "rounded-a2", base, delta_A, simple)
 
 
@@ -222,7 +268,7 @@ def _distances(task: Task) -> tuple[Fraction, Fraction]:
     epsilon, own = fraction(task.epsilon), _own_range(task)
     b = Fraction(9, 10) * epsilon if task.b is None or own else fraction(task.b)
     a = b / 2 if task.a is None or own else fraction(task.a)
-    if b >= epsilon:
+    if b >= epsilon and task.yardstick is None:
         raise ValueOutOfRange(
             f"b must be below epsilon = {float(epsilon):g}, got {float(b):g}: the rest is for what a pool cannot measure"
         )
@@ -236,6 +282,8 @@ def _distances(task: Task) -> tuple[Fraction, Fraction]:
 def _rounded(
     kind: type[RoundedPlan], task: Task, learner: str, base: Plan, delta_A: Number, simple: tuple[Number, ...]
 ) -> RoundedPlan:
+    if task.yardstick is not None and task.finish != "distance":
+        raise BadSpec(f"a yardstick measures distances, and the finish {task.finish!r} has none: leave one of them out")
     own = _own_range(task)
     a, b = task.excess_range(Fraction(1, 2)) if own else _distances(task)
     start, end = ("ε/2", "ε") if own else ("b/2", ".9ε")
@@ -252,7 +300,7 @@ def _rounded(
         Number(name="rho", value=fraction(task.rho), source="given"),
         Number(name="delta", value=fraction(task.delta), source="given"),
         delta_A,
-        Number(name="delta_C", value=fraction(task.rho) / 200, source="ρ/200: a lab's intervals of distances fail"),
+        _measuring(task),
         Number(name="kappa", value=kappa, source="slack at which a run stops uncertified; ε/3 for other finishes"),
         Number(name="sigma", value=sigma, source="(2ε/3)/ln(2n/δ): scale of the shared noise"),
         *simple,
@@ -267,4 +315,12 @@ def _rounded(
         finish=task.finish,
         items=task.items,
         range=drawn_from,
+        yardstick=task.yardstick,
     )
+
+
+def _measuring(task: Task) -> Number:
+    """What measuring distances costs: a failure probability on own items, nothing on public ones."""
+    if task.yardstick is not None:
+        return Number(name="M", value=task.yardstick.size, source="items of the yardstick")
+    return Number(name="delta_C", value=fraction(task.rho) / 200, source="ρ/200: a lab's intervals of distances fail")

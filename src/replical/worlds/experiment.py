@@ -11,16 +11,18 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from replical.classes.base import HypothesisClass, Items
 from replical.classes.prior import UNIFORM, Prior
 from replical.classes.spec import parse
 from replical.core.exact import fraction
-from replical.errors import ValueOutOfRange
+from replical.errors import BadSpec, ValueOutOfRange
 from replical.learners.base import Learner
 from replical.learners.for_plan import learner_for
 from replical.plans.base import Condition
 from replical.plans.catalogue import Record, find
 from replical.plans.parameters import OPTIONS as PLAN_OPTIONS
 from replical.plans.plan import plan
+from replical.pools.yardstick import Yardstick
 from replical.worlds.audit import World
 from replical.worlds.noise import BoundaryNoise, parse_noise
 from replical.worlds.theta import theta as disagreement_coefficient
@@ -100,6 +102,7 @@ def prepare(
     seed: str,
     prior: Prior = UNIFORM,
     law: NDArray[np.float64] | None = None,
+    yardstick: str | None = None,
     progress: Callable[[int, int], None] | None = None,
 ) -> Ready:
     """Make the class, the world and the plan.
@@ -114,6 +117,8 @@ def prepare(
         How the shared order prefers hypotheses.
     law
         Probabilities of the labels, one row a cell, instead of a target and noise.
+    yardstick
+        ``"cells"``: labs that round measure distances on every cell of the world, not on their own items.
     progress
         Called with (centres done, centres in all) while Θ is computed.
 
@@ -164,6 +169,7 @@ def prepare(
         pool="exact" if items is None else "finite",
         items=items if record.uses("items") else None,
         prior=prior,
+        yardstick=None if yardstick is None else _yardstick(yardstick, C, cells),
         **experiment.options,
     )
     return Ready(
@@ -175,6 +181,12 @@ def prepare(
         nu_source=nu_source,
         broken=tuple(each for each in (*learner_plan.conditions, *_of_world(record, nu, best)) if not each.held),
     )
+
+
+def _yardstick(source: str, C: HypothesisClass, cells: Items) -> Yardstick:
+    if source != "cells":
+        raise BadSpec(f"the yardstick of an audit is 'cells', every cell of the class once, got {source!r:.40}")
+    return Yardstick.cells(C, cells)
 
 
 def _best_error(world: World) -> tuple[float, str]:

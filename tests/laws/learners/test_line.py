@@ -5,7 +5,18 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from replical import CAL, Intervals, Population, Prior, PrivateRandomness, SharedRandomness, Thresholds, learn, plan
+from replical import (
+    CAL,
+    Intervals,
+    Population,
+    Prior,
+    PrivateRandomness,
+    SharedRandomness,
+    Thresholds,
+    Yardstick,
+    learn,
+    plan,
+)  # fmt: skip
 from replical.learners.fast.line import along_a_line
 from replical.learners.for_plan import learner_for
 
@@ -55,6 +66,21 @@ def test_the_same_result_with_a_prior(kind):
     made = plan("rounded-cal", C, epsilon=0.2, delta=0.1, rho=0.5, pool="finite", prior=prior)
     for seed in range(10):
         compare(*lab(C, made, 2000, seed))
+
+
+@settings(max_examples=25, deadline=None)
+@given(
+    n=st.sampled_from([2, 20, 3000]),
+    size=st.sampled_from([30, 3000]),
+    seed=st.integers(0, 10**6),
+    rho=st.sampled_from([0.1, 0.5]),
+    drawn=st.booleans(),
+)
+def test_the_same_result_with_a_yardstick(n, size, seed, rho, drawn):
+    C = Thresholds(n)
+    yardstick = Yardstick.drawn(C, 500, SharedRandomness(f"{seed}")) if drawn else Yardstick.cells(C)
+    made = plan("rounded-cal", C, epsilon=0.1, delta=0.1, rho=rho, pool="finite", yardstick=yardstick)
+    compare(*lab(C, made, size, seed))
 
 
 def test_other_runs_are_left_to_the_conversation():

@@ -31,6 +31,8 @@ def rounded(draw):
         certified=certified,
         kappa=kappa,
         kappa_most=most,
+        accurate=kappa <= most,
+        accuracy=(kappa / U, most / U),
         supports=None if certified else proven,
         pool_needed=None if certified else draw(st.none() | st.integers(100, 10**7)),
         scores=np.zeros(made.n, dtype=np.int64),

@@ -17,6 +17,11 @@ class LinePredictions:
         self._positions = C.positions(items)
 
     @property
+    def size(self) -> int:
+        """How many cuts there are."""
+        return self._size
+
+    @property
     def positions(self) -> NDArray[np.int64]:
         """The first cut above each item."""
         return self._positions

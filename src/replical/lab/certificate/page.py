@@ -7,7 +7,7 @@ from html import escape
 from typing import Any
 
 from replical.core.exact import down, up, up_to
-from replical.learners.rounded import ACCURATE, CERTIFIED
+from replical.learners.rounded import ACCURATE, CERTIFIED, NEAR
 
 _STYLE = """
 :root { color-scheme: light dark; --line: #8884; --good: #009e73; --bad: #d55e00; }
@@ -73,7 +73,9 @@ def _asked(body: Mapping[str, Any]) -> str:
 def _verdict(body: Mapping[str, Any]) -> str:
     """Proven or not; if not, why not and what would help, where the certificate says so."""
     if body["certified"]:
-        return f"Certified: {_both(body)}."
+        far = any(each["name"] == NEAR and not each["held"] for each in body["conditions"])
+        inaccurate = " How accurate the answer is, is not proven: it is too far from a survivor on this lab's items."
+        return f"Certified: {_both(body)}.{inaccurate if far else ''}"
     verdict = body.get("verdict")
     if verdict is None:
         return f"Not certified: {_missing(body)}"

@@ -12,26 +12,33 @@ from typing import Any
 from replical.bounds.anytime import share_interval
 from replical.lab.certificate.checks import is_number, same
 from replical.lab.protocol import Protocol
-from replical.learners.rounded import ACCURATE, CERTIFIED
+from replical.learners.rounded import ACCURATE, CERTIFIED, NEAR
 from replical.learners.settled import LABELLED, PROVEN
 from replical.plans.base import Plan
 from replical.plans.ideal import IdealPlan
+from replical.plans.rounded import RoundedPlan
 from replical.plans.settled import SettledCALPlan, SettledPlan
 from replical.plans.settled_distance import SettledDistancePlan
 
 
 def rounded_proof(body: Mapping[str, Any], plan: Plan, named: Mapping[str, Any]) -> str | None:
-    """What is said of rho and of the slack must fit together."""
-    both, proven = (named[CERTIFIED], named[ACCURATE]), body["rho_proven"]
+    """What is said of rho and of the slack, or of how near the answer is, must fit together."""
+    assert isinstance(plan, RoundedPlan), "asked of rounded runs only"
+    on_own = plan.yardstick is None
+    both, proven = (named[CERTIFIED], named[ACCURATE if on_own else NEAR]), body["rho_proven"]
     if both[0]["bound"] != float(plan["rho"]) or both[0]["value"] != (1.0 if proven is None else proven):
         return "the condition about rho is not about this rho"
     if any(each["held"] != (each["value"] <= each["bound"] and (proven is not None)) for each in both[:1]):
         return "rho is said to be proven, and is not"
     if both[1]["held"] != (both[1]["value"] <= both[1]["bound"]):
-        return "the slack is said to be small enough, and is not"
+        return f"the {'slack is said to be small' if on_own else 'answer is said to be near'} enough, and is not"
     if body["certified"] and not body["labels_sufficient"]:
         return "certified, and yet labels are said to be missing"
-    return same(body["certified"], both[0]["held"] and both[1]["held"])
+    if on_own:
+        return same(body["certified"], both[0]["held"] and both[1]["held"])
+    U = body["pool"]["items"] if plan.items is None else plan.items
+    claim = (body["certified"], body["labels_sufficient"], body["rho_predicted"], both[1]["bound"])
+    return same(claim, (both[0]["held"], both[0]["held"], None, plan.apart_most(U) / U))
 
 
 def settled_proof(body: Mapping[str, Any], protocol: Protocol, named: Mapping[str, Any]) -> str | None:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from itertools import pairwise
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -48,20 +49,29 @@ from replical.lab.protocol import Protocol
 from replical.lab.session import LabelCounts, Session
 from replical.lab.tables import LabPool
 from replical.learners.base import Proves
+from replical.learners.rounded import NEAR
 from replical.plans.catalogue import find
 
 
-def verify(certificate: Mapping[str, Any], lab: LabPool | None = None, journal: Journal | None = None) -> Verification:
-    """Check a certificate as deeply as what is given allows."""
+def verify(
+    certificate: Mapping[str, Any],
+    lab: LabPool | None = None,
+    journal: Journal | None = None,
+    *,
+    yardstick: Path | None = None,
+) -> Verification:
+    """Check a certificate as deeply as what is given allows; a `yardstick` that is a file is given too."""
     checks, body = Checks(), certificate["body"]
     checks("the digest is that of the body", lambda: same(certificate["digest"], fingerprint(body)))
     checks("the seal is that of digest and provenance", lambda: sealed(certificate))
     checks("the body has the parts it must have", lambda: _parts(body))
     checks("every part is written as it must be", lambda: _shape(body))
     checks("the protocol is valid and has this fingerprint", lambda: _protocol(body))
+    if yardstick is not None:
+        checks("the yardstick is the published one", lambda: _published(body, yardstick))
     if not all(check.ok for check in checks.done[2:]):
         return Verification(level="self", checks=tuple(checks.done))
-    protocol = Protocol.of(body["protocol"])
+    protocol = Protocol.of(body["protocol"], yardstick=yardstick)
     _by_itself(checks, body, protocol)
     if lab is None:
         return Verification(level="self", checks=tuple(checks.done))
@@ -91,6 +101,12 @@ def _protocol(body: Mapping[str, Any]) -> str | None:
     return same(body["protocol_fingerprint"], Protocol.of(body["protocol"]).fingerprint)
 
 
+def _published(body: Mapping[str, Any], yardstick: Path) -> str | None:
+    """Refused in a sentence if it is another."""
+    Protocol.of(body["protocol"], yardstick=yardstick)
+    return None
+
+
 def _by_itself(checks: Checks, body: Mapping[str, Any], protocol: Protocol) -> None:
     C = protocol.recipe.C
     checks("the class has this fingerprint", lambda: same(body["class_fingerprint"], C.fingerprint))
@@ -102,6 +118,18 @@ def _by_itself(checks: Checks, body: Mapping[str, Any], protocol: Protocol) -> N
     checks("the rounds and labels add up", lambda: _counts(body, protocol))
     checks("what is proven is what is certified", lambda: _proven(body, protocol))
     checks("the summary counts every item", lambda: _summed(body, protocol))
+    if protocol.yardstick is not None and not (protocol.measures_on_file and protocol.measured_on is None):
+        checks("scores and rho_proven follow from yardstick and survivors", lambda: _measured(body, protocol))
+
+
+def _measured(body: Mapping[str, Any], protocol: Protocol) -> str | None:
+    """Nothing of the lab's own is needed: its items judge the answer's accuracy alone, so any items stand in for them."""
+    learner, public = protocol.learner, protocol.yardstick
+    assert isinstance(learner, Proves), "whoever has a yardstick, proves"
+    assert public is not None, "only asked where there is one"
+    ids = tuple(map(str, range(len(public.items))))
+    stand_in = LabPool(recipe=protocol.recipe, ids=ids, items=public.items, fingerprint="")
+    return _scores(body, protocol, learner, stand_in)
 
 
 def index_of(body: Mapping[str, Any]) -> int | None:
@@ -250,6 +278,10 @@ def _scores(body: Mapping[str, Any], protocol: Protocol, learner: Proves, lab: L
     claim = [body["rho_proven"], body["certified"], body["labels_sufficient"], body["kept"]]
     proven = again.rounding
     assert proven is not None, "whoever proves, rounds"
+    if lab.fingerprint == body["pool"]["fingerprint"]:
+        near = [condition_part(each) for each in again.conditions if each.name == NEAR]
+        if wrong := same([each for each in body["conditions"] if each["name"] == NEAR], near):
+            return wrong
     return same(claim, [proven.rho_proven, proven.certified, proven.labels_sufficient, set_of(again.chosen_from)])
 
 

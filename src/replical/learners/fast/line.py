@@ -19,7 +19,10 @@ from replical.learners.cal import CAL
 from replical.learners.result import Result, Round
 from replical.learners.rounded import Rounded
 from replical.learners.rounding.centre import Centre
+from replical.learners.rounding.looks import Looks
 from replical.learners.rounding.proof import Proof
+from replical.learners.rounding.yardstick import YardstickProof
+from replical.plans.rounded import RoundedPlan
 from replical.pools.pool import AnyPool, Pool
 from replical.pools.query import Answers
 from replical.pools.version_space import VersionSpace
@@ -38,12 +41,26 @@ def along_a_line(learner: Learner, pool: AnyPool, truth: Codes | None, shared: S
         return None
     learner.plan.check(pool)
     pool = pool.first(learner.plan.items)
-    # Items up to each cut; whole numbers below 2**53 are exact in doubles.
-    below = np.cumsum(np.bincount(line.positions, weights=pool.weights, minlength=len(pool.C))).astype(np.int64)
-    proof = Proof(learner.plan, pool, _MiddleCut(pool.version_space(), below))
-    run = _Run(pool, line, truth, below, proof)
+    below = _below(line, pool.weights)
+    proof, measured = _proof(learner.plan, pool, below)
+    run = _Run(pool, line, truth, below, proof, measured)
     result = learner.conclude(proof, run.to_the_end(), shared)
     return replace(result, labels=len(run.rounds), rounds=tuple(run.rounds))
+
+
+def _below(line: LinePredictions, weights: Indices) -> Indices:
+    """Items up to each cut; whole numbers below 2**53 are exact in doubles."""
+    return np.cumsum(np.bincount(line.positions, weights=weights, minlength=line.size)).astype(np.int64)[: line.size]
+
+
+def _proof(plan: RoundedPlan, pool: Pool, below: Indices) -> tuple[Looks, Indices]:
+    """A lab's proof, and the items up to each cut that it measures on."""
+    if plan.yardstick is None:
+        return Proof(plan, pool, _MiddleCut(pool.version_space(), below)), below
+    whole = plan.yardstick.version_space()
+    assert isinstance(whole.predictions, LinePredictions), "the class is the pool's"
+    measured = _below(whole.predictions, plan.yardstick.weights)
+    return YardstickProof(plan, pool, _MiddleCut(whole, measured)), measured
 
 
 class _MiddleCut(Centre):
@@ -71,9 +88,11 @@ def _middle(V: VersionSpace) -> int:
 class _Run:
     """Where a run is: survivors are the cuts from `first` to `last`."""
 
-    def __init__(self, pool: Pool, line: LinePredictions, truth: Codes, below: Indices, proof: Proof) -> None:
+    def __init__(
+        self, pool: Pool, line: LinePredictions, truth: Codes, below: Indices, proof: Looks, measured: Indices
+    ) -> None:
         self._order, self._positions, self._truth, self._proof = pool.order, line.positions, truth, proof
-        self._below, self._whole = below, pool.version_space()
+        self._below, self._measured, self._whole = below, measured, pool.version_space()
         self._first, self._last = 0, self._whole.size - 1
         self.rounds: list[Round] = []
         self._asked: list[int] = []
@@ -100,7 +119,10 @@ class _Run:
         return int(self._below[self._last] - self._below[self._first])
 
     def _stops(self) -> bool:
-        if not self._proof.worth(self._last - self._first + 1, lambda: self._disputed() // 2):
+        measured = self._measured
+        if not self._proof.worth(
+            self._last - self._first + 1, lambda: int(measured[self._last] - measured[self._first]) // 2
+        ):
             return False
         self._V = self._survivors()
         return self._proof.look(self._V)

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import replace
-from fractions import Fraction
 from math import ceil, inf, log, sqrt
 
 import numpy as np
@@ -17,25 +15,23 @@ from replical.core.exact import fraction
 from replical.learners.base import Shrunk
 from replical.learners.result import Rounding
 from replical.learners.rounding.centre import Centre
+from replical.learners.rounding.looks import Looks, up
 from replical.plans.rounded import RoundedPlan
 from replical.pools.pool import AnyPool
 from replical.pools.version_space import VersionSpace
 
 # Grids from coarse to fine, and how far each may overstate the bound that the next one finds.
 _GRIDS = ((COARSE, 1.4), (FINE, 1.1), (FINEST, 1.0))
-_WORTH = 0.95  # nothing has changed before V has shrunk by a twentieth
-_SOONEST, _LATEST = 0.9, 0.4  # look again when the slack has shrunk by a tenth, or as much more as seems needed
-_EARLY = 1.15  # rather a little too early than too late: a look costs milliseconds, a label money
-_DIGITS = 10**6  # bounds are rounded up to this, so that two machines decide alike
 _SOME = 16  # survivors, and hypotheses near the threshold, from which the centre's own error is estimated
 
 
-class Proof:
-    """Evaluated as often as it pays during a run: repetition costs no probability."""
+class Proof(Looks):
+    """A bound Γ̂ from this lab's own items."""
 
     def __init__(self, plan: RoundedPlan, pool: AnyPool, centre: Centre | None = None) -> None:
-        self._plan, self._U = plan, pool.size
-        self._centre = centre or Centre(pool.version_space())
+        self._U, self._accurate = pool.size, plan.kappa_most(pool.size)
+        most = min(self._accurate, ceil(plan["a"] * self._U) - 1) if plan.finish == "distance" else -1
+        super().__init__(plan, pool, centre or Centre(pool.version_space()), self._U, most)
         self._alone = plan.items is None
         self._gamma = plan.gamma(self._U)
         self._masses = self._gamma.masses
@@ -43,34 +39,7 @@ class Proof:
         rho, delta_A = float(plan["rho"]), float(plan["delta_A"])
         loose = min(0.1, sqrt(rho) - delta_A)
         self._exact = None if self._alone else replace(self._gamma, beta=log(2 * plan.n / loose))
-        self._misjudged = min(rho, _up((fraction(loose) + plan["delta_A"]) ** 2))  # so often by both at most
-        self._slack = int(plan.slack * self._U) if plan.slack else -1
-        self._accurate = plan.kappa_most(self._U)
-        self._most = min(self._accurate, ceil(plan["a"] * self._U) - 1)
-        self._size, self._last = inf, pool.version_space()  # V at the last look
-        self._proven: float | None = None  # the bound at the last look
-        self._next = inf  # slack at which the bound is worth another look
-
-    def reached(self, V: VersionSpace) -> bool:
-        """May the run stop here?"""
-        return self.worth(V.size, lambda: self._centre.at_least(V)) and self.look(V)
-
-    def worth(self, size: int, at_least: Callable[[], int]) -> bool:
-        """Is a version space of this size, and of at least this radius, worth a look?"""
-        if size > _WORTH * self._size:
-            return False
-        self._size, self._proven = size, None
-        return at_least() <= max(self._slack, min(self._most, self._next))
-
-    def look(self, V: VersionSpace) -> bool:
-        """May the run stop here?"""
-        self._last = V
-        kappa = self._centre.radius(V)
-        if kappa <= self._slack:
-            return True
-        if self._plan.finish != "distance" or kappa > min(self._most, self._next):
-            return False
-        return self._passes(V, kappa)
+        self._misjudged = min(rho, up((fraction(loose) + plan["delta_A"]) ** 2))  # so often by both at most
 
     def _passes(self, V: VersionSpace, kappa: int) -> bool:
         rho, scores = float(self._plan["rho"]), self._centre.distances(V)
@@ -85,8 +54,7 @@ class Proof:
         if V.size <= 2:  # one survivor has no slack, and is always looked at
             return False
         least = self._sum(V, scores, 0, step=step)  # the bound grows about linearly with the slack
-        share = (rho - least) / (bound - least) if least < min(rho, bound) else 0.0
-        self._next = kappa * min(_SOONEST, max(_LATEST, _EARLY * share))
+        self._later(kappa, (rho - least) / (bound - least) if least < min(rho, bound) else 0.0)
         return False
 
     def _bound(self, V: VersionSpace, scores: NDArray[np.int64], kappa: int, step: float = FINE) -> float:
@@ -104,7 +72,7 @@ class Proof:
     def _with_failures(self, gamma: float) -> float:
         """Both labs may lose the best hypothesis or misjudge distances; alone, each counts against the ideal."""
         failures = 2 * float(self._plan["delta_A"] + self._plan["delta_C"])
-        return min(1.0, _up((2 if self._alone else 1) * gamma + failures)) if gamma < 1 else 1.0
+        return min(1.0, up((2 if self._alone else 1) * gamma + failures)) if gamma < 1 else 1.0
 
     def _least(self, V: VersionSpace) -> float:
         """The best hypothesis is a survivor, so the ideal ball has at least the smallest mass of a survivor."""
@@ -137,12 +105,14 @@ class Proof:
             certified=certified,
             kappa=kappa,
             kappa_most=self._accurate,
+            accurate=kappa <= self._accurate,
+            accuracy=(kappa / U, self._accurate / U),
             supports=supports,
             pool_needed=pool_needed,
             scores=scores,
             range=(a, b),
             items=U,
-            spent=plan.max_labels is not None and shrunk.asked >= plan.max_labels,
+            spent=self._spent(shrunk),
         )
 
     def _shift(self, shrunk: Shrunk, scores: NDArray[np.int64]) -> float:
@@ -160,10 +130,6 @@ class Proof:
         ]
         squares = [float((there - home) / U @ ((there - home) / U)) / len(sample) for there in moved]
         return float(np.dot(shares, squares))
-
-
-def _up(bound: float | Fraction) -> float:
-    return ceil(bound * _DIGITS) / _DIGITS
 
 
 def _likely(shrunk: Shrunk) -> tuple[NDArray[np.int64], NDArray[np.float64]]:

@@ -27,6 +27,8 @@ def verdict(plan: RoundedPlan, rounding: Rounding) -> Verdict:
     >>> print(found.helps)
     about 11,313 items, or --learner settled-cal
     """
+    if plan.yardstick is not None:
+        return _by_yardstick(plan, rounding)
     if rounding.certified:
         return Verdict(certified=True, why="", helps="")
     if rounding.rho_proven is None:
@@ -42,6 +44,25 @@ def verdict(plan: RoundedPlan, rounding: Rounding) -> Verdict:
     return Verdict(certified=False, why=why, helps=", or ".join([*ways, _settled(plan)]))
 
 
+def _by_yardstick(plan: RoundedPlan, rounding: Rounding) -> Verdict:
+    """That labs agree and that the answer is accurate are said apart; one does not take back the other."""
+    share, most = rounding.accuracy
+    near = f"the answer differs from a survivor on {up(share, 3)} of this lab's items"
+    inaccurate = (
+        f"{near}, and the error bound allows {down(most, 3)}"
+        if most > 0
+        else "the pool is too small for the error bound"
+    )
+    helps = [] if rounding.accurate else ["a smaller b", "more items"]
+    if rounding.certified:
+        return Verdict(certified=True, why="" if rounding.accurate else inaccurate, helps=", or ".join(helps))
+    assert rounding.rho_proven is not None, "a yardstick always proves something"
+    proven = "nothing is" if rounding.rho_proven >= 1 else f"only {up(rounding.rho_proven, 3)} is"
+    why = f"{proven} proven of how often labs differ, and {float(plan['rho']):g} was asked for"
+    why = why if rounding.accurate else f"{why}; {inaccurate}"
+    return Verdict(certified=False, why=why, helps=", or ".join([_labels(plan, rounding), _settled(plan)]))
+
+
 def _settled(plan: RoundedPlan) -> str:
     """The learner that needs no pool size, for the same labels."""
     return "--learner settled-cal" if find(plan.learner).setting == "realizable" else "--learner settled"
@@ -49,17 +70,17 @@ def _settled(plan: RoundedPlan) -> str:
 
 def _inaccurate(rounding: Rounding) -> str:
     """Why the error bound does not hold; empty if it does."""
-    if rounding.kappa <= rounding.kappa_most:
+    if rounding.accurate:
         return ""
-    if rounding.kappa_most < 0:
+    slack, most = rounding.accuracy
+    if most < 0:
         return f"the pool of {rounding.items:,} items is too small for the error bound"
-    slack, most = rounding.kappa / rounding.items, rounding.kappa_most / rounding.items
     return f"the slack {up(slack, 4)} is too large for the error bound, which allows {down(most, 4)}"
 
 
 def _to_be_accurate(plan: RoundedPlan, rounding: Rounding) -> list[str]:
     """More items for the slack there is, or less slack."""
-    ways = [_labels(plan, rounding)] if rounding.kappa_most >= 0 else []
+    ways = [_labels(plan, rounding)] if rounding.accuracy[1] >= 0 else []
     if (enough := plan.pool_accurate(Fraction(rounding.kappa, rounding.items))) is not None:
         return [f"about {enough:,} items", *ways]
     if ways or (least := plan.pool_accurate(Fraction(0))) is None:
