@@ -41,6 +41,7 @@ from replical.errors import BadUsage, BudgetSpent, EmptyVersionSpace, PlanMismat
 from replical.lab.certificate.file import certify, write
 from replical.lab.certificate.page import page
 from replical.lab.journal import Journal
+from replical.lab.names import check_name
 from replical.lab.protocol import Protocol
 from replical.lab.session import Session
 from replical.lab.tables import LabPool
@@ -56,6 +57,7 @@ def run_command(
     pool: PoolFile,
     journal: JournalFile,
     out: Annotated[Path, typer.Option(help="the certificate to write")],
+    lab_name: Annotated[str | None, typer.Option("--lab", help="the lab's name; the certificate carries it")] = None,
     labels: LabelColumn = None,
     ask: Ask = None,
     show: Show = None,
@@ -93,6 +95,8 @@ def run_command(
     protocol = Protocol.read(protocol_file)
     if measure_error:
         Measured(protocol.learner, measure_error)  # refuses what cannot be measured, before anything is written
+    if lab_name is not None:
+        check_name(lab_name, protocol.lab_names)
     lab = items_of(protocol, pool, id_column, public)
     source = source_of(
         protocol, pool, id_column, labels=labels, ask=ask, show=show, answers=answers, batches=batches, journal=journal,
@@ -101,6 +105,8 @@ def run_command(
     with Journal(journal) as lab_journal:
         fresh = lab_journal.created is None
         session = Session(protocol, lab, lab_journal, annotator=annotator)
+        if lab_name is not None:
+            session.sign(lab_name)
         if measure_error:
             session.measure(measure_error)
         if fresh:

@@ -104,6 +104,8 @@ def body_of(session: Session) -> Body:
         },
         "runs_in_journal": len(ledger.results),
     }
+    if ledger.lab is not None:
+        body["lab"] = ledger.lab
     if result.settling is not None and result.verdict is not None:
         body["verdict"] = cast(VerdictPart, asdict(result.verdict))
         body["settling"] = settling_part(result.settling)
