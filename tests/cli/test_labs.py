@@ -114,7 +114,10 @@ def test_whose_certificate_it_is_follows_from_the_journal(certificates):
     folder, made = certificates
     forged = copy.deepcopy(made["north"])
     forged["body"]["lab"] = "south"
-    with Run(folder, LISTED, world(items=600, seed=11), "again") as run, Journal(folder / "north.db", write=False) as journal:
+    with (
+        Run(folder, LISTED, world(items=600, seed=11), "again") as run,
+        Journal(folder / "north.db", write=False) as journal,
+    ):
         wrong = [check.name for check in verify(resealed(forged), run.lab, journal).checks if not check.ok]
     assert wrong == ["replayed: lab"]
 
