@@ -10,6 +10,7 @@ from types import SimpleNamespace
 
 import pytest
 
+from replical.bounds.release import Selection
 from replical.lab.protocol import Protocol
 from replical.lab.release import file as releases
 from replical.lab.release.vote import read, string_of, vote_of, write
@@ -324,13 +325,24 @@ def test_plan_says_how_likely_the_release_is_right(command):
     assert json.loads(command(*words[:-1], "--learner", "settled-cal", "--json")[1])["release"] is None
 
 
+def test_plan_takes_the_level_of_a_protocol(command, tmp_path):
+    """β = min(δ, ρ/K) with the protocol's own K, however many vote."""
+    found = {}
+    for K in (2, 20):
+        file = tmp_path / f"{K}.toml"
+        file.write_text(Protocol.of(content("settled", delta=0.5, rho=0.2, labs=K)).toml())
+        found[K] = json.loads(command("plan", file, "--private", "--labs", "6", "--json")[1])["release"]["misses"]
+    selection = Selection(n=6, epsilon=1.0)
+    assert found == {K: pytest.approx(selection.per_lab(0.2 / K, 6), rel=1e-9) for K in (2, 20)}
+
+
 @pytest.mark.parametrize(
     ("words", "message"),
     [
         (["--release-epsilon", "1"], "are about a private release: give --private too"),
         (["--private", "--release-epsilon", "0"], "must be above 0 and at most 20, got 0"),
         (["--private", "--nobody", "0"], "nobody must be a whole number of at least 1, got 0"),
-        (["--private", "--learner", "cal"], "cal promises nothing about other labs: name a replicable learner"),
+        (["--private", "--learner", "cal"], "cal promises nothing about a release: name a learner like settled"),
     ],
 )
 def test_bad_input_of_plan_is_one_sentence(command, words, message):

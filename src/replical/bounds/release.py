@@ -31,7 +31,7 @@ class Selection:
     n
         Candidates.
     epsilon
-        Rate of the noise.
+        Of the release.
     nobody
         Votes that "nobody" has; 0 where that is no choice.
     """
@@ -39,6 +39,11 @@ class Selection:
     n: int
     epsilon: float
     nobody: int = 0
+
+    @property
+    def rate(self) -> float:
+        """Of the noise: thresholds and scales are rounded in favour of privacy, by less than this."""
+        return self.epsilon * (1 - 1e-11)
 
     def misses(self, y: Floats, z: Floats) -> Floats:
         """Pr[not i is released] is at most this, if y labs vote for i and z for others.
@@ -48,10 +53,10 @@ class Selection:
         >>> Selection(n=240, epsilon=1.0).misses(np.array([8.0, 20.0]), np.zeros(2)).round(7).tolist()
         [0.0400878, 2e-07]
         """
-        log_rivals = [np.log(self.n - 2) if self.n > 2 else -np.inf, self.epsilon * z if self.n > 1 else -np.inf]
-        log_rivals += [self.epsilon * self.nobody] if self.nobody else []
+        log_rivals = [np.log(self.n - 2) if self.n > 2 else -np.inf, self.rate * z if self.n > 1 else -np.inf]
+        log_rivals += [self.rate * self.nobody] if self.nobody else []
         total = np.logaddexp.reduce(np.broadcast_arrays(*log_rivals, np.full(y.shape, -np.inf)))
-        return np.asarray(np.minimum(1.0, 0.5 * np.exp(np.minimum(total - self.epsilon * y, 1.0))))
+        return np.asarray(np.minimum(1.0, 0.5 * np.exp(np.minimum(total - self.rate * y, 1.0))))
 
     def at(self, k: int, rates: Floats) -> Floats:
         """The mean over k labs, each of which votes for another than i with probability `rates`, independently."""

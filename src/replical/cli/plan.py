@@ -59,6 +59,8 @@ class Question:
         How the shared order prefers hypotheses; the other keywords of `replical.plan`, as they were given.
     nu
         The error of the best hypothesis, where somebody said it.
+    together
+        Labs that a protocol's numbers are for, where they depend on it.
     """
 
     title: str
@@ -72,6 +74,7 @@ class Question:
     prior: Prior
     options: Mapping[str, Any]
     nu: float | None = None
+    together: int | None = None
 
 
 def plan_command(
@@ -198,6 +201,7 @@ def _about_protocol(
         prior=protocol.prior,
         options=protocol.options,
         nu=protocol.given("nu") if protocol.given("nu") is not None else nu,
+        together=protocol.labs_most,
     )
 
 
@@ -293,11 +297,10 @@ def _released(
     setting, record = question.setting, find(question.learner)
     selection = Selection(n=setting.n, epsilon=epsilon, nobody=nobody or 0)
     if record.uses("labs"):
-        most = question.options.get("labs") or labs
-        return release_chance(selection, labs, beta=min(setting.delta, setting.rho / most))
-    if not record.replicable:
+        return release_chance(selection, labs, beta=min(setting.delta, setting.rho / (question.together or labs)))
+    if not record.replicable or record.boosts:
         raise BadUsage(
-            f"{question.learner} promises nothing about other labs: name a replicable learner, or a protocol of one"
+            f"{question.learner} promises nothing about a release: name a learner like settled, or a protocol of one"
         )
     return release_chance(selection, labs, rho=setting.rho)
 
