@@ -19,6 +19,12 @@ from support.lab import content, world
 SAID = content("settled", epsilon=0.2, batch=4, labs=3) | {"labs": {"names": ["north", "south", "east"]}}
 
 
+ENTRY = (
+    "total = 2.0\nspent = 1.0\nreleases = [{{protocol = '" + Protocol.of(SAID).fingerprint + "', epsilon = {epsilon}, "
+    "nobody = 0, sampler = 'exact integers', answer = {answer}}}]\n"
+)
+
+
 @pytest.fixture
 def curator(tmp_path, monkeypatch, command):
     """A folder with a protocol, a budget of 2, and three votes for hypothesis 1."""
@@ -142,6 +148,18 @@ def test_what_is_printed_does_not_depend_on_how_many_voted(curator, monkeypatch,
     assert len(seen) == 1
 
 
+def test_a_silent_lab_may_say_so(curator):
+    """An empty vote is a vote, and adds nothing."""
+    Path("budget.toml").write_text("total = 20\n")
+    curator(
+        curator.vote("north", votes=[]),
+        curator.vote("south", votes=[0, 3]),
+        curator.vote("east", votes=[3]),
+        epsilon="20",
+    )
+    assert json.loads(Path("r.json").read_text())["answer"]["index"] == 3
+
+
 def test_votes_decide_as_far_as_noise_lets_them(curator):
     """With ε = 20 three votes against none lose with probability below 10⁻²⁵."""
     Path("budget.toml").write_text("total = 20\n")
@@ -225,6 +243,10 @@ def test_what_cannot_be_written_is_not_lost(curator):
         ("total = 2.0\nspent = 0.5", "is damaged: it says spent = 0.5, its releases add up to another"),
         ("total = 2.0\nreleases = 3", "is damaged: releases must be a list"),
         ("total = 2.0\nreleases = [{epsilon = 1.0}]", "is damaged: a release has protocol, epsilon, nobody"),
+        (ENTRY.format(epsilon="'1'", answer=1), "is damaged: a release has protocol, epsilon, nobody"),
+        (ENTRY.format(epsilon="-1.0", answer=1), "is damaged: a release has protocol, epsilon, nobody"),
+        (ENTRY.format(epsilon="1.0", answer="'m1'"), "is damaged: a release has protocol, epsilon, nobody"),
+        (ENTRY.format(epsilon="1.0", answer=6), "it says that hypothesis 6 was released, which is not there"),
     ],
 )
 def test_a_bad_budget_is_one_sentence(curator, text, message):

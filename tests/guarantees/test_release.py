@@ -87,6 +87,19 @@ def test_the_threshold_errs_on_the_side_of_privacy(epsilon):
         assert exact <= threshold(epsilon) < exact + 1
 
 
+@pytest.mark.claim("release")
+@pytest.mark.parametrize("epsilon", [*EPSILONS, 1e-6, 20.0])
+def test_opendp_states_that_epsilon_is_kept(epsilon, monkeypatch):
+    """Whatever scale was taken in the end, OpenDP's own map is at most ε, for a decimal ε and not for the double near it."""
+    measurements = pytest.importorskip("opendp.measurements")
+    made, make = [], measurements.make_noisy_max
+    monkeypatch.setattr(measurements, "make_noisy_max", lambda *words: made.append(make(*words)) or made[-1])
+    noisy_maximum([2, 0], epsilon)
+    kept = Fraction(made[-1].map(1))
+    assert kept <= Fraction(repr(epsilon))
+    assert kept > Fraction(repr(epsilon)) * (1 - Fraction(1, 10**11))  # and no privacy is bought that nobody asked for
+
+
 # ---- is it the right answer? ----
 
 

@@ -103,9 +103,15 @@ def _entries(path: Path, listed: Any) -> Iterator[Entry]:
     if not isinstance(listed, list):
         raise BadBudget(f"{path} is damaged: releases must be a list")
     for each in listed:
-        if not isinstance(each, Mapping) or set(each) != set(Entry.__annotations__) or not _is_epsilon(each["epsilon"]):
-            raise BadBudget(f"{path} is damaged: a release has {', '.join(Entry.__annotations__)}")
+        if not isinstance(each, Mapping) or set(each) != set(Entry.__annotations__) or not _is_entry(each):
+            raise BadBudget(f"{path} is damaged: a release has {', '.join(Entry.__annotations__)}, got {each!r:.60}")
         yield Entry(**each)
+
+
+def _is_entry(each: Mapping[str, Any]) -> bool:
+    texts = all(isinstance(each[key], str) for key in ("protocol", "sampler"))
+    counts = all(isinstance(each[key], int) and not isinstance(each[key], bool) for key in ("nobody", "answer"))
+    return texts and counts and _is_epsilon(each["epsilon"])
 
 
 def _is_epsilon(value: Any) -> bool:

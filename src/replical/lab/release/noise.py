@@ -14,7 +14,7 @@ import secrets
 from collections.abc import Sequence
 from fractions import Fraction
 from importlib.metadata import version
-from typing import Protocol
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -142,6 +142,8 @@ def _opendp(counts: list[int], epsilon: float) -> int:
     # monotonic: a lab more raises counts and lowers none
     space = vector_domain(atom_domain(T="i64")), linf_distance(T="i64", monotonic=True)
     scale = 1 / float(epsilon)
-    while Fraction((mechanism := make_noisy_max(*space, max_divergence(), scale)).map(1)) > fraction(epsilon):
+    while True:
+        mechanism: Any = make_noisy_max(*space, max_divergence(), scale)
+        if Fraction(mechanism.map(1)) <= fraction(epsilon):
+            return int(mechanism(counts))
         scale = math.nextafter(scale, math.inf)
-    return int(mechanism(counts))
