@@ -16,15 +16,15 @@ from support.certificates import resealed
 from support.lab import Run, content, world
 
 NAMES = ["north", "south", "east"]
-LISTED = content("settled", epsilon=0.2, batch=4, labs=4) | {"labs": {"names": NAMES}}
+LISTED = content("settled-cal", epsilon=0.2, labs=4) | {"labs": {"names": NAMES}}
 
 
 @pytest.fixture(scope="module")
 def certificates(tmp_path_factory):
     """Three listed labs that agree, one that agrees and is not listed, one that does not agree."""
     folder, made = tmp_path_factory.mktemp("named"), {}
-    worlds = {name: {"seed": 11 + place} for place, name in enumerate([*NAMES, "other"])}
-    for name, options in {**worlds, "apart": {"seed": 15, "best": 0.6, "worst": 0.02}}.items():
+    worlds = {name: {"seed": 11 + place, "best": 0.0} for place, name in enumerate([*NAMES, "other"])}
+    for name, options in {**worlds, "apart": {"seed": 15, "best": 0.6, "worst": 0.0}}.items():
         lab = {"other": None, "apart": "east"}.get(name, name)
         with Run(folder, LISTED, world(items=600, **options), name) as run:
             if lab is not None:
@@ -41,12 +41,23 @@ def certificates(tmp_path_factory):
 def lab(tmp_path, monkeypatch, command):
     """A folder with a protocol that lists labs, and a table."""
     monkeypatch.chdir(tmp_path)
-    columns = world(items=100, seed=3)
+    columns = world(items=100, seed=3, best=0.0)
     with Path("pool.csv").open("w", newline="") as file:
         csv.writer(file).writerows([columns, *zip(*columns.values(), strict=True)])
     (tmp_path / "candidates.txt").write_text("".join(f"m{c}\n" for c in range(6)))
     names = [word for name in NAMES for word in ("--lab", name)]
-    numbers = ["--epsilon", ".4", "--delta", ".2", "--rho", ".6", "--seed", "a published text"]
+    numbers = [
+        "--learner",
+        "settled-cal",
+        "--epsilon",
+        ".4",
+        "--delta",
+        ".2",
+        "--rho",
+        ".6",
+        "--seed",
+        "a published text",
+    ]
     source = ["--candidates", "candidates.txt", "--label-values", "no,yes"]
     assert command("protocol", "new", "--out", "p.toml", *source, *numbers, *names)[0] == 0
 
@@ -115,7 +126,7 @@ def test_whose_certificate_it_is_follows_from_the_journal(certificates):
     forged = copy.deepcopy(made["north"])
     forged["body"]["lab"] = "south"
     with (
-        Run(folder, LISTED, world(items=600, seed=11), "again") as run,
+        Run(folder, LISTED, world(items=600, seed=11, best=0.0), "again") as run,
         Journal(folder / "north.db", write=False) as journal,
     ):
         wrong = [check.name for check in verify(resealed(forged), run.lab, journal).checks if not check.ok]

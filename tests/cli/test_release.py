@@ -16,7 +16,7 @@ from replical.lab.release import file as releases
 from replical.lab.release.vote import read, string_of, vote_of, write
 from support.lab import content, world
 
-SAID = content("settled", epsilon=0.2, batch=4, labs=3) | {"labs": {"names": ["north", "south", "east"]}}
+SAID = content("settled-cal", epsilon=0.2, labs=3) | {"labs": {"names": ["north", "south", "east"]}}
 
 
 ENTRY = (
@@ -66,7 +66,7 @@ def curator(tmp_path, monkeypatch, command):
 def lab(tmp_path, monkeypatch, command):
     monkeypatch.chdir(tmp_path)
     Path("p.toml").write_text(Protocol.of(SAID).toml())
-    columns = world(items=100, seed=3)
+    columns = world(items=100, seed=3, best=0.0)
     with Path("pool.csv").open("w", newline="") as file:
         csv.writer(file).writerows([columns, *zip(*columns.values(), strict=True)])
 
