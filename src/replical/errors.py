@@ -63,6 +63,14 @@ class BadCertificate(ReplicalError, ValueError):
     """A file that should be a certificate is none."""
 
 
+class BadVote(ReplicalError, ValueError):
+    """A file that should be a vote is none, or belongs to something else."""
+
+
+class BadBudget(ReplicalError, ValueError):
+    """A budget of privacy is spent, in use or damaged."""
+
+
 class BadUsage(ReplicalError, ValueError):
     """A command was called in a way that makes no sense."""
 

@@ -228,3 +228,27 @@ def test_active_against_passive_as_the_page_says(tmp_path, monkeypatch):
     benchmark.draw(tmp_path)
     for suffix in ("svg", "png"):
         assert (tmp_path / f"active-against-passive.{suffix}").stat().st_size > 500
+
+
+def test_the_law_of_a_release_is_that_of_the_exact_twin(monkeypatch):
+    from support.release import formula
+
+    monkeypatch.syspath_prepend(BENCHMARKS)
+    release = importlib.import_module("release")
+    exact = formula((3, 1, 0, 1), Fraction(math.exp(-0.5)))
+    found = release.law(np.array([3.0, 1.0, 0.0, 1.0]), 0.5).tolist()
+    assert found == pytest.approx([float(exact[h]) for h in range(4)])
+
+
+@pytest.mark.slow
+def test_consortia_release_the_same_model_more_often_if_labs_share_a_string(monkeypatch):
+    """One string, fewer labs and items; figures repeat, so there is no false alarm."""
+    monkeypatch.syspath_prepend(BENCHMARKS)
+    release = importlib.import_module("release")
+    monkeypatch.setattr(release, "LABS", 10)
+    monkeypatch.setattr(release, "SIZES", (10,))
+    labs = release.Labs(release.make(release.SET), 1000)
+    found = {each["way"]: each["same"] for each in release.consortia(labs, 0, np.zeros(240))}
+    assert set(found) == set(release.WAYS)
+    assert found["settled"] > found["argmax"]
+    assert all(0 <= same <= 1 + 1e-9 for same in found.values())

@@ -52,6 +52,7 @@ def test_labs_with_one_answer_are_identical(labs, capsys):
     assert told == {
         "schema": "replical.compare/1", "identical": True, "same_protocol": True, "same_index": True,
         "first_difference": None, "warning": None, "confirmations": [],
+        "labs": [None, None], "unanimity": None,
     }  # fmt: skip
 
 
@@ -99,7 +100,7 @@ LINE_PROTOCOL = Protocol.of(content("cal") | {"class": LINE})
 def told_of(x):
     """A body that says no more than a comparison looks at."""
     lab = types.SimpleNamespace(items=np.asarray(x))
-    body = {"protocol_fingerprint": "p", "hypothesis": {"index": 5, "description": "it"}}
+    body = {"protocol": {}, "protocol_fingerprint": "p", "hypothesis": {"index": 5, "description": "it"}}
     return {"body": body | {"pool": {"summary": summary(LINE_PROTOCOL, lab)}}}
 
 

@@ -20,6 +20,7 @@ from replical.cli.label import label_command
 from replical.cli.output import fail, prose
 from replical.cli.plan import plan_command
 from replical.cli.protocol import protocol_app
+from replical.cli.release import release_command
 from replical.cli.run import run_command
 from replical.cli.study import study_command
 from replical.cli.theta import theta_command
@@ -58,6 +59,7 @@ app.command("label", short_help="Serve the labelling page for a run driven elsew
 app.command("verify", short_help="Recompute a certificate.")(verify_command)
 app.command("compare", short_help="Do several labs have one answer?")(compare_command)
 app.command("confirm", short_help="Does a published answer hold on this lab's items?")(confirm_command)
+app.command("release", short_help="One private answer from the votes of many labs.")(release_command)
 app.command("correct", short_help="Record another label for an item.")(correct_command)
 app.command("export", short_help="The events of a journal as CSV.")(export_command)
 app.command("study", short_help="A grid of audits from one file: tables, figures, a report.")(study_command)

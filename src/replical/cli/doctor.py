@@ -12,7 +12,18 @@ from replical.cli.output import answer, prose
 from replical.core.selftest import installed, wrong_words
 
 _CORE = ("numpy", "scipy", "typer", "rich")
-_OPTIONAL = ("pyarrow", "sqlalchemy", "starlette", "uvicorn", "matplotlib", "dask", "scikit-learn", "numba", "torch")
+_OPTIONAL = (
+    "pyarrow",
+    "sqlalchemy",
+    "starlette",
+    "uvicorn",
+    "matplotlib",
+    "dask",
+    "scikit-learn",
+    "opendp",
+    "numba",
+    "torch",
+)
 
 
 def doctor_command(as_json: Annotated[bool, typer.Option("--json", help="one JSON object")] = False) -> None:

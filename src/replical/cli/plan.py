@@ -11,6 +11,7 @@ import typer
 from rich.markup import escape
 from rich.table import Table
 
+from replical.bounds.release import ReleaseChance, Selection, release_chance
 from replical.classes.base import HypothesisClass, Items
 from replical.classes.prior import Prior
 from replical.classes.spec import parse
@@ -18,10 +19,11 @@ from replical.classes.table import PredictionTable
 from replical.cli.forecasts import CAVEATS, labels_words, rate, worlds
 from replical.cli.inputs import SIMULATED, items_from, read_prior
 from replical.cli.options import parameter
-from replical.cli.output import CLASSES, amount, answer, progress, prose, whole
-from replical.core.exact import down_to, up_to
+from replical.cli.output import CLASSES, amount, answer, count, number, progress, prose, whole
+from replical.core.exact import down, down_to, up_to
 from replical.errors import BadUsage, BudgetSpent, EmptyVersionSpace, PlanMismatch, PoolExhausted
 from replical.lab.protocol import Protocol
+from replical.lab.release.noise import check_epsilon, check_nobody
 from replical.lab.tables import read_pool
 from replical.plans.bills import ABSURD, Bill, all_agree, bills, cheapest
 from replical.plans.catalogue import find
@@ -57,6 +59,8 @@ class Question:
         How the shared order prefers hypotheses; the other keywords of `replical.plan`, as they were given.
     nu
         The error of the best hypothesis, where somebody said it.
+    together
+        Labs that a protocol's numbers are for, where they depend on it.
     """
 
     title: str
@@ -70,6 +74,7 @@ class Question:
     prior: Prior
     options: Mapping[str, Any]
     nu: float | None = None
+    together: int | None = None
 
 
 def plan_command(
@@ -86,6 +91,13 @@ def plan_command(
         float | None, parameter("nu", "upper bound on the best error; without it labels are noiseless")
     ] = None,
     labs: Annotated[int, typer.Option(parser=whole, help="labs that shall all agree")] = 2,
+    private: Annotated[bool, typer.Option("--private", help="is a private release the ideal answer?")] = False,
+    release_epsilon: Annotated[
+        float | None, typer.Option(parser=number, help="with --private: epsilon of the release (1)")
+    ] = None,
+    nobody: Annotated[
+        int | None, typer.Option(parser=whole, help="with --private: votes that 'no answer' gets")
+    ] = None,
     plot: Annotated[Path | None, typer.Option(help="draw the bills: a .svg, .png or .pdf file")] = None,
     against: Annotated[str, typer.Option(help="what the drawing varies: epsilon, rho, class or theta")] = "epsilon",
     pool: Annotated[Path | None, typer.Option(help="unlabelled items: .csv; with a protocol also .parquet")] = None,
@@ -147,6 +159,8 @@ def plan_command(
     elif question.pool is not None:
         reading = f"No forecast from unlabelled items: {none_because}. From public numbers alone: {reading}"
     reading += _all_labs(labs, question.setting.rho, together)
+    released = _released(question, labs, private, release_epsilon, nobody)
+    reading += "" if released is None else f" {_release_words(question, released)}"
     if as_json:
         answer(
             {
@@ -156,6 +170,7 @@ def plan_command(
                 "best": None if best is None else best.learner,
                 "best_any": None if best_any is None else best_any.learner,
                 "all_agree": together,
+                "release": None if released is None else asdict(released),
                 "reading": reading,
                 "forecast": None if forecast is None else _forecast_payload(question.C, forecast),
                 "prediction": None if forecast is None else _prediction_payload(question.C, forecast),
@@ -186,6 +201,7 @@ def _about_protocol(
         prior=protocol.prior,
         options=protocol.options,
         nu=protocol.given("nu") if protocol.given("nu") is not None else nu,
+        together=protocol.labs_most,
     )
 
 
@@ -265,6 +281,44 @@ def _all_labs(labs: int, rho: float, together: float) -> str:
         return ""
     wanted = f"publish rho = {down_to(rho / (labs - 1), 3)} if that shall be {down_to(1 - rho, 6)}"
     return f" All {labs} labs agree with probability at least {down_to(together, 6)}; {wanted}."
+
+
+def _released(
+    question: Question, labs: int, private: bool, epsilon: float | None, nobody: int | None
+) -> ReleaseChance | None:
+    """How likely a private release is the ideal answer, if all labs vote and, where that is needed, are certified."""
+    if not private:
+        if epsilon is not None or nobody is not None:
+            raise BadUsage("--release-epsilon and --nobody are about a private release: give --private too")
+        return None
+    epsilon = 1.0 if epsilon is None else epsilon
+    check_epsilon(epsilon)
+    check_nobody(nobody)
+    setting, record = question.setting, find(question.learner)
+    selection = Selection(n=setting.n, epsilon=epsilon, nobody=nobody or 0)
+    if record.uses("labs"):
+        return release_chance(selection, labs, beta=min(setting.delta, setting.rho / (question.together or labs)))
+    if not record.replicable or record.boosts:
+        raise BadUsage(
+            f"{question.learner} promises nothing about a release: name a learner like settled, or a protocol of one"
+        )
+    return release_chance(selection, labs, rho=setting.rho)
+
+
+def _release_words(question: Question, found: ReleaseChance) -> str:
+    record = find(question.learner)
+    voting = (
+        f"run {question.learner}, are certified and vote" if record.certifies else f"run {question.learner} and vote"
+    )
+    ideal = "the ideal answer" if record.uses("labs") else "the string's commonest answer"
+    words = (
+        f"A private release with epsilon {found.epsilon:g}, if {found.labs} labs {voting}: it is "
+        f"{ideal} with probability at least {down(1 - found.misses, 3)}."
+    )
+    target = f"{down(1 - found.limit - found.tolerance, 3)}"
+    if found.enough is None:
+        return words + f" No number of labs makes that {target}: raise the release's epsilon, or lower rho."
+    return words + f" For {target} it takes {count(found.enough, 'lab')}."
 
 
 def _bill_payload(bill: Bill) -> dict[str, Any]:

@@ -88,6 +88,9 @@ def new_command(
     strings: Annotated[int | None, parameter("strings")] = None,
     runs: Annotated[int | None, parameter("runs")] = None,
     labs: Annotated[int | None, parameter("labs")] = None,
+    lab: Annotated[
+        list[str] | None, typer.Option(help="a lab that takes part; once for each, in an order that stays")
+    ] = None,
     max_labels: Annotated[int | None, parameter("max_labels")] = None,
     title: Annotated[str | None, typer.Option(help="for people; not in the fingerprint")] = None,
     force: Annotated[bool, typer.Option("--force", help="replace an existing file")] = False,
@@ -129,7 +132,9 @@ def new_command(
         content["yardstick"] = _yardstick_section(yardstick, out, class_recipe)
     models = "candidates" in section and yardstick is None  # a yardstick measures distances
     learner_section |= _finish(learner_section, models=models) | _boosting(learner_section)
+    learner_section |= _many(learner_section, lab or [])
     content["learner"] = {key: value for key, value in learner_section.items() if value is not None}
+    content |= {"labs": {"names": lab}} if lab else {}
     beside = out.parent / content["yardstick"]["file"] if "file" in content.get("yardstick", {}) else None
     protocol = Protocol.of(content, yardstick=beside)
     needed = _items_needed(protocol)
@@ -241,6 +246,13 @@ def _boosting(learner: dict[str, Any]) -> dict[str, Any]:
     if learner["boosting"] is not None or not find(learner["name"]).uses("boosting"):
         return {}
     return {"boosting": USUAL.get(learner["plan"] or "tight")}
+
+
+def _many(learner: dict[str, Any], names: list[str]) -> dict[str, Any]:
+    """As many labs as are listed, where a learner's numbers depend on how many they are and nobody says so."""
+    if learner["labs"] is not None or not find(learner["name"]).uses("labs") or len(names) < 2:
+        return {}
+    return {"labs": len(names)}
 
 
 def _needed(flag: str, value: Any, default: str | None = None) -> str:

@@ -41,7 +41,12 @@ from replical.errors import BadUsage, BudgetSpent, EmptyVersionSpace, PlanMismat
 from replical.lab.certificate.file import certify, commitment, read, write
 from replical.lab.certificate.page import page
 from replical.lab.journal import Journal
+from replical.lab.ledger import Ledger
+from replical.lab.names import check_name
 from replical.lab.protocol import Protocol
+from replical.lab.release.vote import SCHEMA as VOTE
+from replical.lab.release.vote import vote_of
+from replical.lab.release.vote import write as write_vote
 from replical.lab.session import Session
 from replical.lab.tables import LabPool
 from replical.learners.measured import Measured
@@ -55,7 +60,8 @@ def run_command(
     protocol_file: Annotated[Path, typer.Argument(metavar="PROTOCOL", help="the published protocol")],
     pool: PoolFile,
     journal: JournalFile,
-    out: Annotated[Path, typer.Option(help="the certificate to write")],
+    out: Annotated[Path, typer.Option(help="the certificate to write, or the vote")],
+    lab_name: Annotated[str | None, typer.Option("--lab", help="the lab's name; the certificate carries it")] = None,
     labels: LabelColumn = None,
     ask: Ask = None,
     show: Show = None,
@@ -63,6 +69,12 @@ def run_command(
     batches: Batches = None,
     id_column: IdColumn = "id",
     annotator: Annotator = None,
+    private: Annotated[
+        bool, typer.Option("--private", help="write a vote for a private release and no certificate")
+    ] = False,
+    approve: Annotated[
+        bool, typer.Option("--approve", help="with --private: vote for every hypothesis still possible")
+    ] = False,
     html: Annotated[Path | None, typer.Option(help="the certificate as a readable page")] = None,
     votes: Votes = 1,
     host: Host = "127.0.0.1",
@@ -90,9 +102,12 @@ def run_command(
     check_usage(labels, ask, writes={"--out": out, "--html": html}, reads=reads)
     if truths < 0:
         raise BadUsage(f"--truths must be 0 or more, got {truths}")
+    _check_private(private=private, approve=approve, html=html)
     protocol = Protocol.read(protocol_file)
     if measure_error:
         Measured(protocol.learner, measure_error)  # refuses what cannot be measured, before anything is written
+    if lab_name is not None:
+        check_name(lab_name, protocol.lab_names)
     lab = items_of(protocol, pool, id_column, public)
     source = source_of(
         protocol, pool, id_column, labels=labels, ask=ask, show=show, answers=answers, batches=batches, journal=journal,
@@ -100,8 +115,12 @@ def run_command(
     )  # fmt: skip
     with Journal(journal) as lab_journal:
         fresh = lab_journal.created is None
+        if private and lab_name is None and Ledger.of(lab_journal.events()).lab is None:
+            raise BadUsage("a vote names its lab, so that nobody votes twice: give --lab NAME")
         session = Session(protocol, lab, lab_journal, annotator=annotator)
         _check_out(out, session)
+        if lab_name is not None:
+            session.sign(lab_name)
         if measure_error:
             session.measure(measure_error)
         if fresh:
@@ -113,6 +132,8 @@ def run_command(
         if session.open:
             return _pending(session, batch, outlook, as_json=as_json)
         session.finish()
+        if private:
+            return _voted(session, out, approve=approve, as_json=as_json)
         certificate = certify(session)
         write(certificate, out)
         if html is not None:
@@ -133,6 +154,25 @@ def _check_out(out: Path, session: Session) -> None:
         return
     if private != commitment(session.private):
         raise BadUsage(f"{out} is the certificate of another run: give another --out, or move it away")
+
+
+def _check_private(*, private: bool, approve: bool, html: Path | None) -> None:
+    if approve and not private:
+        raise BadUsage("--approve is about the vote of a private release: give --private too, or leave it out")
+    if private and html is not None:
+        raise BadUsage("--html shows a certificate, and --private writes none: leave it out")
+
+
+def _voted(session: Session, out: Path, *, approve: bool, as_json: bool) -> int:
+    """A vote and nothing else: what the lab found is not shown either."""
+    vote = vote_of(session, approve=approve)
+    write_vote(vote, out)
+    if as_json:
+        answer({"schema": VOTE, "status": "done", "lab": vote["lab"], "vote": str(out)})
+    else:
+        prose.print(f"Vote of {vote['lab']}: {out}", markup=False, soft_wrap=True)
+        prose.print("Send it to the curator and to nobody else; the journal stays in the lab.")
+    return 0
 
 
 def _announce(protocol: Protocol, lab: LabPool, truths: int) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
 from dataclasses import asdict
 from functools import partial
 from pathlib import Path
@@ -10,8 +11,10 @@ from typing import Annotated, Any
 
 import typer
 
+from replical.bounds.unanimity import Unanimity
 from replical.cli.inputs import never_over
 from replical.cli.output import answer, notes, prose
+from replical.core.exact import up
 from replical.core.files import write_whole
 from replical.errors import BadCertificate, BadUsage
 from replical.lab.certificate.checks import Check, Verification
@@ -126,9 +129,12 @@ def _compared(comparison: Comparison, contents: list[dict[str, Any]]) -> None:
         prose.print(f"Different: {comparison.first_difference}.", markup=False, soft_wrap=True)
     elif certificates:
         chosen, count = certificates[0]["hypothesis"]["description"], len(certificates)
-        labs = "1 lab" if count == 1 else f"all {count} labs"
+        labs = ("1 lab" if count == 1 else f"all {count} labs") + _names(certificates)
         prose.print(f"Identical: {labs} chose {chosen}.", markup=False, soft_wrap=True)
         prose.print(f"{sum(body['certified'] for body in certificates)} of {count} are certified.")
+    if comparison.unanimity is not None:
+        for sentence in _unanimous(comparison.unanimity):
+            prose.print(sentence, markup=False, soft_wrap=True)
     for each in comparison.confirmations:
         word = {"confirmed": "Confirmed", "refuted": "Refuted", "undecided": "Undecided"}[each.outcome]
         against = "" if each.against is None else f", against {each.against}"
@@ -137,3 +143,21 @@ def _compared(comparison: Comparison, contents: list[dict[str, Any]]) -> None:
             markup=False,
             soft_wrap=True,
         )
+
+
+def _names(bodies: list[dict[str, Any]]) -> str:
+    """Who they are, where all have names."""
+    names = [body["lab"] for body in bodies if "lab" in body]
+    return f" ({', '.join(names)})" if len(names) == len(bodies) else ""
+
+
+def _unanimous(found: Unanimity) -> Iterator[str]:
+    """What follows for another lab; said of the protocol's own list alone."""
+    yield (
+        f"Before any of them ran: that the {found.labs} labs which the protocol lists all agree and the next one differs "
+        f"has probability at most {up(found.split, 3)}, if all sample one population."
+    )
+    yield (
+        f"With confidence {100 * (1 - found.level):g}% another such lab with this string differs with probability at most "
+        f"{up(found.differs, 2)}."
+    )

@@ -25,6 +25,7 @@ class Ledger:
     announced: list[str] = field(default_factory=list)
     corrected: int = 0
     measure: int = 0  # labels to measure the answer's error with
+    lab: str | None = None  # its name
     results: list[int | str | None] = field(default_factory=list)  # answers, or outcomes of a confirmation
 
     @classmethod
@@ -44,6 +45,8 @@ class Ledger:
             self.announced = list(event.detail["items"])
         elif event.kind == "measure" and event.detail is not None:
             self.measure = max(self.measure, int(event.detail["labels"]))
+        elif event.kind == "lab" and event.detail is not None:
+            self.lab = str(event.detail["name"])
         elif event.kind == "done" and event.detail is not None:
             self.results.append(event.detail.get("outcome", event.detail.get("hypothesis")))
         elif event.item is not None:

@@ -24,6 +24,7 @@ from replical.core.files import decode, read_bytes, read_csv
 from replical.core.randomness import SharedRandomness
 from replical.core.toml import toml_lines
 from replical.errors import BadProtocol
+from replical.lab.names import LONGEST, is_name
 from replical.lab.yardstick import check_section, read_items, yardstick_of
 from replical.learners.base import Learner
 from replical.learners.for_plan import learner_for
@@ -36,7 +37,7 @@ from replical.plans.plan import plan
 from replical.pools.yardstick import Yardstick
 
 SCHEMA = "replical.protocol/1"
-_TOP = ("schema", "title", "notes", "seed", "class", "labels", "prior", "yardstick", "learner")
+_TOP = ("schema", "title", "notes", "seed", "class", "labels", "prior", "yardstick", "learner", "labs")
 _CANDIDATE = ("name", "digest", "weight")
 # Keys of a prior beside its kind.
 _PRIORS = {"uniform": (), "weights": ("weights",), "order": ("order", "public", "public_items", "public_column")}
@@ -90,6 +91,7 @@ class Protocol:
                 raise BadProtocol(f"the protocol measures distances on no file: leave out the yardstick {yardstick}")
             protocol = cls(content, read_items(yardstick, content["yardstick"], protocol.recipe))
         _ = protocol.plan  # makes the class, the prior and the plan, each of which checks its part
+        _check_many(protocol)
         try:
             canonical(dict(content)).encode()
         except UnicodeEncodeError as error:
@@ -135,6 +137,16 @@ class Protocol:
     def labels(self) -> tuple[Label, ...]:
         """The label set, in its public order."""
         return label_set(self.content["labels"]["values"])
+
+    @property
+    def lab_names(self) -> tuple[str, ...]:
+        """The labs it lists, in their public order; none where any lab may take part."""
+        return tuple(self.content.get("labs", {}).get("names", ()))
+
+    @property
+    def labs_most(self) -> int | None:
+        """K, where the promise is about so many labs together; None where it is about any two of them."""
+        return next((int(number.value) for number in self.plan.numbers if number.name == "labs"), None)
 
     @cached_property
     def shared(self) -> SharedRandomness:
@@ -246,6 +258,8 @@ def _check(content: Mapping[str, Any]) -> None:
     _check_candidates(content["class"])
     if "yardstick" in content:
         check_section(content["yardstick"])
+    if "labs" in content:
+        _check_labs(content["labs"])
 
 
 def _check_labels(section: Mapping[str, Any]) -> None:
@@ -258,6 +272,30 @@ def _check_labels(section: Mapping[str, Any]) -> None:
         raise BadProtocol(f"labels must be texts or whole numbers, got {section['values']!r:.60}")
     if "?" in section["values"]:
         raise BadProtocol("'?' cannot be a label: whoever labels by file writes it for items nobody can label")
+
+
+def _check_labs(section: Mapping[str, Any]) -> None:
+    for key in section:
+        if key != "names":
+            raise BadProtocol(f"[labs] has no key {key!r}; it has one key, names")
+    names = section.get("names")
+    if not isinstance(names, list) or len(names) < 2:
+        raise BadProtocol(f"[labs] lists the names of two or more labs: names = [..], got {names!r:.40}")
+    for number, name in enumerate(names):
+        if not is_name(name):
+            raise BadProtocol(
+                f"a lab's name is one line of 1 to {LONGEST} characters without blanks around it, got {name!r:.90}"
+            )
+        if name in names[:number]:
+            raise BadProtocol(f"the lab {name!r} is listed twice: give every lab a name of its own")
+
+
+def _check_many(protocol: Protocol) -> None:
+    most, listed = protocol.labs_most, len(protocol.lab_names)
+    if most is not None and listed > most:
+        raise BadProtocol(
+            f"{listed} labs are listed, and the learner's numbers are for labs = {most}: write {listed} there"
+        )
 
 
 def _check_learner(section: Mapping[str, Any]) -> None:

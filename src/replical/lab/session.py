@@ -19,6 +19,7 @@ from replical.errors import BadJournal, BadLabel, ReplicalError
 from replical.lab.claim import Claim
 from replical.lab.journal import Event, Journal
 from replical.lab.ledger import Ledger
+from replical.lab.names import check_name
 from replical.lab.protocol import Protocol
 from replical.lab.tables import LabPool
 from replical.learners.base import Course, Learner
@@ -288,6 +289,25 @@ class Session:
         Measured(self.protocol.learner, labels)
         if labels > self.ledger.measure:
             self._record([Event(kind="measure", detail={"labels": labels})])
+
+    def sign(self, name: str) -> None:
+        """Give the lab its `name`, once and for all: certificates carry it.
+
+        Raises
+        ------
+        BadUsage
+            If it is no name, or none that the protocol lists.
+        BadJournal
+            If the journal has another one.
+        """
+        check_name(name, self.protocol.lab_names)
+        if self.ledger.lab not in (None, name):
+            raise BadJournal(
+                f"the journal {self.journal.where} is that of the lab {self.ledger.lab!r}, not of {name!r}: give every lab "
+                "a journal of its own"
+            )
+        if self.ledger.lab is None:
+            self._record([Event(kind="lab", detail={"name": name})])
 
     def answer(self, item: str, label: Label, *, annotator: str | None = None) -> None:
         """Give an open `item` its `label`; when this returns it is on the disk, with who gave it (`annotator`).

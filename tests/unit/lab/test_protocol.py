@@ -110,6 +110,13 @@ def test_a_missing_key_is_named(said, place, key, message):
         (["labels"], "no,yes", "labels must be a section [labels]"),
         (["prior"], True, "prior must be a section [prior], got True"),
         (["learner"], 3, "learner must be a section [learner], got 3"),
+        (["labs"], "a, b", "labs must be a section [labs], got 'a, b'"),
+        (["labs"], {"names": ["a", "b"], "keys": []}, "[labs] has no key 'keys'; it has one key, names"),
+        (["labs"], {}, "[labs] lists the names of two or more labs: names = [..], got None"),
+        (["labs"], {"names": ["a"]}, "two or more labs: names = [..], got ['a']"),
+        (["labs"], {"names": ["a", "b", "a"]}, "the lab 'a' is listed twice"),
+        (["labs"], {"names": ["a", " b"]}, "without blanks around it, got ' b'"),
+        (["labs"], {"names": ["a", 5]}, "one line of 1 to 80 characters without blanks around it, got 5"),
         (["labels", "values"], "yes", "[labels] has one key, values"),
         (["labels", "values"], [1.0, 2.0], "labels must be texts or whole numbers, got [1.0, 2.0]"),
         (["labels", "values"], [True, False], "labels must be texts or whole numbers"),
@@ -382,3 +389,18 @@ def test_a_file_that_does_not_say_how_to_boost_means_modes(name):
     assert silent.plan == modes.plan != paper.plan
     assert len({silent.fingerprint, modes.fingerprint, paper.fingerprint}) == 3
     assert "boosting" not in silent.content["learner"]
+
+
+def test_labs_are_part_of_the_protocol_and_their_order_is():
+    plain, named = content("settled", labs=3), content("settled", labs=3) | {"labs": {"names": ["a", "b", "c"]}}
+    assert Protocol.of(plain).lab_names == ()
+    assert Protocol.of(named).lab_names == ("a", "b", "c")
+    turned = named | {"labs": {"names": ["b", "a", "c"]}}
+    assert len({Protocol.of(said).fingerprint for said in (plain, named, turned)}) == 3
+    assert Protocol.of(tomllib.loads(Protocol.of(named).toml())).fingerprint == Protocol.of(named).fingerprint
+    assert (Protocol.of(named).labs_most, Protocol.of(content("rounded-a2")).labs_most) == (3, None)
+
+
+def test_more_labs_than_the_learner_counts_on_are_refused():
+    said = content("settled") | {"labs": {"names": ["a", "b", "c"]}}
+    assert "3 labs are listed, and the learner's numbers are for labs = 2: write 3 there" in refused(said)

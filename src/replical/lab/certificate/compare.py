@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from replical.bounds.unanimity import Unanimity, unanimity
 from replical.errors import BadUsage
 
 _SUSPICIOUS = 0.001  # two pools of one population look this different once in a thousand comparisons
@@ -40,6 +41,11 @@ class Comparison:
         ran.
     confirmations
         What those labs found that did not run the protocol, but checked an answer.
+    labs
+        Names of the labs, in the order in which they were given; None where one has no name.
+    unanimity
+        What follows for another lab, where these are all labs that the protocol lists, they agree and their pools look
+        alike; else None.
     """
 
     identical: bool
@@ -49,6 +55,8 @@ class Comparison:
     first_difference: str | None
     warning: str | None
     confirmations: tuple[Confirmed, ...] = ()
+    labs: tuple[str | None, ...] = ()
+    unanimity: Unanimity | None = None
 
     @property
     def undecided(self) -> bool:
@@ -69,10 +77,13 @@ def compare(certificates: Sequence[Mapping[str, Any]]) -> Comparison:
                 f"files {first + 1} and {number + 1} come from one journal, so they are one lab's: give one file a lab"
             )
     protocols = [body["protocol_fingerprint"] for body in bodies]
+    _once_each(bodies)
     answers = [body["answer"] if "answer" in body else body["hypothesis"] for body in bodies]
     indices = [None if each is None else each["index"] for each in answers]
     same_protocol, same_index = len(set(protocols)) == 1, len(set(indices)) == 1
     runs = [body for body in bodies if "answer" not in body]
+    if same_protocol:
+        _not_too_many(runs)
     p = _same_distribution(runs) if same_protocol and len(runs) > 1 else None
     warning = None
     if p is not None and p < _SUSPICIOUS:
@@ -91,13 +102,51 @@ def compare(certificates: Sequence[Mapping[str, Any]]) -> Comparison:
         first_difference=None if identical else _difference(bodies, protocols, indices, confirmations),
         warning=warning,
         confirmations=confirmations,
+        labs=tuple(body.get("lab") for body in bodies),
+        unanimity=_unanimous(runs) if identical and warning is None else None,
     )
+
+
+def _once_each(bodies: Sequence[Any]) -> None:
+    """Names of labs are their own: a lab that answers one protocol twice is counted once."""
+    places: dict[tuple[str, str], int] = {}
+    for number, body in enumerate(bodies, 1):
+        if "lab" in body:
+            first = places.setdefault((body["protocol_fingerprint"], body["lab"]), number)
+            if first < number:
+                raise BadUsage(f"files {first} and {number} are both of the lab {body['lab']!r}: give one file a lab")
+
+
+def _not_too_many(runs: Sequence[Any]) -> None:
+    """The promise is about K labs together: beyond them nothing is promised, and the best of many is no K labs."""
+    numbers = runs[0].get("plan", {"numbers": []})["numbers"] if runs else []
+    most = next((each["value"] for each in numbers if each["name"] == "labs"), None)
+    if most is not None and len(runs) > most:
+        raise BadUsage(
+            f"{len(runs)} certificates are given, but the protocol's promise is about labs = {most}: compare at most "
+            f"{most}, or publish a protocol with labs = {len(runs)}"
+        )
+
+
+def _unanimous(runs: Sequence[Any]) -> Unanimity | None:
+    """Only if every lab that the protocol lists is here.
+
+    Nobody may leave out those that differ, so the list is used whole: a part of it that agrees, found afterwards, says
+    nothing.
+    """
+    listed = runs[0]["protocol"].get("labs", {}).get("names", []) if runs else []
+    here = {body.get("lab") for body in runs}
+    return unanimity(len(listed)) if listed and set(listed) <= here else None
 
 
 def _confirmed(number: int, body: Mapping[str, Any]) -> Confirmed:
     against = None if body["against"] is None else body["against"]["name"]
     told = {key: body[key] for key in ("outcome", "margin", "level")}
     return Confirmed(lab=number, answer=body["answer"]["name"], against=against, **told)
+
+
+def _which(number: int, body: Mapping[str, Any]) -> str:
+    return f"certificate {number + 1}" + (f" ({body['lab']})" if "lab" in body else "")
 
 
 def _name(body: Mapping[str, Any]) -> str:
@@ -110,14 +159,14 @@ def _difference(
     for number, body in enumerate(bodies):
         if protocols[number] != protocols[0]:
             where = ", ".join(_apart(bodies[0]["protocol"], body["protocol"])) or "keys"
-            return f"certificate {number + 1} follows another protocol than the first: they differ in {where}"
+            return f"{_which(number, body)} follows another protocol than the first: they differ in {where}"
     for number, index in enumerate(indices):
         if index is None:
-            return f"certificate {number + 1} has no answer: no heavy hitter was found"
+            return f"{_which(number, bodies[number])} has no answer: no heavy hitter was found"
         if index != indices[0]:
             first = f"the first {_name(bodies[0])!r} (hypothesis {indices[0]})"
             verb = "is about" if "answer" in bodies[number] else "chose"
-            return f"certificate {number + 1} {verb} {_name(bodies[number])!r} (hypothesis {index}), {first}"
+            return f"{_which(number, bodies[number])} {verb} {_name(bodies[number])!r} (hypothesis {index}), {first}"
     for outcome in ("refuted", "undecided"):
         for each in confirmations:
             if each.outcome == outcome:

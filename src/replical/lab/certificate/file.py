@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 
 from replical.classes.base import Indices
 from replical.core.canonical import Json, canonical, fingerprint
-from replical.core.files import write_whole
+from replical.core.files import Refuse, write_whole
 from replical.errors import BadCertificate, BadUsage
 from replical.lab.certificate.parts import (
     AnswerErrorPart,
@@ -104,6 +104,8 @@ def body_of(session: Session) -> Body:
         },
         "runs_in_journal": len(ledger.results),
     }
+    if ledger.lab is not None:
+        body["lab"] = ledger.lab
     if result.settling is not None and result.verdict is not None:
         body["verdict"] = cast(VerdictPart, asdict(result.verdict))
         body["settling"] = settling_part(result.settling)
@@ -236,31 +238,31 @@ def read(path: Path) -> dict[str, Any]:
     return read_as(path, {SCHEMA: PARTS})
 
 
-def read_as(path: Path, parts: Mapping[str, Sequence[str]]) -> dict[str, Any]:
-    """Read a published file of one of several schemas, each with the parts that it must have."""
+def read_as(
+    path: Path, parts: Mapping[str, Sequence[str]], *, what: str = "certificate", refuse: Refuse = BadCertificate
+) -> dict[str, Any]:
+    """Read a file of one of several schemas, each with the parts that it must have; `what` it is and how it is refused."""
     try:
         raw = path.read_bytes()
     except (OSError, ValueError) as error:
-        raise BadUsage(f"cannot read the certificate {path}: {getattr(error, 'strerror', None) or error}") from error
+        raise BadUsage(f"cannot read the {what} {path}: {getattr(error, 'strerror', None) or error}") from error
     try:
         content = json.loads(raw.decode(), parse_constant=_no_constant, object_pairs_hook=_once)
     except (UnicodeDecodeError, ValueError, RecursionError) as error:
-        raise BadCertificate(
-            f"{path} is no certificate: it is not valid JSON ({str(error).splitlines()[0]})"
-        ) from error
+        raise refuse(f"{path} is no {what}: it is not valid JSON ({str(error).splitlines()[0]})") from error
     if not isinstance(content, dict) or not isinstance(content.get("schema"), str):
-        raise BadCertificate(f"{path} is no certificate of replical")
+        raise refuse(f"{path} is no {what} of replical")
     wanted = parts.get(content["schema"])
     if wanted is None:
-        raise BadCertificate(f"{path} says {content['schema']!r}, this version reads {' and '.join(map(repr, parts))}")
+        raise refuse(f"{path} says {content['schema']!r}, this version reads {' and '.join(map(repr, parts))}")
     if set(content) != set(wanted) or not isinstance(content.get("body", {}), dict):
-        raise BadCertificate(f"{path} has other parts than {', '.join(wanted[:-1])} and {wanted[-1]}")
+        raise refuse(f"{path} has other parts than {', '.join(wanted[:-1])} and {wanted[-1]}")
     try:
         untouched = text_of(content).encode() == raw
     except (ValueError, RecursionError):  # numbers, texts and nests that we would not write
         untouched = False
     if not untouched:
-        raise BadCertificate(f"{path} is not written as replical writes it: it has been edited")
+        raise refuse(f"{path} is not written as replical writes it: it has been edited")
     return content
 
 

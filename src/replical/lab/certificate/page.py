@@ -31,6 +31,7 @@ def page(certificate: Mapping[str, Any]) -> str:
     certified = _verdict(body)
     learner = protocol["learner"]
     facts = {
+        **({"lab": body["lab"]} if "lab" in body else {}),
         "learner": f"{learner['name']}, ε = {learner['epsilon']:g}, δ = {learner['delta']:g}, ρ = {learner['rho']:g}",
         "labels asked": f"{_asked(body)} ({body['labels']['skipped']} skipped, "
         f"{body['labels']['corrected']} corrected)",

@@ -118,8 +118,9 @@ class Required(TypedDict):
 
 
 class Body(Required, total=False):
-    """Everything that is digested; the last three are those of a settled run."""
+    """Everything that is digested; `lab` is there where it has a name, the last three are those of a settled run."""
 
+    lab: str
     settling: SettlingPart
     verdict: VerdictPart
     answer_error: AnswerErrorPart | None

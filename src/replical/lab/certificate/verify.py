@@ -45,6 +45,7 @@ from replical.lab.certificate.parts import (
 )
 from replical.lab.certificate.proofs import rounded_proof, settled_proof
 from replical.lab.journal import Journal
+from replical.lab.names import is_name
 from replical.lab.protocol import Protocol
 from replical.lab.session import LabelCounts, Session
 from replical.lab.tables import LabPool
@@ -83,10 +84,10 @@ def verify(
 
 
 def _parts(body: Mapping[str, Any]) -> str | None:
-    """Every part that all certificates have; those of a settled run if it is one, and nothing else."""
+    """Every part that all certificates have; those of a settled run if it is one, perhaps the lab, and nothing else."""
     record = find(body["protocol"]["learner"]["name"])
-    more = Body.__optional_keys__ if record.certifies and not record.rounds else frozenset()
-    return same(sorted(body), sorted(keys(Body) | more))
+    more = set(_OPTIONAL) if record.certifies and not record.rounds else set()
+    return same(sorted(body), sorted(keys(Body) | more | ({"lab"} & set(body))))
 
 
 def sealed(certificate: Mapping[str, Any]) -> str | None:
@@ -110,6 +111,8 @@ def _published(body: Mapping[str, Any], yardstick: Path) -> str | None:
 def _by_itself(checks: Checks, body: Mapping[str, Any], protocol: Protocol) -> None:
     C = protocol.recipe.C
     checks("the class has this fingerprint", lambda: same(body["class_fingerprint"], C.fingerprint))
+    if "lab" in body:
+        checks("the lab may have this name", lambda: _named(body["lab"], protocol))
     checks("the plan follows from the protocol", lambda: same(body["plan"], plan_of(protocol.plan)))
     checks("survivors and kept are sets of hypotheses", lambda: _sets(body, protocol))
     checks("the hypothesis is one of the class", lambda: _hypothesis(body, protocol))
@@ -130,6 +133,12 @@ def _measured(body: Mapping[str, Any], protocol: Protocol) -> str | None:
     ids = tuple(map(str, range(len(public.items))))
     stand_in = LabPool(recipe=protocol.recipe, ids=ids, items=public.items, fingerprint="")
     return _scores(body, protocol, learner, stand_in)
+
+
+def _named(lab: Any, protocol: Protocol) -> str | None:
+    if not is_name(lab):
+        return "it is no short line of text"
+    return None if not protocol.lab_names or lab in protocol.lab_names else "the protocol lists no such lab"
 
 
 def index_of(body: Mapping[str, Any]) -> int | None:

@@ -1,0 +1,373 @@
+"""``replical run --private`` and ``replical release``: votes, one answer, and a budget that is never overspent."""
+
+import csv
+import json
+import sys
+import tomllib
+from itertools import count
+from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
+
+from replical.bounds.release import Selection
+from replical.lab.protocol import Protocol
+from replical.lab.release import file as releases
+from replical.lab.release.vote import read, string_of, vote_of, write
+from support.lab import content, world
+
+SAID = content("settled-cal", epsilon=0.2, labs=3) | {"labs": {"names": ["north", "south", "east"]}}
+
+
+ENTRY = (
+    "total = 2.0\nspent = 1.0\nreleases = [{{protocol = '" + Protocol.of(SAID).fingerprint + "', epsilon = {epsilon}, "
+    "nobody = 0, sampler = 'exact integers', answer = {answer}}}]\n"
+)
+
+
+@pytest.fixture
+def curator(tmp_path, monkeypatch, command):
+    """A folder with a protocol, a budget of 2, and three votes for hypothesis 1."""
+    monkeypatch.chdir(tmp_path)
+    protocol = Protocol.of(SAID)
+    Path("p.toml").write_text(protocol.toml())
+    Path("budget.toml").write_text("total = 2.0\n")
+
+    class Curator:
+        def vote(self, name, /, **changes):
+            made = {"schema": "replical.vote/1", "protocol_fingerprint": protocol.fingerprint, "lab": name}
+            write(made | {"shared": string_of(protocol), "votes": [1]} | changes, Path(f"{name}.json"))
+            return f"{name}.json"
+
+        def __call__(self, *words, epsilon="1", sampler="exact", code=0):
+            fixed = ["--protocol", "p.toml", "--epsilon", epsilon, "--budget", "budget.toml", "--out", "r.json"]
+            found, out, err = command("release", *fixed, "--sampler", sampler, *words)
+            assert found == code, out + err
+            return " ".join((out if code == 0 else err).split())
+
+        def refused(self, *words, **options):
+            """Nothing was published or spent."""
+            before = Path("budget.toml").read_text()
+            said = self(*words, code=2, **options)
+            assert said.startswith("Error: ")
+            assert said.count("Error") == 1
+            assert not Path("r.json").exists()
+            assert Path("budget.toml").read_text() == before
+            assert not list(Path().glob("*.lock"))
+            return said
+
+    return Curator()
+
+
+# ---- what a lab sends ----
+
+
+@pytest.fixture
+def lab(tmp_path, monkeypatch, command):
+    monkeypatch.chdir(tmp_path)
+    Path("p.toml").write_text(Protocol.of(SAID).toml())
+    columns = world(items=100, seed=3, best=0.0)
+    with Path("pool.csv").open("w", newline="") as file:
+        csv.writer(file).writerows([columns, *zip(*columns.values(), strict=True)])
+
+    def run(*words, code=0):
+        files = ["--pool", "pool.csv", "--labels", "pool.csv:truth", "--journal", "a.db", "--out", "a.json"]
+        found, out, err = command("run", "p.toml", *files, "--truths", "0", *words)
+        assert found == code, out + err
+        return " ".join((out if code == 0 else err).split())
+
+    return run
+
+
+def test_a_private_run_writes_a_vote_and_nothing_else(lab):
+    said = lab("--private", "--lab", "north")
+    assert said == "Vote of north: a.json Send it to the curator and to nobody else; the journal stays in the lab."
+    protocol, vote = Protocol.of(SAID), read(Path("a.json"))
+    assert set(vote) == {"schema", "protocol_fingerprint", "shared", "lab", "votes"}
+    assert (vote["schema"], vote["lab"]) == ("replical.vote/1", "north")
+    assert (vote["protocol_fingerprint"], vote["shared"]) == (protocol.fingerprint, string_of(protocol))
+    told = json.loads(lab("--private", "--json"))  # the journal knows the name
+    assert told == {"schema": "replical.vote/1", "status": "done", "lab": "north", "vote": "a.json"}
+    lab()
+    body = json.loads(Path("a.json").read_text())["body"]
+    assert vote["votes"] == [body["hypothesis"]["index"]]
+    lab("--private", "--approve")
+    open_ones = [h for low, high in body["survivors"]["ranges"] for h in range(low, high + 1)]
+    assert read(Path("a.json"))["votes"] == open_ones
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["--private"], "a vote names its lab, so that nobody votes twice: give --lab NAME"),
+        (["--private", "--lab", "north", "--html", "a.html"], "--html shows a certificate, and --private writes none"),
+        (["--approve"], "--approve is about the vote of a private release: give --private too"),
+    ],
+)
+def test_a_vote_that_cannot_be_is_one_sentence(lab, words, message):
+    assert message in lab(*words, code=2)
+    assert not Path("a.json").exists()
+
+
+def test_a_lab_without_an_answer_votes_for_nobody():
+    result, ledger = SimpleNamespace(hypothesis=None, V=None), SimpleNamespace(lab="north")
+    session = SimpleNamespace(protocol=Protocol.of(SAID), ledger=ledger, result=result)
+    assert vote_of(session)["votes"] == vote_of(session, approve=True)["votes"] == []
+
+
+# ---- what is published ----
+
+
+def test_one_answer_and_nothing_else(curator):
+    said = curator(*map(curator.vote, ["north", "south", "east"]), epsilon="20", code=2)
+    assert "more than the budget's rest, 2 of 2" in said
+    said = curator(*map(curator.vote, ["north", "south", "east"]), epsilon="1.5")
+    content = json.loads(Path("r.json").read_text())
+    h = content["answer"]["index"]
+    assert content == {
+        "schema": "replical.release/1", "protocol_fingerprint": Protocol.of(SAID).fingerprint, "epsilon": 1.5,
+        "unit": "lab", "mechanism": "noisy maximum", "sampler": "exact integers", "nobody": None,
+        "answer": {"index": h, "name": f"m{h}"},
+    }  # fmt: skip
+    assert said == (
+        f"Released: m{h} (hypothesis {h}). Private at epsilon 1.5 for a whole lab that votes or stays away, 3 for one whose "
+        "data are replaced. Release: r.json"
+    )
+
+
+@pytest.mark.parametrize("as_json", [False, True])
+def test_what_is_printed_does_not_depend_on_how_many_voted(curator, monkeypatch, as_json):
+    """The same answer comes out of no vote, one, and three: every byte that is printed or written is the same."""
+    monkeypatch.setattr(releases, "noisy_maximum", lambda counts, epsilon, sampler: 1)
+    seen = set()
+    for labs in ([], ["north"], ["north", "south", "east"]):
+        Path("budget.toml").write_text("total = 2.0\n")
+        votes = [curator.vote(each) for each in labs]
+        said = curator(*votes, *(["--json"] if as_json else []))
+        seen.add((said, Path("r.json").read_bytes(), Path("budget.toml").read_bytes()))
+    assert len(seen) == 1
+
+
+def test_a_silent_lab_may_say_so(curator):
+    """An empty vote is a vote, and adds nothing."""
+    Path("budget.toml").write_text("total = 20\n")
+    curator(
+        curator.vote("north", votes=[]),
+        curator.vote("south", votes=[0, 3]),
+        curator.vote("east", votes=[3]),
+        epsilon="20",
+    )
+    assert json.loads(Path("r.json").read_text())["answer"]["index"] == 3
+
+
+def test_votes_decide_as_far_as_noise_lets_them(curator):
+    """With ε = 20 three votes against none lose with probability below 10⁻²⁵."""
+    Path("budget.toml").write_text("total = 20\n")
+    curator(*map(curator.vote, ["north", "south", "east"]), epsilon="20")
+    assert json.loads(Path("r.json").read_text())["answer"]["index"] == 1
+
+
+def test_nobody_may_win(curator):
+    Path("budget.toml").write_text("total = 20\n")
+    assert curator(curator.vote("north"), "--nobody", "3", epsilon="20").startswith("Released: no answer.")
+    content = json.loads(Path("r.json").read_text())
+    assert (content["nobody"], content["answer"]) == (3, None)
+
+
+def test_opendp_makes_the_noise(curator):
+    pytest.importorskip("opendp")
+    Path("budget.toml").write_text("total = 20\n")
+    curator(*map(curator.vote, ["north", "south", "east"]), epsilon="19.9", sampler="opendp")
+    content = json.loads(Path("r.json").read_text())
+    assert content["sampler"].startswith("opendp 0.")
+    assert content["answer"]["index"] == 1
+
+
+def test_without_opendp_the_extra_is_named_and_nothing_stands_in(curator, monkeypatch):
+    monkeypatch.setitem(sys.modules, "opendp.measurements", None)
+    monkeypatch.setitem(sys.modules, "opendp", None)
+    said = curator.refused(curator.vote("north"), sampler="opendp")
+    assert "pip install 'replical[private]', or say --sampler exact for our own" in said
+
+
+# ---- the budget ----
+
+
+def test_what_is_spent_is_kept_and_never_exceeds_the_total(curator):
+    curator(curator.vote("north"), epsilon=".7")
+    kept = tomllib.loads(Path("budget.toml").read_text())
+    assert (kept["total"], kept["spent"], len(kept["releases"])) == (2.0, 0.7, 1)
+    for number in count():
+        Path("p.toml").write_text(Protocol.of(SAID | {"seed": f"string {number}"}).toml())
+        Path("r.json").unlink()
+        if number == 1:
+            break
+        curator(epsilon=".7")
+    said = curator.refused(epsilon=".7")
+    assert "epsilon 0.7 is more than the budget's rest, 0.6 of 2: nothing is released" in said
+    curator(epsilon=".6")  # decimals: .7 + .7 + .6 is 2
+    assert tomllib.loads(Path("budget.toml").read_text())["spent"] == 2.0
+
+
+def test_a_protocol_is_drawn_once(curator):
+    first = curator(curator.vote("north"), epsilon=".01")
+    content, budget = Path("r.json").read_bytes(), Path("budget.toml").read_bytes()
+    for _ in range(6):  # a second draw would differ with probability 5/6
+        assert curator(curator.vote("south"), curator.vote("east"), epsilon=".01") == first
+        assert (Path("r.json").read_bytes(), Path("budget.toml").read_bytes()) == (content, budget)
+    said = curator(epsilon="1", code=2)
+    assert "this protocol was released before with epsilon 0.01: an answer is drawn once" in said
+
+
+def test_what_cannot_be_written_is_not_lost(curator):
+    """The draw is in the budget before the release is written: asked again, it is given."""
+    Path("r.json").mkdir()
+    curator(curator.vote("north"), epsilon=".01", code=2)
+    Path("r.json").rmdir()
+    drawn = tomllib.loads(Path("budget.toml").read_text())["releases"][0]["answer"]
+    curator(epsilon=".01")
+    assert json.loads(Path("r.json").read_text())["answer"]["index"] == drawn
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        (None, "there is no budget budget.toml: write a file with one line, total = 2.0"),
+        ("total = ", "budget.toml is not a TOML file"),
+        ("total = 0", "total must be a number above 0, got 0"),
+        ("total = true", "total must be a number above 0, got True"),
+        ("total = nan", "total must be a number above 0, got nan"),
+        ("", "total must be a number above 0, got None"),
+        ("total = 2.0\nwhole = 3", "a budget has no key 'whole'"),
+        ("schema = 'x'\ntotal = 2.0", "schema must be 'replical.budget/1', got 'x'"),
+        ("total = 2.0\nspent = 0.5", "is damaged: it says spent = 0.5, its releases add up to another"),
+        ("total = 2.0\nreleases = 3", "is damaged: releases must be a list"),
+        ("total = 2.0\nreleases = [{epsilon = 1.0}]", "is damaged: a release has protocol, epsilon, nobody"),
+        (ENTRY.format(epsilon="'1'", answer=1), "is damaged: a release has protocol, epsilon, nobody"),
+        (ENTRY.format(epsilon="-1.0", answer=1), "is damaged: a release has protocol, epsilon, nobody"),
+        (ENTRY.format(epsilon="1.0", answer="'m1'"), "is damaged: a release has protocol, epsilon, nobody"),
+        (ENTRY.format(epsilon="1.0", answer=6), "it says that hypothesis 6 was released, which is not there"),
+    ],
+)
+def test_a_bad_budget_is_one_sentence(curator, text, message):
+    if text is None:
+        Path("budget.toml").unlink()
+        assert message in curator(code=2)
+        assert not Path("r.json").exists()
+    else:
+        Path("budget.toml").write_text(text)
+        assert message in curator.refused()
+
+
+def test_one_spends_at_a_time(curator):
+    Path("budget.toml.lock").touch()
+    said = curator(code=2)
+    assert "another release spends from budget.toml; if none is running, delete budget.toml.lock" in said
+    Path("budget.toml.lock").unlink()
+    curator.refused(epsilon="3")
+
+
+# ---- bad input ----
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"protocol_fingerprint": "sha256:0"}, "north.json is a vote about another protocol than sha256:"),
+        ({"shared": "sha256:0"}, "north.json is a vote with another string than the protocol's"),
+        ({"lab": "west"}, "north.json is the vote of 'west', which is no lab that the protocol knows"),
+        ({"lab": 5}, "north.json is the vote of 5"),
+        ({"votes": [6]}, "north.json must list hypotheses from 0 to 5, ascending, each once: [6]"),
+        ({"votes": [-1]}, "ascending, each once: [-1]"),
+        ({"votes": [1, 1]}, "ascending, each once: [1, 1]"),
+        ({"votes": [2, 1]}, "ascending, each once: [2, 1]"),
+        ({"votes": [0.5]}, "ascending, each once: [0.5]"),
+        ({"votes": [True]}, "ascending, each once: [True]"),
+        ({"votes": "1"}, "ascending, each once: '1'"),
+        ({"votes": ""}, "ascending, each once: ''"),
+        ({"weight": 2}, "north.json has other parts than schema"),
+        (
+            {"schema": "replical.certificate/1"},
+            "north.json says 'replical.certificate/1', this version reads 'replical.vote/1'",
+        ),
+    ],
+)
+def test_a_vote_of_something_else_is_refused(curator, changes, message):
+    assert message in curator.refused(curator.vote("north", **changes))
+
+
+def test_one_lab_twice_is_refused(curator):
+    curator.vote("south", lab="north")
+    said = curator.refused(curator.vote("north"), "south.json")
+    assert "north.json and south.json are both votes of the lab 'north': give one vote a lab" in said
+    assert "a vote is given twice" in curator.refused("north.json", "north.json")
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"epsilon": "0"}, "epsilon of a release must be above 0 and at most 20, got 0"),
+        ({"epsilon": "-1"}, "must be above 0 and at most 20, got -1"),
+        ({"epsilon": "nan"}, "must be above 0 and at most 20, got nan"),
+        ({"epsilon": "21"}, "must be above 0 and at most 20, got 21"),
+        ({"epsilon": "one"}, "'one' is not a number"),
+        ({"sampler": "dice"}, "unknown sampler 'dice'; it is one of opendp, exact"),
+    ],
+)
+def test_numbers_that_are_none_are_refused(curator, options, message):
+    assert message in curator.refused(curator.vote("north"), **options)
+
+
+def test_other_bad_input_is_refused(curator):
+    assert "nobody must be a whole number of at least 1, got 0" in curator.refused("--nobody", "0")
+    assert "cannot read the vote missing.json: No such file" in curator.refused("missing.json")
+    Path("torn.json").write_text("{")
+    assert "torn.json is no vote: it is not valid JSON" in curator.refused("torn.json")
+
+
+# ---- what to expect ----
+
+
+def test_plan_says_how_likely_the_release_is_right(command):
+    words = ["plan", "--class", "thresholds:1000", "--epsilon", ".05", "--labs", "20", "--private"]
+    code, out, _ = command(*words, "--learner", "settled-cal", "--json")
+    told = json.loads(out)["release"]
+    assert code == 0
+    assert (told["labs"], told["epsilon"], told["enough"]) == (20, 1.0, 10)
+    assert 0 < told["misses"] < 1e-4
+    _, out, _ = command(*words, "--learner", "settled-cal")
+    said = " ".join(out.split())
+    assert (
+        "A private release with epsilon 1, if 20 labs run settled-cal, are certified and vote: it is the ideal answer"
+        in said
+    )
+    assert "with probability at least 0.999. For 0.950 it takes 10 labs." in said
+    _, out, _ = command(*words, "--learner", "replicable-erm", "--release-epsilon", ".5", "--nobody", "5")
+    assert "the string's commonest answer with probability at least 0." in " ".join(out.split())
+    assert json.loads(command(*words[:-1], "--learner", "settled-cal", "--json")[1])["release"] is None
+
+
+def test_plan_takes_the_level_of_a_protocol(command, tmp_path):
+    """β = min(δ, ρ/K) with the protocol's own K, however many vote."""
+    found = {}
+    for K in (2, 20):
+        file = tmp_path / f"{K}.toml"
+        file.write_text(Protocol.of(content("settled", delta=0.5, rho=0.2, labs=K)).toml())
+        found[K] = json.loads(command("plan", file, "--private", "--labs", "6", "--json")[1])["release"]["misses"]
+    selection = Selection(n=6, epsilon=1.0)
+    assert found == {K: pytest.approx(selection.per_lab(0.2 / K, 6), rel=1e-9) for K in (2, 20)}
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["--release-epsilon", "1"], "are about a private release: give --private too"),
+        (["--private", "--release-epsilon", "0"], "must be above 0 and at most 20, got 0"),
+        (["--private", "--nobody", "0"], "nobody must be a whole number of at least 1, got 0"),
+        (["--private", "--learner", "cal"], "cal promises nothing about a release: name a learner like settled"),
+    ],
+)
+def test_bad_input_of_plan_is_one_sentence(command, words, message):
+    code, _, err = command("plan", "--class", "thresholds:100", "--epsilon", ".1", *words)
+    assert code == 2
+    assert message in " ".join(err.split())
