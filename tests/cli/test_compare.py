@@ -56,6 +56,13 @@ def test_labs_with_one_answer_are_identical(labs, capsys):
     }  # fmt: skip
 
 
+def test_two_runs_on_one_pool_are_no_two_labs(labs, tmp_path):
+    with Run(tmp_path, content("rounded-a2", items=1000, batch=24), world(seed=11), "again") as run:
+        found = compare([labs[1]["a"], labs[1]["b"], run.certificate])
+    assert found.identical
+    assert found.warning == "certificates 1 and 3 are about the same items: no promise holds for these two"
+
+
 def test_another_answer_is_named(labs, capsys):
     folder, made = labs
     found = compare([made["a"], made["b"], made["other answer"]])

@@ -127,6 +127,9 @@ def _compared(comparison: Comparison, contents: list[dict[str, Any]]) -> None:
     certificates = [each["body"] for each in contents if each["schema"] != CONFIRMATION]
     if not (comparison.identical or comparison.undecided):
         prose.print(f"Different: {comparison.first_difference}.", markup=False, soft_wrap=True)
+        certified = sum(body["certified"] for body in certificates)
+        if comparison.same_protocol and certified < 2 <= len(certificates):
+            prose.print(f"{certified} of {len(certificates)} are certified: nothing was promised of the others.")
     elif certificates:
         chosen, count = certificates[0]["hypothesis"]["description"], len(certificates)
         labs = ("1 lab" if count == 1 else f"all {count} labs") + _names(certificates)

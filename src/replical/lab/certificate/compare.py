@@ -85,8 +85,8 @@ def compare(certificates: Sequence[Mapping[str, Any]]) -> Comparison:
     if same_protocol:
         _not_too_many(runs)
     p = _same_distribution(runs) if same_protocol and len(runs) > 1 else None
-    warning = None
-    if p is not None and p < _SUSPICIOUS:
+    warning = _one_pool(runs)
+    if warning is None and p is not None and p < _SUSPICIOUS:
         warning = (
             f"the pools look as if they came from different distributions (p = {p:.2g}): the promise is about labs that "
             "sample one population"
@@ -105,6 +105,16 @@ def compare(certificates: Sequence[Mapping[str, Any]]) -> Comparison:
         labs=tuple(body.get("lab") for body in bodies),
         unanimity=_unanimous(runs) if identical and warning is None else None,
     )
+
+
+def _one_pool(runs: Sequence[Any]) -> str | None:
+    """Two runs on the same items are no two labs."""
+    seen: dict[str, int] = {}
+    for number, body in enumerate(runs, 1):
+        first = seen.setdefault(body["pool"].get("fingerprint", str(number)), number)
+        if first < number:
+            return f"certificates {first} and {number} are about the same items: no promise holds for these two"
+    return None
 
 
 def _once_each(bodies: Sequence[Any]) -> None:
