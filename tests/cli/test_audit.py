@@ -34,6 +34,7 @@ def test_audit_json_has_the_documented_fields_in_order():
     assert found["inputs"]["theta"] is None
 
 
+@pytest.mark.slow
 def test_audit_at_the_theorem_s_own_size():
     found = answer("audit", "--class", "thresholds:100000", "--learner", "replical", "--plan", "paper", "--pool-size", "exact",
                    "--epsilon", ".01", "--delta", ".05", "--rho", ".1", "--pairs", "100", "--seed", "7")  # fmt: skip
@@ -44,6 +45,7 @@ def test_audit_at_the_theorem_s_own_size():
     assert found["inputs"]["theta"] == 2.0
 
 
+@pytest.mark.slow
 def test_streaming_cal_disagrees_where_it_should():
     found = answer("audit", "--class", "thresholds:1000000", "--learner", "cal", "--pool-size", "100000", "--epsilon", ".05",
                    "--delta", ".05", "--rho", ".1", "--pairs", "60", "--seed", "7")  # fmt: skip

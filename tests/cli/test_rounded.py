@@ -29,6 +29,7 @@ def refused(capsys, *arguments):
     return found["message"]
 
 
+@pytest.mark.slow
 def test_rounded_cal_agrees_where_its_base_does_not(capsys):
     found = told(capsys, "audit", "--class", "thresholds:1000000", "--learner", "rounded-cal", "--pool-size", "100000",
                  "--pairs", "40", "--workers", "1", *COMMON)  # fmt: skip
