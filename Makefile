@@ -36,7 +36,7 @@ $(OLDEST)/.installed: pyproject.toml constraints-oldest.txt
 	touch $@
 
 test-oldest: install $(OLDEST)/.installed  ## units, laws and golden values on the oldest supported versions
-	$(OLDEST)/bin/python -m pytest -n auto -q -m "not slow" --hypothesis-profile=few $(VERSIONLESS) \
+	$(OLDEST)/bin/python -m pytest -n auto --dist worksteal -q -m "not slow" --hypothesis-profile=few $(VERSIONLESS) \
 	  tests/unit tests/laws tests/golden
 
 coverage: install  ## the fast suite (or TESTS=..), measured in every process it starts; lines not run, htmlcov/

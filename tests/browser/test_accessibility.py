@@ -569,6 +569,7 @@ def test_whoever_waits_comes_back_by_themselves(window, site):
     window.item()
 
 
+@pytest.mark.slow
 def test_latecomers_hear_that_all_is_done(window, site):
     """And so does whoever looks at an item when somebody else gives the last answer."""
     window.looks()

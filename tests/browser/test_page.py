@@ -57,6 +57,7 @@ def label(window, truth, most):
     return most
 
 
+@pytest.mark.slow
 def test_three_people_one_of_them_killed(files):
     """90 items by three people at once; the certificate is that of a run from the label column in the same order."""
     table = pq.read_table(files / "pool.parquet")

@@ -81,6 +81,7 @@ def test_replica2_agrees_at_its_tight_sizes():
     assert found["excess_error_max"] <= 0.05
 
 
+@pytest.mark.slow
 def test_a2_asks_for_few_labels():
     found = answer("audit", "--class", "thresholds:1000", "--learner", "a2", "--noise", ".05", "--pool-size", "100000",
                    "--epsilon", ".05", "--pairs", "40", "--seed", "8")  # fmt: skip

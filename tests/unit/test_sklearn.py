@@ -37,7 +37,7 @@ def line():
     return X, np.where(X[:, 1] > 0.4, "ill", "well")
 
 
-@pytest.mark.parametrize("hypotheses", ["stumps", "halfspaces"])
+@pytest.mark.parametrize("hypotheses", [pytest.param("stumps", marks=pytest.mark.slow), "halfspaces"])
 def test_scikit_learns_own_checks(hypotheses):
     """All of them pass; array inputs of other libraries are checked only where SciPy is told so before it is imported."""
     pytest.importorskip("pandas")  # one check needs it

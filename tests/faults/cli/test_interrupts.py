@@ -23,7 +23,7 @@ def start():
         yield lambda *more: begin("-m", "replical", *LONG, *more)
 
 
-@pytest.mark.parametrize("delay", [0.0, 0.4, 3.0])  # as the first worker starts, as another does, at work
+@pytest.mark.parametrize("delay", [0.0, 0.4, 2.0])  # as the first worker starts, as another does, at work
 @pytest.mark.parametrize("times", [1, 2])
 def test_an_interrupt_ends_everything_at_once(delay, times, start):
     process = start("--json")

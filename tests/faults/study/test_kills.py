@@ -69,6 +69,7 @@ def complete(folder):
     return named
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", [1])
 def test_killed_again_and_again_it_arrives(seed, long_file, tmp_path, start, until, sweep, long_tables):
     chance, out, before = random.Random(seed), tmp_path / "out", set()
@@ -116,6 +117,7 @@ def test_workers_leave_with_their_parent(words, number, long_file, tmp_path, sta
     assert gone(process.pid)
 
 
+@pytest.mark.slow
 def test_a_worker_killed_from_outside_is_a_line_on_the_side(long_file, tmp_path, start, until, sweep, long_tables):
     out = tmp_path / "out"
     process = start("study", long_file, "--out", out, "--workers", 2, "--json")

@@ -19,7 +19,7 @@ def folder(tmp_path, monkeypatch):
     rows = zip(*columns.values(), strict=True)
     lines = [",".join(columns), *(",".join(row) for row in rows)]
     (tmp_path / "pool.csv").write_text("\n".join(lines) + "\n")
-    (tmp_path / "p.toml").write_text(Protocol.of(content(batch=2)).toml())
+    (tmp_path / "p.toml").write_text(Protocol.of(content(batch=8)).toml())
     return tmp_path
 
 
@@ -35,7 +35,7 @@ def test_the_last_label_may_be_taken_back_beside_the_run(folder):
     while not (folder / "a.db").exists():
         time.sleep(0.05)
     time.sleep(0.5)
-    taken_back = False
+    taken_back, last = False, None
     with Journal("a.db", runner=False) as beside:
         run = Elsewhere(beside)
         while not run.ended and runner.is_alive():
@@ -45,7 +45,7 @@ def test_the_last_label_may_be_taken_back_beside_the_run(folder):
                 last = item
             time.sleep(0.3)
             run.refresh()
-            if not run.open and not taken_back:
+            if last is not None and not run.open and not taken_back:
                 time.sleep(0.4)  # nothing more was asked for: it may have been the last one
                 run.refresh()
                 if not run.open:

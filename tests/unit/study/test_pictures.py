@@ -261,6 +261,7 @@ def test_captions_are_made_from_the_data(drawn):
     assert f"cal (tight) {exponent:.2f}" in captions["labels-epsilon"]
 
 
+@pytest.mark.slow
 def test_the_same_rows_give_the_same_bytes(drawn, tmp_path):
     again = draw(STUDY, STUDY.cells(), rows_of_the_study(), tmp_path)
     for one, two in zip(drawn, again, strict=True):
