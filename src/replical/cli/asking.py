@@ -67,6 +67,12 @@ def check_usage(labels: str | None, ask: str | None, *, writes: Mapping[str, Pat
     never_over(writes, {**reads, "--labels": None if labels is None else labels.rpartition(":")[0]})
 
 
+def check_truths(truths: int) -> None:
+    """Refuse fewer worlds for a forecast than none."""
+    if truths < 0:
+        raise BadUsage(f"--truths must be 0 or more, got {truths}")
+
+
 def items_of(protocol: Protocol, pool: Path, id_column: str, public: Path | None) -> LabPool:
     """The lab's items, none of which is in the public table."""
     lab = read_pool(pool, protocol.recipe, id_column=id_column)

@@ -28,6 +28,7 @@ from replical.cli.asking import (
     Public,
     Show,
     Votes,
+    check_truths,
     check_usage,
     items_of,
     say_pending,
@@ -37,7 +38,7 @@ from replical.cli.forecasts import foretold_words
 from replical.cli.inputs import SIMULATED
 from replical.cli.output import answer, notes, number, progress, prose, whole
 from replical.core.exact import fraction
-from replical.errors import BadCertificate, BadUsage, PoolExhausted
+from replical.errors import BadCertificate, PoolExhausted
 from replical.lab.claim import Claim
 from replical.lab.confirmation.claims import check_fresh, claim_of
 from replical.lab.confirmation.file import SCHEMA, candidate, publish, read_either, write
@@ -100,8 +101,7 @@ def confirm_command(
         "--answers": answers,
     }
     check_usage(labels, ask, writes={"--out": out}, reads={**reads, "--against-journal": against_journal})
-    if truths < 0:
-        raise BadUsage(f"--truths must be 0 or more, got {truths}")
+    check_truths(truths)
     published = read_either(certificate)
     if published["schema"] == SCHEMA:
         raise BadCertificate(f"{certificate} is itself a confirmation: give the certificate that it is about")

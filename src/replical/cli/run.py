@@ -26,6 +26,7 @@ from replical.cli.asking import (
     Public,
     Show,
     Votes,
+    check_truths,
     check_usage,
     items_of,
     say_pending,
@@ -53,6 +54,7 @@ from replical.learners.measured import Measured
 from replical.learners.rounded import ACCURATE, CERTIFIED, NEAR
 from replical.learners.settled import PROVEN
 from replical.plans.bills import bills
+from replical.pools.pool import Pool
 from replical.worlds.forecast import forecast as forecast_of
 
 
@@ -100,8 +102,7 @@ def run_command(
         "--answers": answers,
     }
     check_usage(labels, ask, writes={"--out": out, "--html": html}, reads=reads)
-    if truths < 0:
-        raise BadUsage(f"--truths must be 0 or more, got {truths}")
+    check_truths(truths)
     _check_private(private=private, approve=approve, html=html)
     protocol = Protocol.read(protocol_file)
     if measure_error:
@@ -190,7 +191,8 @@ def _announce(protocol: Protocol, lab: LabPool, truths: int) -> None:
     for bill in bills(protocol.setting(), plan.learner, pool="finite") if protocol.yardstick is None else ():
         if bill.plan == plan.name and bill.labels is not None:
             notes.print(f"The plan's bill: {amount(bill.labels)} labels ({bill.kind}).", markup=False)
-    if lab.pool(SIMULATED).version_space().mass == 0:
+    pool = lab.pool(SIMULATED)
+    if pool.version_space().mass == 0:
         features = "" if protocol.recipe.predicts else "; do the features lie in the ranges of the protocol?"
         notes.print(
             f"Warning: on every item all hypotheses say the same, so no label can tell them apart{features}",
@@ -198,15 +200,13 @@ def _announce(protocol: Protocol, lab: LabPool, truths: int) -> None:
             soft_wrap=True,
         )
     elif truths:
-        _tell_forecast(protocol, lab, truths)
+        _tell_forecast(protocol, pool, truths)
 
 
-def _tell_forecast(protocol: Protocol, lab: LabPool, truths: int) -> None:
+def _tell_forecast(protocol: Protocol, pool: Pool, truths: int) -> None:
     C, options = protocol.recipe.C, protocol.options | {"prior": protocol.prior}
     try:
-        forecast = forecast_of(
-            lab.pool(SIMULATED), protocol.plan.learner, options, noise=protocol.given("nu"), draws=truths
-        )
+        forecast = forecast_of(pool, protocol.plan.learner, options, noise=protocol.given("nu"), draws=truths)
     except (PoolExhausted, PlanMismatch, EmptyVersionSpace, BudgetSpent) as error:  # the run will say so if it matters
         notes.print(f"No forecast: {error}.", markup=False, soft_wrap=True)
         return

@@ -26,12 +26,13 @@ import numpy as np
 
 from replical.core.randomness import SharedRandomness
 from replical.learners.base import Conversation, Shrinks, Shrunk, check_base, check_plan
-from replical.learners.result import Result, Settling, Verdict
+from replical.learners.result import Result, Settling
 from replical.learners.rounding.centre import Centre
 from replical.learners.settled import conditions
 from replical.learners.settling.decisions import Counts, Decisions
 from replical.learners.settling.estimates import same_answer
 from replical.learners.settling.outcome import up
+from replical.learners.settling.verdict import verdict_by_distance
 from replical.plans.settled_distance import SettledDistancePlan
 from replical.pools.pool import AnyPool
 
@@ -100,7 +101,7 @@ class SettledDistance:
             V=shrunk.V,
             conditions=(*self.plan.conditions, *conditions(settling, unlabelled)),
             settling=settling,
-            verdict=_verdict(self.plan, settling, pool.size, unlabelled, hopeless=hopeless),
+            verdict=verdict_by_distance(self.plan, settling, items=pool.size, unlabelled=unlabelled, hopeless=hopeless),
             ball=ball,
         )
 
@@ -128,20 +129,3 @@ class SettledDistance:
             labels_left=None,
             items_left=None,
         )
-
-
-def _verdict(plan: SettledDistancePlan, settling: Settling, items: int, unlabelled: int, *, hopeless: bool) -> Verdict:
-    """What a lab is told; `hopeless` if nobody left could decide with any label."""
-    if settling.certified:
-        return Verdict(certified=True)
-    ways = "a larger epsilon or the learner settled, all of them in a new protocol"
-    if unlabelled > settling.asked:
-        why = f"{unlabelled} items on which hypotheses differ could not be labelled, and only {settling.asked} were"
-        return Verdict(certified=False, why=why, helps="items that somebody can label")
-    if hopeless:
-        why = f"{items:,} items are too few to tell who is the first within {float(settling.v):.4f} of the best"
-        return Verdict(certified=False, why=why, helps=f"a larger pool, {ways}")
-    spent = plan.max_labels is not None and settling.asked >= plan.max_labels
-    end = f"the budget of {plan.max_labels} labels was spent" if spent else "the pool was used up"
-    why = f"{end} while hypotheses that may be the best led to different answers"
-    return Verdict(certified=False, why=why, helps=f"{'more labels' if spent else 'a larger pool'}, {ways}")

@@ -124,11 +124,12 @@ def test_the_same_pool_and_protocol_have_the_same_forecast():
     """And nobody else's random numbers are touched."""
     pool, _ = tumours(400, step=10)
     options = {"epsilon": 0.1, "delta": 0.05, "rho": 0.1}
-    before = np.random.get_state()[1].tolist()  # noqa: NPY002
+    before = np.random.get_state()[1].tolist()  # noqa: NPY002 - the global state is what must stay as it is
     one = forecast(pool, "settled", options, draws=2)
-    np.random.seed(4)  # noqa: NPY002
+    assert np.random.get_state()[1].tolist() == before  # noqa: NPY002 - the global state is what must stay as it is
+    np.random.seed(4)  # noqa: NPY002 - the point is to disturb the global state
     assert forecast(pool, "settled", options, draws=2) == one
-    np.random.seed(0)  # noqa: NPY002
+    np.random.seed(0)  # noqa: NPY002 - the point is to disturb the global state
     assert forecast(pool, "settled", options, draws=3) != one
     assert len(before) == 624
 
