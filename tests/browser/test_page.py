@@ -7,6 +7,7 @@ import sys
 import time
 from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 
 import numpy as np
 import pytest
@@ -23,6 +24,24 @@ LABELS = 90  # noisy labels, so that the budget ends the run and every run asks 
 SHOWN = """const item = document.querySelector('#item-id').innerText;
 return item.startsWith('Item ') ? item.slice(5) : document.querySelector('#say').innerText.startsWith('All done')"""
 CHANGED = "return document.querySelector('#item-id').innerText !== 'Item ' + arguments[0]"
+
+
+@contextmanager
+def served(folder, *words):
+    """A run at its page: the process, which ends with the block, and the address."""
+    server = subprocess.Popen(
+        [sys.executable, "-m", "replical", *words],
+        cwd=folder,
+        stderr=subprocess.PIPE,
+        stdout=subprocess.DEVNULL,
+        text=True,
+    )
+    try:
+        yield server, next(line.split()[-1] for line in server.stderr if line.startswith("Label at"))
+    finally:
+        server.kill()
+        server.wait()
+        server.stderr.close()
 
 
 @pytest.fixture
@@ -64,15 +83,7 @@ def test_three_people_one_of_them_killed(files):
     truth = dict(zip(table["id"].to_pylist(), table["label"].to_pylist(), strict=True))
     words = ["run", "p.toml", "--pool", "pool.parquet", "--ask", "page", "--show", "text", "--journal", "page.db", "--out",
              "page.json", "--port", "0", "--truths", "0", "--instructions", "rules.md"]  # fmt: skip
-    server = subprocess.Popen(
-        [sys.executable, "-m", "replical", *words],
-        cwd=files,
-        stderr=subprocess.PIPE,
-        stdout=subprocess.DEVNULL,
-        text=True,
-    )
-    try:
-        url = next(line.split()[-1] for line in server.stderr if line.startswith("Label at"))
+    with served(files, *words) as (server, url):
         with browsers() as window, ThreadPoolExecutor(3) as crowd:
             ann, bob, cat = people = [window(), window(phone=True), window(dark=True)]
             for name, person in zip(("ann", "bob", "cat"), people, strict=True):
@@ -90,9 +101,6 @@ def test_three_people_one_of_them_killed(files):
                 text for text in said if "409" not in text
             ] == []  # 409: an item that lay idle went to somebody else
         assert server.wait(30) == 0
-    finally:
-        server.kill()
-        server.stderr.close()
     done = json.loads((files / "page.json").read_text())["body"]
     assert done["labels"]["answered"] == LABELS
     with Journal(files / "page.db", write=False) as journal:
@@ -135,15 +143,7 @@ def test_the_page_says_how_many_labels_it_will_be_in_all(tmp_path):
     (tmp_path / "p.toml").write_text(Protocol.of(content).toml())
     words = ["run", "p.toml", "--pool", "pool.parquet", "--ask", "page", "--journal", "a.db", "--out", "a.json", "--port", "0",
              "--truths", "1"]  # fmt: skip
-    server = subprocess.Popen(
-        [sys.executable, "-m", "replical", *words],
-        cwd=tmp_path,
-        stderr=subprocess.PIPE,
-        stdout=subprocess.DEVNULL,
-        text=True,
-    )
-    try:
-        url = next(line.split()[-1] for line in server.stderr if line.startswith("Label at"))
+    with served(tmp_path, *words) as (_, url):
         with browsers() as window:
             ann = window()
             ann.open(url)
@@ -163,7 +163,3 @@ def test_the_page_says_how_many_labels_it_will_be_in_all(tmp_path):
         )
         assert 16 <= int(found[2].replace(",", "")) <= 400
         assert len(found[2].replace(",", "").rstrip("0")) <= 2
-    finally:
-        server.kill()
-        server.wait()
-        server.stderr.close()
