@@ -26,10 +26,13 @@ def kernel(function: Function) -> Function:
 
 
 @intrinsic
-def popcount(typing_context: Any, word: Any) -> Any:
+def _popcount(typing_context: Any, word: Any) -> Any:
     """How many bits of a 64-bit word are set, as the machine's own instruction; for use inside kernels."""
 
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         return builder.ctpop(arguments[0])
 
     return types.uint64(types.uint64), generate
+
+
+popcount: Any = _popcount

@@ -1,0 +1,250 @@
+"""The compiled twins of the kernels in this package; what they compute is said beside the NumPy versions.
+
+Each works on a stretch, from `start` to `stop`, of what it writes, so that stretches can run at the same time. Inner loops
+go over slices of rows: indexing the matrix itself keeps the compiler from using wide registers.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from replical.core.bits import Bits, Packed
+from replical.core.kernels.columns import Indices
+from replical.core.kernels.jit import kernel, popcount
+
+_HEAD, _CHUNK = 4, 256  # words between two looks whether a row is decided: few at first, many at last
+_WIDE = 128  # words whose counts stay in the nearest cache
+_ZERO, _ONE = np.uint64(0), np.uint64(1)
+
+
+@kernel
+def mixed(planes: Packed, rows: Indices, mask: Packed, fullest: int, found: Bits, start: int, stop: int) -> None:
+    """Rows that hold both values, all words of a row; the word `fullest` is looked at first."""
+    digits, _, width = planes.shape
+    first = 0
+    while mask[first] == 0:
+        first += 1
+    low = mask[first] & (~mask[first] + _ONE)
+    for digit in range(digits):
+        plane, most = planes[digit], mask[fullest]
+        for at in range(start, stop):  # one word a row, without branches: many rows are on their way at once
+            ones = plane[rows[at], fullest] & most
+            found[at] |= (ones != 0) & (ones != most)
+    for at in range(start, stop):
+        if found[at]:
+            continue
+        differs = _ZERO
+        for digit in range(digits):
+            row = planes[digit, rows[at]]
+            reference = _ZERO - np.uint64((row[first] & low) != 0)
+            begin, step = first, _HEAD
+            while begin < width and differs == 0:
+                end = min(begin + step, width)
+                part, among = row[begin:end], mask[begin:end]
+                for word in range(len(part)):
+                    differs |= (part[word] ^ reference) & among[word]
+                begin, step = end, min(2 * step, _CHUNK)
+        found[at] = differs != 0
+
+
+@kernel
+def mixed_in_words(
+    planes: Packed, rows: Indices, words: Indices, mask: Packed, fullest: int, found: Bits, start: int, stop: int
+) -> None:
+    """The same in a few `words` alone."""
+    digits = planes.shape[0]
+    low = mask[0] & (~mask[0] + _ONE)
+    for digit in range(digits):
+        plane, most, word = planes[digit], mask[fullest], words[fullest]
+        for at in range(start, stop):
+            ones = plane[rows[at], word] & most
+            found[at] |= (ones != 0) & (ones != most)
+    for at in range(start, stop):
+        if found[at]:
+            continue
+        differs = _ZERO
+        for digit in range(digits):
+            row = planes[digit, rows[at]]
+            reference = _ZERO - np.uint64((row[words[0]] & low) != 0)
+            for number in range(len(words)):
+                differs |= (row[words[number]] ^ reference) & mask[number]
+                if differs != 0:
+                    break
+        found[at] = differs != 0
+
+
+@kernel
+def add_wrong(  # noqa: PLR0912 - one loop nest
+    sums: NDArray[np.int64], planes: Packed, rows: Indices, codes: Indices, power: int, start: int, stop: int
+) -> None:
+    """Sums of the columns in words `start` to `stop`."""
+    digits, count = planes.shape[0], len(rows)
+    levels = 4
+    while (1 << levels) <= count:
+        levels += 1
+    upright = np.zeros((levels, _WIDE), dtype=np.uint64)  # bit l of every column's count
+    eight = np.zeros((8, _WIDE), dtype=np.uint64)
+    for begin in range(start, stop, _WIDE):
+        width = min(_WIDE, stop - begin)
+        upright[:] = 0
+        for top in range(0, count, 8):
+            for number in range(8):
+                wrong = eight[number, :width]
+                if top + number >= count:
+                    wrong[:] = 0
+                    continue
+                item, code = rows[top + number], codes[top + number]
+                part = planes[0, item, begin : begin + width]
+                flip = _ZERO - np.uint64(code & 1)
+                for word in range(width):
+                    wrong[word] = part[word] ^ flip
+                for digit in range(1, digits):
+                    part = planes[digit, item, begin : begin + width]
+                    flip = _ZERO - np.uint64((code >> digit) & 1)
+                    for word in range(width):
+                        wrong[word] |= part[word] ^ flip
+            carry = eight[0]
+            _add_eight(upright[0], upright[1], upright[2], eight, carry)
+            for level in range(3, levels):
+                bit, left = upright[level], _ZERO
+                for word in range(_WIDE):
+                    both = bit[word] & carry[word]
+                    bit[word] ^= carry[word]
+                    carry[word] = both
+                    left |= both
+                if left == 0:
+                    break
+        for word in range(width):
+            counts = sums[64 * (begin + word) : 64 * (begin + word + 1)]
+            for level in range(levels):
+                bits_here, scale = upright[level, word], np.uint64(level + power)
+                for column in range(64):
+                    counts[column] += np.int64(((bits_here >> np.uint64(column)) & _ONE) << scale)
+
+
+@kernel
+def _add_eight(ones: Packed, twos: Packed, fours: Packed, rows: Packed, carry: Packed) -> None:
+    """Eight rows into the lowest three bits of the counts; `carry` gets the eights."""
+    r0, r1, r2, r3, r4, r5, r6, r7 = rows[0], rows[1], rows[2], rows[3], rows[4], rows[5], rows[6], rows[7]
+    for word in range(_WIDE):
+        a, b, c = ones[word], r0[word], r1[word]
+        either = a ^ b
+        two_1, a = (a & b) | (either & c), either ^ c
+        b, c = r2[word], r3[word]
+        either = a ^ b
+        two_2, a = (a & b) | (either & c), either ^ c
+        two = twos[word]
+        either = two ^ two_1
+        four_1, two = (two & two_1) | (either & two_2), either ^ two_2
+        b, c = r4[word], r5[word]
+        either = a ^ b
+        two_1, a = (a & b) | (either & c), either ^ c
+        b, c = r6[word], r7[word]
+        either = a ^ b
+        two_2, a = (a & b) | (either & c), either ^ c
+        either = two ^ two_1
+        four_2, two = (two & two_1) | (either & two_2), either ^ two_2
+        four = fours[word]
+        either = four ^ four_1
+        carry[word] = (four & four_1) | (either & four_2)
+        ones[word], twos[word], fours[word] = a, two, either ^ four_2
+
+
+@kernel
+def tallies(
+    planes: Packed, rows: Indices, words: Indices, mask: Packed, counts: NDArray[np.int64], start: int, stop: int
+) -> None:
+    """Columns that spell each code."""
+    digits, _, width = planes.shape
+    whole = len(words) == width
+    spelled = np.zeros(len(words), dtype=np.uint64)
+    for at in range(start, stop):
+        for code in range(counts.shape[1]):
+            spelled[:] = mask
+            for digit in range(digits):
+                row = planes[digit, rows[at]]
+                flip = _ZERO - np.uint64(1 - ((code >> digit) & 1))
+                if whole:
+                    for word in range(width):
+                        spelled[word] &= row[word] ^ flip
+                else:
+                    for number in range(len(words)):
+                        spelled[number] &= row[words[number]] ^ flip
+            total = _ZERO
+            for number in range(len(words)):
+                total += popcount(spelled[number])
+            counts[at, code] = total
+
+
+@kernel
+def together(planes: Packed, rows: Indices, columns: Indices, moved: Packed, start: int, stop: int) -> None:
+    """Chosen bits side by side."""
+    for digit in range(planes.shape[0]):
+        for at in range(start, stop):
+            source, target = planes[digit, rows[at]], moved[digit, at]
+            for word in range(len(target)):
+                part = columns[64 * word : 64 * word + 64]
+                first, shift = part[0] >> 6, np.uint64(part[0] & 63)
+                collected = _ZERO
+                if len(part) == 64 and part[63] - part[0] == 63:  # neighbours move as a word
+                    collected = source[first] >> shift
+                    if shift != 0:
+                        collected |= source[first + 1] << (np.uint64(64) - shift)
+                else:
+                    for number in range(len(part)):
+                        column = part[number]
+                        bit = (source[column >> 6] >> np.uint64(column & 63)) & _ONE
+                        collected |= bit << np.uint64(number)
+                target[word] = collected
+
+
+@kernel
+def turned(planes: Packed, rows: Indices, result: Packed, start: int, stop: int) -> None:
+    """Rows become columns, for the words `start` to `stop`."""
+    length = result.shape[1]
+    square = np.zeros(64, dtype=np.uint64)
+    for digit in range(planes.shape[0]):
+        for target in range(result.shape[2]):
+            some = rows[64 * target : 64 * target + 64]
+            for word in range(start, stop):
+                for number in range(64):
+                    square[number] = planes[digit, some[number], word] if number < len(some) else _ZERO
+                _turn(square)
+                for number in range(min(64, length - 64 * word)):
+                    result[digit, 64 * word + number, target] = square[number]
+
+
+@kernel
+def _turn(square: Packed) -> None:
+    """A square of 64 x 64 bits, rows to columns, by swapping ever smaller blocks beside the diagonal."""
+    size, mask = 32, np.uint64(0x00000000FFFFFFFF)
+    while size:
+        shift = np.uint64(size)
+        number = 0
+        while number < 64:
+            swap = ((square[number] >> shift) ^ square[number + size]) & mask
+            square[number] ^= swap << shift
+            square[number + size] ^= swap
+            number = (number + size + 1) & ~size
+        size >>= 1
+        mask ^= mask << np.uint64(size)
+
+
+@kernel
+def apart(planes: Packed, row: int, counts: NDArray[np.int64], start: int, stop: int) -> None:
+    """Columns in which rows differ from row `row`."""
+    digits, _, width = planes.shape
+    for at in range(start, stop):
+        total = _ZERO
+        if digits == 1:
+            here, there = planes[0, at], planes[0, row]
+            for word in range(width):
+                total += popcount(here[word] ^ there[word])
+        else:
+            for word in range(width):
+                differs = _ZERO
+                for digit in range(digits):
+                    differs |= planes[digit, at, word] ^ planes[digit, row, word]
+                total += popcount(differs)
+        counts[at] = total
