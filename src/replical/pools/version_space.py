@@ -10,10 +10,13 @@ from numpy.typing import NDArray
 
 from replical.classes.base import Codes, HypothesisClass, Indices, Items
 from replical.classes.predictions import Predictions, predictions_of
+from replical.classes.predictions.survivors import moved_together
 from replical.classes.prior import UNIFORM, Prior
 from replical.core.randomness import SharedRandomness
 from replical.errors import EmptyVersionSpace
 from replical.pools.query import Answers, Counts
+
+_LOOK = 16  # bits of a packed matrix that are moved in the time it takes to look at an item
 
 
 class VersionSpace:
@@ -47,7 +50,8 @@ class VersionSpace:
     def __init__(
         self, *, predictions: Predictions, weights: NDArray[np.int64], indices: Indices, undecided: Indices, labels: int
     ) -> None:
-        self.predictions = predictions
+        self._held = predictions  # as the larger version space had them
+        self._looked = 0  # at them so far, for the disagreement of larger version spaces
         self._weights = weights
         self._undecided = undecided  # items on which a larger version space disagreed; all others are settled
         self._labels = labels
@@ -87,6 +91,11 @@ class VersionSpace:
     def size(self) -> int:
         """|V|."""
         return len(self.indices)
+
+    @cached_property
+    def predictions(self) -> Predictions:
+        """What every hypothesis says about every item; about survivors on undecided items it is said fastest."""
+        return moved_together(self._held, self.indices, self._undecided, self._looked)
 
     @cached_property
     def total(self) -> int:
@@ -181,6 +190,8 @@ class VersionSpace:
             labels=self._labels,
         )
         smaller.total = self.total
+        seen = 0 if self.predictions is not self._held else self._looked
+        smaller._looked = seen + _LOOK * len(self._undecided)
         return smaller
 
     def first(self, shared: SharedRandomness, prior: Prior = UNIFORM) -> int:

@@ -63,7 +63,7 @@ def predictions_of(C: HypothesisClass, items: Items) -> Predictions:
     Raises
     ------
     ValueOutOfRange
-        If the packed predictions would not fit into 16 GiB.
+        If the packed predictions would not fit into 16 GiB, or into the memory that is free.
 
     Examples
     --------
