@@ -16,7 +16,7 @@ from replical.core import bits, memory
 from replical.core.bits import Packed
 from replical.core.kernels.apart import apart
 from replical.core.kernels.columns import Columns
-from replical.core.kernels.mixed import mixed
+from replical.core.kernels.mixed import mixed, unseen
 from replical.core.kernels.moves import together, turned
 from replical.core.kernels.sums import add_wrong
 from replical.core.kernels.tallies import tallies
@@ -80,8 +80,8 @@ class PackedPredictions:
         return PackedNearness(turned(self._planes, items[:_MEASURED], self._size))
 
     def unseen(self, items: int) -> Indices:
-        """No word of so many items was passed yet."""
-        return np.zeros(items, dtype=np.int64)
+        """Nothing seen of so many items yet."""
+        return unseen(items)
 
     def disagreement(self, alive: Indices, within: Indices, seen: Indices | None = None) -> NDArray[np.bool_]:
         """An item is disputed when some binary digit takes both values among the survivors."""
