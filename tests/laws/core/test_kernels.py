@@ -10,6 +10,7 @@ from replical.core.kernels.apart import apart
 from replical.core.kernels.columns import Columns
 from replical.core.kernels.mixed import mixed, unseen
 from replical.core.kernels.moves import together, turned
+from replical.core.kernels.nearest import Nearest
 from replical.core.kernels.sums import add_wrong
 from replical.core.kernels.tallies import tallies
 
@@ -56,6 +57,9 @@ def test_counting_and_moving_equal_loops(matrix):
     assert together(planes, rows, chosen).tolist() == packed(here, len(planes))
     assert turned(planes, rows, codes.shape[1]).tolist() == packed(codes[rows].T, len(planes))
     assert apart(planes, 0).tolist() == (codes != codes[0]).sum(axis=1).tolist()
+    few = generator.integers(len(codes), size=4)
+    distances = np.array([(codes[rows] != codes[row]).sum(axis=1) for row in few])
+    assert Nearest(planes).of(rows, few).tolist() == distances.argmin(axis=0).tolist()
 
 
 @given(matrices())

@@ -270,3 +270,26 @@ def apart(planes: Packed, row: int, counts: NDArray[np.int64], start: int, stop:
                     differs |= planes[digit, at, word] ^ planes[digit, row, word]
                 total += popcount(differs)
         counts[at] = total
+
+
+@kernel
+def nearest(planes: Packed, rows: Indices, few: Indices, places: Indices, start: int, stop: int) -> None:
+    """The place of the nearest of a few rows."""
+    digits, _, width = planes.shape
+    for at in range(start, stop):
+        least, place = np.uint64(64 * width + 1), 0
+        for number in range(len(few)):
+            total = _ZERO
+            if digits == 1:
+                here, there = planes[0, rows[at]], planes[0, few[number]]
+                for word in range(width):
+                    total += popcount(here[word] ^ there[word])
+            else:
+                for word in range(width):
+                    differs = _ZERO
+                    for digit in range(digits):
+                        differs |= planes[digit, rows[at], word] ^ planes[digit, few[number], word]
+                    total += popcount(differs)
+            if total < least:
+                least, place = total, number
+        places[at] = place

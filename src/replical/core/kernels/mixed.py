@@ -16,7 +16,7 @@ from replical.core.kernels.columns import Columns, Indices
 from replical.core.kernels.rows import blocks, chosen_rows
 
 _SOME = 8  # times as many words are looked at every time that a row was not decided
-_THREAD = 2**17  # words worth a thread
+_THREAD = 2**19  # words worth a thread
 _ALL = np.uint64(2**64 - 1)
 
 
