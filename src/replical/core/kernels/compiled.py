@@ -202,22 +202,20 @@ def tallies(
 @kernel
 def together(planes: Packed, rows: Indices, columns: Indices, moved: Packed, start: int, stop: int) -> None:
     """Chosen bits side by side."""
+    words, shifts = (columns >> 6).astype(np.uint64), (columns & 63).astype(np.uint64)
     for digit in range(planes.shape[0]):
         for at in range(start, stop):
             source, target = planes[digit, rows[at]], moved[digit, at]
             for word in range(len(target)):
-                part = columns[64 * word : 64 * word + 64]
-                first, shift = part[0] >> 6, np.uint64(part[0] & 63)
+                part, shift = words[64 * word : 64 * word + 64], shifts[64 * word : 64 * word + 64]
                 collected = _ZERO
-                if len(part) == 64 and part[63] - part[0] == 63:  # neighbours move as a word
-                    collected = source[first] >> shift
-                    if shift != 0:
-                        collected |= source[first + 1] << (np.uint64(64) - shift)
+                if len(part) == 64 and columns[64 * word + 63] - columns[64 * word] == 63:  # neighbours move as a word
+                    collected = source[part[0]] >> shift[0]
+                    if shift[0] != 0:
+                        collected |= source[part[0] + _ONE] << (np.uint64(64) - shift[0])
                 else:
                     for number in range(len(part)):
-                        column = part[number]
-                        bit = (source[column >> 6] >> np.uint64(column & 63)) & _ONE
-                        collected |= bit << np.uint64(number)
+                        collected |= ((source[part[number]] >> shift[number]) & _ONE) << np.uint64(number)
                 target[word] = collected
 
 

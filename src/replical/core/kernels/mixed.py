@@ -76,7 +76,7 @@ def _in_plane(planes: Packed, digit: int, rows: Indices, columns: Columns, seen:
     flip = np.where(value == 1, _ALL, np.uint64(0))
     left, count, fresh = np.flatnonzero(at < len(words)), 1, not at.any()
     while len(left):
-        if fresh and count > _SOME:  # most that are left agree everywhere: pass over whole rows, without a copy
+        if fresh and count > 1:  # most that are left agree everywhere: pass over whole rows, without a copy
             left, fresh = _settle(plane, rows, columns, left, at), False
             continue
         hit = np.zeros(len(left), dtype=np.bool_)
