@@ -13,9 +13,21 @@ from replical.core.bits import Bits, Packed
 from replical.core.kernels.columns import Indices
 from replical.core.kernels.jit import kernel, popcount
 
-_HEAD, _CHUNK = 4, 256  # words between two looks whether a row is decided: few at first, many at last
+_HEAD, _CHUNK = 32, 256  # words between two looks whether a row is decided: few at first, many at last
 _WIDE = 128  # words whose counts stay in the nearest cache
 _ZERO, _ONE = np.uint64(0), np.uint64(1)
+
+
+@kernel
+def look(planes: Packed, rows: Indices, first: int, seen: Indices, start: int, stop: int) -> None:
+    """The word of the first column in rows never seen: no branches, so that many rows are on their way at once."""
+    plane, lowest, bit = planes[0], first >> 6, np.uint64(first & 63)
+    left, kept = seen[0], seen[1]
+    for at in range(start, stop):
+        word = plane[rows[at], lowest]
+        value = (word >> bit) & _ONE
+        left[at] = 128 * lowest + np.int64(value)
+        kept[at] = np.int64(word ^ (_ZERO - value))
 
 
 @kernel
@@ -127,10 +139,10 @@ def add_wrong(  # noqa: PLR0912 - one loop nest
                     for word in range(width):
                         wrong[word] |= part[word] ^ flip
             carry = eight[0]
-            _add_eight(upright[0], upright[1], upright[2], eight, carry)
+            _add_eight(upright[0], upright[1], upright[2], eight, carry, width)
             for level in range(3, levels):
                 bit, left = upright[level], _ZERO
-                for word in range(_WIDE):
+                for word in range(width):
                     both = bit[word] & carry[word]
                     bit[word] ^= carry[word]
                     carry[word] = both
@@ -146,10 +158,10 @@ def add_wrong(  # noqa: PLR0912 - one loop nest
 
 
 @kernel
-def _add_eight(ones: Packed, twos: Packed, fours: Packed, rows: Packed, carry: Packed) -> None:
+def _add_eight(ones: Packed, twos: Packed, fours: Packed, rows: Packed, carry: Packed, width: int) -> None:
     """Eight rows into the lowest three bits of the counts; `carry` gets the eights."""
     r0, r1, r2, r3, r4, r5, r6, r7 = rows[0], rows[1], rows[2], rows[3], rows[4], rows[5], rows[6], rows[7]
-    for word in range(_WIDE):
+    for word in range(width):
         a, b, c = ones[word], r0[word], r1[word]
         either = a ^ b
         two_1, a = (a & b) | (either & c), either ^ c
@@ -181,7 +193,16 @@ def tallies(
     digits, _, width = planes.shape
     whole = len(words) == width
     spelled = np.zeros(len(words), dtype=np.uint64)
+    everybody = _ZERO
+    for number in range(len(words)):
+        everybody += popcount(mask[number])
     for at in range(start, stop):
+        if digits == 1 and whole:  # one pass is enough for two codes
+            row, ones = planes[0, rows[at]], _ZERO
+            for word in range(width):
+                ones += popcount(row[word] & mask[word])
+            counts[at, 0], counts[at, 1] = everybody - ones, ones
+            continue
         for code in range(counts.shape[1]):
             spelled[:] = mask
             for digit in range(digits):
