@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from math import ceil, inf, log, sqrt
+from math import ceil, comb, inf, log, sqrt
 
 import numpy as np
 from numpy.typing import NDArray
@@ -36,10 +36,10 @@ class Proof(Looks):
         self._gamma = plan.gamma(self._U)
         self._masses = self._gamma.masses
         # Without slack Λ(0) is one number, and only two labs that both misjudge it go wrong (docs/claims/certificate.md).
-        rho, delta_A = float(plan["rho"]), float(plan["delta_A"])
-        loose = min(0.1, sqrt(rho) - delta_A)
+        rho, delta_A, pairs = float(plan["rho"]), float(plan["delta_A"]), comb(plan.labs, 2)
+        loose = min(0.1, sqrt(rho / pairs) - delta_A)
         self._exact = None if self._alone else replace(self._gamma, beta=log(2 * plan.n / loose))
-        self._misjudged = min(rho, up((fraction(loose) + plan["delta_A"]) ** 2))  # so often by both at most
+        self._misjudged = min(rho, up(pairs * (fraction(loose) + plan["delta_A"]) ** 2))  # so often by some two at most
 
     def _passes(self, V: VersionSpace, kappa: int) -> bool:
         rho, scores = float(self._plan["rho"]), self._centre.distances(V)
@@ -70,9 +70,10 @@ class Proof(Looks):
         return self._with_failures(gamma.bound(scores, kappa, self._least(V), step=step))
 
     def _with_failures(self, gamma: float) -> float:
-        """Both labs may lose the best hypothesis or misjudge distances; alone, each counts against the ideal."""
-        failures = 2 * float(self._plan["delta_A"] + self._plan["delta_C"])
-        return min(1.0, up((2 if self._alone else 1) * gamma + failures)) if gamma < 1 else 1.0
+        """All labs may lose the best hypothesis or misjudge distances; alone, each counts against the ideal."""
+        labs = self._plan.labs
+        failures = labs * float(self._plan["delta_A"] + self._plan["delta_C"])
+        return min(1.0, up((labs if self._alone else 1) * gamma + failures)) if gamma < 1 else 1.0
 
     def _least(self, V: VersionSpace) -> float:
         """The best hypothesis is a survivor, so the ideal ball has at least the smallest mass of a survivor."""
@@ -90,11 +91,12 @@ class Proof(Looks):
             certified = rho_proven <= rho and kappa <= self._accurate
             unlimited = inf
             if not certified and kappa < U * (plan.epsilon - plan["b"]) and self._gamma.places is None:
-                unlimited = gamma_unlimited(scores / U, kappa / U, a, b, self._masses, self._least(V))
+                share = float(plan.shift)
+                unlimited = gamma_unlimited(scores / U, kappa / U, a, b, self._masses, self._least(V), share)
             sufficient = certified or self._with_failures(unlimited) <= rho
             if self._gamma.places is None and kappa < U * plan["a"]:  # beyond, a ball need not hold the truth
                 shift = self._shift(shrunk, scores)
-                rho_predicted = estimate(scores / U, U, a, b, shift=shift, masses=self._masses)
+                rho_predicted = estimate(scores / U, U, a, b, shift=shift, masses=self._masses, labs=plan.labs)
             if not certified:
                 supports = self._bound(V, scores, 0)
                 pool_needed = plan.pool_needed(scores / U)
