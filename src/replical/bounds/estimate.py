@@ -25,11 +25,11 @@ def estimate(
     a: float,
     b: float,
     *,
-    shift: float = 0.0,
+    variance: float = 0.0,
     masses: Masses | None = None,
     labs: int = 2,
 ) -> float:
-    """E[J] of labs with `U` items each, for distances to the truth and a centre off by variance `shift`.
+    """E[J] of labs with `U` items each, for distances to the truth and a centre off by a `variance`.
 
     Parameters
     ----------
@@ -39,7 +39,7 @@ def estimate(
         Items in each lab's pool.
     a, b
         The range of the shared threshold, as fractions.
-    shift
+    variance
         Variance of what the centre's own error adds to a score.
     masses
         The prior's weights; equal if left out.
@@ -59,14 +59,14 @@ def estimate(
     >>> round(estimate(line, 10**5, .0225, .045, labs=10), 4)
     0.0515
     """
-    reach = _FAR * np.sqrt(b / U + shift)
+    reach = _FAR * np.sqrt(b / U + variance)
     near = np.flatnonzero((distances >= a - reach) & (distances <= b + reach))
     if len(near) == 0:
         return 0.0
     surely = distances < a - reach
     sure = float(np.count_nonzero(surely)) if masses is None else float(masses[surely].sum())
     d, m = _grouped(distances[near], np.ones(len(near)) if masses is None else masses[near])
-    sd = np.sqrt(np.maximum(d * (1 - d) / U + shift, 1e-300))
+    sd = np.sqrt(np.maximum(d * (1 - d) / U + variance, 1e-300))
     v = a + (b - a) * (np.arange(_THRESHOLDS) + 0.5) / _THRESHOLDS
     from scipy.special import ndtr
 

@@ -35,7 +35,19 @@ from replical.cli.asking import (
 from replical.cli.forecasts import CAVEATS, rate, worlds
 from replical.cli.inputs import SIMULATED
 from replical.cli.outlook import FIRST, Outlook
-from replical.cli.output import amount, answer, both, count, notes, prose, settled_words, supposed, uncertified, whole
+from replical.cli.output import (
+    amount,
+    answer,
+    both,
+    count,
+    notes,
+    prose,
+    settled_words,
+    shift_words,
+    supposed,
+    uncertified,
+    whole,
+)
 from replical.core.exact import up
 from replical.core.files import write_whole
 from replical.errors import BadUsage, BudgetSpent, EmptyVersionSpace, PlanMismatch, PoolExhausted, ReplicalError
@@ -52,8 +64,10 @@ from replical.lab.session import Session
 from replical.lab.tables import LabPool
 from replical.learners.measured import Measured
 from replical.learners.rounded import ACCURATE, CERTIFIED, NEAR
+from replical.learners.rounding.own import shift_most
 from replical.learners.settled import PROVEN
 from replical.plans.bills import bills
+from replical.plans.rounded import RoundedPlan
 from replical.pools.pool import Pool
 from replical.worlds.forecast import forecast as forecast_of
 
@@ -254,6 +268,14 @@ def _payload(session: Session, status: str) -> dict[str, Any]:
     }
 
 
+def _shift_most(session: Session) -> float | None:
+    """How different labs' populations may be for what this lab has proven; None where it has not, or it does not matter."""
+    plan, result = session.protocol.plan, session.result
+    if not isinstance(plan, RoundedPlan) or result.rounding is None:
+        return None
+    return shift_most(plan, result.rounding, result.V)
+
+
 def _done(session: Session, body: dict[str, Any], journal: str, out: Path, *, as_json: bool) -> None:
     result, protocol = session.result, session.protocol
     measured = 0 if result.measured is None else result.measured.labels
@@ -270,6 +292,8 @@ def _done(session: Session, body: dict[str, Any], journal: str, out: Path, *, as
             } | payload["hypothesis"]
         if result.rounding is not None and protocol.yardstick is not None:
             payload["accurate"] = result.rounding.accurate
+        if (most_shift := _shift_most(session)) is not None:
+            payload["shift_most"] = most_shift
         if result.verdict is not None:
             payload["verdict"] = asdict(result.verdict)
         answer(payload | {"journal": journal, "certificate": str(out)})
@@ -294,6 +318,8 @@ def _done(session: Session, body: dict[str, Any], journal: str, out: Path, *, as
                 f"Certified: that {both(protocol.plan)} has probability at most {bound}{supposed(protocol.plan)}.",
                 soft_wrap=True,
             )
+            if (most := _shift_most(session)) is not None:
+                prose.print(shift_words(protocol.plan, most), markup=False, soft_wrap=True)
             if result.verdict.why:
                 words = f"Not accurate: {result.verdict.why}. What helps: {result.verdict.helps}."
                 prose.print(words, markup=False, soft_wrap=True)

@@ -112,7 +112,8 @@ class LargestWeight(Proof):
     """Takes the heaviest survivor for the best hypothesis."""
 
     def _least(self, V):
-        return 1.0 if self._masses is None else float(self._masses[V.indices].max())
+        masses = self._own.gamma.masses
+        return 1.0 if masses is None else float(masses[V.indices].max())
 
 
 class Loose(Proof):
@@ -120,7 +121,7 @@ class Loose(Proof):
 
     def __init__(self, plan, pool):
         super().__init__(plan, pool)
-        self._exact = self._exact and replace(self._gamma, beta=log(2 * plan.n / 0.9))
+        self._own.exact = self._own.exact and replace(self._own.gamma, beta=log(2 * plan.n / 0.9))
 
 
 class LooseAlone(Proof):
@@ -128,8 +129,8 @@ class LooseAlone(Proof):
 
     def __init__(self, plan, pool):
         super().__init__(plan, pool)
-        self._exact = replace(self._gamma, beta=log(2 * plan.n / 0.1))
-        self._misjudged = 0.0
+        self._own.exact = replace(self._own.gamma, beta=log(2 * plan.n / 0.1))
+        self._own.misjudged = 0.0
 
 
 class Certain(Proof):
@@ -137,7 +138,7 @@ class Certain(Proof):
 
     def __init__(self, plan, pool):
         super().__init__(plan, pool)
-        self._misjudged = 0.0
+        self._own.misjudged = 0.0
 
 
 class AnySlack(Proof):

@@ -84,7 +84,9 @@ def _verdict(body: Mapping[str, Any]) -> str:
 
 
 def _both(body: Mapping[str, Any]) -> str:
-    return f"that two labs both prove this much and yet differ has probability at most {up(body['rho_proven'], 3)}"
+    numbers = {each["name"]: each["value"] for each in body["plan"]["numbers"]}
+    labs = "two labs both" if numbers.get("labs", 2) == 2 else f"of {numbers['labs']} labs two"
+    return f"that {labs} prove this much and yet differ has probability at most {up(body['rho_proven'], 3)}"
 
 
 def _survived(body: Mapping[str, Any]) -> dict[str, str]:
