@@ -107,6 +107,8 @@ def _bill(setting: Setting, record: Record, name: str, pool: str) -> Bill:
             nu=setting.nu or 0.0,
             name=name,
             pool="finite" if record.rounds else pool,
+            labs=setting.labs if record.uses("labs") else None,
+            shift=setting.shift if record.uses("shift") else None,
         )
     except ReplicalError as error:  # the setting makes sense: it is the plan that does not reach so far
         return replace(bill, note=str(error))

@@ -95,7 +95,7 @@ def _survived(body: Mapping[str, Any]) -> dict[str, str]:
         "survivors": f"{body['survivors']['count']:,} hypotheses; the shared order chose among {body['kept']['count']:,}",
         "proven": "-" if body["rho_proven"] is None else f"at most {up(body['rho_proven'], 4)}",
         "predicted": "-" if body["rho_predicted"] is None else f"{body['rho_predicted']:.4f}",
-    }
+    } | ({"largest shift": f"{body['shift_most']:g}"} if "shift_most" in body else {})
 
 
 def _settled(body: Mapping[str, Any]) -> dict[str, str]:
