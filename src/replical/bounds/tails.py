@@ -20,6 +20,7 @@ Counts = NDArray[np.int64]
 # Width of a cell in standard deviations: costs about 35%, 14% and 7% of the part of the bound that sampling makes.
 COARSE, FINE, FINEST = 0.25, 0.1, 0.05
 _BAND = 6.8  # standard deviations beyond which a distribution function is 0 or 1 up to 10⁻¹¹
+_SHIFTED = 20.0  # half standard deviations by which a shift may move a distance before cells are made wider
 _ROUNDING = 4e-15  # relative error of a divergence computed in doubles, with room to spare
 _LEAST = 1e-300
 _FEW = 40  # times the cells of a grid: what building a sparse table costs
@@ -31,6 +32,8 @@ class Grid:
     def __init__(
         self, U: int, a: float, b: float, kappa: int, step: float, *, alone: bool, labs: int = 2, shift: float = 0.0
     ) -> None:
+        # Where a shift moves distances far more than sampling does, cells of a hundredth of it lose nothing.
+        step *= max(1.0, sqrt(U * b) * (1 / sqrt(1 - shift) - 1) / _SHIFTED)
         self._unit = step / (2 * sqrt(U))
         slack, band = kappa / U, ceil(_BAND / step)
         first, last = floor(sqrt(a) / self._unit), ceil(sqrt(b) / self._unit)

@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from replical.bounds.gamma import Gamma
+from replical.bounds.planned import gamma_unlimited
 from replical.bounds.tails import COARSE, FINE, largest_count
 from replical.bounds.yardstick import YardstickBound
 from replical.classes.base import Indices
@@ -162,9 +163,9 @@ class RoundedPlan(Plan):
         """About the smallest pool with which the proof passes for a truth at these distances; None beyond 10⁷.
 
         Half of what ρ leaves for Γ̂ is kept for slack, so that labels need not be exhausted. None with a yardstick, where no
-        size is needed for the proof.
+        size is needed for the proof, and with a shift that is too large for any pool.
         """
-        if self.yardstick is not None:
+        if self.yardstick is not None or not self._ever(distances):
             return None
         return _smallest(lambda U: self._suffices(distances, U))
 
@@ -176,7 +177,18 @@ class RoundedPlan(Plan):
         if self.kappa_most(U) < 0:
             return False
         scores, least = np.rint(distances * U).astype(np.int64), self.n / self.prior.spread(self.n)
-        gamma = self.gamma(U).bound(scores, 0, least, step=FINE if U <= _SMALL_POOL else COARSE)
+        return self._half(self.gamma(U).bound(scores, 0, least, step=FINE if U <= _SMALL_POOL else COARSE))
+
+    def _ever(self, distances: NDArray[np.float64]) -> bool:
+        """Would a pool without end do? A shift does not become smaller with more items."""
+        one = self.gamma(1)
+        if not self.shift or one.places is not None:
+            return True
+        least = self.n / self.prior.spread(self.n)
+        return self._half(gamma_unlimited(distances, 0.0, one.a, one.b, one.masses, least, one.shift))
+
+    def _half(self, gamma: float) -> bool:
+        """Does Γ̂ take at most half of what ρ leaves for it?"""
         room = float(self["rho"] - self.labs * (self["delta_A"] + self["delta_C"]))
         return (self.labs if self.items is None else 1) * gamma <= room / 2
 
