@@ -2,7 +2,8 @@
 
 A lab's score of h is its true distance plus sampling error, of variance d(1-d)/U, plus what its centre is off. Taking
 scores as normal and independent between labs, h is in lab s's ball of radius v with probability C = Φ((v-d)/sd), and
-J(v) ≈ Σ_h 2C(1-C) / Σ_h (1-(1-C)²); for K labs, all balls together, Σ_h (1-C^K-(1-C)^K) / Σ_h (1-(1-C)^K). An estimate, never a bound; `replical.bounds.gamma` has the bound.
+J(v) ≈ Σ_h 2C(1-C) / Σ_h (1-(1-C)²); of all balls of K labs Σ_h (1-C^K-(1-C)^K) / Σ_h (1-(1-C)^K). An estimate, never a
+bound; `replical.bounds.gamma` has the bound.
 """
 
 from __future__ import annotations

@@ -158,11 +158,11 @@ def supposed(plan: Plan) -> str:
     return f", if {' and '.join(ways)}" if ways else ""
 
 
-def shift_words(plan: RoundedPlan, most: float) -> str:
+def shift_words(plan: Plan, most: float) -> str:
     """How different the labs' populations may be at most."""
     if most == 0:
         return "It supposes that all labs sample one population: a shift of 0.001 between them is not covered."
-    stated = f"; the protocol asks for {float(plan.shift):g}" if plan.shift else ""
+    stated = f"; the protocol asks for {float(plan.shift):g}" if isinstance(plan, RoundedPlan) and plan.shift else ""
     return (
         f"It would also hold if every distance in a lab's population were off by a factor of up to 1 ± {most:g} from that "
         f"in a common one{stated}."

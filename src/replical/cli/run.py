@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated, Any
@@ -276,6 +277,22 @@ def _shift_most(session: Session) -> float | None:
     return shift_most(plan, result.rounding, result.V)
 
 
+def _rounded_words(session: Session) -> Iterator[str]:
+    """The end of a run of a rounded learner: proven or not, why not, what would help; nothing of other runs."""
+    result, plan = session.result, session.protocol.plan
+    if result.rounding is None or result.verdict is None:
+        return
+    if not result.verdict.certified:
+        yield uncertified(result.verdict, result.rounding)
+        return
+    bound = up(result.rounding.rho_proven or 0.0, 3)
+    yield f"Certified: that {both(plan)} has probability at most {bound}{supposed(plan)}."
+    if (largest := _shift_most(session)) is not None:
+        yield shift_words(plan, largest)
+    if result.verdict.why:
+        yield f"Not accurate: {result.verdict.why}. What helps: {result.verdict.helps}."
+
+
 def _done(session: Session, body: dict[str, Any], journal: str, out: Path, *, as_json: bool) -> None:
     result, protocol = session.result, session.protocol
     measured = 0 if result.measured is None else result.measured.labels
@@ -292,8 +309,8 @@ def _done(session: Session, body: dict[str, Any], journal: str, out: Path, *, as
             } | payload["hypothesis"]
         if result.rounding is not None and protocol.yardstick is not None:
             payload["accurate"] = result.rounding.accurate
-        if (most_shift := _shift_most(session)) is not None:
-            payload["shift_most"] = most_shift
+        if (largest := _shift_most(session)) is not None:
+            payload["shift_most"] = largest
         if result.verdict is not None:
             payload["verdict"] = asdict(result.verdict)
         answer(payload | {"journal": journal, "certificate": str(out)})
@@ -311,20 +328,8 @@ def _done(session: Session, body: dict[str, Any], journal: str, out: Path, *, as
         f" for the choice, {measured} for its error" if measured else ""
     )
     prose.print(f"{asked}{skipped}{left}.", markup=False)
-    if result.rounding is not None and result.verdict is not None:
-        if result.verdict.certified:
-            bound = up(result.rounding.rho_proven or 0.0, 3)
-            prose.print(
-                f"Certified: that {both(protocol.plan)} has probability at most {bound}{supposed(protocol.plan)}.",
-                soft_wrap=True,
-            )
-            if (most := _shift_most(session)) is not None:
-                prose.print(shift_words(protocol.plan, most), markup=False, soft_wrap=True)
-            if result.verdict.why:
-                words = f"Not accurate: {result.verdict.why}. What helps: {result.verdict.helps}."
-                prose.print(words, markup=False, soft_wrap=True)
-        else:
-            prose.print(uncertified(result.verdict, result.rounding), markup=False, soft_wrap=True)
+    for sentence in _rounded_words(session):
+        prose.print(sentence, markup=False, soft_wrap=True)
     if result.settling is not None and result.verdict is not None:
         for sentence in settled_words(result, protocol.plan):
             prose.print(sentence, markup=False, soft_wrap=True)

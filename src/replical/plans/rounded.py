@@ -325,8 +325,8 @@ def _rounded(
 ) -> RoundedPlan:
     if task.shift and task.yardstick is not None:
         raise BadSpec(
-            f"shift = {task.shift:g} and a yardstick: labs that measure on public items need no shift as long as one hypothesis "
-            "is best in all their populations; leave one of them out"
+            f"shift = {task.shift:g} and a yardstick: labs that measure on public items need no shift as long as one "
+            "hypothesis is best in all their populations; leave one of them out"
         )
     if task.shift and task.finish != "distance":
         raise BadSpec(f"the finish {task.finish!r} has no proof that a shift could enter: leave one of them out")

@@ -58,6 +58,11 @@ class World:
         How far labs' populations are apart: labs with even and with odd numbers have masses tilted in opposite directions,
         by factors within 1 ± `shift` (`replical.worlds.shift`). Not with a law, whose best hypothesis might change.
 
+    Raises
+    ------
+    ValueOutOfRange
+        If there is a shift and a law.
+
     Examples
     --------
     >>> from replical import Thresholds
