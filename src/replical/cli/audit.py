@@ -13,9 +13,10 @@ from rich.table import Table
 
 from replical.classes.spec import parse
 from replical.cli.inputs import read_law, read_prior
+from replical.cli.options import CLASSES, parameter
 from replical.cli.options import learner as learner_flag
-from replical.cli.options import parameter
-from replical.cli.output import CLASSES, amount, answer, interval, progress, prose, uncertified, whole
+from replical.cli.output import amount, answer, interval, progress, prose, whole
+from replical.cli.proven import uncertified
 from replical.core.exact import up
 from replical.errors import ValueOutOfRange
 from replical.learners.base import Learner

@@ -18,8 +18,8 @@ from replical.classes.spec import parse
 from replical.classes.table import PredictionTable
 from replical.cli.forecasts import CAVEATS, labels_words, rate, worlds
 from replical.cli.inputs import SIMULATED, items_from, read_prior
-from replical.cli.options import parameter
-from replical.cli.output import CLASSES, amount, answer, count, number, progress, prose, whole
+from replical.cli.options import CLASSES, parameter
+from replical.cli.output import amount, answer, count, number, progress, prose, whole
 from replical.core.exact import down, down_to, up_to
 from replical.errors import BadUsage, BudgetSpent, EmptyVersionSpace, PlanMismatch, PoolExhausted
 from replical.lab.protocol import Protocol
