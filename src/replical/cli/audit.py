@@ -8,8 +8,6 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import typer
-from rich.markup import escape
-from rich.table import Table
 
 from replical.classes.spec import parse
 from replical.cli.inputs import read_law, read_prior
@@ -159,6 +157,9 @@ def _all_pairs(ready: Ready, inputs: dict[str, Any], pairs: int, workers: int | 
 
 
 def _show(figures: Audit, inputs: dict[str, Any], seconds: float) -> None:
+    from rich.markup import escape
+    from rich.table import Table
+
     table = Table(
         title=escape(f"{inputs['learner']} on {inputs['class']}, {figures.pairs} pairs of labs"), show_header=False
     )

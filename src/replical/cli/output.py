@@ -7,18 +7,51 @@ import os
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import Any
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
 
 import typer
-from rich.console import Console
 
 from replical.core.exact import down, fraction, up, up_to
+
+if TYPE_CHECKING:
+    from rich.console import Console
 
 # A terminal that says it is zero columns wide would swallow every line.
 _WIDTH = 80 if os.environ.get("COLUMNS", "").strip() == "0" else None
 
-prose = Console(highlight=False, width=_WIDTH)
-notes = Console(stderr=True, highlight=False, width=_WIDTH)
+
+class Screen:
+    """A console of rich, which is loaded when something is first printed: JSON does without.
+
+    Parameters
+    ----------
+    stderr
+        Does it print on standard error?
+    """
+
+    def __init__(self, *, stderr: bool = False) -> None:
+        self._stderr = stderr
+
+    @cached_property
+    def console(self) -> Console:
+        """The console itself."""
+        from rich.console import Console
+
+        return Console(stderr=self._stderr, highlight=False, width=_WIDTH)
+
+    @property
+    def is_terminal(self) -> bool:
+        """Does somebody watch?"""
+        return self.console.is_terminal
+
+    def print(self, *what: Any, **how: Any) -> None:
+        """Print `what`; `how` is explained by rich."""
+        self.console.print(*what, **how)
+
+
+prose = Screen()
+notes = Screen(stderr=True)
 
 
 def answer(value: dict[str, Any]) -> None:
@@ -41,7 +74,7 @@ def progress(what: str) -> Iterator[Callable[[int, int], None]]:
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
-    with Progress(*columns, console=notes, transient=True, disable=not notes.is_terminal) as bar:
+    with Progress(*columns, console=notes.console, transient=True, disable=not notes.is_terminal) as bar:
         task = bar.add_task(what, total=None)
         quarter = [0]
 
