@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from functools import cache
 from importlib import import_module
 from typing import Annotated, Any
 
@@ -41,6 +42,7 @@ class Commands(TyperGroup):
         return name, stand_in if name is None else load(name), rest
 
 
+@cache
 def load(name: str) -> Any:
     """The command of this `name`, ready to parse its words."""
     module, attribute = COMMANDS[name][0].split(":")
