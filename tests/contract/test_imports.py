@@ -136,9 +136,12 @@ def test_type_checkers_see_the_names_that_are_there():
 
 
 def test_every_command_is_where_its_list_says():
-    """One line about each, and a module that has it."""
+    """One line about each, and a module that has it; none takes the name of what the package itself has."""
+    from replical import cli
     from replical.cli.commands import COMMANDS, load
 
     for name, (_, line) in COMMANDS.items():
         assert line.endswith((".", "?"))
         assert load(name).params or name in ("demo", "protocol")
+    assert callable(cli.run)
+    assert callable(cli.main)

@@ -13,13 +13,13 @@ from typer.main import get_command
 
 from replical import __version__
 
-# Name: where it is, and the line of the list of commands.
+# Name: where it is, and the line of the list of commands. (A module `run` would take the name of `replical.cli.run`.)
 COMMANDS = {
     "demo": ("demo:demo_command", "Watch two labs with independent data choose the identical model."),
     "audit": ("audit:audit_command", "How often do pairs of simulated labs agree?"),
     "plan": ("plan:plan_command", "What will it cost in labels, and how often will labs agree?"),
     "theta": ("theta:theta_command", "The disagreement coefficient of a class."),
-    "run": ("run:run_command", "Run a protocol on this lab's items, label by label."),
+    "run": ("run_protocol:run_command", "Run a protocol on this lab's items, label by label."),
     "label": ("label:label_command", "Serve the labelling page for a run driven elsewhere."),
     "verify": ("verify:verify_command", "Recompute a certificate."),
     "compare": ("verify:compare_command", "Do several labs have one answer?"),
