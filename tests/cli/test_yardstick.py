@@ -92,7 +92,14 @@ def test_two_labs_publish_one_answer_that_anybody_can_check_without_their_items(
     assert "ok  scores and rho_proven follow from yardstick and survivors" in told
     code, told, _ = command("verify", labs / "b.json", "--pool", labs / "b.csv", "--journal", labs / "b.db", *more)
     assert (code, "with its pool and its journal" in told) == (0, True)
-    assert command("compare", labs / "a.json", labs / "b.json")[0] == 0
+    both = ("compare", labs / "a.json", labs / "b.json", "--json")
+    found = json.loads(command(*both, *more)[1])
+    assert found["identical"]
+    assert 0.9 <= found["fresh_string"] <= 1  # both prove that they differ with probability at most .1
+    if source == "file":
+        assert json.loads(command(*both)[1])["fresh_string"] is None
+    code, _, told = run(command, labs, "a", "--profile", labs / "a.profile.json")
+    assert (code, "with a yardstick the certificate tells the scores" in told) == (2, True)
     assert json.loads((labs / "a.json").read_text())["body"]["certified"]
 
 

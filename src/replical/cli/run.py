@@ -41,6 +41,8 @@ from replical.core.files import write_whole
 from replical.errors import BadUsage, BudgetSpent, EmptyVersionSpace, PlanMismatch, PoolExhausted, ReplicalError
 from replical.lab.certificate.file import certify, commitment, read, write
 from replical.lab.certificate.page import page
+from replical.lab.certificate.profile import check_plan, profile_of
+from replical.lab.certificate.profile import write as write_profile
 from replical.lab.journal import Journal
 from replical.lab.ledger import Ledger
 from replical.lab.names import check_name
@@ -78,6 +80,10 @@ def run_command(
         bool, typer.Option("--approve", help="with --private: vote for every hypothesis still possible")
     ] = False,
     html: Annotated[Path | None, typer.Option(help="the certificate as a readable page")] = None,
+    profile: Annotated[
+        Path | None,
+        typer.Option(help="also write the lab's scores, for replical compare --profile: they tell about its items"),
+    ] = None,
     votes: Votes = 1,
     host: Host = "127.0.0.1",
     port: Port = 8765,
@@ -101,10 +107,11 @@ def run_command(
         "--public": public,
         "--answers": answers,
     }
-    check_usage(labels, ask, writes={"--out": out, "--html": html}, reads=reads)
+    check_usage(labels, ask, writes={"--out": out, "--html": html, "--profile": profile}, reads=reads)
     check_truths(truths)
-    _check_private(private=private, approve=approve, html=html)
+    _check_private(private=private, approve=approve, html=html, profile=profile)
     protocol = Protocol.read(protocol_file)
+    _check_profile(profile, protocol, (out, html))
     if measure_error:
         Measured(protocol.learner, measure_error)  # refuses what cannot be measured, before anything is written
     if lab_name is not None:
@@ -136,13 +143,30 @@ def run_command(
         if private:
             return _voted(session, out, approve=approve, as_json=as_json)
         certificate = certify(session)
-        write(certificate, out)
-        if html is not None:
-            write_whole(html, page(certificate), what="the page", refuse=BadUsage)
+        _write(session, certificate, out, html, profile)
         _done(session, certificate["body"], lab_journal.where, out, as_json=as_json)
         if changed and before != session.result.hypothesis:
             notes.print(f"The answer has changed: it was hypothesis {before}.", markup=False)
     return 0
+
+
+def _write(session: Session, certificate: dict[str, Any], out: Path, html: Path | None, profile: Path | None) -> None:
+    """The certificate, and what was asked for beside it."""
+    write(certificate, out)
+    if profile is not None:
+        write_profile(profile_of(session, certificate), profile)
+        notes.print(f"Profile: {profile}", markup=False, soft_wrap=True)
+    if html is not None:
+        write_whole(html, page(certificate), what="the page", refuse=BadUsage)
+
+
+def _check_profile(profile: Path | None, protocol: Protocol, others: tuple[Path | None, ...]) -> None:
+    """Refuse a profile where there is none, or one that another file would replace."""
+    if profile is None:
+        return
+    check_plan(protocol.plan)
+    if profile.resolve() in {other.resolve() for other in others if other is not None}:
+        raise BadUsage(f"--profile {profile} is also what another option writes: give it a name of its own")
 
 
 def _check_out(out: Path, session: Session) -> None:
@@ -157,11 +181,13 @@ def _check_out(out: Path, session: Session) -> None:
         raise BadUsage(f"{out} is the certificate of another run: give another --out, or move it away")
 
 
-def _check_private(*, private: bool, approve: bool, html: Path | None) -> None:
+def _check_private(*, private: bool, approve: bool, html: Path | None, profile: Path | None) -> None:
     if approve and not private:
         raise BadUsage("--approve is about the vote of a private release: give --private too, or leave it out")
     if private and html is not None:
         raise BadUsage("--html shows a certificate, and --private writes none: leave it out")
+    if private and profile is not None:
+        raise BadUsage("--profile tells what a private vote keeps to itself: leave out one of the two")
 
 
 def _voted(session: Session, out: Path, *, approve: bool, as_json: bool) -> int:
