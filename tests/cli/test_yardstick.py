@@ -29,7 +29,7 @@ def test_an_audit_on_the_cells_certifies_where_own_items_do_not(command):
     ("learner", "source", "sentence"),
     [
         ("cal", "cells", "cal measures nothing on a yardstick"),
-        ("rounded-cal", "pool", "the yardstick of an audit is 'cells'"),
+        ("rounded-cal", "pool", "without a protocol a yardstick is 'cells'"),
     ],
 )
 def test_what_an_audit_cannot_measure_on_is_refused(command, learner, source, sentence):

@@ -214,7 +214,8 @@ def _announce(protocol: Protocol, lab: LabPool, truths: int) -> None:
     most = plan.labels_most
     if most is not None:
         notes.print(f"At most {amount(most)} labels.", markup=False)
-    for bill in bills(protocol.setting(), plan.learner, pool="finite") if protocol.yardstick is None else ():
+    labs = protocol.labs_most or 2
+    for bill in bills(protocol.setting(), plan.learner, pool="finite", yardstick=protocol.yardstick, labs=labs):
         if bill.plan == plan.name and bill.labels is not None:
             notes.print(f"The plan's bill: {amount(bill.labels)} labels ({bill.kind}).", markup=False)
     pool = lab.pool(SIMULATED)
@@ -230,7 +231,7 @@ def _announce(protocol: Protocol, lab: LabPool, truths: int) -> None:
 
 
 def _tell_forecast(protocol: Protocol, pool: Pool, truths: int) -> None:
-    C, options = protocol.recipe.C, protocol.options | {"prior": protocol.prior}
+    C, options = protocol.recipe.C, protocol.options | {"prior": protocol.prior, "yardstick": protocol.yardstick}
     try:
         forecast = forecast_of(pool, protocol.plan.learner, options, noise=protocol.given("nu"), draws=truths)
     except (PoolExhausted, PlanMismatch, EmptyVersionSpace, BudgetSpent) as error:  # the run will say so if it matters
