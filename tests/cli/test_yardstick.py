@@ -10,6 +10,7 @@ import pytest
 from replical.core.canonical import fingerprint
 from replical.lab.certificate.file import seal
 from replical.lab.certificate.verify import verify
+from replical.lab.protocol import Protocol
 from replical.lab.yardstick import MEANING
 
 AUDIT = ["audit", "--class", "thresholds:5000", "--learner", "rounded-cal", "--epsilon", ".05", "--pool-size", "3000",
@@ -101,6 +102,38 @@ def test_two_labs_publish_one_answer_that_anybody_can_check_without_their_items(
     code, _, told = run(command, labs, "a", "--profile", labs / "a.profile.json")
     assert (code, "with a yardstick the certificate tells the scores" in told) == (2, True)
     assert json.loads((labs / "a.json").read_text())["body"]["certified"]
+
+
+@pytest.mark.parametrize("spec", ["boxes:2,6", "stumps:2,20", "halfspaces:2,300"])
+def test_items_drawn_from_the_string_serve_classes_without_listed_cells(command, tmp_path, spec):
+    """What the paper's definition allows, and anybody can recompute it from the protocol."""
+    section = [
+        "--class",
+        spec,
+        "--label-values",
+        "no,yes",
+        "--learner",
+        "rounded-cal",
+        "--epsilon",
+        ".3",
+        "--delta",
+        ".1",
+    ]
+    section += ["--rho", ".5", "--seed", "published", "--yardstick", "string:3000", "--a", ".1", "--b", ".25"]
+    code, told, _ = command("protocol", "new", "--out", tmp_path / "p.toml", *section)
+    assert code == 0, told
+    C = Protocol.read(tmp_path / "p.toml").recipe.C
+    for seed, lab in enumerate("ab"):
+        generator = np.random.default_rng(seed)
+        X = generator.normal(size=(1500, 2)) if spec.startswith("half") else generator.random((1500, 2))
+        says = C.codes(C.items(X), np.array([len(C) // 3]))[0]
+        rows = [[f"{lab}{i}", *x, ("no", "yes")[y]] for i, (x, y) in enumerate(zip(X.tolist(), says, strict=True))]
+        _write(tmp_path / f"{lab}.csv", ["id", "x0", "x1", "label"], rows)
+        assert run(command, tmp_path, lab)[0] == 0
+        code, told, _ = command("verify", tmp_path / f"{lab}.json")
+        assert (code, "scores and rho_proven follow from yardstick and survivors" in told) == (0, True)
+        assert json.loads((tmp_path / f"{lab}.json").read_text())["body"]["certified"]
+    assert json.loads(command("compare", tmp_path / "a.json", tmp_path / "b.json", "--json")[1])["fresh_string"] >= 0.5
 
 
 def test_accuracy_is_said_apart_from_agreement(command, labs):
