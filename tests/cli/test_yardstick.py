@@ -87,6 +87,10 @@ def test_two_labs_publish_one_answer_that_anybody_can_check_without_their_items(
         code, told, _ = run(command, labs, lab)
         assert code == 0
         assert "any number of labs with this yardstick" in told
+        fixed = json.loads(run(command, labs, lab, "--json")[1])["fixed"]
+        assert (
+            "Fixed: with this string every certified lab returns this answer, if some hypothesis makes no" in told
+        ) == fixed
     more = ("--yardstick", labs / "public.csv") if source == "file" else ()
     code, told, _ = command("verify", labs / "a.json", *more)
     assert code == 0

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, replace
-from fractions import Fraction
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -257,19 +256,12 @@ def _measured(question: Question, yardstick: Yardstick | None, labs: int) -> Rou
     return made
 
 
-def _by_string(measured: RoundedPlan) -> tuple[Fraction, Fraction]:
-    """What a certified lab proves of the string alone, and how often a lab loses the best: docs/claims/yardstick.md."""
-    lost = measured["delta_A"]
-    return measured["rho"] - lost * (measured.integer("labs") if lost else 0), lost
-
-
 def _certified_agree(question: Question, labs: int) -> float:
     """With what probability all certified ones of `labs` labs return one answer, at least."""
     if labs < 2:
         raise ValueOutOfRange(f"there are at least 2 labs, got {labs}")
     assert question.measured is not None, "asked where there is a yardstick"
-    string, lost = _by_string(question.measured)
-    return max(0.0, float(1 - string - labs * lost))
+    return max(0.0, float(1 - question.measured.rho_string - labs * question.measured["delta_A"]))
 
 
 def _with_theta(question: Question) -> Question:
@@ -369,8 +361,8 @@ def _released(
     setting, record = question.setting, find(question.learner)
     selection = Selection(n=setting.n, epsilon=epsilon, nobody=nobody or 0)
     if question.measured is not None:
-        string, lost = _by_string(question.measured)
-        return release_chance(selection, labs, beta=float(lost), string=float(string))
+        lost, string = float(question.measured["delta_A"]), float(question.measured.rho_string)
+        return release_chance(selection, labs, beta=lost, string=string)
     if record.certifies and not record.rounds:
         return release_chance(selection, labs, beta=min(setting.delta, setting.rho / (question.together or labs)))
     if not record.replicable or record.boosts:

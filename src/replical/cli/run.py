@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated, Any
@@ -35,7 +36,19 @@ from replical.cli.asking import (
 from replical.cli.forecasts import CAVEATS, rate, worlds
 from replical.cli.inputs import SIMULATED
 from replical.cli.outlook import FIRST, Outlook
-from replical.cli.output import amount, answer, both, count, notes, prose, settled_words, supposed, uncertified, whole
+from replical.cli.output import (
+    amount,
+    answer,
+    both,
+    count,
+    fixed,
+    notes,
+    prose,
+    settled_words,
+    supposed,
+    uncertified,
+    whole,
+)
 from replical.core.exact import up
 from replical.core.files import write_whole
 from replical.errors import BadUsage, BudgetSpent, EmptyVersionSpace, PlanMismatch, PoolExhausted, ReplicalError
@@ -53,8 +66,10 @@ from replical.lab.release.vote import write as write_vote
 from replical.lab.session import Session
 from replical.lab.tables import LabPool
 from replical.learners.measured import Measured
+from replical.learners.result import Result
 from replical.learners.rounded import ACCURATE, CERTIFIED, NEAR
 from replical.learners.settled import PROVEN
+from replical.plans.base import Plan
 from replical.plans.bills import bills
 from replical.pools.pool import Pool
 from replical.worlds.forecast import forecast as forecast_of
@@ -296,7 +311,7 @@ def _done(session: Session, body: dict[str, Any], journal: str, out: Path, *, as
                 "name": protocol.recipe.columns[h] if protocol.recipe.predicts else None
             } | payload["hypothesis"]
         if result.rounding is not None and protocol.yardstick is not None:
-            payload["accurate"] = result.rounding.accurate
+            payload |= {"accurate": result.rounding.accurate, "fixed": result.rounding.fixed}
         if result.verdict is not None:
             payload["verdict"] = asdict(result.verdict)
         answer(payload | {"journal": journal, "certificate": str(out)})
@@ -314,18 +329,8 @@ def _done(session: Session, body: dict[str, Any], journal: str, out: Path, *, as
         f" for the choice, {measured} for its error" if measured else ""
     )
     prose.print(f"{asked}{skipped}{left}.", markup=False)
-    if result.rounding is not None and result.verdict is not None:
-        if result.verdict.certified:
-            bound = up(result.rounding.rho_proven or 0.0, 3)
-            prose.print(
-                f"Certified: that {both(protocol.plan)} has probability at most {bound}{supposed(protocol.plan)}.",
-                soft_wrap=True,
-            )
-            if result.verdict.why:
-                words = f"Not accurate: {result.verdict.why}. What helps: {result.verdict.helps}."
-                prose.print(words, markup=False, soft_wrap=True)
-        else:
-            prose.print(uncertified(result.verdict, result.rounding), markup=False, soft_wrap=True)
+    for sentence in _rounded_words(result, protocol.plan):
+        prose.print(sentence, markup=False, soft_wrap=True)
     if result.settling is not None and result.verdict is not None:
         for sentence in settled_words(result, protocol.plan):
             prose.print(sentence, markup=False, soft_wrap=True)
@@ -337,3 +342,18 @@ def _done(session: Session, body: dict[str, Any], journal: str, out: Path, *, as
                 soft_wrap=True,
             )
     prose.print(f"Certificate: {out}", markup=False, soft_wrap=True)
+
+
+def _rounded_words(result: Result, plan: Plan) -> Iterator[str]:
+    """What a rounded run has proven, sentence by sentence."""
+    rounding, verdict = result.rounding, result.verdict
+    if rounding is None or verdict is None:
+        return
+    if not verdict.certified:
+        yield uncertified(verdict, rounding)
+        return
+    yield f"Certified: that {both(plan)} has probability at most {up(rounding.rho_proven or 0.0, 3)}{supposed(plan)}."
+    if rounding.fixed:
+        yield fixed(plan)
+    if verdict.why:
+        yield f"Not accurate: {verdict.why}. What helps: {verdict.helps}."
