@@ -204,6 +204,47 @@ def test_a_yardstick_that_cannot_be_published_is_refused(command, labs, given, s
     assert not (labs / "p.toml").exists()
 
 
+def test_a_plan_measures_where_its_protocol_says(command, labs):
+    """Own items could prove nothing here: forecast, bill and release are those of the yardstick."""
+    published(command, labs, "cells")
+    words = (
+        "plan",
+        labs / "p.toml",
+        "--pool",
+        labs / "a.csv",
+        "--truths",
+        "2",
+        "--theta",
+        "2",
+        "--labs",
+        "5",
+        "--private",
+    )
+    found = json.loads(command(*words, "--json")[1])
+    assert found["forecast"]["certified"] == 1.0
+    bill = next(each for each in found["bills"] if each["learner"] == "rounded-cal")
+    assert {"M", "pool_Y0"} <= {each["name"] for each in bill["numbers"]}
+    assert found["all_agree"] == 0.9
+    assert found["release"]["limit"] == 0.1
+
+
+@pytest.mark.parametrize(
+    ("words", "sentence"),
+    [
+        (["--class", "thresholds:50", "--epsilon", ".1", "--yardstick", "own"], "a yardstick is 'cells'"),
+        (
+            ["--class", "thresholds:50", "--epsilon", ".1", "--yardstick", "cells", "--learner", "cal"],
+            "cal measures nothing",
+        ),
+        (["--class", "thresholds:50", "--epsilon", ".1", "--yardstick", "cells", "--labs", "1"], "at least 2"),
+        (["p.toml", "--yardstick", "cells"], "give them or a protocol, not both"),
+    ],
+)
+def test_a_plan_without_such_a_yardstick_is_refused(command, words, sentence):
+    code, _, told = command("plan", *words)
+    assert (code, sentence in " ".join(told.split())) == (2, True)
+
+
 def test_candidates_measured_on_a_file_need_all_their_predictions(command, tmp_path):
     """Other candidates, or a prediction that is missing: one sentence that names it."""
     (tmp_path / "names.txt").write_text("m1\nm2\n")
