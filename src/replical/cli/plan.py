@@ -8,8 +8,6 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import typer
-from rich.markup import escape
-from rich.table import Table
 
 from replical.bounds.release import ReleaseChance, Selection, release_chance
 from replical.classes.base import HypothesisClass, Items
@@ -18,8 +16,8 @@ from replical.classes.spec import parse
 from replical.classes.table import PredictionTable
 from replical.cli.forecasts import CAVEATS, labels_words, rate, worlds
 from replical.cli.inputs import SIMULATED, items_from, read_prior
-from replical.cli.options import parameter
-from replical.cli.output import CLASSES, amount, answer, count, number, progress, prose, whole
+from replical.cli.options import CLASSES, parameter
+from replical.cli.output import amount, answer, count, number, progress, prose, whole
 from replical.core.exact import down, down_to, up, up_to
 from replical.errors import (
     BadUsage,
@@ -396,6 +394,9 @@ def _bill_payload(bill: Bill) -> dict[str, Any]:
 
 
 def _show_bills(all_bills: list[Bill], class_spec: str, setting: Setting, items: int | None) -> None:
+    from rich.markup import escape
+    from rich.table import Table
+
     public = f"{class_spec}, epsilon {setting.epsilon:g}, rho {setting.rho:g}"
     title = escape(f"Labels a lab, from public numbers alone: {public}")
     table = Table(title=title, box=None, padding=(0, 2, 0, 0), title_justify="left")
@@ -529,6 +530,9 @@ def _show(question: Question, forecast: Prediction) -> None:
 
 
 def _show_trade_off(forecast: Prediction) -> None:
+    from rich.markup import escape
+    from rich.table import Table
+
     draws = max(1, forecast.draws // 2)
     title = f"What a change would do, in the same {draws} worlds"
     table = Table(title=title, box=None, padding=(0, 2, 0, 0), title_justify="left")

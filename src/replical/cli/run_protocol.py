@@ -36,19 +36,8 @@ from replical.cli.asking import (
 from replical.cli.forecasts import CAVEATS, rate, worlds
 from replical.cli.inputs import SIMULATED
 from replical.cli.outlook import FIRST, Outlook
-from replical.cli.output import (
-    amount,
-    answer,
-    both,
-    count,
-    fixed,
-    notes,
-    prose,
-    settled_words,
-    supposed,
-    uncertified,
-    whole,
-)
+from replical.cli.output import amount, answer, count, notes, prose, whole
+from replical.cli.proven import both, fixed, settled_words, supposed, uncertified
 from replical.core.exact import up
 from replical.core.files import write_whole
 from replical.errors import BadUsage, BudgetSpent, EmptyVersionSpace, PlanMismatch, PoolExhausted, ReplicalError
