@@ -8,14 +8,13 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import typer
-from rich.markup import escape
-from rich.table import Table
 
 from replical.classes.spec import parse
 from replical.cli.inputs import read_law, read_prior
+from replical.cli.options import CLASSES, parameter
 from replical.cli.options import learner as learner_flag
-from replical.cli.options import parameter
-from replical.cli.output import CLASSES, amount, answer, both, interval, progress, prose, uncertified, whole
+from replical.cli.output import amount, answer, interval, progress, prose, whole
+from replical.cli.proven import both, uncertified
 from replical.core.exact import up
 from replical.errors import ValueOutOfRange
 from replical.learners.base import Learner
@@ -101,6 +100,7 @@ def audit_command(
         nu=nu,
         plan=plan_name,
         options=named,
+        yardstick=yardstick,
     )
     C, cells = parse(class_spec, seed=seed)
     label_law = None if law is None else read_law(C, cells, law)
@@ -110,7 +110,6 @@ def audit_command(
             seed=seed,
             prior=read_prior(C, prior, prefer),
             law=label_law,
-            yardstick=yardstick,
             progress=update,
         )
     public_prior = ready.learner.plan.prior
@@ -179,7 +178,7 @@ def _group_figures(groups: Groups) -> dict[str, Any]:
     return named | {"groups_jaccard": groups.jaccard_distance, "groups_rho_proven": groups.rho_proven}
 
 
-def _show_groups(table: Table, groups: Groups, rho: float) -> None:
+def _show_groups(table: Any, groups: Groups, rho: float) -> None:
     table.add_row(f"all {groups.labs} labs agree", f"{100 * groups.all_agree:.1f}%")
     table.add_row("  95% interval", interval(groups.all_agree_low, groups.all_agree_high))
     table.add_row(f"two of {groups.labs} labs differ, mean of pairs", f"{100 * groups.pairs_differ:.1f}%")
@@ -193,6 +192,9 @@ def _show_groups(table: Table, groups: Groups, rho: float) -> None:
 
 
 def _show(figures: Audit, groups: Groups | None, inputs: dict[str, Any], seconds: float) -> None:
+    from rich.markup import escape
+    from rich.table import Table
+
     what = "pairs of labs" if groups is None else f"groups of {groups.labs} labs; below the line, of the first two"
     table = Table(title=escape(f"{inputs['learner']} on {inputs['class']}, {figures.pairs} {what}"), show_header=False)
     if groups is not None:
