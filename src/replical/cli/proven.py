@@ -68,8 +68,10 @@ def settled_words(result: Result, plan: Plan) -> Iterator[str]:
 
 def both(plan: Plan) -> str:
     """What a certified lab has shown to be rare."""
-    if not isinstance(plan, RoundedPlan) or plan.yardstick is None:
+    if not isinstance(plan, RoundedPlan) or (plan.yardstick is None and plan.labs == 2):
         return "two labs both prove this and yet differ"
+    if plan.yardstick is None:
+        return f"of {plan.labs} labs two prove this and yet differ"
     labs = "any number of" if find(plan.learner).setting == "realizable" else str(plan.integer("labs"))
     return f"of {labs} labs with this yardstick two prove this and yet differ"
 
@@ -85,4 +87,18 @@ def fixed(plan: Plan) -> str:
 
 def supposed(plan: Plan) -> str:
     """What a proof takes for granted."""
-    return ", if some hypothesis makes no error" if find(plan.learner).setting == "realizable" else ""
+    ways = ["some hypothesis makes no error"] if find(plan.learner).setting == "realizable" else []
+    if isinstance(plan, RoundedPlan) and plan.shift:
+        ways += [f"distances in the labs' populations are within {float(plan.shift):g} of those in a common one"]
+    return f", if {' and '.join(ways)}" if ways else ""
+
+
+def shift_words(plan: Plan, most: float) -> str:
+    """How different the labs' populations may be at most."""
+    if most == 0:
+        return "It supposes that all labs sample one population: a shift of 0.001 between them is not covered."
+    stated = f"; the protocol asks for {float(plan.shift):g}" if isinstance(plan, RoundedPlan) and plan.shift else ""
+    return (
+        f"It would also hold if every distance in a lab's population were off by a factor of up to 1 ± {most:g} from that "
+        f"in a common one{stated}."
+    )
