@@ -109,7 +109,7 @@ def mixed_in_words(
 
 
 @kernel
-def add_wrong(  # noqa: PLR0912 - one loop nest
+def add_wrong(  # noqa: PLR0912, PLR0915 - one loop nest
     sums: NDArray[np.int64], planes: Packed, rows: Indices, codes: Indices, power: int, start: int, stop: int
 ) -> None:
     """Sums of the columns in words `start` to `stop`."""
@@ -139,7 +139,39 @@ def add_wrong(  # noqa: PLR0912 - one loop nest
                     for word in range(width):
                         wrong[word] |= part[word] ^ flip
             carry = eight[0]
-            _add_eight(upright[0], upright[1], upright[2], eight, carry, width)
+            ones, twos, fours = upright[0], upright[1], upright[2]  # the eights are carried on
+            r0, r1, r2, r3, r4, r5, r6, r7 = (
+                eight[0],
+                eight[1],
+                eight[2],
+                eight[3],
+                eight[4],
+                eight[5],
+                eight[6],
+                eight[7],
+            )
+            for word in range(_WIDE):
+                a, b, c = ones[word], r0[word], r1[word]
+                either = a ^ b
+                two_1, a = (a & b) | (either & c), either ^ c
+                b, c = r2[word], r3[word]
+                either = a ^ b
+                two_2, a = (a & b) | (either & c), either ^ c
+                two = twos[word]
+                either = two ^ two_1
+                four_1, two = (two & two_1) | (either & two_2), either ^ two_2
+                b, c = r4[word], r5[word]
+                either = a ^ b
+                two_1, a = (a & b) | (either & c), either ^ c
+                b, c = r6[word], r7[word]
+                either = a ^ b
+                two_2, a = (a & b) | (either & c), either ^ c
+                either = two ^ two_1
+                four_2, two = (two & two_1) | (either & two_2), either ^ two_2
+                four = fours[word]
+                either = four ^ four_1
+                carry[word] = (four & four_1) | (either & four_2)
+                ones[word], twos[word], fours[word] = a, two, either ^ four_2
             for level in range(3, levels):
                 bit, left = upright[level], _ZERO
                 for word in range(width):
@@ -155,34 +187,6 @@ def add_wrong(  # noqa: PLR0912 - one loop nest
                 bits_here, scale = upright[level, word], np.uint64(level + power)
                 for column in range(64):
                     counts[column] += np.int64(((bits_here >> np.uint64(column)) & _ONE) << scale)
-
-
-@kernel
-def _add_eight(ones: Packed, twos: Packed, fours: Packed, rows: Packed, carry: Packed, width: int) -> None:
-    """Eight rows into the lowest three bits of the counts; `carry` gets the eights."""
-    r0, r1, r2, r3, r4, r5, r6, r7 = rows[0], rows[1], rows[2], rows[3], rows[4], rows[5], rows[6], rows[7]
-    for word in range(width):
-        a, b, c = ones[word], r0[word], r1[word]
-        either = a ^ b
-        two_1, a = (a & b) | (either & c), either ^ c
-        b, c = r2[word], r3[word]
-        either = a ^ b
-        two_2, a = (a & b) | (either & c), either ^ c
-        two = twos[word]
-        either = two ^ two_1
-        four_1, two = (two & two_1) | (either & two_2), either ^ two_2
-        b, c = r4[word], r5[word]
-        either = a ^ b
-        two_1, a = (a & b) | (either & c), either ^ c
-        b, c = r6[word], r7[word]
-        either = a ^ b
-        two_2, a = (a & b) | (either & c), either ^ c
-        either = two ^ two_1
-        four_2, two = (two & two_1) | (either & two_2), either ^ two_2
-        four = fours[word]
-        either = four ^ four_1
-        carry[word] = (four & four_1) | (either & four_2)
-        ones[word], twos[word], fours[word] = a, two, either ^ four_2
 
 
 @kernel
