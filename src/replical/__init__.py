@@ -43,11 +43,12 @@ from replical.pools.pool import Pool
 from replical.pools.version_space import VersionSpace
 from replical.pools.yardstick import Yardstick
 from replical.worlds.audit import World, audit
+from replical.worlds.balls import ball, curve
 from replical.worlds.figures import Audit
 from replical.worlds.forecast import Prediction, predict_agreement
 from replical.worlds.noise import BoundaryNoise
 from replical.worlds.population import Population
-from replical.worlds.theta import ball, curve, theta
+from replical.worlds.theta import theta
 from replical.worlds.theta_bound import theta_bound
 
 __all__ = [
