@@ -1,4 +1,4 @@
-"""`balls`, compiled: a bucket sort by distance, then one pass over the rows of each ball."""
+"""`balls`, compiled: bucket sorts by distance, then one pass over the rows of each ball."""
 
 from __future__ import annotations
 
@@ -8,7 +8,8 @@ import numpy as np
 
 from replical.core.kernels.jit import kernel, popcount
 
-_BUCKETS = 2**17  # distances up to here are sorted by counting them
+_DIGITS = 12  # binary digits of a distance that one sort looks at
+_BUCKETS = 2**_DIGITS
 
 
 @kernel
@@ -61,23 +62,19 @@ def _ordered(far: Any, most: int, order: Any) -> int:
     for h in range(len(far)):
         order[inside] = h  # and is written over if h is not inside
         inside += far[h] <= most
-    if most >= _BUCKETS:
-        some = order[:inside].copy()
-        keys = np.empty(inside, dtype=np.int64)
-        for i in range(inside):
-            keys[i] = far[some[i]]
-        order[:inside] = some[np.argsort(keys)]
-        return inside
-    places = np.zeros(most + 2, dtype=np.int64)
-    some = order[:inside].copy()
-    for h in some:
-        places[np.int64(far[h]) + 1] += 1
-    for r in range(most + 1):
-        places[r + 1] += places[r]
-    for h in some:
-        r = np.int64(far[h])
-        order[places[r]] = h
-        places[r] += 1
+    shift = 0
+    while most >> shift > 0:  # the last digits first: a later sort keeps the order of an earlier one
+        places = np.zeros(min(most >> shift, _BUCKETS - 1) + 2, dtype=np.int64)
+        before = order[:inside].copy()
+        for h in before:
+            places[((np.int64(far[h]) >> shift) & (_BUCKETS - 1)) + 1] += 1
+        for bucket in range(1, len(places)):
+            places[bucket] += places[bucket - 1]
+        for h in before:
+            bucket = (np.int64(far[h]) >> shift) & (_BUCKETS - 1)
+            order[places[bucket]] = h
+            places[bucket] += 1
+        shift += _DIGITS
     return inside
 
 
