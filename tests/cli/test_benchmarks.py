@@ -33,6 +33,16 @@ def test_the_yardstick_benchmark_runs():
     assert (public[3], public[4], own[3], own[4]) == ("yardstick", "1.00", "own", "0.00")
 
 
+def test_the_benchmark_of_pairs_finds_one_answer_on_every_back_end(tmp_path):
+    file = tmp_path / "pairs.json"
+    words = [sys.executable, str(BENCHMARKS / "pairs.py"), "--quick", "--json", str(file)]
+    done = subprocess.run(words, capture_output=True, text=True, timeout=200, check=False)
+    assert done.returncode == 0, done.stderr
+    rows = json.loads(file.read_text())["rows"]
+    assert {row["operation"].split()[0] for row in rows} == {"all", "theta,", "packing"}
+    assert all(row["seconds"] > 0 for row in rows)
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize(
     "words",

@@ -34,7 +34,7 @@ def test_distances_equal_brute_force(kernels, n, length, digits, seed, heaviest)
     with using(kernels):
         found = Pairs(planes, weights)
         assert found.among().tolist() == expected
-        assert found.between(np.array([n - 1, 0]), slice(1, None)).tolist() == [expected[n - 1][1:], expected[0][1:]]
+        assert found.between(np.array([n - 1, 0]), 1).tolist() == [expected[n - 1][1:], expected[0][1:]]
 
 
 @on_both

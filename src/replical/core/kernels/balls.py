@@ -10,7 +10,6 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,7 +23,7 @@ Whole = NDArray[np.int64]
 Swept = tuple[Whole, Whole, Whole]  # attained radii from 0 on, weight disputed in each closed ball, its members
 
 _STEP = 256  # rows added to a ball at a time
-_SHARE = 4  # centres worth a thread
+_SHARE = 2**20  # words worth a thread
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -89,6 +88,7 @@ class Balls:
 
     def __init__(self, planes: Packed, weights: NDArray[np.int64] | None, *, whole: int) -> None:
         self._planes, self._weights, self._whole = planes, weights, whole
+        self._heavy = np.zeros(0, dtype=np.int64) if weights is None else weights  # as compiled code takes it
 
     def sweep(self, centre: int, far: Distances, most: int) -> Swept:
         """All balls around row `centre` up to radius `most`; `far` has everyone's distance from it."""
@@ -98,7 +98,9 @@ class Balls:
         from replical.core.kernels import compiled_balls
 
         radii, disputed, members = (np.zeros(rows, dtype=np.int64) for _ in range(3))
-        count = compiled_balls.sweep(*self._compiled, centre, far, most, radii, disputed, members)
+        count = compiled_balls.sweep(
+            self._planes, self._heavy, self._whole, centre, far, most, radii, disputed, members
+        )
         return radii[:count], disputed[:count], members[:count]
 
     def tops(self, centres: Whole, far: Distances, *, inner: int, best: float) -> Tops:
@@ -120,16 +122,11 @@ class Balls:
 
         def work(start: int, stop: int) -> None:
             some = slice(start, stop)
-            compiled_balls.tops(*self._compiled, centres[some], far[some], inner, best, inside[some], disputed[some],
-                                radius[some])  # fmt: skip
+            compiled_balls.tops(self._planes, self._heavy, self._whole, centres[some], far[some], inner, best,
+                                inside[some], disputed[some], radius[some])  # fmt: skip
 
-        threads.share(work, len(centres), _SHARE)
+        threads.share(work, len(centres), _SHARE // (digits * rows * words) + 1)
         return Tops(inside=inside, disputed=disputed, radius=radius)
-
-    @property
-    def _compiled(self) -> tuple[Any, ...]:
-        weights = np.zeros(0, dtype=np.int64) if self._weights is None else self._weights
-        return self._planes, weights, self._whole
 
     def _sweep(self, centre: int, far: Distances, most: int) -> Swept:
         order = np.flatnonzero(far <= max(0, most))

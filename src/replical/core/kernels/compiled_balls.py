@@ -36,7 +36,7 @@ def tops(planes: Any, weights: Any, whole: int, centres: Any, far: Any, inner: i
     order = np.empty(far.shape[1] + 1, dtype=np.int64)
     ball = np.zeros(planes.shape[2], dtype=np.uint64)
     for i in range(len(centres)):
-        most = whole if best <= 0 else max(inner, np.int64(whole / best) + 1)
+        most: Any = whole if best <= 0 else max(inner, np.int64(whole / best) + 1)
         within = _ordered(far[i], most, order)
         ball[:] = 0
         start, weight = 0, 0
@@ -103,7 +103,7 @@ def _grown(planes: Any, weights: Any, centre: int, rows: Any, ball: Any, weight:
     count = np.uint64(0)
     for w in range(len(ball)):
         count += popcount(ball[w])
-    return np.int64(count)
+    return int(count)
 
 
 @kernel

@@ -15,7 +15,7 @@ _STRETCH = 512  # columns
 
 
 @intrinsic
-def _not_negative(typing_context: Any, numbers: Any, first: Any) -> Any:
+def _at_least_zero(typing_context: Any, numbers: Any, first: Any) -> Any:
     """Which of the 64 numbers from `first` on are at least 0, a bit each: one comparison of vectors."""
 
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
@@ -26,6 +26,9 @@ def _not_negative(typing_context: Any, numbers: Any, first: Any) -> Any:
         return builder.bitcast(builder.fcmp_ordered(">=", builder.load(place, align=8), zeros), ir.IntType(64))
 
     return types.uint64(numbers, types.intp), generate
+
+
+_not_negative: Any = _at_least_zero
 
 
 @kernel

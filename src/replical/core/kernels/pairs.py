@@ -7,7 +7,7 @@ number of positions that differ and whose weight has that digit.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
@@ -77,13 +77,14 @@ class Pairs:
         self._dtype = np.dtype(np.uint16 if most < 2**16 else np.int32 if most < 2**31 else np.int64)
         self._parts = [(0, aligned(planes))] if weights is None else list(_by_digit(planes, weights))
 
-    def between(self, rows: Rows, others: slice = slice(None)) -> Distances:
-        """Distances of `rows` (first axis) from those of `others`, which is everyone if left out."""
-        found: Distances | None = None
-        for power, planes in self._parts:
-            counts = _counts(aligned(planes[:, rows]), planes[:, others]).astype(self._dtype, copy=False)
-            found = counts << power if found is None else found + (counts << power)
-        assert found is not None, "a position weighs something"
+    def between(self, rows: Rows, first: int = 0) -> Distances:
+        """Distances of `rows` (first axis) from everyone, or from those from `first` on."""
+        found: Distances = np.empty((len(rows), self._size - first), dtype=self._dtype)
+
+        def keep(start: int, stop: int, far: Distances) -> None:
+            found[:, start - first : stop - first] = far
+
+        self._measure(rows, first, keep)
         return found
 
     def blocks(self, rows: Rows) -> Iterator[tuple[Rows, Distances]]:
@@ -107,11 +108,37 @@ class Pairs:
 
     def _filled(self, matrix: Distances) -> Iterator[slice]:
         """Rows from the diagonal on, and the same numbers as columns: a yielded block of rows is complete."""
-        for start in range(0, self._size, _BLOCK):
-            stop = min(start + _BLOCK, self._size)
-            matrix[start:stop, start:] = self.between(np.arange(start, stop), slice(start, None))
-            matrix[stop:, start:stop] = matrix[start:stop, stop:].T
-            yield slice(start, stop)
+        for top in range(0, self._size, _BLOCK):
+            block = slice(top, min(top + _BLOCK, self._size))
+
+            def keep(start: int, stop: int, far: Distances, block: slice = block) -> None:
+                matrix[block, start:stop] = far
+                matrix[start:stop, block] = far.T
+
+            self._measure(np.arange(top, block.stop), top, keep)
+            yield block
+
+    def _measure(self, rows: Rows, first: int, keep: Callable[[int, int, Distances], None]) -> None:
+        """Call ``keep(start, stop, far)``, how far `rows` are from others, for stretches of all from `first` on."""
+        parts = [(power, aligned(planes[:, rows]), planes[:, first:]) for power, planes in self._parts]
+        each = sum(some.size for _, some, _ in parts)  # words to look at for one other row
+        count = _count
+        if choice.compiles(3 * each * (self._size - first)):
+            from replical.core.kernels import compiled_pairs
+
+            count = compiled_pairs.count
+
+        def stretch(start: int, stop: int) -> None:
+            far: Distances | None = None
+            for power, some, others in parts:
+                counts = np.zeros((len(rows), stop - start), dtype=np.int32)
+                count(some, others[:, start:stop], counts)
+                more = counts.astype(self._dtype) << power if power else counts.astype(self._dtype)
+                far = more if far is None else far + more
+            assert far is not None, "a position weighs something"
+            keep(first + start, first + stop, far)
+
+        threads.share(stretch, self._size - first, _SHARE // each + 1)
 
 
 def _by_digit(planes: Packed, weights: NDArray[np.int64]) -> Iterator[tuple[int, Packed]]:
@@ -120,25 +147,6 @@ def _by_digit(planes: Packed, weights: NDArray[np.int64]) -> Iterator[tuple[int,
         positions = np.flatnonzero((weights >> power) & 1)
         if len(positions):
             yield power, aligned(together(planes, np.arange(planes.shape[1]), positions))
-
-
-def _counts(some: Packed, others: Packed) -> NDArray[np.int32]:
-    """At how many positions each of `some` rows differs from each of the `others`."""
-    digits, count, words = some.shape
-    counts: NDArray[np.int32] = np.zeros((count, others.shape[1]), dtype=np.int32)
-    each = digits * count * words  # for one other row
-    if choice.compiles(3 * each * others.shape[1]):
-        from replical.core.kernels import compiled_pairs
-
-        work = compiled_pairs.count
-    else:
-        work = _count
-    threads.share(
-        lambda start, stop: work(some, others[:, start:stop], counts[:, start:stop]),
-        others.shape[1],
-        _SHARE // each + 1,
-    )
-    return counts
 
 
 def _count(some: Packed, others: Packed, counts: NDArray[np.int32]) -> None:
