@@ -51,7 +51,10 @@ class VersionSpace:
         self, *, predictions: Predictions, weights: NDArray[np.int64], indices: Indices, undecided: Indices, labels: int
     ) -> None:
         self._held = predictions  # as the larger version space had them
-        self._looked = 0  # at them so far, for the disagreement of larger version spaces
+        self._looked = (
+            0  # at them so far, for the disagreement of larger version spaces, and how far at each undecided item
+        )
+        self._seen: Indices | None = None
         self._weights = weights
         self._undecided = undecided  # items on which a larger version space disagreed; all others are settled
         self._labels = labels
@@ -98,6 +101,13 @@ class VersionSpace:
         return moved_together(self._held, self.indices, self._undecided, self._looked)
 
     @cached_property
+    def _found(self) -> NDArray[np.bool_]:
+        """Which undecided items are disputed."""
+        if self._seen is None or self.predictions is not self._held:
+            self._seen = self.predictions.unseen(len(self._undecided))
+        return self.predictions.disagreement(self.indices, self._undecided, self._seen)
+
+    @cached_property
     def total(self) -> int:
         """Weight of all items."""
         return int(self._weights.sum())
@@ -105,7 +115,7 @@ class VersionSpace:
     @cached_property
     def disputed(self) -> Indices:
         """DIS(V) as item numbers."""
-        return self._undecided[self.predictions.disagreement(self.indices, self._undecided)]
+        return self._undecided[self._found]
 
     @cached_property
     def disagreement(self) -> NDArray[np.bool_]:
@@ -192,6 +202,7 @@ class VersionSpace:
         smaller.total = self.total
         seen = 0 if self.predictions is not self._held else self._looked
         smaller._looked = seen + _LOOK * len(self._undecided)
+        smaller._seen = None if self._seen is None else self._seen[self._found]
         return smaller
 
     def first(self, shared: SharedRandomness, prior: Prior = UNIFORM) -> int:

@@ -94,9 +94,13 @@ class PackedPredictions:
         _, first, which = np.unique(keys, return_index=True, return_inverse=True)
         return first, which.ravel()
 
-    def disagreement(self, alive: Indices, within: Indices) -> NDArray[np.bool_]:
+    def unseen(self, items: int) -> Indices:
+        """No word of so many items was passed yet."""
+        return np.zeros(items, dtype=np.int64)
+
+    def disagreement(self, alive: Indices, within: Indices, seen: Indices | None = None) -> NDArray[np.bool_]:
         """An item is disputed when some binary digit takes both values among the survivors."""
-        return mixed(self._planes, within, Columns(alive, self._size))
+        return mixed(self._planes, within, Columns(alive, self._size), seen)
 
     def votes(self, alive: Indices, within: Indices) -> NDArray[np.int64]:
         """Survivors behind each label: bits set in all digits of its code."""

@@ -75,11 +75,15 @@ class Survivors:
             return self
         return Survivors(self._whole, self._part.part(columns, rows), alive, within)
 
-    def disagreement(self, alive: Indices, within: Indices) -> NDArray[np.bool_]:
+    def unseen(self, items: int) -> Indices:
+        """No word of so many items was passed yet."""
+        return self._part.unseen(items)
+
+    def disagreement(self, alive: Indices, within: Indices, seen: Indices | None = None) -> NDArray[np.bool_]:
         """For each item of `within`: do two hypotheses of `alive` differ on it?"""
         columns, rows = self._column[alive], self._row[within]
         if _held(columns, rows):
-            return self._part.disagreement(columns, rows)
+            return self._part.disagreement(columns, rows, seen)
         return self._whole.disagreement(alive, within)
 
     def errors(self, items: Indices, counts: NDArray[np.int64], alive: Indices) -> NDArray[np.int64]:

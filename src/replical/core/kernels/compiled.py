@@ -19,59 +19,77 @@ _ZERO, _ONE = np.uint64(0), np.uint64(1)
 
 
 @kernel
-def mixed(planes: Packed, rows: Indices, mask: Packed, fullest: int, found: Bits, start: int, stop: int) -> None:
-    """Rows that hold both values, all words of a row; the word `fullest` is looked at first."""
+def mixed(
+    planes: Packed, rows: Indices, mask: Packed, first: int, seen: Indices, found: Bits, start: int, stop: int
+) -> None:
+    """Rows that hold both values in the columns of a mask over all words; `first` is the first of these columns."""
     digits, _, width = planes.shape
-    first = 0
-    while mask[first] == 0:
-        first += 1
-    low = mask[first] & (~mask[first] + _ONE)
-    for digit in range(digits):
-        plane, most = planes[digit], mask[fullest]
-        for at in range(start, stop):  # one word a row, without branches: many rows are on their way at once
-            ones = plane[rows[at], fullest] & most
-            found[at] |= (ones != 0) & (ones != most)
+    lowest, bit = first >> 6, np.uint64(first & 63)
+    for at in range(start, stop):  # one word a row, without branches: many rows are on their way at once
+        passed = seen[at] >> 1
+        digit = min(passed // width, digits - 1)
+        word = min(max(passed - digit * width, lowest), width - 1)
+        differs = (planes[digit, rows[at], word] ^ (_ZERO - np.uint64(seen[at] & 1))) & mask[word]
+        within = passed < digits * width
+        found[at] = within & (differs != 0) & ((passed - digit * width > lowest) | (differs != mask[word]))
     for at in range(start, stop):
         if found[at]:
             continue
-        differs = _ZERO
-        for digit in range(digits):
+        digit, value = (seen[at] >> 1) // width, seen[at] & 1
+        begin = (seen[at] >> 1) - digit * width
+        while digit < digits:
             row = planes[digit, rows[at]]
-            reference = _ZERO - np.uint64((row[first] & low) != 0)
-            begin, step = first, _HEAD
-            while begin < width and differs == 0:
+            if begin <= lowest:
+                begin, value = lowest, np.int64((row[lowest] >> bit) & _ONE)
+            flip, step, differs = _ZERO - np.uint64(value), _HEAD, _ZERO
+            while begin < width:
                 end = min(begin + step, width)
                 part, among = row[begin:end], mask[begin:end]
                 for word in range(len(part)):
-                    differs |= (part[word] ^ reference) & among[word]
+                    differs |= (part[word] ^ flip) & among[word]
+                if differs != 0:
+                    break
                 begin, step = end, min(2 * step, _CHUNK)
-        found[at] = differs != 0
+            if differs != 0:
+                found[at] = True
+                while (row[begin] ^ flip) & mask[begin] == 0:
+                    begin += 1
+                break
+            digit, begin = digit + 1, 0
+        seen[at] = 2 * (digit * width + begin) + value
 
 
 @kernel
 def mixed_in_words(
-    planes: Packed, rows: Indices, words: Indices, mask: Packed, fullest: int, found: Bits, start: int, stop: int
+    planes: Packed,
+    rows: Indices,
+    words: Indices,
+    mask: Packed,
+    first: int,
+    seen: Indices,
+    found: Bits,
+    start: int,
+    stop: int,
 ) -> None:
-    """The same in a few `words` alone."""
-    digits = planes.shape[0]
-    low = mask[0] & (~mask[0] + _ONE)
-    for digit in range(digits):
-        plane, most, word = planes[digit], mask[fullest], words[fullest]
-        for at in range(start, stop):
-            ones = plane[rows[at], word] & most
-            found[at] |= (ones != 0) & (ones != most)
+    """The same where few words hold any of the columns, and `mask` is for those."""
+    digits, _, width = planes.shape
+    bit = np.uint64(first & 63)
+    following = np.searchsorted(words, np.arange(width + 1))  # the number of the next of the words
     for at in range(start, stop):
-        if found[at]:
-            continue
-        differs = _ZERO
-        for digit in range(digits):
+        digit, value = (seen[at] >> 1) // width, seen[at] & 1
+        number = following[(seen[at] >> 1) - digit * width]
+        while digit < digits:
             row = planes[digit, rows[at]]
-            reference = _ZERO - np.uint64((row[words[0]] & low) != 0)
-            for number in range(len(words)):
-                differs |= (row[words[number]] ^ reference) & mask[number]
-                if differs != 0:
-                    break
-        found[at] = differs != 0
+            if number == 0:
+                value = np.int64((row[words[0]] >> bit) & _ONE)
+            flip = _ZERO - np.uint64(value)
+            while number < len(words) and (row[words[number]] ^ flip) & mask[number] == 0:
+                number += 1
+            if number < len(words):
+                found[at] = True
+                break
+            digit, number = digit + 1, 0
+        seen[at] = 2 * (digit * width + (words[number] if digit < digits else 0)) + value
 
 
 @kernel
