@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from replical.classes.base import HypothesisClass, Indices
 from replical.classes.predictions.packed import PackedPredictions
 from replical.classes.thresholds import Thresholds
+from replical.core import bits, memory
 from replical.core.kernels.balls import Balls, Swept, Tops
 from replical.core.kernels.pairs import Distances, Pairs, aligned
 from replical.errors import ValueOutOfRange
@@ -107,6 +108,7 @@ class _Table:
         self.total = int(weights.sum())
         self.whole = int(weights[predictions.disagreement(everyone, first)].sum())
         self._least = int(weights.min())
+        _refuse_what_cannot_fit(C, len(first))
         planes, heavy = aligned(predictions.turned(first)), None if (weights == 1).all() else weights
         self._pairs, self._balls = Pairs(planes, heavy), Balls(planes, heavy, whole=self.whole)
 
@@ -121,3 +123,13 @@ class _Table:
 
     def highest(self, smallest: Fraction) -> Fraction:
         return self.whole / max(Fraction(self._least), smallest)  # no positive radius is smaller
+
+
+def _refuse_what_cannot_fit(C: HypothesisClass, items: int) -> None:
+    """Rows of hypotheses are held twice while they are laid out."""
+    needed, free = 2 * bits.planes_for(len(C.labels)) * len(C) * bits.words_for(items) * 8, memory.free()
+    if free is not None and needed > free:
+        raise ValueOutOfRange(
+            f"distances of {len(C)} hypotheses on {items} items need {needed / 2**30:.1f} GiB, and {free / 2**30:.1f} GiB "
+            "of memory are free: use a smaller class or pool"
+        )

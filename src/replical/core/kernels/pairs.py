@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from replical.core import bits
+from replical.core import bits, memory
 from replical.core.bits import Packed
 from replical.core.kernels import choice, threads
 from replical.core.kernels.moves import together
@@ -92,7 +92,9 @@ class Pairs:
 
         Where all pairs can be kept, and `rows` is everyone in order, a pair's distance is computed once.
         """
-        if len(rows) == self._size and self._size**2 * self._dtype.itemsize <= _HELD:
+        free = memory.free()
+        most = _HELD if free is None else min(_HELD, free // 2)
+        if len(rows) == self._size and self._size**2 * self._dtype.itemsize <= most:
             matrix: Distances = np.empty((self._size, self._size), dtype=self._dtype)
             yield from ((rows[block], matrix[block]) for block in self._filled(matrix))
             return
