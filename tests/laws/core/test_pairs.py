@@ -7,9 +7,9 @@ from hypothesis import strategies as st
 
 from replical.core import bits
 from replical.core.kernels import pairs, threads
-from replical.core.kernels.choice import using
 from replical.core.kernels.pairs import Pairs
-from support.back_ends import on_both
+
+pytestmark = pytest.mark.usefixtures("kernels")
 
 
 def rows(n, length, digits, seed):
@@ -23,42 +23,36 @@ def brute(codes, weights):
     return [[sum(int(w) for w, a, b in zip(weights, g, h, strict=True) if a != b) for h in codes] for g in codes]
 
 
-@on_both
 @given(
     st.integers(1, 9), st.integers(1, 200), st.integers(1, 3), st.integers(0, 2**32), st.sampled_from([0, 1, 9, 2**40])
 )
-def test_distances_equal_brute_force(kernels, n, length, digits, seed, heaviest):
+def test_distances_equal_brute_force(n, length, digits, seed, heaviest):
     codes, planes = rows(n, length, digits, seed)
     weights = None if heaviest == 0 else np.random.default_rng(seed).integers(1, heaviest + 1, size=length)
     expected = brute(codes.tolist(), np.ones(length, dtype=int) if weights is None else weights)
-    with using(kernels):
-        found = Pairs(planes, weights)
-        assert found.among().tolist() == expected
-        assert found.between(np.array([n - 1, 0]), 1).tolist() == [expected[n - 1][1:], expected[0][1:]]
+    found = Pairs(planes, weights)
+    assert found.among().tolist() == expected
+    assert found.between(np.array([n - 1, 0]), 1).tolist() == [expected[n - 1][1:], expected[0][1:]]
 
 
-@on_both
 @pytest.mark.parametrize("digits", [1, 2, 4])
 @pytest.mark.parametrize(("n", "length"), [(131, 100), (7, 64 * 515), (66, 512 * 64)])
-def test_more_than_a_tile_and_more_than_a_strip(kernels, n, length, digits):
+def test_more_than_a_tile_and_more_than_a_strip(n, length, digits):
     """Odd numbers of rows, blocks that end within a tile, and strips that end within a row."""
     codes, planes = rows(n, length, digits, n)
     expected = (codes[:, None, :] != codes[None, :, :]).sum(axis=2) if n < 100 else [
         (codes != row).sum(axis=1) for row in codes]  # fmt: skip
-    with using(kernels):
-        assert (Pairs(planes).among() == expected).all()
+    assert (Pairs(planes).among() == expected).all()
 
 
-@on_both
 @pytest.mark.parametrize("held", [0, 2**29])
 @pytest.mark.parametrize("count", [1, 3])
-def test_blocks_are_rows_of_the_matrix_whether_it_is_kept_or_not(kernels, held, count, monkeypatch):
+def test_blocks_are_rows_of_the_matrix_whether_it_is_kept_or_not(held, count, monkeypatch):
     codes, planes = rows(150, 700, 1, 3)
     monkeypatch.setattr(pairs, "_HELD", held)
     monkeypatch.setattr(pairs, "_SHARE", 1)
     monkeypatch.setattr(threads, "count", lambda: count)
-    with using(kernels):
-        blocks = list(Pairs(planes).blocks(np.arange(150)))
+    blocks = list(Pairs(planes).blocks(np.arange(150)))
     assert [h for block, _ in blocks for h in block.tolist()] == list(range(150))
     assert (np.concatenate([far for _, far in blocks]) == [(codes != row).sum(axis=1) for row in codes]).all()
 

@@ -7,9 +7,9 @@ from hypothesis import strategies as st
 
 from replical.core import bits
 from replical.core.kernels import signs as module
-from replical.core.kernels.choice import using
 from replical.core.kernels.signs import signs
-from support.back_ends import on_both
+
+pytestmark = pytest.mark.usefixtures("kernels")
 
 
 def packed(points, factors, starts):
@@ -32,37 +32,29 @@ def brute(points, factors, starts):
     return bits.pack(np.array(rows))
 
 
-@on_both
 @given(st.integers(1, 5), st.integers(1, 150), st.integers(1, 4), st.integers(0, 2**32))
-def test_signs_equal_sums_made_one_by_one(kernels, points, planes, dimensions, seed):
+def test_signs_equal_sums_made_one_by_one(points, planes, dimensions, seed):
     generator = np.random.default_rng(seed)
     x, w = generator.normal(size=(points, dimensions)), generator.normal(size=(planes, dimensions))
     starts = generator.normal(size=planes)
     starts[::3] = -(w[::3] * x[0]).sum(axis=1)  # as good as zero: the last bit decides
-    with using(kernels):
-        assert (packed(x, w, starts) == brute(x, w, starts)).all()
+    assert (packed(x, w, starts) == brute(x, w, starts)).all()
 
 
-@on_both
 @pytest.mark.parametrize("planes", [1, 64, 511, 512, 513, 1100])
-def test_stretches_end_anywhere(kernels, planes, monkeypatch):
+def test_stretches_end_anywhere(planes, monkeypatch):
     monkeypatch.setattr(module, "_CHUNK", 128)
     generator = np.random.default_rng(planes)
     x, w, starts = generator.normal(size=(5, 3)), generator.normal(size=(planes, 3)), generator.normal(size=planes)
-    with using(kernels):
-        assert (packed(x, w, starts) == brute(x, w, starts)).all()
+    assert (packed(x, w, starts) == brute(x, w, starts)).all()
 
 
-@on_both
-def test_products_are_rounded_before_they_are_added(kernels):
+def test_products_are_rounded_before_they_are_added():
     """A fused multiplication would see the remainder of the product, and call half of these zeros negative."""
     generator = np.random.default_rng(1)
     x, w = generator.normal(size=(1, 1)), generator.normal(size=(500, 1))
-    with using(kernels):
-        assert bits.unpack(packed(x, w, -(w[:, 0] * x[0, 0])), 500).all()
+    assert bits.unpack(packed(x, w, -(w[:, 0] * x[0, 0])), 500).all()
 
 
-@on_both
-def test_minus_zero_is_no_negative_number(kernels):
-    with using(kernels):
-        assert packed(np.array([[0.0]]), np.array([[-1.0], [1.0]]), np.array([-0.0, -0.0])).tolist() == [[3]]
+def test_minus_zero_is_no_negative_number():
+    assert packed(np.array([[0.0]]), np.array([[-1.0], [1.0]]), np.array([-0.0, -0.0])).tolist() == [[3]]

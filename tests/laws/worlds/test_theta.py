@@ -26,9 +26,7 @@ from replical import (
 from replical.core.kernels import balls as balls_kernel
 from replical.core.kernels import pairs as pairs_kernel
 from replical.core.kernels import threads
-from replical.core.kernels.choice import using
 from support import reference
-from support.back_ends import on_both
 
 radii = st.sampled_from([0.0, 0.05, 0.2, 0.5])
 
@@ -58,15 +56,14 @@ def brute(C, items, weights, r0):
 
 
 @pytest.mark.claim("theta")
-@on_both
+@pytest.mark.usefixtures("kernels")
 @given(st.integers(1, 12), st.integers(1, 8), st.sampled_from([2, 3]), st.integers(0, 2**32), radii)
-def test_tables_equal_brute_force(kernels, n, m, labels, seed, r0):
+def test_tables_equal_brute_force(n, m, labels, seed, r0):
     C, items, weights = table(n, m, labels, seed)
     world = Population(C, target=0, cells=items, weights=weights)
     expected = brute(C, items, weights, r0)
-    with using(kernels):
-        assert theta(C, world, r0=r0).value == pytest.approx(float(max(expected)))
-        alone = [theta(C, world, centre=h, r0=r0) for h in range(n)]
+    assert theta(C, world, r0=r0).value == pytest.approx(float(max(expected)))
+    alone = [theta(C, world, centre=h, r0=r0) for h in range(n)]
     for h, found in enumerate(alone):
         assert found.value == pytest.approx(float(expected[h]))
         if found.radius[0]:
@@ -75,15 +72,15 @@ def test_tables_equal_brute_force(kernels, n, m, labels, seed, r0):
 
 
 @pytest.mark.claim("theta")
-@on_both
+@pytest.mark.usefixtures("kernels")
 @given(
     st.integers(1, 9), st.integers(1, 7), st.sampled_from([2, 3]), st.integers(0, 2**32), radii, st.sampled_from([1, 3])
 )
-def test_it_is_attained_where_brute_force_finds_it_first(kernels, n, m, labels, seed, r0, threads_used):
+def test_it_is_attained_where_brute_force_finds_it_first(n, m, labels, seed, r0, threads_used):
     """The same centre, radius and mass among equals, though balls and centres are left out and work is shared."""
     C, items, weights = table(n, m, labels, seed)
     ratio, centre, radius, disputed = reference.peak(reference.all_codes(C, items), weights, Fraction(str(r0)))
-    with using(kernels), pytest.MonkeyPatch.context() as patch:
+    with pytest.MonkeyPatch.context() as patch:
         patch.setattr(threads, "count", lambda: threads_used)
         patch.setattr(balls_kernel, "_SHARE", 1)
         patch.setattr(pairs_kernel, "_BLOCK", 2)
@@ -105,13 +102,12 @@ def test_lines_equal_brute_force(n, x, r0):
 
 
 @pytest.mark.claim("theta")
-@on_both
+@pytest.mark.usefixtures("kernels")
 @given(st.integers(1, 8), st.integers(1, 8), st.sampled_from([2, 3]), st.integers(0, 2**32))
-def test_balls_of_tables_equal_brute_force(kernels, n, m, labels, seed):
+def test_balls_of_tables_equal_brute_force(n, m, labels, seed):
     C, items, weights = table(n, m, labels, seed)
     world = Population(C, target=0, cells=items, weights=weights)
-    with using(kernels):
-        balls_are_those_of_brute_force(C, world, reference.all_codes(C, items), weights)
+    balls_are_those_of_brute_force(C, world, reference.all_codes(C, items), weights)
 
 
 @pytest.mark.claim("theta")
@@ -122,14 +118,13 @@ def test_balls_on_lines_equal_brute_force(n, x):
     balls_are_those_of_brute_force(C, pool, reference.all_codes(C, np.array(x)), np.ones(len(x), dtype=int))
 
 
-@on_both
-def test_a_sweep_of_many_goes_on_after_everything_is_disputed(kernels):
+@pytest.mark.usefixtures("kernels")
+def test_a_sweep_of_many_goes_on_after_everything_is_disputed():
     """More hypotheses than are swept at a time; far ones are still members."""
     C, items, weights = table(700, 6, 2, 5)
     codes = reference.all_codes(C, items)
     world = Population(C, target=0, cells=items, weights=weights)
-    with using(kernels):
-        found = curve(C, world, 3)
+    found = curve(C, world, 3)
     assert list(zip(found.radii, found.disputed, found.members, strict=True)) == reference.curve(codes, weights, 3)
     assert found.members[-1] == 700
 
@@ -170,25 +165,23 @@ RECORDED = {
 }
 
 
-@on_both
-def test_what_was_found_before_is_found_again(kernels):
-    with using(kernels):
-        for name, C, over in worlds():
-            found = [theta(C, over), theta(C, over, r0=0.1), theta(C, over, centre=7)]
-            where = [(each.centre, each.radius[0], each.disagreement[0]) for each in found]
-            assert where == RECORDED[name][:3], name
-            if isinstance(over, Pool):
-                bound = theta_bound(C, over, r0=0.05)
-                assert bound.value == pytest.approx(RECORDED[name][3][0], rel=1e-9), name
-                assert bound.centre == RECORDED[name][3][1], name
+@pytest.mark.usefixtures("kernels")
+def test_what_was_found_before_is_found_again():
+    for name, C, over in worlds():
+        found = [theta(C, over), theta(C, over, r0=0.1), theta(C, over, centre=7)]
+        where = [(each.centre, each.radius[0], each.disagreement[0]) for each in found]
+        assert where == RECORDED[name][:3], name
+        if isinstance(over, Pool):
+            bound = theta_bound(C, over, r0=0.05)
+            assert bound.value == pytest.approx(RECORDED[name][3][0], rel=1e-9), name
+            assert bound.centre == RECORDED[name][3][1], name
 
 
 @pytest.mark.slow
-@on_both
-def test_ten_thousand_hypotheses_on_ten_thousand_items(kernels):
+@pytest.mark.usefixtures("kernels")
+def test_ten_thousand_hypotheses_on_ten_thousand_items():
     """As version 0.1 found in minutes."""
     C = HalfSpaces(3, 10_000, seed="bench")
     pool = Pool(C, np.random.default_rng(1).normal(size=(10_000, 3)), PrivateRandomness.simulated("b"))
-    with using(kernels):
-        found = theta(C, pool)
+    found = theta(C, pool)
     assert (found.centre, found.radius[0], found.disagreement[0]) == (7668, 96, 1007)

@@ -14,10 +14,10 @@ from numpy.typing import NDArray
 from replical.classes.base import Codes, HypothesisClass, Indices, Items, Packs
 from replical.core import bits, memory
 from replical.core.bits import Packed
-from replical.core.kernels.apart import apart
 from replical.core.kernels.columns import Columns
-from replical.core.kernels.mixed import mixed
+from replical.core.kernels.mixed import mixed, unseen
 from replical.core.kernels.moves import together, turned
+from replical.core.kernels.nearest import Nearest
 from replical.core.kernels.sums import add_wrong
 from replical.core.kernels.tallies import tallies
 from replical.errors import ValueOutOfRange
@@ -95,8 +95,8 @@ class PackedPredictions:
         return first, which.ravel()
 
     def unseen(self, items: int) -> Indices:
-        """No word of so many items was passed yet."""
-        return np.zeros(items, dtype=np.int64)
+        """Nothing seen of so many items yet."""
+        return unseen(items)
 
     def disagreement(self, alive: Indices, within: Indices, seen: Indices | None = None) -> NDArray[np.bool_]:
         """An item is disputed when some binary digit takes both values among the survivors."""
@@ -157,23 +157,16 @@ class PackedPredictions:
 
 
 class PackedNearness:
-    """Hamming distances on packed rows, one a hypothesis; rows of distances are kept, because rivals come back."""
+    """Hamming distances on packed rows, one a hypothesis."""
 
     def __init__(self, planes: Packed) -> None:
-        self._planes = planes
-        self._known: dict[int, NDArray[np.uint16]] = {}
+        self._near = Nearest(planes)
 
     def nearest(self, alive: Indices, among: Indices) -> Indices:
         """The places of the nearest survivors among those at `among`, or at an even selection where they are many."""
         among = among if len(among) <= _RIVALS else among[np.linspace(0, len(among) - 1, _RIVALS).astype(np.int64)]
-        distances = np.stack([self._from(int(rival))[alive] for rival in alive[among]])
-        closest: Indices = among[np.argmin(distances, axis=0)]
+        closest: Indices = among[self._near.of(alive, alive[among])]
         return closest
-
-    def _from(self, h: int) -> NDArray[np.uint16]:
-        if h not in self._known:
-            self._known[h] = apart(self._planes, h).astype(np.uint16)  # at most _MEASURED items
-        return self._known[h]
 
 
 def _refuse_what_cannot_fit(size: int, items: int, digits: int) -> None:
@@ -182,15 +175,17 @@ def _refuse_what_cannot_fit(size: int, items: int, digits: int) -> None:
     most = _MOST_BYTES if free is None else min(_MOST_BYTES, free)
     if row * items <= most:
         return
-    why = (
-        f"more than {_MOST_BYTES // 2**30}" if most == _MOST_BYTES else f"and {most / 2**30:.1f} GiB of memory are free"
-    )
+    why = f"more than {_amount(_MOST_BYTES)}" if most == _MOST_BYTES else f"and {_amount(most)} of memory are free"
     hypotheses = 64 * (most // (8 * digits * items))
     remedy = [f"{most // row} of the items"] * (most >= row) + [f"{hypotheses} of the hypotheses"] * (hypotheses > 0)
     raise ValueOutOfRange(
-        f"{size} hypotheses on {items} items need {row * items / 2**30:.1f} GiB of packed predictions, {why}: use a smaller "
+        f"{size} hypotheses on {items} items need {_amount(row * items)} of packed predictions, {why}: use a smaller "
         f"class or pool" + (f" ({' or '.join(remedy)} would fit)" if remedy else "")
     )
+
+
+def _amount(size: int) -> str:
+    return f"{size / 2**30:.1f} GiB" if size >= 2**30 else f"{size / 2**20:.1f} MiB"
 
 
 def _blocks(rows: int, width: int) -> Iterator[slice]:

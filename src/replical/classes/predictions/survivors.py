@@ -76,7 +76,7 @@ class Survivors:
         return Survivors(self._whole, self._part.part(columns, rows), alive, within)
 
     def unseen(self, items: int) -> Indices:
-        """No word of so many items was passed yet."""
+        """Nothing seen of so many items yet."""
         return self._part.unseen(items)
 
     def disagreement(self, alive: Indices, within: Indices, seen: Indices | None = None) -> NDArray[np.bool_]:

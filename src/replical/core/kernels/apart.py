@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from replical.core.bits import Packed
 from replical.core.kernels import choice, threads
 
-_THREAD = 2**17  # words worth a thread
+_THREAD = 2**19  # words worth a thread
 _PASSES = 4  # that NumPy makes
 
 

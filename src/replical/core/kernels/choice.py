@@ -68,6 +68,18 @@ def named() -> str | None:
     return None if name is None else _checked(name)
 
 
+def in_use() -> str:
+    """The back end of large work in this process.
+
+    Examples
+    --------
+    >>> with using("numpy"):
+    ...     in_use()
+    'numpy'
+    """
+    return named() or (NUMPY if trouble() else NUMBA)
+
+
 @contextmanager
 def using(name: str) -> Iterator[None]:
     """Run kernels on the back end `name` meanwhile, in this thread, however small the work: for tests and benchmarks.

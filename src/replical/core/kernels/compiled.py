@@ -25,18 +25,16 @@ def mixed(
     """Rows that hold both values in the columns of a mask over all words; `first` is the first of these columns."""
     digits, _, width = planes.shape
     lowest, bit = first >> 6, np.uint64(first & 63)
-    for at in range(start, stop):  # one word a row, without branches: many rows are on their way at once
-        passed = seen[at] >> 1
-        digit = min(passed // width, digits - 1)
-        word = min(max(passed - digit * width, lowest), width - 1)
-        differs = (planes[digit, rows[at], word] ^ (_ZERO - np.uint64(seen[at] & 1))) & mask[word]
-        within = passed < digits * width
-        found[at] = within & (differs != 0) & ((passed - digit * width > lowest) | (differs != mask[word]))
+    left, kept = seen[0], seen[1]
+    for at in range(start, stop):
+        among = mask[left[at] >> 7]
+        differs = np.uint64(kept[at]) & among
+        found[at] = (differs != 0) & (((left[at] >> 7) > lowest) | (differs != among))
     for at in range(start, stop):
         if found[at]:
             continue
-        digit, value = (seen[at] >> 1) // width, seen[at] & 1
-        begin = (seen[at] >> 1) - digit * width
+        begin, digit, value = left[at] >> 7, (left[at] >> 1) & 63, left[at] & 1
+        left[at], kept[at] = 2 * digits, 0
         while digit < digits:
             row = planes[digit, rows[at]]
             if begin <= lowest:
@@ -44,19 +42,18 @@ def mixed(
             flip, step, differs = _ZERO - np.uint64(value), _HEAD, _ZERO
             while begin < width:
                 end = min(begin + step, width)
-                part, among = row[begin:end], mask[begin:end]
+                part, among_these = row[begin:end], mask[begin:end]
                 for word in range(len(part)):
-                    differs |= (part[word] ^ flip) & among[word]
+                    differs |= (part[word] ^ flip) & among_these[word]
                 if differs != 0:
                     break
                 begin, step = end, min(2 * step, _CHUNK)
             if differs != 0:
-                found[at] = True
                 while (row[begin] ^ flip) & mask[begin] == 0:
                     begin += 1
+                found[at], left[at], kept[at] = True, 128 * begin + 2 * digit + value, np.int64(row[begin] ^ flip)
                 break
             digit, begin = digit + 1, 0
-        seen[at] = 2 * (digit * width + begin) + value
 
 
 @kernel
@@ -74,10 +71,17 @@ def mixed_in_words(
     """The same where few words hold any of the columns, and `mask` is for those."""
     digits, _, width = planes.shape
     bit = np.uint64(first & 63)
-    following = np.searchsorted(words, np.arange(width + 1))  # the number of the next of the words
+    following = np.searchsorted(words, np.arange(width))  # the number of the next of the words
+    left, kept = seen[0], seen[1]
     for at in range(start, stop):
-        digit, value = (seen[at] >> 1) // width, seen[at] & 1
-        number = following[(seen[at] >> 1) - digit * width]
+        begin, digit, value = left[at] >> 7, (left[at] >> 1) & 63, left[at] & 1
+        number = following[begin]
+        if number < len(words) and words[number] == begin:
+            differs = np.uint64(kept[at]) & mask[number]
+            if differs != 0 and (number > 0 or differs != mask[number]):
+                found[at] = True
+                continue
+        left[at], kept[at] = 2 * digits, 0
         while digit < digits:
             row = planes[digit, rows[at]]
             if number == 0:
@@ -86,10 +90,10 @@ def mixed_in_words(
             while number < len(words) and (row[words[number]] ^ flip) & mask[number] == 0:
                 number += 1
             if number < len(words):
-                found[at] = True
+                word = words[number]
+                found[at], left[at], kept[at] = True, 128 * word + 2 * digit + value, np.int64(row[word] ^ flip)
                 break
             digit, number = digit + 1, 0
-        seen[at] = 2 * (digit * width + (words[number] if digit < digits else 0)) + value
 
 
 @kernel
@@ -266,3 +270,26 @@ def apart(planes: Packed, row: int, counts: NDArray[np.int64], start: int, stop:
                     differs |= planes[digit, at, word] ^ planes[digit, row, word]
                 total += popcount(differs)
         counts[at] = total
+
+
+@kernel
+def nearest(planes: Packed, rows: Indices, few: Indices, places: Indices, start: int, stop: int) -> None:
+    """The place of the nearest of a few rows."""
+    digits, _, width = planes.shape
+    for at in range(start, stop):
+        least, place = np.uint64(64 * width + 1), 0
+        for number in range(len(few)):
+            total = _ZERO
+            if digits == 1:
+                here, there = planes[0, rows[at]], planes[0, few[number]]
+                for word in range(width):
+                    total += popcount(here[word] ^ there[word])
+            else:
+                for word in range(width):
+                    differs = _ZERO
+                    for digit in range(digits):
+                        differs |= planes[digit, rows[at], word] ^ planes[digit, few[number], word]
+                    total += popcount(differs)
+            if total < least:
+                least, place = total, number
+        places[at] = place

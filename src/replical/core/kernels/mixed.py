@@ -1,8 +1,9 @@
 """Which rows hold both a 0 and a 1 in some columns: where hypotheses disagree, if rows are items.
 
-A row is looked at word by word until it shows both values. Who asks about fewer and fewer columns, as a version space that
-shrinks does, looks at no word twice in vain: columns that agree still do when some are gone, so a row is taken up where it
-was left, and over a whole run every word is passed once.
+A row is looked at word by word until it shows both values, and the word that shows it is kept. Who asks about fewer and
+fewer columns, as a version space that shrinks does, finds most answers in the words that were kept. Where such a word no
+longer shows both values, the row is taken up there: columns that agreed still do when some are gone. So over a whole run
+every word of the matrix is passed once.
 """
 
 from __future__ import annotations
@@ -14,9 +15,18 @@ from replical.core.kernels import choice, threads
 from replical.core.kernels.columns import Columns, Indices
 from replical.core.kernels.rows import blocks, chosen_rows
 
-_SOME = 8  # words looked at after the first one and before all of them
-_THREAD = 2**14  # rows worth a thread
+_SOME = 8  # times as many words are looked at every time that a row was not decided
+_THREAD = 2**19  # words worth a thread
 _ALL = np.uint64(2**64 - 1)
+
+
+def unseen(rows: int) -> Indices:
+    """What `mixed` remembers of so many rows before it has looked at them.
+
+    First a number that says where each was left: 128 times the word, plus 2 times the plane, plus the value that all
+    columns before this word have there. Second that word, with the bits of this value cleared.
+    """
+    return np.zeros((2, rows), dtype=np.int64)
 
 
 def mixed(planes: Packed, rows: Indices, columns: Columns, seen: Indices | None = None) -> Bits:
@@ -31,8 +41,7 @@ def mixed(planes: Packed, rows: Indices, columns: Columns, seen: Indices | None 
     columns
         The columns looked at, at least one.
     seen
-        How far each row was looked at for more columns, zeros at first; brought up to date. Twice the number of words
-        passed, in all planes one after the other, plus the value that they agree on in the last of these planes.
+        What was seen of these rows when more columns were looked at, from `unseen`; brought up to date.
 
     Returns
     -------
@@ -45,27 +54,29 @@ def mixed(planes: Packed, rows: Indices, columns: Columns, seen: Indices | None 
     >>> mixed(planes, np.array([0, 1]), Columns(np.arange(3), 3)).tolist()
     [True, False]
     """
-    seen = np.zeros(len(rows), dtype=np.int64) if seen is None else seen
+    seen = unseen(len(rows)) if seen is None else seen
     if choice.compiles(4 * len(planes) * len(rows)):
         return _compiled(planes, rows, columns, seen)
-    found = np.zeros(len(rows), dtype=np.bool_)
+    among = columns.full_mask[seen[0] >> 7]
+    differs = seen[1].view(np.uint64) & among
+    found: Bits = (differs != 0) & ((seen[0] >> 7 > columns.chosen[0] >> 6) | (differs != among))
     for digit in range(len(planes)):
-        left = np.flatnonzero(~found & (seen < 2 * (digit + 1) * planes.shape[2]))
-        found[left] = _in_plane(planes[digit], rows[left], columns, seen, left, digit * planes.shape[2])
+        left = np.flatnonzero(~found & ((seen[0] >> 1) & 63 <= digit))
+        if len(left):
+            found[left] = _in_plane(planes, digit, rows[left], columns, seen, left)
     return found
 
 
-def _in_plane(plane: Packed, rows: Indices, columns: Columns, seen: Indices, which: Indices, passed: int) -> Bits:
-    """`mixed` in one plane, before which `passed` words were; `seen` at `which` is brought up to date."""
-    words, mask, found = columns.words, columns.mask, np.zeros(len(rows), dtype=np.bool_)
-    at = np.searchsorted(words, (seen[which] >> 1) - passed)  # the next of the words
-    value = np.where(at > 0, seen[which] & 1, (plane[rows, words[0]] >> np.uint64(columns.chosen[0] & 63)) & 1 == 1)
+def _in_plane(planes: Packed, digit: int, rows: Indices, columns: Columns, seen: Indices, which: Indices) -> Bits:
+    """`mixed` in one plane; what was `seen` of the rows, at `which`, is brought up to date."""
+    plane, words, mask, found = planes[digit], columns.words, columns.mask, np.zeros(len(rows), dtype=np.bool_)
+    here = (seen[0, which] >> 1) & 63 == digit
+    at = np.searchsorted(words, np.where(here, seen[0, which] >> 7, 0))  # the next of the words
+    value = np.where(at > 0, seen[0, which] & 1, (plane[rows, words[0]] >> np.uint64(columns.chosen[0] & 63)) & 1 == 1)
     flip = np.where(value == 1, _ALL, np.uint64(0))
     left, count, fresh = np.flatnonzero(at < len(words)), 1, not at.any()
     while len(left):
-        if (
-            fresh and count > _SOME
-        ):  # most of those that are left agree everywhere: pass over whole rows, without a copy
+        if fresh and count > _SOME:  # most that are left agree everywhere: pass over whole rows, without a copy
             left, fresh = _settle(plane, rows, columns, left, at), False
             continue
         hit = np.zeros(len(left), dtype=np.bool_)
@@ -77,7 +88,9 @@ def _in_plane(plane: Packed, rows: Indices, columns: Columns, seen: Indices, whi
             at[some] += np.where(hit[block], differs.argmax(axis=1), count)
         found[left[hit]] = True
         left, count = left[~hit & (at[left] < len(words))], _SOME * count
-    seen[which] = 2 * (passed + np.append(words, plane.shape[1])[np.minimum(at, len(words))]) + (value == 1)
+    word = words[np.minimum(at, len(words) - 1)]
+    seen[0, which] = np.where(found, 128 * word + 2 * digit + value, 2 * (digit + 1))
+    seen[1, which] = np.where(found, plane[rows, word] ^ flip, np.uint64(0)).view(np.int64)
     return found
 
 
@@ -111,16 +124,19 @@ def _compiled(planes: Packed, rows: Indices, columns: Columns, seen: Indices) ->
     from replical.core.kernels import compiled
 
     found, first = np.zeros(len(rows), dtype=np.bool_), int(columns.chosen[0])
+    least = (
+        _THREAD if seen[1].any() else max(1, _THREAD // len(columns.words))
+    )  # most rows are answered by what was kept
     if columns.scattered:
         words, mask = columns.words, columns.mask
         threads.share(
             lambda start, stop: compiled.mixed_in_words(planes, rows, words, mask, first, seen, found, start, stop),
             len(rows),
-            _THREAD,
+            least,
         )
     else:
         full = columns.full_mask
         threads.share(
-            lambda start, stop: compiled.mixed(planes, rows, full, first, seen, found, start, stop), len(rows), _THREAD
+            lambda start, stop: compiled.mixed(planes, rows, full, first, seen, found, start, stop), len(rows), least
         )
     return found

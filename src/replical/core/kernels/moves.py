@@ -11,7 +11,7 @@ from replical.core.kernels.columns import Indices
 from replical.core.kernels.rows import chosen_rows
 
 _BLOCK = 2**20  # bits held unpacked at a time
-_THREAD = 2**17  # bits worth a thread
+_THREAD = 2**19  # bits worth a thread
 _PASSES = 4  # that NumPy makes over the unpacked bits, eight to a word
 
 

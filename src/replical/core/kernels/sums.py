@@ -16,7 +16,7 @@ from replical.core.kernels.columns import Indices
 
 Sums = NDArray[np.int64]
 _ROWS, _WORDS = 1024, 128  # added up at a time: as much as stays in the cache
-_THREAD = 2**17  # words worth a thread
+_THREAD = 2**19  # words worth a thread
 _PASSES = 6  # that NumPy makes over the rows
 
 

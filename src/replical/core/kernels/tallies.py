@@ -10,7 +10,7 @@ from replical.core.kernels import choice, threads
 from replical.core.kernels.columns import Columns, Indices
 from replical.core.kernels.rows import blocks, chosen_rows
 
-_THREAD = 2**17  # words worth a thread
+_THREAD = 2**19  # words worth a thread
 
 
 def tallies(planes: Packed, rows: Indices, columns: Columns, codes: int) -> NDArray[np.int64]:
