@@ -8,14 +8,13 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import typer
-from rich.markup import escape
-from rich.table import Table
 
 from replical.classes.spec import parse
 from replical.cli.inputs import read_law, read_prior
+from replical.cli.options import CLASSES, parameter
 from replical.cli.options import learner as learner_flag
-from replical.cli.options import parameter
-from replical.cli.output import CLASSES, amount, answer, interval, progress, prose, uncertified, whole
+from replical.cli.output import amount, answer, interval, progress, prose, whole
+from replical.cli.proven import uncertified
 from replical.core.exact import up
 from replical.errors import ValueOutOfRange
 from replical.learners.base import Learner
@@ -96,6 +95,7 @@ def audit_command(
         nu=nu,
         plan=plan_name,
         options=named,
+        yardstick=yardstick,
     )
     C, cells = parse(class_spec, seed=seed)
     label_law = None if law is None else read_law(C, cells, law)
@@ -105,7 +105,6 @@ def audit_command(
             seed=seed,
             prior=read_prior(C, prior, prefer),
             law=label_law,
-            yardstick=yardstick,
             progress=update,
         )
     public_prior = ready.learner.plan.prior
@@ -158,6 +157,9 @@ def _all_pairs(ready: Ready, inputs: dict[str, Any], pairs: int, workers: int | 
 
 
 def _show(figures: Audit, inputs: dict[str, Any], seconds: float) -> None:
+    from rich.markup import escape
+    from rich.table import Table
+
     table = Table(
         title=escape(f"{inputs['learner']} on {inputs['class']}, {figures.pairs} pairs of labs"), show_header=False
     )

@@ -16,9 +16,9 @@ from replical.classes.base import Label
 from replical.classes.catalogue import numbers, recipe
 from replical.classes.recipe import Recipe
 from replical.cli.inputs import file_and_column, read_prior
+from replical.cli.options import CLASSES, parameter
 from replical.cli.options import learner as learner_flag
-from replical.cli.options import parameter
-from replical.cli.output import CLASSES, answer, notes, number, progress, prose
+from replical.cli.output import answer, notes, number, progress, prose
 from replical.core.files import decode, read_bytes, read_csv, write_whole
 from replical.errors import BadProtocol, BadTable, BadUsage
 from replical.lab.protocol import SCHEMA, Protocol
@@ -32,7 +32,7 @@ from replical.worlds.theta import theta as disagreement_coefficient
 
 _MOST = 10**10  # items that no pool holds
 
-protocol_app = typer.Typer(help="Write and look at protocols.", rich_markup_mode=None)
+protocol_app = typer.Typer(help="Write and look at protocols.", add_completion=False, rich_markup_mode=None)
 
 
 @protocol_app.callback()
