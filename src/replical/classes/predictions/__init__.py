@@ -20,8 +20,15 @@ from replical.classes.thresholds import Thresholds
 class Predictions(Protocol):
     """The predictions of a class on a fixed list of items."""
 
-    def disagreement(self, alive: Indices, within: Indices) -> NDArray[np.bool_]:
-        """For each item of `within`: do two hypotheses of `alive` differ on it?"""
+    def disagreement(self, alive: Indices, within: Indices, seen: Indices | None = None) -> NDArray[np.bool_]:
+        """For each item of `within`: do two hypotheses of `alive` differ on it?
+
+        Where `unseen` said how to remember how far each item was looked at, for a larger version space, `seen` does so.
+        """
+        ...
+
+    def unseen(self, items: int) -> Indices | None:
+        """Nothing seen of so many items yet; None in a form that has no need to remember."""
         ...
 
     def errors(self, items: Indices, counts: NDArray[np.int64], alive: Indices) -> NDArray[np.int64]:
@@ -63,7 +70,7 @@ def predictions_of(C: HypothesisClass, items: Items) -> Predictions:
     Raises
     ------
     ValueOutOfRange
-        If the packed predictions would not fit into 16 GiB.
+        If the packed predictions would not fit into 16 GiB, or into the memory that is free.
 
     Examples
     --------
