@@ -48,6 +48,13 @@ class PackedPredictions:
             for digit in range(digits):
                 self._planes[digit, block] = bits.pack((codes >> digit) & 1 == 1)
 
+    @classmethod
+    def packed(cls, planes: NDArray[np.uint64], size: int, labels: int) -> PackedPredictions:
+        """Predictions that are packed already, of `size` hypotheses that know so many `labels`; `planes` are shared."""
+        predictions = cls.__new__(cls)
+        predictions._size, predictions._labels, predictions._planes = size, labels, planes
+        return predictions
+
     def take(self, items: Indices) -> PackedPredictions:
         """The predictions on some of the items, `items`."""
         some = PackedPredictions.__new__(PackedPredictions)
