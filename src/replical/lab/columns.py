@@ -149,7 +149,7 @@ def _why(source: Any, error: Exception) -> str:
                 return f"{what}: it is UTF-16 text; {_RESAVE}"
         if "UTF8" in first:
             return f"{what}: it is not UTF-8 text; {_RESAVE}"
-    return f"{what}: {first}"
+    return f"{what}: {first:.200}"  # a row of a thousand values is no sentence
 
 
 def _names(schema: Any, name: Any) -> list[str]:
@@ -264,14 +264,21 @@ class _Memory(Table):
         try:
             return self._pa.table(source)
         except (self._pa.ArrowException, TypeError, ValueError) as error:
-            raise BadTable(f"{self._name} is no table: {str(error).splitlines()[0]}") from error
+            raise BadTable(f"{self._name} is no table: {str(error).splitlines()[0]:.200}") from error
 
     def _part(self, columns: list[str]) -> Any:
         if self._made is not None:
             return self._made.select(columns)
         if isinstance(self._source, Mapping):
-            return self._table({name: self._source[name] for name in columns})
+            return self._table({name: self._column(name) for name in columns})
         return self._table(self._source[[name for name in columns if name in self._source.columns]])
+
+    def _column(self, name: str) -> Any:
+        try:
+            return self._pa.array(self._source[name])
+        except (self._pa.ArrowException, TypeError, ValueError) as error:
+            why = str(error).splitlines()[0]
+            raise BadTable(f"{self._name}: the column {name!r} holds values of different types: {why:.200}") from error
 
     def blocks(self, columns: Sequence[str], *, together: bool = False) -> Iterator[Block]:
         for some in _some(columns, self.rows or 0, together=together):

@@ -1,6 +1,7 @@
 """A table that is packed as it is read holds the codes that were written, whatever format and blocks it came in."""
 
 import hashlib
+from importlib.util import find_spec
 from unittest import mock
 
 import numpy as np
@@ -19,6 +20,7 @@ from support.tables import write
 
 pa = pytest.importorskip("pyarrow")
 
+FORMS = [".parquet", ".csv", ".arrow", "arrow", "mapping", *(["pandas"] if find_spec("pandas") else [])]
 TEXTS = ["no", "yes", "é", " ", "007", "None", "true", "1.0"]
 LABELS = st.one_of(
     st.lists(st.sampled_from(TEXTS), min_size=2, max_size=8, unique=True),
@@ -66,7 +68,7 @@ def as_ever(ids, codes):
 @settings(max_examples=60)
 @given(
     tables(),
-    st.sampled_from([".parquet", ".csv", ".arrow", "arrow", "mapping", "pandas"]),
+    st.sampled_from(FORMS),
     st.sampled_from(["plain", "dictionary", "wide dictionary", "small"]),
     st.sampled_from([(8, 1), (16, 2), (64, 3), (2**24, 2**17)]),
 )
