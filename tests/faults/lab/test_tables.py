@@ -113,7 +113,9 @@ def test_an_id_that_comes_twice_is_found_before_the_predictions_are_read(tmp_pat
 
 
 def test_columns_of_different_types_are_named():
-    assert refused(GOOD | {"a": ["no", 1, "yes"]}).startswith("the dict: the column 'a' holds values of different types: ")
+    assert refused(GOOD | {"a": ["no", 1, "yes"]}).startswith(
+        "the dict: the column 'a' holds values of different types: "
+    )
     frame = pytest.importorskip("pandas").DataFrame(GOOD | {"a": ["no", 1, "yes"]})
     assert "the DataFrame is no table: " in refused(frame)
     assert "column a" in refused(frame)
