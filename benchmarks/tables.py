@@ -86,7 +86,7 @@ def bare(path: Path, candidates: int) -> None:
                 pass
     elif path.suffix == ".csv":
         texts = dict.fromkeys(wanted, pa.dictionary(pa.int32(), pa.string()))
-        reading, convert = csv.ReadOptions(block_size=2**25), csv.ConvertOptions(column_types=texts)
+        reading, convert = csv.ReadOptions(block_size=2**23), csv.ConvertOptions(column_types=texts)
         for _ in csv.open_csv(path, read_options=reading, convert_options=convert):
             pass
     else:

@@ -17,7 +17,7 @@ from replical.errors import BadTable, MissingExtra, ReplicalError
 
 _CELLS = 2**24  # cells read at a time
 _ROWS = 2**17  # rows read at a time, at most
-_BYTES = 2**20, 2**25  # of a CSV file read at a time, at least and at most
+_BYTES = 2**20, 2**23  # of a CSV file read at a time, at least and at most
 _SUFFIXES = (".parquet", ".csv", ".arrow", ".feather")
 _RESAVE = "save it as UTF-8 (a spreadsheet calls that CSV UTF-8)"
 
@@ -184,7 +184,10 @@ class _Parquet(Table):
 
 
 class _Ipc(Table):
-    """Only the columns of a block are read and decompressed; the file is not mapped, since it may shrink meanwhile."""
+    """Of a record batch, which is read whole, only the columns of a block are decompressed.
+
+    The file is not mapped into memory, since it may shrink meanwhile.
+    """
 
     def __init__(self, pa: Any, path: Path) -> None:
         from pyarrow import ipc

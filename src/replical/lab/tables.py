@@ -96,7 +96,8 @@ def read_pool(source: Any, recipe: Recipe, *, id_column: str = "id", progress: P
     Notes
     -----
     Predictions are packed block by block. Beside the bits (n items, k candidates and K labels need n·k·⌈log₂ K⌉ / 8 bytes)
-    and the ids a reading holds about 0.4 GB at a time, whatever the size of the table.
+    and the ids a reading holds about 0.4 GB at a time, whatever the size of the table; of an Arrow file, its largest record
+    batch.
 
     Examples
     --------
