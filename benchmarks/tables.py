@@ -164,16 +164,18 @@ def run(path: Path, candidates: int) -> int:
 WAYS: dict[str, Callable[[Path, int], Any]] = {"bare": bare, "packed": packed, "integers": integers, "run": run}
 
 
-def child(way: str, path: Path, candidates: int) -> None:
+def child(way: str, path: Path, items: int, candidates: int) -> None:
+    """Writing too is done in a process of its own: the peak of a parent counts as one of its children's."""
     began, busy = time.perf_counter(), time.process_time()
-    found = WAYS[way](path, candidates)
+    found = write(path, items, candidates) if way == "write" else WAYS[way](path, candidates)
     figures = {"seconds": time.perf_counter() - began, "cpu": time.process_time() - busy, "found": found}
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * (1 if sys.platform == "darwin" else 1024)
     Path(f"{path}.{way}.measured").write_text(json.dumps(figures | {"peak_bytes": peak}))
 
 
 def measure(way: str, path: Path, items: int, candidates: int) -> dict[str, Any]:
-    words = [sys.executable, __file__, "--child", way, str(path), "--candidates", str(candidates)]
+    sizes = ["--items", str(items), "--candidates", str(candidates)]
+    words = [sys.executable, __file__, "--child", way, str(path), *sizes]
     done = subprocess.run(words, check=False, capture_output=True, text=True)
     if done.returncode:
         sys.exit(f"{way} on {path.name} failed: {done.stderr[-500:]}")
@@ -196,14 +198,14 @@ def main() -> None:
     parser.add_argument("--child", nargs=2, help=argparse.SUPPRESS)
     words = parser.parse_args()
     if words.child:
-        child(words.child[0], Path(words.child[1]), words.candidates)
+        child(words.child[0], Path(words.child[1]), words.items, words.candidates)
         return
     rows = []
     with tempfile.TemporaryDirectory() as folder:
         print(HEAD)
         for suffix, share in SHARE.items():
             path, items = Path(folder) / f"table{suffix}", max(1, int(words.items * share))
-            write(path, items, words.candidates)
+            rows.append(measure("write", path, items, words.candidates))
             ways = ["bare", "packed", *([] if words.skip_integers else ["integers"])]
             found = [measure(way, path, items, words.candidates) for way in ways]
             if len({row["found"] for row in found[1:]}) > 1:
