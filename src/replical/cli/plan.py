@@ -8,8 +8,6 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import typer
-from rich.markup import escape
-from rich.table import Table
 
 from replical.bounds.release import ReleaseChance, Selection, release_chance
 from replical.classes.base import HypothesisClass, Items
@@ -18,20 +16,31 @@ from replical.classes.spec import parse
 from replical.classes.table import PredictionTable
 from replical.cli.forecasts import CAVEATS, labels_words, rate, worlds
 from replical.cli.inputs import SIMULATED, items_from, read_prior
-from replical.cli.options import parameter
-from replical.cli.output import CLASSES, amount, answer, count, number, progress, prose, reading, whole
-from replical.core.exact import down, down_to, up_to
-from replical.errors import BadUsage, BudgetSpent, EmptyVersionSpace, PlanMismatch, PoolExhausted
+from replical.cli.options import CLASSES, parameter
+from replical.cli.output import amount, answer, count, number, progress, prose, reading, whole
+from replical.core.exact import down, down_to, up, up_to
+from replical.errors import (
+    BadUsage,
+    BudgetSpent,
+    EmptyVersionSpace,
+    PlanMismatch,
+    PoolExhausted,
+    ValueOutOfRange,
+)
 from replical.lab.protocol import Protocol
 from replical.lab.release.noise import check_epsilon, check_nobody
 from replical.lab.tables import read_pool
 from replical.plans.bills import ABSURD, Bill, all_agree, bills, cheapest
 from replical.plans.catalogue import find
 from replical.plans.costs import Setting
+from replical.plans.plan import plan
+from replical.plans.rounded import RoundedPlan
 from replical.pools.pool import Pool
+from replical.pools.yardstick import Yardstick
 from replical.study.pictures.bills import bills_picture
 from replical.study.pictures.style import check_name, save
 from replical.worlds.audit import World
+from replical.worlds.experiment import yardstick_of
 from replical.worlds.forecast import DRAWS, Prediction
 from replical.worlds.forecast import forecast as forecast_of
 from replical.worlds.noise import parse_noise
@@ -61,6 +70,8 @@ class Question:
         The error of the best hypothesis, where somebody said it.
     together
         Labs that a protocol's numbers are for, where they depend on it.
+    measured
+        The learner's plan, where distances are measured on a yardstick.
     """
 
     title: str
@@ -75,6 +86,12 @@ class Question:
     options: Mapping[str, Any]
     nu: float | None = None
     together: int | None = None
+    measured: RoundedPlan | None = None
+
+    @property
+    def yardstick(self) -> Yardstick | None:
+        """What distances are measured on; None for every lab's own items."""
+        return None if self.measured is None else self.measured.yardstick
 
 
 def plan_command(
@@ -91,6 +108,7 @@ def plan_command(
         float | None, parameter("nu", "upper bound on the best error; without it labels are noiseless")
     ] = None,
     labs: Annotated[int, typer.Option(parser=whole, help="labs that shall all agree")] = 2,
+    shift: Annotated[float | None, parameter("shift")] = None,
     private: Annotated[bool, typer.Option("--private", help="is a private release the ideal answer?")] = False,
     release_epsilon: Annotated[
         float | None, typer.Option(parser=number, help="with --private: epsilon of the release (1)")
@@ -100,6 +118,9 @@ def plan_command(
     ] = None,
     plot: Annotated[Path | None, typer.Option(help="draw the bills: a .svg, .png or .pdf file")] = None,
     against: Annotated[str, typer.Option(help="what the drawing varies: epsilon, rho, class or theta")] = "epsilon",
+    yardstick: Annotated[
+        str | None, typer.Option(help="cells: rounded learners measure distances on every cell of the class")
+    ] = None,
     pool: Annotated[Path | None, typer.Option(help="unlabelled items: .csv; with a protocol also .parquet")] = None,
     id_column: Annotated[str, typer.Option("--id", help="with a protocol: column with the ids of the items")] = "id",
     items: Annotated[int | None, parameter("items", "items each lab rounds on (default: the whole pool)")] = None,
@@ -118,7 +139,9 @@ def plan_command(
     if plot is not None:
         check_name(plot)
     if protocol_file is not None:
-        if {class_spec, epsilon, learner, delta, rho, items, kappa, max_labels, prior, prefer} != {None}:
+        if {class_spec, epsilon, learner, delta, rho, items, kappa, max_labels, prior, prefer, yardstick, shift} != {
+            None
+        }:
             raise BadUsage("a protocol says class, learner and their numbers: give them or a protocol, not both")
         question = _about_protocol(protocol_file, pool, id_column, theta=theta, nu=nu)
     else:
@@ -137,28 +160,41 @@ def plan_command(
                 rho=0.1 if rho is None else rho,
                 theta=theta,
                 nu=nu,
+                labs=labs,
+                shift=shift or 0.0,
             ),
             only=learner,
             learner=learner or "rounded-a2",
             prior=read_prior(C, prior, prefer),
-            options=_given({"items": items, "kappa": kappa, "max_labels": max_labels}),
+            options=_given({"items": items, "kappa": kappa, "max_labels": max_labels})
+            | _many(learner or "rounded-a2", labs, shift),
             nu=nu,
         )
-    together = all_agree(labs, question.setting.rho)
+        if yardstick is not None:
+            question = replace(question, measured=_measured(question, yardstick_of(yardstick, C, cells), labs))
+    to_all = question.measured is None and question.only is not None and find(question.only).uses("labs")
+    pairwise = all_agree(2 if to_all else labs, question.setting.rho)
+    together = pairwise if question.measured is None else _certified_agree(question, labs)
     question = _with_theta(question)
     exact = protocol_file is None and question.pool is None  # a lab with a protocol has a pool, or will have one
-    all_bills = bills(question.setting, question.only, pool="exact" if exact else "finite")
+    all_bills = bills(
+        question.setting,
+        question.only,
+        pool="exact" if exact else "finite",
+        yardstick=question.yardstick,
+        labs=question.together or labs,
+    )
     forecast, none_because = (None, "") if question.pool is None else _forecast(question, question.pool, noise, truths)
     if plot is not None:
         save(bills_picture(question.setting, against), plot)
     best, best_any = cheapest(all_bills, replicable=True), cheapest(all_bills, replicable=False)
     reading = _compared(question.setting, all_bills, best, best_any)
     if forecast is not None:
-        first = _reading(forecast, question.setting.rho, question.prior)
+        first = _reading(forecast, question)
         reading = f"{first} From public numbers alone, not looking at the items: {reading}"
     elif question.pool is not None:
         reading = f"No forecast from unlabelled items: {none_because}. From public numbers alone: {reading}"
-    reading += _all_labs(labs, question.setting.rho, together)
+    reading += _all_labs(labs, question, together, to_all=to_all)
     released = _released(question, labs, private, release_epsilon, nobody)
     reading += "" if released is None else f" {_release_words(question, released)}"
     if as_json:
@@ -178,7 +214,7 @@ def plan_command(
         )
         return
     if forecast is not None:
-        _show(question.C, forecast)
+        _show(question, forecast)
         prose.print()
     have = None if question.pool is None else question.pool.size
     _show_bills(all_bills, question.title, question.setting, have)
@@ -196,6 +232,7 @@ def _about_protocol(
     if pool is not None:
         with reading(pool) as update:
             items = read_pool(pool, protocol.recipe, id_column=id_column, progress=update).pool(SIMULATED)
+    rounded = protocol.plan if isinstance(protocol.plan, RoundedPlan) else None
     return Question(
         title=protocol.title or file.name,
         C=protocol.recipe.C,
@@ -206,7 +243,35 @@ def _about_protocol(
         options=protocol.options,
         nu=protocol.given("nu") if protocol.given("nu") is not None else nu,
         together=protocol.labs_most,
+        measured=None if rounded is None or rounded.yardstick is None else rounded,
     )
+
+
+def _measured(question: Question, yardstick: Yardstick | None, labs: int) -> RoundedPlan:
+    """The plan of a learner that measures on a yardstick; one that does not is refused."""
+    setting = question.setting
+    made = plan(
+        question.learner,
+        question.C,
+        epsilon=setting.epsilon,
+        delta=setting.delta,
+        rho=setting.rho,
+        pool="finite",
+        labs=labs if find(question.learner).uses("labs") else None,
+        prior=question.prior,
+        yardstick=yardstick,
+        **question.options,
+    )
+    assert isinstance(made, RoundedPlan), "nobody else measures on a yardstick"
+    return made
+
+
+def _certified_agree(question: Question, labs: int) -> float:
+    """With what probability all certified ones of `labs` labs return one answer, at least."""
+    if labs < 2:
+        raise ValueOutOfRange(f"there are at least 2 labs, got {labs}")
+    assert question.measured is not None, "asked where there is a yardstick"
+    return max(0.0, float(1 - question.measured.rho_string - labs * question.measured["delta_A"]))
 
 
 def _with_theta(question: Question) -> Question:
@@ -236,6 +301,8 @@ def _forecast(question: Question, pool: Pool, noise: str | None, truths: int) ->
         raise BadUsage(f"--truths must be at least 1, got {truths}")
     setting, record = question.setting, find(question.learner)
     options = {"epsilon": setting.epsilon, "delta": setting.delta, "prior": question.prior, **question.options}
+    if question.yardstick is not None:
+        options["yardstick"] = question.yardstick
     if record.uses("rho"):
         options["rho"] = setting.rho
     for name in ("theta", "nu"):
@@ -260,6 +327,15 @@ def _forecast(question: Question, pool: Pool, noise: str | None, truths: int) ->
             return None, str(error)
 
 
+def _many(learner: str, labs: int, shift: float | None) -> dict[str, Any]:
+    """What a learner's plan is told of labs and their populations, as far as it knows them."""
+    record = find(learner)
+    if shift is not None and not record.uses("shift"):
+        raise BadUsage(f"{learner} knows no shift: leave it out, or name rounded-cal or rounded-a2")
+    many = {"labs": labs if labs > 2 and record.uses("labs") else None, "shift": shift}
+    return _given(many)
+
+
 def _inputs(question: Question, labs: int, noise: str | None) -> dict[str, Any]:
     setting = question.setting
     return {
@@ -272,6 +348,7 @@ def _inputs(question: Question, labs: int, noise: str | None) -> dict[str, Any]:
         "theta_source": question.theta_source,
         "nu": setting.nu,
         "labs": labs,
+        "shift": question.setting.shift,
         "noise": noise,
         "items": question.options.get("items"),
         "kappa": question.options.get("kappa"),
@@ -280,9 +357,17 @@ def _inputs(question: Question, labs: int, noise: str | None) -> dict[str, Any]:
     }
 
 
-def _all_labs(labs: int, rho: float, together: float) -> str:
+def _all_labs(labs: int, question: Question, together: float, *, to_all: bool) -> str:
     if labs == 2:
         return ""
+    rho = question.setting.rho
+    if question.measured is not None:
+        return f" Of {labs} labs all that are certified agree with probability at least {down_to(together, 6)}."
+    if to_all:
+        return (
+            f" That two of {labs} labs are certified and differ has probability at most {rho:g}: publish labs = {labs}, "
+            "which these numbers are for."
+        )
     wanted = f"publish rho = {down_to(rho / (labs - 1), 3)} if that shall be {down_to(1 - rho, 6)}"
     return f" All {labs} labs agree with probability at least {down_to(together, 6)}; {wanted}."
 
@@ -300,7 +385,10 @@ def _released(
     check_nobody(nobody)
     setting, record = question.setting, find(question.learner)
     selection = Selection(n=setting.n, epsilon=epsilon, nobody=nobody or 0)
-    if record.uses("labs"):
+    if question.measured is not None:
+        lost, string = float(question.measured["delta_A"]), float(question.measured.rho_string)
+        return release_chance(selection, labs, beta=lost, string=string)
+    if record.certifies and not record.rounds:
         return release_chance(selection, labs, beta=min(setting.delta, setting.rho / (question.together or labs)))
     if not record.replicable or record.boosts:
         raise BadUsage(
@@ -314,15 +402,17 @@ def _release_words(question: Question, found: ReleaseChance) -> str:
     voting = (
         f"run {question.learner}, are certified and vote" if record.certifies else f"run {question.learner} and vote"
     )
-    ideal = "the ideal answer" if record.uses("labs") else "the string's commonest answer"
+    alone = question.measured is not None or not record.rounds
+    ideal = "the ideal answer" if record.certifies and alone else "the string's commonest answer"
     words = (
         f"A private release with epsilon {found.epsilon:g}, if {found.labs} labs {voting}: it is "
         f"{ideal} with probability at least {down(1 - found.misses, 3)}."
     )
     target = f"{down(1 - found.limit - found.tolerance, 3)}"
+    two = f" Two such groups with one string release different answers with probability at most {up(found.apart, 3)}."
     if found.enough is None:
-        return words + f" No number of labs makes that {target}: raise the release's epsilon, or lower rho."
-    return words + f" For {target} it takes {count(found.enough, 'lab')}."
+        return words + f" No number of labs makes that {target}: raise the release's epsilon, or lower rho." + two
+    return words + f" For {target} it takes {count(found.enough, 'lab')}." + two
 
 
 def _bill_payload(bill: Bill) -> dict[str, Any]:
@@ -331,6 +421,9 @@ def _bill_payload(bill: Bill) -> dict[str, Any]:
 
 
 def _show_bills(all_bills: list[Bill], class_spec: str, setting: Setting, items: int | None) -> None:
+    from rich.markup import escape
+    from rich.table import Table
+
     public = f"{class_spec}, epsilon {setting.epsilon:g}, rho {setting.rho:g}"
     title = escape(f"Labels a lab, from public numbers alone: {public}")
     table = Table(title=title, box=None, padding=(0, 2, 0, 0), title_justify="left")
@@ -438,8 +531,8 @@ def _prediction_payload(C: HypothesisClass, forecast: Prediction) -> dict[str, A
     }
 
 
-def _show(C: HypothesisClass, forecast: Prediction) -> None:
-    differ = rate(forecast.disagreement_mean, forecast.draws)
+def _show(question: Question, forecast: Prediction) -> None:
+    C, differ = question.C, rate(forecast.disagreement_mean, forecast.draws)
     rows = {
         "items a lab": f"{forecast.items:,}",
         "labels a lab": f"{labels_words(forecast)}",
@@ -450,7 +543,7 @@ def _show(C: HypothesisClass, forecast: Prediction) -> None:
             "" if forecast.method == "votes" else f", {100 * (forecast.certified_worst or 0.0):.0f}% in the worst world"
         )
         rows["certified"] = f"{100 * forecast.certified_fraction:.0f}% of labs{worst}"
-    if forecast.uniform_disagreement is not None:
+    if forecast.uniform_disagreement is not None and question.measured is None:
         pool = forecast.pool_for_rho
         rows["pool for rho"] = "more than 10^7 items" if pool is None else f"{pool:,} items"
     prose.print("Forecast from the unlabelled items", style="italic")
@@ -464,6 +557,9 @@ def _show(C: HypothesisClass, forecast: Prediction) -> None:
 
 
 def _show_trade_off(forecast: Prediction) -> None:
+    from rich.markup import escape
+    from rich.table import Table
+
     draws = max(1, forecast.draws // 2)
     title = f"What a change would do, in the same {draws} worlds"
     table = Table(title=title, box=None, padding=(0, 2, 0, 0), title_justify="left")
@@ -475,7 +571,8 @@ def _show_trade_off(forecast: Prediction) -> None:
     prose.print(table)
 
 
-def _reading(forecast: Prediction, rho: float, prior: Prior) -> str:
+def _reading(forecast: Prediction, question: Question) -> str:
+    rho, prior = question.setting.rho, question.prior
     differ = rate(forecast.disagreement_mean, forecast.draws)
     words = (
         f"Expect about {forecast.labels_median:,.0f} labels a lab ({forecast.labels_low:,.0f} to "
@@ -487,7 +584,7 @@ def _reading(forecast: Prediction, rho: float, prior: Prior) -> str:
         words += "."
     elif certified >= 0.5:
         words += f"; most labs can prove {rho:g}."
-    elif forecast.uniform_disagreement is None:
+    elif forecast.uniform_disagreement is None or question.measured is not None:
         words += f"; only {100 * certified:.0f}% of labs would prove {rho:g}."
     elif forecast.pool_for_rho is None:
         words += f"; {rho:g} cannot be proven with 10^7 items: raise rho or epsilon."

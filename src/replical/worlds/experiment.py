@@ -21,6 +21,7 @@ from replical.learners.for_plan import learner_for
 from replical.plans.base import Condition
 from replical.plans.catalogue import Record, find
 from replical.plans.parameters import OPTIONS as PLAN_OPTIONS
+from replical.plans.parameters import PARAMETERS
 from replical.plans.plan import plan
 from replical.pools.yardstick import Yardstick
 from replical.worlds.audit import World
@@ -53,6 +54,8 @@ class Experiment:
         ``"paper"`` or ``"tight"``.
     options
         Other parameters of `replical.plan` (`OPTIONS`).
+    yardstick
+        ``"cells"``: labs that round measure distances on every cell of the world, not on their own items.
     table_digest
         Of the file that the class spec names, where it must be this very one.
     """
@@ -68,6 +71,7 @@ class Experiment:
     nu: float | None = None
     plan: str = "tight"
     options: Mapping[str, Any] = field(default_factory=dict)
+    yardstick: str | None = None
     table_digest: str | None = None
 
 
@@ -102,7 +106,6 @@ def prepare(
     seed: str,
     prior: Prior = UNIFORM,
     law: NDArray[np.float64] | None = None,
-    yardstick: str | None = None,
     progress: Callable[[int, int], None] | None = None,
 ) -> Ready:
     """Make the class, the world and the plan.
@@ -117,8 +120,6 @@ def prepare(
         How the shared order prefers hypotheses.
     law
         Probabilities of the labels, one row a cell, instead of a target and noise.
-    yardstick
-        ``"cells"``: labs that round measure distances on every cell of the world, not on their own items.
     progress
         Called with (centres done, centres in all) while Θ is computed.
 
@@ -146,7 +147,8 @@ def prepare(
         raise ValueOutOfRange(
             f"a law says how labels are drawn, noise included: leave out the noise {experiment.noise}"
         )
-    world = World(C=C, cells=cells, noise=noise, law=law, pool_size=checked_size(experiment.pool_size))
+    shift = PARAMETERS["shift"].check(experiment.options.get("shift") or 0.0)
+    world = World(C=C, cells=cells, noise=noise, law=law, pool_size=checked_size(experiment.pool_size), shift=shift)
     world.population(0)  # refuses noise that makes no sense before it is used for anything
     record, theta, nu = find(experiment.learner), experiment.theta, experiment.nu
     theta_source, nu_source = None if theta is None else "given", None if nu is None else "given"
@@ -169,7 +171,7 @@ def prepare(
         pool="exact" if items is None else "finite",
         items=items if record.uses("items") else None,
         prior=prior,
-        yardstick=None if yardstick is None else _yardstick(yardstick, C, cells),
+        yardstick=yardstick_of(experiment.yardstick, C, cells),
         **experiment.options,
     )
     return Ready(
@@ -183,9 +185,18 @@ def prepare(
     )
 
 
-def _yardstick(source: str, C: HypothesisClass, cells: Items) -> Yardstick:
+def yardstick_of(source: str | None, C: HypothesisClass, cells: Items) -> Yardstick | None:
+    """What labs without a protocol measure distances on: ``"cells"``, or their own items where `source` is None.
+
+    Raises
+    ------
+    BadSpec
+        For any other word.
+    """
+    if source is None:
+        return None
     if source != "cells":
-        raise BadSpec(f"the yardstick of an audit is 'cells', every cell of the class once, got {source!r:.40}")
+        raise BadSpec(f"without a protocol a yardstick is 'cells', every cell of the class once, got {source!r:.40}")
     return Yardstick.cells(C, cells)
 
 
