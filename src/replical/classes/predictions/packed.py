@@ -55,7 +55,7 @@ class PackedPredictions:
 
     @classmethod
     def of(cls, planes: Packed, size: int, labels: int) -> PackedPredictions:
-        """Predictions of `size` hypotheses that are packed already, pad bits zero."""
+        """Predictions of `size` hypotheses that are packed already, pad bits zero; `planes` are shared."""
         made = cls.__new__(cls)
         made._planes, made._size, made._labels = planes, size, labels
         return made
