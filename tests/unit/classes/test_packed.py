@@ -1,12 +1,14 @@
-"""What cannot fit into memory is refused before any time is spent on it."""
+"""Packed predictions: what cannot fit is refused before any time is spent on it; rows turned, and items of one kind."""
 
 import numpy as np
 import pytest
 
-from replical import Intervals
+from replical import Intervals, PredictionTable
 from replical.classes.predictions.packed import PackedPredictions
-from replical.core import memory
+from replical.core import bits, memory
 from replical.errors import ValueOutOfRange
+
+CODES = np.array([[0, 2, 1], [1, 1, 1], [0, 2, 1], [0, 0, 1]])  # one row an item
 
 
 class Unread(Intervals):
@@ -46,3 +48,17 @@ def test_free_memory_is_at_most_what_a_container_allows(monkeypatch, tmp_path):
     monkeypatch.delattr("os.sysconf")
     limit.unlink()
     assert memory.free() is None
+
+
+def test_rows_become_hypotheses():
+    C = PredictionTable(["a", "b", "c"], labels=(0, 1, 2))
+    planes = PackedPredictions(C, C.items(CODES)).turned(np.array([3, 1, 0]))
+    digits = [bits.unpack(plane, 3).astype(int) for plane in planes]
+    assert (digits[0] + 2 * digits[1] == CODES[[3, 1, 0]].T).all()
+
+
+def test_items_of_one_kind():
+    C = PredictionTable(["a", "b", "c"], labels=(0, 1, 2))
+    first, kind = PackedPredictions(C, C.items(CODES)).kinds()
+    assert sorted(first.tolist()) == [0, 1, 3]
+    assert (CODES[first][kind] == CODES).all()

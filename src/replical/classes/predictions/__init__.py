@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from replical.classes.base import Codes, HypothesisClass, Indices, Items
 from replical.classes.predictions.line import LinePredictions
 from replical.classes.predictions.packed import PackedPredictions
+from replical.classes.rows import PackedRows
 from replical.classes.thresholds import Thresholds
 
 
@@ -79,4 +80,6 @@ def predictions_of(C: HypothesisClass, items: Items) -> Predictions:
     >>> predictions.codes(2).tolist(), predictions.votes(np.arange(4), np.array([1])).tolist()
     ([0, 0, 1], [[2, 2]])
     """
+    if isinstance(items, PackedRows):  # the rows of a table are its predictions
+        return PackedPredictions.of(items.planes, len(C), len(C.labels))
     return LinePredictions(C, items) if isinstance(C, Thresholds) else PackedPredictions(C, items)

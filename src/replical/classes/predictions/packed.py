@@ -11,7 +11,7 @@ from collections.abc import Iterator
 import numpy as np
 from numpy.typing import NDArray
 
-from replical.classes.base import Codes, HypothesisClass, Indices, Items
+from replical.classes.base import Codes, HypothesisClass, Indices, Items, Packs
 from replical.core import bits, memory
 from replical.core.bits import Packed
 from replical.core.kernels.columns import Columns
@@ -44,6 +44,9 @@ class PackedPredictions:
         digits = bits.planes_for(self._labels)
         _refuse_what_cannot_fit(self._size, len(items), digits)
         self._planes = np.zeros((digits, len(items), bits.words_for(self._size)), dtype=np.uint64)
+        if isinstance(C, Packs):
+            C.pack(items, self._planes[0])
+            return
         everyone = np.arange(self._size, dtype=np.int64)
         for block in _blocks(len(items), self._size):
             codes = C.codes(items[block], everyone).T
@@ -52,7 +55,7 @@ class PackedPredictions:
 
     @classmethod
     def of(cls, planes: Packed, size: int, labels: int) -> PackedPredictions:
-        """Predictions of `size` hypotheses that are packed already, pad bits zero."""
+        """Predictions of `size` hypotheses that are packed already, pad bits zero; `planes` are shared."""
         made = cls.__new__(cls)
         made._planes, made._size, made._labels = planes, size, labels
         return made
@@ -77,7 +80,19 @@ class PackedPredictions:
 
     def nearness(self, items: Indices) -> PackedNearness:
         """Distances between hypotheses, measured on (some of) `items` alone."""
-        return PackedNearness(turned(self._planes, items[:_MEASURED], self._size))
+        return PackedNearness(self.turned(items[:_MEASURED]))
+
+    def turned(self, items: Indices) -> Packed:
+        """What everyone says about `items`: a row a hypothesis, a bit an item."""
+        return turned(self._planes, items, self._size)
+
+    def kinds(self) -> tuple[Indices, Indices]:
+        """Items that no hypothesis tells apart are of one kind: an item of each kind, and the kind of each item."""
+        digits, items, words = self._planes.shape
+        rows = np.ascontiguousarray(self._planes.transpose(1, 0, 2)).reshape(items, digits * words)
+        keys = rows.view(np.dtype((np.void, 8 * digits * words))).ravel()
+        _, first, which = np.unique(keys, return_index=True, return_inverse=True)
+        return first, which.ravel()
 
     def unseen(self, items: int) -> Indices:
         """Nothing seen of so many items yet."""
