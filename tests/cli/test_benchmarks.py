@@ -271,3 +271,16 @@ def test_consortia_release_the_same_model_more_often_if_labs_share_a_string(monk
     assert set(found) == set(release.WAYS)
     assert found["settled"] > found["argmax"]
     assert all(0 <= same <= 1 + 1e-9 for same in found.values())
+
+
+@pytest.mark.slow
+def test_the_kernel_benchmark_runs(tmp_path):
+    """Small sizes: every kernel and every run on every back end, and runs that took the same course."""
+    found = tmp_path / "kernels.json"
+    words = [sys.executable, BENCHMARKS / "kernels.py", "--quick", "--json", found]
+    subprocess.run(words, capture_output=True, text=True, check=True, timeout=300)
+    told = json.loads(found.read_text())
+    assert told["limits"]["read_1"] > 0
+    assert all(row["numpy"] > 0 for row in told["kernels"])
+    for learner in {run["learner"] for run in told["runs"]}:
+        assert len({(run["labels"], run["survivors"]) for run in told["runs"] if run["learner"] == learner}) == 1

@@ -202,7 +202,7 @@ class VersionSpace:
         smaller.total = self.total
         seen = 0 if self.predictions is not self._held else self._looked
         smaller._looked = seen + _LOOK * len(self._undecided)
-        smaller._seen = None if self._seen is None else self._seen[:, self._found]
+        smaller._seen = None if self._seen is None else np.take(self._seen, np.flatnonzero(self._found), axis=1)
         return smaller
 
     def first(self, shared: SharedRandomness, prior: Prior = UNIFORM) -> int:

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from replical.core import bits
@@ -40,6 +40,7 @@ def some(generator, count):
     return part if len(part) else np.array([generator.integers(count)])
 
 
+@settings(max_examples=40)
 @given(matrices())
 def test_counting_and_moving_equal_loops(matrix):
     codes, planes, generator = matrix
@@ -62,6 +63,7 @@ def test_counting_and_moving_equal_loops(matrix):
     assert Nearest(planes).of(rows, few).tolist() == distances.argmin(axis=0).tolist()
 
 
+@settings(max_examples=40)
 @given(matrices())
 def test_many_rows_are_counted_as_few_are(matrix):
     """Thousands of rows carry into every bit of the counts, and are added in blocks."""
@@ -73,6 +75,7 @@ def test_many_rows_are_counted_as_few_are(matrix):
     assert sums[: codes.shape[1]].tolist() == (times @ (codes != 0)).tolist()
 
 
+@settings(max_examples=40)
 @given(matrices())
 def test_rows_taken_up_where_they_were_left_are_the_same(matrix):
     """Fewer and fewer columns: what was seen before changes no answer, and who agreed once agrees from then on."""

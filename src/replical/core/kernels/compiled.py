@@ -13,9 +13,21 @@ from replical.core.bits import Bits, Packed
 from replical.core.kernels.columns import Indices
 from replical.core.kernels.jit import kernel, popcount
 
-_HEAD, _CHUNK = 4, 256  # words between two looks whether a row is decided: few at first, many at last
+_HEAD, _CHUNK = 32, 256  # words between two looks whether a row is decided: few at first, many at last
 _WIDE = 128  # words whose counts stay in the nearest cache
 _ZERO, _ONE = np.uint64(0), np.uint64(1)
+
+
+@kernel
+def look(planes: Packed, rows: Indices, first: int, seen: Indices, start: int, stop: int) -> None:
+    """The word of the first column in rows never seen: no branches, so that many rows are on their way at once."""
+    plane, lowest, bit = planes[0], first >> 6, np.uint64(first & 63)
+    left, kept = seen[0], seen[1]
+    for at in range(start, stop):
+        word = plane[rows[at], lowest]
+        value = (word >> bit) & _ONE
+        left[at] = 128 * lowest + np.int64(value)
+        kept[at] = np.int64(word ^ (_ZERO - value))
 
 
 @kernel
@@ -97,7 +109,7 @@ def mixed_in_words(
 
 
 @kernel
-def add_wrong(  # noqa: PLR0912 - one loop nest
+def add_wrong(  # noqa: PLR0912, PLR0915 - one loop nest
     sums: NDArray[np.int64], planes: Packed, rows: Indices, codes: Indices, power: int, start: int, stop: int
 ) -> None:
     """Sums of the columns in words `start` to `stop`."""
@@ -127,10 +139,42 @@ def add_wrong(  # noqa: PLR0912 - one loop nest
                     for word in range(width):
                         wrong[word] |= part[word] ^ flip
             carry = eight[0]
-            _add_eight(upright[0], upright[1], upright[2], eight, carry)
+            ones, twos, fours = upright[0], upright[1], upright[2]  # the eights are carried on
+            r0, r1, r2, r3, r4, r5, r6, r7 = (
+                eight[0],
+                eight[1],
+                eight[2],
+                eight[3],
+                eight[4],
+                eight[5],
+                eight[6],
+                eight[7],
+            )
+            for word in range(_WIDE):
+                a, b, c = ones[word], r0[word], r1[word]
+                either = a ^ b
+                two_1, a = (a & b) | (either & c), either ^ c
+                b, c = r2[word], r3[word]
+                either = a ^ b
+                two_2, a = (a & b) | (either & c), either ^ c
+                two = twos[word]
+                either = two ^ two_1
+                four_1, two = (two & two_1) | (either & two_2), either ^ two_2
+                b, c = r4[word], r5[word]
+                either = a ^ b
+                two_1, a = (a & b) | (either & c), either ^ c
+                b, c = r6[word], r7[word]
+                either = a ^ b
+                two_2, a = (a & b) | (either & c), either ^ c
+                either = two ^ two_1
+                four_2, two = (two & two_1) | (either & two_2), either ^ two_2
+                four = fours[word]
+                either = four ^ four_1
+                carry[word] = (four & four_1) | (either & four_2)
+                ones[word], twos[word], fours[word] = a, two, either ^ four_2
             for level in range(3, levels):
                 bit, left = upright[level], _ZERO
-                for word in range(_WIDE):
+                for word in range(width):
                     both = bit[word] & carry[word]
                     bit[word] ^= carry[word]
                     carry[word] = both
@@ -146,34 +190,6 @@ def add_wrong(  # noqa: PLR0912 - one loop nest
 
 
 @kernel
-def _add_eight(ones: Packed, twos: Packed, fours: Packed, rows: Packed, carry: Packed) -> None:
-    """Eight rows into the lowest three bits of the counts; `carry` gets the eights."""
-    r0, r1, r2, r3, r4, r5, r6, r7 = rows[0], rows[1], rows[2], rows[3], rows[4], rows[5], rows[6], rows[7]
-    for word in range(_WIDE):
-        a, b, c = ones[word], r0[word], r1[word]
-        either = a ^ b
-        two_1, a = (a & b) | (either & c), either ^ c
-        b, c = r2[word], r3[word]
-        either = a ^ b
-        two_2, a = (a & b) | (either & c), either ^ c
-        two = twos[word]
-        either = two ^ two_1
-        four_1, two = (two & two_1) | (either & two_2), either ^ two_2
-        b, c = r4[word], r5[word]
-        either = a ^ b
-        two_1, a = (a & b) | (either & c), either ^ c
-        b, c = r6[word], r7[word]
-        either = a ^ b
-        two_2, a = (a & b) | (either & c), either ^ c
-        either = two ^ two_1
-        four_2, two = (two & two_1) | (either & two_2), either ^ two_2
-        four = fours[word]
-        either = four ^ four_1
-        carry[word] = (four & four_1) | (either & four_2)
-        ones[word], twos[word], fours[word] = a, two, either ^ four_2
-
-
-@kernel
 def tallies(
     planes: Packed, rows: Indices, words: Indices, mask: Packed, counts: NDArray[np.int64], start: int, stop: int
 ) -> None:
@@ -181,7 +197,16 @@ def tallies(
     digits, _, width = planes.shape
     whole = len(words) == width
     spelled = np.zeros(len(words), dtype=np.uint64)
+    everybody = _ZERO
+    for number in range(len(words)):
+        everybody += popcount(mask[number])
     for at in range(start, stop):
+        if digits == 1 and whole:  # one pass is enough for two codes
+            row, ones = planes[0, rows[at]], _ZERO
+            for word in range(width):
+                ones += popcount(row[word] & mask[word])
+            counts[at, 0], counts[at, 1] = everybody - ones, ones
+            continue
         for code in range(counts.shape[1]):
             spelled[:] = mask
             for digit in range(digits):
@@ -202,22 +227,20 @@ def tallies(
 @kernel
 def together(planes: Packed, rows: Indices, columns: Indices, moved: Packed, start: int, stop: int) -> None:
     """Chosen bits side by side."""
+    words, shifts = (columns >> 6).astype(np.uint64), (columns & 63).astype(np.uint64)
     for digit in range(planes.shape[0]):
         for at in range(start, stop):
             source, target = planes[digit, rows[at]], moved[digit, at]
             for word in range(len(target)):
-                part = columns[64 * word : 64 * word + 64]
-                first, shift = part[0] >> 6, np.uint64(part[0] & 63)
+                part, shift = words[64 * word : 64 * word + 64], shifts[64 * word : 64 * word + 64]
                 collected = _ZERO
-                if len(part) == 64 and part[63] - part[0] == 63:  # neighbours move as a word
-                    collected = source[first] >> shift
-                    if shift != 0:
-                        collected |= source[first + 1] << (np.uint64(64) - shift)
+                if len(part) == 64 and columns[64 * word + 63] - columns[64 * word] == 63:  # neighbours move as a word
+                    collected = source[part[0]] >> shift[0]
+                    if shift[0] != 0:
+                        collected |= source[part[0] + _ONE] << (np.uint64(64) - shift[0])
                 else:
                     for number in range(len(part)):
-                        column = part[number]
-                        bit = (source[column >> 6] >> np.uint64(column & 63)) & _ONE
-                        collected |= bit << np.uint64(number)
+                        collected |= ((source[part[number]] >> shift[number]) & _ONE) << np.uint64(number)
                 target[word] = collected
 
 

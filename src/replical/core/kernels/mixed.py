@@ -54,9 +54,10 @@ def mixed(planes: Packed, rows: Indices, columns: Columns, seen: Indices | None 
     >>> mixed(planes, np.array([0, 1]), Columns(np.arange(3), 3)).tolist()
     [True, False]
     """
-    seen = unseen(len(rows)) if seen is None else seen
     if choice.compiles(4 * len(planes) * len(rows)):
-        return _compiled(planes, rows, columns, seen)
+        return _compiled(planes, rows, columns, unseen(len(rows)) if seen is None else seen)
+    if seen is None:
+        return _once(planes, rows, columns)
     among = columns.full_mask[seen[0] >> 7]
     differs = seen[1].view(np.uint64) & among
     found: Bits = (differs != 0) & ((seen[0] >> 7 > columns.chosen[0] >> 6) | (differs != among))
@@ -67,18 +68,33 @@ def mixed(planes: Packed, rows: Indices, columns: Columns, seen: Indices | None 
     return found
 
 
+def _once(planes: Packed, rows: Indices, columns: Columns) -> Bits:
+    """`mixed` with nothing to remember: the first word of a block of rows, then all of them."""
+    found, look = np.zeros(len(rows), dtype=np.bool_), _whole if columns.everything else _masked
+    for block in blocks(len(rows), len(columns.words)):
+        for plane in planes:
+            part = chosen_rows(plane, rows[block], columns.words)
+            found[block] |= _masked(part[:, :1], columns.mask[:1])
+            if not found[block].all():
+                found[block] |= look(part, columns.mask)
+    return found
+
+
 def _in_plane(planes: Packed, digit: int, rows: Indices, columns: Columns, seen: Indices, which: Indices) -> Bits:
     """`mixed` in one plane; what was `seen` of the rows, at `which`, is brought up to date."""
-    plane, words, mask, found = planes[digit], columns.words, columns.mask, np.zeros(len(rows), dtype=np.bool_)
-    here = (seen[0, which] >> 1) & 63 == digit
-    at = np.searchsorted(words, np.where(here, seen[0, which] >> 7, 0))  # the next of the words
-    value = np.where(at > 0, seen[0, which] & 1, (plane[rows, words[0]] >> np.uint64(columns.chosen[0] & 63)) & 1 == 1)
+    plane, words, mask, here = planes[digit], columns.words, columns.mask, seen[:, which]
+    at = np.where((here[0] >> 1) & 63 == digit, here[0] >> 7, 0)
+    fresh = not at.any()
+    at = at if fresh else np.searchsorted(words, at)  # the next of the words
+    first = plane[rows, words[0]]
+    value = np.where(at > 0, here[0] & 1, ((first >> np.uint64(columns.chosen[0] & 63)) & np.uint64(1)).view(np.int64))
     flip = np.where(value == 1, _ALL, np.uint64(0))
-    left, count, fresh = np.flatnonzero(at < len(words)), 1, not at.any()
+    found: Bits = (at == 0) & ((first ^ flip) & mask[0] != 0)
+    at[(at == 0) & ~found] = 1
+    left, count = np.flatnonzero(~found & (at < len(words))), 1
+    if fresh:  # most of what is left agrees everywhere: pass over whole rows, without a copy
+        left, count = _settle(plane, rows, columns, left, at), _SOME
     while len(left):
-        if fresh and count > _SOME:  # most that are left agree everywhere: pass over whole rows, without a copy
-            left, fresh = _settle(plane, rows, columns, left, at), False
-            continue
         hit = np.zeros(len(left), dtype=np.bool_)
         for block in blocks(len(left), count):
             some = left[block]
@@ -88,9 +104,10 @@ def _in_plane(planes: Packed, digit: int, rows: Indices, columns: Columns, seen:
             at[some] += np.where(hit[block], differs.argmax(axis=1), count)
         found[left[hit]] = True
         left, count = left[~hit & (at[left] < len(words))], _SOME * count
-    word = words[np.minimum(at, len(words) - 1)]
-    seen[0, which] = np.where(found, 128 * word + 2 * digit + value, 2 * (digit + 1))
-    seen[1, which] = np.where(found, plane[rows, word] ^ flip, np.uint64(0)).view(np.int64)
+    later = np.flatnonzero(found & (at > 0))
+    first[later] = plane[rows[later], words[at[later]]]
+    seen[0, which] = np.where(found, 128 * words[np.minimum(at, len(words) - 1)] + 2 * digit + value, 2 * (digit + 1))
+    seen[1, which] = np.where(found, first ^ flip, np.uint64(0)).view(np.int64)
     return found
 
 
@@ -124,9 +141,12 @@ def _compiled(planes: Packed, rows: Indices, columns: Columns, seen: Indices) ->
     from replical.core.kernels import compiled
 
     found, first = np.zeros(len(rows), dtype=np.bool_), int(columns.chosen[0])
-    least = (
-        _THREAD if seen[1].any() else max(1, _THREAD // len(columns.words))
-    )  # most rows are answered by what was kept
+    fresh = not seen.any()
+    least = max(1, _THREAD // len(columns.words)) if fresh else _THREAD  # most rows are answered by what was kept
+    if fresh:
+        threads.share(
+            lambda start, stop: compiled.look(planes, rows, first, seen, start, stop), len(rows), _THREAD // 8
+        )
     if columns.scattered:
         words, mask = columns.words, columns.mask
         threads.share(

@@ -36,9 +36,10 @@ def tallies(planes: Packed, rows: Indices, columns: Columns, codes: int) -> NDAr
         return counts
     for block in blocks(len(rows), len(columns.words)):
         parts = [chosen_rows(plane, rows[block], columns.words) for plane in planes]
-        for code in range(codes):
+        for code in range(1, codes):
             spelled = np.broadcast_to(columns.mask, parts[0].shape)
             for digit, part in enumerate(parts):
                 spelled = spelled & (part if (code >> digit) & 1 else ~part)
             counts[block, code] = np.bitwise_count(spelled).sum(axis=1, dtype=np.int64)
+    counts[:, 0] = len(columns.chosen) - counts.sum(axis=1)  # whoever spells no other code
     return counts
