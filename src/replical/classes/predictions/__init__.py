@@ -12,8 +12,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from replical.classes.base import Codes, HypothesisClass, Indices, Items
+from replical.classes.boxes import Boxes
+from replical.classes.intervals import Intervals
+from replical.classes.predictions.boxes import BoxPredictions
 from replical.classes.predictions.line import LinePredictions
 from replical.classes.predictions.packed import PackedPredictions
+from replical.classes.predictions.stumps import StumpPredictions
+from replical.classes.stumps import Stumps
 from replical.classes.thresholds import Thresholds
 
 
@@ -72,4 +77,12 @@ def predictions_of(C: HypothesisClass, items: Items) -> Predictions:
     >>> predictions.codes(2).tolist(), predictions.votes(np.arange(4), np.array([1])).tolist()
     ([0, 0, 1], [[2, 2]])
     """
-    return LinePredictions(C, items) if isinstance(C, Thresholds) else PackedPredictions(C, items)
+    if isinstance(C, Thresholds):
+        return LinePredictions(C, items)
+    if isinstance(C, Stumps):
+        return StumpPredictions(C, items)
+    if isinstance(C, Intervals):
+        return BoxPredictions(items, (C.grid,), empty=True)
+    if isinstance(C, Boxes):
+        return BoxPredictions(C.cells_of(items), (C.bins,) * C.dimensions, empty=False)
+    return PackedPredictions(C, items)
