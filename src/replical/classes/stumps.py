@@ -67,11 +67,11 @@ class Stumps:
             self.cuts = (np.arange(1, inside + 1) / (inside + 1),) * count
         else:
             self.cuts = tuple(np.array(list(map(float, line))) for line in cuts)
-        for number, line in enumerate(self.cuts):
+        for number, line in enumerate(self.cuts if cuts is not None else self.cuts[:1]):
             if len(line) == 0 or not (np.isfinite(line).all() and (np.diff(line) > 0).all()):
                 raise ValueOutOfRange(f"the cuts of feature {number} must be finite and strictly ascending")
         self.dimensions = class_size("the number of features", len(self.cuts))
-        self.starts: Indices = np.cumsum([0] + [len(line) for line in self.cuts], dtype=np.int64)
+        self.starts: Indices = np.cumsum([0, *map(len, self.cuts)], dtype=np.int64)
         class_size("the number of stumps", len(self))
         self.labels = two_labels(labels)
 

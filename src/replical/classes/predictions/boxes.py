@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cached_property
 from itertools import product
 from math import prod
 
@@ -140,16 +141,20 @@ class BoxPredictions:
             grid = np.cumsum(grid, axis=axis)
         return grid[(slice(-1),) * len(larger)]
 
+    @cached_property
+    def _by_last(self) -> list[Indices]:
+        """The sides of each feature, ordered by their last cell."""
+        return [np.argsort(last, kind="stable") for _, last in self._ends]
+
     def _added_sides(self, index: Indices) -> Counts:
         """Feature by feature, counts of sides become counts of cells: every side begins once and ends once."""
         grid = np.zeros(self._boxes, dtype=np.int64)
         grid[index] = 1
         grid = grid.reshape(self._runs)
         for axis, bins in enumerate(self._shape):
-            first, last = self._ends[axis]
             begins = np.add.reduceat(grid, offsets(bins), axis=axis)
-            by_last = np.argsort(last, kind="stable")  # of the sides that end in cell k there are k + 1
-            finishes = np.add.reduceat(grid.take(by_last, axis=axis), np.arange(bins) * np.arange(1, bins + 1) // 2, axis=axis)
+            ending = np.arange(bins) * np.arange(1, bins + 1) // 2  # sides that end before cell k: k + 1 end in it
+            finishes = np.add.reduceat(grid.take(self._by_last[axis], axis=axis), ending, axis=axis)
             grid = np.cumsum(begins, axis=axis) - np.cumsum(finishes, axis=axis) + finishes
         return grid
 
