@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from replical.classes.base import Codes, Indices
 from replical.classes.predictions.nearness import MEASURED, StructuredNearness
-from replical.classes.runs import ends, offsets, runs
+from replical.classes.runs import all_ends, by_last, offsets, runs
 from replical.core.tally import summable, tally
 
 Counts = NDArray[np.int64]
@@ -33,7 +33,7 @@ class BoxPredictions:
     def __init__(self, cells: Indices, shape: tuple[int, ...], *, empty: bool) -> None:
         self._cells, self._shape, self._empty = cells, shape, int(empty)
         self._runs = tuple(map(runs, shape))
-        self._ends = [ends(np.arange(count, dtype=np.int64), bins) for count, bins in zip(self._runs, shape, strict=True)]
+        self._ends = [all_ends(bins) for bins in shape]
         self._count, self._boxes = prod(shape), prod(self._runs)
 
     def take(self, items: Indices) -> BoxPredictions:
@@ -144,7 +144,7 @@ class BoxPredictions:
     @cached_property
     def _by_last(self) -> list[Indices]:
         """The sides of each feature, ordered by their last cell."""
-        return [np.argsort(last, kind="stable") for _, last in self._ends]
+        return [by_last(bins) for bins in self._shape]
 
     def _added_sides(self, index: Indices) -> Counts:
         """Feature by feature, counts of sides become counts of cells: every side begins once and ends once."""

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from replical.classes.base import Codes, Indices
 
 MEASURED = 1024  # items on which nearness is measured, as for packed predictions
-_RIVALS = 64  # rivals considered at a time, as for packed predictions
+_RIVALS = 64  # rivals considered at a time, as for packed predictions; a power of two
 _KEPT = 2**27  # bytes of distances that are kept, because rivals come back
 
 
@@ -42,7 +42,7 @@ class StructuredNearness:
     def __init__(self, small: Behaviours, size: int, items: int, behaviour: NDArray[np.int32]) -> None:
         self._small, self._behaviour = small, behaviour
         self._everyone, self._items = np.arange(size, dtype=np.int64), np.arange(items, dtype=np.int64)
-        self._known: dict[int, NDArray[np.uint16]] = {}
+        self._known: dict[int, NDArray[np.uint32]] = {}
 
     def nearest(self, alive: Indices, among: Indices) -> Indices:
         """The places of the nearest survivors among those at `among`, or at an even selection where they are many."""
@@ -52,21 +52,19 @@ class StructuredNearness:
         rivals, first = rivals[np.argsort(first)], np.sort(first)  # of rivals that say the same the first counts
         several = len(alive) > len(self._everyone)
         seen = slice(None) if several else behaviour
-        best = self._from(int(rivals[0]))[seen]
-        nearest = np.full(len(best), among[0])
-        for rival, place in zip(rivals[1:].tolist(), among[first[1:]].tolist(), strict=True):
-            distances = self._from(rival)[seen]
-            nearest[distances < best] = place
-            best = np.minimum(best, distances)
-        closest: Indices = nearest[behaviour] if several else nearest
-        return closest
+        best = self._from(int(rivals[0]))[seen] | np.uint32(0)
+        for number, rival in enumerate(rivals[1:].tolist(), start=1):
+            np.minimum(best, self._from(rival)[seen] | np.uint32(number), out=best)  # of equal ones the first
+        nearest: Indices = among[first][best & np.uint32(_RIVALS - 1)]
+        return nearest[behaviour] if several else nearest
 
-    def _from(self, h: int) -> NDArray[np.uint16]:
+    def _from(self, h: int) -> NDArray[np.uint32]:
+        """Distances times the number of rivals: room for the number of one."""
         row = self._known.pop(h, None)
         if row is None:
             counts = np.zeros((len(self._items), 2), dtype=np.int64)
             counts[self._items, self._small.codes(h)] = 1
-            row = self._small.errors(self._items, counts, self._everyone).astype(np.uint16)
+            row = (_RIVALS * self._small.errors(self._items, counts, self._everyone)).astype(np.uint32)
             while self._known and (len(self._known) + 1) * row.nbytes > _KEPT:
                 del self._known[next(iter(self._known))]
         self._known[h] = row  # the latest is last
