@@ -47,16 +47,17 @@ class StructuredNearness:
     def nearest(self, alive: Indices, among: Indices) -> Indices:
         """The places of the nearest survivors among those at `among`, or at an even selection where they are many."""
         among = among if len(among) <= _RIVALS else among[np.linspace(0, len(among) - 1, _RIVALS).astype(np.int64)]
-        behaviour = self._behaviour[alive]
+        behaviour = self._behaviour[alive].astype(np.int64)
         rivals, first = np.unique(behaviour[among], return_index=True)
         rivals, first = rivals[np.argsort(first)], np.sort(first)  # of rivals that say the same the first counts
-        several = len(alive) > len(self._everyone)
-        seen = slice(None) if several else behaviour
-        best = self._from(int(rivals[0]))[seen] | np.uint32(0)
-        for number, rival in enumerate(rivals[1:].tolist(), start=1):
-            np.minimum(best, self._from(rival)[seen] | np.uint32(number), out=best)  # of equal ones the first
-        nearest: Indices = among[first][best & np.uint32(_RIVALS - 1)]
-        return nearest[behaviour] if several else nearest
+        compared = self._everyone if len(alive) > len(self._everyone) else behaviour
+        best, each = np.full((2, len(compared)), 2**32 - 1, dtype=np.uint32)
+        for number, rival in enumerate(rivals.tolist()):
+            np.take(self._from(rival), compared, out=each, mode="clip")  # a mode that needs no copy
+            np.bitwise_or(each, number, out=each)
+            np.minimum(best, each, out=best)  # of equal distances the first
+        nearest: Indices = among[first][best & (_RIVALS - 1)]
+        return nearest if compared is behaviour else nearest[behaviour]
 
     def _from(self, h: int) -> NDArray[np.uint32]:
         """Distances times the number of rivals: room for the number of one."""
