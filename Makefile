@@ -57,7 +57,7 @@ format: install  ## bring everything into the shape that lint asks for
 	$(BIN)/ruff format $(PYTHONS)
 
 bench: install  ## every benchmark, ratios measured side by side
-	@for name in core elimination safety settled confirm yardstick throughput page theorem cost_of_replicability; do \
+	@for name in core structured elimination safety settled confirm yardstick throughput page theorem cost_of_replicability; do \
 	  echo "== $$name"; $(BIN)/python benchmarks/$$name.py || exit 1; done
 
 clean:         ## remove environments and caches

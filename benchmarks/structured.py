@@ -63,13 +63,12 @@ def one(spec: str, learner: str, noise: str, items: int, *, own: bool = False, p
         result = learn(made, pool, KnownLabels(C, truth), SharedRandomness(SEED))
     else:
         tried = Experiment(class_spec=spec, learner=learner, epsilon=0.05, pool_size=items, noise=noise)
+        ready = prepare(tried, seed=SEED)
+        C, world = ready.world.C, ready.world
         if packed:
-            ready = prepare(tried, seed=SEED)
             started = time.process_time()
-            ready.world.__dict__["predictions"] = PackedPredictions(ready.world.C, ready.world.cells)
-        else:
-            ready = prepare(tried, seed=SEED)
-        C, population = ready.world.C, ready.world.population(len(ready.world.C) // 3)
+            world.__dict__["predictions"] = PackedPredictions(C, world.cells)  # in place of the structured ones
+        population = world.population(len(C) // 3)
         prepared = time.process_time()
         result = run_lab(ready.learner, population, items, SharedRandomness(SEED), (SEED, 0)).result
     seconds = time.process_time() - prepared
@@ -95,9 +94,9 @@ def apart(size: dict[str, Any]) -> dict[str, Any]:
 
 
 def exponent(rows: list[dict[str, Any]], size: list[int]) -> float:
-    """By which power of the size seconds grow, from the first row to the last."""
-    first, last = (row["prepare"] + row["run"] for row in (rows[0], rows[-1]))
-    return round(log(last / first) / log(size[-1] / size[0]), 2)
+    """By which power of the size seconds grow between the last two rows: in the first, what is loaded once counts."""
+    before, last = (row["prepare"] + row["run"] for row in rows[-2:])
+    return round(log(last / before) / log(size[-1] / size[-2]), 2)
 
 
 def shown(title: str, rows: list[dict[str, Any]]) -> None:
@@ -131,7 +130,9 @@ def main() -> None:
     for name, sizes in {} if given.quick else GROWING.items():
         rows = [apart(size) for size in sizes]
         by_items = name.startswith("items")
-        power = exponent(rows, [size["items"] if by_items else row["hypotheses"] for size, row in zip(sizes, rows, strict=True)])
+        power = exponent(
+            rows, [size["items"] if by_items else row["hypotheses"] for size, row in zip(sizes, rows, strict=True)]
+        )
         found["growth"][name] = {"rows": rows, "exponent": power}
         shown(f"{name}: seconds grow with the power {power}", rows)
     if given.json:

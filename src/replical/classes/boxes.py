@@ -93,14 +93,16 @@ class Boxes:
         return inside.astype(np.uint16)
 
     def _bins_of(self, items: Items) -> Indices:
-        return np.floor(np.clip(items, -1, 2) * self.bins).astype(np.int64)
+        bins: Indices = np.floor(np.clip(items, -1, 2) * self.bins).astype(np.int64)
+        return bins
 
     def cells_of(self, items: Items) -> Indices:
         """The cell of each of `items`, counted with the last feature fastest; the number of cells if it is in no box."""
-        bins = self._bins_of(items)
+        bins: Indices = self._bins_of(items)
         inside = ((bins >= 0) & (bins < self.bins)).all(axis=1)
         powers = self.bins ** np.arange(self.dimensions - 1, -1, -1, dtype=np.int64)
-        return np.where(inside, bins @ powers, self.bins**self.dimensions)
+        cells: Indices = np.where(inside, bins @ powers, self.bins**self.dimensions)
+        return cells
 
     def margin(self, items: Items, h: int) -> NDArray[np.float64]:
         """Distance of each of `items` from the surface of box `h`, in the largest coordinate."""

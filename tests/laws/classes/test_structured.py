@@ -88,7 +88,9 @@ def test_structured_nearness_equals_packed_nearness(world, data):
 def test_nearness_is_the_same_beyond_the_items_and_rivals_that_are_looked_at():
     generator = np.random.default_rng(3)
     for C in (Stumps(3, 60), Intervals(40), Boxes(2, 6)):
-        items = C.items(generator.random((3000, C.dimensions)) if not isinstance(C, Intervals) else np.arange(3000) % 40)
+        items = C.items(
+            generator.random((3000, C.dimensions)) if not isinstance(C, Intervals) else np.arange(3000) % 40
+        )
         measured = generator.permutation(3000)
         ours, packed = (form.nearness(measured) for form in (predictions_of(C, items), PackedPredictions(C, items)))
         for alive in (np.arange(len(C)), np.arange(1, len(C), 2)):

@@ -51,7 +51,8 @@ class BoxPredictions:
     def errors(self, items: Indices, counts: Counts, alive: Indices) -> Counts:
         """All high labels, less those inside the box, and the low labels inside."""
         if len(items) == 1:  # the common case, label by label
-            return np.where(self.codes_of_item(int(items[0]), alive) == 1, counts[0, 0], counts[0, 1])
+            wrong: Counts = counts[0][1 - self.codes_of_item(int(items[0]), alive)]
+            return wrong
         gains = tally(self._cells[items], summable(counts[:, 0] - counts[:, 1]), self._count + 1)[:-1]
         errors = np.full(len(alive), int(counts[:, 1].sum()), dtype=np.int64)
         index = self._index(alive)

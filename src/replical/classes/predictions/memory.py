@@ -26,7 +26,7 @@ def check_memory(C: HypothesisClass, items: int = 0) -> None:
     >>> check_memory(Intervals(100_000))
     Traceback (most recent call last):
         ...
-    replical.errors.ValueOutOfRange: 5000050001 hypotheses need 596 GiB, more than 16: at most 134217728 hypotheses fit
+    replical.errors.ValueOutOfRange: 5000050001 hypotheses need 596.1 GiB, more than 16: at most 134217728 hypotheses fit
     """
     if not isinstance(C, Thresholds | Stumps | Intervals | Boxes):
         return
@@ -36,4 +36,4 @@ def check_memory(C: HypothesisClass, items: int = 0) -> None:
         remedy = f"at most {left // _EACH} hypotheses fit" if left > 0 else f"at most {_MOST_BYTES // each} items fit"
         needed = (_EACH * len(C) + each * items) / 2**30
         what = f"{len(C)} hypotheses" + (f" on {items} items" if items else "")
-        raise ValueOutOfRange(f"{what} need {needed:.0f} GiB, more than {_MOST_BYTES // 2**30}: {remedy}")
+        raise ValueOutOfRange(f"{what} need {needed:.1f} GiB, more than {_MOST_BYTES // 2**30}: {remedy}")

@@ -79,7 +79,8 @@ class StumpPredictions:
     def errors(self, items: Indices, counts: NDArray[np.int64], alive: Indices) -> NDArray[np.int64]:
         """Per feature a prefix sum over cuts: wrong are high labels up to the cut and low ones beyond, or vice versa."""
         if len(items) == 1:  # the common case, label by label
-            return np.where(self.codes_of_item(int(items[0]), alive) == 1, counts[0, 0], counts[0, 1])
+            wrong_labels: NDArray[np.int64] = counts[0][1 - self.codes_of_item(int(items[0]), alive)]
+            return wrong_labels
         low, both = int(counts[:, 0].sum()), int(counts.sum())
         amounts, which = summable(counts[:, 1] - counts[:, 0]), self._which(items)
         errors = np.empty(len(alive), dtype=np.int64)
@@ -109,7 +110,8 @@ class StumpPredictions:
         place, direction = divmod(h, 2)
         feature = int(np.searchsorted(self._starts, place, side="right")) - 1
         column = self._columns[feature] if within is None else self._columns[feature][within]
-        return ((column > int(place - self._starts[feature])) ^ (direction == 1)).astype(np.uint16)
+        passed: NDArray[np.bool_] = column > int(place - self._starts[feature])
+        return (passed ^ (direction == 1)).astype(np.uint16)
 
     def codes_of_item(self, item: int, alive: Indices) -> Codes:
         """In each feature the cuts that the item has passed say their high label, the others their low one."""
@@ -121,7 +123,7 @@ class StumpPredictions:
         return codes
 
     def nearness(self, items: Indices) -> StructuredNearness:
-        """Distances between stumps, measured on (some of) `items` alone: cuts between two neighbouring items say the same."""
+        """Distances between stumps, measured on (some of) `items` alone: cuts between two neighbours say the same."""
         measured = self._columns[:, items[:MEASURED]]
         ranks, slots, starts = np.empty(measured.shape, dtype=np.uint16), [], [0]
         for feature, column in enumerate(measured):
