@@ -347,6 +347,30 @@ def test_plan_says_how_likely_the_release_is_right(command):
     assert json.loads(command(*words[:-1], "--learner", "settled-cal", "--json")[1])["release"] is None
 
 
+def test_plan_knows_what_a_yardstick_is_worth(command):
+    """Certified labs miss the ideal answer on the same strings: ρ0 is paid once, by two consortia too."""
+    words = ["plan", "--class", "thresholds:1000", "--epsilon", ".05", "--labs", "20", "--private", "--json"]
+    found = {
+        name: json.loads(command(*words, "--learner", learner, *more)[1])["release"]
+        for name, learner, more in [
+            ("cal", "rounded-cal", ("--yardstick", "cells")),
+            ("a2", "rounded-a2", ("--yardstick", "cells", "--nu", ".02")),
+            ("own", "rounded-a2", ("--nu", ".02")),
+        ]
+    }
+    selection = Selection(n=1000, epsilon=1.0)
+    noise, lost = selection.per_lab(0.0, 20), selection.per_lab(0.1 / 80, 20)
+    assert found["cal"]["misses"] == pytest.approx(0.1 + noise, abs=1e-12)
+    assert found["cal"]["apart"] == pytest.approx(0.1 + 2 * noise, abs=1e-12)
+    assert found["a2"]["misses"] == pytest.approx(0.075 + lost, abs=1e-12)  # ρ0 = ρ - Kδ_A, δ_A = ρ/(4K)
+    assert found["a2"]["apart"] == pytest.approx(0.075 + 2 * lost, abs=1e-12)
+    assert found["own"]["misses"] == pytest.approx(selection.per_pair(0.1, 20))  # nothing is known of a lab alone
+    _, told, _ = command(*words[:-1], "--learner", "rounded-cal", "--yardstick", "cells")
+    told = " ".join(told.split())
+    assert "Of 20 labs all that are certified agree with probability at least 0.9." in told
+    assert "release different answers with probability at most 0.101" in told
+
+
 def test_plan_takes_the_level_of_a_protocol(command, tmp_path):
     """β = min(δ, ρ/K) with the protocol's own K, however many vote."""
     found = {}

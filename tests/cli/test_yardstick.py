@@ -10,6 +10,7 @@ import pytest
 from replical.core.canonical import fingerprint
 from replical.lab.certificate.file import seal
 from replical.lab.certificate.verify import verify
+from replical.lab.protocol import Protocol
 from replical.lab.yardstick import MEANING
 
 AUDIT = ["audit", "--class", "thresholds:5000", "--learner", "rounded-cal", "--epsilon", ".05", "--pool-size", "3000",
@@ -29,7 +30,7 @@ def test_an_audit_on_the_cells_certifies_where_own_items_do_not(command):
     ("learner", "source", "sentence"),
     [
         ("cal", "cells", "cal measures nothing on a yardstick"),
-        ("rounded-cal", "pool", "the yardstick of an audit is 'cells'"),
+        ("rounded-cal", "pool", "without a protocol a yardstick is 'cells'"),
     ],
 )
 def test_what_an_audit_cannot_measure_on_is_refused(command, learner, source, sentence):
@@ -86,14 +87,57 @@ def test_two_labs_publish_one_answer_that_anybody_can_check_without_their_items(
         code, told, _ = run(command, labs, lab)
         assert code == 0
         assert "any number of labs with this yardstick" in told
+        fixed = json.loads(run(command, labs, lab, "--json")[1])["fixed"]
+        assert (
+            "Fixed: with this string every certified lab returns this answer, if some hypothesis makes no" in told
+        ) == fixed
     more = ("--yardstick", labs / "public.csv") if source == "file" else ()
     code, told, _ = command("verify", labs / "a.json", *more)
     assert code == 0
     assert "ok  scores and rho_proven follow from yardstick and survivors" in told
     code, told, _ = command("verify", labs / "b.json", "--pool", labs / "b.csv", "--journal", labs / "b.db", *more)
     assert (code, "with its pool and its journal" in told) == (0, True)
-    assert command("compare", labs / "a.json", labs / "b.json")[0] == 0
+    both = ("compare", labs / "a.json", labs / "b.json", "--json")
+    found = json.loads(command(*both, *more)[1])
+    assert found["identical"]
+    assert 0.9 <= found["fresh_string"] <= 1  # both prove that they differ with probability at most .1
+    if source == "file":
+        assert json.loads(command(*both)[1])["fresh_string"] is None
+    code, _, told = run(command, labs, "a", "--profile", labs / "a.profile.json")
+    assert (code, "with a yardstick the certificate tells the scores" in told) == (2, True)
     assert json.loads((labs / "a.json").read_text())["body"]["certified"]
+
+
+@pytest.mark.parametrize("spec", ["boxes:2,6", "stumps:2,20", "halfspaces:2,300"])
+def test_items_drawn_from_the_string_serve_classes_without_listed_cells(command, tmp_path, spec):
+    """What the paper's definition allows, and anybody can recompute it from the protocol."""
+    section = [
+        "--class",
+        spec,
+        "--label-values",
+        "no,yes",
+        "--learner",
+        "rounded-cal",
+        "--epsilon",
+        ".3",
+        "--delta",
+        ".1",
+    ]
+    section += ["--rho", ".5", "--seed", "published", "--yardstick", "string:3000", "--a", ".1", "--b", ".25"]
+    code, told, _ = command("protocol", "new", "--out", tmp_path / "p.toml", *section)
+    assert code == 0, told
+    C = Protocol.read(tmp_path / "p.toml").recipe.C
+    for seed, lab in enumerate("ab"):
+        generator = np.random.default_rng(seed)
+        X = generator.normal(size=(1500, 2)) if spec.startswith("half") else generator.random((1500, 2))
+        says = C.codes(C.items(X), np.array([len(C) // 3]))[0]
+        rows = [[f"{lab}{i}", *x, ("no", "yes")[y]] for i, (x, y) in enumerate(zip(X.tolist(), says, strict=True))]
+        _write(tmp_path / f"{lab}.csv", ["id", "x0", "x1", "label"], rows)
+        assert run(command, tmp_path, lab)[0] == 0
+        code, told, _ = command("verify", tmp_path / f"{lab}.json")
+        assert (code, "scores and rho_proven follow from yardstick and survivors" in told) == (0, True)
+        assert json.loads((tmp_path / f"{lab}.json").read_text())["body"]["certified"]
+    assert json.loads(command("compare", tmp_path / "a.json", tmp_path / "b.json", "--json")[1])["fresh_string"] >= 0.5
 
 
 def test_accuracy_is_said_apart_from_agreement(command, labs):
@@ -158,6 +202,47 @@ def test_a_yardstick_that_cannot_be_published_is_refused(command, labs, given, s
     code, _, told = published(command, labs, given)
     assert (code, sentence in told) == (2, True)
     assert not (labs / "p.toml").exists()
+
+
+def test_a_plan_measures_where_its_protocol_says(command, labs):
+    """Own items could prove nothing here: forecast, bill and release are those of the yardstick."""
+    published(command, labs, "cells")
+    words = (
+        "plan",
+        labs / "p.toml",
+        "--pool",
+        labs / "a.csv",
+        "--truths",
+        "2",
+        "--theta",
+        "2",
+        "--labs",
+        "5",
+        "--private",
+    )
+    found = json.loads(command(*words, "--json")[1])
+    assert found["forecast"]["certified"] == 1.0
+    bill = next(each for each in found["bills"] if each["learner"] == "rounded-cal")
+    assert {"M", "pool_Y0"} <= {each["name"] for each in bill["numbers"]}
+    assert found["all_agree"] == 0.9
+    assert found["release"]["limit"] == 0.1
+
+
+@pytest.mark.parametrize(
+    ("words", "sentence"),
+    [
+        (["--class", "thresholds:50", "--epsilon", ".1", "--yardstick", "own"], "a yardstick is 'cells'"),
+        (
+            ["--class", "thresholds:50", "--epsilon", ".1", "--yardstick", "cells", "--learner", "cal"],
+            "cal measures nothing",
+        ),
+        (["--class", "thresholds:50", "--epsilon", ".1", "--yardstick", "cells", "--labs", "1"], "at least 2"),
+        (["p.toml", "--yardstick", "cells"], "give them or a protocol, not both"),
+    ],
+)
+def test_a_plan_without_such_a_yardstick_is_refused(command, words, sentence):
+    code, _, told = command("plan", *words)
+    assert (code, sentence in " ".join(told.split())) == (2, True)
 
 
 def test_candidates_measured_on_a_file_need_all_their_predictions(command, tmp_path):

@@ -1,5 +1,6 @@
 """A release tells at most ε about a lab, computed and not sampled, and is rarely another answer (docs/claims/release.md)."""
 
+import math
 from decimal import Decimal, localcontext
 from fractions import Fraction
 from itertools import product
@@ -158,3 +159,44 @@ def test_how_many_labs_it_takes():
         selection = Selection(n=n, epsilon=epsilon)
         assert [release_chance(selection, 20, beta=q).enough for q in (0.0, 0.0125, 0.1, 0.2)] == labs
     assert release_chance(Selection(n=240, epsilon=1.0), 20, beta=0.6).enough is None
+
+
+def exactly(n, epsilon, k, lost):
+    """E min(1, ½(n-2+e^(εz))e^(-ε(k-z))), z ~ Bin(k, lost), in decimals of 40 digits; no code in common."""
+    with localcontext() as context:
+        context.prec = 40
+        q, e, total = Decimal(repr(lost)), Decimal(repr(epsilon)), Decimal(0)
+        for z in range(k + 1):
+            missed = (n - 2 + (e * z).exp()) * (-e * (k - z)).exp() / 2
+            total += math.comb(k, z) * (q**z if z else 1) * (1 - q) ** (k - z) * min(Decimal(1), missed)
+        return total
+
+
+@pytest.mark.claim("release")
+def test_certified_labs_with_a_yardstick_release_the_ideal_answer():
+    """The table again, by an exact sum, each number of labs with the one below it; and ρ0 is paid once by two consortia."""
+    for (epsilon, n), labs in {
+        (0.5, 240): [16, 16, 18, 21], (0.5, 10**6): [33, 33, 37, 43], (1.0, 240): [8, 8, 10, 12],
+        (1.0, 10**6): [17, 17, 20, 23], (2.0, 240): [4, 5, 6, 7], (2.0, 10**6): [9, 9, 11, 13],
+    }.items():  # fmt: skip
+        selection = Selection(n=n, epsilon=epsilon)
+        for lost, k in zip((0.0, 0.0125, 0.1, 0.2), labs, strict=True):
+            assert exactly(n, epsilon, k, lost) <= Decimal("0.05") < exactly(n, epsilon, k - 1, lost)
+            found, second = release_chance(selection, k, beta=lost, string=0.08), float(exactly(n, epsilon, k, lost))
+            assert found.enough == k
+            assert found.limit == 0.08
+            assert found.misses == pytest.approx(0.08 + second, abs=1e-9)
+            assert found.apart == pytest.approx(0.08 + 2 * second, abs=1e-9)
+
+
+@pytest.mark.claim("release")
+@pytest.mark.mutant
+def test_a_string_that_misleads_all_labs_is_not_forgotten():
+    """On a tenth of the strings all labs vote alike for another: no number of labs helps, and the noise alone claims less."""
+    selection, k, bad = Selection(n=3, epsilon=1.0), 30, 0.1
+    missed = bad * 1.0 + (1 - bad) * chance(selection, k, 0.0)
+    assert missed <= release_chance(selection, k, beta=0.0, string=bad).misses
+    assert missed > release_chance(selection, k, beta=0.0).misses  # the mutant
+    independent = 2 * missed  # and two consortia: charged apart they would pay twice
+    apart = (1 - bad) * 2 * chance(selection, k, 0.0)
+    assert apart <= release_chance(selection, k, beta=0.0, string=bad).apart < independent

@@ -113,6 +113,8 @@ class ReleaseChance:
         With so many labs it is at most the limit and `tolerance`; None if nobody has so many.
     tolerance
         How much the noise may add.
+    apart
+        Two consortia of so many labs each, with one string, release different answers with probability at most this.
     """
 
     labs: int
@@ -122,18 +124,31 @@ class ReleaseChance:
     limit: float
     enough: int | None
     tolerance: float
+    apart: float
 
 
 def release_chance(
-    selection: Selection, labs: int, *, beta: float | None = None, rho: float | None = None, tolerance: float = 0.05
+    selection: Selection,
+    labs: int,
+    *,
+    beta: float | None = None,
+    rho: float | None = None,
+    string: float = 0.0,
+    tolerance: float = 0.05,
 ) -> ReleaseChance:
-    """How likely the release is the ideal answer: from `beta`, one lab's with every string, or from `rho`, a pair's.
+    """How likely the release is the ideal answer.
+
+    From `beta`, one lab's chance to vote for another with every string, apart from a share `string` of them that may mislead
+    all labs alike; or from `rho`, how often two labs differ.
 
     Examples
     --------
     >>> chance = release_chance(Selection(n=240, epsilon=1.0), 20, beta=.0125)
     >>> chance.enough, chance.misses < 1e-5
     (8, True)
+    >>> chance = release_chance(Selection(n=240, epsilon=1.0), 8, beta=0.0, string=.1)
+    >>> round(chance.misses, 4), round(chance.apart, 4)
+    (0.1401, 0.1802)
     """
     if labs < 1:
         raise ValueOutOfRange(f"a release needs at least 1 lab, got {labs}")
@@ -143,14 +158,16 @@ def release_chance(
     else:
         assert rho is not None, "one of the two"
         misses, limit = partial(selection.per_pair, rho), min(1.0, 2 * rho)
+    noisy = misses(labs)
     return ReleaseChance(
         labs=labs,
         epsilon=selection.epsilon,
         nobody=selection.nobody,
-        misses=misses(labs),
-        limit=limit,
+        misses=min(1.0, string + noisy),
+        limit=min(1.0, string + limit),
         enough=_fewest(misses, limit + tolerance) if limit < 1 else None,
         tolerance=tolerance,
+        apart=min(1.0, string + 2 * noisy),
     )
 
 

@@ -85,6 +85,15 @@ class YardstickBound:
         np.minimum.at(first, distances, self.places)
         return Balls(self, np.minimum.accumulate(first).astype(np.float64))
 
+    def reach(self, V: Indices, scores: Counts, limit: float) -> int:
+        """No lab that proves `limit` or less has a score of anybody that differs from this lab's by more.
+
+        If t is the truth, whoever proves ρ0 is within k° = max{k: Λ^t(k) ≤ ρ0} of it. t is among the survivors `V`, so
+        within κ of the centre: k° is at most κ more than around the centre, and t's distances at most κ from the `scores`.
+        """
+        kappa, balls = int(scores[V].max()), self.around(scores)
+        return balls.most(limit, self.M) + 2 * kappa
+
     def cheap(self, V: Indices, scores: Counts) -> float:
         """Λ around the centre with twice the slack: a bound on Y from the scores alone."""
         return self.around(scores).lost(2 * int(scores[V].max()))

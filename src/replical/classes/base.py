@@ -13,6 +13,7 @@ from typing import Any, Protocol, runtime_checkable
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from replical.core.randomness import SharedRandomness
 from replical.errors import BadLabel, BadTable, ValueOutOfRange
 
 Label = str | int
@@ -57,6 +58,15 @@ class HypothesisClass(Protocol):
 
     def cells(self) -> Items | None:
         """Items that stand for every way the class can tell points apart, if they can be listed."""
+        ...
+
+
+@runtime_checkable
+class DrawsItems(Protocol):
+    """A class with a public law of items: where cells are too many to list, some can be drawn from a string."""
+
+    def drawn(self, shared: SharedRandomness, *name: str | int, count: int) -> Items:
+        """`count` checked items from the words that `shared` has under `name`."""
         ...
 
 

@@ -96,6 +96,7 @@ def audit_command(
         nu=nu,
         plan=plan_name,
         options=named,
+        yardstick=yardstick,
     )
     C, cells = parse(class_spec, seed=seed)
     label_law = None if law is None else read_law(C, cells, law)
@@ -105,7 +106,6 @@ def audit_command(
             seed=seed,
             prior=read_prior(C, prior, prefer),
             law=label_law,
-            yardstick=yardstick,
             progress=update,
         )
     public_prior = ready.learner.plan.prior

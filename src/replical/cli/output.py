@@ -148,6 +148,15 @@ def both(plan: Plan) -> str:
     return f"of {labs} labs with this yardstick two prove this and yet differ"
 
 
+def fixed(plan: Plan) -> str:
+    """What is certain of this string, and as far as what."""
+    words = "Fixed: with this string every certified lab returns this answer"
+    if not plan["delta_A"]:
+        return f"{words}{supposed(plan)}."
+    lost = up(plan["labs"] * plan["delta_A"], 3)
+    return f"{words}, unless one of {plan.integer('labs')} has lost the best hypothesis (probability at most {lost})."
+
+
 def supposed(plan: Plan) -> str:
     """What a proof takes for granted."""
     return ", if some hypothesis makes no error" if find(plan.learner).setting == "realizable" else ""

@@ -20,18 +20,29 @@ from replical.cli.forecasts import CAVEATS, labels_words, rate, worlds
 from replical.cli.inputs import SIMULATED, items_from, read_prior
 from replical.cli.options import parameter
 from replical.cli.output import CLASSES, amount, answer, count, number, progress, prose, whole
-from replical.core.exact import down, down_to, up_to
-from replical.errors import BadUsage, BudgetSpent, EmptyVersionSpace, PlanMismatch, PoolExhausted
+from replical.core.exact import down, down_to, up, up_to
+from replical.errors import (
+    BadUsage,
+    BudgetSpent,
+    EmptyVersionSpace,
+    PlanMismatch,
+    PoolExhausted,
+    ValueOutOfRange,
+)
 from replical.lab.protocol import Protocol
 from replical.lab.release.noise import check_epsilon, check_nobody
 from replical.lab.tables import read_pool
 from replical.plans.bills import ABSURD, Bill, all_agree, bills, cheapest
 from replical.plans.catalogue import find
 from replical.plans.costs import Setting
+from replical.plans.plan import plan
+from replical.plans.rounded import RoundedPlan
 from replical.pools.pool import Pool
+from replical.pools.yardstick import Yardstick
 from replical.study.pictures.bills import bills_picture
 from replical.study.pictures.style import check_name, save
 from replical.worlds.audit import World
+from replical.worlds.experiment import yardstick_of
 from replical.worlds.forecast import DRAWS, Prediction
 from replical.worlds.forecast import forecast as forecast_of
 from replical.worlds.noise import parse_noise
@@ -61,6 +72,8 @@ class Question:
         The error of the best hypothesis, where somebody said it.
     together
         Labs that a protocol's numbers are for, where they depend on it.
+    measured
+        The learner's plan, where distances are measured on a yardstick.
     """
 
     title: str
@@ -75,6 +88,12 @@ class Question:
     options: Mapping[str, Any]
     nu: float | None = None
     together: int | None = None
+    measured: RoundedPlan | None = None
+
+    @property
+    def yardstick(self) -> Yardstick | None:
+        """What distances are measured on; None for every lab's own items."""
+        return None if self.measured is None else self.measured.yardstick
 
 
 def plan_command(
@@ -100,6 +119,9 @@ def plan_command(
     ] = None,
     plot: Annotated[Path | None, typer.Option(help="draw the bills: a .svg, .png or .pdf file")] = None,
     against: Annotated[str, typer.Option(help="what the drawing varies: epsilon, rho, class or theta")] = "epsilon",
+    yardstick: Annotated[
+        str | None, typer.Option(help="cells: rounded learners measure distances on every cell of the class")
+    ] = None,
     pool: Annotated[Path | None, typer.Option(help="unlabelled items: .csv; with a protocol also .parquet")] = None,
     id_column: Annotated[str, typer.Option("--id", help="with a protocol: column with the ids of the items")] = "id",
     items: Annotated[int | None, parameter("items", "items each lab rounds on (default: the whole pool)")] = None,
@@ -118,7 +140,7 @@ def plan_command(
     if plot is not None:
         check_name(plot)
     if protocol_file is not None:
-        if {class_spec, epsilon, learner, delta, rho, items, kappa, max_labels, prior, prefer} != {None}:
+        if {class_spec, epsilon, learner, delta, rho, items, kappa, max_labels, prior, prefer, yardstick} != {None}:
             raise BadUsage("a protocol says class, learner and their numbers: give them or a protocol, not both")
         question = _about_protocol(protocol_file, pool, id_column, theta=theta, nu=nu)
     else:
@@ -144,21 +166,29 @@ def plan_command(
             options=_given({"items": items, "kappa": kappa, "max_labels": max_labels}),
             nu=nu,
         )
-    together = all_agree(labs, question.setting.rho)
+        if yardstick is not None:
+            question = replace(question, measured=_measured(question, yardstick_of(yardstick, C, cells), labs))
+    together = all_agree(labs, question.setting.rho) if question.measured is None else _certified_agree(question, labs)
     question = _with_theta(question)
     exact = protocol_file is None and question.pool is None  # a lab with a protocol has a pool, or will have one
-    all_bills = bills(question.setting, question.only, pool="exact" if exact else "finite")
+    all_bills = bills(
+        question.setting,
+        question.only,
+        pool="exact" if exact else "finite",
+        yardstick=question.yardstick,
+        labs=question.together or labs,
+    )
     forecast, none_because = (None, "") if question.pool is None else _forecast(question, question.pool, noise, truths)
     if plot is not None:
         save(bills_picture(question.setting, against), plot)
     best, best_any = cheapest(all_bills, replicable=True), cheapest(all_bills, replicable=False)
     reading = _compared(question.setting, all_bills, best, best_any)
     if forecast is not None:
-        first = _reading(forecast, question.setting.rho, question.prior)
+        first = _reading(forecast, question)
         reading = f"{first} From public numbers alone, not looking at the items: {reading}"
     elif question.pool is not None:
         reading = f"No forecast from unlabelled items: {none_because}. From public numbers alone: {reading}"
-    reading += _all_labs(labs, question.setting.rho, together)
+    reading += _all_labs(labs, question, together)
     released = _released(question, labs, private, release_epsilon, nobody)
     reading += "" if released is None else f" {_release_words(question, released)}"
     if as_json:
@@ -178,7 +208,7 @@ def plan_command(
         )
         return
     if forecast is not None:
-        _show(question.C, forecast)
+        _show(question, forecast)
         prose.print()
     have = None if question.pool is None else question.pool.size
     _show_bills(all_bills, question.title, question.setting, have)
@@ -192,6 +222,7 @@ def _about_protocol(
 ) -> Question:
     """What a protocol says, and what it leaves open."""
     protocol = Protocol.read(file)
+    rounded = protocol.plan if isinstance(protocol.plan, RoundedPlan) else None
     return Question(
         title=protocol.title or file.name,
         C=protocol.recipe.C,
@@ -202,7 +233,35 @@ def _about_protocol(
         options=protocol.options,
         nu=protocol.given("nu") if protocol.given("nu") is not None else nu,
         together=protocol.labs_most,
+        measured=None if rounded is None or rounded.yardstick is None else rounded,
     )
+
+
+def _measured(question: Question, yardstick: Yardstick | None, labs: int) -> RoundedPlan:
+    """The plan of a learner that measures on a yardstick; one that does not is refused."""
+    setting = question.setting
+    made = plan(
+        question.learner,
+        question.C,
+        epsilon=setting.epsilon,
+        delta=setting.delta,
+        rho=setting.rho,
+        pool="finite",
+        labs=labs if find(question.learner).uses("labs") else None,
+        prior=question.prior,
+        yardstick=yardstick,
+        **question.options,
+    )
+    assert isinstance(made, RoundedPlan), "nobody else measures on a yardstick"
+    return made
+
+
+def _certified_agree(question: Question, labs: int) -> float:
+    """With what probability all certified ones of `labs` labs return one answer, at least."""
+    if labs < 2:
+        raise ValueOutOfRange(f"there are at least 2 labs, got {labs}")
+    assert question.measured is not None, "asked where there is a yardstick"
+    return max(0.0, float(1 - question.measured.rho_string - labs * question.measured["delta_A"]))
 
 
 def _with_theta(question: Question) -> Question:
@@ -232,6 +291,8 @@ def _forecast(question: Question, pool: Pool, noise: str | None, truths: int) ->
         raise BadUsage(f"--truths must be at least 1, got {truths}")
     setting, record = question.setting, find(question.learner)
     options = {"epsilon": setting.epsilon, "delta": setting.delta, "prior": question.prior, **question.options}
+    if question.yardstick is not None:
+        options["yardstick"] = question.yardstick
     if record.uses("rho"):
         options["rho"] = setting.rho
     for name in ("theta", "nu"):
@@ -276,9 +337,12 @@ def _inputs(question: Question, labs: int, noise: str | None) -> dict[str, Any]:
     }
 
 
-def _all_labs(labs: int, rho: float, together: float) -> str:
+def _all_labs(labs: int, question: Question, together: float) -> str:
     if labs == 2:
         return ""
+    rho = question.setting.rho
+    if question.measured is not None:
+        return f" Of {labs} labs all that are certified agree with probability at least {down_to(together, 6)}."
     wanted = f"publish rho = {down_to(rho / (labs - 1), 3)} if that shall be {down_to(1 - rho, 6)}"
     return f" All {labs} labs agree with probability at least {down_to(together, 6)}; {wanted}."
 
@@ -296,7 +360,10 @@ def _released(
     check_nobody(nobody)
     setting, record = question.setting, find(question.learner)
     selection = Selection(n=setting.n, epsilon=epsilon, nobody=nobody or 0)
-    if record.uses("labs"):
+    if question.measured is not None:
+        lost, string = float(question.measured["delta_A"]), float(question.measured.rho_string)
+        return release_chance(selection, labs, beta=lost, string=string)
+    if record.certifies and not record.rounds:
         return release_chance(selection, labs, beta=min(setting.delta, setting.rho / (question.together or labs)))
     if not record.replicable or record.boosts:
         raise BadUsage(
@@ -310,15 +377,17 @@ def _release_words(question: Question, found: ReleaseChance) -> str:
     voting = (
         f"run {question.learner}, are certified and vote" if record.certifies else f"run {question.learner} and vote"
     )
-    ideal = "the ideal answer" if record.uses("labs") else "the string's commonest answer"
+    alone = question.measured is not None or not record.rounds
+    ideal = "the ideal answer" if record.certifies and alone else "the string's commonest answer"
     words = (
         f"A private release with epsilon {found.epsilon:g}, if {found.labs} labs {voting}: it is "
         f"{ideal} with probability at least {down(1 - found.misses, 3)}."
     )
     target = f"{down(1 - found.limit - found.tolerance, 3)}"
+    two = f" Two such groups with one string release different answers with probability at most {up(found.apart, 3)}."
     if found.enough is None:
-        return words + f" No number of labs makes that {target}: raise the release's epsilon, or lower rho."
-    return words + f" For {target} it takes {count(found.enough, 'lab')}."
+        return words + f" No number of labs makes that {target}: raise the release's epsilon, or lower rho." + two
+    return words + f" For {target} it takes {count(found.enough, 'lab')}." + two
 
 
 def _bill_payload(bill: Bill) -> dict[str, Any]:
@@ -434,8 +503,8 @@ def _prediction_payload(C: HypothesisClass, forecast: Prediction) -> dict[str, A
     }
 
 
-def _show(C: HypothesisClass, forecast: Prediction) -> None:
-    differ = rate(forecast.disagreement_mean, forecast.draws)
+def _show(question: Question, forecast: Prediction) -> None:
+    C, differ = question.C, rate(forecast.disagreement_mean, forecast.draws)
     rows = {
         "items a lab": f"{forecast.items:,}",
         "labels a lab": f"{labels_words(forecast)}",
@@ -446,7 +515,7 @@ def _show(C: HypothesisClass, forecast: Prediction) -> None:
             "" if forecast.method == "votes" else f", {100 * (forecast.certified_worst or 0.0):.0f}% in the worst world"
         )
         rows["certified"] = f"{100 * forecast.certified_fraction:.0f}% of labs{worst}"
-    if forecast.uniform_disagreement is not None:
+    if forecast.uniform_disagreement is not None and question.measured is None:
         pool = forecast.pool_for_rho
         rows["pool for rho"] = "more than 10^7 items" if pool is None else f"{pool:,} items"
     prose.print("Forecast from the unlabelled items", style="italic")
@@ -471,7 +540,8 @@ def _show_trade_off(forecast: Prediction) -> None:
     prose.print(table)
 
 
-def _reading(forecast: Prediction, rho: float, prior: Prior) -> str:
+def _reading(forecast: Prediction, question: Question) -> str:
+    rho, prior = question.setting.rho, question.prior
     differ = rate(forecast.disagreement_mean, forecast.draws)
     words = (
         f"Expect about {forecast.labels_median:,.0f} labels a lab ({forecast.labels_low:,.0f} to "
@@ -483,7 +553,7 @@ def _reading(forecast: Prediction, rho: float, prior: Prior) -> str:
         words += "."
     elif certified >= 0.5:
         words += f"; most labs can prove {rho:g}."
-    elif forecast.uniform_disagreement is None:
+    elif forecast.uniform_disagreement is None or question.measured is not None:
         words += f"; only {100 * certified:.0f}% of labs would prove {rho:g}."
     elif forecast.pool_for_rho is None:
         words += f"; {rho:g} cannot be proven with 10^7 items: raise rho or epsilon."

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated, Any
@@ -35,12 +36,26 @@ from replical.cli.asking import (
 from replical.cli.forecasts import CAVEATS, rate, worlds
 from replical.cli.inputs import SIMULATED
 from replical.cli.outlook import FIRST, Outlook
-from replical.cli.output import amount, answer, both, count, notes, prose, settled_words, supposed, uncertified, whole
+from replical.cli.output import (
+    amount,
+    answer,
+    both,
+    count,
+    fixed,
+    notes,
+    prose,
+    settled_words,
+    supposed,
+    uncertified,
+    whole,
+)
 from replical.core.exact import up
 from replical.core.files import write_whole
 from replical.errors import BadUsage, BudgetSpent, EmptyVersionSpace, PlanMismatch, PoolExhausted, ReplicalError
 from replical.lab.certificate.file import certify, commitment, read, write
 from replical.lab.certificate.page import page
+from replical.lab.certificate.profile import check_plan, profile_of
+from replical.lab.certificate.profile import write as write_profile
 from replical.lab.journal import Journal
 from replical.lab.ledger import Ledger
 from replical.lab.names import check_name
@@ -51,8 +66,10 @@ from replical.lab.release.vote import write as write_vote
 from replical.lab.session import Session
 from replical.lab.tables import LabPool
 from replical.learners.measured import Measured
+from replical.learners.result import Result
 from replical.learners.rounded import ACCURATE, CERTIFIED, NEAR
 from replical.learners.settled import PROVEN
+from replical.plans.base import Plan
 from replical.plans.bills import bills
 from replical.pools.pool import Pool
 from replical.worlds.forecast import forecast as forecast_of
@@ -78,6 +95,10 @@ def run_command(
         bool, typer.Option("--approve", help="with --private: vote for every hypothesis still possible")
     ] = False,
     html: Annotated[Path | None, typer.Option(help="the certificate as a readable page")] = None,
+    profile: Annotated[
+        Path | None,
+        typer.Option(help="also write the lab's scores, for replical compare --profile: they tell about its items"),
+    ] = None,
     votes: Votes = 1,
     host: Host = "127.0.0.1",
     port: Port = 8765,
@@ -101,10 +122,11 @@ def run_command(
         "--public": public,
         "--answers": answers,
     }
-    check_usage(labels, ask, writes={"--out": out, "--html": html}, reads=reads)
+    check_usage(labels, ask, writes={"--out": out, "--html": html, "--profile": profile}, reads=reads)
     check_truths(truths)
-    _check_private(private=private, approve=approve, html=html)
+    _check_private(private=private, approve=approve, html=html, profile=profile)
     protocol = Protocol.read(protocol_file)
+    _check_profile(profile, protocol, (out, html))
     if measure_error:
         Measured(protocol.learner, measure_error)  # refuses what cannot be measured, before anything is written
     if lab_name is not None:
@@ -136,13 +158,30 @@ def run_command(
         if private:
             return _voted(session, out, approve=approve, as_json=as_json)
         certificate = certify(session)
-        write(certificate, out)
-        if html is not None:
-            write_whole(html, page(certificate), what="the page", refuse=BadUsage)
+        _write(session, certificate, out, html, profile)
         _done(session, certificate["body"], lab_journal.where, out, as_json=as_json)
         if changed and before != session.result.hypothesis:
             notes.print(f"The answer has changed: it was hypothesis {before}.", markup=False)
     return 0
+
+
+def _write(session: Session, certificate: dict[str, Any], out: Path, html: Path | None, profile: Path | None) -> None:
+    """The certificate, and what was asked for beside it."""
+    write(certificate, out)
+    if profile is not None:
+        write_profile(profile_of(session, certificate), profile)
+        notes.print(f"Profile: {profile}", markup=False, soft_wrap=True)
+    if html is not None:
+        write_whole(html, page(certificate), what="the page", refuse=BadUsage)
+
+
+def _check_profile(profile: Path | None, protocol: Protocol, others: tuple[Path | None, ...]) -> None:
+    """Refuse a profile where there is none, or one that another file would replace."""
+    if profile is None:
+        return
+    check_plan(protocol.plan)
+    if profile.resolve() in {other.resolve() for other in others if other is not None}:
+        raise BadUsage(f"--profile {profile} is also what another option writes: give it a name of its own")
 
 
 def _check_out(out: Path, session: Session) -> None:
@@ -157,11 +196,13 @@ def _check_out(out: Path, session: Session) -> None:
         raise BadUsage(f"{out} is the certificate of another run: give another --out, or move it away")
 
 
-def _check_private(*, private: bool, approve: bool, html: Path | None) -> None:
+def _check_private(*, private: bool, approve: bool, html: Path | None, profile: Path | None) -> None:
     if approve and not private:
         raise BadUsage("--approve is about the vote of a private release: give --private too, or leave it out")
     if private and html is not None:
         raise BadUsage("--html shows a certificate, and --private writes none: leave it out")
+    if private and profile is not None:
+        raise BadUsage("--profile tells what a private vote keeps to itself: leave out one of the two")
 
 
 def _voted(session: Session, out: Path, *, approve: bool, as_json: bool) -> int:
@@ -188,7 +229,8 @@ def _announce(protocol: Protocol, lab: LabPool, truths: int) -> None:
     most = plan.labels_most
     if most is not None:
         notes.print(f"At most {amount(most)} labels.", markup=False)
-    for bill in bills(protocol.setting(), plan.learner, pool="finite") if protocol.yardstick is None else ():
+    labs = protocol.labs_most or 2
+    for bill in bills(protocol.setting(), plan.learner, pool="finite", yardstick=protocol.yardstick, labs=labs):
         if bill.plan == plan.name and bill.labels is not None:
             notes.print(f"The plan's bill: {amount(bill.labels)} labels ({bill.kind}).", markup=False)
     pool = lab.pool(SIMULATED)
@@ -204,7 +246,7 @@ def _announce(protocol: Protocol, lab: LabPool, truths: int) -> None:
 
 
 def _tell_forecast(protocol: Protocol, pool: Pool, truths: int) -> None:
-    C, options = protocol.recipe.C, protocol.options | {"prior": protocol.prior}
+    C, options = protocol.recipe.C, protocol.options | {"prior": protocol.prior, "yardstick": protocol.yardstick}
     try:
         forecast = forecast_of(pool, protocol.plan.learner, options, noise=protocol.given("nu"), draws=truths)
     except (PoolExhausted, PlanMismatch, EmptyVersionSpace, BudgetSpent) as error:  # the run will say so if it matters
@@ -269,7 +311,7 @@ def _done(session: Session, body: dict[str, Any], journal: str, out: Path, *, as
                 "name": protocol.recipe.columns[h] if protocol.recipe.predicts else None
             } | payload["hypothesis"]
         if result.rounding is not None and protocol.yardstick is not None:
-            payload["accurate"] = result.rounding.accurate
+            payload |= {"accurate": result.rounding.accurate, "fixed": result.rounding.fixed}
         if result.verdict is not None:
             payload["verdict"] = asdict(result.verdict)
         answer(payload | {"journal": journal, "certificate": str(out)})
@@ -287,18 +329,8 @@ def _done(session: Session, body: dict[str, Any], journal: str, out: Path, *, as
         f" for the choice, {measured} for its error" if measured else ""
     )
     prose.print(f"{asked}{skipped}{left}.", markup=False)
-    if result.rounding is not None and result.verdict is not None:
-        if result.verdict.certified:
-            bound = up(result.rounding.rho_proven or 0.0, 3)
-            prose.print(
-                f"Certified: that {both(protocol.plan)} has probability at most {bound}{supposed(protocol.plan)}.",
-                soft_wrap=True,
-            )
-            if result.verdict.why:
-                words = f"Not accurate: {result.verdict.why}. What helps: {result.verdict.helps}."
-                prose.print(words, markup=False, soft_wrap=True)
-        else:
-            prose.print(uncertified(result.verdict, result.rounding), markup=False, soft_wrap=True)
+    for sentence in _rounded_words(result, protocol.plan):
+        prose.print(sentence, markup=False, soft_wrap=True)
     if result.settling is not None and result.verdict is not None:
         for sentence in settled_words(result, protocol.plan):
             prose.print(sentence, markup=False, soft_wrap=True)
@@ -310,3 +342,18 @@ def _done(session: Session, body: dict[str, Any], journal: str, out: Path, *, as
                 soft_wrap=True,
             )
     prose.print(f"Certificate: {out}", markup=False, soft_wrap=True)
+
+
+def _rounded_words(result: Result, plan: Plan) -> Iterator[str]:
+    """What a rounded run has proven, sentence by sentence."""
+    rounding, verdict = result.rounding, result.verdict
+    if rounding is None or verdict is None:
+        return
+    if not verdict.certified:
+        yield uncertified(verdict, rounding)
+        return
+    yield f"Certified: that {both(plan)} has probability at most {up(rounding.rho_proven or 0.0, 3)}{supposed(plan)}."
+    if rounding.fixed:
+        yield fixed(plan)
+    if verdict.why:
+        yield f"Not accurate: {verdict.why}. What helps: {verdict.helps}."

@@ -14,12 +14,14 @@ import typer
 from replical.bounds.unanimity import Unanimity
 from replical.cli.inputs import never_over
 from replical.cli.output import answer, notes, prose
-from replical.core.exact import up
+from replical.core.exact import down, up
 from replical.core.files import write_whole
 from replical.errors import BadCertificate, BadUsage
 from replical.lab.certificate.checks import Check, Verification
 from replical.lab.certificate.compare import Comparison, compare
 from replical.lab.certificate.page import page
+from replical.lab.certificate.profile import read as read_profile
+from replical.lab.certificate.profile import with_a_fresh_string
 from replical.lab.certificate.verify import verify
 from replical.lab.confirmation.file import SCHEMA as CONFIRMATION
 from replical.lab.confirmation.file import read_either
@@ -98,6 +100,15 @@ def compare_command(
     certificates: Annotated[
         list[Path], typer.Argument(metavar="CERT", help="two or more certificates, or confirmations of their answer")
     ],
+    profile: Annotated[
+        list[Path] | None,
+        typer.Option(
+            help="a lab's profile; with one a certificate: how often would these labs agree with a fresh string?"
+        ),
+    ] = None,
+    yardstick: Annotated[
+        Path | None, typer.Option(help="the published file that distances were measured on, where it is one")
+    ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="one JSON object on standard output")] = False,
 ) -> int:
     """Do several labs have one answer to one protocol? Exit code 1 if not, 4 if a confirmation is undecided."""
@@ -108,19 +119,39 @@ def compare_command(
         if not os.path.exists(path):
             raise BadUsage(f"there is no certificate {path}")
         certificate = read_either(path)
-        verdict = (verify_confirmation if certificate["schema"] == CONFIRMATION else verify)(certificate)
+        check = verify_confirmation if certificate["schema"] == CONFIRMATION else partial(verify, yardstick=yardstick)
+        verdict = check(certificate)
         if not verdict.valid:
             wrong = next(check for check in verdict.checks if not check.ok)
             raise BadCertificate(f"{path} is not valid ({wrong.name}: {wrong.detail}), so it is not compared")
         contents.append(certificate)
     comparison = compare(contents)
+    fresh = _with_a_fresh_string(comparison, contents, profile or [], yardstick)
     if as_json:
-        answer({"schema": "replical.compare/1", **asdict(comparison)})
+        answer({"schema": "replical.compare/1", **asdict(comparison), "fresh_string": fresh})
     else:
         _compared(comparison, contents)
+        if fresh is not None:
+            prose.print(
+                f"With a fresh string these labs would return one answer with probability {down(fresh, 3)}: exact for the "
+                "data they have, no promise about other labs.",
+                soft_wrap=True,
+            )
         if comparison.warning:
             notes.print(f"Warning: {comparison.warning}", markup=False, soft_wrap=True)
     return 0 if comparison.identical else UNDECIDED if comparison.undecided else NO
+
+
+def _with_a_fresh_string(
+    comparison: Comparison, contents: list[dict[str, Any]], files: list[Path], yardstick: Path | None
+) -> float | None:
+    """Only of two or more labs that ran one protocol."""
+    runs = [each for each in contents if each["schema"] != CONFIRMATION]
+    if not comparison.same_protocol or len(runs) < 2:
+        if files:
+            raise BadUsage("profiles are about two or more certificates of one protocol: leave them out")
+        return None
+    return with_a_fresh_string(runs, {str(path): read_profile(path) for path in files}, yardstick)
 
 
 def _compared(comparison: Comparison, contents: list[dict[str, Any]]) -> None:

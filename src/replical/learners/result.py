@@ -101,6 +101,9 @@ class Rounding:
         How many items the lab rounded on.
     spent
         Was the budget of labels used up?
+    fixed
+        With this string every certified lab returns this answer, as sure as no lab loses the best hypothesis. Only ever
+        known with a yardstick.
     """
 
     rho_proven: float | None
@@ -117,6 +120,7 @@ class Rounding:
     range: tuple[float, float]
     items: int
     spent: bool
+    fixed: bool = False
 
     def difference(self, other: Rounding, prior: Prior) -> float:
         """How often this lab and `other` differ, over the shared threshold and an order with this `prior`."""

@@ -104,7 +104,7 @@ class Rounded:
         rounding = proof.conclude(shrunk)
         ball = plan.ball(shared, rounding.scores, rounding.items, shrunk.V.indices)
         answer = finish(plan, shared, ball, shrunk)
-        rounding = proof.judged(rounding, shrunk.V, answer)
+        rounding = proof.judged(rounding, shrunk.V, answer, shared)
         return Result(
             hypothesis=answer,
             unrounded=shrunk.V.first(shared, plan.prior),

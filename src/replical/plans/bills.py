@@ -15,6 +15,7 @@ from replical.plans.base import Number, Plan
 from replical.plans.catalogue import LEARNERS, Record, find
 from replical.plans.costs import Setting
 from replical.plans.plan import plan
+from replical.pools.yardstick import Yardstick
 
 ABSURD = 10**6  # labels nobody has ever asked experts for
 
@@ -55,8 +56,17 @@ class Bill:
     note: str = ""
 
 
-def bills(setting: Setting, learner: str | None = None, *, pool: str = "exact") -> list[Bill]:
+def bills(
+    setting: Setting,
+    learner: str | None = None,
+    *,
+    pool: str = "exact",
+    yardstick: Yardstick | None = None,
+    labs: int = 2,
+) -> list[Bill]:
     """Every learner under every plan, or one learner under its plans; for labs with a ``"finite"`` pool where that is said.
+
+    With a `yardstick` those that round measure distances on it, and promise as much to so many `labs` together.
 
     Examples
     --------
@@ -65,7 +75,7 @@ def bills(setting: Setting, learner: str | None = None, *, pool: str = "exact") 
     ['erm 9.9e+02', 'cal 95', 'cal-rounds 2.9e+02', 'replicable-erm 9.5e+07']
     """
     records = LEARNERS.values() if learner is None else (find(learner),)
-    return [_bill(setting, record, name, pool) for record in records for name in record.plans]
+    return [_bill(setting, record, name, pool, yardstick, labs) for record in records for name in record.plans]
 
 
 def cheapest(choices: list[Bill], *, replicable: bool) -> Bill | None:
@@ -88,7 +98,7 @@ def all_agree(labs: int, rho: float) -> float:
     return max(0.0, float(1 - (labs - 1) * Fraction(repr(float(rho)))))
 
 
-def _bill(setting: Setting, record: Record, name: str, pool: str) -> Bill:
+def _bill(setting: Setting, record: Record, name: str, pool: str, yardstick: Yardstick | None, labs: int) -> Bill:
     bill = Bill(learner=record.id, plan=name, applies=False, replicable=record.replicable)
     if record.setting == "realizable" and setting.nu:
         return replace(bill, note=f"assumes that some hypothesis makes no error; nu = {setting.nu:g} says otherwise")
@@ -96,10 +106,11 @@ def _bill(setting: Setting, record: Record, name: str, pool: str) -> Bill:
         return replace(bill, note="for noisy labels: give nu, an upper bound on the error of the best hypothesis")
     if setting.theta is None and record.active:
         return replace(bill, note="needs the disagreement coefficient: give theta")
+    measured_on = yardstick if record.rounds else None
     try:
         learner_plan = plan(
             record.id,
-            setting.n,
+            setting.n if measured_on is None else measured_on.C,
             epsilon=setting.epsilon,
             delta=setting.delta,
             rho=setting.rho,
@@ -107,6 +118,8 @@ def _bill(setting: Setting, record: Record, name: str, pool: str) -> Bill:
             nu=setting.nu or 0.0,
             name=name,
             pool="finite" if record.rounds else pool,
+            yardstick=measured_on,
+            labs=labs if measured_on is not None and record.uses("labs") else None,
         )
     except ReplicalError as error:  # the setting makes sense: it is the plan that does not reach so far
         return replace(bill, note=str(error))

@@ -146,6 +146,11 @@ class RoundedPlan(Plan):
             places=prior.places,
         )
 
+    @property
+    def rho_string(self) -> Fraction:
+        """ρ0 = ρ-Kδ_A, what a lab certified on a yardstick proves of the string alone: all labs alike miss so often."""
+        return self["rho"] - self["delta_A"] * (self.integer("labs") if self["delta_A"] else 0)
+
     def pool_needed(self, distances: NDArray[np.float64]) -> int | None:
         """About the smallest pool with which the proof passes for a truth at these distances; None beyond 10⁷.
 

@@ -9,9 +9,9 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from replical.classes.base import HypothesisClass, Items
+from replical.classes.base import DrawsItems, HypothesisClass, Items
 from replical.core.canonical import fingerprint
-from replical.core.randomness import SharedRandomness
+from replical.core.randomness import SharedRandomness, below
 from replical.errors import PlanMismatch, ValueOutOfRange
 from replical.pools.pool import cell_weights
 from replical.pools.version_space import VersionSpace
@@ -138,7 +138,7 @@ class Yardstick:
         listed = _listed(C) if cells is None else cells
         if listed is None:
             raise ValueOutOfRange(
-                "this class does not list its cells: publish a file of items as the yardstick instead"
+                f"this class does not list its cells: {_draw(C)}publish a file of items as the yardstick instead"
             )
         yardstick = cls.__new__(cls)
         yardstick._set(C, listed, weights)
@@ -146,7 +146,10 @@ class Yardstick:
 
     @classmethod
     def drawn(cls, C: HypothesisClass, count: int, shared: SharedRandomness) -> Yardstick:
-        """`count` cells of the class `C`, drawn with equal chances from words of the string that nothing else uses.
+        """`count` items of the class `C`, drawn from words of the string that nothing else uses.
+
+        Cells with equal chances where the class lists them, otherwise items of the public law that boxes, stumps and
+        half-spaces have: uniform on bins, uniform between cuts, standard normal.
 
         Parameters
         ----------
@@ -160,12 +163,12 @@ class Yardstick:
         Returns
         -------
         yardstick
-            The cells drawn, each with a weight for how often it was.
+            The items drawn, each with a weight for how often it was.
 
         Raises
         ------
         ValueOutOfRange
-            If `count` is no whole number of at least 1, or the class does not list its cells.
+            If `count` is no whole number of at least 1, or the class neither lists its cells nor draws items.
 
         Examples
         --------
@@ -176,15 +179,17 @@ class Yardstick:
         if isinstance(count, bool) or not isinstance(count, int | np.integer) or not 1 <= count <= _MOST:
             raise ValueOutOfRange(f"a yardstick is drawn with 1 to {_MOST:,} items, got {count!r}")
         listed = _listed(C)
-        if listed is None:
+        if listed is not None:
+            # Chances differ by one part in 2³²/cells at most; the promise is for any items, so that costs nothing.
+            chosen = below(shared.words("yardstick", count=int(count)), len(listed))
+            cells, weights = np.unique(chosen, return_counts=True)
+            return cls.cells(C, listed[cells], weights=weights)
+        if not isinstance(C, DrawsItems):
             raise ValueOutOfRange(
-                "this class does not list its cells, so none can be drawn: publish a file of items as the yardstick instead"
+                "this class neither lists its cells nor draws items: publish a file of items as the yardstick instead"
             )
-        # Chances differ by one part in 2³²/cells at most; the promise is for any items, so that costs nothing.
-        words = shared.words("yardstick", count=int(count))
-        chosen = ((words >> np.uint64(32)) * np.uint64(len(listed)) >> np.uint64(32)).astype(np.int64)
-        cells, weights = np.unique(chosen, return_counts=True)
-        return cls.cells(C, listed[cells], weights=weights)
+        drawn, weights = np.unique(C.drawn(shared, "yardstick", count=int(count)), axis=0, return_counts=True)
+        return cls.cells(C, drawn, weights=weights)
 
     @property
     def size(self) -> int:
@@ -228,6 +233,10 @@ def _listed(C: HypothesisClass) -> Items | None:
             f"a class of {len(C):,} hypotheses has too many cells for a yardstick: publish a file of items instead"
         )
     return C.cells()
+
+
+def _draw(C: HypothesisClass) -> str:
+    return "draw some from the string (string:M), or " if isinstance(C, DrawsItems) else ""
 
 
 def _digest(values: Items) -> str:

@@ -160,7 +160,7 @@ def words_of(row: Row) -> str:
 
 def options(row: Row) -> list[str]:
     """The parameters that only some learners know."""
-    return [f"{name} {_plain(row[name])}" for name in OPTIONS if row[name] is not None]
+    return [f"{name} {_plain(row[name])}" for name in (*OPTIONS, "yardstick") if row[name] is not None]
 
 
 def _plain(value: object) -> str:

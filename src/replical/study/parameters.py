@@ -13,8 +13,8 @@ from replical.worlds.noise import parse_noise
 
 STANDARD: dict[str, Any] = {"delta": 0.05, "rho": 0.1, "noise": 0.0, "plan": "tight"}
 NEEDED = ("class", "learner", "epsilon", "pool_size")
-PARAMETERS = (*NEEDED, *STANDARD, "theta", "nu", *OPTIONS)
-_PLANS = ("tight", "paper")
+PARAMETERS = (*NEEDED, *STANDARD, "theta", "nu", *OPTIONS, "yardstick")
+_WORDS = {"plan": ("tight", "paper"), "yardstick": ("cells", "none")}
 
 
 def plain(name: str, value: Any) -> Any:
@@ -36,13 +36,13 @@ def plain(name: str, value: Any) -> Any:
 
 def is_text(name: str) -> bool:
     """Are the values of this parameter texts?"""
-    return name in ("class", "learner", "plan") or (name in PLAN_PARAMETERS and PLAN_PARAMETERS[name].kind == "word")
+    return name in ("class", "learner", *_WORDS) or (name in PLAN_PARAMETERS and PLAN_PARAMETERS[name].kind == "word")
 
 
 def _text(name: str, value: Any) -> str:
     if not isinstance(value, str):
         raise BadStudy(f"{name} must be a text, got {short(value)}")
-    known = _PLANS if name == "plan" else PLAN_PARAMETERS[name].words if name in PLAN_PARAMETERS else (value,)
+    known = PLAN_PARAMETERS[name].words if name in PLAN_PARAMETERS else _WORDS.get(name, (value,))
     if value not in known:
         raise BadStudy(f"unknown {name} {short(value)}; it is one of {', '.join(known)}")
     return value
@@ -70,7 +70,9 @@ def _number(name: str, value: Any) -> Any:
 
 
 def matters(name: str, chosen: Mapping[str, Any]) -> bool:
-    """Does the learner know this parameter?"""
+    """Does the learner know this parameter? To measure on no yardstick is what all do where nothing is said."""
+    if name == "yardstick":
+        return bool(chosen[name] != "none" and find(chosen["learner"]).rounds)
     if name not in PLAN_PARAMETERS:
         return True
     needs = PLAN_PARAMETERS[name].needs

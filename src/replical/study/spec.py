@@ -87,6 +87,7 @@ class Cell:
             nu=parameters.get("nu"),
             plan=parameters["plan"],
             options={name: parameters[name] for name in OPTIONS if name in parameters},
+            yardstick=parameters.get("yardstick"),
             table_digest=None if self.table is None else self.table.digest,
         )
 

@@ -53,6 +53,8 @@ class Experiment:
         ``"paper"`` or ``"tight"``.
     options
         Other parameters of `replical.plan` (`OPTIONS`).
+    yardstick
+        ``"cells"``: labs that round measure distances on every cell of the world, not on their own items.
     table_digest
         Of the file that the class spec names, where it must be this very one.
     """
@@ -68,6 +70,7 @@ class Experiment:
     nu: float | None = None
     plan: str = "tight"
     options: Mapping[str, Any] = field(default_factory=dict)
+    yardstick: str | None = None
     table_digest: str | None = None
 
 
@@ -102,7 +105,6 @@ def prepare(
     seed: str,
     prior: Prior = UNIFORM,
     law: NDArray[np.float64] | None = None,
-    yardstick: str | None = None,
     progress: Callable[[int, int], None] | None = None,
 ) -> Ready:
     """Make the class, the world and the plan.
@@ -117,8 +119,6 @@ def prepare(
         How the shared order prefers hypotheses.
     law
         Probabilities of the labels, one row a cell, instead of a target and noise.
-    yardstick
-        ``"cells"``: labs that round measure distances on every cell of the world, not on their own items.
     progress
         Called with (centres done, centres in all) while Θ is computed.
 
@@ -169,7 +169,7 @@ def prepare(
         pool="exact" if items is None else "finite",
         items=items if record.uses("items") else None,
         prior=prior,
-        yardstick=None if yardstick is None else _yardstick(yardstick, C, cells),
+        yardstick=yardstick_of(experiment.yardstick, C, cells),
         **experiment.options,
     )
     return Ready(
@@ -183,9 +183,18 @@ def prepare(
     )
 
 
-def _yardstick(source: str, C: HypothesisClass, cells: Items) -> Yardstick:
+def yardstick_of(source: str | None, C: HypothesisClass, cells: Items) -> Yardstick | None:
+    """What labs without a protocol measure distances on: ``"cells"``, or their own items where `source` is None.
+
+    Raises
+    ------
+    BadSpec
+        For any other word.
+    """
+    if source is None:
+        return None
     if source != "cells":
-        raise BadSpec(f"the yardstick of an audit is 'cells', every cell of the class once, got {source!r:.40}")
+        raise BadSpec(f"without a protocol a yardstick is 'cells', every cell of the class once, got {source!r:.40}")
     return Yardstick.cells(C, cells)
 
 

@@ -207,3 +207,61 @@ def test_half_the_slack_proves_too_much():
     apart = crowd_differs(world, labs)
     assert all(by_half(world, lab) < Fraction(3, 5) * apart for lab in labs)  # the mutant
     assert all(apart <= exact(world, lab) < Fraction(11, 10) * apart for lab in labs)  # and hardly more
+
+
+# --- fixed for this string -------------------------------------------------------------------------------------------
+
+
+def fixed(lab, reach, x, order):
+    """The answer that every certified lab has, as far as this one can tell; None where it cannot."""
+    first = next((h for h in order if lab.scores[h] <= x + reach), None)
+    return first if first is not None and lab.scores[first] <= x - reach else None
+
+
+def broken_promises(world, rho, reach):
+    """How often a lab says what all certified ones return, over strings and labs, and how often one of them does not."""
+    truth, said, broken = int(world.generator.integers(world.n)), 0, 0
+    labs = [some_lab(world, truth) for _ in range(10)]
+    certified = [lab for lab in labs if exact(world, lab) <= rho]
+    for lab in labs:
+        radius = reach(world, lab, float(rho))
+        for x, _ in reference.levels(world.M, world.a, world.b):
+            for order, _ in reference.orders(world.n, world.masses, world.places):
+                if (answer := fixed(lab, radius, x, order)) is not None:
+                    said += 1
+                    broken += any(answers(world, [other], x, order) != {answer} for other in certified)
+    return said, broken
+
+
+def by_reach(world, lab, rho):
+    return public(world).reach(lab.V, lab.scores, rho + CLOSE)
+
+
+@pytest.mark.claim("yardstick")
+@settings(max_examples=40, deadline=None)
+@given(worlds(hypotheses=4, most=40), st.integers(1, 10))
+def test_what_is_fixed_for_this_string_every_certified_lab_returns(world, twentieths):
+    """With every threshold and order, whatever survivors and centres the others have: no exception."""
+    assert broken_promises(world, Fraction(twentieths, 20), by_reach)[1] == 0
+
+
+@pytest.mark.claim("yardstick")
+@pytest.mark.mutant
+def test_a_reach_by_own_slack_alone_is_broken():
+    """Others may have more slack than this lab; the sum over many worlds says something and keeps it, the mutant does not."""
+    said = broken = mutant = 0
+    for seed in range(4):
+        generator = np.random.default_rng(seed)
+        codes = (generator.random((4, 40)) < generator.choice([0.05, 0.1, 0.3])).astype(np.int64)
+        world = SimpleNamespace(
+            n=4, codes=codes, weights=np.ones(40, dtype=np.int64), M=40, a=Fraction(1, 5), b=Fraction(3, 5), masses=None,
+            places=None, generator=generator, labels=2,
+        )  # fmt: skip
+        state = generator.bit_generator.state
+        told = broken_promises(world, Fraction(3, 10), by_reach)
+        generator.bit_generator.state = state
+        said, broken = said + told[0], broken + told[1]
+        mutant += broken_promises(world, Fraction(3, 10), lambda _, lab, rho: int(lab.scores[lab.V].max()))[1]
+    assert said > 100
+    assert broken == 0
+    assert mutant > 10

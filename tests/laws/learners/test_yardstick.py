@@ -123,3 +123,18 @@ def test_k_labs_share_what_a2_may_lose():
         )
         assert made["delta_A"] == Fraction(1, 10 * share)
         assert ceil(labs * made["delta_A"] * 40) == 1  # a quarter of rho is for them
+
+
+@pytest.mark.claim("yardstick")
+@settings(max_examples=60, deadline=None)
+@given(cases(), st.integers(0, 10**6))
+def test_what_a_lab_calls_fixed_is_what_certified_labs_return(case, seed):
+    """Other labs with the same candidate among their survivors, on other items, with the same string."""
+    made, _, _, own, alive, string = case
+    result, generator = again(made, own, alive, string), np.random.default_rng(seed)
+    if not result.rounding.fixed:
+        return
+    for _ in range(4):
+        others = np.flatnonzero(generator.random(N) < generator.choice([0.2, 0.6]))
+        theirs = again(made, own, sorted({alive[0], *others.tolist()}), string)
+        assert theirs.hypothesis == result.hypothesis or not theirs.rounding.certified

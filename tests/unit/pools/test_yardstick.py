@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from replical import PredictionTable, SharedRandomness, Thresholds, Yardstick, plan
+from replical import Boxes, HalfSpaces, PredictionTable, SharedRandomness, Stumps, Thresholds, Yardstick, plan
 from replical.errors import BadProtocol, BadSpec, BadTable, PlanMismatch, ValueOutOfRange
 from replical.lab.yardstick import check_section
 
@@ -31,6 +31,41 @@ def test_drawn_cells_are_those_of_the_string():
     assert one.size == two.size == 1000
     assert one.fingerprint != two.fingerprint
     assert one.weights.min() > 100
+
+
+@pytest.mark.parametrize(
+    "C",
+    [Boxes(2, 4), Stumps(cuts=[[10.0, 20.0, 50.0], [-1.0]]), HalfSpaces(3, 40, seed="net")],
+    ids=["boxes", "stumps", "halfspaces"],
+)
+def test_items_are_drawn_where_cells_are_too_many(C):
+    one, again, two = (Yardstick.drawn(C, 4000, SharedRandomness(text)) for text in ("one", "one", "two"))
+    assert one.size == 4000
+    assert one.fingerprint == again.fingerprint != two.fingerprint
+    kinds = {len(np.unique(each)) for each in one.items.T}
+    assert kinds == {Boxes: {4}, Stumps: {2, 4}, HalfSpaces: kinds}[type(C)]
+    assert len(one.items) == {Boxes: 16, Stumps: 8, HalfSpaces: 4000}[type(C)]
+    if isinstance(C, HalfSpaces):
+        assert abs(one.items.std() - 1) < 0.05
+    else:
+        assert one.weights.min() > 4000 / len(one.items) / 1.5  # equal chances
+    whole = one.version_space()
+    assert whole.distances(0).max() <= 4000
+    with pytest.raises(ValueOutOfRange, match="string:M"):
+        Yardstick.cells(C)
+
+
+def test_drawn_items_use_words_that_nothing_else_uses(monkeypatch):
+    """Neither those of the threshold nor those of the order, nor those that half-spaces themselves are drawn from."""
+    asked = []
+    words = SharedRandomness.words
+    C = HalfSpaces(2, 10, seed="s")
+    monkeypatch.setattr(
+        SharedRandomness, "words", lambda self, *name, **more: asked.append(name) or words(self, *name, **more)
+    )
+    for each in (C, Boxes(2, 4), Stumps(2, 3), Thresholds(9)):
+        Yardstick.drawn(each, 10, SharedRandomness("s"))
+    assert {name[0] for name in asked} == {"yardstick"}
 
 
 @pytest.mark.parametrize(

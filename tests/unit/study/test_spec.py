@@ -51,6 +51,17 @@ def test_standard_values_defaults_and_the_grid_s_own_word():
     assert chosen(changed, "delta", "noise") == [(0.2, 0.01), (0.1, 0.01)]
 
 
+def test_a_yardstick_is_a_key_that_only_rounded_learners_know():
+    """To measure on none is what a cell without the key does: it is the same cell, with the same name."""
+    grid = {"learner": ["rounded-cal", "cal"], "yardstick": ["cells", "none"]}
+    cells = study(grid).cells()
+    assert chosen(cells, "learner", "yardstick") == [("rounded-cal", "cells"), ("rounded-cal", None), ("cal", None)]
+    assert [cell.experiment.yardstick for cell in cells] == ["cells", None, None]
+    assert [cell.id for cell in cells[1:]] == [study({"learner": name}).cells()[0].id for name in grid["learner"]]
+    with pytest.raises(BadStudy, match="unknown yardstick 'own'; it is one of cells, none"):
+        study({"yardstick": "own"})
+
+
 @pytest.mark.parametrize("learner", LEARNERS)
 def test_parameters_a_learner_does_not_know_are_left_out(learner):
     values = {

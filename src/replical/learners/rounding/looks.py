@@ -6,6 +6,7 @@ from collections.abc import Callable
 from fractions import Fraction
 from math import ceil, inf
 
+from replical.core.randomness import SharedRandomness
 from replical.learners.base import Shrunk
 from replical.learners.result import Rounding
 from replical.learners.rounding.centre import Centre
@@ -71,8 +72,8 @@ class Looks:
         """The survivors on the items that distances are measured on: the lab's own, if nothing else is said."""
         return V
 
-    def judged(self, rounding: Rounding, V: VersionSpace, answer: int) -> Rounding:
-        """The figures, now that the answer is known."""
+    def judged(self, rounding: Rounding, V: VersionSpace, answer: int, shared: SharedRandomness) -> Rounding:
+        """The figures, now that answer and string are known."""
         return rounding
 
     def _passes(self, V: VersionSpace, kappa: int) -> bool:

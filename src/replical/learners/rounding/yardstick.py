@@ -5,7 +5,10 @@ from __future__ import annotations
 from dataclasses import replace
 from fractions import Fraction
 
+import numpy as np
+
 from replical.bounds.yardstick import Counts
+from replical.core.randomness import SharedRandomness
 from replical.learners.base import Shrunk
 from replical.learners.result import Rounding
 from replical.learners.rounding.centre import Centre
@@ -23,8 +26,8 @@ class YardstickProof(Looks):
     def __init__(self, plan: RoundedPlan, pool: AnyPool, centre: Centre | None = None) -> None:
         assert plan.yardstick is not None, "only made for a plan with a yardstick"
         self._whole, self._public = plan.yardstick.version_space(), plan.yardstick_bound(plan.yardstick)
-        self._failures = plan["delta_A"] * (plan.integer("labs") if plan["delta_A"] else 0)
-        self._limit = float(plan["rho"] - self._failures - Fraction(2, 10**6))  # what may be proven, rounding included
+        self._failures = plan["rho"] - plan.rho_string
+        self._limit = float(plan.rho_string - Fraction(2, 10**6))  # what may be proven, rounding included
         self._pool, self._on_yardstick = pool, self._whole
         most = self._public.slack_most(self._limit)
         super().__init__(plan, pool, centre or Centre(self._whole), plan.yardstick.size, most)
@@ -83,8 +86,17 @@ class YardstickProof(Looks):
             spent=self._spent(shrunk),
         )
 
-    def judged(self, rounding: Rounding, V: VersionSpace, answer: int) -> Rounding:
+    def judged(self, rounding: Rounding, V: VersionSpace, answer: int, shared: SharedRandomness) -> Rounding:
         """Accurate if on its own items the answer is near every survivor, of whom the best is one."""
         U, apart = self._pool.size, int(V.distances(answer).max())
         most = self._plan.apart_most(U)
-        return replace(rounding, accurate=apart <= most, accuracy=(apart / U, most / U))
+        fixed = self._fixed(V, rounding.scores, shared)
+        return replace(rounding, accurate=apart <= most, accuracy=(apart / U, most / U), fixed=fixed)
+
+    def _fixed(self, V: VersionSpace, scores: Counts, shared: SharedRandomness) -> bool:
+        """Is the first of those whom any certified lab may keep kept by all of them?"""
+        plan = self._plan
+        reach = self._public.reach(V.indices, scores, float(plan.rho_string + _ROUNDING))
+        x = plan.threshold(shared, self._public.M)
+        near = np.flatnonzero(scores <= x + reach)
+        return bool(len(near) and scores[plan.prior.first(shared, "order", indices=near)] <= x - reach)
