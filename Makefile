@@ -8,6 +8,9 @@ PYTHONS := src tests benchmarks examples studies docs
 VERSIONLESS := --ignore-glob='*/study/*' --ignore-glob='*/plans/*' --ignore-glob='*/support/*' \
   --ignore-glob='*/test_complexity.py' --ignore-glob='*/test_vectorised.py' --ignore-glob='*/test_sklearn.py'
 
+# Tests start Python hundreds of times: even where it is told to keep no bytecode, it is kept here. (Empty means: not told.)
+export PYTHONDONTWRITEBYTECODE =
+
 .PHONY: help install demo test test-slow test-oldest coverage lint format bench clean
 
 help:          ## show this help
@@ -57,7 +60,7 @@ format: install  ## bring everything into the shape that lint asks for
 	$(BIN)/ruff format $(PYTHONS)
 
 bench: install  ## every benchmark, ratios measured side by side
-	@for name in core structured elimination safety settled confirm yardstick throughput page theorem cost_of_replicability; do \
+	@for name in startup core structured elimination safety settled confirm yardstick throughput page theorem cost_of_replicability; do \
 	  echo "== $$name"; $(BIN)/python benchmarks/$$name.py || exit 1; done
 
 clean:         ## remove environments and caches

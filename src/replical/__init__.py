@@ -4,102 +4,131 @@
 how often two labs agree; `confirm` checks an answer that somebody else has found. A real lab publishes a `Protocol`, reads
 its items with `read_pool`, keeps labels in a `Journal` and runs a `Session`. Classes of hypotheses: `Thresholds`,
 `Intervals`, `Star`, `Stumps`, `Boxes`, `HalfSpaces`, and `PredictionTable` for models of any kind.
+
+Names are loaded when they are first used: ``import replical`` costs next to nothing.
 """
 
-from replical.bounds.ranks import agreement_bound
-from replical.classes.boxes import Boxes
-from replical.classes.halfspaces import HalfSpaces
-from replical.classes.intervals import Intervals
-from replical.classes.prior import Prior
-from replical.classes.star import Star
-from replical.classes.stumps import Stumps
-from replical.classes.table import PredictionTable
-from replical.classes.thresholds import Thresholds
-from replical.core.randomness import PrivateRandomness, SharedRandomness
-from replical.lab.journal import Journal
-from replical.lab.protocol import Protocol
-from replical.lab.session import Session
-from replical.lab.tables import read_pool
-from replical.learners.a2 import A2, A2Rounds
-from replical.learners.asktell import AskTell
-from replical.learners.base import learn
-from replical.learners.boosted import Boosted
-from replical.learners.cal import CAL
-from replical.learners.confirm import confirm
-from replical.learners.erm import ERM
-from replical.learners.for_plan import learner_for
-from replical.learners.measured import Measured
-from replical.learners.replica2 import ReplicA2
-from replical.learners.replicable_erm import ReplicableERM
-from replical.learners.replical import RepliCAL
-from replical.learners.result import Result
-from replical.learners.rounded import Rounded
-from replical.learners.settled import Settled
-from replical.learners.settled_cal import SettledCAL
-from replical.learners.settled_distance import SettledDistance
-from replical.plans.plan import plan
-from replical.pools.labels.column import KnownLabels
-from replical.pools.pool import Pool
-from replical.pools.version_space import VersionSpace
-from replical.pools.yardstick import Yardstick
-from replical.worlds.audit import World, audit
-from replical.worlds.figures import Audit
-from replical.worlds.forecast import Prediction, predict_agreement
-from replical.worlds.noise import BoundaryNoise
-from replical.worlds.population import Population
-from replical.worlds.theta import ball, curve, theta
-from replical.worlds.theta_bound import theta_bound
-
-__all__ = [
-    "A2",
-    "CAL",
-    "ERM",
-    "A2Rounds",
-    "AskTell",
-    "Audit",
-    "Boosted",
-    "BoundaryNoise",
-    "Boxes",
-    "HalfSpaces",
-    "Intervals",
-    "Journal",
-    "KnownLabels",
-    "Measured",
-    "Pool",
-    "Population",
-    "Prediction",
-    "PredictionTable",
-    "Prior",
-    "PrivateRandomness",
-    "Protocol",
-    "RepliCAL",
-    "ReplicA2",
-    "ReplicableERM",
-    "Result",
-    "Rounded",
-    "Session",
-    "Settled",
-    "SettledCAL",
-    "SettledDistance",
-    "SharedRandomness",
-    "Star",
-    "Stumps",
-    "Thresholds",
-    "VersionSpace",
-    "World",
-    "Yardstick",
-    "agreement_bound",
-    "audit",
-    "ball",
-    "confirm",
-    "curve",
-    "learn",
-    "learner_for",
-    "plan",
-    "predict_agreement",
-    "read_pool",
-    "theta",
-    "theta_bound",
-]
+from importlib import import_module
+from typing import TYPE_CHECKING
 
 __version__ = "0.1.0"
+
+# Where each public name is defined; the same list again, below, for type checkers and editors.
+_HOMES = {
+    "A2": "learners.a2",
+    "CAL": "learners.cal",
+    "ERM": "learners.erm",
+    "A2Rounds": "learners.a2",
+    "AskTell": "learners.asktell",
+    "Audit": "worlds.figures",
+    "Boosted": "learners.boosted",
+    "BoundaryNoise": "worlds.noise",
+    "Boxes": "classes.boxes",
+    "HalfSpaces": "classes.halfspaces",
+    "Intervals": "classes.intervals",
+    "Journal": "lab.journal",
+    "KnownLabels": "pools.labels.column",
+    "Measured": "learners.measured",
+    "Pool": "pools.pool",
+    "Population": "worlds.population",
+    "Prediction": "worlds.forecast",
+    "PredictionTable": "classes.table",
+    "Prior": "classes.prior",
+    "PrivateRandomness": "core.randomness",
+    "Protocol": "lab.protocol",
+    "RepliCAL": "learners.replical",
+    "ReplicA2": "learners.replica2",
+    "ReplicableERM": "learners.replicable_erm",
+    "Result": "learners.result",
+    "Rounded": "learners.rounded",
+    "Session": "lab.session",
+    "Settled": "learners.settled",
+    "SettledCAL": "learners.settled_cal",
+    "SettledDistance": "learners.settled_distance",
+    "SharedRandomness": "core.randomness",
+    "Star": "classes.star",
+    "Stumps": "classes.stumps",
+    "Thresholds": "classes.thresholds",
+    "VersionSpace": "pools.version_space",
+    "World": "worlds.audit",
+    "Yardstick": "pools.yardstick",
+    "agreement_bound": "bounds.ranks",
+    "audit": "worlds.audit",
+    "ball": "worlds.theta",
+    "confirm": "learners.confirm",
+    "curve": "worlds.theta",
+    "learn": "learners.base",
+    "learner_for": "learners.for_plan",
+    "plan": "plans.plan",
+    "predict_agreement": "worlds.forecast",
+    "read_pool": "lab.tables",
+    "theta": "worlds.theta",
+    "theta_bound": "worlds.theta_bound",
+}
+_ROOMS = ("bounds", "classes", "core", "errors", "lab", "learners", "plans", "pools", "worlds")
+
+__all__ = list(_HOMES)
+
+if TYPE_CHECKING:
+    from replical.bounds.ranks import agreement_bound as agreement_bound
+    from replical.classes.boxes import Boxes as Boxes
+    from replical.classes.halfspaces import HalfSpaces as HalfSpaces
+    from replical.classes.intervals import Intervals as Intervals
+    from replical.classes.prior import Prior as Prior
+    from replical.classes.star import Star as Star
+    from replical.classes.stumps import Stumps as Stumps
+    from replical.classes.table import PredictionTable as PredictionTable
+    from replical.classes.thresholds import Thresholds as Thresholds
+    from replical.core.randomness import PrivateRandomness as PrivateRandomness
+    from replical.core.randomness import SharedRandomness as SharedRandomness
+    from replical.lab.journal import Journal as Journal
+    from replical.lab.protocol import Protocol as Protocol
+    from replical.lab.session import Session as Session
+    from replical.lab.tables import read_pool as read_pool
+    from replical.learners.a2 import A2 as A2
+    from replical.learners.a2 import A2Rounds as A2Rounds
+    from replical.learners.asktell import AskTell as AskTell
+    from replical.learners.base import learn as learn
+    from replical.learners.boosted import Boosted as Boosted
+    from replical.learners.cal import CAL as CAL
+    from replical.learners.confirm import confirm as confirm
+    from replical.learners.erm import ERM as ERM
+    from replical.learners.for_plan import learner_for as learner_for
+    from replical.learners.measured import Measured as Measured
+    from replical.learners.replica2 import ReplicA2 as ReplicA2
+    from replical.learners.replicable_erm import ReplicableERM as ReplicableERM
+    from replical.learners.replical import RepliCAL as RepliCAL
+    from replical.learners.result import Result as Result
+    from replical.learners.rounded import Rounded as Rounded
+    from replical.learners.settled import Settled as Settled
+    from replical.learners.settled_cal import SettledCAL as SettledCAL
+    from replical.learners.settled_distance import SettledDistance as SettledDistance
+    from replical.plans.plan import plan as plan
+    from replical.pools.labels.column import KnownLabels as KnownLabels
+    from replical.pools.pool import Pool as Pool
+    from replical.pools.version_space import VersionSpace as VersionSpace
+    from replical.pools.yardstick import Yardstick as Yardstick
+    from replical.worlds.audit import World as World
+    from replical.worlds.audit import audit as audit
+    from replical.worlds.figures import Audit as Audit
+    from replical.worlds.forecast import Prediction as Prediction
+    from replical.worlds.forecast import predict_agreement as predict_agreement
+    from replical.worlds.noise import BoundaryNoise as BoundaryNoise
+    from replical.worlds.population import Population as Population
+    from replical.worlds.theta import ball as ball
+    from replical.worlds.theta import curve as curve
+    from replical.worlds.theta import theta as theta
+    from replical.worlds.theta_bound import theta_bound as theta_bound
+else:  # type checkers would take it to mean that any name exists
+
+    def __getattr__(name):
+        """A public name, or a room such as `replical.errors`, loaded now."""
+        if name in _HOMES:
+            value = globals()[name] = getattr(import_module(f"replical.{_HOMES[name]}"), name)
+            return value
+        if name in _ROOMS:
+            return import_module(f"replical.{name}")
+        raise AttributeError(f"module 'replical' has no attribute {name!r}")
+
+    def __dir__():
+        return sorted({*globals(), *_HOMES, *_ROOMS})

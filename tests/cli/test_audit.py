@@ -88,16 +88,17 @@ def test_a2_asks_for_few_labels():
     assert found["labels_mean"] <= 120
 
 
-def test_boundary_noise_and_budgets():
-    found = answer("audit", "--class", "thresholds:1000", "--learner", "a2", "--noise", "boundary:.3,.05", "--pool-size",
-                   "5000", "--epsilon", ".1", "--pairs", "4", "--seed", "8", "--max-labels", "60")  # fmt: skip
+def test_boundary_noise_and_budgets(command):
+    found = answered(command, "audit", "--class", "thresholds:1000", "--learner", "a2", "--noise", "boundary:.3,.05",
+                     "--pool-size", "5000", "--epsilon", ".1", "--pairs", "4", "--seed", "8", "--max-labels", "60",
+                     "--workers", "1")  # fmt: skip
     assert found["inputs"]["noise"] == "boundary:.3,.05"
     assert found["labels_max"] <= 60
 
 
 def test_workers_and_single_pairs_change_nothing(command):
     base = [*AUDIT, "--class", "thresholds:2000", "--learner", "cal", "--pool-size", "3000"]
-    one, two = answer(*base, "--workers", 1), answer(*base, "--workers", 2)
+    one, two = answered(command, *base, "--workers", 1), answer(*base, "--workers", 2)
     del one["seconds"], two["seconds"]
     assert one == two
     labels = []
@@ -206,9 +207,9 @@ def assert_one_sentence(message, code, out, err):
     assert out == ""
 
 
-def test_sizes_beyond_63_bits_are_drawn_in_parts():
-    found = answer(*AUDIT, "--class", "thresholds:40", "--learner", "replical", "--plan", "paper", "--pool-size", "exact",
-                   "--k-loop", 2**64, "--k-final", 2**65)  # fmt: skip
+def test_sizes_beyond_63_bits_are_drawn_in_parts(command):
+    found = answered(command, *AUDIT, "--class", "thresholds:40", "--learner", "replical", "--plan", "paper",
+                     "--pool-size", "exact", "--k-loop", 2**64, "--k-final", 2**65)  # fmt: skip
     assert found["labels_max"] >= 2**64
     assert found["excess_error_max"] <= 0.1
 

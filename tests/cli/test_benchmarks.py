@@ -42,6 +42,15 @@ def test_the_benchmark_of_structured_classes_finds_what_the_matrix_finds(tmp_pat
     assert (ours["labels"], ours["answer"]) == (packed["labels"], packed["answer"])
 
 
+def test_the_benchmark_of_many_labs_runs():
+    """Two groups a row: what is proven is above what is measured, as it checks by itself."""
+    words = [sys.executable, BENCHMARKS / "many_labs.py", "--groups", "2"]
+    done = subprocess.run(words, capture_output=True, text=True, check=True, timeout=60)
+    rows = [line.split("|")[1:-1] for line in done.stdout.splitlines() if line.startswith("| 1")]
+    assert len(rows) == 18
+    assert [row[1].strip() for row in rows[:5]] == ["2", "5", "10", "30", "100"]
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize(
     "words",

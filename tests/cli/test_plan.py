@@ -64,7 +64,7 @@ def test_the_comparison_as_a_picture(capsys, tmp_path, against):
 
 
 BAD = [
-    (["--labs", "1"], "at least 2 labs, got 1"),
+    (["--labs", "1"], "labs must be a whole number of at least 2, got 1"),
     (["--plot", "bills.gif"], "a figure is written as .svg, .png, .pdf, got 'bills.gif'"),
     (["--plot", "bills.svg", "--against", "time"], "bills are drawn against epsilon, rho, class, theta"),
     (["--plot", "nowhere/bills.svg"], "cannot write the figure nowhere/bills.svg"),

@@ -15,14 +15,14 @@ def test_theta(command):
     assert answered(command, "theta", "--class", "star:64", "--r0", ".5")["radius"] == [32, 64]
 
 
-def test_theta_on_a_pool(tmp_path, table):
+def test_theta_on_a_pool(command, tmp_path, table):
     file = tmp_path / "pool.csv"
     file.write_text("id,x\n" + "".join(f"{i},{i % 7}\n" for i in range(700)))
-    found = answer("theta", "--class", "thresholds:8", "--pool", file)
+    found = answered(command, "theta", "--class", "thresholds:8", "--pool", file)
     assert (found["theta"], found["points"]) == (2.0, 700)
     assert found["sampling_error"] > 0
     assert (found["upper"], found["confidence"]) == (2.0, 0.95)
-    assert answer("theta", "--class", f"table:{table}", "--pool", table)["points"] == 300
+    assert answered(command, "theta", "--class", f"table:{table}", "--pool", table)["points"] == 300
 
 
 def test_what_a_pool_says_about_its_population(command, tmp_path):

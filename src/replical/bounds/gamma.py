@@ -1,8 +1,9 @@
-"""Gamma: a bound on how often two labs differ that one lab proves from its own pool, without labels.
+"""Gamma: a bound on how often labs differ that one lab proves from its own pool, without labels.
 
 Lab s measures score(h) = d̂(h, ĥ) on its U items, ĥ any labelling of them, and knows d̂(ĥ, h*) ≤ κ. Scores give an interval
 [L_h, R_h] for every true distance d(h, h*); inside these intervals the worst contribution of h to the disagreement of
-two labs is a binomial number. The sum is Γ̂. Statement and proof: docs/claims/certificate.md (Theorems L1-L3).
+two labs is a binomial number. The sum is Γ̂. Statement and proof: docs/claims/certificate.md (Theorems L1-L3). More labs
+than two, and labs whose populations differ: docs/claims/many_labs.md.
 
 Every step is rigorous: `replical.bounds.tails` has the binomial numbers.
 """
@@ -38,7 +39,11 @@ class Gamma:
     places
         Place of each hypothesis in a strict order of preference, where that is the shared order.
     alone
-        Compare this lab with the ideal answer instead of with another lab of the same size.
+        Compare this lab with the ideal answer instead of with other labs of the same size.
+    labs
+        K: the bound is on how often two of so many labs differ. Alone it changes nothing.
+    shift
+        g: in every lab's population a distance is at most g times itself away from that in one common population.
     """
 
     U: int
@@ -48,6 +53,8 @@ class Gamma:
     masses: Masses | None = None
     places: Counts | None = None
     alone: bool = False
+    labs: int = 2
+    shift: float = 0.0
 
     def bound(self, scores: Counts, kappa: int, least: float = 1.0, *, step: float = FINE) -> float:
         """Γ̂ for scores and slack κ in items; `least` is the smallest mass the best hypothesis may have.
@@ -59,10 +66,13 @@ class Gamma:
         >>> scores = np.abs(np.arange(-50_000, 50_000))  # thresholds, one an item, seen from the middle
         >>> round(one.bound(scores, 0), 3), round(one.bound(scores, 40), 3)
         (0.039, 0.08)
+        >>> from dataclasses import replace
+        >>> round(replace(one, labs=10).bound(scores, 0), 3), round(replace(one, shift=.01).bound(scores, 0), 3)
+        (0.088, 0.069)
         """
         if kappa >= self.U * self.a:
             return inf
-        look = _look(self.U, self.a, self.b, self.beta, kappa, step, self.alone)
+        look = _look(self.U, self.a, self.b, self.beta, kappa, step, self.alone, self.labs, self.shift)
         grid, last = look.grid, len(look.high) - 1
         if self.places is not None:
             return self._in_order(look, scores)
@@ -75,7 +85,7 @@ class Gamma:
 
     def intervals(self, beyond: int, kappa: int) -> tuple[Floats, Floats]:
         """L and R for scores 0, 1, .. up to the first whose interval lies above `beyond` items."""
-        return _intervals(self.U, self.beta, beyond, kappa)
+        return _intervals(self.U, self.beta, beyond, kappa, self.shift)
 
     def _in_order(self, look: _Look, scores: Counts) -> float:
         """A strict order: h counts only where no hypothesis preferred to it is surely inside."""
@@ -93,13 +103,15 @@ class Gamma:
         return total
 
 
-def _intervals(U: int, beta: float, beyond: int, kappa: int) -> tuple[Floats, Floats]:
+def _intervals(U: int, beta: float, beyond: int, kappa: int, shift: float) -> tuple[Floats, Floats]:
+    """In the lab's own population first, then in the common one, which may be nearer or farther by the `shift`."""
     most = beyond
-    while most < U and _low(U, beta, np.array([most - kappa]))[0] * U <= beyond:
+    while most < U and _low(U, beta, np.array([most - kappa]))[0] * U <= beyond * (1 + shift):
         most = min(U, most + ceil(4 * sqrt(beta * most)) + kappa + 1)
     counts = np.arange(min(most, U) + 1, dtype=np.int64)
     x, b = np.minimum((counts + kappa) / U, 1.0), beta / U
-    return _low(U, beta, counts - kappa), np.minimum(x + b + np.sqrt(b * b + 2 * x * b), 1.0)
+    low, high = _low(U, beta, counts - kappa), x + b + np.sqrt(b * b + 2 * x * b)
+    return low / (1 + shift), np.minimum(high / (1 - shift), 1.0)
 
 
 def _low(U: int, beta: float, counts: Counts) -> Floats:
@@ -119,9 +131,11 @@ class _Look:
         For each bin, how many scores have R below it.
     """
 
-    def __init__(self, U: int, a: float, b: float, beta: float, kappa: int, step: float, alone: bool) -> None:
-        self.grid = Grid(U, a, b, kappa, step, alone=alone)
-        low, self.high = _intervals(U, beta, floor(U * self.grid.top) + 2, kappa)
+    def __init__(
+        self, U: int, a: float, b: float, beta: float, kappa: int, step: float, alone: bool, labs: int, shift: float
+    ) -> None:
+        self.grid = Grid(U, a, b, kappa, step, alone=alone, labs=labs, shift=shift)
+        low, self.high = _intervals(U, beta, floor(U * self.grid.top) + 2, kappa, shift)
         self.surely = np.searchsorted(self.high[:-1], self.grid.bin_low, side="right")
         self._begin, self._end = self.grid.places(low, 1 - 1e-12), self.grid.places(self.high, 1 + 1e-12)
         self.bytes = self.grid.bytes + 4 * self.high.nbytes
@@ -131,9 +145,11 @@ class _Look:
         return range_maximum(self.grid.summed(weights), self._begin[scores], self._end[scores])
 
 
-def _look(U: int, a: float, b: float, beta: float, kappa: int, step: float, alone: bool) -> _Look:
+def _look(
+    U: int, a: float, b: float, beta: float, kappa: int, step: float, alone: bool, labs: int, shift: float
+) -> _Look:
     """Labs of one size look at the same grids again and again, most of all at the one without slack."""
-    key = (U, a, b, beta, kappa, step, alone)
+    key = (U, a, b, beta, kappa, step, alone, labs, shift)
     with _looking:
         look = _looks.pop(key, None)
     new = look or _Look(*key)
@@ -145,5 +161,5 @@ def _look(U: int, a: float, b: float, beta: float, kappa: int, step: float, alon
     return new
 
 
-_looks: dict[tuple[int, float, float, float, int, float, bool], _Look] = {}
+_looks: dict[tuple[int, float, float, float, int, float, bool, int, float], _Look] = {}
 _looking = Lock()  # workers of a cluster may have several threads

@@ -12,25 +12,35 @@ from replical.classes.prior import Masses
 Floats = NDArray[np.float64]
 
 
-def gamma_unlimited(scores: Floats, kappa: float, a: float, b: float, masses: Masses | None, least: float) -> float:
+def gamma_unlimited(
+    scores: Floats, kappa: float, a: float, b: float, masses: Masses | None, least: float, shift: float = 0.0
+) -> float:
     """Γ̂ of a pool without end: what is left of the bound when only labels are missing.
 
-    Distances are then known up to κ, and h matters for thresholds within κ of its distance.
+    Distances are then known up to κ, and h matters for thresholds within κ of its distance; where labs' populations differ
+    by a `shift`, of its distance in any of them. With a shift it is an estimate: two distances are tried, not all.
     """
     if kappa >= a:
         return inf
     weights = np.ones(len(scores)) if masses is None else masses
-    surely = scores + kappa  # h is inside from here on
+    low, high = (scores - kappa) / (1 + shift), (scores + kappa) / (1 - shift)
+    surely = high  # h is inside from here on
     order = np.argsort(surely, kind="stable")
     starts, cumulated = surely[order], np.cumsum(weights[order])
     points = np.unique(np.concatenate(([a, b], starts[(starts > a) & (starts < b)])))
     inside = np.maximum(np.concatenate(([0.0], cumulated))[np.searchsorted(starts, points[:-1], side="right")], least)
     integral = np.concatenate(([0.0], np.cumsum(np.diff(points) / inside)))
-    p = np.clip(a + kappa, scores - kappa, scores + kappa)  # 1/N falls with v: the worst p is the smallest that fits
-    reach = np.interp(np.clip(p + kappa, a, b), points, integral) - np.interp(
-        np.clip(p - kappa, a, b), points, integral
-    )
-    return float((weights * reach).sum()) / (b - a)
+
+    def reach(p: Floats) -> Floats:
+        ends = (np.clip(end, a, b) for end in (p * (1 + shift) + kappa, p * (1 - shift) - kappa))
+        last, first = (np.interp(end, points, integral) for end in ends)
+        mattering: Floats = last - first
+        return mattering
+
+    worst = reach(np.clip((a + kappa) / (1 - shift), low, high))  # 1/N falls with v: the smallest p that fits
+    if shift:  # .. but a larger one matters for longer
+        worst = np.maximum(worst, reach(np.clip((b - kappa) / (1 + shift), low, high)))
+    return float((weights * worst).sum()) / (b - a)
 
 
 def planned(distances: Floats, *, U: int, kappa: float, a: float, b: float, failure: float) -> float:

@@ -20,6 +20,7 @@ Counts = NDArray[np.int64]
 # Width of a cell in standard deviations: costs about 35%, 14% and 7% of the part of the bound that sampling makes.
 COARSE, FINE, FINEST = 0.25, 0.1, 0.05
 _BAND = 6.8  # standard deviations beyond which a distribution function is 0 or 1 up to 10⁻¹¹
+_SHIFTED = 20.0  # half standard deviations by which a shift may move a distance before cells are made wider
 _ROUNDING = 4e-15  # relative error of a divergence computed in doubles, with room to spare
 _LEAST = 1e-300
 _FEW = 40  # times the cells of a grid: what building a sparse table costs
@@ -28,7 +29,11 @@ _FEW = 40  # times the cells of a grid: what building a sparse table costs
 class Grid:
     """Cells of p and bins of v on one grid, uniform in the square root, where every binomial has the same width."""
 
-    def __init__(self, U: int, a: float, b: float, kappa: int, step: float, *, alone: bool) -> None:
+    def __init__(
+        self, U: int, a: float, b: float, kappa: int, step: float, *, alone: bool, labs: int = 2, shift: float = 0.0
+    ) -> None:
+        # Where a shift moves distances far more than sampling does, cells of a hundredth of it lose nothing.
+        step *= max(1.0, sqrt(U * b) * (1 / sqrt(1 - shift) - 1) / _SHIFTED)
         self._unit = step / (2 * sqrt(U))
         slack, band = kappa / U, ceil(_BAND / step)
         first, last = floor(sqrt(a) / self._unit), ceil(sqrt(b) / self._unit)
@@ -36,13 +41,15 @@ class Grid:
         edges = self._edge(bins)
         self.bin_low, bin_high = np.maximum(edges, a), np.minimum(self._edge(bins + 1), b)
         self.widths = np.maximum(bin_high - self.bin_low, 0.0)
-        left = band + 1 + ceil((sqrt(a) - sqrt(max(0.0, a - slack))) / self._unit)
-        right = band + 1 + ceil((sqrt(a + slack) - sqrt(a)) / self._unit)
+        # How far slack and shift move a distance is largest at one end of the range.
+        moved_down = max(sqrt(v) - sqrt(max(0.0, v - slack) / (1 + shift)) for v in (a, b))
+        moved_up = max(sqrt((v + slack) / (1 - shift)) - sqrt(v) for v in (a, b))
+        left, right = (band + 1 + ceil(moved / self._unit) for moved in (moved_down, moved_up))
         self._first, self._count, self._near = first - left, last - first + left + right, left + right + 1
         self.top = min(1.0, float(self._edge(np.array([last + right]))[0]))
         # A row for each cell, with the bins it is near to, from the first to the last: cell c is the j-th near bin c - j.
         self._by_cell = np.zeros((self._count, self._near))
-        self._worst[:] = self._bound(U, kappa, bin_high, alone=alone)
+        self._worst[:] = self._bound(U, kappa, bin_high, alone=alone, labs=labs, shift=shift)
         self.bytes = self._by_cell.nbytes
 
     @property
@@ -56,20 +63,22 @@ class Grid:
     def _edge(self, index: Counts) -> Floats:
         return np.minimum((np.maximum(index, 0) * self._unit) ** 2, 1.0)
 
-    def _bound(self, U: int, kappa: int, bin_high: Floats, *, alone: bool) -> Floats:
+    def _bound(self, U: int, kappa: int, bin_high: Floats, *, alone: bool, labs: int, shift: float) -> Floats:
         """What `_worst` is."""
-        edges = Logs.of(self._edge(np.arange(self._first, self._first + self._count + 1)))
-        cells, next_cells = edges.windows(0, self._near, len(bin_high)), edges.windows(1, self._near, len(bin_high))
-        surely = lower_tail(U, np.floor(U * self.bin_low - 1e-6)[:, None] - kappa, next_cells, upper=False)
-        maybe = lower_tail(U, np.floor(U * bin_high + 1e-6)[:, None] + kappa, cells, upper=True)
-        above = bin_high[:, None] <= cells.p  # v < p throughout
+        edges, shape = self._edge(np.arange(self._first, self._first + self._count + 1)), (self._near, len(bin_high))
+        starts, ends = sliding_window_view(edges, self._near)[:-1], sliding_window_view(edges, self._near)[1:]
+        smallest = Logs.of(edges * (1 - shift)).windows(0, *shape)  # in any lab's own population
+        largest = Logs.of(np.minimum(edges * (1 + shift), 1.0)).windows(1, *shape)
+        surely = lower_tail(U, np.floor(U * self.bin_low - 1e-6)[:, None] - kappa, largest, upper=False)
+        maybe = lower_tail(U, np.floor(U * bin_high + 1e-6)[:, None] + kappa, smallest, upper=True)
+        above = bin_high[:, None] <= starts  # v < p throughout
         if alone:
             inside, outside = 1 - surely, maybe
-            below = next_cells.p <= self.bin_low[:, None]  # v >= p throughout
+            below = ends <= self.bin_low[:, None]  # v >= p throughout
             bound = np.where(above, outside, np.where(below, inside, np.maximum(inside, outside)))
         else:
-            surely *= surely  # both labs
-            inside, outside = 1 - surely, 1 - (1 - maybe) ** 2
+            surely **= labs  # all of them
+            inside, outside = 1 - surely, 1 - (1 - maybe) ** labs
             bound = np.where(above, outside - surely, inside)
         self._outside = np.maximum(inside[:, 0], outside[:, -1])  # p further away: both fall with the distance
         return np.maximum(bound, 0.0)

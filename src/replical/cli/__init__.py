@@ -6,64 +6,9 @@ import io
 import os
 import signal
 import sys
-from typing import Annotated
-
-import typer
 
 from replical import __version__
-from replical.cli.audit import audit_command
-from replical.cli.confirm import confirm_command
-from replical.cli.demo import demo_command
-from replical.cli.doctor import doctor_command
-from replical.cli.journal import correct_command, export_command
-from replical.cli.label import label_command
-from replical.cli.output import fail, prose
-from replical.cli.plan import plan_command
-from replical.cli.protocol import protocol_app
-from replical.cli.release import release_command
-from replical.cli.run import run_command
-from replical.cli.study import study_command
-from replical.cli.theta import theta_command
-from replical.cli.verify import compare_command, verify_command
 from replical.errors import ReplicalError
-
-app = typer.Typer(
-    add_completion=False,
-    pretty_exceptions_enable=False,
-    rich_markup_mode=None,
-)
-
-
-def _version(wanted: bool) -> None:
-    if wanted:
-        prose.print(f"replical {__version__}")
-        raise typer.Exit
-
-
-@app.callback()
-def common(
-    _: Annotated[
-        bool, typer.Option("--version", callback=_version, is_eager=True, help="Show the version and exit.")
-    ] = False,
-) -> None:
-    """Active learning whose answer another lab can reproduce."""
-
-
-app.command("demo", short_help="Watch two labs with independent data choose the identical model.")(demo_command)
-app.command("audit", short_help="How often do pairs of simulated labs agree?")(audit_command)
-app.command("plan", short_help="What will it cost in labels, and how often will labs agree?")(plan_command)
-app.command("theta", short_help="The disagreement coefficient of a class.")(theta_command)
-app.add_typer(protocol_app, name="protocol")
-app.command("run", short_help="Run a protocol on this lab's items, label by label.")(run_command)
-app.command("label", short_help="Serve the labelling page for a run driven elsewhere.")(label_command)
-app.command("verify", short_help="Recompute a certificate.")(verify_command)
-app.command("compare", short_help="Do several labs have one answer?")(compare_command)
-app.command("confirm", short_help="Does a published answer hold on this lab's items?")(confirm_command)
-app.command("release", short_help="One private answer from the votes of many labs.")(release_command)
-app.command("correct", short_help="Record another label for an item.")(correct_command)
-app.command("export", short_help="The events of a journal as CSV.")(export_command)
-app.command("study", short_help="A grid of audits from one file: tables, figures, a report.")(study_command)
-app.command("doctor", short_help="Versions, optional parts, and a test of the random bits.")(doctor_command)
 
 INTERRUPTED = 130
 
@@ -71,6 +16,14 @@ INTERRUPTED = 130
 def main(arguments: list[str] | None = None) -> int:
     """Run one command and return its exit code."""
     words = sys.argv[1:] if arguments is None else arguments
+    if words == ["--version"]:  # needs no parser
+        sys.stdout.write(f"replical {__version__}\n")
+        return 0
+    import typer
+
+    from replical.cli.commands import app
+    from replical.cli.output import fail
+
     as_json = "--json" in words
     try:
         code = app(words or ["--help"], standalone_mode=False)

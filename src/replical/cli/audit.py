@@ -8,23 +8,23 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import typer
-from rich.markup import escape
-from rich.table import Table
 
 from replical.classes.spec import parse
 from replical.cli.inputs import read_law, read_prior
+from replical.cli.options import CLASSES, parameter
 from replical.cli.options import learner as learner_flag
-from replical.cli.options import parameter
-from replical.cli.output import CLASSES, amount, answer, interval, progress, prose, uncertified, whole
+from replical.cli.output import amount, answer, interval, progress, prose, whole
+from replical.cli.proven import both, uncertified
 from replical.core.exact import up
 from replical.errors import ValueOutOfRange
 from replical.learners.base import Learner
 from replical.learners.result import Result, Settling
 from replical.plans.a2 import LOOP_RUNS
+from replical.plans.base import Plan
 from replical.plans.catalogue import find
-from replical.worlds.audit import Lab, World, audit, pair_string, run_pair
+from replical.worlds.audit import Lab, World, audit_groups, pair_string, run_pair
 from replical.worlds.experiment import Experiment, Ready, prepare
-from replical.worlds.figures import COUNTED, Audit
+from replical.worlds.figures import COUNTED, Audit, Groups
 from replical.worlds.noise import BoundaryNoise
 
 
@@ -63,6 +63,7 @@ def audit_command(
     strings: Annotated[int | None, parameter("strings")] = None,
     runs: Annotated[int | None, parameter("runs")] = None,
     labs: Annotated[int | None, parameter("labs")] = None,
+    shift: Annotated[float | None, parameter("shift")] = None,
     yardstick: Annotated[
         str | None, typer.Option(help="cells: measure distances on every cell of the class, not on each lab's items")
     ] = None,
@@ -78,11 +79,14 @@ def audit_command(
     pair: Annotated[int | None, typer.Option(parser=whole, help="rerun this pair alone (0 is the first)")] = None,
     as_json: Annotated[bool, typer.Option("--json", help="one JSON object on standard output")] = False,
 ) -> None:
-    """Run many pairs of labs, each pair sharing one random string, and report how often they agree."""
+    """Run many pairs of labs, each pair sharing one random string, and report how often they agree.
+
+    With --labs the pairs are groups of so many labs.
+    """
     named = {
         "T": T, "k_loop": k_loop, "k_final": k_final, "kappa": kappa, "batch": batch, "query": query, "finish": finish,
         "a": a, "b": b, "stop": stop, "stop_delta": stop_delta, "boosting": boosting, "strings": strings, "runs": runs,
-        "labs": labs, "max_labels": max_labels,
+        "labs": labs, "shift": shift, "max_labels": max_labels,
     }  # fmt: skip
     experiment = Experiment(
         class_spec=class_spec,
@@ -136,15 +140,25 @@ def audit_command(
 
 def _all_pairs(ready: Ready, inputs: dict[str, Any], pairs: int, workers: int | None, *, as_json: bool) -> None:
     started = time.perf_counter()
-    with progress("pairs of labs") as update:
-        figures = audit(ready.learner, ready.world, seed=inputs["seed"], pairs=pairs, workers=workers, progress=update)
+    labs = inputs["labs"]
+    with progress("pairs of labs" if labs is None else f"groups of {labs} labs") as update:
+        figures, groups = audit_groups(
+            ready.learner,
+            ready.world,
+            seed=inputs["seed"],
+            groups=pairs,
+            labs=labs or 2,
+            workers=workers,
+            progress=update,
+        )
     seconds = round(time.perf_counter() - started, 2)
     vacuous = figures.base_agreement > 1 - COUNTED if find(inputs["learner"]).replicable else None
     if as_json:
         told = {"conditions": [asdict(each) for each in ready.broken], "vacuous": vacuous, "seconds": seconds}
+        told |= {} if labs is None else _group_figures(groups)
         answer({"schema": "replical.audit/1", "inputs": inputs} | asdict(figures) | told)
         return
-    _show(figures, inputs, seconds)
+    _show(figures, None if labs is None else groups, inputs, seconds)
     for each in ready.broken:
         prose.print(f"Not held: {each.name} ({each.value:g}, bound {each.bound:g}).", markup=False, soft_wrap=True)
     if any(each.name != LOOP_RUNS for each in ready.broken):
@@ -157,10 +171,35 @@ def _all_pairs(ready: Ready, inputs: dict[str, Any], pairs: int, workers: int | 
         )
 
 
-def _show(figures: Audit, inputs: dict[str, Any], seconds: float) -> None:
-    table = Table(
-        title=escape(f"{inputs['learner']} on {inputs['class']}, {figures.pairs} pairs of labs"), show_header=False
-    )
+def _group_figures(groups: Groups) -> dict[str, Any]:
+    """The names that only whole groups have; what all labs proved goes with what they did."""
+    of_groups = ("groups", "all_agree", "all_agree_low", "all_agree_high", "pairs_differ", "certified_differ")
+    named = {name: getattr(groups, name) for name in of_groups}
+    return named | {"groups_jaccard": groups.jaccard_distance, "groups_rho_proven": groups.rho_proven}
+
+
+def _show_groups(table: Any, groups: Groups, rho: float) -> None:
+    table.add_row(f"all {groups.labs} labs agree", f"{100 * groups.all_agree:.1f}%")
+    table.add_row("  95% interval", interval(groups.all_agree_low, groups.all_agree_high))
+    table.add_row(f"two of {groups.labs} labs differ, mean of pairs", f"{100 * groups.pairs_differ:.1f}%")
+    if groups.certified_differ is not None:
+        table.add_row(
+            "two certified labs differ", f"{100 * groups.certified_differ:.1f}%, promised at most {100 * rho:g}%"
+        )
+    if groups.jaccard_distance is not None and groups.rho_proven is not None:
+        proven = up(groups.rho_proven, 4)
+        table.add_row("  over all thresholds and orders", f"{groups.jaccard_distance:.4f}, proven {proven}")
+
+
+def _show(figures: Audit, groups: Groups | None, inputs: dict[str, Any], seconds: float) -> None:
+    from rich.markup import escape
+    from rich.table import Table
+
+    what = "pairs of labs" if groups is None else f"groups of {groups.labs} labs; below the line, of the first two"
+    table = Table(title=escape(f"{inputs['learner']} on {inputs['class']}, {figures.pairs} {what}"), show_header=False)
+    if groups is not None:
+        _show_groups(table, groups, inputs["rho"])
+        table.add_section()
     table.add_row("identical hypothesis", f"{100 * figures.agreement:.1f}%")
     table.add_row("  95% interval", interval(figures.agreement_low, figures.agreement_high))
     table.add_row("identical function", f"{100 * figures.function_agreement:.1f}%")
@@ -201,7 +240,7 @@ def _one_pair(learner: Learner, world: World, inputs: dict[str, Any], number: in
         prose.print(
             f"Lab {name} asked for {amount(report['labels'])} labels in {len(report['rounds'])} rounds and chose hypothesis "
             f"{hypothesis['index']} ({hypothesis['description']}); {report['survivors']} survived."
-            f"{_proof(lab.result)}",
+            f"{_proof(lab.result, learner.plan)}",
             markup=False,
         )
     prose.print("The answers are identical." if agree else "The answers differ.")
@@ -225,7 +264,7 @@ def _lab(world: World, lab: Lab) -> dict[str, Any]:
     }
 
 
-def _proof(result: Result) -> str:
+def _proof(result: Result, plan: Plan) -> str:
     """What a lab proved about its own replicability, in a sentence."""
     verdict, proven = result.verdict, result.proven
     if verdict is None or proven is None:
@@ -233,7 +272,7 @@ def _proof(result: Result) -> str:
     if verdict.certified:
         bound = up(proven.rho_proven or 0.0, 3)
         also = f" Not accurate: {verdict.why}. What helps: {verdict.helps}." if verdict.why else ""
-        return f" Certified: that two labs both prove this and yet differ has probability at most {bound}.{also}"
+        return f" Certified: that {both(plan)} has probability at most {bound}.{also}"
     if result.rounding is not None:
         return " " + uncertified(verdict, result.rounding)
     return f" Not certified: {verdict.why}. What helps: {verdict.helps}."

@@ -1,4 +1,4 @@
-"""Flags for the parameters of a plan: each from its record, so that every command explains it in the same words."""
+"""Flags for classes, learners and parameters: each from its record, so that every command explains it in the same words."""
 
 from __future__ import annotations
 
@@ -6,9 +6,12 @@ from typing import Any
 
 import typer
 
+from replical.classes.catalogue import specs
 from replical.cli.output import number, whole
 from replical.plans.catalogue import LEARNERS
 from replical.plans.parameters import PARAMETERS
+
+CLASSES = specs()
 
 
 def parameter(name: str, help: str | None = None) -> Any:  # noqa: A002 - as typer calls it

@@ -8,8 +8,6 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import typer
-from rich.markup import escape
-from rich.table import Table
 
 from replical.bounds.release import ReleaseChance, Selection, release_chance
 from replical.classes.base import HypothesisClass, Items
@@ -18,8 +16,8 @@ from replical.classes.spec import parse
 from replical.classes.table import PredictionTable
 from replical.cli.forecasts import CAVEATS, labels_words, rate, worlds
 from replical.cli.inputs import SIMULATED, items_from, read_prior
-from replical.cli.options import parameter
-from replical.cli.output import CLASSES, amount, answer, count, number, progress, prose, whole
+from replical.cli.options import CLASSES, parameter
+from replical.cli.output import amount, answer, count, number, progress, prose, whole
 from replical.core.exact import down, down_to, up, up_to
 from replical.errors import (
     BadUsage,
@@ -110,6 +108,7 @@ def plan_command(
         float | None, parameter("nu", "upper bound on the best error; without it labels are noiseless")
     ] = None,
     labs: Annotated[int, typer.Option(parser=whole, help="labs that shall all agree")] = 2,
+    shift: Annotated[float | None, parameter("shift")] = None,
     private: Annotated[bool, typer.Option("--private", help="is a private release the ideal answer?")] = False,
     release_epsilon: Annotated[
         float | None, typer.Option(parser=number, help="with --private: epsilon of the release (1)")
@@ -140,7 +139,9 @@ def plan_command(
     if plot is not None:
         check_name(plot)
     if protocol_file is not None:
-        if {class_spec, epsilon, learner, delta, rho, items, kappa, max_labels, prior, prefer, yardstick} != {None}:
+        if {class_spec, epsilon, learner, delta, rho, items, kappa, max_labels, prior, prefer, yardstick, shift} != {
+            None
+        }:
             raise BadUsage("a protocol says class, learner and their numbers: give them or a protocol, not both")
         question = _about_protocol(protocol_file, pool, id_column, theta=theta, nu=nu)
     else:
@@ -159,16 +160,21 @@ def plan_command(
                 rho=0.1 if rho is None else rho,
                 theta=theta,
                 nu=nu,
+                labs=labs,
+                shift=shift or 0.0,
             ),
             only=learner,
             learner=learner or "rounded-a2",
             prior=read_prior(C, prior, prefer),
-            options=_given({"items": items, "kappa": kappa, "max_labels": max_labels}),
+            options=_given({"items": items, "kappa": kappa, "max_labels": max_labels})
+            | _many(learner or "rounded-a2", labs, shift),
             nu=nu,
         )
         if yardstick is not None:
             question = replace(question, measured=_measured(question, yardstick_of(yardstick, C, cells), labs))
-    together = all_agree(labs, question.setting.rho) if question.measured is None else _certified_agree(question, labs)
+    to_all = question.measured is None and question.only is not None and find(question.only).uses("labs")
+    pairwise = all_agree(2 if to_all else labs, question.setting.rho)
+    together = pairwise if question.measured is None else _certified_agree(question, labs)
     question = _with_theta(question)
     exact = protocol_file is None and question.pool is None  # a lab with a protocol has a pool, or will have one
     all_bills = bills(
@@ -188,7 +194,7 @@ def plan_command(
         reading = f"{first} From public numbers alone, not looking at the items: {reading}"
     elif question.pool is not None:
         reading = f"No forecast from unlabelled items: {none_because}. From public numbers alone: {reading}"
-    reading += _all_labs(labs, question, together)
+    reading += _all_labs(labs, question, together, to_all=to_all)
     released = _released(question, labs, private, release_epsilon, nobody)
     reading += "" if released is None else f" {_release_words(question, released)}"
     if as_json:
@@ -317,6 +323,15 @@ def _forecast(question: Question, pool: Pool, noise: str | None, truths: int) ->
             return None, str(error)
 
 
+def _many(learner: str, labs: int, shift: float | None) -> dict[str, Any]:
+    """What a learner's plan is told of labs and their populations, as far as it knows them."""
+    record = find(learner)
+    if shift is not None and not record.uses("shift"):
+        raise BadUsage(f"{learner} knows no shift: leave it out, or name rounded-cal or rounded-a2")
+    many = {"labs": labs if labs > 2 and record.uses("labs") else None, "shift": shift}
+    return _given(many)
+
+
 def _inputs(question: Question, labs: int, noise: str | None) -> dict[str, Any]:
     setting = question.setting
     return {
@@ -329,6 +344,7 @@ def _inputs(question: Question, labs: int, noise: str | None) -> dict[str, Any]:
         "theta_source": question.theta_source,
         "nu": setting.nu,
         "labs": labs,
+        "shift": question.setting.shift,
         "noise": noise,
         "items": question.options.get("items"),
         "kappa": question.options.get("kappa"),
@@ -337,12 +353,17 @@ def _inputs(question: Question, labs: int, noise: str | None) -> dict[str, Any]:
     }
 
 
-def _all_labs(labs: int, question: Question, together: float) -> str:
+def _all_labs(labs: int, question: Question, together: float, *, to_all: bool) -> str:
     if labs == 2:
         return ""
     rho = question.setting.rho
     if question.measured is not None:
         return f" Of {labs} labs all that are certified agree with probability at least {down_to(together, 6)}."
+    if to_all:
+        return (
+            f" That two of {labs} labs are certified and differ has probability at most {rho:g}: publish labs = {labs}, "
+            "which these numbers are for."
+        )
     wanted = f"publish rho = {down_to(rho / (labs - 1), 3)} if that shall be {down_to(1 - rho, 6)}"
     return f" All {labs} labs agree with probability at least {down_to(together, 6)}; {wanted}."
 
@@ -396,6 +417,9 @@ def _bill_payload(bill: Bill) -> dict[str, Any]:
 
 
 def _show_bills(all_bills: list[Bill], class_spec: str, setting: Setting, items: int | None) -> None:
+    from rich.markup import escape
+    from rich.table import Table
+
     public = f"{class_spec}, epsilon {setting.epsilon:g}, rho {setting.rho:g}"
     title = escape(f"Labels a lab, from public numbers alone: {public}")
     table = Table(title=title, box=None, padding=(0, 2, 0, 0), title_justify="left")
@@ -529,6 +553,9 @@ def _show(question: Question, forecast: Prediction) -> None:
 
 
 def _show_trade_off(forecast: Prediction) -> None:
+    from rich.markup import escape
+    from rich.table import Table
+
     draws = max(1, forecast.draws // 2)
     title = f"What a change would do, in the same {draws} worlds"
     table = Table(title=title, box=None, padding=(0, 2, 0, 0), title_justify="left")

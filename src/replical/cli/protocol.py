@@ -16,9 +16,9 @@ from replical.classes.base import Label
 from replical.classes.catalogue import numbers, recipe
 from replical.classes.recipe import Recipe
 from replical.cli.inputs import file_and_column, read_prior
+from replical.cli.options import CLASSES, parameter
 from replical.cli.options import learner as learner_flag
-from replical.cli.options import parameter
-from replical.cli.output import CLASSES, answer, notes, number, progress, prose
+from replical.cli.output import answer, notes, number, progress, prose
 from replical.core.files import decode, read_bytes, read_csv, write_whole
 from replical.errors import BadProtocol, BadTable, BadUsage
 from replical.lab.protocol import SCHEMA, Protocol
@@ -32,7 +32,7 @@ from replical.worlds.theta import theta as disagreement_coefficient
 
 _MOST = 10**10  # items that no pool holds
 
-protocol_app = typer.Typer(help="Write and look at protocols.", rich_markup_mode=None)
+protocol_app = typer.Typer(help="Write and look at protocols.", add_completion=False, rich_markup_mode=None)
 
 
 @protocol_app.callback()
@@ -88,6 +88,7 @@ def new_command(
     strings: Annotated[int | None, parameter("strings")] = None,
     runs: Annotated[int | None, parameter("runs")] = None,
     labs: Annotated[int | None, parameter("labs")] = None,
+    shift: Annotated[float | None, parameter("shift")] = None,
     lab: Annotated[
         list[str] | None, typer.Option(help="a lab that takes part; once for each, in an order that stays")
     ] = None,
@@ -116,7 +117,7 @@ def new_command(
         "theta": theta if theta_from is None else _theta_from(theta_from, section, values, text),
         "items": items, "finish": finish, "kappa": kappa, "a": a, "b": b, "batch": batch, "query": query, "T": T,
         "k_loop": k_loop, "k_final": k_final, "stop": stop, "stop_delta": stop_delta, "boosting": boosting,
-        "strings": strings, "runs": runs, "labs": labs, "max_labels": max_labels,
+        "strings": strings, "runs": runs, "labs": labs, "shift": shift, "max_labels": max_labels,
     }  # fmt: skip
     content: dict[str, Any] = {"schema": SCHEMA}
     if title is not None:
@@ -132,7 +133,7 @@ def new_command(
         content["yardstick"] = _yardstick_section(yardstick, out, class_recipe)
     models = "candidates" in section and yardstick is None  # a yardstick measures distances
     learner_section |= _finish(learner_section, models=models) | _boosting(learner_section)
-    learner_section |= _many(learner_section, lab or [])
+    learner_section |= _many(learner_section, lab or [], public=yardstick is not None)
     content["learner"] = {key: value for key, value in learner_section.items() if value is not None}
     content |= {"labs": {"names": lab}} if lab else {}
     beside = out.parent / content["yardstick"]["file"] if "file" in content.get("yardstick", {}) else None
@@ -248,9 +249,11 @@ def _boosting(learner: dict[str, Any]) -> dict[str, Any]:
     return {"boosting": USUAL.get(learner["plan"] or "tight")}
 
 
-def _many(learner: dict[str, Any], names: list[str]) -> dict[str, Any]:
+def _many(learner: dict[str, Any], names: list[str], *, public: bool) -> dict[str, Any]:
     """As many labs as are listed, where a learner's numbers depend on how many they are and nobody says so."""
-    if learner["labs"] is not None or not find(learner["name"]).uses("labs") or len(names) < 2:
+    record = find(learner["name"])
+    any_number = public and record.setting == "realizable"  # with a yardstick the promise is to every lab
+    if learner["labs"] is not None or not record.uses("labs") or any_number or len(names) < 2:
         return {}
     return {"labs": len(names)}
 

@@ -55,7 +55,7 @@ def _progress_bar(name: str) -> Iterator[Callable[[Progress], None]]:
     """A bar with cells, pairs and time left; a line now and then where there is no terminal."""
     columns = (TextColumn("{task.description}"), BarColumn(), TextColumn("{task.fields[words]}"))
     last = [0.0]
-    with Bar(*columns, console=notes, transient=True, disable=not notes.is_terminal) as bar:
+    with Bar(*columns, console=notes.console, transient=True, disable=not notes.is_terminal) as bar:
         task = bar.add_task(escape(name), total=None, words="")
 
         def update(far: Progress) -> None:

@@ -10,7 +10,8 @@ import typer
 
 from replical.classes.spec import parse, table_path
 from replical.cli.inputs import items_from, never_over
-from replical.cli.output import CLASSES, answer, number, progress, prose, whole
+from replical.cli.options import CLASSES
+from replical.cli.output import answer, number, progress, prose, whole
 from replical.core.randomness import PrivateRandomness
 from replical.study.pictures.style import blank, check_name, save
 from replical.study.pictures.theta import theta_picture

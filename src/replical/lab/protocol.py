@@ -219,6 +219,8 @@ class Protocol:
             rho=self.given("rho"),
             theta=self.given("theta") if self.given("theta") is not None else theta,
             nu=0.0 if nu is None and self.record.setting == "agnostic" else nu,
+            labs=self.given("labs") or 2,
+            shift=self.given("shift") or 0.0,
         )
 
     @property

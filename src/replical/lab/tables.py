@@ -318,7 +318,7 @@ def _column(column: Any, name: str, recipe: Recipe, ids: list[str], table: str) 
         if column.null_count:
             row = column.is_null().to_pylist().index(True)
             raise BadTable(f"{table}: the feature {name!r} is missing for the item {ids[row]!r}")
-        values = np.asarray(column.to_numpy(zero_copy_only=False))
+        values = np.from_dlpack(column)  # to_numpy would import pandas
         if values.dtype.kind == "f" and not np.isfinite(values).all():
             row = int(np.argmin(np.isfinite(values)))
             raise BadTable(f"{table}: the feature {name!r} is missing or infinite for the item {ids[row]!r}")
@@ -335,7 +335,7 @@ def _column(column: Any, name: str, recipe: Recipe, ids: list[str], table: str) 
     if encoded.null_count:
         row = encoded.is_null().to_pylist().index(True)
         raise BadTable(f"{table}: the prediction of {name!r} is missing for the item {ids[row]!r}")
-    values, places = encoded.dictionary.to_pylist(), encoded.indices.to_numpy(zero_copy_only=False)
+    values, places = encoded.dictionary.to_pylist(), np.from_dlpack(encoded.indices)
     meanings = np.zeros(len(values), dtype=np.uint16)
     for used in np.unique(places).tolist():  # a category may be there without any item
         try:

@@ -109,6 +109,7 @@ class Task:
     strings: int | None
     runs: int | None
     labs: int
+    shift: Decimal
 
     def __post_init__(self) -> None:
         """Refuse a slack with which no answer would be as good as was asked for."""

@@ -119,7 +119,8 @@ def _bill(setting: Setting, record: Record, name: str, pool: str, yardstick: Yar
             name=name,
             pool="finite" if record.rounds else pool,
             yardstick=measured_on,
-            labs=labs if measured_on is not None and record.uses("labs") else None,
+            labs=(labs if measured_on is not None else setting.labs) if record.uses("labs") else None,
+            shift=setting.shift if record.uses("shift") else None,
         )
     except ReplicalError as error:  # the setting makes sense: it is the plan that does not reach so far
         return replace(bill, note=str(error))

@@ -131,7 +131,7 @@ class Record:
 
 _SIZES = frozenset({"k_loop", "k_final"})
 _STOP = frozenset({"stop", "stop_delta"})
-_ROUND = frozenset({"items", "kappa", "a", "b"})
+_ROUND = frozenset({"items", "kappa", "a", "b", "labs", "shift"})
 
 # Colours are Okabe and Ito's, told apart by everybody, with darker shades of them for noisy labels; a boosted learner has
 # the colour of its base. No two learners have one marker, so that pictures can be read without colours too.
@@ -285,7 +285,7 @@ _ROUNDED_A2 = Record(
     paper=None,
     tight=rounded.a2_betting,
     needs=frozenset({"rho"}),
-    options=_ROUND | {"batch", "finish", "labs"},
+    options=_ROUND | {"batch", "finish"},
     parent="a2",
     bounds=Bounds(paper=("replica2", "replica2")),
     colour="#00614A",

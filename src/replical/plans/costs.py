@@ -22,6 +22,8 @@ class Setting:
         Hypotheses in the class.
     epsilon, delta, rho, theta, nu
         As in `replical.plan`; no `nu` means that labels are noiseless.
+    labs, shift
+        As in `replical.plan`, for the learners that know them.
     """
 
     n: int
@@ -30,10 +32,12 @@ class Setting:
     rho: float
     theta: float | None = None
     nu: float | None = None
+    labs: int = 2
+    shift: float = 0.0
 
     def __post_init__(self) -> None:
         class_size("the number of hypotheses", self.n)
-        for name in ("epsilon", "delta", "rho", "theta", "nu"):
+        for name in ("epsilon", "delta", "rho", "theta", "nu", "labs", "shift"):
             if getattr(self, name) is not None:
                 PARAMETERS[name].check(getattr(self, name))
 

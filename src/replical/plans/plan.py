@@ -46,6 +46,7 @@ def plan(
     strings: int | None = None,
     runs: int | None = None,
     labs: int | None = None,
+    shift: float | None = None,
     yardstick: Yardstick | None = None,
     prior: Prior = UNIFORM,
     max_labels: int | None = None,
@@ -100,8 +101,11 @@ def plan(
     strings, runs
         Your own numbers of strings, and of runs with each, in place of boosting's.
     labs
-        Labs that the promise of Settled, and of Rounded over A² with a yardstick, is for, 2 if left out: no two of them
-        differ with probability above `rho`. Rounded over CAL with a yardstick promises it to any number of labs.
+        Labs that the promise of Settled and Rounded is for, 2 if left out: that any two of them differ has probability at
+        most `rho`. Rounded over CAL with a yardstick promises it to any number of labs.
+    shift
+        By how much labs' populations may differ where Rounded measures on own items, 0 if left out: in each of them every
+        distance is within a factor of 1 ± `shift` of that in one common population.
     yardstick
         Public items on which Rounded measures distances in place of each lab's own; `a` and `b` are then shares of them.
     prior
@@ -131,7 +135,7 @@ def plan(
         "epsilon": epsilon, "delta": delta, "rho": rho, "theta": theta, "nu": nu, "T": T, "k_loop": k_loop,
         "k_final": k_final, "kappa": kappa, "batch": batch, "query": query, "items": items, "finish": finish, "a": a, "b": b,
         "stop": stop, "stop_delta": stop_delta, "boosting": boosting, "strings": strings, "runs": runs, "labs": labs,
-        "max_labels": max_labels,
+        "shift": shift, "max_labels": max_labels,
     }  # fmt: skip
     record = find(learner)
     make = record.maker(name)
@@ -163,6 +167,11 @@ def _check_parameters(record: Record, name: str, values: Mapping[str, Any]) -> N
             continue
         if whose := owner(parameter):
             raise BadSpec(f"{parameter} belongs to the plan 'paper' of {whose}, not to {name!r} of {record.id}")
+        if parameter == "shift" and record.certifies:
+            raise BadSpec(
+                f"{record.id} looks for the ideal answer of one population, and a shift moves that answer: leave shift out, "
+                "or take rounded-cal or rounded-a2"
+            )
         raise BadSpec(f"{record.id} has no {parameter}: leave it out")
     for parameter in ("theta", "rho", "nu"):
         if parameter in record.needs and values[parameter] is None:

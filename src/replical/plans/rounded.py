@@ -1,7 +1,7 @@
 """Plans of Rounded: what its base may fail with, where the shared threshold lies, what a proof needs.
 
 Theorems L1-L3 and the simple statements R1 and R2: docs/claims/certificate.md, docs/claims/rounded.md. With a yardstick:
-docs/claims/yardstick.md.
+docs/claims/yardstick.md. More labs than two, or populations that differ: docs/claims/many_labs.md.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from replical.bounds.gamma import Gamma
+from replical.bounds.planned import gamma_unlimited
 from replical.bounds.tails import COARSE, FINE, largest_count
 from replical.bounds.yardstick import YardstickBound
 from replical.classes.base import Indices
@@ -58,6 +59,16 @@ class RoundedPlan(Plan):
     items: int | None
     range: tuple[Fraction, Fraction]
     yardstick: Yardstick | None = None
+
+    @property
+    def labs(self) -> int:
+        """K: of so many labs two may differ with probability ρ at most; 2 where nothing is said."""
+        return int(self._values.get("labs", 2))
+
+    @property
+    def shift(self) -> Fraction:
+        """g: by this share a distance in a lab's population may be off from that in a common one; 0 if nothing is said."""
+        return self._values.get("shift", Fraction(0))
 
     @property
     def slack(self) -> Fraction:
@@ -132,6 +143,8 @@ class RoundedPlan(Plan):
             masses=prior.masses(self.n) * self.n if prior.kind == "weights" else None,
             places=prior.places,
             alone=self.items is None,
+            labs=self.labs,
+            shift=float(self.shift),
         )
 
     def yardstick_bound(self, yardstick: Yardstick) -> YardstickBound:
@@ -155,9 +168,9 @@ class RoundedPlan(Plan):
         """About the smallest pool with which the proof passes for a truth at these distances; None beyond 10⁷.
 
         Half of what ρ leaves for Γ̂ is kept for slack, so that labels need not be exhausted. None with a yardstick, where no
-        size is needed for the proof.
+        size is needed for the proof, and with a shift that is too large for any pool.
         """
-        if self.yardstick is not None:
+        if self.yardstick is not None or not self._ever(distances):
             return None
         return _smallest(lambda U: self._suffices(distances, U))
 
@@ -169,9 +182,20 @@ class RoundedPlan(Plan):
         if self.kappa_most(U) < 0:
             return False
         scores, least = np.rint(distances * U).astype(np.int64), self.n / self.prior.spread(self.n)
-        gamma = self.gamma(U).bound(scores, 0, least, step=FINE if U <= _SMALL_POOL else COARSE)
-        room = float(self["rho"] - 2 * self["delta_A"] - 2 * self["delta_C"])
-        return (2 if self.items is None else 1) * gamma <= room / 2
+        return self._half(self.gamma(U).bound(scores, 0, least, step=FINE if U <= _SMALL_POOL else COARSE))
+
+    def _ever(self, distances: NDArray[np.float64]) -> bool:
+        """Would a pool without end do? A shift does not become smaller with more items."""
+        one = self.gamma(1)
+        if not self.shift or one.places is not None:
+            return True
+        least = self.n / self.prior.spread(self.n)
+        return self._half(gamma_unlimited(distances, 0.0, one.a, one.b, one.masses, least, one.shift))
+
+    def _half(self, gamma: float) -> bool:
+        """Does Γ̂ take at most half of what ρ leaves for it?"""
+        room = float(self["rho"] - self.labs * (self["delta_A"] + self["delta_C"]))
+        return (self.labs if self.items is None else 1) * gamma <= room / 2
 
 
 def _smallest(suffices: Callable[[int], bool]) -> int | None:
@@ -214,11 +238,11 @@ def cal(task: Task) -> RoundedPlan:
     """Rounded over CAL: realizable, so no survivor is ever lost."""
     base = tight.cal(task)
     a, b = _distances(task)
-    l, l2 = 1 + ln(task.spread), 1 + ln(2 * task.n)
+    l, l2 = _logarithms(task)
     simple = Number(
         name="pool_R1",
         value=ceil(Decimal("8.85") * decimal(b) * l**2 * l2 / (decimal(b - a) ** 2 * task.rho**2)),
-        source="8.85 b l² l2/((b-a)ρ)²: Theorem R1, the pool that suffices without looking at it",
+        source=f"8.85 b l² l2/((b-a)ρ)²: Theorem R1, the pool that suffices without looking at it{_of_one(task)}",
     )
     if task.yardstick is not None:
         simple = Number(
@@ -227,21 +251,17 @@ def cal(task: Task) -> RoundedPlan:
             source="8 l ln(4n/ρ)/(ρ(b-a)): Theorem Y0, the pool that suffices where the yardstick is like it",
         )
     never = Number(name="delta_A", value=Fraction(0), source="0: under realizability never removed")
-    return _rounded(RoundedCALPlan, task, "rounded-cal", base, never, (simple,))
+    return _rounded(RoundedCALPlan, task, "rounded-cal", base, never, (*_many(task), simple))
 
 
 def a2_betting(task: Task) -> RoundedPlan:
     """Rounded over A²."""
-    if task.yardstick is None and task.labs > 2:
-        raise ValueOutOfRange(
-            f"rounded-a2 promises rho to {task.labs} labs only with a yardstick: publish one, or take settled"
-        )
-    share = 4 if task.items is not None and task.items >= _SAMPLED_WELL else 8
-    share = share if task.yardstick is None else 4 * task.labs
+    sampled_well = task.yardstick is None and task.items is not None and task.items >= _SAMPLED_WELL
+    share = (2 if sampled_well else 4) * task.labs
     failure = min(task.delta / 2, task.rho / share)
     base = a2.betting(replace(task, delta=failure, kappa=None))
     a, b = _distances(task)
-    l, l2 = 1 + ln(task.spread), 1 + ln(2 * task.n)
+    l, l2 = _logarithms(task)
     delta_A = Number(name="delta_A", value=fraction(failure), source=f"min(δ/2, ρ/{share}): the base removes the best")
     if task.yardstick is not None:
         kappa = (task.rho - task.labs * failure) * decimal(b - a) / (2 * l)
@@ -252,15 +272,36 @@ def a2_betting(task: Task) -> RoundedPlan:
         return _rounded(RoundedA2Plan, task, "rounded-a2", base, delta_A, numbers)
     kappa = task.rho * decimal(b - a) / (8 * l)
     reach = decimal(b) + kappa
-    left = Decimal("0.74") * task.rho - 2 * failure
+    left = Decimal("0.74") * task.rho - task.labs * failure
     pool = Decimal("8.67") * reach * l**2 * l2 / (decimal(b - a) * left) ** 2
     if (gap := task.epsilon - reach) > 0:
         pool = max(pool, 2 * task.epsilon * ln(2 * task.n / task.delta) / gap**2)
+    enough = f"Theorem R2: the pool that suffices without looking at it{_of_one(task)}"
     simple = (
         Number(name="kappa_R2", value=fraction(kappa), source="ρ(b-a)/(8l): Theorem R2's bound on Δ̂(V)"),
-        Number(name="pool_R2", value=ceil(pool), source="Theorem R2: the pool that suffices without looking at it"),
+        Number(name="pool_R2", value=ceil(pool), source=enough),
     )
-    return _rounded(RoundedA2Plan, task, "rounded-a2", base, delta_A, simple)
+    return _rounded(RoundedA2Plan, task, "rounded-a2", base, delta_A, (*_many(task), *simple))
+
+
+def _logarithms(task: Task) -> tuple[Decimal, Decimal]:
+    """l and l2: 1+ln n, or 1+ln(1/μ) for the smallest prior mass μ, and 1+ln(n·K(K-1))."""
+    return 1 + ln(task.spread), 1 + ln(task.n * task.labs * (task.labs - 1))
+
+
+def _many(task: Task) -> tuple[Number, ...]:
+    """How many labs there are, and how far apart their populations: where neither is said, plans are as they always were."""
+    labs = Number(name="labs", value=task.labs, source="given: K labs that may differ with probability ρ at most")
+    shift = Number(
+        name="shift", value=fraction(task.shift), source="given: labs' distances differ by this share at most"
+    )
+    own = task.yardstick is None
+    return (*((labs,) if own and task.labs > 2 else ()), *((shift,) if task.shift else ()))
+
+
+def _of_one(task: Task) -> str:
+    """The simple statements know no shift."""
+    return "; without shift" if task.shift else ""
 
 
 def _own_range(task: Task) -> bool:
@@ -287,6 +328,13 @@ def _distances(task: Task) -> tuple[Fraction, Fraction]:
 def _rounded(
     kind: type[RoundedPlan], task: Task, learner: str, base: Plan, delta_A: Number, simple: tuple[Number, ...]
 ) -> RoundedPlan:
+    if task.shift and task.yardstick is not None:
+        raise BadSpec(
+            f"shift = {task.shift:g} and a yardstick: labs that measure on public items need no shift as long as one "
+            "hypothesis is best in all their populations; leave one of them out"
+        )
+    if task.shift and task.finish != "distance":
+        raise BadSpec(f"the finish {task.finish!r} has no proof that a shift could enter: leave one of them out")
     if task.yardstick is not None and task.finish != "distance":
         raise BadSpec(f"a yardstick measures distances, and the finish {task.finish!r} has none: leave one of them out")
     own = _own_range(task)
@@ -328,4 +376,7 @@ def _measuring(task: Task) -> Number:
     """What measuring distances costs: a failure probability on own items, nothing on public ones."""
     if task.yardstick is not None:
         return Number(name="M", value=task.yardstick.size, source="items of the yardstick")
-    return Number(name="delta_C", value=fraction(task.rho) / 200, source="ρ/200: a lab's intervals of distances fail")
+    parts = 100 * task.labs
+    return Number(
+        name="delta_C", value=fraction(task.rho) / parts, source=f"ρ/{parts}: a lab's intervals of distances fail"
+    )

@@ -7,7 +7,7 @@ seed and its own number alone, so the figures do not depend on how many workers 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator
+from collections.abc import Callable, Generator, Sequence
 from contextlib import closing
 from dataclasses import dataclass
 from fractions import Fraction
@@ -16,6 +16,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
+from replical.bounds.ranks import agreement_bound
 from replical.classes.base import HypothesisClass, Items
 from replical.classes.predictions import Predictions, predictions_of
 from replical.classes.prior import UNIFORM, Prior
@@ -24,12 +25,15 @@ from replical.core.randomness import PrivateRandomness, SharedRandomness
 from replical.errors import ReplicalError, ValueOutOfRange
 from replical.learners.base import Learner, learn
 from replical.learners.fast.line import along_a_line
-from replical.learners.result import Result
-from replical.worlds.figures import Audit, Pair, columns, figures
+from replical.learners.result import Result, Rounding
+from replical.worlds.figures import Audit, Group, Groups, Pair, columns, figures, together
 from replical.worlds.noise import Noise
 from replical.worlds.population import Population
+from replical.worlds.shift import tilted
 
 Progress = Callable[[int, int], None]
+
+_NAMES = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"  # of the first labs of a group; the others have numbers
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -50,6 +54,14 @@ class World:
         Items in each lab's pool, or ``"exact"``: the distribution itself.
     law
         Probabilities of the labels, one row a cell, instead of a target and noise.
+    shift
+        How far labs' populations are apart: labs with even and with odd numbers have masses tilted in opposite directions,
+        by factors within 1 ± `shift` (`replical.worlds.shift`). Not with a law, whose best hypothesis might change.
+
+    Raises
+    ------
+    ValueOutOfRange
+        If there is a shift and a law.
 
     Examples
     --------
@@ -64,6 +76,15 @@ class World:
     noise: Noise = 0.0
     pool_size: int | str = "exact"
     law: NDArray[np.float64] | None = None
+    shift: float = 0.0
+
+    def __post_init__(self) -> None:
+        """Refuse what leaves labs without a best hypothesis in common."""
+        if self.shift and self.law is not None:
+            raise ValueOutOfRange(
+                f"labs that differ by a shift of {self.shift:g} have one best hypothesis, and under a law it may change: "
+                "give noise instead of the law, or no shift"
+            )
 
     @cached_property
     def predictions(self) -> Predictions:
@@ -126,11 +147,32 @@ def run_pair(learner: Learner, world: World, seed: str, number: int) -> tuple[Po
     population, labs
         The world with this pair's target, and both runs.
     """
+    population, (first, second) = run_group(learner, world, seed, number, 2)
+    return population, (first, second)
+
+
+def run_group(learner: Learner, world: World, seed: str, number: int, labs: int) -> tuple[Population, tuple[Lab, ...]]:
+    """Run all labs of one group in full; the first two are those of the pair with this number.
+
+    Parameters
+    ----------
+    learner, world, seed, number
+        As for `run_pair`.
+    labs
+        How many labs share the string.
+
+    Returns
+    -------
+    population, labs
+        The world with this group's target, and all runs.
+    """
     target = PrivateRandomness.simulated(seed, number, "world").generator().integers(len(world.C))
     population = world.population(int(target))
-    shared = SharedRandomness(pair_string(seed, number))
-    first, second = (run_lab(learner, population, world.pool_size, shared, (seed, number, lab)) for lab in "AB")
-    return population, (first, second)
+    own, shared = tilted(population, world.shift), SharedRandomness(pair_string(seed, number))
+    return population, tuple(
+        run_lab(learner, own.of(lab), world.pool_size, shared, (seed, number, _NAMES[lab] if lab < 26 else lab))
+        for lab in range(labs)
+    )
 
 
 def pair_string(seed: str, number: int) -> str:
@@ -171,12 +213,13 @@ def run_lab(
     return Lab(result=result, excess_error=error - population.nu)
 
 
-def summarise(number: int, population: Population, labs: tuple[Lab, Lab], prior: Prior = UNIFORM) -> Pair:
+def summarise(number: int, population: Population, labs: tuple[Lab, ...], prior: Prior = UNIFORM) -> Pair:
     """Keep the figures of pair `number` and its `labs` in this `population`, drop the version spaces.
 
-    The `prior` is that of the learner: it weighs the Jaccard distance of balls.
+    The `prior` is that of the learner: it weighs the Jaccard distance of balls. Of more than two labs the first two are the
+    pair, and all are its group.
     """
-    one, two = (lab.result for lab in labs)
+    one, two = (lab.result for lab in labs[:2])
     return Pair(
         number=number,
         target=population.target,
@@ -189,7 +232,26 @@ def summarise(number: int, population: Population, labs: tuple[Lab, Lab], prior:
         excess_errors=(labs[0].excess_error, labs[1].excess_error),
         stopped_short=(not one.stopped, not two.stopped),
         proofs=None if one.proven is None or two.proven is None else (one.proven, two.proven),
+        group=_group([lab.result for lab in labs], prior),
     )
+
+
+def _group(results: Sequence[Result], prior: Prior) -> Group:
+    """What all labs of a group have in common."""
+    proven = [result.proven for result in results if result.proven is not None]
+    balls = [each for result in results if (each := result.rounding) is not None and each.rho_proven is not None]
+    return Group(
+        hypotheses=tuple(result.hypothesis for result in results),
+        certified=tuple(each.certified for each in proven) if proven else None,
+        rho_proven=tuple(each.rho_proven for each in proven),
+        jaccard_distance=_of_all(balls, prior) if balls else None,
+    )
+
+
+def _of_all(balls: Sequence[Rounding], prior: Prior) -> float:
+    """A hypothesis is in every ball from its largest score on, and in some ball from its smallest on."""
+    scores = np.stack([each.scores / each.items for each in balls])
+    return agreement_bound(scores.min(axis=0), scores.max(axis=0), balls[0].range, prior).exact
 
 
 def _same_function(population: Population, one: int | None, two: int | None) -> bool:
@@ -208,9 +270,9 @@ def _distance(one: Result, two: Result, prior: Prior) -> float:
 
 
 def run_pairs(
-    learner: Learner, world: World, *, seed: str, pairs: int, workers: int | None = None
+    learner: Learner, world: World, *, seed: str, pairs: int, workers: int | None = None, labs: int = 2
 ) -> Generator[Pair, None, None]:
-    """All pairs in order.
+    """All pairs in order, or all groups of more `labs`.
 
     Parameters
     ----------
@@ -218,6 +280,8 @@ def run_pairs(
         As for `audit`.
     workers
         Processes; every core if left out.
+    labs
+        Labs that share each string; the first two are the pair.
 
     Returns
     -------
@@ -238,7 +302,7 @@ def run_pairs(
     if workers is not None and workers < 1:
         raise ValueOutOfRange(f"an audit needs at least 1 worker, got {workers}")
     count = min(pairs, workers or cores())
-    task = _PairTask(learner=learner, world=world, seed=seed)
+    task = _PairTask(learner=learner, world=world, seed=seed, labs=labs)
     if count == 1:
         yield from map(task, range(pairs))
         return
@@ -250,10 +314,11 @@ class _PairTask:
     learner: Learner
     world: World
     seed: str
+    labs: int
 
     def __call__(self, number: int) -> Pair:
         try:
-            population, labs = run_pair(self.learner, self.world, self.seed, number)
+            population, labs = run_group(self.learner, self.world, self.seed, number, self.labs)
             return summarise(number, population, labs, self.learner.plan.prior)
         except ReplicalError as error:
             raise type(error)(f"pair {number}: {error}") from error
@@ -308,10 +373,53 @@ def audit(
     >>> figures.agreement
     0.6
     """
+    return audit_groups(learner, world, seed=seed, groups=pairs, labs=2, workers=workers, progress=progress)[0]
+
+
+def audit_groups(
+    learner: Learner,
+    world: World,
+    *,
+    seed: str,
+    groups: int,
+    labs: int,
+    workers: int | None = 1,
+    progress: Progress | None = None,
+) -> tuple[Audit, Groups]:
+    """Run groups of labs, one string a group: how often do all of them return the identical hypothesis?
+
+    Parameters
+    ----------
+    learner, world, seed, workers, progress
+        As for `audit`.
+    groups
+        How many groups.
+    labs
+        Labs in each.
+
+    Returns
+    -------
+    pairs, together
+        The figures of `audit` for the first two labs of every group, and those of the whole groups.
+
+    Raises
+    ------
+    ValueOutOfRange
+        As `audit` does.
+
+    Examples
+    --------
+    >>> from replical import Thresholds, World, learner_for, plan
+    >>> C = Thresholds(1000)
+    >>> p = plan("rounded-cal", C, epsilon=.2, delta=.05, rho=.1, pool="finite", items=50_000, labs=5)
+    >>> pairs, together = audit_groups(learner_for(p), World(C=C, pool_size=50_000), seed="s", groups=10, labs=5)
+    >>> together.all_agree, together.certified_differ, round(together.jaccard_distance, 3)
+    (0.9, 0.1, 0.036)
+    """
     done: list[Pair] = []
-    with closing(run_pairs(learner, world, seed=seed, pairs=pairs, workers=workers)) as running:
+    with closing(run_pairs(learner, world, seed=seed, pairs=groups, workers=workers, labs=labs)) as running:
         for pair in running:
             done.append(pair)
             if progress is not None:
-                progress(len(done), pairs)
-    return figures(columns(done, learner.plan.epsilon))
+                progress(len(done), groups)
+    return figures(columns(done, learner.plan.epsilon)), together(done)

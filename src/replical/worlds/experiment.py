@@ -21,6 +21,7 @@ from replical.learners.for_plan import learner_for
 from replical.plans.base import Condition
 from replical.plans.catalogue import Record, find
 from replical.plans.parameters import OPTIONS as PLAN_OPTIONS
+from replical.plans.parameters import PARAMETERS
 from replical.plans.plan import plan
 from replical.pools.yardstick import Yardstick
 from replical.worlds.audit import World
@@ -146,7 +147,8 @@ def prepare(
         raise ValueOutOfRange(
             f"a law says how labels are drawn, noise included: leave out the noise {experiment.noise}"
         )
-    world = World(C=C, cells=cells, noise=noise, law=law, pool_size=checked_size(experiment.pool_size))
+    shift = PARAMETERS["shift"].check(experiment.options.get("shift") or 0.0)
+    world = World(C=C, cells=cells, noise=noise, law=law, pool_size=checked_size(experiment.pool_size), shift=shift)
     world.population(0)  # refuses noise that makes no sense before it is used for anything
     record, theta, nu = find(experiment.learner), experiment.theta, experiment.nu
     theta_source, nu_source = None if theta is None else "given", None if nu is None else "given"

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from itertools import combinations
 from math import fsum
 from typing import Any
 
@@ -23,6 +24,91 @@ _OF_LAB = (
 COLUMNS = _OF_PAIR + tuple((f"{name}_{lab}", kind) for name, kind in _OF_LAB for lab in "ab")
 
 Columns = dict[str, list[Any]]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Group:
+    """All labs with one string.
+
+    Attributes
+    ----------
+    hypotheses
+        What the labs returned; None for no answer.
+    certified
+        Which of them were certified; None where the learner does not do that.
+    rho_proven
+        What they proved.
+    jaccard_distance
+        1 - |∩|/|∪| of their balls around the centre, averaged over the shared threshold; None where labs do not round.
+    """
+
+    hypotheses: tuple[int | None, ...]
+    certified: tuple[bool, ...] | None
+    rho_proven: tuple[float | None, ...]
+    jaccard_distance: float | None
+
+    @property
+    def pairs_differ(self) -> float:
+        """The share of pairs of labs whose answers differ, or that have none."""
+        pairs = list(combinations(self.hypotheses, 2))
+        return sum(one is None or one != two for one, two in pairs) / len(pairs)
+
+    @property
+    def certified_differ(self) -> bool | None:
+        """Do two certified labs differ? That is what is promised to be rare."""
+        if self.certified is None:
+            return None
+        return len({h for h, sure in zip(self.hypotheses, self.certified, strict=True) if sure}) > 1
+
+
+@dataclass(frozen=True, kw_only=True)
+class Groups:
+    """The figures of an audit of groups of labs.
+
+    Attributes
+    ----------
+    groups, labs
+        Groups, and labs in each.
+    all_agree, all_agree_low, all_agree_high
+        The share of groups whose labs all returned the identical hypothesis, and its exact (Clopper-Pearson) interval at
+        95%.
+    pairs_differ
+        The share of pairs of labs that differ, mean over groups.
+    certified_differ
+        The share of groups in which two certified labs differ; None where the learner certifies nothing.
+    jaccard_distance
+        Mean `Group.jaccard_distance`: how often the labs would not all agree, over every threshold and order.
+    rho_proven
+        Mean over all labs of what they proved about it.
+    """
+
+    groups: int
+    labs: int
+    all_agree: float
+    all_agree_low: float
+    all_agree_high: float
+    pairs_differ: float
+    certified_differ: float | None
+    jaccard_distance: float | None
+    rho_proven: float | None
+
+
+def together(pairs: Sequence[Pair]) -> Groups:
+    """The figures of the groups that these pairs are the first labs of."""
+    groups = [pair.group for pair in pairs if pair.group is not None]
+    agree = sum(group.pairs_differ == 0 for group in groups)
+    low, high = clopper_pearson(agree, len(groups))
+    return Groups(
+        groups=len(groups),
+        labs=len(groups[0].hypotheses),
+        all_agree=agree / len(groups),
+        all_agree_low=low,
+        all_agree_high=high,
+        pairs_differ=fsum(group.pairs_differ for group in groups) / len(groups),
+        certified_differ=mean([group.certified_differ for group in groups]),
+        jaccard_distance=mean([group.jaccard_distance for group in groups]),
+        rho_proven=mean([rho for group in groups for rho in group.rho_proven]),
+    )
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -54,6 +140,8 @@ class Pair:
         Did the run end other than by its own stop test: at a cap, its budget or the pool's end, or uncertified?
     proofs
         What the labs proved of themselves; None where the learner does not do that.
+    group
+        All labs with this string, the two of the pair first.
     """
 
     number: int
@@ -67,6 +155,7 @@ class Pair:
     excess_errors: tuple[Fraction, Fraction]
     stopped_short: tuple[bool, bool]
     proofs: tuple[Proven, Proven] | None = None
+    group: Group | None = None
 
     @property
     def agree(self) -> bool:

@@ -142,8 +142,9 @@ CAUGHT = {
         "protocol.labels.values[]", "protocol.learner with a key more", "protocol.learner without a key",
         "protocol.learner.batch", "protocol.learner.delta", "protocol.learner.epsilon", "protocol.learner.finish",
         "protocol.learner.items", "protocol.learner.k_final", "protocol.learner.k_loop",
-        "protocol.learner.max_labels", "protocol.learner.name",
-        "protocol.learner.plan", "protocol.learner.rho", "protocol.learner.theta", "protocol.prior with a key more",
+        "protocol.learner.labs", "protocol.learner.max_labels", "protocol.learner.name",
+        "protocol.learner.plan", "protocol.learner.rho", "protocol.learner.shift", "protocol.learner.theta",
+        "protocol.prior with a key more",
         "protocol.prior without a key", "protocol.prior.kind", "protocol.prior.order without a member",
         "protocol.prior.order[]", "protocol.schema", "protocol.seed", "protocol_fingerprint",
         "rounds without a member", "rounds[] with a key more", "rounds[] without a key",
@@ -157,7 +158,7 @@ CAUGHT = {
         "verdict.certified",
     ],
     "self or pool": [
-        "pool.fingerprint",
+        "pool.fingerprint", "shift_most",
     ],
     "self or journal": [
         "answer_error.estimate", "conditions without a member", "conditions[].bound", "conditions[].held", "conditions[].name",
@@ -187,7 +188,7 @@ def quick(monkeypatch):
 
 
 FAST = (
-    "rounded-a2 certified",
+    "rounded-a2 many labs certified",
     "rounded-a2 uncertified",
     "rounded-a2 first items",
     "rounded-a2 excess",

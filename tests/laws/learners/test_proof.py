@@ -28,7 +28,7 @@ N, EPSILON, DELTA, MILLION = 9, 0.5, 0.05, 10**6
 TABLE = PredictionTable([f"m{h}" for h in range(N)], labels=(0, 1))
 
 
-def lab(number, *, learner, items, weighted, U, distances, survivors, rho):
+def lab(number, *, learner, items, weighted, U, distances, survivors, rho, **many):
     """A pool on which hypothesis h differs from the first on so many items, whom the labels left, and the plan."""
     generator = np.random.default_rng(number)
     codes = np.zeros((N, U), dtype=np.int64)
@@ -38,8 +38,9 @@ def lab(number, *, learner, items, weighted, U, distances, survivors, rho):
     weights[:2] = 0.01, 0.99
     prior = {"prior": Prior.weights(TABLE, weights)} if weighted else {}
     made = plan(
-        learner, TABLE, epsilon=EPSILON, delta=DELTA, rho=rho, pool="finite", items=U if items else None, a=0.1, **prior
-    )
+        learner, TABLE, epsilon=EPSILON, delta=DELTA, rho=rho, pool="finite", items=U if items else None, a=0.1, **prior,
+        **many,
+    )  # fmt: skip
     pool = Pool(TABLE, codes.T, PrivateRandomness.simulated("proof", number))
     return SimpleNamespace(
         plan=made, pool=pool, codes=codes, alive=survivors, weights=weights if weighted else None, U=U
@@ -63,30 +64,36 @@ def made_labs():
         yield lab(number, **common, U=8000, distances=[0, *[4000] * 8], survivors=[0], rho=0.3)
         # Slack that reaches far, and nobody near a threshold: ρ is proven, the error bound is not.
         yield lab(number, **common, U=3000, distances=[0, 290, *[3000] * 7], survivors=[0, 1], rho=0.9)
+        # Five labs, and populations that differ.
+        yield lab(number, **common, U=8000, distances=[0, *[4000] * 8], survivors=[0], rho=0.3, labs=5)
+        yield lab(number, **common, U=8000, distances=[0, *[1500] * 8], survivors=[0], rho=0.9, labs=5, shift=0.01)
+        yield lab(number, **common, U=400, distances=[0, 6, 60, *[200] * 6], survivors=[0, 1], rho=0.5, shift=0.1)
 
 
 def expected(one):
     """κ, what may be told as proven on either grid, and the largest slack with which the error bound holds."""
     n, U, made = N, one.U, one.plan
     rho, delta_A, delta_C = (made[name] for name in ("rho", "delta_A", "delta_C"))
+    said = {number.name: number.value for number in made.numbers}
+    K, g = int(said.get("labs", 2)), float(said.get("shift", 0))
     a, b = 0.1, 0.9 * EPSILON
     centre = 2 * one.codes[one.alive].sum(axis=0) > len(one.alive)
     scores = (one.codes != centre).sum(axis=1)
     kappa = int(scores[one.alive].max())
     together = made.items is not None
-    loose = min(0.1, sqrt(rho) - delta_A) if together and kappa == 0 else float(delta_C)
+    loose = min(0.1, sqrt(2 * rho / (K * (K - 1))) - delta_A) if together and kappa == 0 else float(delta_C)
     masses = one.weights
     least = 1.0 if masses is None else min(masses[h] for h in one.alive)
 
     def proven(failure, step):
-        gamma = Gamma(U=U, a=a, b=b, beta=log(2 * n / failure), masses=masses, alone=not together)
+        gamma = Gamma(U=U, a=a, b=b, beta=log(2 * n / failure), masses=masses, alone=not together, labs=K, shift=g)
         found = gamma.bound(scores, kappa, least, step=step)
-        bound = (found if together else 2 * found) + float(2 * (delta_A + delta_C))
+        bound = (found if together else K * found) + float(K * (delta_A + delta_C))
         return min(1.0, ceil(bound * MILLION) / MILLION) if found < 1 else 1.0
 
     told = {proven(loose, step) for step in (FINE, FINEST)}
     if together and kappa == 0:  # two labs may both misjudge it, unless they are as careful as labs with slack
-        both = min(float(rho), ceil((Fraction(repr(loose)) + delta_A) ** 2 * MILLION) / MILLION)
+        both = min(float(rho), ceil(K * (K - 1) // 2 * (Fraction(repr(loose)) + delta_A) ** 2 * MILLION) / MILLION)
         told = {min(max(proven(loose, step), both), proven(float(delta_C), step)) for step in (FINE, FINEST)}
     most = int(np.flatnonzero(binom.cdf(np.arange(-1, U), U, EPSILON) <= DELTA / (2 * n)).max()) - 1 - floor(U * b)
     return kappa, told, most
@@ -103,7 +110,7 @@ def agrees(one, formulas):
     return found.kappa == kappa and near and most - 1 <= found.kappa_most <= most and found.certified == sure
 
 
-@pytest.mark.claim("certificate")
+@pytest.mark.claim("certificate", "many_labs")
 def test_what_is_proven_is_what_the_formulas_say():
     assert all(agrees(*each) for each in labs())
 
@@ -112,7 +119,8 @@ class LargestWeight(Proof):
     """Takes the heaviest survivor for the best hypothesis."""
 
     def _least(self, V):
-        return 1.0 if self._masses is None else float(self._masses[V.indices].max())
+        masses = self._own.gamma.masses
+        return 1.0 if masses is None else float(masses[V.indices].max())
 
 
 class Loose(Proof):
@@ -120,7 +128,7 @@ class Loose(Proof):
 
     def __init__(self, plan, pool):
         super().__init__(plan, pool)
-        self._exact = self._exact and replace(self._gamma, beta=log(2 * plan.n / 0.9))
+        self._own.exact = self._own.exact and replace(self._own.gamma, beta=log(2 * plan.n / 0.9))
 
 
 class LooseAlone(Proof):
@@ -128,8 +136,8 @@ class LooseAlone(Proof):
 
     def __init__(self, plan, pool):
         super().__init__(plan, pool)
-        self._exact = replace(self._gamma, beta=log(2 * plan.n / 0.1))
-        self._misjudged = 0.0
+        self._own.exact = replace(self._own.gamma, beta=log(2 * plan.n / 0.1))
+        self._own.misjudged = 0.0
 
 
 class Certain(Proof):
@@ -137,7 +145,25 @@ class Certain(Proof):
 
     def __init__(self, plan, pool):
         super().__init__(plan, pool)
-        self._misjudged = 0.0
+        self._own.misjudged = 0.0
+
+
+class TwoLabs(Proof):
+    """Forgets that more than two labs take part."""
+
+    def __init__(self, plan, pool):
+        super().__init__(plan, pool)
+        self._own.gamma = replace(self._own.gamma, labs=2)
+        self._own.exact = self._own.exact and replace(self._own.exact, labs=2)
+
+
+class OnePopulation(Proof):
+    """Forgets that labs' populations differ."""
+
+    def __init__(self, plan, pool):
+        super().__init__(plan, pool)
+        self._own.gamma = replace(self._own.gamma, shift=0.0)
+        self._own.exact = self._own.exact and replace(self._own.exact, shift=0.0)
 
 
 class AnySlack(Proof):
@@ -148,9 +174,9 @@ class AnySlack(Proof):
         return replace(rounding, certified=rounding.rho_proven <= self._plan["rho"])
 
 
-@pytest.mark.claim("certificate")
+@pytest.mark.claim("certificate", "many_labs")
 @pytest.mark.mutant
-@pytest.mark.parametrize("mutant", [LargestWeight, Loose, LooseAlone, Certain, AnySlack])
+@pytest.mark.parametrize("mutant", [LargestWeight, Loose, LooseAlone, Certain, TwoLabs, OnePopulation, AnySlack])
 def test_the_same_law_catches_mutants(mutant, monkeypatch):
     monkeypatch.setattr("replical.learners.rounded.Proof", mutant)
     assert not all(agrees(*each) for each in labs())

@@ -167,7 +167,8 @@ def test_the_page_says_what_the_certificate_says(runs, kind):
     ):  # a bound is rounded up, and said of both labs at once
         assert f"at most {up(body['rho_proven'], 4)}" in seen.texts
         if body["certified"]:
-            said = f"that two labs both prove this much and yet differ has probability at most {up(body['rho_proven'], 3)}."
+            labs = "of 4 labs two" if "many labs" in kind else "two labs both"
+            said = f"that {labs} prove this much and yet differ has probability at most {up(body['rho_proven'], 3)}."
             assert said in seen.texts
     assert ("not held" in seen.texts) == any(not each["held"] for each in body["conditions"])
 

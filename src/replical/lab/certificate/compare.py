@@ -129,13 +129,21 @@ def _once_each(bodies: Sequence[Any]) -> None:
 
 def _not_too_many(runs: Sequence[Any]) -> None:
     """The promise is about K labs together: beyond them nothing is promised, and the best of many is no K labs."""
-    numbers = runs[0].get("plan", {"numbers": []})["numbers"] if runs else []
-    most = next((each["value"] for each in numbers if each["name"] == "labs"), None)
+    most = _together(runs[0]) if runs else None
     if most is not None and len(runs) > most:
         raise BadUsage(
             f"{len(runs)} certificates are given, but the protocol's promise is about labs = {most}: compare at most "
             f"{most}, or publish a protocol with labs = {len(runs)}"
         )
+
+
+def _together(body: Mapping[str, Any]) -> int | None:
+    """K: a number of the plan, or, of a rounded learner on own items, 2 where the protocol says so; None: any two labs."""
+    numbers = body.get("plan", {"numbers": []})["numbers"]
+    protocol = body["protocol"]
+    said = protocol.get("learner", {}).get("labs") if "yardstick" not in protocol else None
+    most: int | None = next((each["value"] for each in numbers if each["name"] == "labs"), said)
+    return most
 
 
 def _unanimous(runs: Sequence[Any]) -> Unanimity | None:

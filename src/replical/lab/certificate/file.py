@@ -36,8 +36,10 @@ from replical.lab.certificate.parts import (
 from replical.lab.protocol import Protocol
 from replical.lab.session import Session, transcript
 from replical.lab.tables import LabPool
-from replical.learners.result import Proven, Settling
+from replical.learners.result import Proven, Result, Settling
+from replical.learners.rounding.own import shift_most
 from replical.plans.base import Condition, Plan
+from replical.plans.rounded import RoundedPlan
 
 SCHEMA = "replical.certificate/1"
 PARTS = ("schema", "body", "digest", "provenance")
@@ -106,12 +108,21 @@ def body_of(session: Session) -> Body:
     }
     if ledger.lab is not None:
         body["lab"] = ledger.lab
+    if (most := shift_told(protocol.plan, result)) is not None:
+        body["shift_most"] = most
     if result.settling is not None and result.verdict is not None:
         body["verdict"] = cast(VerdictPart, asdict(result.verdict))
         body["settling"] = settling_part(result.settling)
         error = result.answer_error
         body["answer_error"] = None if error is None else cast(AnswerErrorPart, asdict(error))
     return body
+
+
+def shift_told(plan: Plan, result: Result) -> float | None:
+    """The largest shift that a certified lab could have proven; told where the protocol has a shift at all."""
+    if not isinstance(plan, RoundedPlan) or not plan.shift or result.rounding is None:
+        return None
+    return shift_most(plan, result.rounding, result.V)
 
 
 def settling_part(settling: Settling) -> SettlingPart:

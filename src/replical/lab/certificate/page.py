@@ -84,7 +84,9 @@ def _verdict(body: Mapping[str, Any]) -> str:
 
 
 def _both(body: Mapping[str, Any]) -> str:
-    return f"that two labs both prove this much and yet differ has probability at most {up(body['rho_proven'], 3)}"
+    numbers = {each["name"]: each["value"] for each in body["plan"]["numbers"]}
+    labs = "two labs both" if numbers.get("labs", 2) == 2 else f"of {numbers['labs']} labs two"
+    return f"that {labs} prove this much and yet differ has probability at most {up(body['rho_proven'], 3)}"
 
 
 def _survived(body: Mapping[str, Any]) -> dict[str, str]:
@@ -93,7 +95,7 @@ def _survived(body: Mapping[str, Any]) -> dict[str, str]:
         "survivors": f"{body['survivors']['count']:,} hypotheses; the shared order chose among {body['kept']['count']:,}",
         "proven": "-" if body["rho_proven"] is None else f"at most {up(body['rho_proven'], 4)}",
         "predicted": "-" if body["rho_predicted"] is None else f"{body['rho_predicted']:.4f}",
-    }
+    } | ({"largest shift": f"{body['shift_most']:g}"} if "shift_most" in body else {})
 
 
 def _settled(body: Mapping[str, Any]) -> dict[str, str]:

@@ -118,9 +118,14 @@ class Required(TypedDict):
 
 
 class Body(Required, total=False):
-    """Everything that is digested; `lab` is there where it has a name, the last three are those of a settled run."""
+    """Everything that is digested.
+
+    `lab` is there where it has a name, `shift_most` where a protocol with a shift is certified, the last three are those of
+    a settled run.
+    """
 
     lab: str
+    shift_most: float
     settling: SettlingPart
     verdict: VerdictPart
     answer_error: AnswerErrorPart | None

@@ -34,6 +34,8 @@ def rounded_proof(body: Mapping[str, Any], plan: Plan, named: Mapping[str, Any])
         return f"the {'slack is said to be small' if on_own else 'answer is said to be near'} enough, and is not"
     if body["certified"] and not body["labels_sufficient"]:
         return "certified, and yet labels are said to be missing"
+    if body.get("shift_most", float(plan.shift)) < float(plan.shift):
+        return "certified, and yet less shift is said to be proven than the protocol has"
     if on_own:
         return same(body["certified"], both[0]["held"] and both[1]["held"])
     U = body["pool"]["items"] if plan.items is None else plan.items

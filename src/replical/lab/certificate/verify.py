@@ -26,6 +26,7 @@ from replical.lab.certificate.file import (
     seal,
     set_of,
     shared_of,
+    shift_told,
     summarised,
     summary,
 )
@@ -87,6 +88,8 @@ def _parts(body: Mapping[str, Any]) -> str | None:
     """Every part that all certificates have; those of a settled run if it is one, perhaps the lab, and nothing else."""
     record = find(body["protocol"]["learner"]["name"])
     more = set(_OPTIONAL) if record.certifies and not record.rounds else set()
+    if record.rounds and body["certified"] and body["protocol"]["learner"].get("shift"):
+        more |= {"shift_most"}
     return same(sorted(body), sorted(keys(Body) | more | ({"lab"} & set(body))))
 
 
@@ -254,6 +257,8 @@ def _shape(body: Mapping[str, Any]) -> str | None:
         each is None or (is_number(each) and 0 <= each <= 1) for each in (body["rho_proven"], body["rho_predicted"])
     ):
         return "rho is a number from 0 to 1, or null"
+    if "shift_most" in body and not (is_number(body["shift_most"]) and 0 <= body["shift_most"] < 1):
+        return "shift_most is a number from 0 to 1"
     for each in body["conditions"]:
         if not (isinstance(each["name"], str) and is_number(each["value"]) and is_number(each["bound"])):
             return "a condition has a name, a value and a bound"
@@ -284,14 +289,14 @@ def _scores(body: Mapping[str, Any], protocol: Protocol, learner: Proves, lab: L
     whole = pool.version_space()
     V = whole.keep(np.isin(whole.indices, indices_of(body["survivors"], len(protocol.recipe.C))))
     again = learner.again(pool, V, protocol.shared)
-    claim = [body["rho_proven"], body["certified"], body["labels_sufficient"], body["kept"]]
-    proven = again.rounding
+    claim = [body["rho_proven"], body["certified"], body["labels_sufficient"], body["kept"], body.get("shift_most")]
+    proven, most = again.rounding, shift_told(protocol.plan, again)
     assert proven is not None, "whoever proves, rounds"
     if lab.fingerprint == body["pool"]["fingerprint"]:
         near = [condition_part(each) for each in again.conditions if each.name == NEAR]
         if wrong := same([each for each in body["conditions"] if each["name"] == NEAR], near):
             return wrong
-    return same(claim, [proven.rho_proven, proven.certified, proven.labels_sufficient, set_of(again.chosen_from)])
+    return same(claim, [proven.rho_proven, proven.certified, proven.labels_sufficient, set_of(again.chosen_from), most])
 
 
 def _with_journal(checks: Checks, body: Mapping[str, Any], protocol: Protocol, lab: LabPool, journal: Journal) -> None:

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-from math import ceil, inf, log, sqrt
+from math import ceil, inf, log
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,11 +10,11 @@ from numpy.typing import NDArray
 from replical.bounds.estimate import estimate
 from replical.bounds.planned import gamma_unlimited
 from replical.bounds.tails import COARSE, FINE, FINEST
-from replical.core.exact import fraction
 from replical.learners.base import Shrunk
 from replical.learners.result import Rounding
 from replical.learners.rounding.centre import Centre
-from replical.learners.rounding.looks import Looks, up
+from replical.learners.rounding.looks import Looks
+from replical.learners.rounding.own import OwnBound, least_mass
 from replical.plans.rounded import RoundedPlan
 from replical.pools.pool import AnyPool
 from replical.pools.version_space import VersionSpace
@@ -32,20 +31,13 @@ class Proof(Looks):
         self._U, self._accurate = pool.size, plan.kappa_most(pool.size)
         most = min(self._accurate, ceil(plan["a"] * self._U) - 1) if plan.finish == "distance" else -1
         super().__init__(plan, pool, centre or Centre(pool.version_space()), self._U, most)
-        self._alone = plan.items is None
-        self._gamma = plan.gamma(self._U)
-        self._masses = self._gamma.masses
-        # Without slack Λ(0) is one number, and only two labs that both misjudge it go wrong (docs/claims/certificate.md).
-        rho, delta_A = float(plan["rho"]), float(plan["delta_A"])
-        loose = min(0.1, sqrt(rho) - delta_A)
-        self._exact = None if self._alone else replace(self._gamma, beta=log(2 * plan.n / loose))
-        self._misjudged = min(rho, up((fraction(loose) + plan["delta_A"]) ** 2))  # so often by both at most
+        self._own = OwnBound(plan, self._U)
 
     def _passes(self, V: VersionSpace, kappa: int) -> bool:
-        rho, scores = float(self._plan["rho"]), self._centre.distances(V)
+        rho, scores, smallest = float(self._plan["rho"]), self._centre.distances(V), self._least(V)
         bound, step = 1.0, COARSE
         for step, overstated in _GRIDS if kappa else _GRIDS[1:]:  # without slack no label would improve it
-            bound = self._bound(V, scores, kappa, step=step)
+            bound = self._own.rho(scores, kappa, smallest, step=step)
             if bound <= rho and step != COARSE:
                 self._proven = bound
                 return True
@@ -53,50 +45,35 @@ class Proof(Looks):
                 break
         if V.size <= 2:  # one survivor has no slack, and is always looked at
             return False
-        least = self._sum(V, scores, 0, step=step)  # the bound grows about linearly with the slack
+        least = self._own.sum(scores, 0, smallest, step=step)  # the bound grows about linearly with the slack
         self._later(kappa, (rho - least) / (bound - least) if least < min(rho, bound) else 0.0)
         return False
 
-    def _bound(self, V: VersionSpace, scores: NDArray[np.int64], kappa: int, step: float = FINE) -> float:
-        """rho_proven: Γ̂ and every way in which it may not hold; without slack not less than what two labs misjudge."""
-        bound = self._sum(V, scores, kappa, step=step)
-        if kappa or self._exact is None or bound >= self._misjudged:
-            return bound
-        return min(self._misjudged, self._with_failures(self._gamma.bound(scores, 0, self._least(V), step=step)))
-
-    def _sum(self, V: VersionSpace, scores: NDArray[np.int64], kappa: int, step: float) -> float:
-        """Γ̂ and what is added to it."""
-        gamma = self._gamma if kappa or self._exact is None else self._exact
-        return self._with_failures(gamma.bound(scores, kappa, self._least(V), step=step))
-
-    def _with_failures(self, gamma: float) -> float:
-        """Both labs may lose the best hypothesis or misjudge distances; alone, each counts against the ideal."""
-        failures = 2 * float(self._plan["delta_A"] + self._plan["delta_C"])
-        return min(1.0, up((2 if self._alone else 1) * gamma + failures)) if gamma < 1 else 1.0
-
     def _least(self, V: VersionSpace) -> float:
-        """The best hypothesis is a survivor, so the ideal ball has at least the smallest mass of a survivor."""
-        return 1.0 if self._masses is None else float(self._masses[V.indices].min())
+        return least_mass(self._own.gamma.masses, V)
 
     def conclude(self, shrunk: Shrunk) -> Rounding:
         """The figures at the end."""
         plan, V, U = self._plan, shrunk.V, self._U
         kappa, scores = self._centre.radius(V), self._centre.distances(V)
-        a, b, rho = float(plan["a"]), float(plan["b"]), float(plan["rho"])
+        a, b, rho, gamma = float(plan["a"]), float(plan["b"]), float(plan["rho"]), self._own.gamma
         rho_proven = rho_predicted = supports = pool_needed = None
         sufficient = certified = False
         if plan.finish == "distance":
-            rho_proven = self._proven if V is self._last and self._proven else self._bound(V, scores, kappa)
+            rho_proven = (
+                self._proven if V is self._last and self._proven else self._own.rho(scores, kappa, self._least(V))
+            )
             certified = rho_proven <= rho and kappa <= self._accurate
             unlimited = inf
-            if not certified and kappa < U * (plan.epsilon - plan["b"]) and self._gamma.places is None:
-                unlimited = gamma_unlimited(scores / U, kappa / U, a, b, self._masses, self._least(V))
-            sufficient = certified or self._with_failures(unlimited) <= rho
-            if self._gamma.places is None and kappa < U * plan["a"]:  # beyond, a ball need not hold the truth
-                shift = self._shift(shrunk, scores)
-                rho_predicted = estimate(scores / U, U, a, b, shift=shift, masses=self._masses)
+            if not certified and kappa < U * (plan.epsilon - plan["b"]) and gamma.places is None:
+                share = float(plan.shift)
+                unlimited = gamma_unlimited(scores / U, kappa / U, a, b, gamma.masses, self._least(V), share)
+            sufficient = certified or self._own.with_failures(unlimited) <= rho
+            if gamma.places is None and kappa < U * plan["a"]:  # beyond, a ball need not hold the truth
+                variance = self._variance(shrunk, scores)
+                rho_predicted = estimate(scores / U, U, a, b, variance=variance, masses=gamma.masses, labs=plan.labs)
             if not certified:
-                supports = self._bound(V, scores, 0)
+                supports = self._own.rho(scores, 0, self._least(V))
                 pool_needed = plan.pool_needed(scores / U)
         return Rounding(
             rho_proven=rho_proven,
@@ -115,7 +92,7 @@ class Proof(Looks):
             spent=self._spent(shrunk),
         )
 
-    def _shift(self, shrunk: Shrunk, scores: NDArray[np.int64]) -> float:
+    def _variance(self, shrunk: Shrunk, scores: NDArray[np.int64]) -> float:
         """Variance of what the centre's own error adds to a score: survivors stand for the truth, by their likelihood."""
         V, U, plan = shrunk.V, self._U, self._plan
         near = np.flatnonzero((scores >= U * float(plan["a"])) & (scores <= U * float(plan["b"])))

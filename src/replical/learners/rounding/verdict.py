@@ -91,6 +91,8 @@ def _to_be_accurate(plan: RoundedPlan, rounding: Rounding) -> list[str]:
 def _to_prove(plan: RoundedPlan, rounding: Rounding) -> str:
     """More items, or, where there are enough, less slack."""
     needed = rounding.pool_needed
+    if needed is None and plan.shift:
+        return f"a shift below {float(plan.shift):g}{_supports(plan, rounding)}"
     if needed is None:
         return f"more than 10,000,000 items{_supports(plan, rounding)}"
     if needed <= rounding.items:

@@ -36,19 +36,8 @@ from replical.cli.asking import (
 from replical.cli.forecasts import CAVEATS, rate, worlds
 from replical.cli.inputs import SIMULATED
 from replical.cli.outlook import FIRST, Outlook
-from replical.cli.output import (
-    amount,
-    answer,
-    both,
-    count,
-    fixed,
-    notes,
-    prose,
-    settled_words,
-    supposed,
-    uncertified,
-    whole,
-)
+from replical.cli.output import amount, answer, count, notes, prose, whole
+from replical.cli.proven import both, fixed, settled_words, shift_words, supposed, uncertified
 from replical.core.exact import up
 from replical.core.files import write_whole
 from replical.errors import BadUsage, BudgetSpent, EmptyVersionSpace, PlanMismatch, PoolExhausted, ReplicalError
@@ -68,9 +57,11 @@ from replical.lab.tables import LabPool
 from replical.learners.measured import Measured
 from replical.learners.result import Result
 from replical.learners.rounded import ACCURATE, CERTIFIED, NEAR
+from replical.learners.rounding.own import shift_most
 from replical.learners.settled import PROVEN
 from replical.plans.base import Plan
 from replical.plans.bills import bills
+from replical.plans.rounded import RoundedPlan
 from replical.pools.pool import Pool
 from replical.worlds.forecast import forecast as forecast_of
 
@@ -296,6 +287,13 @@ def _payload(session: Session, status: str) -> dict[str, Any]:
     }
 
 
+def _shift_most(result: Result, plan: Plan) -> float | None:
+    """How different labs' populations may be for what this lab has proven; None where it has not, or it does not matter."""
+    if not isinstance(plan, RoundedPlan) or result.rounding is None:
+        return None
+    return shift_most(plan, result.rounding, result.V)
+
+
 def _done(session: Session, body: dict[str, Any], journal: str, out: Path, *, as_json: bool) -> None:
     result, protocol = session.result, session.protocol
     measured = 0 if result.measured is None else result.measured.labels
@@ -312,6 +310,8 @@ def _done(session: Session, body: dict[str, Any], journal: str, out: Path, *, as
             } | payload["hypothesis"]
         if result.rounding is not None and protocol.yardstick is not None:
             payload |= {"accurate": result.rounding.accurate, "fixed": result.rounding.fixed}
+        if (largest := _shift_most(result, protocol.plan)) is not None:
+            payload["shift_most"] = largest
         if result.verdict is not None:
             payload["verdict"] = asdict(result.verdict)
         answer(payload | {"journal": journal, "certificate": str(out)})
@@ -353,6 +353,8 @@ def _rounded_words(result: Result, plan: Plan) -> Iterator[str]:
         yield uncertified(verdict, rounding)
         return
     yield f"Certified: that {both(plan)} has probability at most {up(rounding.rho_proven or 0.0, 3)}{supposed(plan)}."
+    if (largest := _shift_most(result, plan)) is not None:
+        yield shift_words(plan, largest)
     if rounding.fixed:
         yield fixed(plan)
     if verdict.why:

@@ -1,0 +1,80 @@
+"""The commands: their names and one line about each. A command's module is imported when the command is called."""
+
+from __future__ import annotations
+
+import sys
+from functools import cache
+from importlib import import_module
+from typing import Annotated, Any
+
+import typer
+from typer.core import TyperGroup
+from typer.main import get_command
+
+from replical import __version__
+
+# Name: where it is, and the line of the list of commands. (A module `run` would take the name of `replical.cli.run`.)
+COMMANDS = {
+    "demo": ("demo:demo_command", "Watch two labs with independent data choose the identical model."),
+    "audit": ("audit:audit_command", "How often do pairs of simulated labs agree?"),
+    "plan": ("plan:plan_command", "What will it cost in labels, and how often will labs agree?"),
+    "theta": ("theta:theta_command", "The disagreement coefficient of a class."),
+    "run": ("run_protocol:run_command", "Run a protocol on this lab's items, label by label."),
+    "label": ("label:label_command", "Serve the labelling page for a run driven elsewhere."),
+    "verify": ("verify:verify_command", "Recompute a certificate."),
+    "compare": ("verify:compare_command", "Do several labs have one answer?"),
+    "confirm": ("confirm:confirm_command", "Does a published answer hold on this lab's items?"),
+    "release": ("release:release_command", "One private answer from the votes of many labs."),
+    "correct": ("journal:correct_command", "Record another label for an item."),
+    "export": ("journal:export_command", "The events of a journal as CSV."),
+    "study": ("study:study_command", "A grid of audits from one file: tables, figures, a report."),
+    "doctor": ("doctor:doctor_command", "Versions, optional parts, and a test of the random bits."),
+    "protocol": ("protocol:protocol_app", "Write and look at protocols."),
+}
+
+
+class Commands(TyperGroup):
+    """Knows every command by name and line; whoever is called is loaded."""
+
+    def resolve_command(self, ctx: Any, args: list[str]) -> tuple[str | None, Any, list[str]]:
+        """The command that `args` name, or "No such command", in place of what stands for it in lists."""
+        name, stand_in, rest = super().resolve_command(ctx, args)
+        return name, stand_in if name is None else load(name), rest
+
+
+@cache
+def load(name: str) -> Any:
+    """The command of this `name`, ready to parse its words."""
+    module, attribute = COMMANDS[name][0].split(":")
+    found = getattr(import_module(f"replical.cli.{module}"), attribute)
+    if isinstance(found, typer.Typer):
+        return get_command(found)
+    alone = typer.Typer(add_completion=False, rich_markup_mode=None)
+    alone.command(name)(found)
+    return get_command(alone)
+
+
+app = typer.Typer(cls=Commands, add_completion=False, pretty_exceptions_enable=False, rich_markup_mode=None)
+
+
+def _version(wanted: bool) -> None:
+    if wanted:
+        sys.stdout.write(f"replical {__version__}\n")
+        raise typer.Exit
+
+
+@app.callback()
+def common(
+    _: Annotated[
+        bool, typer.Option("--version", callback=_version, is_eager=True, help="Show the version and exit.")
+    ] = False,
+) -> None:
+    """Active learning whose answer another lab can reproduce."""
+
+
+def _stand_in() -> None:
+    """Never called: `Commands` loads the command that this one is shown for."""
+
+
+for _name, (_, _line) in COMMANDS.items():
+    app.command(_name, short_help=_line)(_stand_in)
