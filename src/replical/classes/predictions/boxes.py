@@ -42,7 +42,10 @@ class BoxPredictions:
         some.__dict__ |= self.__dict__ | {"_cells": self._cells[items]}
         return some
 
-    def disagreement(self, alive: Indices, within: Indices) -> NDArray[np.bool_]:
+    def unseen(self, items: int) -> None:
+        """An item is looked at once."""
+
+    def disagreement(self, alive: Indices, within: Indices, seen: Indices | None = None) -> NDArray[np.bool_]:
         """An item is disputed when some survivors hold its cell, but not all."""
         holding = self._holding(alive)
         disputed: NDArray[np.bool_] = ((holding > 0) & (holding < len(alive)))[self._cells[within]]

@@ -55,7 +55,10 @@ class StumpPredictions:
         everything = len(items) == self._columns.shape[1] and (np.diff(items, prepend=-1) == 1).all()
         return slice(None) if everything else items
 
-    def disagreement(self, alive: Indices, within: Indices) -> NDArray[np.bool_]:
+    def unseen(self, items: int) -> None:
+        """An item is looked at once."""
+
+    def disagreement(self, alive: Indices, within: Indices, seen: Indices | None = None) -> NDArray[np.bool_]:
         """Of each feature the outermost survivors decide; items are looked at until both labels were heard."""
         zero, one = np.zeros((2, len(within)), dtype=np.bool_)
         left: Indices | slice = slice(None)
