@@ -21,7 +21,7 @@ install: $(VENV)/.installed   ## create .venv with everything the tests need
 $(VENV)/.installed: pyproject.toml constraints.txt
 	$(PYTHON) -c 'import sys; assert sys.version_info >= (3, 11), "replical needs Python 3.11 or newer"'
 	$(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[test,coverage,lint,plot,lab,sklearn,study,frames,private]'
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[test,coverage,lint,plot,lab,sklearn,study,frames,private,fast]'
 	touch $@
 
 demo: install  ## two labs, one published string
@@ -60,7 +60,7 @@ format: install  ## bring everything into the shape that lint asks for
 	$(BIN)/ruff format $(PYTHONS)
 
 bench: install  ## every benchmark, ratios measured side by side
-	@for name in startup core structured elimination safety settled confirm yardstick throughput page theorem cost_of_replicability; do \
+	@for name in startup core structured elimination safety settled confirm yardstick pairs throughput page theorem cost_of_replicability; do \
 	  echo "== $$name"; $(BIN)/python benchmarks/$$name.py || exit 1; done
 
 clean:         ## remove environments and caches

@@ -53,6 +53,20 @@ def pytest_terminal_summary(terminalreporter):
         terminalreporter.write_line(f"  probability of a false alarm among them, at most: {spent:.0e}")
 
 
+# ---- kernels ----
+
+
+@pytest.fixture(scope="module", params=["numpy", "numba"])
+def kernels(request):
+    """Everything in a module once on each back end; ``pytestmark = pytest.mark.usefixtures("kernels")`` asks for it."""
+    from replical.core.kernels import choice
+
+    if request.param == "numba" and (why := choice.trouble()) is not None:
+        pytest.skip(f"numba cannot be used, {why}")
+    with choice.using(request.param):
+        yield request.param
+
+
 # ---- commands and processes ----
 
 

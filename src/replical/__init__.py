@@ -54,9 +54,9 @@ _HOMES = {
     "Yardstick": "pools.yardstick",
     "agreement_bound": "bounds.ranks",
     "audit": "worlds.audit",
-    "ball": "worlds.theta",
+    "ball": "worlds.balls",
     "confirm": "learners.confirm",
-    "curve": "worlds.theta",
+    "curve": "worlds.balls",
     "learn": "learners.base",
     "learner_for": "learners.for_plan",
     "plan": "plans.plan",
@@ -110,13 +110,13 @@ if TYPE_CHECKING:
     from replical.pools.yardstick import Yardstick as Yardstick
     from replical.worlds.audit import World as World
     from replical.worlds.audit import audit as audit
+    from replical.worlds.balls import ball as ball
+    from replical.worlds.balls import curve as curve
     from replical.worlds.figures import Audit as Audit
     from replical.worlds.forecast import Prediction as Prediction
     from replical.worlds.forecast import predict_agreement as predict_agreement
     from replical.worlds.noise import BoundaryNoise as BoundaryNoise
     from replical.worlds.population import Population as Population
-    from replical.worlds.theta import ball as ball
-    from replical.worlds.theta import curve as curve
     from replical.worlds.theta import theta as theta
     from replical.worlds.theta_bound import theta_bound as theta_bound
 else:  # type checkers would take it to mean that any name exists

@@ -24,6 +24,7 @@ from sklearn.utils.validation import (
 
 from replical.classes.base import Codes, HypothesisClass
 from replical.classes.halfspaces import HalfSpaces
+from replical.classes.rows import PackedRows
 from replical.classes.stumps import Stumps
 from replical.classes.table import PredictionTable
 from replical.core.randomness import PrivateRandomness, SharedRandomness
@@ -406,16 +407,26 @@ class ReplicableSelector(_Replicable):
         if y is not None:
             y = column_or_1d(y)
             check_consistent_length(X, y)
-        predictions = np.stack([np.asarray(estimator.predict(X)) for _, estimator in self.estimators], axis=1)
         candidate_labels = [known for _, estimator in self.estimators for known in getattr(estimator, "classes_", ())]
         classes, labels = self._labels(y, oracle, candidate_labels)
         seed = self._seed()
         C = PredictionTable([name for name, _ in self.estimators], labels=range(len(classes)))
-        codes = _codes(predictions.ravel(), classes).reshape(predictions.shape)
+        codes = self._predictions(X, classes)
         validate_data(self, X, skip_check_array=True)  # notes the features and their names
         self._keep(self._run(C, codes, labels, seed), classes, seed)
         self.best_name_, self.best_estimator_ = self.estimators[self.hypothesis_ or 0]
         return self
+
+    def _predictions(self, X: Any, classes: NDArray[Any]) -> PackedRows:
+        """What the candidates say about `X`, as codes; of eight candidates at a time, then packed."""
+        rows: PackedRows | None = None
+        for first in range(0, len(self.estimators), 8):
+            said = [_codes(estimator.predict(X), classes) for _, estimator in self.estimators[first : first + 8]]
+            if rows is None:
+                rows = PackedRows.blank(len(said[0]), len(self.estimators), labels=len(classes))
+            rows.write_columns(slice(0, len(rows)), first, said)
+        assert rows is not None, "there is a candidate"
+        return rows
 
     def __sklearn_clone__(self) -> ReplicableSelector:
         """The candidates stay fitted, as they are: they are what is chosen among."""

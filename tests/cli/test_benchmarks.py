@@ -51,6 +51,16 @@ def test_the_benchmark_of_many_labs_runs():
     assert [row[1].strip() for row in rows[:5]] == ["2", "5", "10", "30", "100"]
 
 
+def test_the_benchmark_of_pairs_finds_one_answer_on_every_back_end(tmp_path):
+    file = tmp_path / "pairs.json"
+    words = [sys.executable, str(BENCHMARKS / "pairs.py"), "--quick", "--json", str(file)]
+    done = subprocess.run(words, capture_output=True, text=True, timeout=200, check=False)
+    assert done.returncode == 0, done.stderr
+    rows = json.loads(file.read_text())["rows"]
+    assert {row["operation"].split()[0] for row in rows} == {"all", "theta,", "packing"}
+    assert all(row["seconds"] > 0 for row in rows)
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize(
     "words",

@@ -3,6 +3,7 @@
 import pytest
 
 import replical as library
+from replical.core.kernels import choice
 from support.commands import answer, replical
 
 
@@ -54,3 +55,29 @@ def test_an_interrupt_while_a_command_is_loaded(command, monkeypatch):
     monkeypatch.setattr(commands, "load", interrupted)
     monkeypatch.setattr("signal.signal", lambda *_: None)  # it would switch interrupts off for the tests
     assert command("plan") == (130, "", "Error: interrupted\n")
+
+
+@pytest.mark.parametrize(
+    ("named", "why", "said"),
+    [
+        ("", None, "Kernels: numba, once there is enough work to pay for loading it."),
+        ("numpy", None, "Kernels: NumPy, as REPLICAL_KERNELS says; results are the same on numba."),
+        ("", "it is not installed", "Kernels: NumPy; numba would be faster, with the same results, but it is not "
+         'installed: pip install "replical[fast]".'),
+    ],
+)  # fmt: skip
+def test_doctor_says_which_kernels_are_used(command, monkeypatch, named, why, said):
+    monkeypatch.setenv(choice.VARIABLE, named)
+    monkeypatch.setattr(choice, "trouble", lambda: why)
+    code, out, _ = command("doctor")
+    assert code == 0
+    assert said in " ".join(out.split())
+    code, out, _ = command("doctor", "--json")
+    assert f'"kernels": "{"numba" if "numba, once" in said else "numpy"}"' in out
+
+
+def test_unknown_kernels_are_one_sentence(command, monkeypatch):
+    monkeypatch.setenv(choice.VARIABLE, "gpu")
+    code, _, err = command("doctor")
+    assert code == 2
+    assert "there are no kernels 'gpu': REPLICAL_KERNELS is numpy or numba" in " ".join(err.split())

@@ -29,9 +29,10 @@ from replical.plans.base import Condition, Number, Plan
 from replical.pools.pool import ExactPool
 from replical.pools.query import Answers, Query
 from replical.worlds.audit import Lab
+from replical.worlds.balls import Curve
 from replical.worlds.figures import Pair
 from replical.worlds.population import PopulationLabels
-from replical.worlds.theta import Curve, DisagreementCoefficient
+from replical.worlds.theta import DisagreementCoefficient
 from replical.worlds.theta_bound import ThetaBound
 
 # Not in `replical.__all__`, but public names return them or take them.

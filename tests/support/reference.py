@@ -78,6 +78,19 @@ def theta(codes, weights, centre, r0=Fraction(0)):
     return best
 
 
+def peak(codes, weights, r0=Fraction(0)):
+    """Where Θ is attained: the first centre, there r0 before any other radius, then the smallest; in units of weight."""
+    smallest, found = r0 * sum(map(int, weights)), []
+    for centre in range(len(codes)):
+        balls = curve(codes, weights, centre)
+        own = [(smallest, disputed) for radius, disputed, _ in balls if radius <= smallest][-1:] if smallest > 0 else []
+        own = [(radius, disputed) for radius, disputed in own if disputed > radius]
+        own += [(Fraction(radius), disputed) for radius, disputed, _ in balls if radius > smallest]
+        own = [(disputed / radius, centre, radius, disputed) for radius, disputed in own]
+        found.append(max(own, key=lambda ball: ball[0]) if own else (Fraction(1), centre, Fraction(0), 0))
+    return max(found, key=lambda ball: ball[0])
+
+
 def first(shared_seed, alive):
     return min(alive, key=lambda h: (shared_word(shared_seed, ("order",), h), h))
 

@@ -13,12 +13,13 @@ from typing import Any, Protocol, runtime_checkable
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from replical.core.bits import Packed
 from replical.core.randomness import SharedRandomness
 from replical.errors import BadLabel, BadTable, ValueOutOfRange
 
 Label = str | int
 Codes = NDArray[np.uint16]
-Items = NDArray[Any]
+Items = NDArray[Any]  # or what is indexed like one: the rows of a table stay packed
 Indices = NDArray[np.int64]
 
 _MOST_LABELS = 2**16  # codes are 16-bit
@@ -58,6 +59,15 @@ class HypothesisClass(Protocol):
 
     def cells(self) -> Items | None:
         """Items that stand for every way the class can tell points apart, if they can be listed."""
+        ...
+
+
+@runtime_checkable
+class Packs(Protocol):
+    """A class of two labels that has a faster way to all predictions than `codes`."""
+
+    def pack(self, items: Items, out: Packed) -> None:
+        """The codes of everyone on checked `items` as bits of `out`: a row an item, a bit a hypothesis, pad bits zero."""
         ...
 
 
@@ -157,7 +167,7 @@ def features(X: ArrayLike, dimensions: int) -> Items:
     return raw.astype(np.float64, copy=False)
 
 
-def encode(raw: ArrayLike, labels: tuple[Label, ...]) -> Codes:
+def encode(raw: ArrayLike, labels: tuple[Label, ...], *, before: int = 0) -> Codes:
     """Turn label values into codes; the first value that is missing or no label is named with its place.
 
     Parameters
@@ -166,6 +176,8 @@ def encode(raw: ArrayLike, labels: tuple[Label, ...]) -> Codes:
         Label values, in an array of any shape.
     labels
         The label set.
+    before
+        How many rows came before these, where a table is encoded in blocks.
 
     Returns
     -------
@@ -189,7 +201,10 @@ def encode(raw: ArrayLike, labels: tuple[Label, ...]) -> Codes:
     replical.errors.BadLabel: 7 at position 1 is not in the label set [0, 1]
     """
     array = np.asarray(raw)
-    if array.dtype.kind not in "iufb" or any(isinstance(label, str) for label in labels):
+    texts = all(isinstance(label, str) and not label.endswith("\0") for label in labels)  # NumPy drops zeros at the end
+    numbers = not any(isinstance(label, str) for label in labels)
+    as_it_is = array.dtype.kind in "iufb" if numbers else texts and array is raw and array.dtype.kind == "U"
+    if not as_it_is:
         array = np.asarray(raw, dtype=object)
     codes = np.zeros(array.shape, dtype=np.uint16)
     known = np.zeros(array.shape, dtype=np.bool_)
@@ -199,7 +214,8 @@ def encode(raw: ArrayLike, labels: tuple[Label, ...]) -> Codes:
         known |= same
     if not known.all():
         place = tuple(int(i) for i in np.argwhere(~known)[0])
-        where = "position " + ", ".join(map(str, place)) if len(place) == 1 else f"row {place[0]}, column {place[1]}"
+        row = before + place[0]
+        where = f"position {row}" if len(place) == 1 else f"row {row}, column {place[1]}"
         value = array[place]
         if value is None or value == "" or (isinstance(value, float) and math.isnan(value)):
             raise BadTable(f"the value at {where} is missing; every item needs one of {list(labels)!r}")

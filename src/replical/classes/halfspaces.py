@@ -10,7 +10,9 @@ from numpy.typing import ArrayLike, NDArray
 
 from replical.classes.base import Codes, Indices, Items, Label, class_size, features, predict, two_labels
 from replical.classes.recipe import Recipe, Section, stacked
+from replical.core.bits import Packed
 from replical.core.canonical import fingerprint
+from replical.core.kernels.signs import signs
 from replical.core.randomness import SharedRandomness
 from replical.errors import ValueOutOfRange
 
@@ -93,6 +95,10 @@ class HalfSpaces:
     def codes(self, items: Items, hypotheses: Indices) -> Codes:
         """Label codes of `hypotheses` (rows) on checked `items` (columns)."""
         return (self._heights(items, hypotheses) >= 0).astype(np.uint16)
+
+    def pack(self, items: Items, out: Packed) -> None:
+        """`codes` of everyone on `items` as bits of `out`: a row an item, a bit a hypothesis."""
+        signs(items, self.normals, -self.offsets, out)
 
     def margin(self, items: Items, h: int) -> NDArray[np.float64]:
         """Distance of each of `items` from the boundary of `h`."""

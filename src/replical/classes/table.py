@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Callable, Mapping, Sequence
+from functools import cached_property
+from typing import Any, NamedTuple, cast
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from replical.classes.base import Codes, Indices, Items, Label, class_size, encode, label_set, predict
 from replical.classes.recipe import Recipe, Section
+from replical.classes.rows import PackedRows
 from replical.core.canonical import fingerprint
 from replical.errors import BadTable
+
+_BLOCK = 2**20  # predictions looked at at a time: as Python objects they take up to 50 MB
 
 
 class PredictionTable:
@@ -61,7 +65,7 @@ class PredictionTable:
     def __len__(self) -> int:
         return len(self.candidates)
 
-    @property
+    @cached_property
     def fingerprint(self) -> str:
         """A hash of everything that defines the class."""
         return fingerprint({"kind": "table", "candidates": list(self.candidates), "labels": list(self.labels)})
@@ -81,7 +85,9 @@ class PredictionTable:
         Returns
         -------
         items
-            Label codes, one row an item, one column a candidate.
+            Label codes, one row an item, one column a candidate, packed: they take a bit for every binary digit of a
+            code and index like an array (``np.asarray`` makes one). Blocks of `X` are packed one after the other, so
+            that beside `X` itself there are never more than the bits and some 50 MB.
 
         Raises
         ------
@@ -90,14 +96,21 @@ class PredictionTable:
         BadLabel
             If a prediction is no label.
         """
-        rows = self.rows(X)
-        lengths = {np.shape(row) for row in rows} if isinstance(rows, list | tuple) else set()
-        if len(lengths) > 1:
-            raise BadTable(f"the rows of a prediction table have unequal lengths: {sorted(lengths)}")
-        codes = encode(rows, self.labels)
-        if codes.ndim != 2 or codes.shape[1] != len(self):
-            raise BadTable(f"a prediction table needs {len(self)} predictions an item, got shape {codes.shape}")
-        return codes
+        table = self._rows_of(X) if isinstance(X, Mapping) else _sliced(X)
+        length = self._checked(table.shape)
+        rows = PackedRows.blank(length, len(self), labels=len(self.labels))
+        step = max(1, _BLOCK // len(self))
+        for start in range(0, length, step):
+            at = slice(start, min(start + step, length))
+            codes = encode(table.block(at), self.labels, before=start)
+            self._checked(codes.shape)
+            rows.write(at, codes)
+        return cast(Items, rows)
+
+    def _checked(self, shape: tuple[int, ...]) -> int:
+        if len(shape) != 2 or shape[1] != len(self):
+            raise BadTable(f"a prediction table needs {len(self)} predictions an item, got shape {shape}")
+        return shape[0]
 
     def rows(self, X: ArrayLike | Mapping[str, ArrayLike]) -> ArrayLike:
         """Rows of predictions, from rows `X` or from a mapping `X` of candidates to columns.
@@ -107,19 +120,25 @@ class PredictionTable:
         BadTable
             If a candidate has no column, or columns have unequal lengths.
         """
-        if not isinstance(X, Mapping):
-            return X
-        missing = [name for name in self.candidates if name not in X]
+        return self._rows_of(X).block(slice(None)) if isinstance(X, Mapping) else X
+
+    def _rows_of(self, columns: Mapping[str, ArrayLike]) -> _Sliced:
+        """Columns side by side."""
+        missing = [name for name in self.candidates if name not in columns]
         if missing:
             raise BadTable(f"the table has no column for the candidate {missing[0]!r}")
-        columns = [np.asarray(X[name], dtype=object) for name in self.candidates]
-        for name, column in zip(self.candidates, columns, strict=True):
-            if column.shape != columns[0].shape:
+        chosen = [_sliced(columns[name], column=True) for name in self.candidates]
+        for name, column in zip(self.candidates, chosen, strict=True):
+            if column.shape != chosen[0].shape:
                 first = self.candidates[0]
                 raise BadTable(
-                    f"columns have unequal lengths: {len(columns[0])} in {first!r}, {len(column)} in {name!r}"
+                    f"columns have unequal lengths: {chosen[0].shape[0]} in {first!r}, {column.shape[0]} in {name!r}"
                 )
-        return np.stack(columns, axis=1)
+
+        def block(at: slice) -> ArrayLike:
+            return np.stack([np.asarray(column.block(at), dtype=object) for column in chosen], axis=1)
+
+        return _Sliced(shape=(*chosen[0].shape, len(chosen)), block=block)
 
     def codes(self, items: Items, hypotheses: Indices) -> Codes:
         """Label codes of `hypotheses` (rows) on checked `items` (columns)."""
@@ -132,6 +151,25 @@ class PredictionTable:
     def cells(self) -> None:
         """Unknown: which rows occur is what a pool tells."""
         return
+
+
+class _Sliced(NamedTuple):
+    """A table of which some rows can be had."""
+
+    shape: tuple[int, ...]
+    block: Callable[[slice], ArrayLike]
+
+
+def _sliced(X: Any, *, column: bool = False) -> _Sliced:
+    """Arrays, frames and lists are cut as they are, so that no array of the whole is made; anything else is made one."""
+    if isinstance(X, list | tuple):
+        shapes = set() if column else {np.shape(row) for row in X}
+        if len(shapes) > 1:
+            raise BadTable(f"the rows of a prediction table have unequal lengths: {sorted(shapes)}")
+        return _Sliced(shape=(len(X), *(shapes.pop() if shapes else ())), block=lambda at: X[at])
+    table = X if hasattr(X, "shape") and hasattr(X, "__getitem__") else np.asarray(X)
+    rows = getattr(table, "iloc", table)  # by place, whatever a frame calls its rows
+    return _Sliced(shape=tuple(table.shape), block=lambda at: np.asarray(rows[at]))
 
 
 def recipe(section: Section) -> Recipe:

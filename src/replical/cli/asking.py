@@ -14,7 +14,7 @@ from replical.cli.by_file import by_file
 from replical.cli.inputs import file_and_column, never_over
 from replical.cli.label import columns_to_show, details_from, serve_page
 from replical.cli.outlook import Outlook
-from replical.cli.output import count, notes, prose, whole
+from replical.cli.output import count, notes, prose, reading, whole
 from replical.cli.terminal import ask_at_terminal
 from replical.errors import BadLabel, BadTable, BadUsage
 from replical.lab.protocol import Protocol
@@ -75,7 +75,8 @@ def check_truths(truths: int) -> None:
 
 def items_of(protocol: Protocol, pool: Path, id_column: str, public: Path | None) -> LabPool:
     """The lab's items, none of which is in the public table."""
-    lab = read_pool(pool, protocol.recipe, id_column=id_column)
+    with reading(pool) as update:
+        lab = read_pool(pool, protocol.recipe, id_column=id_column, progress=update)
     if lab.fingerprint == protocol.public:
         raise BadTable(
             f"{pool} is the public table that the protocol's order was made from: bring items of this lab's own"

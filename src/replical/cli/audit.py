@@ -183,9 +183,8 @@ def _show_groups(table: Any, groups: Groups, rho: float) -> None:
     table.add_row("  95% interval", interval(groups.all_agree_low, groups.all_agree_high))
     table.add_row(f"two of {groups.labs} labs differ, mean of pairs", f"{100 * groups.pairs_differ:.1f}%")
     if groups.certified_differ is not None:
-        table.add_row(
-            "two certified labs differ", f"{100 * groups.certified_differ:.1f}%, promised at most {100 * rho:g}%"
-        )
+        differ = f"{round(groups.certified_differ * groups.groups)} of {groups.groups} groups"
+        table.add_row("two certified labs differ", f"{differ}, at most {100 * rho:g}% promised")
     if groups.jaccard_distance is not None and groups.rho_proven is not None:
         proven = up(groups.rho_proven, 4)
         table.add_row("  over all thresholds and orders", f"{groups.jaccard_distance:.4f}, proven {proven}")

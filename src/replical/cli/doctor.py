@@ -9,6 +9,7 @@ import typer
 
 from replical import __version__
 from replical.cli.output import answer, prose
+from replical.core.kernels import choice
 from replical.core.selftest import installed, wrong_words
 
 _CORE = ("numpy", "scipy", "typer", "rich")
@@ -32,12 +33,32 @@ def doctor_command(as_json: Annotated[bool, typer.Option("--json", help="one JSO
     wrong = wrong_words()
     if as_json:
         system = {"replical": __version__, "python": platform.python_version(), "packages": versions}
-        answer({"schema": "replical.doctor/1", **system, "golden": not wrong, "wrong_words": wrong})
+        answer(
+            {
+                "schema": "replical.doctor/1",
+                **system,
+                "golden": not wrong,
+                "wrong_words": wrong,
+                "kernels": choice.in_use(),
+            }
+        )
     else:
         prose.print(f"replical {__version__}, Python {platform.python_version()}, {platform.platform()}")
         for name, version in versions.items():
             prose.print(f"  {name:<14} {version or 'not installed (optional)'}")
+        prose.print(_kernels(), markup=False)
         verdict = "as published" if not wrong else f"WRONG at {', '.join(wrong)}: results will not match other labs"
         prose.print(f"Golden words of the shared randomness: {verdict}.", markup=False)
     if wrong:
         raise typer.Exit(1)
+
+
+def _kernels() -> str:
+    if choice.in_use() == choice.NUMBA:
+        return "Kernels: numba, once there is enough work to pay for loading it."
+    if choice.named() == choice.NUMPY:
+        return f"Kernels: NumPy, as {choice.VARIABLE} says; results are the same on numba."
+    return (
+        f"Kernels: NumPy; numba would be faster, with the same results, but {choice.trouble()}: "
+        'pip install "replical[fast]".'
+    )

@@ -27,7 +27,7 @@ def items_from(C: HypothesisClass, path: Path, private: PrivateRandomness) -> Po
     header, rows = table.header, table.rows
     if isinstance(C, PredictionTable):
         columns = {name: [row[i] for row in rows] for i, name in enumerate(header)}
-        return Pool(C, C.rows(columns), private)
+        return Pool(C, columns, private)
     features: int | None = getattr(C, "dimensions", None)  # None: an item is a single number
     wanted = ["x"] if features is None else [f"x{d}" for d in range(features)]
     if len(header) == len(wanted) and not set(wanted) <= set(header):

@@ -5,9 +5,11 @@ from __future__ import annotations
 import json
 import os
 import sys
+import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from functools import cached_property
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import typer
@@ -19,6 +21,8 @@ if TYPE_CHECKING:
 
 # A terminal that says it is zero columns wide would swallow every line.
 _WIDTH = 80 if os.environ.get("COLUMNS", "").strip() == "0" else None
+
+_PATIENCE = 2.0  # seconds without a word
 
 
 class Screen:
@@ -83,6 +87,22 @@ def progress(what: str) -> Iterator[Callable[[int, int], None]]:
             if not notes.is_terminal and 4 * done // total > quarter[0]:
                 quarter[0] = 4 * done // total
                 notes.print(f"{what}: {done} of {total}", markup=False)
+
+        yield update
+
+
+@contextmanager
+def reading(file: Path) -> Iterator[Callable[[int, int], None]]:
+    """Progress in percent while a table is read, if that takes more than two seconds."""
+    begun = time.monotonic()
+    updates: list[Callable[[int, int], None]] = []
+    with ExitStack() as stack:
+
+        def update(done: int, total: int) -> None:
+            if not updates and time.monotonic() - begun > _PATIENCE:
+                updates.append(stack.enter_context(progress(f"reading {file.name}, percent")))
+            for each in updates:
+                each(100 * done // max(1, total), 100)
 
         yield update
 

@@ -17,7 +17,7 @@ from replical.classes.table import PredictionTable
 from replical.cli.forecasts import CAVEATS, labels_words, rate, worlds
 from replical.cli.inputs import SIMULATED, items_from, read_prior
 from replical.cli.options import CLASSES, parameter
-from replical.cli.output import amount, answer, count, number, progress, prose, whole
+from replical.cli.output import amount, answer, count, number, progress, prose, reading, whole
 from replical.core.exact import down, down_to, up, up_to
 from replical.errors import (
     BadUsage,
@@ -228,11 +228,15 @@ def _about_protocol(
 ) -> Question:
     """What a protocol says, and what it leaves open."""
     protocol = Protocol.read(file)
+    items: Pool | None = None
+    if pool is not None:
+        with reading(pool) as update:
+            items = read_pool(pool, protocol.recipe, id_column=id_column, progress=update).pool(SIMULATED)
     rounded = protocol.plan if isinstance(protocol.plan, RoundedPlan) else None
     return Question(
         title=protocol.title or file.name,
         C=protocol.recipe.C,
-        pool=None if pool is None else read_pool(pool, protocol.recipe, id_column=id_column).pool(SIMULATED),
+        pool=items,
         setting=protocol.setting(theta=theta, nu=nu),
         learner=protocol.plan.learner,
         prior=protocol.prior,

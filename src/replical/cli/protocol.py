@@ -18,7 +18,7 @@ from replical.classes.recipe import Recipe
 from replical.cli.inputs import file_and_column, read_prior
 from replical.cli.options import CLASSES, parameter
 from replical.cli.options import learner as learner_flag
-from replical.cli.output import answer, notes, number, progress, prose
+from replical.cli.output import answer, notes, number, progress, prose, reading
 from replical.core.files import decode, read_bytes, read_csv, write_whole
 from replical.errors import BadProtocol, BadTable, BadUsage
 from replical.lab.protocol import SCHEMA, Protocol
@@ -351,7 +351,8 @@ def _first_of(sample: PublicSample) -> str:
 def _theta_from(file: Path, section: dict[str, Any], values: tuple[Label, ...], seed: str) -> float:
     """Θ on a public pool, computed once and published: an estimate of each lab's own would couple nothing."""
     class_recipe = recipe(section, values, seed)
-    lab = read_pool(file, class_recipe)
+    with reading(file) as update:
+        lab = read_pool(file, class_recipe, progress=update)
     with progress("disagreement coefficient") as update:
         return disagreement_coefficient(
             class_recipe.C, Population(class_recipe.C, target=0, cells=lab.items), progress=update

@@ -15,8 +15,9 @@ from replical.cli.output import answer, number, progress, prose, whole
 from replical.core.randomness import PrivateRandomness
 from replical.study.pictures.style import blank, check_name, save
 from replical.study.pictures.theta import theta_picture
+from replical.worlds.balls import curve
 from replical.worlds.population import Population
-from replical.worlds.theta import curve, theta
+from replical.worlds.theta import theta
 from replical.worlds.theta_bound import theta_bound
 
 

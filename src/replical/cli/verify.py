@@ -13,7 +13,7 @@ import typer
 
 from replical.bounds.unanimity import Unanimity
 from replical.cli.inputs import never_over
-from replical.cli.output import answer, notes, prose
+from replical.cli.output import answer, notes, prose, reading
 from replical.core.exact import down, up
 from replical.core.files import write_whole
 from replical.errors import BadCertificate, BadUsage
@@ -71,7 +71,8 @@ def verify_command(
         if protocol.measures_on_file and yardstick is None and not confirmed:
             named = protocol.content["yardstick"]["file"]
             raise BadUsage(f"distances were measured on {named}, published with the protocol: give --yardstick FILE")
-        lab = read_pool(pool, protocol.recipe, id_column=id_column)
+        with reading(pool) as update:
+            lab = read_pool(pool, protocol.recipe, id_column=id_column, progress=update)
         if journal is None:
             verdict = check(content, lab)
         else:

@@ -52,6 +52,8 @@ def canonical(value: Json) -> str:
         keys = sorted(value, key=lambda key: key.encode("utf-16-be"))
         return "{" + ",".join(f"{canonical(key)}:{canonical(value[key])}" for key in keys) + "}"
     if isinstance(value, list | tuple):
+        if all(type(element) is str for element in value):  # a million ids, say: ten times as fast, to the same bytes
+            return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
         return "[" + ",".join(canonical(element) for element in value) + "]"
     return json.dumps(value, ensure_ascii=False)
 

@@ -18,8 +18,9 @@ from replical.classes.predictions import predictions_of
 from replical.classes.prior import Prior
 from replical.classes.recipe import Recipe
 from replical.errors import BadProtocol, BadTable
+from replical.lab.columns import name_of
 from replical.lab.protocol import Protocol
-from replical.lab.tables import LabPool, name_of, read_labels, read_pool
+from replical.lab.tables import LabPool, read_labels, read_pool
 
 FEW = 50  # fewer items make a rough order
 

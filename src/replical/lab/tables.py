@@ -1,37 +1,33 @@
 """A lab's own tables: pools with ids, and labels, from Parquet, CSV or Arrow files, data frames or arrays.
 
-Files are read in batches and encoded as they come. What is wrong is named precisely: the column, the row by its id, the
-value. Rows are put into the order of their ids, so that the same items in another order are the same pool.
+Predictions are packed as they are read. What is wrong is named precisely: the column, the row by its id, the value.
+Rows are put into the order of their ids, so that the same items in another order are the same pool.
 Needs pyarrow: ``pip install 'replical[lab]'``.
 """
 
 from __future__ import annotations
 
-import hashlib
-from codecs import BOM_UTF16_BE, BOM_UTF16_LE
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
-from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
-from replical.classes.base import Items, Label
-from replical.classes.predictions import predictions_of
+from replical.classes.base import Indices, Items, Label
+from replical.classes.predictions import Predictions, predictions_of
 from replical.classes.recipe import Recipe
+from replical.classes.rows import PackedRows, digest, fits
 from replical.core.canonical import canonical
 from replical.core.randomness import PrivateRandomness
-from replical.errors import BadLabel, BadTable, MissingExtra
+from replical.errors import BadLabel, BadTable
+from replical.lab.columns import Block, Table, name_of, opened
 from replical.pools.pool import Pool
 
 Column = NDArray[Any]
-_BATCH = 65_536  # rows read at a time
-_SUFFIXES = (".parquet", ".csv", ".arrow", ".feather")
-_RESAVE = "save it as UTF-8 (a spreadsheet calls that CSV UTF-8)"
+Progress = Callable[[int, int], None]  # how much is done, and how much there is
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -58,14 +54,17 @@ class LabPool:
     def __len__(self) -> int:
         return len(self.ids)
 
+    @cached_property
+    def _predictions(self) -> Predictions:
+        return predictions_of(self.recipe.C, self.items)
+
     def pool(self, private: PrivateRandomness) -> Pool:
         """The pool in this lab's order, which is `private`."""
-        everything = np.arange(len(self), dtype=np.int64)
-        C = self.recipe.C
-        return Pool.in_order(C, self.items, everything, private.permutation(len(self)), predictions_of(C, self.items))
+        everything, order = np.arange(len(self), dtype=np.int64), private.permutation(len(self))
+        return Pool.in_order(self.recipe.C, self.items, everything, order, self._predictions)
 
 
-def read_pool(source: Any, recipe: Recipe, *, id_column: str = "id") -> LabPool:
+def read_pool(source: Any, recipe: Recipe, *, id_column: str = "id", progress: Progress | None = None) -> LabPool:
     """A lab's pool.
 
     Parameters
@@ -76,6 +75,8 @@ def read_pool(source: Any, recipe: Recipe, *, id_column: str = "id") -> LabPool:
         The class and the columns it needs, from a protocol.
     id_column
         The column with the lab's own names of the items.
+    progress
+        Is told, now and then, how much has been read and how much there is, where that is known beforehand.
 
     Returns
     -------
@@ -85,9 +86,17 @@ def read_pool(source: Any, recipe: Recipe, *, id_column: str = "id") -> LabPool:
     Raises
     ------
     BadTable
-        If the table cannot be read, holds no items, repeats an id, or lacks a column or a value.
+        If the table cannot be read, holds no items, repeats an id, lacks a column or a value, or changes meanwhile.
     BadLabel
         If a candidate predicts what is no label.
+    ValueOutOfRange
+        If the predictions would not fit into 16 GiB of bits.
+
+    Notes
+    -----
+    Predictions are packed block by block. Beside the bits (n items, k candidates and K labels need n·k·⌈log₂ K⌉ / 8 bytes)
+    and the ids a reading holds about 0.4 GB at a time, whatever the size of the table; of an Arrow file, its largest record
+    batch.
 
     Examples
     --------
@@ -97,41 +106,146 @@ def read_pool(source: Any, recipe: Recipe, *, id_column: str = "id") -> LabPool:
     >>> pool.ids, pool.items.tolist()
     (('a', 'b'), [1.5, 0.5])
     """
-    name = name_of(source)
-    ids: list[str] = []
-    parts: list[list[Column]] = []
-    texts, numbers = (recipe.columns, ()) if recipe.predicts else ((), recipe.columns)
-    for batch in _batches(source, [id_column, *recipe.columns], name, texts=(id_column, *texts), numbers=numbers):
-        fresh = _ids(batch[id_column], id_column, name, len(ids))
-        columns = [_column(batch[each], each, recipe, fresh, name) for each in recipe.columns]
-        ids += fresh
-        parts.append(columns)
-    if not ids:
-        raise BadTable(f"{name} holds no items: write one row an item")
-    order = _in_order(ids, name)
-    whole = {
-        each: _plain(np.concatenate([part[number] for part in parts])[order])
-        for number, each in enumerate(recipe.columns)
-    }
-    items = recipe.items(whole) if recipe.predicts else recipe.C.items(recipe.items(whole))
-    sorted_ids = tuple(ids[place] for place in order)
-    return LabPool(recipe=recipe, ids=sorted_ids, items=items, fingerprint=_fingerprint(sorted_ids, items))
+    predictions, numbers = (recipe.columns, ()) if recipe.predicts else ((), recipe.columns)
+    wanted = (id_column, *recipe.columns)
+    with opened(source, wanted, texts=(id_column,), categories=predictions, numbers=numbers) as table:
+        reading = _Reading(table, recipe, id_column, name_of(source), progress or (lambda done, total: None))
+        items = reading.predictions() if recipe.predicts else reading.features()
+    return LabPool(recipe=recipe, ids=reading.ids, items=items, fingerprint=reading.fingerprint(items))
+
+
+class _Reading:
+    """One pool while it is read: rows as they come, then in the order of their ids."""
+
+    def __init__(self, table: Table, recipe: Recipe, id_column: str, name: str, progress: Progress) -> None:
+        self._table, self._recipe, self._id, self._name, self._progress = table, recipe, id_column, name, progress
+        self.ids: tuple[str, ...] = ()
+
+    def predictions(self) -> Items:
+        """What the candidates say, packed."""
+        if self._table.rows is None:
+            rows, order = self._by_rows()
+        else:
+            fits(self._table.rows, len(self._recipe.columns), len(self._recipe.C.labels))
+            ids: list[str] = []
+            for block in self._table.blocks([self._id]):
+                ids += _ids(block.columns[self._id], self._id, self._name, block.start)
+            order = self._in_order(ids)  # before the time is spent that the predictions take
+            rows = self._by_columns(ids)
+        rows.put_in_order(order)
+        return cast(Items, rows)
+
+    def _by_columns(self, ids: list[str]) -> PackedRows:
+        """All rows of some candidates, then of others."""
+        columns, cells = self._recipe.columns, 0
+        places = {name: place for place, name in enumerate(columns)}
+        rows = PackedRows.blank(len(ids), len(columns), labels=len(self._recipe.C.labels))
+        for block in self._table.blocks(columns):
+            at = slice(block.start, block.start + block.rows)
+            if at.stop > len(ids):
+                break
+            rows.write_columns(at, places[next(iter(block.columns))], self._codes(block, ids))
+            cells += block.rows * len(block.columns)
+            self._progress(cells, 2 * len(ids) * len(columns))
+        if cells != len(ids) * len(columns):
+            raise BadTable(f"{self._name} has columns of unequal lengths: write it again, every column with all rows")
+        return rows
+
+    def _by_rows(self) -> tuple[PackedRows, Indices]:
+        """All candidates on some items, then on others."""
+        columns, labels = self._recipe.columns, self._recipe.C.labels
+        ids: list[str] = []
+        parts: list[PackedRows] = []
+        for number, block in enumerate(self._table.blocks([self._id, *columns]), start=1):
+            ids += _ids(block.columns.pop(self._id), self._id, self._name, block.start)
+            fits(len(ids), len(columns), len(labels))
+            part = PackedRows.blank(block.rows, len(columns), labels=len(labels))
+            part.write_columns(slice(0, block.rows), 0, self._codes(block, ids))
+            parts.append(part)
+            self._progress(min(number, self._table.pieces), 2 * self._table.pieces)
+        order = self._in_order(ids)
+        return PackedRows.stacked(parts), order
+
+    def _codes(self, block: Block, ids: list[str]) -> list[Column]:
+        labels, seen = self._recipe.C.labels, _Items(ids, block.start, self._name)
+        return [_codes(column, name, labels, seen) for name, column in block.columns.items()]
+
+    def features(self) -> Items:
+        """What the class looks at, as numbers."""
+        ids: list[str] = []
+        parts: list[list[Column]] = []
+        for block in self._table.blocks([self._id, *self._recipe.columns], together=True):
+            ids += _ids(block.columns.pop(self._id), self._id, self._name, block.start)
+            seen = _Items(ids, block.start, self._name)
+            parts.append([_feature(column, name, seen) for name, column in block.columns.items()])
+            if self._table.rows:
+                self._progress(len(ids), 2 * self._table.rows)
+        order = self._in_order(ids)
+        whole = {
+            name: _plain(np.concatenate([part[number] for part in parts])[order])
+            for number, name in enumerate(self._recipe.columns)
+        }
+        return self._recipe.C.items(self._recipe.items(whole))
+
+    def _in_order(self, ids: list[str]) -> Indices:
+        """The order of the ids, which become those of the pool."""
+        if not ids:
+            raise BadTable(f"{self._name} holds no items: write one row an item")
+        order = sorted(range(len(ids)), key=ids.__getitem__)
+        self.ids = tuple(map(ids.__getitem__, order))
+        for place, (one, two) in enumerate(pairwise(self.ids)):
+            if one == two:
+                raise _twice(self._name, one, order[place], order[place + 1])
+        return np.array(order, dtype=np.int64)
+
+    def fingerprint(self, items: Items) -> str:
+        """Ids, then items as little-endian bytes."""
+        about = {"ids": self.ids, "shape": list(items.shape), "type": items.dtype.kind}
+        rows = len(self.ids)
+        hashed = digest(
+            items, after=canonical(about).encode(), progress=lambda done: self._progress(rows + done, 2 * rows)
+        )
+        return f"sha256:{hashed}"
 
 
 def read_labels(source: Any, column: str, labels: tuple[Label, ...], *, id_column: str = "id") -> dict[str, int]:
     """Label codes by id, from a column of label values; rows without a label are left out."""
-    name, rows = name_of(source), 0
+    name = name_of(source)
     codes: dict[str, int] = {}
-    for batch in _batches(source, [id_column, column], name, texts=(id_column, column)):
-        ids = _ids(batch[id_column], id_column, name, rows)
-        rows += len(ids)
-        for each, value in zip(ids, batch[column].to_pylist(), strict=True):
-            if value is None or value == "":
-                continue
-            if each in codes:
-                raise BadTable(f"{name} has two labels for the item {each!r}")
-            codes[each] = label_code(value, labels, f"the label of the item {each!r} in {name}")
+    with opened(source, (id_column, column), texts=(id_column,), categories=(column,)) as table:
+        for block in table.blocks([id_column, column], together=True):
+            ids = _ids(block.columns[id_column], id_column, name, block.start)
+            fresh = _labels_of(block.columns[column], labels, ids, name)
+            for each, code in fresh:
+                if each in codes:
+                    raise BadTable(f"{name} has two labels for the item {each!r}")
+                codes[each] = code
     return codes
+
+
+def _labels_of(column: Any, labels: tuple[Label, ...], ids: list[str], name: str) -> Iterator[tuple[str, int]]:
+    """The items of a column that have a label, with its code."""
+    known: dict[tuple[type, Any], int] = {}
+    for each, value in zip(ids, _values(column), strict=True):
+        if value is None or value == "":
+            continue
+        key = type(value), value
+        try:
+            code = known.get(key)
+        except TypeError:  # a list, say
+            code = None
+        if code is None:
+            code = known[key] = label_code(value, labels, f"the label of the item {each!r} in {name}")
+        yield each, code
+
+
+def _values(column: Any) -> list[Any]:
+    """Python values; of texts, which are many and alike, without making each anew."""
+    if hasattr(column, "dictionary") and not column.null_count:
+        values = column.dictionary.to_pylist()
+        return [values[place] for place in _numbers(column.indices).tolist()]
+    values_of: list[Any] = column.to_pylist()
+    return values_of
 
 
 class ItemColumns:
@@ -159,14 +273,16 @@ class ItemColumns:
         rows: dict[str, int] = {}
         texts: dict[str, list[str]] = {column: [] for column in self._columns}
         name = name_of(self._source)
-        wanted = [self._id, *self._columns]
-        for batch in _batches(self._source, wanted, name, texts=wanted):
-            for each in _ids(batch[self._id], self._id, name, len(rows)):
-                if each in rows:
-                    raise _twice(name, each, rows[each], len(rows))
-                rows[each] = len(rows)
-            for column in self._columns:
-                texts[column] += ["" if value is None else str(value) for value in batch[column].to_pylist()]
+        wanted = list(dict.fromkeys((self._id, *self._columns)))
+        with opened(self._source, wanted, texts=wanted) as table:
+            for block in table.blocks(wanted, together=True):
+                for each in _ids(block.columns[self._id], self._id, name, block.start):
+                    if each in rows:
+                        raise _twice(name, each, rows[each], len(rows))
+                    rows[each] = len(rows)
+                for column in self._columns:
+                    values = block.columns[column].to_pylist()
+                    texts[column] += ["" if value is None else str(value) for value in values]
         return rows, texts
 
 
@@ -192,101 +308,12 @@ def label_code(value: Any, labels: tuple[Label, ...], what: str) -> int:
     raise BadLabel(f"{what} is {value!r:.80}, which is none of {list(labels)!r}{hint}")
 
 
-def name_of(source: Any) -> str:
-    """What messages call a table."""
-    return str(source) if isinstance(source, str | Path) else f"the {type(source).__name__}"
-
-
-def _arrow() -> Any:
-    try:
-        import pyarrow
-    except ImportError as error:
-        raise MissingExtra("tables are read with pyarrow: install it with pip install 'replical[lab]'") from error
-    return pyarrow
-
-
-def _names(reader: Any, name: str) -> list[str]:
-    try:
-        return list(reader.schema.names)
-    except UnicodeDecodeError as error:
-        raise BadTable(f"{name} is not UTF-8 text: the name of a column cannot be read; {_RESAVE}") from error
-
-
-def _open(source: Any, name: str, texts: Sequence[str] = (), numbers: Sequence[str] = ()) -> Any:
-    """A reader of record batches."""
-    pa = _arrow()
-    if isinstance(source, str | Path):
-        return _open_file(pa, Path(source), texts, numbers)
-    try:
-        table = pa.table(dict(source) if isinstance(source, Mapping) else source)
-    except (pa.ArrowInvalid, pa.ArrowTypeError, TypeError, ValueError) as error:
-        raise BadTable(f"{name} is no table: {error}") from error
-    return table.to_reader(max_chunksize=_BATCH)
-
-
-def _open_file(pa: Any, path: Path, texts: Sequence[str], numbers: Sequence[str]) -> Any:
-    if path.suffix not in _SUFFIXES:
-        raise BadTable(f"a table is a file that ends in {', '.join(_SUFFIXES)}, got {path}")
-    try:
-        if path.suffix == ".csv":
-            from pyarrow import csv
-
-            # Labels and ids are read as they are written: inference would turn "007" into 7 and "true" into a truth value,
-            # and it looks at the first rows only.
-            types = {each: pa.string() for each in texts} | {each: pa.float64() for each in numbers}
-            convert = csv.ConvertOptions(column_types=types, strings_can_be_null=True, null_values=[""])
-            return csv.open_csv(path, convert_options=convert)
-        if path.suffix == ".parquet":
-            from pyarrow import parquet
-
-            file = parquet.ParquetFile(path)
-            return pa.RecordBatchReader.from_batches(file.schema_arrow, file.iter_batches(batch_size=_BATCH))
-        from pyarrow import ipc
-
-        return ipc.open_file(path).read_all().to_reader(max_chunksize=_BATCH)
-    except FileNotFoundError as error:
-        raise BadTable(f"there is no file {path}") from error
-    except (OSError, pa.ArrowException) as error:
-        raise BadTable(_why(path, error)) from error
-
-
-def _why(source: Any, error: Exception) -> str:
-    """Why a table cannot be read; a CSV file in another encoding is what a spreadsheet writes most easily."""
-    what, first = f"cannot read the table {source}", str(error).splitlines()[0]
-    if isinstance(source, str | Path) and Path(source).suffix == ".csv":
-        with suppress(OSError), open(source, "rb") as file:
-            if file.read(2) in (BOM_UTF16_LE, BOM_UTF16_BE):
-                return f"{what}: it is UTF-16 text; {_RESAVE}"
-        if "UTF8" in first:
-            return f"{what}: it is not UTF-8 text; {_RESAVE}"
-    return f"{what}: {first}"
-
-
-def _batches(
-    source: Any, columns: Sequence[str], name: str, texts: Sequence[str] = (), numbers: Sequence[str] = ()
-) -> Iterator[dict[str, Any]]:
-    """Record batches as mappings of the columns that are needed."""
-    reader = _open(source, name, texts, numbers)
-    names = _names(reader, name)
-    for column in columns:
-        if column not in names:
-            if len(names) == 1 and (mark := next((each for each in ";\t|" if each in names[0]), None)):
-                raise BadTable(f"{name} has one column only, {names[0]!r}: save it with commas instead of {mark!r}")
-            near = f"; it has {', '.join(names[:8])}{' and more' if len(names) > 8 else ''}"
-            raise BadTable(f"{name} has no column {column!r}{near}")
-        if names.count(column) > 1:
-            raise BadTable(f"{name} has {names.count(column)} columns named {column!r}")
-    pa = _arrow()
-    try:
-        for batch in reader:
-            yield {column: batch.column(names.index(column)) for column in columns}
-    except (OSError, pa.ArrowException) as error:
-        raise BadTable(_why(source if isinstance(source, str | Path) else name, error)) from error
-
-
 def _ids(column: Any, id_column: str, name: str, before: int) -> list[str]:
+    """Ids as texts."""
     values = column.to_pylist()
     for row, value in enumerate(values):
+        if type(value) is str and value:
+            continue
         if value is None or value == "":
             raise BadTable(f"{name}, row {before + row + 1}: the id in the column {id_column!r} is missing")
         if isinstance(value, bool) or not isinstance(value, str | int):
@@ -300,63 +327,101 @@ def _twice(name: str, each: str, one: int, two: int) -> BadTable:
     )
 
 
-def _in_order(ids: list[str], name: str) -> NDArray[np.int64]:
-    order = sorted(range(len(ids)), key=ids.__getitem__)
-    for one, two in pairwise(order):
-        if ids[one] == ids[two]:
-            raise _twice(name, ids[one], one, two)
-    return np.array(order, dtype=np.int64)
+class _Items(NamedTuple):
+    """Which items the rows of a block are, for those who have to name one."""
+
+    ids: list[str]
+    start: int
+    table: str
+
+    def of(self, row: int) -> str:
+        """The id of a row of the block."""
+        return self.ids[self.start + row]
 
 
-def _column(column: Any, name: str, recipe: Recipe, ids: list[str], table: str) -> Column:
-    """A column of predictions as codes, or a feature as numbers."""
-    pa = _arrow()
-    if not recipe.predicts:
-        kind = column.type
-        if not (pa.types.is_integer(kind) or pa.types.is_floating(kind)):
-            raise BadTable(f"{table}: the feature {name!r} must hold numbers, it holds {kind}")
-        if column.null_count:
-            row = column.is_null().to_pylist().index(True)
-            raise BadTable(f"{table}: the feature {name!r} is missing for the item {ids[row]!r}")
-        values = np.from_dlpack(column)  # to_numpy would import pandas
-        if values.dtype.kind == "f" and not np.isfinite(values).all():
-            row = int(np.argmin(np.isfinite(values)))
-            raise BadTable(f"{table}: the feature {name!r} is missing or infinite for the item {ids[row]!r}")
-        return values
-    labels = recipe.C.labels
-    if pa.types.is_floating(column.type):
+def _feature(column: Any, name: str, items: _Items) -> Column:
+    """A feature as numbers."""
+    from pyarrow import types
+
+    kind = column.type
+    if not (types.is_integer(kind) or types.is_floating(kind)):
+        raise BadTable(f"{items.table}: the feature {name!r} must hold numbers, it holds {kind}")
+    if column.null_count:
+        raise BadTable(f"{items.table}: the feature {name!r} is missing for the item {items.of(_missing(column))!r}")
+    values = _numbers(column)
+    if values.dtype.kind == "f" and not np.isfinite(values).all():
+        row = int(np.argmin(np.isfinite(values)))
+        raise BadTable(f"{items.table}: the feature {name!r} is missing or infinite for the item {items.of(row)!r}")
+    return values
+
+
+def _codes(column: Any, name: str, labels: tuple[Label, ...], items: _Items) -> Column:
+    """A column of predictions as codes: every different value is looked up once, not every cell."""
+    from pyarrow import types
+
+    if types.is_floating(column.type):
         raise BadLabel(
-            f"{table}: the column {name!r} holds scores ({column.type}) where labels {list(labels)!r} are expected: "
+            f"{items.table}: the column {name!r} holds scores ({column.type}) where labels {list(labels)!r} are expected: "
             "decide on a label for every item first"
         )
-    if pa.types.is_nested(column.type):
-        raise BadLabel(f"{table}: the column {name!r} holds {column.type} where labels {list(labels)!r} are expected")
-    encoded = column.dictionary_encode() if not pa.types.is_dictionary(column.type) else column
-    if encoded.null_count:
-        row = encoded.is_null().to_pylist().index(True)
-        raise BadTable(f"{table}: the prediction of {name!r} is missing for the item {ids[row]!r}")
-    values, places = encoded.dictionary.to_pylist(), np.from_dlpack(encoded.indices)
-    meanings = np.zeros(len(values), dtype=np.uint16)
-    for used in np.unique(places).tolist():  # a category may be there without any item
+    if types.is_nested(column.type):
+        raise BadLabel(
+            f"{items.table}: the column {name!r} holds {column.type} where labels {list(labels)!r} are expected"
+        )
+    if column.null_count:
+        raise BadTable(
+            f"{items.table}: the prediction of {name!r} is missing for the item {items.of(_missing(column))!r}"
+        )
+    if types.is_integer(column.type) and (codes := _counted(column, labels)) is not None:
+        return codes
+    encoded = column if types.is_dictionary(column.type) else column.dictionary_encode()
+    values, places = encoded.dictionary.to_pylist(), _numbers(encoded.indices)
+    meanings = np.zeros(len(values), dtype=_codes_type(labels))
+    for place, value in enumerate(values):
         try:
-            meanings[used] = label_code(values[used], labels, f"a prediction of {name!r}")
+            meanings[place] = label_code(value, labels, f"a prediction of {name!r}")
         except BadLabel as error:
-            row = int(np.argmax(places == used))
-            raise BadLabel(f"{table}, item {ids[row]!r}: {error}") from error
-    codes: Column = meanings[places]
-    return codes
+            said = places == place
+            if said.any():  # a category may be there without any item
+                raise BadLabel(f"{items.table}, item {items.of(int(np.argmax(said)))!r}: {error}") from error
+    return _looked_up(meanings, places)
+
+
+def _counted(column: Any, labels: tuple[Label, ...]) -> Column | None:
+    """Codes of whole numbers that lie close together; None where one of them may be no label."""
+    values = _numbers(column)
+    if any(isinstance(label, str) for label in labels) or len(values) == 0:
+        return None
+    low, high = int(min(labels)), int(max(labels))
+    if high - low >= 2 * len(labels) + 256 or not (low <= values.min() and values.max() <= high):
+        return None
+    meanings = np.full(high - low + 1, len(labels), dtype=np.uint32)
+    meanings[np.array(labels, dtype=np.int64) - low] = np.arange(len(labels))
+    codes = _looked_up(meanings, values if low == 0 else values.astype(np.int64) - low)
+    return None if high - low + 1 > len(labels) and codes.max() == len(labels) else codes.astype(_codes_type(labels))
+
+
+def _looked_up(meanings: Column, places: Column) -> Column:
+    if (meanings == np.arange(len(meanings))).all():
+        return places.astype(meanings.dtype)
+    return np.take(meanings, places)
+
+
+def _codes_type(labels: tuple[Label, ...]) -> type[np.unsignedinteger[Any]]:
+    return np.uint8 if len(labels) <= 2**8 else np.uint16
+
+
+def _missing(column: Any) -> int:
+    row: int = column.is_null().to_pylist().index(True)
+    return row
+
+
+def _numbers(column: Any) -> Column:
+    """Numbers without a gap, not copied; ``to_numpy`` would import pandas."""
+    return np.from_dlpack(column) if len(column) else np.zeros(0, dtype=np.int64)
 
 
 def _plain(column: Column) -> Column:
     """Whole numbers are whole numbers, whether a file writes 1 or 1.0."""
     whole = column.dtype.kind == "f" and bool((np.abs(column) < 2**53).all() and (column == np.floor(column)).all())
     return column.astype(np.int64) if whole else column
-
-
-def _fingerprint(ids: tuple[str, ...], items: Items) -> str:
-    """Ids, then items as little-endian bytes."""
-    plain = np.ascontiguousarray(items)
-    digest = hashlib.sha256()
-    digest.update(canonical({"ids": list(ids), "shape": list(plain.shape), "type": plain.dtype.kind}).encode())
-    digest.update(plain.astype(plain.dtype.newbyteorder("<"), copy=False).tobytes())
-    return f"sha256:{digest.hexdigest()}"

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from fractions import Fraction
 from functools import cached_property
 from math import floor
-from typing import Protocol
+from typing import Protocol, cast
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -95,7 +96,9 @@ class Pool:
     C
         The class the items are for; it checks them.
     X
-        The items.
+        The items; of a prediction table rows (an array, a data frame, lists), or a mapping of candidates to columns. They
+        are checked and packed block by block: beside `X` a pool of n items and k candidates with two labels takes
+        n·k / 8 bytes, and some 50 MB while it is made.
     private
         This lab's own randomness: it decides the order of the scan.
     weights
@@ -132,11 +135,16 @@ class Pool:
     exact = False
 
     def __init__(
-        self, C: HypothesisClass, X: ArrayLike, private: PrivateRandomness, *, weights: ArrayLike | None = None
+        self,
+        C: HypothesisClass,
+        X: ArrayLike | Mapping[str, ArrayLike],
+        private: PrivateRandomness,
+        *,
+        weights: ArrayLike | None = None,
     ) -> None:
         if not isinstance(private, PrivateRandomness):
             raise ValueOutOfRange(f"a pool is scanned in private order, got {type(private).__name__}")
-        items = C.items(X)
+        items = C.items(cast(ArrayLike, X))
         counts = cell_weights(weights, len(items))
         everything = np.repeat(np.arange(len(items), dtype=np.int64), counts)
         order = everything[private.permutation(len(everything))]

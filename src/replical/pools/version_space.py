@@ -10,10 +10,13 @@ from numpy.typing import NDArray
 
 from replical.classes.base import Codes, HypothesisClass, Indices, Items
 from replical.classes.predictions import Predictions, predictions_of
+from replical.classes.predictions.survivors import moved_together
 from replical.classes.prior import UNIFORM, Prior
 from replical.core.randomness import SharedRandomness
 from replical.errors import EmptyVersionSpace
 from replical.pools.query import Answers, Counts
+
+_LOOK = 16  # bits of a packed matrix that are moved in the time it takes to look at an item
 
 
 class VersionSpace:
@@ -47,7 +50,11 @@ class VersionSpace:
     def __init__(
         self, *, predictions: Predictions, weights: NDArray[np.int64], indices: Indices, undecided: Indices, labels: int
     ) -> None:
-        self.predictions = predictions
+        self._held = predictions  # as the larger version space had them
+        self._looked = (
+            0  # at them so far, for the disagreement of larger version spaces, and how far at each undecided item
+        )
+        self._seen: Indices | None = None
         self._weights = weights
         self._undecided = undecided  # items on which a larger version space disagreed; all others are settled
         self._labels = labels
@@ -89,6 +96,18 @@ class VersionSpace:
         return len(self.indices)
 
     @cached_property
+    def predictions(self) -> Predictions:
+        """What every hypothesis says about every item; about survivors on undecided items it is said fastest."""
+        return moved_together(self._held, self.indices, self._undecided, self._looked)
+
+    @cached_property
+    def _found(self) -> NDArray[np.bool_]:
+        """Which undecided items are disputed."""
+        if self._seen is None or self.predictions is not self._held:
+            self._seen = self.predictions.unseen(len(self._undecided))
+        return self.predictions.disagreement(self.indices, self._undecided, self._seen)
+
+    @cached_property
     def total(self) -> int:
         """Weight of all items."""
         return int(self._weights.sum())
@@ -96,7 +115,7 @@ class VersionSpace:
     @cached_property
     def disputed(self) -> Indices:
         """DIS(V) as item numbers."""
-        return self._undecided[self.predictions.disagreement(self.indices, self._undecided)]
+        return self._undecided[self._found]
 
     @cached_property
     def disagreement(self) -> NDArray[np.bool_]:
@@ -181,6 +200,9 @@ class VersionSpace:
             labels=self._labels,
         )
         smaller.total = self.total
+        seen = 0 if self.predictions is not self._held else self._looked
+        smaller._looked = seen + _LOOK * len(self._undecided)
+        smaller._seen = None if self._seen is None else self._seen[:, self._found]
         return smaller
 
     def first(self, shared: SharedRandomness, prior: Prior = UNIFORM) -> int:

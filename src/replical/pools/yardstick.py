@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Callable
 from functools import cached_property
 
@@ -10,6 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from replical.classes.base import DrawsItems, HypothesisClass, Items
+from replical.classes.rows import digest
 from replical.core.canonical import fingerprint
 from replical.core.randomness import SharedRandomness, below
 from replical.errors import PlanMismatch, ValueOutOfRange
@@ -240,5 +240,4 @@ def _draw(C: HypothesisClass) -> str:
 
 
 def _digest(values: Items) -> str:
-    plain = np.ascontiguousarray(values, dtype=values.dtype.newbyteorder("<"))
-    return f"{plain.dtype.str} {plain.shape} {hashlib.sha256(plain.tobytes()).hexdigest()}"
+    return f"{np.dtype(values.dtype).newbyteorder('<').str} {values.shape} {digest(values)}"

@@ -159,6 +159,9 @@ def prepare(
     if nu is None and record.uses("nu"):
         nu, nu_source = best, best_source
     items = world.pool_size if isinstance(world.pool_size, int) else None
+    options = dict(experiment.options)
+    if experiment.yardstick is not None:
+        options.pop("shift", None)  # populations differ all the same, and the plan need not know
     learner_plan = plan(
         experiment.learner,
         C,
@@ -172,7 +175,7 @@ def prepare(
         items=items if record.uses("items") else None,
         prior=prior,
         yardstick=yardstick_of(experiment.yardstick, C, cells),
-        **experiment.options,
+        **options,
     )
     return Ready(
         learner=learner_for(learner_plan),

@@ -91,9 +91,10 @@ def remaining(
     certain = find(learner.plan.learner).setting == "realizable"
     items = np.fromiter(heard, dtype=np.int64, count=len(heard))
     codes = np.fromiter(heard.values(), dtype=np.int64, count=len(heard))
-    among = (pool.items[items] == codes[:, None]).all(axis=0) if certain else None
+    said = np.asarray(pool.items[items])
+    among = (said == codes[:, None]).all(axis=0) if certain else None
     left = []
-    for each in posterior(votes, pool.items[items], codes, generator, draws):
+    for each in posterior(votes, said, codes, generator, draws):
         world = votes.world(each, nu=nu, certain=certain, among=among)
         result = learn(learner, pool, VoteLabels(world, pool, generator, dict(heard)), shared)
         left.append(max(0, result.labels - len(heard)))

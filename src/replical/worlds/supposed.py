@@ -122,7 +122,7 @@ def votes_on(pool: Pool, prior: Prior = UNIFORM) -> Votes | None:
     """The votes of a table's candidates on a `pool`, with a public `prior`; None where there are fewer than 50 items."""
     if len(pool) < FEWEST:
         return None
-    sample = pool.items[pool.tail(Fraction(1))[:MOST_ITEMS]]
+    sample = np.asarray(pool.items[pool.tail(Fraction(1))[:MOST_ITEMS]])
     return Votes(sample, len(pool.C.labels), guess_of(prior, len(pool.C)))
 
 

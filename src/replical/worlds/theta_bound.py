@@ -5,6 +5,7 @@ On the pool Θ is exact (`theta`), but a pool does not see every item. Claim: do
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -13,9 +14,11 @@ from numpy.typing import NDArray
 from replical.classes.base import HypothesisClass, Indices
 from replical.classes.thresholds import Thresholds
 from replical.core.exact import in_open
+from replical.core.kernels.balls import Swept
 from replical.errors import ValueOutOfRange
 from replical.pools.pool import Pool
-from replical.worlds.theta import Measured, Progress, Swept, measure
+from replical.worlds.measured import Measured, measure
+from replical.worlds.theta import Progress
 
 Floats = NDArray[np.float64]
 
@@ -99,11 +102,13 @@ def theta_bound(
     centres = np.arange(n) if centre is None else np.array([centre])
     limits = _Limits(measured, r0, (1 - confidence) / 2, pairs=len(centres) * (n - 1) // min(2, len(centres)),
                      balls=len(centres) * (n - 1))  # fmt: skip
-    best, where = 1.0, int(centres[0])
-    for done, (h, distances) in enumerate(zip(centres.tolist(), measured.distances(centres), strict=True), start=1):
-        found = limits.ratio(measured.sweep(h, distances, limits.reach(best)))
-        if found > best:
-            best, where = found, h
+    best, where, done, reach = 1.0, int(centres[0]), 0, limits.reach(1.0)
+    for block, distances in measured.distances(centres):
+        for i, h in enumerate(block.tolist()):
+            found = limits.ratio(measured.sweep(h, distances[i], reach))
+            if found > best:
+                best, where, reach = found, h, limits.reach(found)
+        done += len(block)
         if progress is not None:
             progress(done, len(centres))
     return ThetaBound(value=best, centre=where, r0=r0, confidence=confidence)
@@ -121,12 +126,28 @@ def _below(a: Indices, b: Indices, level: float) -> Floats:
     return x
 
 
+class _Known:
+    """A function of counts up to `total`, computed once for each count that is asked for."""
+
+    def __init__(self, function: Callable[[Indices], Floats], total: int) -> None:
+        self._function, self._values = function, np.full(total + 1, np.nan)
+
+    def __call__(self, counts: Indices) -> Floats:
+        found: Floats = self._values[counts]
+        if np.isnan(found).any():
+            new = np.unique(counts[np.isnan(found)])
+            self._values[new] = self._function(new)
+            found = self._values[counts]
+        return found
+
+
 class _Limits:
     """What counts on a pool say about the population: distances from below, disputed masses from above."""
 
     def __init__(self, measured: Measured, r0: float, failure: float, *, pairs: int, balls: int) -> None:
         self._total, self._whole, self._r0 = measured.total, measured.whole, r0
         self._pair, self._ball = failure / pairs, failure / balls
+        self._least, self._most = _Known(self.distance, self._total), _Known(self.mass, self._total)
 
     def distance(self, counts: Indices) -> Floats:
         """Below the true distance of a pair that differs on so many items, or below r0 never."""
@@ -145,9 +166,9 @@ class _Limits:
     def ratio(self, swept: Swept) -> float:
         """The largest Δ(B)/r that these balls leave possible; a ball of m others disputes at most mr."""
         radii, disputed, members = swept
-        least = self.distance(radii)
+        least = self._least(radii)
         ratios = np.full(len(radii), np.inf)
-        np.divide(self.mass(disputed), least, out=ratios, where=least > 0)
+        np.divide(self._most(disputed), least, out=ratios, where=least > 0)
         return float(np.minimum(ratios, members - 1).max())
 
     def reach(self, best: float) -> int:

@@ -17,6 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from replical.classes.prior import Prior
+from replical.classes.rows import PackedRows
 from replical.core.randomness import PrivateRandomness
 from replical.pools.pool import Pool
 from replical.pools.query import Answers, Query
@@ -36,6 +37,7 @@ LED = 0.5  # share of worlds with a leader, who decides a share of labels that i
 _LEAST = 0.001  # reliability of a candidate that goes along with nobody
 _REFITS, _POWERS = 30, 8
 _ROUNDS = 8
+_CODES = 2**24  # unpacked at a time
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -109,7 +111,9 @@ class VoteLabels:
     @cached_property
     def _law(self) -> Numbers:
         """Of every item at once: a label at a time would take longer."""
-        return self._world.law(self._items)
+        if not isinstance(self._items, PackedRows):
+            return self._world.law(self._items)
+        return np.concatenate([self._world.law(codes) for _, codes in self._items.blocks(_CODES)])
 
     def answer(self, query: Query) -> Answers:
         """Labels for `query`."""

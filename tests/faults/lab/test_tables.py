@@ -2,13 +2,17 @@
 
 import csv
 import io
+import os
+from unittest import mock
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from replical.classes import rows
 from replical.classes.catalogue import recipe
 from replical.errors import ReplicalError
+from replical.lab import columns
 from replical.lab.tables import read_labels, read_pool
 from support.tables import GOOD, PREDICTS, TEXTS, refused, write
 
@@ -62,6 +66,66 @@ def test_what_a_spreadsheet_writes_is_named(tmp_path, encoding, mark, words):
     path.write_text("\n".join(map(mark.join, rows)) + "\n", encoding=encoding)
     assert refused(path).endswith(words)
     assert str(path) in refused(path)
+
+
+# ---- files that change, and files that are too large ----
+MANY = {"id": [f"i{n:05d}" for n in range(3000)], **{name: ["no", "yes"] * 1500 for name in ("a", "b c")}}
+
+
+@pytest.mark.parametrize("suffix", [".parquet", ".csv", ".arrow"])
+@pytest.mark.parametrize("change", ["more", "less", "touched"])
+def test_a_file_that_changes_while_it_is_read_is_refused(tmp_path, suffix, change):
+    """Whatever else would be said of it: half of a row is nobody's mistake but the writer's."""
+    path = write(MANY, tmp_path / f"pool{suffix}")
+    content = path.read_bytes()
+    later = {"more": content + b"x,no", "less": content[: len(content) // 2], "touched": content}[change]
+
+    def somebody_writes(done, total):
+        path.write_bytes(later)
+        os.utime(path, ns=(1, 1))
+
+    with mock.patch.multiple(columns, _CELLS=8, _ROWS=1000, _BYTES=(2**12, 2**12)):
+        said = refused(path, progress=somebody_writes)
+    assert said == f"{path} was changed while it was read: run again when nobody writes to it"
+
+
+@pytest.mark.parametrize("suffix", [".parquet", ".csv", ".arrow"])
+def test_a_table_that_is_too_large_is_refused_at_once_with_what_would_fit(tmp_path, suffix):
+    path, looked = write(MANY, tmp_path / f"pool{suffix}"), []
+    words = "2 candidates on {} items need 0 GiB of packed predictions, more than 0: with so many candidates at most 1,000 items fit"
+    with mock.patch.object(rows, "_MOST_BYTES", 8000), mock.patch.object(columns, "_BYTES", (2**12, 2**12)):
+        said = refused(path, progress=lambda done, total: looked.append(done))
+    if suffix == ".csv":  # its length shows on the way
+        assert said.endswith("at most 1,000 items fit")
+    else:
+        assert said == words.format("3,000")
+        assert looked == []
+
+
+@pytest.mark.parametrize("suffix", [".parquet", ".csv", ".arrow", ""])
+def test_an_id_that_comes_twice_is_found_before_the_predictions_are_read(tmp_path, suffix):
+    twice = MANY | {"id": [*MANY["id"][:-1], "i00003"], "a": ["perhaps"] * 3000}
+    said = refused(write(twice, tmp_path / f"pool{suffix}") if suffix else twice)
+    if suffix == ".csv":  # read once, from the top
+        assert "item 'i00000': a prediction of 'a' is 'perhaps'" in said
+    else:
+        assert "has the id 'i00003' twice, in rows 4 and 3000" in said
+
+
+def test_columns_of_different_types_are_named():
+    assert refused(GOOD | {"a": ["no", 1, "yes"]}).startswith(
+        "the dict: the column 'a' holds values of different types: "
+    )
+    frame = pytest.importorskip("pandas").DataFrame(GOOD | {"a": ["no", 1, "yes"]})
+    assert "the DataFrame is no table: " in refused(frame)
+    assert "column a" in refused(frame)
+
+
+def test_a_ragged_row_of_a_wide_file_is_not_quoted_in_full(tmp_path):
+    (tmp_path / "wide.csv").write_text("id,a,b c\nx,no,yes\ny" + ",no" * 1000 + "\n")
+    said = refused(tmp_path / "wide.csv")
+    assert "Expected 3 columns, got 1001: y,no,no" in said
+    assert len(said) < 300 + len(str(tmp_path))
 
 
 # ---- whatever a file holds ----

@@ -1,6 +1,7 @@
 """Predictions on a line and packed predictions say the same."""
 
 import numpy as np
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -11,6 +12,8 @@ from replical import (
 from replical.classes.predictions.line import LinePredictions
 from replical.classes.predictions.packed import PackedPredictions
 from support import reference
+
+pytestmark = pytest.mark.usefixtures("kernels")
 
 
 @given(st.integers(2, 60), st.data())

@@ -3,15 +3,20 @@
 from fractions import Fraction
 
 import numpy as np
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from replical import PredictionTable, SharedRandomness, Thresholds, VersionSpace
+from replical.classes.predictions import survivors
 from replical.classes.predictions.line import LinePredictions
 from replical.classes.predictions.packed import PackedPredictions
 from replical.core import bits
+from replical.pools import version_space
 from replical.pools.query import Answers
 from support import reference
+
+pytestmark = pytest.mark.usefixtures("kernels")
 
 
 @st.composite
@@ -46,13 +51,10 @@ def answers(draw, items, labels, most=9):
     )
 
 
-@given(st.lists(st.lists(st.booleans(), min_size=1, max_size=200), min_size=1, max_size=1), st.data())
-def test_packing_loses_nothing(rows, data):
+@given(st.lists(st.lists(st.booleans(), min_size=1, max_size=200), min_size=1, max_size=1))
+def test_packing_loses_nothing(rows):
     array = np.array(rows)
     assert (bits.unpack(bits.pack(array), array.shape[1]) == array).all()
-    among = np.array(data.draw(st.lists(st.booleans(), min_size=array.shape[1], max_size=array.shape[1])))
-    seen = {bool(bit) for bit, chosen in zip(array[0], among, strict=True) if chosen}
-    assert bits.mixed(bits.pack(array), bits.pack(among))[0] == (len(seen) == 2)
 
 
 @given(spaces(), st.data())
@@ -122,3 +124,45 @@ def test_a_structured_class_equals_its_explicit_table(n, data):
         assert V.errors(S).tolist() == W.errors(S).tolist()
         keep = V.errors(S) == V.errors(S).min()
         V, W = V.keep(keep), W.keep(keep)
+
+
+@pytest.fixture(scope="module", params=["never", "always"])
+def moving(request):
+    """Survivors are moved together never, or whenever there are fewer."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(survivors, "_SMALL", 0)
+        patch.setattr(survivors, "_SHRINKS", 0)
+        patch.setattr(survivors, "_MOST_MOVED", -1 if request.param == "never" else 2**40)
+        patch.setattr(version_space, "_LOOK", 2**20)
+        yield request.param
+
+
+@settings(max_examples=40)
+@given(spaces(), st.integers(0, 2**32))
+def test_survivors_moved_together_say_the_same(moving, space, seed):
+    """Down to one survivor, whoever was moved with whom: every question has the answer of brute force."""
+    C, items, _, V, alive = space
+    codes, generator = np.array(reference.all_codes(C, items)), np.random.default_rng(seed)
+    labels, anyone, everything = len(C.labels), np.arange(len(C)), np.arange(len(items))
+    while True:
+        assert V.disagreement.tolist() == reference.dis(codes, alive)
+        assert isinstance(V.predictions, survivors.Survivors) == (moving == "always" and len(alive) < len(C))
+        asked = generator.integers(len(items), size=generator.integers(8))
+        counts = generator.integers(9, size=(len(asked), labels))
+        expected = reference.errors(codes, alive, asked, counts)
+        assert V.errors(Answers(items=asked, counts=counts)).tolist() == expected
+        counted = [[int((codes[alive, x] == label).sum()) for label in range(labels)] for x in V.disputed]
+        assert V.predictions.votes(V.indices, V.disputed).tolist() == counted
+        assert V.vote.tolist() == [row.index(max(row)) for row in counted]
+        for h in (int(alive[0]), int(generator.integers(len(C)))):
+            assert V.predictions.codes(h).tolist() == codes[h].tolist()
+            assert V.predictions.codes(h, V.disputed).tolist() == codes[h, V.disputed].tolist()
+        item = int(generator.integers(len(items)))
+        assert V.predictions.codes_of_item(item, V.indices).tolist() == codes[alive, item].tolist()
+        assert V.predictions.disagreement(anyone, everything).tolist() == reference.dis(codes, anyone)
+        if len(alive) == 1:
+            break
+        mask = generator.random(V.size) < 0.5
+        stays, goes = generator.permutation(V.size)[:2]
+        mask[stays], mask[goes] = True, False
+        V, alive = V.keep(mask), alive[mask]

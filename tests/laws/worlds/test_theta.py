@@ -7,7 +7,25 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from replical import Pool, Population, PredictionTable, PrivateRandomness, Thresholds, ball, curve, theta
+from replical import (
+    Boxes,
+    HalfSpaces,
+    Intervals,
+    Pool,
+    Population,
+    PredictionTable,
+    PrivateRandomness,
+    Star,
+    Stumps,
+    Thresholds,
+    ball,
+    curve,
+    theta,
+    theta_bound,
+)
+from replical.core.kernels import balls as balls_kernel
+from replical.core.kernels import pairs as pairs_kernel
+from replical.core.kernels import threads
 from support import reference
 
 radii = st.sampled_from([0.0, 0.05, 0.2, 0.5])
@@ -38,18 +56,38 @@ def brute(C, items, weights, r0):
 
 
 @pytest.mark.claim("theta")
+@pytest.mark.usefixtures("kernels")
 @given(st.integers(1, 12), st.integers(1, 8), st.sampled_from([2, 3]), st.integers(0, 2**32), radii)
 def test_tables_equal_brute_force(n, m, labels, seed, r0):
     C, items, weights = table(n, m, labels, seed)
     world = Population(C, target=0, cells=items, weights=weights)
     expected = brute(C, items, weights, r0)
     assert theta(C, world, r0=r0).value == pytest.approx(float(max(expected)))
-    for h in range(n):
-        found = theta(C, world, centre=h, r0=r0)
+    alone = [theta(C, world, centre=h, r0=r0) for h in range(n)]
+    for h, found in enumerate(alone):
         assert found.value == pytest.approx(float(expected[h]))
         if found.radius[0]:
             ratio = Fraction(*found.disagreement) / Fraction(*found.radius)
             assert float(ratio) == pytest.approx(found.value)
+
+
+@pytest.mark.claim("theta")
+@pytest.mark.usefixtures("kernels")
+@given(
+    st.integers(1, 9), st.integers(1, 7), st.sampled_from([2, 3]), st.integers(0, 2**32), radii, st.sampled_from([1, 3])
+)
+def test_it_is_attained_where_brute_force_finds_it_first(n, m, labels, seed, r0, threads_used):
+    """The same centre, radius and mass among equals, though balls and centres are left out and work is shared."""
+    C, items, weights = table(n, m, labels, seed)
+    ratio, centre, radius, disputed = reference.peak(reference.all_codes(C, items), weights, Fraction(str(r0)))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(threads, "count", lambda: threads_used)
+        patch.setattr(balls_kernel, "_SHARE", 1)
+        patch.setattr(pairs_kernel, "_BLOCK", 2)
+        found = theta(C, Population(C, target=0, cells=items, weights=weights), r0=r0)
+    assert (found.centre, found.disagreement) == (centre, (disputed, weights.sum()))
+    assert Fraction(*found.radius) == radius / int(weights.sum())
+    assert found.value == pytest.approx(float(ratio))
 
 
 @pytest.mark.claim("theta")
@@ -64,6 +102,7 @@ def test_lines_equal_brute_force(n, x, r0):
 
 
 @pytest.mark.claim("theta")
+@pytest.mark.usefixtures("kernels")
 @given(st.integers(1, 8), st.integers(1, 8), st.sampled_from([2, 3]), st.integers(0, 2**32))
 def test_balls_of_tables_equal_brute_force(n, m, labels, seed):
     C, items, weights = table(n, m, labels, seed)
@@ -79,6 +118,7 @@ def test_balls_on_lines_equal_brute_force(n, x):
     balls_are_those_of_brute_force(C, pool, reference.all_codes(C, np.array(x)), np.ones(len(x), dtype=int))
 
 
+@pytest.mark.usefixtures("kernels")
 def test_a_sweep_of_many_goes_on_after_everything_is_disputed():
     """More hypotheses than are swept at a time; far ones are still members."""
     C, items, weights = table(700, 6, 2, 5)
@@ -87,3 +127,61 @@ def test_a_sweep_of_many_goes_on_after_everything_is_disputed():
     found = curve(C, world, 3)
     assert list(zip(found.radii, found.disputed, found.members, strict=True)) == reference.curve(codes, weights, 3)
     assert found.members[-1] == 700
+
+
+def worlds():
+    """One of each kind: plain and merged items, many labels, weights beyond what doubles tell apart, ties."""
+    lab, generator = PrivateRandomness.simulated("recorded"), np.random.default_rng(2026)
+    C = HalfSpaces(2, 300, seed="recorded")
+    X = generator.normal(size=(700, 2))
+    yield "half-planes", C, Pool(C, X, lab)
+    yield "half-planes, merged", C, Pool(C, X.round(1)[generator.integers(100, size=700)], lab)
+    C = Intervals(25)
+    yield "intervals", C, Pool(C, generator.integers(25, size=2000), lab)
+    C = Boxes(2, 5)
+    yield "boxes", C, Pool(C, generator.random((500, 2)), lab)
+    C = Stumps(4, 30)
+    yield "stumps", C, Pool(C, generator.random((400, 4)), lab)
+    C = PredictionTable([f"c{i}" for i in range(130)], labels=tuple(range(5)))
+    yield "five labels", C, Pool(C, generator.integers(5, size=(300, 130)), lab)
+    cells, weights = C.items(generator.integers(5, size=(90, 130)) // 3), generator.integers(1, 2**45, size=90)
+    yield "heavy weights", C, Population(C, target=0, cells=cells, weights=weights)
+    C = Star(40)
+    yield "star", C, Population(C, target=0)
+
+
+# Found by version 0.1, which went through all distances centre by centre: everyone, then from r0 = .1 on, then centre 7;
+# each time the centre, its radius and what is disputed there, by weight. Last, the bound from r0 = .05 on and its centre.
+HEAVY = ((56, 508847756913280, 1440780403128790), (7, 537320387287032, 1476825281928242))
+RECORDED = {
+    "half-planes": [(61, 21, 87), (211, 84, 315), (7, 202, 551), (8.817065200113692, 15)],
+    "half-planes, merged": [(211, 29, 120), (61, 92, 380), (7, 177, 491), (9.117067836348017, 148)],
+    "intervals": [(0, 101, 2000), (0, 200, 2000), (7, 664, 2000), (20.0, 0)],
+    "boxes": [(135, 33, 500), (0, 50, 500), (7, 82, 500), (20.0, 0)],
+    "stumps": [(0, 50, 243), (0, 50, 243), (7, 87, 294), (12.213348356823571, 0)],
+    "five labels": [(60, 220, 297), (60, 220, 297), (7, 225, 300), (1.6471754475884022, 60)],
+    "heavy weights": [HEAVY[0], HEAVY[0], HEAVY[1], None],
+    "star": [(0, 1, 40), (0, 4, 40), (7, 2, 40), None],
+}
+
+
+@pytest.mark.usefixtures("kernels")
+def test_what_was_found_before_is_found_again():
+    for name, C, over in worlds():
+        found = [theta(C, over), theta(C, over, r0=0.1), theta(C, over, centre=7)]
+        where = [(each.centre, each.radius[0], each.disagreement[0]) for each in found]
+        assert where == RECORDED[name][:3], name
+        if isinstance(over, Pool):
+            bound = theta_bound(C, over, r0=0.05)
+            assert bound.value == pytest.approx(RECORDED[name][3][0], rel=1e-9), name
+            assert bound.centre == RECORDED[name][3][1], name
+
+
+@pytest.mark.slow
+@pytest.mark.usefixtures("kernels")
+def test_ten_thousand_hypotheses_on_ten_thousand_items():
+    """As version 0.1 found in minutes."""
+    C = HalfSpaces(3, 10_000, seed="bench")
+    pool = Pool(C, np.random.default_rng(1).normal(size=(10_000, 3)), PrivateRandomness.simulated("b"))
+    found = theta(C, pool)
+    assert (found.centre, found.radius[0], found.disagreement[0]) == (7668, 96, 1007)

@@ -3,6 +3,7 @@
 import pytest
 
 from replical import Intervals, Pool, Population, PrivateRandomness, Star, Thresholds, ball, curve, theta, theta_bound
+from replical.core import memory
 from replical.errors import ValueOutOfRange
 
 
@@ -47,6 +48,21 @@ def test_bad_balls(call, sentence):
     with pytest.raises(ValueOutOfRange) as refused:
         call(C, Pool(C, [1, 2, 3], PrivateRandomness.simulated("p")))
     assert sentence in str(refused.value)
+
+
+def test_what_does_not_fit_is_refused(monkeypatch):
+    """Predictions themselves fit; rows of hypotheses, laid out, do not."""
+    C = Star(1000)
+    monkeypatch.setattr(memory, "free", lambda: 130_000)
+    with pytest.raises(ValueOutOfRange, match="distances of 1001 hypotheses on 1000 items need 0.0 GiB, and 0.0 GiB"):
+        theta(C, Population(C, target=0))
+
+
+def test_progress_counts_centres():
+    C, seen = Intervals(12), []
+    theta(C, Population(C, target=0), r0=0.3, progress=lambda done, total: seen.append((done, total)))
+    assert seen == sorted(seen)
+    assert seen[-1] == (len(C), len(C))
 
 
 def test_the_bound_of_a_line_is_two_whatever_the_pool_and_of_one_hypothesis_one():

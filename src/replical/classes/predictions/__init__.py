@@ -19,6 +19,7 @@ from replical.classes.predictions.line import LinePredictions
 from replical.classes.predictions.memory import check_memory
 from replical.classes.predictions.packed import PackedPredictions
 from replical.classes.predictions.stumps import StumpPredictions
+from replical.classes.rows import PackedRows
 from replical.classes.stumps import Stumps
 from replical.classes.thresholds import Thresholds
 
@@ -26,8 +27,15 @@ from replical.classes.thresholds import Thresholds
 class Predictions(Protocol):
     """The predictions of a class on a fixed list of items."""
 
-    def disagreement(self, alive: Indices, within: Indices) -> NDArray[np.bool_]:
-        """For each item of `within`: do two hypotheses of `alive` differ on it?"""
+    def disagreement(self, alive: Indices, within: Indices, seen: Indices | None = None) -> NDArray[np.bool_]:
+        """For each item of `within`: do two hypotheses of `alive` differ on it?
+
+        Where `unseen` said how to remember how far each item was looked at, for a larger version space, `seen` does so.
+        """
+        ...
+
+    def unseen(self, items: int) -> Indices | None:
+        """Nothing seen of so many items yet; None in a form that has no need to remember."""
         ...
 
     def errors(self, items: Indices, counts: NDArray[np.int64], alive: Indices) -> NDArray[np.int64]:
@@ -69,7 +77,7 @@ def predictions_of(C: HypothesisClass, items: Items) -> Predictions:
     Raises
     ------
     ValueOutOfRange
-        If they would not fit into 16 GiB.
+        If they would not fit into 16 GiB, or a packed matrix not into the memory that is free.
 
     Examples
     --------
@@ -87,4 +95,6 @@ def predictions_of(C: HypothesisClass, items: Items) -> Predictions:
         return BoxPredictions(items, (C.grid,), empty=True)
     if isinstance(C, Boxes):
         return BoxPredictions(C.cells_of(items), (C.bins,) * C.dimensions, empty=False)
+    if isinstance(items, PackedRows):  # the rows of a table are its predictions
+        return PackedPredictions.of(items.planes, len(C), len(C.labels))
     return PackedPredictions(C, items)

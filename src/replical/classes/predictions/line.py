@@ -32,7 +32,10 @@ class LinePredictions:
         some._size, some._positions = self._size, self._positions[items]
         return some
 
-    def disagreement(self, alive: Indices, within: Indices) -> NDArray[np.bool_]:
+    def unseen(self, items: int) -> None:
+        """An item is looked at once."""
+
+    def disagreement(self, alive: Indices, within: Indices, seen: Indices | None = None) -> NDArray[np.bool_]:
         """An item is disputed when it lies between the lowest and the highest surviving cut."""
         lowest, highest = alive[0], alive[-1]
         positions = self._positions[within]

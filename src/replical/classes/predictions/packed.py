@@ -11,15 +11,21 @@ from collections.abc import Iterator
 import numpy as np
 from numpy.typing import NDArray
 
-from replical.classes.base import Codes, HypothesisClass, Indices, Items
-from replical.core import bits
+from replical.classes.base import Codes, HypothesisClass, Indices, Items, Packs
+from replical.core import bits, memory
+from replical.core.bits import Packed
+from replical.core.kernels.columns import Columns
+from replical.core.kernels.mixed import mixed, unseen
+from replical.core.kernels.moves import together, turned
+from replical.core.kernels.nearest import Nearest
+from replical.core.kernels.sums import add_wrong
+from replical.core.kernels.tallies import tallies
 from replical.errors import ValueOutOfRange
 
 _BLOCK = 2**23  # values held unpacked at a time; larger blocks leave the cache and gain nothing
 _MOST_BYTES = 2**34  # 16 GiB of packed bits
 _FEW = 4095  # labels an item, up to which adding bits beats the matrix product (measured: 16 times at 18, 6 at 593)
 _MEASURED = 1024  # items on which nearness is measured: any number is valid, this one resolves distances to 3%
-_FEW_ALIVE = 64  # survivors looked at first for a disagreement; all answers are the same for any number
 _RIVALS = 64  # rivals considered at a time
 _EXACT_DOUBLE = 2**53  # sums below this are exact in the floating-point matrix product
 
@@ -30,71 +36,75 @@ class PackedPredictions:
     Raises
     ------
     ValueOutOfRange
-        If they would not fit into 16 GiB.
+        If they would not fit into 16 GiB, or into the memory that is free.
     """
 
     def __init__(self, C: HypothesisClass, items: Items) -> None:
         self._size, self._labels = len(C), len(C.labels)
-        digits, words = bits.planes_for(self._labels), bits.words_for(self._size)
-        if digits * len(items) * words * 8 > _MOST_BYTES:
-            raise ValueOutOfRange(
-                f"{self._size} hypotheses on {len(items)} items need {digits * len(items) * words * 8 / 2**30:.0f} GiB "
-                f"of packed predictions, more than {_MOST_BYTES // 2**30}: use a smaller class or pool"
-            )
-        self._planes = np.zeros((digits, len(items), words), dtype=np.uint64)
+        digits = bits.planes_for(self._labels)
+        _refuse_what_cannot_fit(self._size, len(items), digits)
+        self._planes = np.zeros((digits, len(items), bits.words_for(self._size)), dtype=np.uint64)
+        if isinstance(C, Packs):
+            C.pack(items, self._planes[0])
+            return
         everyone = np.arange(self._size, dtype=np.int64)
         for block in _blocks(len(items), self._size):
             codes = C.codes(items[block], everyone).T
             for digit in range(digits):
                 self._planes[digit, block] = bits.pack((codes >> digit) & 1 == 1)
 
+    @classmethod
+    def of(cls, planes: Packed, size: int, labels: int) -> PackedPredictions:
+        """Predictions of `size` hypotheses that are packed already, pad bits zero; `planes` are shared."""
+        made = cls.__new__(cls)
+        made._planes, made._size, made._labels = planes, size, labels
+        return made
+
     def take(self, items: Indices) -> PackedPredictions:
         """The predictions on some of the items, `items`."""
-        some = PackedPredictions.__new__(PackedPredictions)
-        some._size, some._labels, some._planes = self._size, self._labels, self._planes[:, items]
-        return some
+        return self.of(self._planes[:, items], self._size, self._labels)
+
+    def part(self, alive: Indices, within: Indices) -> PackedPredictions:
+        """The predictions of `alive` on `within` by themselves, both numbered anew."""
+        return self.of(together(self._planes, within, alive), len(alive), self._labels)
+
+    @property
+    def size(self) -> int:
+        """How many hypotheses there are."""
+        return self._size
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """Digits, items and words."""
+        return self._planes.shape
 
     def nearness(self, items: Indices) -> PackedNearness:
         """Distances between hypotheses, measured on (some of) `items` alone."""
-        codes = self._codes(items[:_MEASURED], np.arange(self._size, dtype=np.int64)).T
-        return PackedNearness([bits.pack((codes >> digit) & 1 == 1) for digit in range(len(self._planes))])
+        return PackedNearness(self.turned(items[:_MEASURED]))
 
-    def disagreement(self, alive: Indices, within: Indices) -> NDArray[np.bool_]:
-        """An item is disputed when some binary digit takes both values among the survivors.
+    def turned(self, items: Indices) -> Packed:
+        """What everyone says about `items`: a row a hypothesis, a bit an item."""
+        return turned(self._planes, items, self._size)
 
-        A few survivors disagree on most items that are disputed at all, so everybody is asked about the others only.
-        """
-        few = alive[:_FEW_ALIVE]
-        disputed = self._mixed(few, within)
-        if len(few) < len(alive):
-            rest = np.flatnonzero(~disputed)
-            disputed[rest] = self._mixed(alive, within[rest])
-        return disputed
+    def kinds(self) -> tuple[Indices, Indices]:
+        """Items that no hypothesis tells apart are of one kind: an item of each kind, and the kind of each item."""
+        digits, items, words = self._planes.shape
+        rows = np.ascontiguousarray(self._planes.transpose(1, 0, 2)).reshape(items, digits * words)
+        keys = rows.view(np.dtype((np.void, 8 * digits * words))).ravel()
+        _, first, which = np.unique(keys, return_index=True, return_inverse=True)
+        return first, which.ravel()
 
-    def _mixed(self, alive: Indices, within: Indices) -> NDArray[np.bool_]:
-        words, places = _words_of(alive)
-        among = np.zeros(len(words) * 64, dtype=np.bool_)
-        among[places] = True
-        mixed = np.zeros(len(within), dtype=np.bool_)
-        for block in _blocks(len(within), len(among)):
-            for plane in self._planes:
-                mixed[block] |= bits.mixed(_rows(plane, within[block], words), bits.pack(among))
-        return mixed
+    def unseen(self, items: int) -> Indices:
+        """Nothing seen of so many items yet."""
+        return unseen(items)
+
+    def disagreement(self, alive: Indices, within: Indices, seen: Indices | None = None) -> NDArray[np.bool_]:
+        """An item is disputed when some binary digit takes both values among the survivors."""
+        return mixed(self._planes, within, Columns(alive, self._size), seen)
 
     def votes(self, alive: Indices, within: Indices) -> NDArray[np.int64]:
         """Survivors behind each label: bits set in all digits of its code."""
-        words, places = _words_of(alive)
-        among = np.zeros(len(words) * 64, dtype=np.bool_)
-        among[places] = True
-        votes = np.zeros((len(within), self._labels), dtype=np.int64)
-        for block in _blocks(len(within), len(among)):
-            rows = [_rows(plane, within[block], words) for plane in self._planes]
-            for label in range(self._labels):
-                saying = np.broadcast_to(bits.pack(among), rows[0].shape)
-                for digit, row in enumerate(rows):
-                    saying = saying & (row if (label >> digit) & 1 else ~row)
-                votes[block, label] = np.bitwise_count(saying).sum(axis=1, dtype=np.int64)
-        return votes
+        return tallies(self._planes, within, Columns(alive, self._size), self._labels)
 
     def errors(self, items: Indices, counts: NDArray[np.int64], alive: Indices) -> NDArray[np.int64]:
         """Labels contradicted: added up bit by bit where every label came back a few times, else as a product."""
@@ -113,18 +123,15 @@ class PackedPredictions:
         return asked - right.astype(np.int64)
 
     def _few_errors(self, items: Indices, counts: NDArray[np.int64], alive: Indices) -> NDArray[np.int64]:
-        words, places = _words_of(alive)
-        sums = np.zeros(len(words) * 64, dtype=np.int64)
-        for label in range(self._labels):
-            for power in range(_FEW.bit_length()):
-                asked = items[(counts[:, label] >> power) & 1 == 1]
-                for block in _blocks(len(asked), len(sums)):
-                    wrong = np.zeros((len(asked[block]), len(words)), dtype=np.uint64)
-                    for digit, plane in enumerate(self._planes):
-                        says_one = _rows(plane, asked[block], words)
-                        wrong |= ~says_one if (label >> digit) & 1 else says_one
-                    sums += bits.column_sums(wrong, len(sums)) << power
-        return sums[places]
+        """A label that came back so many times is added once for each binary digit of its count."""
+        columns, planes = Columns(alive, self._size), self._planes
+        if columns.scattered:
+            planes, items = planes[:, items[:, None], columns.words], np.arange(len(items))
+        sums = np.zeros(64 * planes.shape[2], dtype=np.int64)
+        for power in range(int(counts.max()).bit_length()):
+            row, label = np.nonzero((counts >> power) & 1)
+            add_wrong(sums, planes, items[row], label, power)
+        return sums[columns.places if columns.scattered else alive]
 
     def codes(self, h: int, within: Indices | None = None) -> Codes:
         """What hypothesis `h` says about every item, or about those of `within`."""
@@ -150,40 +157,35 @@ class PackedPredictions:
 
 
 class PackedNearness:
-    """Hamming distances on packed rows, one a hypothesis; rows of distances are kept, because rivals come back."""
+    """Hamming distances on packed rows, one a hypothesis."""
 
-    def __init__(self, planes: list[NDArray[np.uint64]]) -> None:
-        self._planes = planes
-        self._known: dict[int, NDArray[np.uint16]] = {}
+    def __init__(self, planes: Packed) -> None:
+        self._near = Nearest(planes)
 
     def nearest(self, alive: Indices, among: Indices) -> Indices:
         """The places of the nearest survivors among those at `among`, or at an even selection where they are many."""
         among = among if len(among) <= _RIVALS else among[np.linspace(0, len(among) - 1, _RIVALS).astype(np.int64)]
-        distances = np.stack([self._from(int(rival))[alive] for rival in alive[among]])
-        closest: Indices = among[np.argmin(distances, axis=0)]
+        closest: Indices = among[self._near.of(alive, alive[among])]
         return closest
 
-    def _from(self, h: int) -> NDArray[np.uint16]:
-        if h not in self._known:
-            differs = np.zeros_like(self._planes[0])
-            for plane in self._planes:
-                differs |= plane ^ plane[h]
-            self._known[h] = np.bitwise_count(differs).sum(axis=1, dtype=np.uint16)  # at most _MEASURED items
-        return self._known[h]
+
+def _refuse_what_cannot_fit(size: int, items: int, digits: int) -> None:
+    """One sentence now in place of an hour and a killed process."""
+    row, free = digits * bits.words_for(size) * 8, memory.free()
+    most = _MOST_BYTES if free is None else min(_MOST_BYTES, free)
+    if row * items <= most:
+        return
+    why = f"more than {_amount(_MOST_BYTES)}" if most == _MOST_BYTES else f"and {_amount(most)} of memory are free"
+    hypotheses = 64 * (most // (8 * digits * items))
+    remedy = [f"{most // row} of the items"] * (most >= row) + [f"{hypotheses} of the hypotheses"] * (hypotheses > 0)
+    raise ValueOutOfRange(
+        f"{size} hypotheses on {items} items need {_amount(row * items)} of packed predictions, {why}: use a smaller "
+        f"class or pool" + (f" ({' or '.join(remedy)} would fit)" if remedy else "")
+    )
 
 
-def _words_of(alive: Indices) -> tuple[Indices, Indices]:
-    """The words that hold the survivors' bits, and where in those words each survivor is."""
-    word = alive >> 6
-    held = np.zeros(int(word.max(initial=-1)) + 1, dtype=np.bool_)
-    held[word] = True
-    return np.flatnonzero(held), ((np.cumsum(held) - 1)[word] << 6) + (alive & 63)
-
-
-def _rows(plane: NDArray[np.uint64], items: Indices, words: Indices) -> NDArray[np.uint64]:
-    if len(words) == plane.shape[1]:
-        return plane[items]
-    return plane[items][:, words] if 4 * len(words) > plane.shape[1] else plane[np.ix_(items, words)]
+def _amount(size: int) -> str:
+    return f"{size / 2**30:.1f} GiB" if size >= 2**30 else f"{size / 2**20:.1f} MiB"
 
 
 def _blocks(rows: int, width: int) -> Iterator[slice]:

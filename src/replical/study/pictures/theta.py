@@ -10,7 +10,8 @@ import numpy as np
 from replical.errors import BadSpec
 from replical.study.pictures.base import by_tens
 from replical.study.pictures.style import blank, style
-from replical.worlds.theta import Curve, DisagreementCoefficient
+from replical.worlds.balls import Curve
+from replical.worlds.theta import DisagreementCoefficient
 from replical.worlds.theta_bound import ThetaBound
 
 if TYPE_CHECKING:

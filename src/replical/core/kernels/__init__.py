@@ -1,0 +1,5 @@
+"""The loops that take the time, each with two back ends that agree to the bit: NumPy alone, and numba.
+
+A module holds one operation: its plain NumPy version, which is the reference, and who runs it. Compiled versions are in
+`compiled`, which is imported when `choice` says that it pays; `jit` compiles, `threads` shares work among cores.
+"""

@@ -1,0 +1,296 @@
+"""Tables as blocks of Arrow columns, from Parquet, CSV or Arrow files, data frames or arrays.
+
+A table is looked at before it is read, and read in blocks: some columns of some rows, a few million cells, never the
+whole. A file that changes meanwhile is refused. Needs pyarrow: ``pip install 'replical[lab]'``.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from codecs import BOM_UTF16_BE, BOM_UTF16_LE
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from replical.errors import BadTable, MissingExtra, ReplicalError
+
+_CELLS = 2**24  # cells read at a time
+_ROWS = 2**17  # rows read at a time, at most
+_BYTES = 2**20, 2**23  # of a CSV file read at a time, at least and at most
+_SUFFIXES = (".parquet", ".csv", ".arrow", ".feather")
+_RESAVE = "save it as UTF-8 (a spreadsheet calls that CSV UTF-8)"
+
+
+class Block(NamedTuple):
+    """Some columns of the rows from `start` on, as Arrow arrays by name."""
+
+    start: int
+    columns: dict[str, Any]
+
+    @property
+    def rows(self) -> int:
+        """How many rows."""
+        return len(next(iter(self.columns.values())))
+
+
+class Table(ABC):
+    """A table that has been opened: the names of its columns, and its length where that is known.
+
+    A CSV file tells how many `rows` it has when it has been read.
+    """
+
+    names: list[str]
+    rows: int | None = None
+    pieces = 1  # blocks that a CSV file will come in, about
+
+    @abstractmethod
+    def blocks(self, columns: Sequence[str], *, together: bool = False) -> Iterator[Block]:
+        """Some rows of some columns, then the next rows; at the end the next columns, unless all come `together`.
+
+        The columns of a CSV file always do.
+        """
+
+
+@contextmanager
+def opened(
+    source: Any,
+    columns: Sequence[str],
+    *,
+    texts: Sequence[str] = (),
+    categories: Sequence[str] = (),
+    numbers: Sequence[str] = (),
+) -> Iterator[Table]:
+    """A table with these `columns`; in a CSV file some of them are `texts`, few different ones (`categories`) or `numbers`.
+
+    Raises
+    ------
+    BadTable
+        If it cannot be read, lacks a column or has one twice, or is a file that changes while it is read.
+    """
+    pa, name, before = _arrow(), name_of(source), _stamp(source)
+    try:
+        table = _open(pa, source, name, texts, categories, numbers)
+        _check_names(table.names, columns, name)
+        yield table
+    except (OSError, pa.ArrowException, ReplicalError) as error:
+        if before is not None and _stamp(source) != before:
+            raise _changed(name) from error
+        if isinstance(error, ReplicalError):
+            raise
+        raise BadTable(_why(source if isinstance(source, str | Path) else name, error)) from error
+    if _stamp(source) != before:
+        raise _changed(name)
+
+
+def name_of(source: Any) -> str:
+    """What messages call a table."""
+    return str(source) if isinstance(source, str | Path) else f"the {type(source).__name__}"
+
+
+def _arrow() -> Any:
+    try:
+        import pyarrow
+    except ImportError as error:
+        raise MissingExtra("tables are read with pyarrow: install it with pip install 'replical[lab]'") from error
+    return pyarrow
+
+
+def _stamp(source: Any) -> tuple[int, int] | None:
+    """What changes when somebody writes to a file."""
+    if isinstance(source, str | Path):
+        with suppress(OSError):
+            stat = Path(source).stat()
+            return stat.st_size, stat.st_mtime_ns
+    return None
+
+
+def _changed(name: str) -> BadTable:
+    return BadTable(f"{name} was changed while it was read: run again when nobody writes to it")
+
+
+def _check_names(names: Sequence[str], wanted: Sequence[str], name: str) -> None:
+    known = set(names)
+    for column in wanted:
+        if column not in known:
+            if len(names) == 1 and (mark := next((each for each in ";\t|" if each in names[0]), None)):
+                raise BadTable(f"{name} has one column only, {names[0]!r}: save it with commas instead of {mark!r}")
+            near = f"; it has {', '.join(names[:8])}{' and more' if len(names) > 8 else ''}"
+            raise BadTable(f"{name} has no column {column!r}{near}")
+    if len(known) < len(names):
+        for column in wanted:
+            if names.count(column) > 1:
+                raise BadTable(f"{name} has {names.count(column)} columns named {column!r}")
+
+
+def _open(
+    pa: Any, source: Any, name: str, texts: Sequence[str], categories: Sequence[str], numbers: Sequence[str]
+) -> Table:
+    if not isinstance(source, str | Path):
+        return _Memory(pa, source, name)
+    path = Path(source)
+    if path.suffix not in _SUFFIXES:
+        raise BadTable(f"a table is a file that ends in {', '.join(_SUFFIXES)}, got {path}")
+    try:
+        if path.suffix == ".csv":
+            types = (pa.string(), texts), (pa.dictionary(pa.int32(), pa.string()), categories), (pa.float64(), numbers)
+            return _Csv(path, {name: kind for kind, names in types for name in names})
+        return _Parquet(path, categories) if path.suffix == ".parquet" else _Ipc(pa, path)
+    except FileNotFoundError as error:
+        raise BadTable(f"there is no file {path}") from error
+
+
+def _why(source: Any, error: Exception) -> str:
+    """Why a table cannot be read; a CSV file in another encoding is what a spreadsheet writes most easily."""
+    what, first = f"cannot read the table {source}", str(error).splitlines()[0]
+    if isinstance(source, str | Path) and Path(source).suffix == ".csv":
+        with suppress(OSError), open(source, "rb") as file:
+            if file.read(2) in (BOM_UTF16_LE, BOM_UTF16_BE):
+                return f"{what}: it is UTF-16 text; {_RESAVE}"
+        if "UTF8" in first:
+            return f"{what}: it is not UTF-8 text; {_RESAVE}"
+    return f"{what}: {first:.200}"  # a row of a thousand values is no sentence
+
+
+def _names(schema: Any, name: Any) -> list[str]:
+    try:
+        return list(schema.names)
+    except UnicodeDecodeError as error:
+        raise BadTable(f"{name} is not UTF-8 text: the name of a column cannot be read; {_RESAVE}") from error
+
+
+def _some(columns: Sequence[str], rows: int, *, together: bool) -> Iterator[list[str]]:
+    """As many columns at a time as make a block of so many rows; eight fill a byte."""
+    step = max(1, len(columns)) if together else max(8, _CELLS // max(1, rows) // 8 * 8)
+    return (list(columns[first : first + step]) for first in range(0, len(columns), step))
+
+
+class _Parquet(Table):
+    """Texts are read as places in a dictionary, which is how such a file mostly stores them."""
+
+    def __init__(self, path: Path, categories: Sequence[str]) -> None:
+        from pyarrow import parquet
+
+        self._file = parquet.ParquetFile(path, read_dictionary=list(categories))
+        self.names = _names(self._file.schema_arrow, path)
+        self.rows = int(self._file.metadata.num_rows)
+
+    def blocks(self, columns: Sequence[str], *, together: bool = False) -> Iterator[Block]:
+        for some in _some(columns, min(self.rows or 0, _ROWS), together=together):
+            start = 0
+            for batch in self._file.iter_batches(_ROWS, columns=some):
+                yield _block(start, batch, some)
+                start += batch.num_rows
+
+
+class _Ipc(Table):
+    """Of a record batch, which is read whole, only the columns of a block are decompressed.
+
+    The file is not mapped into memory, since it may shrink meanwhile.
+    """
+
+    def __init__(self, pa: Any, path: Path) -> None:
+        from pyarrow import ipc
+
+        self._ipc, self._file = ipc, pa.OSFile(str(path))
+        self.names = _names(ipc.open_file(self._file).schema, path)
+        first = self._reader([0]) if self.names else None
+        sizes = [first.get_batch(number).num_rows for number in range(first.num_record_batches)] if first else []
+        self.rows, self._largest = sum(sizes), max(sizes, default=0)
+
+    def _reader(self, fields: list[int]) -> Any:
+        return self._ipc.open_file(self._file, options=self._ipc.IpcReadOptions(included_fields=fields))
+
+    def blocks(self, columns: Sequence[str], *, together: bool = False) -> Iterator[Block]:
+        places = {name: place for place, name in enumerate(self.names)}
+        for some in _some(columns, self._largest, together=together):
+            reader, start = self._reader(sorted(places[name] for name in some)), 0
+            for number in range(reader.num_record_batches):
+                batch = reader.get_batch(number)
+                yield _block(start, batch, some)
+                start += batch.num_rows
+
+
+class _Csv(Table):
+    """Labels and ids are read as they are written: "007" is not 7, "true" is a text, whatever the first rows look like."""
+
+    def __init__(self, path: Path, types: Mapping[str, Any]) -> None:
+        from pyarrow import csv
+
+        least, most = _BYTES
+        self._csv, self._path, self._types = csv, path, types
+        self._reading = csv.ReadOptions(block_size=min(most, max(least, 2**15 * len(types))))
+        self.names = _names(self._reader().schema, path)
+        self.pieces = 1 + path.stat().st_size // self._reading.block_size
+
+    def _reader(self, columns: Sequence[str] | None = None) -> Any:
+        convert = self._csv.ConvertOptions(
+            column_types=self._types, strings_can_be_null=True, null_values=[""], include_columns=columns
+        )
+        return self._csv.open_csv(self._path, read_options=self._reading, convert_options=convert)
+
+    def blocks(self, columns: Sequence[str], *, together: bool = True) -> Iterator[Block]:
+        start = 0
+        for batch in self._reader(list(columns)):
+            yield _block(start, batch, columns)
+            start += batch.num_rows
+
+
+class _Memory(Table):
+    """Frames and arrays: those that are no Arrow become Arrow some columns at a time."""
+
+    def __init__(self, pa: Any, source: Any, name: str) -> None:
+        self._pa, self._source, self._name = pa, source, name
+        self._made: Any = None
+        if isinstance(source, Mapping):
+            self.names, self.rows = list(source), self._lengths(source)
+        elif hasattr(source, "iloc") and all(isinstance(each, str) for each in source.columns):  # pandas
+            self.names, self.rows = list(self._table(source.iloc[:0]).schema.names), len(source)
+        else:
+            self._made = self._table(source)
+            self.names, self.rows = list(self._made.schema.names), self._made.num_rows
+
+    def _lengths(self, columns: Mapping[str, Any]) -> int:
+        lengths = []
+        for place, (name, column) in enumerate(columns.items()):
+            if not hasattr(column, "__len__") or isinstance(column, str) or getattr(column, "ndim", 1) != 1:
+                raise BadTable(f"{self._name} is no table: the column {name!r} is no list of values")
+            lengths.append(len(column))
+            if lengths[-1] != lengths[0]:
+                raise BadTable(
+                    f"{self._name} is no table: Column {place} named {name} expected length {lengths[0]} but got length "
+                    f"{lengths[-1]}"
+                )
+        return lengths[0] if lengths else 0
+
+    def _table(self, source: Any) -> Any:
+        try:
+            return self._pa.table(source)
+        except (self._pa.ArrowException, TypeError, ValueError) as error:
+            raise BadTable(f"{self._name} is no table: {str(error).splitlines()[0]:.200}") from error
+
+    def _part(self, columns: list[str]) -> Any:
+        if self._made is not None:
+            return self._made.select(columns)
+        if isinstance(self._source, Mapping):
+            return self._table({name: self._column(name) for name in columns})
+        return self._table(self._source[[name for name in columns if name in self._source.columns]])
+
+    def _column(self, name: str) -> Any:
+        try:
+            return self._pa.array(self._source[name])
+        except (self._pa.ArrowException, TypeError, ValueError) as error:
+            why = str(error).splitlines()[0]
+            raise BadTable(f"{self._name}: the column {name!r} holds values of different types: {why:.200}") from error
+
+    def blocks(self, columns: Sequence[str], *, together: bool = False) -> Iterator[Block]:
+        for some in _some(columns, self.rows or 0, together=together):
+            start = 0
+            for batch in self._part(some).to_batches(max_chunksize=_ROWS):
+                yield _block(start, batch, some)
+                start += batch.num_rows
+
+
+def _block(start: int, batch: Any, columns: Sequence[str]) -> Block:
+    places = {name: place for place, name in enumerate(batch.schema.names)}
+    return Block(start, {name: batch.column(places[name]) for name in columns})

@@ -1,0 +1,64 @@
+"""A run is the same to the bit on either back end, and whether or not survivors are moved together."""
+
+import numpy as np
+import pytest
+
+from replical import KnownLabels, Pool, PredictionTable, PrivateRandomness, SharedRandomness, learn, plan
+from replical.classes.predictions import survivors
+from replical.core.kernels import choice
+from replical.learners.for_plan import learner_for
+from replical.pools import version_space
+
+N, U = 130, 600
+NUMBERS = {"epsilon": 0.1, "delta": 0.1, "pool": "finite"}
+LEARNERS = {
+    "cal": NUMBERS,
+    "a2": NUMBERS,
+    "a2-paired": NUMBERS,
+    "rounded-cal": NUMBERS | {"rho": 0.2},
+    "rounded-a2": NUMBERS | {"rho": 0.2},
+    "settled": NUMBERS | {"rho": 0.2},
+    "settled-cal": NUMBERS | {"rho": 0.2},
+}
+
+
+def facts(learner, labels):
+    """Everything a run says, from a table in which one candidate makes no error."""
+    generator = np.random.default_rng(3)
+    truth = generator.integers(labels, size=U)
+    wrong = generator.random((U, N)) < generator.choice([0.01, 0.1, 0.3, 0.5], size=N)
+    wrong[:, 17] = False
+    C = PredictionTable([f"c{i}" for i in range(N)], labels=tuple(range(labels)))
+    pool = Pool(
+        C, np.where(wrong, (truth[:, None] + 1) % labels, truth[:, None]), PrivateRandomness.simulated("kernels")
+    )
+    result = learn(
+        learner_for(plan(learner, C, **LEARNERS[learner])), pool, KnownLabels(C, truth), SharedRandomness("kernels")
+    )
+    return (
+        (result.hypothesis, result.unrounded, result.labels, result.rounds, result.conditions),
+        result.V.indices.tolist(),
+        result.V.disagreement.tolist(),
+        repr(result.rounding and {**vars(result.rounding), "scores": result.rounding.scores.tolist()}),
+        repr(result.settling),
+    )
+
+
+@pytest.mark.parametrize("labels", [2, 3])
+@pytest.mark.parametrize("learner", LEARNERS)
+def test_a_run_is_the_same_on_both_back_ends_and_however_its_matrix_shrinks(learner, labels, monkeypatch):
+    with choice.using("numpy"):
+        expected = facts(learner, labels)
+    monkeypatch.setattr(survivors, "_SMALL", 0)
+    monkeypatch.setattr(survivors, "_SHRINKS", 1)
+    monkeypatch.setattr(version_space, "_LOOK", 2**20)
+    moved = []
+    together = survivors.Survivors.__init__
+    monkeypatch.setattr(survivors.Survivors, "__init__", lambda *these: (moved.append(1), together(*these))[1])
+    with choice.using("numpy"):
+        assert facts(learner, labels) == expected
+    assert moved
+    if choice.trouble() is not None:
+        pytest.skip(f"numba cannot be used, {choice.trouble()}")
+    with choice.using("numba"):
+        assert facts(learner, labels) == expected
