@@ -60,7 +60,7 @@ format: install  ## bring everything into the shape that lint asks for
 	$(BIN)/ruff format $(PYTHONS)
 
 bench: install  ## every benchmark, ratios measured side by side
-	@for name in startup core kernels elimination safety settled confirm yardstick pairs throughput page theorem cost_of_replicability; do \
+	@for name in startup core kernels structured elimination safety settled confirm yardstick pairs throughput page theorem cost_of_replicability; do \
 	  echo "== $$name"; $(BIN)/python benchmarks/$$name.py || exit 1; done
 
 clean:         ## remove environments and caches

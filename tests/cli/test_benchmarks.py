@@ -33,6 +33,15 @@ def test_the_yardstick_benchmark_runs():
     assert (public[3], public[4], own[3], own[4]) == ("yardstick", "1.00", "own", "0.00")
 
 
+def test_the_benchmark_of_structured_classes_finds_what_the_matrix_finds(tmp_path):
+    words = [sys.executable, str(BENCHMARKS / "structured.py"), "--quick", "--json", str(tmp_path / "found.json")]
+    done = subprocess.run(words, capture_output=True, text=True, timeout=100, check=False)
+    assert done.returncode == 0, done.stderr
+    ours, packed = json.loads((tmp_path / "found.json").read_text())["against"]
+    assert (ours["form"], packed["form"]) == ("structured", "packed matrix")
+    assert (ours["labels"], ours["answer"]) == (packed["labels"], packed["answer"])
+
+
 def test_the_benchmark_of_many_labs_runs():
     """Two groups a row: what is proven is above what is measured, as it checks by itself."""
     words = [sys.executable, BENCHMARKS / "many_labs.py", "--groups", "2"]

@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from replical.classes.base import Codes, Indices, Items, Label, class_size, features, predict, two_labels
 from replical.classes.recipe import Recipe, Section, stacked
+from replical.classes.runs import ends, runs
 from replical.core.canonical import fingerprint
 from replical.core.randomness import SharedRandomness, below
 
@@ -48,10 +49,8 @@ class Boxes:
     def __init__(self, dimensions: int, bins: int, *, labels: Sequence[Label] = (0, 1)) -> None:
         self.dimensions = class_size("the number of features", dimensions)
         self.bins = class_size("the number of bins", bins)
-        self._size = class_size("the number of boxes", (self.bins * (self.bins + 1) // 2) ** self.dimensions)
+        self._size = class_size("the number of boxes", runs(self.bins) ** self.dimensions)
         self.labels = two_labels(labels)
-        first, last = np.triu_indices(self.bins)
-        self._first, self._last = first.astype(np.int64), last.astype(np.int64)
 
     def __len__(self) -> int:
         return self._size
@@ -62,11 +61,10 @@ class Boxes:
         shape: dict[str, int] = {"dimensions": self.dimensions, "bins": self.bins}
         return fingerprint({"kind": "boxes", **shape, "labels": list(self.labels)})
 
-    def _sides(self, hypotheses: Indices) -> list[Indices]:
-        """The run of each feature, as an index into all runs."""
-        runs = self.bins * (self.bins + 1) // 2
-        index = np.asarray(hypotheses, dtype=np.int64)
-        return [index // runs ** (self.dimensions - 1 - d) % runs for d in range(self.dimensions)]
+    def _sides(self, hypotheses: Indices) -> list[tuple[Indices, Indices]]:
+        """First and last bin of each feature."""
+        index, sides = np.asarray(hypotheses, dtype=np.int64), runs(self.bins)
+        return [ends(index // sides ** (self.dimensions - 1 - d) % sides, self.bins) for d in range(self.dimensions)]
 
     def describe(self, h: int) -> str:
         """Hypothesis `h` in words."""
@@ -75,8 +73,8 @@ class Boxes:
 
     def ends(self, h: int) -> list[tuple[float, float]]:
         """Low and high end of each side of box `h`."""
-        sides = [int(side[0]) for side in self._sides(np.array([h]))]
-        return [(float(self._first[side]) / self.bins, float(self._last[side] + 1) / self.bins) for side in sides]
+        sides = self._sides(np.array([h]))
+        return [(float(first[0]) / self.bins, float(last[0] + 1) / self.bins) for first, last in sides]
 
     def items(self, X: ArrayLike) -> Items:
         """Check `X`, a table of numbers with one row an item and one column a feature.
@@ -90,19 +88,26 @@ class Boxes:
 
     def codes(self, items: Items, hypotheses: Indices) -> Codes:
         """Label codes of `hypotheses` (rows) on checked `items` (columns)."""
-        bin_of = np.floor(np.clip(items, -1, 2) * self.bins).astype(np.int64)
         inside = np.ones((len(hypotheses), len(items)), dtype=np.bool_)
-        for d, side in enumerate(self._sides(hypotheses)):
-            # Few distinct runs a feature: compare each with the items once, then look it up.
-            within = (self._first[:, None] <= bin_of[:, d]) & (bin_of[:, d] <= self._last[:, None])
-            inside &= within[side]
+        for bins, (first, last) in zip(self._bins_of(items).T, self._sides(hypotheses), strict=True):
+            inside &= (first[:, None] <= bins) & (bins <= last[:, None])
         return inside.astype(np.uint16)
+
+    def _bins_of(self, items: Items) -> Indices:
+        bins: Indices = np.floor(np.clip(items, -1, 2) * self.bins).astype(np.int64)
+        return bins
+
+    def cells_of(self, items: Items) -> Indices:
+        """The cell of each of `items`, counted with the last feature fastest; the number of cells if it is in no box."""
+        bins: Indices = self._bins_of(items)
+        inside = ((bins >= 0) & (bins < self.bins)).all(axis=1)
+        powers = self.bins ** np.arange(self.dimensions - 1, -1, -1, dtype=np.int64)
+        cells: Indices = np.where(inside, bins @ powers, self.bins**self.dimensions)
+        return cells
 
     def margin(self, items: Items, h: int) -> NDArray[np.float64]:
         """Distance of each of `items` from the surface of box `h`, in the largest coordinate."""
-        sides = [int(side[0]) for side in self._sides(np.array([h]))]
-        low = np.array([self._first[side] / self.bins for side in sides])
-        high = np.array([(self._last[side] + 1) / self.bins for side in sides])
+        low, high = np.array(self.ends(h)).T
         return np.asarray(np.abs(np.maximum(low - items, items - high).max(axis=1)))
 
     def predict(self, X: ArrayLike) -> NDArray[Any]:

@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from replical.classes.base import Codes, Indices, Items, Label, cell_numbers, class_size, predict, two_labels
 from replical.classes.recipe import Recipe, Section
+from replical.classes.runs import ends, runs
 from replical.core.canonical import fingerprint
 
 
@@ -39,11 +40,11 @@ class Intervals:
 
     def __init__(self, grid: int, *, labels: Sequence[Label] = (0, 1)) -> None:
         self.grid = class_size("the number of cells", grid)
-        class_size("the number of intervals", grid * (grid + 1) // 2 + 1)
+        self._size = class_size("the number of intervals", runs(self.grid) + 1)
         self.labels = two_labels(labels)
 
     def __len__(self) -> int:
-        return self.grid * (self.grid + 1) // 2 + 1
+        return self._size
 
     @property
     def fingerprint(self) -> str:
@@ -52,12 +53,7 @@ class Intervals:
 
     def ends(self, hypotheses: Indices) -> tuple[Indices, Indices]:
         """First and last cell of each of `hypotheses`; the empty one has its last before its first."""
-        index = np.asarray(hypotheses, dtype=np.int64)
-        starts = np.arange(self.grid, dtype=np.int64)
-        offsets = 1 + starts * self.grid - starts * (starts - 1) // 2  # index of the interval [first, first]
-        first = np.maximum(np.searchsorted(offsets, index, side="right") - 1, 0)
-        last = first + index - offsets[first]
-        return first, last
+        return ends(np.asarray(hypotheses, dtype=np.int64) - 1, self.grid)
 
     def describe(self, h: int) -> str:
         """Hypothesis `h` in words."""

@@ -198,7 +198,8 @@ class Prior:
             return int(indices[np.argmin(self.values[indices])])
         words = shared.ranks(*name, indices=indices)
         ranks = exponentials(words) / self.values[indices]
-        return int(indices[np.lexsort((indices, words, ranks))[0]])
+        lowest = np.flatnonzero(ranks == ranks.min())
+        return int(indices[lowest[np.lexsort((indices[lowest], words[lowest]))[0]]])
 
     def order_of(self, shared: SharedRandomness, *name: str | int, n: int) -> Indices:
         """All `n` hypotheses in the order that `shared` holds under `name`, the first first."""
@@ -206,8 +207,9 @@ class Prior:
             return np.argsort(self.places, kind="stable")
         indices = np.arange(n, dtype=np.int64)
         words = shared.ranks(*name, indices=indices)
-        ranks = words if self.values is None else exponentials(words) / self.values
-        order: Indices = np.lexsort((indices, words, ranks))
+        if self.values is None:
+            return np.argsort(words, kind="stable")
+        order: Indices = np.lexsort((indices, words, exponentials(words) / self.values))
         return order
 
     @property

@@ -10,6 +10,7 @@ import numpy as np
 from replical.classes.base import HypothesisClass, Items
 from replical.classes.catalogue import numbers
 from replical.classes.halfspaces import gaussians
+from replical.classes.predictions.memory import check_memory
 from replical.classes.table import PredictionTable
 from replical.core.files import Rows, decode, read_bytes, read_csv
 from replical.core.randomness import SharedRandomness
@@ -44,6 +45,7 @@ def parse(spec: str, *, seed: str | None = None, digest: str | None = None) -> t
     kind, sizes = numbers(spec)
     assert kind.make is not None, "whatever has numbers is made from them"
     C = kind.make(sizes, seed)
+    check_memory(C)
     cells = C.cells()
     return C, cells if cells is not None else _atoms(C, sizes[0], kind.atoms)
 

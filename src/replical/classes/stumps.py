@@ -3,16 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from replical.classes.base import Codes, Indices, Items, Label, class_size, features, predict, two_labels
+from replical.classes.places import Places
 from replical.classes.recipe import Recipe, Section, stacked
-from replical.core.canonical import fingerprint
+from replical.core.canonical import Spelled, canonical, fingerprint
 from replical.core.randomness import SharedRandomness, below
 from replical.errors import ValueOutOfRange
+
+_MOST_CUTS = 2**28  # of one feature, listed
+_BLOCK = 4096  # items whose places are looked up at a time: they stay in the cache
 
 
 class Stumps:
@@ -56,28 +61,34 @@ class Stumps:
     ) -> None:
         if cuts is None:
             inside = class_size("the number of cuts", bins or 0)
-            class_size("the number of stumps", 2 * inside * class_size("the number of features", dimensions or 0))
-            lines = [[(b + 1) / (inside + 1) for b in range(inside)]] * class_size(
-                "the number of features", dimensions or 0
-            )
+            if inside > _MOST_CUTS:
+                raise ValueOutOfRange(f"a feature has at most {_MOST_CUTS} cuts, got {inside}")
+            count = class_size("the number of features", dimensions or 0)
+            class_size("the number of stumps", 2 * inside * count)
+            self.cuts = (np.arange(1, inside + 1) / (inside + 1),) * count
         else:
-            lines = [list(map(float, line)) for line in cuts]
-        self.cuts = tuple(np.array(line) for line in lines)
-        for number, line in enumerate(self.cuts):
+            self.cuts = tuple(np.array(list(map(float, line))) for line in cuts)
+        for number, line in enumerate(self.cuts if cuts is not None else self.cuts[:1]):
             if len(line) == 0 or not (np.isfinite(line).all() and (np.diff(line) > 0).all()):
                 raise ValueOutOfRange(f"the cuts of feature {number} must be finite and strictly ascending")
         self.dimensions = class_size("the number of features", len(self.cuts))
+        self.starts: Indices = np.cumsum([0, *map(len, self.cuts)], dtype=np.int64)
         class_size("the number of stumps", len(self))
         self.labels = two_labels(labels)
 
     def __len__(self) -> int:
-        return 2 * sum(map(len, self.cuts))
+        return 2 * int(self.starts[-1])
 
-    @property
+    @cached_property
     def fingerprint(self) -> str:
         """A hash of everything that defines the class."""
-        cuts = [line.tolist() for line in self.cuts]
+        spelled = {line.tobytes(): Spelled(canonical(line.tolist())) for line in self._lines()}
+        cuts = [spelled[line.tobytes()] for line in self.cuts]
         return fingerprint({"kind": "stumps", "cuts": cuts, "labels": list(self.labels)})
+
+    def _lines(self) -> list[NDArray[np.float64]]:
+        """The cuts, those of several features once."""
+        return list({line.tobytes(): line for line in self.cuts}.values())
 
     def describe(self, h: int) -> str:
         """Hypothesis `h` in words."""
@@ -87,9 +98,9 @@ class Stumps:
 
     def _parts(self, hypotheses: Indices) -> tuple[Indices, NDArray[np.float64]]:
         """Feature and cut of each hypothesis."""
-        starts = np.cumsum([0] + [len(line) for line in self.cuts])
         place = np.asarray(hypotheses) // 2
-        return np.searchsorted(starts, place, side="right") - 1, np.concatenate(self.cuts)[place]
+        feature = np.searchsorted(self.starts, place, side="right") - 1
+        return feature, np.concatenate(self.cuts)[place]
 
     def items(self, X: ArrayLike) -> Items:
         """Check `X`, a table of numbers with one row an item and one column a feature.
@@ -100,6 +111,20 @@ class Stumps:
             If the table has another shape, or a value is missing or infinite.
         """
         return features(X, len(self.cuts))
+
+    def positions(self, items: Items) -> NDArray[np.unsignedinteger]:
+        """How many cuts of each feature (rows) each of `items` (columns) has reached."""
+        most = max(map(len, self.cuts))
+        columns: NDArray[np.unsignedinteger] = np.empty(
+            (self.dimensions, len(items)), dtype=np.uint16 if most < 2**16 else np.uint32
+        )
+        places = {line.tobytes(): Places(line) for line in self._lines()}
+        lines = [places[line.tobytes()] for line in self.cuts]
+        for start in range(0, len(items), _BLOCK):
+            block = np.ascontiguousarray(items[start : start + _BLOCK].T)
+            for feature, (line, values) in enumerate(zip(lines, block, strict=True)):
+                columns[feature, start : start + _BLOCK] = line.of(values)
+        return columns
 
     def codes(self, items: Items, hypotheses: Indices) -> Codes:
         """Label codes of `hypotheses` (rows) on checked `items` (columns)."""

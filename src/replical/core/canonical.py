@@ -17,6 +17,10 @@ from replical.errors import ValueOutOfRange
 Json = None | bool | int | float | str | Sequence["Json"] | Mapping[str, "Json"]
 
 
+class Spelled(str):
+    """A value that is canonical JSON already, e.g. a long list that occurs many times."""
+
+
 def canonical(value: Json) -> str:
     """Write `value` as canonical JSON.
 
@@ -40,6 +44,8 @@ def canonical(value: Json) -> str:
     >>> canonical({"b": [1.0, 1e-7, 10**20], "a": "é"})
     '{"a":"é","b":[1,1e-7,100000000000000000000]}'
     """
+    if isinstance(value, Spelled):
+        return value
     if isinstance(value, float):
         return _number(value)
     if isinstance(value, dict):

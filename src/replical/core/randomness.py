@@ -31,6 +31,7 @@ _WORDS_PER_COUNTER = 4  # Philox4x64 makes four words from one counter value
 # Wanted words closer than this are generated in one piece: a seek costs as much as about a thousand words
 # (measured: 6 microseconds a seek, 6 nanoseconds a word).
 _SEEK_WORTH = 1024
+_BLOCK = 2**20  # hypotheses whose words are held at a time while the first one is looked for
 
 
 class SharedRandomness:
@@ -120,6 +121,8 @@ class SharedRandomness:
         wanted = np.asarray(indices, dtype=np.int64)
         if wanted.size and wanted[-1] - wanted[0] == wanted.size - 1 and (np.diff(wanted) == 1).all():
             return self.words(*name, start=int(wanted[0]), count=wanted.size)
+        if (np.diff(wanted) > 0).all():
+            return _scattered(self._secret, name, wanted)
         ascending, places = np.unique(wanted, return_inverse=True)
         return _scattered(self._secret, name, ascending)[places]
 
@@ -133,8 +136,13 @@ class SharedRandomness:
         """
         if len(indices) == 0:
             raise ValueOutOfRange("there is no first of no hypotheses")
+        blocks = [indices[start : start + _BLOCK] for start in range(0, len(indices), _BLOCK)]
+        return min(self._lowest(name, block) for block in blocks)[1]
+
+    def _lowest(self, name: tuple[str | int, ...], indices: Indices) -> tuple[int, int]:
+        """The lowest word among some hypotheses, and whose it is."""
         ranks = self.ranks(*name, indices=indices)
-        return int(indices[ranks == ranks.min()].min())
+        return int(ranks.min()), int(indices[ranks == ranks.min()].min())
 
 
 class PrivateRandomness:

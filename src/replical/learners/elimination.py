@@ -51,9 +51,9 @@ class Betting:
         for item, label, count in S.single():
             opponents = self.opponents(V)
             wrong = V.predictions.codes_of_item(item, V.indices) != label
-            np.add(self._errors, count, out=self._errors, where=wrong)
+            self._errors += wrong * count  # not with `where`, which is slow where neighbours differ, as stumps do
             opponent_wrong = wrong[opponents]
-            np.add(self._won, count, out=self._won, where=opponent_wrong & ~wrong)
+            self._won += (opponent_wrong & ~wrong) * count
             losers = np.flatnonzero(wrong & ~opponent_wrong)
             self._lost[losers] += count
             won = self._won[losers]

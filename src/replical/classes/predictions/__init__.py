@@ -1,7 +1,7 @@
 """What every hypothesis says about every item of one pool, in the form that suits the class.
 
-`predictions_of` picks the form: a line needs only the position of each item, anything else a packed matrix. Both
-keep one interface and agree to the bit.
+`predictions_of` picks the form: thresholds are a line, stumps a line a feature, intervals and boxes cells of a grid, and
+only classes without such a structure need a packed matrix. All keep one interface and agree to the bit.
 """
 
 from __future__ import annotations
@@ -12,9 +12,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from replical.classes.base import Codes, HypothesisClass, Indices, Items
+from replical.classes.boxes import Boxes
+from replical.classes.intervals import Intervals
+from replical.classes.predictions.boxes import BoxPredictions
 from replical.classes.predictions.line import LinePredictions
+from replical.classes.predictions.memory import check_memory
 from replical.classes.predictions.packed import PackedPredictions
+from replical.classes.predictions.stumps import StumpPredictions
 from replical.classes.rows import PackedRows
+from replical.classes.stumps import Stumps
 from replical.classes.thresholds import Thresholds
 
 
@@ -71,7 +77,7 @@ def predictions_of(C: HypothesisClass, items: Items) -> Predictions:
     Raises
     ------
     ValueOutOfRange
-        If the packed predictions would not fit into 16 GiB, or into the memory that is free.
+        If they would not fit into 16 GiB, or a packed matrix not into the memory that is free.
 
     Examples
     --------
@@ -80,6 +86,15 @@ def predictions_of(C: HypothesisClass, items: Items) -> Predictions:
     >>> predictions.codes(2).tolist(), predictions.votes(np.arange(4), np.array([1])).tolist()
     ([0, 0, 1], [[2, 2]])
     """
+    check_memory(C, len(items))
+    if isinstance(C, Thresholds):
+        return LinePredictions(C, items)
+    if isinstance(C, Stumps):
+        return StumpPredictions(C, items)
+    if isinstance(C, Intervals):
+        return BoxPredictions(items, (C.grid,), empty=True)
+    if isinstance(C, Boxes):
+        return BoxPredictions(C.cells_of(items), (C.bins,) * C.dimensions, empty=False)
     if isinstance(items, PackedRows):  # the rows of a table are its predictions
         return PackedPredictions.of(items.planes, len(C), len(C.labels))
-    return LinePredictions(C, items) if isinstance(C, Thresholds) else PackedPredictions(C, items)
+    return PackedPredictions(C, items)

@@ -31,7 +31,7 @@ class Decisions:
         self._plan, self._items = plan, pool.size
         self.v, self.order = plan.threshold(shared), plan.prior.order_of(shared, "order", n=plan.n)
         self.whole = pool.version_space()
-        self._rows: list[tuple[Counts, int]] = []
+        self._measured, self._rows = self.whole, list[tuple[Counts, int]]()  # whose distances those are
         self._size = float("inf")
         self.place: int | None = None
 
@@ -48,9 +48,9 @@ class Decisions:
 
     def alike(self, V: VersionSpace) -> bool:
         """Do all of V decide alike? Or does none of them decide, whatever is asked, and all are as good as asked for?"""
-        undecided, pending, self.place = False, V.indices, None
+        undecided, pending, self.place = False, np.arange(V.size), None
         for place in range(self._plan.n):
-            apart, nearer = self._apart(place)
+            apart, nearer = self._apart(V, place)
             near, far = apart[pending] <= nearer, apart[pending] >= self._farther
             if near.any():
                 self.place = place if near.all() and not undecided else None
@@ -64,15 +64,20 @@ class Decisions:
 
     def alike_to(self, V: VersionSpace, place: int) -> float:
         """The share of V that leads to whoever stands at a place, if distances on this pool are taken for true ones."""
-        pending, most = V.indices, floor(self.v * self._items)
+        pending, most = np.arange(V.size), floor(self.v * self._items)
         for earlier in range(place):
-            pending = pending[self._apart(earlier)[0][pending] > most]
-        return int(np.count_nonzero(self._apart(place)[0][pending] <= most)) / int(V.size)
+            pending = pending[self._apart(V, earlier)[0][pending] > most]
+        return int(np.count_nonzero(self._apart(V, place)[0][pending] <= most)) / int(V.size)
 
-    def _apart(self, place: int) -> tuple[Counts, int]:
-        """Items on which everyone differs from whoever stands at a place, and on how many one may to be near to it."""
+    def _apart(self, V: VersionSpace, place: int) -> tuple[Counts, int]:
+        """Items on which each of V differs from whoever stands at a place, and on how many one may to be near to it."""
+        if V is not self._measured:
+            stay = np.isin(self._measured.indices, V.indices, assume_unique=True)
+            nested = np.count_nonzero(stay) == V.size
+            self._rows = [(apart[stay], nearer) for apart, nearer in self._rows] if nested else []
+            self._measured = V
         while len(self._rows) <= place:
             at = len(self._rows)
-            apart = self.whole.distances(int(self.order[at]))
+            apart = V.distances(int(self.order[at]))
             self._rows.append((apart, self._plan.nearer(self.v, self._items, at)))
         return self._rows[place]

@@ -1,0 +1,183 @@
+"""Boxes and intervals without a matrix: sums over boxes are differences of prefix sums over cells, and vice versa."""
+
+from __future__ import annotations
+
+from functools import cached_property
+from itertools import product
+from math import prod
+
+import numpy as np
+from numpy.typing import NDArray
+
+from replical.classes.base import Codes, Indices
+from replical.classes.predictions.nearness import MEASURED, StructuredNearness
+from replical.classes.runs import all_ends, by_last, offsets, runs
+from replical.core.tally import summable, tally
+
+Counts = NDArray[np.int64]
+
+
+class BoxPredictions:
+    """Predictions of all boxes on a grid: a cell number an item, in O(hypotheses + items) memory and time.
+
+    Parameters
+    ----------
+    cells
+        The cell of each item, counted with the last feature fastest; the number of cells if it lies outside all boxes.
+    shape
+        How many cells the grid has in each feature.
+    empty
+        Is there a hypothesis before all boxes that holds no cell?
+    """
+
+    def __init__(self, cells: Indices, shape: tuple[int, ...], *, empty: bool) -> None:
+        self._cells, self._shape, self._empty = cells, shape, int(empty)
+        self._runs = tuple(map(runs, shape))
+        self._ends = [all_ends(bins) for bins in shape]
+        self._count, self._boxes = prod(shape), prod(self._runs)
+
+    def take(self, items: Indices) -> BoxPredictions:
+        """The predictions on some of the items, `items`."""
+        some = BoxPredictions.__new__(BoxPredictions)
+        some.__dict__ |= self.__dict__ | {"_cells": self._cells[items]}
+        return some
+
+    def unseen(self, items: int) -> None:
+        """An item is looked at once."""
+
+    def disagreement(self, alive: Indices, within: Indices, seen: Indices | None = None) -> NDArray[np.bool_]:
+        """An item is disputed when some survivors hold its cell, but not all."""
+        holding = self._holding(alive)
+        disputed: NDArray[np.bool_] = ((holding > 0) & (holding < len(alive)))[self._cells[within]]
+        return disputed
+
+    def errors(self, items: Indices, counts: Counts, alive: Indices) -> Counts:
+        """All high labels, less those inside the box, and the low labels inside."""
+        if len(items) == 1:  # the common case, label by label
+            wrong: Counts = counts[0][1 - self.codes_of_item(int(items[0]), alive)]
+            return wrong
+        gains = tally(self._cells[items], summable(counts[:, 0] - counts[:, 1]), self._count + 1)[:-1]
+        errors = np.full(len(alive), int(counts[:, 1].sum()), dtype=np.int64)
+        index = self._index(alive)
+        errors[len(alive) - len(index) :] += self._inside(gains.reshape(self._shape), index)
+        return errors
+
+    def votes(self, alive: Indices, within: Indices) -> Counts:
+        """The survivors that hold an item's cell predict the high label."""
+        high = self._holding(alive)[self._cells[within]]
+        return np.stack([len(alive) - high, high], axis=1)
+
+    def codes(self, h: int, within: Indices | None = None) -> Codes:
+        """What box `h` says about every item, or about those of `within`."""
+        box = np.zeros(self._count + 1, dtype=np.uint16)
+        if h >= self._empty:
+            sides = np.unravel_index(h - self._empty, self._runs)
+            inside = tuple(slice(first[k], last[k] + 1) for (first, last), k in zip(self._ends, sides, strict=True))
+            box[:-1].reshape(self._shape)[inside] = 1
+        return box[self._cells if within is None else self._cells[within]]
+
+    def codes_of_item(self, item: int, alive: Indices) -> Codes:
+        """A box holds an item if each of its sides does."""
+        codes, index = np.zeros(len(alive), dtype=np.uint16), self._index(alive)
+        if self._cells[item] < self._count:
+            inside = np.ones(len(index), dtype=np.bool_)
+            cell = np.unravel_index(self._cells[item], self._shape)
+            for x, (first, last), side in zip(cell, self._ends, self._sides(index), strict=True):
+                inside &= ((first <= x) & (x <= last))[side]
+            codes[len(alive) - len(index) :] = inside
+        return codes
+
+    def nearness(self, items: Indices) -> StructuredNearness:
+        """Distances between boxes, measured on (some of) `items` alone: cells without an item make no difference."""
+        measured = self._cells[items[:MEASURED]]
+        inside = measured < self._count
+        kept, shape = np.zeros(1, dtype=np.int64), []
+        cells = np.zeros(np.count_nonzero(inside), dtype=np.int64)
+        for place, (first, last) in zip(np.unravel_index(measured[inside], self._shape), self._ends, strict=True):
+            used, rank = np.unique(place, return_inverse=True) if len(place) else (np.zeros(1, dtype=np.int64), place)
+            low, high = np.searchsorted(used, first), np.searchsorted(used, last, side="right") - 1
+            side = np.where(low <= high, offsets(len(used))[np.minimum(low, len(used) - 1)] + high - low, -1)
+            both = (kept[:, None] >= 0) & (side >= 0)
+            kept = np.where(both, kept[:, None] * runs(len(used)) + side, -1).ravel()
+            cells = cells * len(used) + rank
+            shape.append(len(used))
+        small_cells = np.full(len(measured), prod(shape), dtype=np.int64)
+        small_cells[inside] = cells
+        small = BoxPredictions(small_cells, tuple(shape), empty=True)
+        behaviour = np.concatenate([np.zeros(self._empty, dtype=np.int32), (kept + 1).astype(np.int32)])
+        return StructuredNearness(small, 1 + small._boxes, len(measured), behaviour)
+
+    def _index(self, alive: Indices) -> Indices:
+        """The survivors that are boxes, counted from 0."""
+        return alive[np.searchsorted(alive, 1) :] - 1 if self._empty else alive
+
+    def _sides(self, index: Indices) -> tuple[Indices, ...]:
+        return (index,) if len(self._runs) == 1 else np.unravel_index(index, self._runs)
+
+    def _few(self, index: Indices) -> bool:
+        """Are corners of some boxes less work than sums over all boxes?"""
+        return len(index) << len(self._shape) <= self._boxes
+
+    def _corners(self, index: Indices) -> list[tuple[int, Indices]]:
+        """Sign and place, on a grid one larger in every feature, of each corner of boxes."""
+        larger, sides = tuple(bins + 1 for bins in self._shape), self._sides(index)
+        corners = []
+        for which in product((0, 1), repeat=len(self._shape)):
+            place = np.zeros(len(index), dtype=np.int64)
+            for beyond, bins, (first, last), side in zip(which, larger, self._ends, sides, strict=True):
+                place = place * bins + (last[side] + 1 if beyond else first[side])
+            corners.append(((-1) ** sum(which), place))
+        return corners
+
+    def _holding(self, alive: Indices) -> Counts:
+        """How many survivors hold each cell; last, none hold what is outside."""
+        index = self._index(alive)
+        grid = self._added_corners(index) if self._few(index) else self._added_sides(index)
+        return np.append(grid.ravel(), 0)
+
+    def _added_corners(self, index: Indices) -> Counts:
+        larger = tuple(bins + 1 for bins in self._shape)
+        grid = np.zeros(prod(larger), dtype=np.int64)
+        for sign, place in self._corners(index):
+            grid += sign * np.bincount(place, minlength=len(grid))
+        grid = grid.reshape(larger)
+        for axis in range(len(larger)):
+            grid = np.cumsum(grid, axis=axis)
+        return grid[(slice(-1),) * len(larger)]
+
+    @cached_property
+    def _by_last(self) -> list[Indices]:
+        """The sides of each feature, ordered by their last cell."""
+        return [by_last(bins) for bins in self._shape]
+
+    def _added_sides(self, index: Indices) -> Counts:
+        """Feature by feature, counts of sides become counts of cells: every side begins once and ends once."""
+        grid = np.zeros(self._boxes, dtype=np.int64)
+        grid[index] = 1
+        grid = grid.reshape(self._runs)
+        for axis, bins in enumerate(self._shape):
+            begins = np.add.reduceat(grid, offsets(bins), axis=axis)
+            ending = np.arange(bins) * np.arange(1, bins + 1) // 2  # sides that end before cell k: k + 1 end in it
+            finishes = np.add.reduceat(grid.take(self._by_last[axis], axis=axis), ending, axis=axis)
+            grid = np.cumsum(begins, axis=axis) - np.cumsum(finishes, axis=axis) + finishes
+        return grid
+
+    def _inside(self, grid: Counts, index: Indices) -> Counts:
+        """The sum of the cells inside each box."""
+        if self._few(index):
+            prefix = _prefix(grid, range(grid.ndim)).ravel()
+            total = np.zeros(len(index), dtype=np.int64)
+            for sign, place in self._corners(index):
+                total += (-1) ** grid.ndim * sign * prefix[place]
+            return total
+        for axis, (first, last) in enumerate(self._ends):  # feature by feature, sums of cells become sums of sides
+            prefix = _prefix(grid, [axis])
+            grid = prefix.take(last + 1, axis=axis) - prefix.take(first, axis=axis)
+        return grid.ravel() if len(index) == self._boxes else grid.ravel()[index]
+
+
+def _prefix(grid: Counts, axes: range | list[int]) -> Counts:
+    """Sums of all cells before each one, in these directions, and one beyond the last."""
+    for axis in axes:
+        grid = np.pad(np.cumsum(grid, axis=axis), [(int(k == axis), 0) for k in range(grid.ndim)])
+    return grid
