@@ -14,10 +14,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from replical.classes.base import Codes, Indices, Items
-from replical.core import bits
-from replical.errors import ValueOutOfRange
+from replical.core import bits, memory
 
-_MOST_BYTES = 2**34  # 16 GiB of packed bits
 _BLOCK = 2**20  # codes unpacked at a time: they stay in the cache
 _FEW = 8  # one column in so many is picked from its words, more are unpacked with all the others
 _WORDS = 8  # words of all rows moved at a time when rows change places: a line of the cache
@@ -57,7 +55,7 @@ class PackedRows:
         Raises
         ------
         ValueOutOfRange
-            If they would not fit into 16 GiB.
+            If they would not fit into memory.
         """
         fits(rows, columns, labels)
         return cls(np.zeros((bits.planes_for(labels), rows, bits.words_for(columns)), dtype=np.uint64), columns)
@@ -179,20 +177,23 @@ def _spelled(digits: Any) -> Codes:
     return codes
 
 
-def fits(rows: int, columns: int, labels: int) -> None:
-    """Refuse what would not fit into 16 GiB of bits, saying what would; before anything is read.
+def fits(items: int, hypotheses: int, labels: int) -> None:
+    """Refuse packed predictions that would not fit into memory, saying what would; before anything is read or made.
 
     Raises
     ------
     ValueOutOfRange
-        If so many `rows` and `columns` of codes of so many `labels` do not.
+        If the predictions of so many `hypotheses` with so many `labels` on so many `items` do not.
     """
-    a_row = bits.planes_for(labels) * bits.words_for(columns) * 8
-    if rows * a_row > _MOST_BYTES:
-        raise ValueOutOfRange(
-            f"{columns:,} candidates on {rows:,} items need {rows * a_row / 2**30:.0f} GiB of packed predictions, more "
-            f"than {_MOST_BYTES // 2**30}: with so many candidates at most {_MOST_BYTES // a_row:,} items fit"
-        )
+    digits = bits.planes_for(labels)
+    row = digits * bits.words_for(hypotheses) * 8
+
+    def remedy(most: int) -> str:
+        fewer = 64 * (most // (8 * digits * items))
+        would = [f"{most // row:,} of the items"] * (most >= row) + [f"{fewer:,} of the hypotheses"] * (fewer > 0)
+        return "use a smaller class or pool" + (f" ({' or '.join(would)} would fit)" if would else "")
+
+    memory.check(items * row, f"the packed predictions of {hypotheses:,} hypotheses on {items:,} items", remedy)
 
 
 def digest(items: Items | PackedRows, *, after: bytes = b"", progress: Callable[[int], None] | None = None) -> str:

@@ -1,10 +1,14 @@
-"""How much memory is free, as far as the system tells without further packages."""
+"""How much memory is free, as far as the system tells without further packages, and what cannot fit into it."""
 
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
 from pathlib import Path
 
+from replical.errors import ValueOutOfRange
+
+MOST = 2**34  # 16 GiB: beyond, nothing is held in memory at once, however much there is
 _PROC = Path("/proc/meminfo")
 _GROUP = Path("/sys/fs/cgroup/memory.max")  # the limit of a container
 
@@ -19,6 +23,34 @@ def free() -> int | None:
     """
     told = [size for size in (_available(), _limit()) if size is not None]
     return min(told) if told else None
+
+
+def check(needed: int, what: str, remedy: Callable[[int], str]) -> None:
+    """Refuse `what` needs more bytes than there are: one sentence now in place of an hour and a killed process.
+
+    `remedy` says what to do if so many bytes are all there is.
+
+    Raises
+    ------
+    ValueOutOfRange
+        If `needed` is more than 16 GiB, or more than is free.
+
+    Examples
+    --------
+    >>> check(2**40, "100 models", lambda most: f"bring {100 * most // 2**40} of them")
+    Traceback (most recent call last):
+        ...
+    replical.errors.ValueOutOfRange: 100 models need 1024.0 GiB, more than 16.0 GiB: bring 1 of them
+    """
+    there = free()
+    most = MOST if there is None else min(MOST, there)
+    if needed > most:
+        why = f"more than {_amount(MOST)}" if most == MOST else f"and {_amount(most)} of memory are free"
+        raise ValueOutOfRange(f"{what} need {_amount(needed)}, {why}: {remedy(most)}")
+
+
+def _amount(size: int) -> str:
+    return f"{size / 2**30:.1f} GiB" if size >= 2**30 else f"{size / 2**20:.1f} MiB"
 
 
 def _available() -> int | None:

@@ -127,9 +127,5 @@ class _Table:
 
 def _refuse_what_cannot_fit(C: HypothesisClass, items: int) -> None:
     """Rows of hypotheses are held twice while they are laid out."""
-    needed, free = 2 * bits.planes_for(len(C.labels)) * len(C) * bits.words_for(items) * 8, memory.free()
-    if free is not None and needed > free:
-        raise ValueOutOfRange(
-            f"distances of {len(C)} hypotheses on {items} items need {needed / 2**30:.1f} GiB, and {free / 2**30:.1f} GiB "
-            "of memory are free: use a smaller class or pool"
-        )
+    needed = 2 * bits.planes_for(len(C.labels)) * len(C) * bits.words_for(items) * 8
+    memory.check(needed, f"distances of {len(C)} hypotheses on {items} items", lambda _: "use a smaller class or pool")

@@ -21,10 +21,10 @@ class Unread(Intervals):
 @pytest.mark.parametrize(
     ("free", "items", "said"),
     [
-        (2**20, 100_000, "need 956.7 MiB of packed predictions, and 1.0 MiB of memory are free: use a smaller class or pool "
+        (2**20, 100_000, "need 956.7 MiB, and 1.0 MiB of memory are free: use a smaller class or pool "
                          "(104 of the items or 64 of the hypotheses would fit)"),
-        (None, 3_000_000, "need 28.0 GiB of packed predictions, more than 16.0 GiB: use a smaller class or pool (1712506 of the "
-                          "items or 45760 of the hypotheses would fit)"),
+        (None, 3_000_000, "need 28.0 GiB, more than 16.0 GiB: use a smaller class or pool (1,712,506 of the "
+                          "items or 45,760 of the hypotheses would fit)"),
         (8, 10, "and 0.0 MiB of memory are free: use a smaller class or pool"),
     ],
 )  # fmt: skip

@@ -54,7 +54,7 @@ def test_what_does_not_fit_is_refused(monkeypatch):
     """Predictions themselves fit; rows of hypotheses, laid out, do not."""
     C = Star(1000)
     monkeypatch.setattr(memory, "free", lambda: 130_000)
-    with pytest.raises(ValueOutOfRange, match="distances of 1001 hypotheses on 1000 items need 0.0 GiB, and 0.0 GiB"):
+    with pytest.raises(ValueOutOfRange, match="distances of 1001 hypotheses on 1000 items need 0.2 MiB, and 0.1 MiB"):
         theta(C, Population(C, target=0))
 
 

@@ -12,7 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from replical.classes.base import Codes, HypothesisClass, Indices, Items, Packs
-from replical.core import bits, memory
+from replical.classes.rows import fits
+from replical.core import bits
 from replical.core.bits import Packed
 from replical.core.kernels.columns import Columns
 from replical.core.kernels.mixed import mixed, unseen
@@ -20,10 +21,8 @@ from replical.core.kernels.moves import together, turned
 from replical.core.kernels.nearest import Nearest
 from replical.core.kernels.sums import add_wrong
 from replical.core.kernels.tallies import tallies
-from replical.errors import ValueOutOfRange
 
 _BLOCK = 2**23  # values held unpacked at a time; larger blocks leave the cache and gain nothing
-_MOST_BYTES = 2**34  # 16 GiB of packed bits
 _FEW = 4095  # labels an item, up to which adding bits beats the matrix product (measured: 16 times at 18, 6 at 593)
 _MEASURED = 1024  # items on which nearness is measured: any number is valid, this one resolves distances to 3%
 _RIVALS = 64  # rivals considered at a time
@@ -42,7 +41,7 @@ class PackedPredictions:
     def __init__(self, C: HypothesisClass, items: Items) -> None:
         self._size, self._labels = len(C), len(C.labels)
         digits = bits.planes_for(self._labels)
-        _refuse_what_cannot_fit(self._size, len(items), digits)
+        fits(len(items), self._size, self._labels)
         self._planes = np.zeros((digits, len(items), bits.words_for(self._size)), dtype=np.uint64)
         if isinstance(C, Packs):
             C.pack(items, self._planes[0])
@@ -167,25 +166,6 @@ class PackedNearness:
         among = among if len(among) <= _RIVALS else among[np.linspace(0, len(among) - 1, _RIVALS).astype(np.int64)]
         closest: Indices = among[self._near.of(alive, alive[among])]
         return closest
-
-
-def _refuse_what_cannot_fit(size: int, items: int, digits: int) -> None:
-    """One sentence now in place of an hour and a killed process."""
-    row, free = digits * bits.words_for(size) * 8, memory.free()
-    most = _MOST_BYTES if free is None else min(_MOST_BYTES, free)
-    if row * items <= most:
-        return
-    why = f"more than {_amount(_MOST_BYTES)}" if most == _MOST_BYTES else f"and {_amount(most)} of memory are free"
-    hypotheses = 64 * (most // (8 * digits * items))
-    remedy = [f"{most // row} of the items"] * (most >= row) + [f"{hypotheses} of the hypotheses"] * (hypotheses > 0)
-    raise ValueOutOfRange(
-        f"{size} hypotheses on {items} items need {_amount(row * items)} of packed predictions, {why}: use a smaller "
-        f"class or pool" + (f" ({' or '.join(remedy)} would fit)" if remedy else "")
-    )
-
-
-def _amount(size: int) -> str:
-    return f"{size / 2**30:.1f} GiB" if size >= 2**30 else f"{size / 2**20:.1f} MiB"
 
 
 def _blocks(rows: int, width: int) -> Iterator[slice]:
