@@ -134,7 +134,8 @@ def test_a_long_run_from_a_column_says_how_many_labels_are_left(folder, capsys, 
     again = ["b".join(word.split("a")) if word.startswith("a.") else word for word in words]
     assert main(again) == 0
     told = re.findall(r"(\d+) labels; about 2 left \(1 to 3\)", capsys.readouterr().err)
-    assert told[:2] == ["16", "32"]
+    assert told  # how long a run is depends on its private scan order
+    assert told == [str(16 * 2**look) for look in range(len(told))]
 
 
 def session_of(folder, journal):

@@ -148,6 +148,10 @@ class PackedRows:
         """Which codes are equal, cell by cell."""
         return np.asarray(self) == np.asarray(other)
 
+    def __ne__(self, other: object) -> Any:
+        """Which codes differ, cell by cell."""
+        return np.asarray(self) != np.asarray(other)
+
     __hash__ = None  # type: ignore[assignment]  # as of an array
 
     @property

@@ -171,7 +171,7 @@ def plan_command(
             nu=nu,
         )
         if yardstick is not None:
-            question = replace(question, measured=_measured(question, yardstick_of(yardstick, C, cells), labs))
+            question = replace(question, measured=_measured(question, yardstick_of(yardstick, C, cells)))
     to_all = question.measured is None and question.only is not None and find(question.only).uses("labs")
     pairwise = all_agree(2 if to_all else labs, question.setting.rho)
     together = pairwise if question.measured is None else _certified_agree(question, labs)
@@ -247,7 +247,7 @@ def _about_protocol(
     )
 
 
-def _measured(question: Question, yardstick: Yardstick | None, labs: int) -> RoundedPlan:
+def _measured(question: Question, yardstick: Yardstick | None) -> RoundedPlan:
     """The plan of a learner that measures on a yardstick; one that does not is refused."""
     setting = question.setting
     made = plan(
@@ -257,7 +257,6 @@ def _measured(question: Question, yardstick: Yardstick | None, labs: int) -> Rou
         delta=setting.delta,
         rho=setting.rho,
         pool="finite",
-        labs=labs if find(question.learner).uses("labs") else None,
         prior=question.prior,
         yardstick=yardstick,
         **question.options,
