@@ -16,6 +16,7 @@ from replical.core.kernels.columns import Columns, Indices
 from replical.core.kernels.rows import blocks, chosen_rows
 
 _SOME = 8  # times as many words are looked at every time that a row was not decided
+_TRIED = 64  # rows of a block whose first words show whether first words are worth a look
 _THREAD = 2**19  # words worth a thread
 _ALL = np.uint64(2**64 - 1)
 
@@ -69,12 +70,13 @@ def mixed(planes: Packed, rows: Indices, columns: Columns, seen: Indices | None 
 
 
 def _once(planes: Packed, rows: Indices, columns: Columns) -> Bits:
-    """`mixed` with nothing to remember: the first word of a block of rows, then all of them."""
+    """`mixed` with nothing to remember: the first word of a block of rows where it tells anything, then all of them."""
     found, look = np.zeros(len(rows), dtype=np.bool_), _whole if columns.everything else _masked
     for block in blocks(len(rows), len(columns.words)):
         for plane in planes:
             part = chosen_rows(plane, rows[block], columns.words)
-            found[block] |= _masked(part[:, :1], columns.mask[:1])
+            if _masked(part[:: 1 + len(part) // _TRIED, :1], columns.mask[:1]).any():
+                found[block] |= _masked(part[:, :1], columns.mask[:1])
             if not found[block].all():
                 found[block] |= look(part, columns.mask)
     return found

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from replical.core.bits import Packed
 from replical.core.kernels.columns import Indices
 
-_BLOCK = 2**17  # words looked at a time: they stay in the cache while several passes are made over them
+_BLOCK = 2**19  # words looked at a time: they stay in the cache while several passes are made over them
 
 
 def blocks(count: int, width: int) -> Iterator[slice]:
@@ -15,7 +15,7 @@ def blocks(count: int, width: int) -> Iterator[slice]:
 
     Examples
     --------
-    >>> [(block.start, block.stop) for block in blocks(5, 2**16)]
+    >>> [(block.start, block.stop) for block in blocks(5, 2**18)]
     [(0, 2), (2, 4), (4, 5)]
     """
     step = max(1, _BLOCK // max(1, width))
