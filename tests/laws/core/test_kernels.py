@@ -1,5 +1,7 @@
 """Every kernel equals a loop over unpacked values, on both back ends."""
 
+from itertools import product
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -61,6 +63,8 @@ def test_counting_and_moving_equal_loops(matrix):
     few = generator.integers(len(codes), size=4)
     distances = np.array([(codes[rows] != codes[row]).sum(axis=1) for row in few])
     assert Nearest(planes).of(rows, few).tolist() == distances.argmin(axis=0).tolist()
+    for marks in map(np.array, product([False, True], repeat=len(few))):
+        assert Nearest(planes).marked(rows, few, marks).tolist() == marks[distances.argmin(axis=0)].tolist()
 
 
 @settings(max_examples=40)

@@ -15,7 +15,7 @@ from replical.core.kernels.jit import kernel, popcount
 
 _HEAD, _CHUNK = 32, 256  # words between two looks whether a row is decided: few at first, many at last
 _WIDE = 128  # words whose counts stay in the nearest cache
-_ZERO, _ONE = np.uint64(0), np.uint64(1)
+_ZERO, _ONE, _SEVEN = np.uint64(0), np.uint64(1), np.uint64(7)
 
 
 @kernel
@@ -37,12 +37,15 @@ def mixed(
     """Rows that hold both values in the columns of a mask over all words; `first` is the first of these columns."""
     digits, _, width = planes.shape
     lowest, bit = first >> 6, np.uint64(first & 63)
-    left, kept = seen[0], seen[1]
-    for at in range(start, stop):
-        among = mask[left[at] >> 7]
+    rows, found, left, kept = rows[start:stop], found[start:stop], seen[0, start:stop], seen[1, start:stop]
+    for at in range(len(rows)):
+        word = (
+            np.uint64(left[at]) >> _SEVEN
+        )  # an index without a sign cannot count from the end, which would cost a branch
+        among = mask[word]
         differs = np.uint64(kept[at]) & among
-        found[at] = (differs != 0) & (((left[at] >> 7) > lowest) | (differs != among))
-    for at in range(start, stop):
+        found[at] = (differs != 0) & ((word > np.uint64(lowest)) | (differs != among))
+    for at in range(len(rows)):
         if found[at]:
             continue
         begin, digit, value = left[at] >> 7, (left[at] >> 1) & 63, left[at] & 1
@@ -279,40 +282,43 @@ def _turn(square: Packed) -> None:
 @kernel
 def apart(planes: Packed, row: int, counts: NDArray[np.int64], start: int, stop: int) -> None:
     """Columns in which rows differ from row `row`."""
-    digits, _, width = planes.shape
     for at in range(start, stop):
-        total = _ZERO
-        if digits == 1:
-            here, there = planes[0, at], planes[0, row]
-            for word in range(width):
-                total += popcount(here[word] ^ there[word])
-        else:
-            for word in range(width):
-                differs = _ZERO
-                for digit in range(digits):
-                    differs |= planes[digit, at, word] ^ planes[digit, row, word]
-                total += popcount(differs)
-        counts[at] = total
+        counts[at] = _apart(planes, at, row)
 
 
 @kernel
-def nearest(planes: Packed, rows: Indices, few: Indices, places: Indices, start: int, stop: int) -> None:
-    """The place of the nearest of a few rows."""
-    digits, _, width = planes.shape
+def nearest_in(
+    planes: Packed, rows: Indices, few: Indices, some: Indices, others: Indices, found: Bits, start: int, stop: int
+) -> None:
+    """Is the nearest of a few rows at one of the places `some`, and not at one of the `others`?"""
+    width = planes.shape[2]
     for at in range(start, stop):
         least, place = np.uint64(64 * width + 1), 0
-        for number in range(len(few)):
-            total = _ZERO
-            if digits == 1:
-                here, there = planes[0, rows[at]], planes[0, few[number]]
-                for word in range(width):
-                    total += popcount(here[word] ^ there[word])
-            else:
-                for word in range(width):
-                    differs = _ZERO
-                    for digit in range(digits):
-                        differs |= planes[digit, rows[at], word] ^ planes[digit, few[number], word]
-                    total += popcount(differs)
+        for number in some:
+            total = _apart(planes, rows[at], few[number])
             if total < least:
                 least, place = total, number
-        places[at] = place
+        found[at] = True
+        for number in others:
+            total = _apart(planes, rows[at], few[number])
+            if total < least or (total == least and number < place):
+                found[at] = False
+                break
+
+
+@kernel
+def _apart(planes: Packed, one: int, other: int) -> np.uint64:
+    """In how many columns two rows differ."""
+    digits, _, width = planes.shape
+    total = _ZERO
+    if digits == 1:
+        here, there = planes[0, one], planes[0, other]
+        for word in range(width):
+            total += popcount(here[word] ^ there[word])
+    else:
+        for word in range(width):
+            differs = _ZERO
+            for digit in range(digits):
+                differs |= planes[digit, one, word] ^ planes[digit, other, word]
+            total += popcount(differs)
+    return total
