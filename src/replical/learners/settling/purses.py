@@ -41,12 +41,13 @@ class Purses:
         """Settle the bets of the favourite `m` against the rivals `among` those compared in a block; who is settled?"""
         if m not in self._counts:
             self._counts[m], self._logs[m], self.best[m] = np.zeros((3, self._n), np.int64), *np.zeros((2, self._n))
-        rivals = block.places[among]
-        counts = _add(self._counts[m], rivals, block.at_worst(m, among))
+        which = np.flatnonzero(among)
+        rivals = block.places[which]
+        counts = _add(self._counts[m], rivals, block.at_worst(m, which))
         self._logs[m][rivals] = self.bets.about(counts)
         about = self._about(m, rivals)
         self.best[m][rivals] = np.maximum(self.best[m][rivals], about)
-        near = rivals[about >= self._about_enough - _CLEAR]
+        near = rivals[np.flatnonzero(about >= self._about_enough - _CLEAR)]
         if len(near) == 0:
             return near
         history = [np.where(k < near, each[:, near], -1) for k, each in self._counts.items()]
@@ -96,12 +97,13 @@ class Charges:
 
     def reject(self, o: int, among: Mask, block: Block) -> Indices:
         """Charge those `among` the compared against the opponent `o` on a block of items; who is rejected?"""
-        charged = block.places[among]
-        zeros, minus, plus = block.apart(o, among)  # Z is about their errors, not the opponent's
+        which = np.flatnonzero(among)
+        charged = block.places[which]
+        zeros, minus, plus = block.apart(o, which)  # Z is about their errors, not the opponent's
         counts = _add(self.counts, charged, (zeros, plus, minus))
         about = self.bets.about(counts)
         self.best[charged] = np.maximum(self.best[charged], about)
-        near = about >= self._about_enough - _CLEAR
+        near = np.flatnonzero(about >= self._about_enough - _CLEAR)
         return _who(charged[near], counts[:, near], self._suffices)
 
     def _suffices(self, h: int) -> bool:
