@@ -19,13 +19,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from replical.core.exact import decimals
+from replical.core.kernels.accounts import Kinds
 
 Counts = NDArray[np.int64]
 Floats = NDArray[np.float64]
-Indices = NDArray[np.int64]
 
 _FEW = 256  # bets that are computed one by one: finding equal ones would take longer
-_SPARSE = 4  # cells of a table for each bet, at most
 _MARGIN = Decimal("1e-30")  # relative; 50 digits and a million factors are off by less than 1e-43
 
 
@@ -58,14 +57,14 @@ class Bets:
         >>> accepting(Decimal("0.05"), [Decimal("0.5")]).about(np.array([[40], [0], [1]])).round(3)
         array([1.41])
         """
-        if counts.shape[1] <= _FEW or (kinds := _kinds(counts)) is None:
+        if counts.shape[1] <= _FEW or (kinds := Kinds.of(counts)) is None:
             return self._about(counts)
-        distinct, cells, places, size = kinds
-        table = np.empty(size)
-        table[cells] = self._about(distinct)
-        return table[places]
+        table = np.empty(kinds.size)
+        table[kinds.cells] = self._about(kinds.distinct)
+        return table[kinds.places]
 
     def _about(self, counts: Counts) -> Floats:
+        """The same; a product with a single column is rounded in another way than with several."""
         logs = self._logs @ counts
         most = logs.max(axis=0)
         about: Floats = most + np.log(np.exp(logs - most).sum(axis=0)) - np.log(len(self.factors))
@@ -80,34 +79,6 @@ class Bets:
                 total = sum(each, Decimal(0))
                 self._wealth[key] = total / len(self.factors) * (1 - _MARGIN)
         return self._wealth[key]
-
-
-def _kinds(counts: Counts) -> tuple[Counts, Indices, Indices, int] | None:
-    """Columns of which no two are equal, the cell of each in a table of a certain size, and the cell of every column.
-
-    Bets that were made on the same items differ in few ways, so the table is small; None where it would not be. Distinct
-    columns are two at least: a product with a single one is rounded in another way.
-    """
-    _, plus, minus = counts
-    total = counts.sum(axis=0)
-    (t, spans_t), (p, spans_p), (m, spans_m) = ((int(a.min()), int(np.ptp(a)) + 1) for a in (total, plus, minus))
-    size = spans_t * spans_p * spans_m
-    if size > _SPARSE * len(total):
-        return None
-    places = total - t
-    for span, row, least in ((spans_p, plus, p), (spans_m, minus, m)):
-        places *= span
-        places += row
-        places -= least
-    held = np.zeros(size, dtype=np.bool_)
-    held[places] = True
-    cells = np.flatnonzero(held)
-    if len(cells) == 1:
-        cells = np.repeat(cells, 2)
-    rest, less = np.divmod(cells, spans_m)
-    whole, more = np.divmod(rest, spans_p)
-    up, down = more + p, less + m
-    return np.stack([whole + t - up - down, up, down]), cells, places, size
 
 
 def accepting(v: Decimal, stakes: Sequence[Decimal]) -> Bets:

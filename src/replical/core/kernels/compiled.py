@@ -39,12 +39,10 @@ def mixed(
     lowest, bit = first >> 6, np.uint64(first & 63)
     rows, found, left, kept = rows[start:stop], found[start:stop], seen[0, start:stop], seen[1, start:stop]
     for at in range(len(rows)):
-        word = (
-            np.uint64(left[at]) >> _SEVEN
-        )  # an index without a sign cannot count from the end, which would cost a branch
-        among = mask[word]
+        here = np.uint64(left[at]) >> _SEVEN  # an index without a sign cannot count from the end: no branch
+        among = mask[here]
         differs = np.uint64(kept[at]) & among
-        found[at] = (differs != 0) & ((word > np.uint64(lowest)) | (differs != among))
+        found[at] = (differs != 0) & ((here > np.uint64(lowest)) | (differs != among))
     for at in range(len(rows)):
         if found[at]:
             continue
@@ -322,3 +320,45 @@ def _apart(planes: Packed, one: int, other: int) -> np.uint64:
                 differs |= planes[digit, one, word] ^ planes[digit, other, word]
             total += popcount(differs)
     return total
+
+
+@kernel
+def add_to_accounts(
+    counts: Indices, places: Indices, first: Indices, second: Indices, third: Indices, now: Indices
+) -> None:
+    """Three whole numbers added at each place."""
+    a, b, c = counts[0], counts[1], counts[2]
+    now_a, now_b, now_c = now[0], now[1], now[2]
+    for at in range(len(places)):
+        place = np.uint64(places[at])
+        now_a[at] = a[place] + first[at]
+        now_b[at] = b[place] + second[at]
+        now_c[at] = c[place] + third[at]
+        a[place], b[place], c[place] = now_a[at], now_b[at], now_c[at]
+
+
+@kernel
+def ranges_of_accounts(counts: Indices, ends: Indices) -> None:
+    """The least and the largest sum, second and third entry."""
+    a, b, c = counts[0], counts[1], counts[2]
+    least_a = most_a = a[0] + b[0] + c[0]
+    least_b = most_b = b[0]
+    least_c = most_c = c[0]
+    for at in range(len(a)):
+        total = a[at] + b[at] + c[at]
+        least_a, most_a = min(least_a, total), max(most_a, total)
+        least_b, most_b = min(least_b, b[at]), max(most_b, b[at])
+        least_c, most_c = min(least_c, c[at]), max(most_c, c[at])
+    ends[0, 0], ends[0, 1], ends[0, 2] = least_a, least_b, least_c
+    ends[1, 0], ends[1, 1], ends[1, 2] = most_a, most_b, most_c
+
+
+@kernel
+def cells_of_accounts(counts: Indices, low: Indices, spans: Indices, held: Bits, places: Indices) -> None:
+    """The cell of each account."""
+    a, b, c = counts[0], counts[1], counts[2]
+    low_a, low_b, low_c, span_b, span_c = low[0], low[1], low[2], spans[1], spans[2]
+    for at in range(len(a)):
+        place = ((a[at] + b[at] + c[at] - low_a) * span_b + b[at] - low_b) * span_c + c[at] - low_c
+        places[at] = place
+        held[np.uint64(place)] = True
