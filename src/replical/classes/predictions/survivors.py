@@ -15,7 +15,7 @@ from replical.core import bits
 
 _SMALL = 2**17  # words, 1 MiB: what stays in the cache is fast as it is
 _SHRINKS = 24  # times that the matrix gets smaller, at least
-_MOST_MOVED = 2**23  # bits moved at a time: from a matrix far larger than the cache 70 ms of one core, which nobody notices
+_MOST_MOVED = 2**23  # bits moved at a time: 70 ms of one core if the matrix is far larger than the cache
 
 
 def moved_together(predictions: Predictions, alive: Indices, within: Indices, looked: int) -> Predictions:
