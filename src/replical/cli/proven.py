@@ -6,8 +6,9 @@ from collections.abc import Iterator
 
 from replical.cli.output import count
 from replical.core.exact import down, up, up_to
+from replical.learners.findings import Rounding, Verdict
 from replical.learners.measured import measurable
-from replical.learners.result import Result, Rounding, Verdict
+from replical.learners.result import Result
 from replical.plans.base import Plan
 from replical.plans.catalogue import find
 from replical.plans.rounded import RoundedPlan

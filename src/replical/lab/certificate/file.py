@@ -36,7 +36,8 @@ from replical.lab.certificate.parts import (
 from replical.lab.protocol import Protocol
 from replical.lab.session import Session, transcript
 from replical.lab.tables import LabPool
-from replical.learners.result import Proven, Result, Settling
+from replical.learners.findings import Proven, Settling
+from replical.learners.result import Result
 from replical.learners.rounding.own import shift_most
 from replical.plans.base import Condition, Plan
 from replical.plans.rounded import RoundedPlan
