@@ -9,6 +9,7 @@ from replical.core.exact import down, up, up_to
 from replical.learners.findings import Rounding, Verdict
 from replical.learners.measured import measurable
 from replical.learners.result import Result
+from replical.learners.rounding.own import shift_most
 from replical.plans.base import Plan
 from replical.plans.catalogue import find
 from replical.plans.rounded import RoundedPlan
@@ -23,6 +24,23 @@ def uncertified(verdict: Verdict, rounding: Rounding) -> str:
     elif rounding.far_apart:
         sentence += " How often another lab differs is not predicted: the hypotheses left are too far apart."
     return sentence
+
+
+def rounded_words(result: Result, plan: Plan) -> Iterator[str]:
+    """What a rounded run has proven, sentence by sentence."""
+    rounding, verdict = result.rounding, result.verdict
+    if rounding is None or verdict is None:
+        return
+    if not verdict.certified:
+        yield uncertified(verdict, rounding)
+        return
+    yield f"Certified: that {both(plan)} has probability at most {up(rounding.rho_proven or 0.0, 3)}{supposed(plan)}."
+    if (largest := most_shift(result, plan)) is not None:
+        yield shift_words(plan, largest)
+    if rounding.fixed:
+        yield fixed(plan)
+    if verdict.why:
+        yield f"Not accurate: {verdict.why}. What helps: {verdict.helps}."
 
 
 def settled_words(result: Result, plan: Plan) -> Iterator[str]:
@@ -103,3 +121,10 @@ def shift_words(plan: Plan, most: float) -> str:
         f"It would also hold if every distance in a lab's population were off by a factor of up to 1 ± {most:g} from that "
         f"in a common one{stated}."
     )
+
+
+def most_shift(result: Result, plan: Plan) -> float | None:
+    """How different labs' populations may be for what this lab has proven; None where it has not, or it does not matter."""
+    if not isinstance(plan, RoundedPlan) or result.rounding is None:
+        return None
+    return shift_most(plan, result.rounding, result.V)
