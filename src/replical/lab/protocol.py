@@ -6,8 +6,6 @@ a key it may not have is an error that names it. Its fingerprint covers everythi
 
 from __future__ import annotations
 
-import hashlib
-import re
 import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -19,7 +17,7 @@ from replical.classes.base import Items, Label, label_set
 from replical.classes.catalogue import recipe
 from replical.classes.prior import UNIFORM, Prior
 from replical.classes.recipe import Recipe
-from replical.core.canonical import canonical, fingerprint
+from replical.core.canonical import canonical, digest_of, fingerprint, is_digest
 from replical.core.files import decode, read_bytes, read_csv
 from replical.core.randomness import SharedRandomness
 from replical.core.toml import toml_lines
@@ -245,7 +243,7 @@ def _with_candidates(content: dict[str, Any], folder: Path) -> dict[str, Any]:
     raw = read_bytes(path, what="the candidates", refuse=BadProtocol)
     text = decode(raw, path, what="the candidates", refuse=BadProtocol)
     rows = read_csv(text, path, what="the candidates", refuse=BadProtocol, strict=False).named()
-    digest = f"sha256:{hashlib.sha256(raw).hexdigest()}"
+    digest = digest_of(raw)
     if section.get("digest", digest) != digest:
         raise BadProtocol(f"{path} has changed: its digest is {digest}, the protocol says {section['digest']}")
     candidates = []
@@ -306,7 +304,7 @@ def _check_public(section: Mapping[str, Any]) -> None:
     if not isinstance(section.get("public_column", ""), str):
         raise BadProtocol(f"public_column must be the name of a column, got {section['public_column']!r:.40}")
     public, items = section.get("public", f"sha256:{'0' * 64}"), section.get("public_items", 1)
-    if not isinstance(public, str) or not re.fullmatch("sha256:[0-9a-f]{64}", public):
+    if not is_digest(public):
         raise BadProtocol(f"public must be written sha256:<64 hex digits>, got {public!r:.80}")
     if isinstance(items, bool) or not isinstance(items, int) or items < 1:
         raise BadProtocol(f"public_items must be a whole number of at least 1, got {items!r:.40}")
