@@ -9,6 +9,7 @@ from typing import Any
 from replical.classes.base import HypothesisClass
 from replical.classes.prior import Prior
 from replical.cli.output import prose
+from replical.errors import BudgetSpent, EmptyVersionSpace, PlanMismatch, PoolExhausted
 from replical.worlds.forecast import Prediction
 from replical.worlds.foretold import Foretold
 
@@ -19,6 +20,10 @@ CAVEATS = {
 }
 
 
+# Why there is none: the pool is too small to tell anything, or for the learner.
+NO_FORECAST = (PoolExhausted, PlanMismatch, EmptyVersionSpace, BudgetSpent)
+
+
 def rate(share: float, draws: int) -> str:
     """How often labs differ; what no pair showed is not 0, but less than one pair in so many."""
     if share <= 0:
@@ -26,17 +31,17 @@ def rate(share: float, draws: int) -> str:
     return f"{100 * share:.2g}%" if share < 1 else "100%"
 
 
-def labels_words(forecast: Prediction) -> str:
-    """Labels a lab, with their range."""
-    return f"{forecast.labels_median:,.0f} ({forecast.labels_low:,.0f} to {forecast.labels_high:,.0f})"
+def _labels(forecast: Prediction | Foretold, what: str = "") -> str:
+    """How many labels, and between which numbers."""
+    return f"{forecast.labels_median:,.0f}{what} ({forecast.labels_low:,.0f} to {forecast.labels_high:,.0f})"
 
 
 def rough_words(C: HypothesisClass, forecast: Prediction) -> Iterator[str]:
     """What a lab may expect, where few worlds were looked at, and which hypotheses are hard to tell apart."""
     yield (
-        f"Forecast from the unlabelled items: about {forecast.labels_median:,.0f} labels ({forecast.labels_low:,.0f} to "
-        f"{forecast.labels_high:,.0f}), another lab differs in {rate(forecast.disagreement_mean, forecast.draws)} of cases. "
-        f"That is a rough estimate from {worlds(forecast.draws)}, {CAVEATS[forecast.method]}; replical plan takes more."
+        f"Forecast from the unlabelled items: about {_labels(forecast, ' labels')}, another lab differs in "
+        f"{rate(forecast.disagreement_mean, forecast.draws)} of cases. That is a rough estimate from "
+        f"{worlds(forecast.draws)}, {CAVEATS[forecast.method]}; replical plan takes more."
     )
     if forecast.ties:
         tied = max(forecast.ties, key=len)
@@ -49,9 +54,8 @@ def foretold_words(forecast: Foretold, margin: float, budget: int | None) -> Ite
     ends = {"confirmed": forecast.confirmed, "refuted": forecast.refuted, "undecided": forecast.undecided}
     told = ", ".join(f"{name} in {rate(share, forecast.draws)}" for name, share in ends.items())
     yield (
-        f"Forecast from the unlabelled items: about {forecast.labels_median:,.0f} labels ({forecast.labels_low:,.0f} to "
-        f"{forecast.labels_high:,.0f}); {told} of {worlds(forecast.draws)}, {CAVEATS['votes']} and know nothing of the "
-        "certificate."
+        f"Forecast from the unlabelled items: about {_labels(forecast, ' labels')}; {told} of "
+        f"{worlds(forecast.draws)}, {CAVEATS['votes']} and know nothing of the certificate."
     )
     easier = f"a larger margin, such as --margin {2 * margin:g}" if 2 * margin < 1 else "a larger margin"
     if forecast.close:
@@ -70,8 +74,7 @@ def forecast_reading(forecast: Prediction, rho: float, prior: Prior, *, yardstic
     """The same in sentences, and whether the `prior` helps."""
     differ = rate(forecast.disagreement_mean, forecast.draws)
     words = (
-        f"Expect about {forecast.labels_median:,.0f} labels a lab ({forecast.labels_low:,.0f} to "
-        f"{forecast.labels_high:,.0f}) and different answers in {differ} of pairs: an estimate "
+        f"Expect about {_labels(forecast, ' labels a lab')} and different answers in {differ} of pairs: an estimate "
         f"from {forecast.items:,} unlabelled items and {worlds(forecast.draws)}, {CAVEATS[forecast.method]}"
     )
     certified = forecast.certified_fraction
@@ -104,7 +107,7 @@ def show_forecast(C: HypothesisClass, forecast: Prediction, *, yardstick: bool) 
     differ = rate(forecast.disagreement_mean, forecast.draws)
     rows = {
         "items a lab": f"{forecast.items:,}",
-        "labels a lab": f"{labels_words(forecast)}",
+        "labels a lab": _labels(forecast),
         "labs differ": f"{differ} of pairs, plausibly up to {forecast.differ_high:.2f}",
     }
     if forecast.certified_fraction is not None:

@@ -11,7 +11,13 @@ import typer
 from replical.classes.spec import parse
 from replical.classes.table import PredictionTable
 from replical.cli.bills import bill_payload, compared, show_bills
-from replical.cli.forecasts import forecast_payload, forecast_reading, prediction_payload, show_forecast
+from replical.cli.forecasts import (
+    NO_FORECAST,
+    forecast_payload,
+    forecast_reading,
+    prediction_payload,
+    show_forecast,
+)
 from replical.cli.inputs import SIMULATED, items_from, read_prior
 from replical.cli.options import CLASSES, parameter
 from replical.cli.output import answer, number, progress, prose, whole
@@ -20,10 +26,6 @@ from replical.cli.release_chance import release_words, released
 from replical.core.exact import down_to
 from replical.errors import (
     BadUsage,
-    BudgetSpent,
-    EmptyVersionSpace,
-    PlanMismatch,
-    PoolExhausted,
     ValueOutOfRange,
 )
 from replical.plans.bills import all_agree, bills, cheapest
@@ -201,7 +203,7 @@ def _forecast(question: Question, pool: Pool, noise: str | None, truths: int) ->
                 ),
                 "",
             )
-        except (PoolExhausted, PlanMismatch, EmptyVersionSpace, BudgetSpent) as error:
+        except NO_FORECAST as error:
             return None, str(error)
 
 

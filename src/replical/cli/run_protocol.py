@@ -32,13 +32,13 @@ from replical.cli.asking import (
     say_pending,
     source_of,
 )
-from replical.cli.forecasts import rough_words
+from replical.cli.forecasts import NO_FORECAST, rough_words
 from replical.cli.inputs import SIMULATED
 from replical.cli.outlook import FIRST, Outlook
 from replical.cli.output import amount, answer, count, notes, prose, whole
 from replical.cli.proven import most_shift, rounded_words, settled_words
 from replical.core.files import write_whole
-from replical.errors import BadUsage, BudgetSpent, EmptyVersionSpace, PlanMismatch, PoolExhausted, ReplicalError
+from replical.errors import BadUsage, ReplicalError
 from replical.lab.certificate.file import certify, commitment, read, write
 from replical.lab.certificate.page import page
 from replical.lab.certificate.profile import check_plan, profile_of
@@ -234,7 +234,7 @@ def _tell_forecast(protocol: Protocol, pool: Pool, truths: int) -> None:
     options = protocol.options | {"prior": protocol.prior, "yardstick": protocol.yardstick}
     try:
         forecast = forecast_of(pool, protocol.plan.learner, options, noise=protocol.given("nu"), draws=truths)
-    except (PoolExhausted, PlanMismatch, EmptyVersionSpace, BudgetSpent) as error:  # the run will say so if it matters
+    except NO_FORECAST as error:  # the run will say so if it matters
         notes.print(f"No forecast: {error}.", markup=False, soft_wrap=True)
         return
     for sentence in rough_words(protocol.recipe.C, forecast):
