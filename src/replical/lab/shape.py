@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from replical.core.canonical import is_digest
 from replical.errors import BadProtocol
 from replical.lab.names import LONGEST, is_name
 from replical.lab.yardstick import check_section
@@ -107,5 +108,5 @@ def _check_candidates(section: Mapping[str, Any]) -> None:
                 raise BadProtocol(f"a candidate has no key {key!r}; it has {', '.join(_CANDIDATE)}")
             if key == "weight" and (isinstance(value, bool) or not isinstance(value, int | float)):
                 raise BadProtocol(f"the weight of {candidate['name']!r} must be a number, got {value!r:.40}")
-            if key == "digest" and not (isinstance(value, str) and value.startswith("sha256:") and len(value) == 71):
+            if key == "digest" and not is_digest(value):
                 raise BadProtocol(f"the digest of {candidate['name']!r} must be written sha256:<64 hex digits>")
