@@ -88,8 +88,7 @@ def compare(certificates: Sequence[Mapping[str, Any]]) -> Comparison:
     warning = _one_pool(runs)
     if warning is None and p is not None and p < _SUSPICIOUS:
         warning = (
-            f"the pools look as if they came from different distributions (p = {p:.2g}): the promise is about labs that "
-            "sample one population"
+            f"the pools look as if they came from different distributions (p = {p:.2g}): {_promised(runs[0]['protocol'])}"
         )
     confirmations = tuple(_confirmed(number, body) for number, body in enumerate(bodies, 1) if "answer" in body)
     held = all(each.outcome == "confirmed" for each in confirmations)
@@ -105,6 +104,16 @@ def compare(certificates: Sequence[Mapping[str, Any]]) -> Comparison:
         labs=tuple(body.get("lab") for body in bodies),
         unanimity=_unanimous(runs) if identical and warning is None else None,
     )
+
+
+def _promised(protocol: Mapping[str, Any]) -> str:
+    """About which labs the promise is."""
+    if "yardstick" in protocol:
+        return "with a yardstick the promise holds all the same, as long as one hypothesis is best in all of them"
+    shift = protocol.get("learner", {}).get("shift")
+    if shift:
+        return f"the promise is about labs in whose populations distances are within a factor of 1 ± {shift:g} of common ones"
+    return "the promise is about labs that sample one population"
 
 
 def _one_pool(runs: Sequence[Any]) -> str | None:
