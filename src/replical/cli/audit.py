@@ -273,7 +273,7 @@ def _proof(result: Result, plan: Plan) -> str:
         also = f" Not accurate: {verdict.why}. What helps: {verdict.helps}." if verdict.why else ""
         return f" Certified: that {both(plan)} has probability at most {bound}.{also}"
     if result.rounding is not None:
-        return " " + uncertified(verdict, result.rounding)
+        return " " + uncertified(verdict, result.rounding, plan)
     return f" Not certified: {verdict.why}. What helps: {verdict.helps}."
 
 

@@ -172,7 +172,8 @@ def plan_command(
         )
         if yardstick is not None:
             question = replace(question, measured=_measured(question, yardstick_of(yardstick, C, cells)))
-    to_all = question.measured is None and question.only is not None and find(question.only).uses("labs")
+    known = question.only is not None and find(question.only).uses("labs")  # the bill is made for these labs
+    to_all = question.measured is None and (known or labs <= (question.together or 0))
     pairwise = all_agree(2 if to_all else labs, question.setting.rho)
     together = pairwise if question.measured is None else _certified_agree(question, labs)
     question = _with_theta(question)
@@ -363,10 +364,9 @@ def _all_labs(labs: int, question: Question, together: float, *, to_all: bool) -
     if question.measured is not None:
         return f" Of {labs} labs all that are certified agree with probability at least {down_to(together, 6)}."
     if to_all:
-        return (
-            f" That two of {labs} labs are certified and differ has probability at most {rho:g}: publish labs = {labs}, "
-            "which these numbers are for."
-        )
+        said = question.together
+        numbers = f"publish labs = {labs}, which these numbers are for" if said is None else f"the protocol says labs = {said}"
+        return f" That two of {labs} labs are certified and differ has probability at most {rho:g}: {numbers}."
     wanted = f"publish rho = {down_to(rho / (labs - 1), 3)} if that shall be {down_to(1 - rho, 6)}"
     return f" All {labs} labs agree with probability at least {down_to(together, 6)}; {wanted}."
 

@@ -324,7 +324,8 @@ def _done(session: Session, body: dict[str, Any], journal: str, out: Path, *, as
     )
     prose.print(chosen, markup=False, soft_wrap=True)
     skipped = f", {len(session.ledger.skipped)} skipped" if session.ledger.skipped else ""
-    left = f", {result.V.size:,} hypotheses left" if result.settling is None else ""
+    hypotheses = "1 hypothesis" if result.V.size == 1 else f"{result.V.size:,} hypotheses"
+    left = f", {hypotheses} left" if result.settling is None else ""
     asked = count(result.labels - measured, "label") + (
         f" for the choice, {measured} for its error" if measured else ""
     )
@@ -350,7 +351,7 @@ def _rounded_words(result: Result, plan: Plan) -> Iterator[str]:
     if rounding is None or verdict is None:
         return
     if not verdict.certified:
-        yield uncertified(verdict, rounding)
+        yield uncertified(verdict, rounding, plan)
         return
     yield f"Certified: that {both(plan)} has probability at most {up(rounding.rho_proven or 0.0, 3)}{supposed(plan)}."
     if (largest := _shift_most(result, plan)) is not None:
