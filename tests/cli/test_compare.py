@@ -137,7 +137,7 @@ def test_labs_of_other_populations_are_warned():
     ("protocol", "sentence"),
     [
         ({}, "the promise is about labs that sample one population"),
-        ({"learner": {"shift": 0.05}}, "about labs in whose populations distances are within a factor of 1 ± 0.05"),
+        ({"learner": {"shift": 0.05}}, "about labs whose distances are within a factor of 1 ± 0.05"),
         ({"yardstick": {"source": "cells"}}, "the promise holds all the same, as long as one hypothesis is best"),
     ],
 )

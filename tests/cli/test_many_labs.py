@@ -111,7 +111,10 @@ def test_with_a_shift_no_learner_of_one_population_is_recommended(command):
 def test_a_plan_of_a_protocol_knows_how_many_labs_its_numbers_are_for(folder, command):
     plans = [told(command, "plan", "p.toml", "--theta", "2", "--labs", labs) for labs in ("3", "4", "5")]
     assert [each["all_agree"] for each in plans] == pytest.approx([0.6, 0.6, 0.0])
-    assert "That two of 4 labs are certified and differ has probability at most 0.4: the protocol says labs = 4" in plans[1]["reading"]
+    assert (
+        "That two of 4 labs are certified and differ has probability at most 0.4: the protocol says labs = 4"
+        in plans[1]["reading"]
+    )
     assert "publish rho = 0.1 if that" in plans[2]["reading"]
 
 
@@ -125,7 +128,7 @@ def test_no_more_labs_are_listed_than_the_promise_is_about(folder, command):
     code, _, err = command(*NEW, "--labs", "2")
     assert (code, "3 labs are listed, and the learner's numbers are for labs = 2" in err) == (2, True)
     assert command(*NEW, "--labs", "3")[0] == 0
-    assert command(*NEW, "--force")[0] == 0  # any two of them
+    assert command(*NEW, "--force")[0] == 0  # as many as are listed
     assert command(*NEW, "--force", "--labs", "2", "--yardstick", "cells")[0] == 0  # any number of them
 
 

@@ -65,7 +65,8 @@ def audit_command(
     labs: Annotated[int | None, parameter("labs")] = None,
     shift: Annotated[float | None, parameter("shift")] = None,
     yardstick: Annotated[
-        str | None, typer.Option(help="cells: measure distances on every cell of the class, not on each lab's items")
+        str | None,
+        typer.Option(help="cells: measure distances on every cell of the population, not on each lab's items"),
     ] = None,
     prior: Annotated[
         Path | None, typer.Option(help="CSV of prior weights: columns candidate (or index) and weight")

@@ -119,7 +119,8 @@ def plan_command(
     plot: Annotated[Path | None, typer.Option(help="draw the bills: a .svg, .png or .pdf file")] = None,
     against: Annotated[str, typer.Option(help="what the drawing varies: epsilon, rho, class or theta")] = "epsilon",
     yardstick: Annotated[
-        str | None, typer.Option(help="cells: rounded learners measure distances on every cell of the class")
+        str | None,
+        typer.Option(help="cells: rounded learners measure distances on every cell of an audit's population"),
     ] = None,
     pool: Annotated[Path | None, typer.Option(help="unlabelled items: .csv; with a protocol also .parquet")] = None,
     id_column: Annotated[str, typer.Option("--id", help="with a protocol: column with the ids of the items")] = "id",
@@ -365,7 +366,8 @@ def _all_labs(labs: int, question: Question, together: float, *, to_all: bool) -
         return f" Of {labs} labs all that are certified agree with probability at least {down_to(together, 6)}."
     if to_all:
         said = question.together
-        numbers = f"publish labs = {labs}, which these numbers are for" if said is None else f"the protocol says labs = {said}"
+        new = f"publish labs = {labs}, which these numbers are for"
+        numbers = new if said is None else f"the protocol says labs = {said}"
         return f" That two of {labs} labs are certified and differ has probability at most {rho:g}: {numbers}."
     wanted = f"publish rho = {down_to(rho / (labs - 1), 3)} if that shall be {down_to(1 - rho, 6)}"
     return f" All {labs} labs agree with probability at least {down_to(together, 6)}; {wanted}."

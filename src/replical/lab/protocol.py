@@ -146,7 +146,9 @@ class Protocol:
     @property
     def labs_most(self) -> int | None:
         """K, where the promise is about so many labs together; None where it is about any two of them."""
-        said = None if "yardstick" in self.content else self.given("labs")  # a plan for two on own items does not say so
+        said = (
+            None if "yardstick" in self.content else self.given("labs")
+        )  # a plan for two on own items does not say so
         return next((int(number.value) for number in self.plan.numbers if number.name == "labs"), said)
 
     @cached_property
