@@ -18,7 +18,8 @@ from replical.cli.proven import both, uncertified
 from replical.core.exact import up
 from replical.errors import ValueOutOfRange
 from replical.learners.base import Learner
-from replical.learners.result import Result, Settling
+from replical.learners.findings import Settling
+from replical.learners.result import Result
 from replical.plans.a2 import LOOP_RUNS
 from replical.plans.base import Plan
 from replical.plans.catalogue import find

@@ -21,8 +21,9 @@ from replical.cli.options import learner as learner_flag
 from replical.cli.output import answer, notes, number, progress, prose, reading
 from replical.core.files import decode, read_bytes, read_csv, write_whole
 from replical.errors import BadProtocol, BadTable, BadUsage
-from replical.lab.protocol import SCHEMA, Protocol
+from replical.lab.protocol import Protocol
 from replical.lab.public import FEW, PublicSample, read_public
+from replical.lab.shape import SCHEMA
 from replical.lab.tables import read_pool
 from replical.lab.yardstick import MEANING, file_section
 from replical.plans.boosted import USUAL

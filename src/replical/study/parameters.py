@@ -61,7 +61,10 @@ def _number(name: str, value: Any) -> Any:
         return number + 0.0  # no minus zero
     known = PLAN_PARAMETERS[name]
     if known.kind == "count":
-        return known.check(value if isinstance(value, int) or not number.is_integer() else int(number))
+        whole = value if isinstance(value, int) else int(number) if number.is_integer() else 0
+        if whole < 1:
+            raise BadStudy(f"{name} must be a whole number of at least {max(1, int(known.low))}, got {short(value)}")
+        return whole
     number = known.check(number)
     return int(number) if name == "theta" and number.is_integer() else number
 

@@ -17,7 +17,7 @@ _TILE = 64  # rows a side
 _STRIP = 512  # words: two tiles of such strips fit into a second-level cache
 
 
-def count(some: Packed, others: Packed, counts: NDArray[np.int32]) -> None:
+def count(some: Packed, others: Packed, counts: NDArray[np.integer[Any]]) -> None:
     """Add to ``counts[i, j]`` the positions at which row i of `some` differs from row j of `others` in some digit."""
     if len(some) == 1:
         _one_digit(some[0], others[0], counts)
@@ -46,13 +46,13 @@ def _one_digit(some: Any, others: Any, counts: Any) -> None:
                             ad += popcount(a[w] ^ d[w])
                             bc += popcount(b[w] ^ c[w])
                             bd += popcount(b[w] ^ d[w])
-                        counts[i, j] += np.int32(ac)
+                        counts[i, j] += np.int64(ac)
                         if m > j:
-                            counts[i, m] += np.int32(ad)
+                            counts[i, m] += np.int64(ad)
                         if k > i:
-                            counts[k, j] += np.int32(bc)
+                            counts[k, j] += np.int64(bc)
                         if k > i and m > j:
-                            counts[k, m] += np.int32(bd)
+                            counts[k, m] += np.int64(bd)
 
 
 @kernel
@@ -77,4 +77,4 @@ def _digits(some: Any, others: Any, counts: Any) -> None:
                     total = np.uint64(0)
                     for w in range(stop - start):
                         total += popcount(differs[w] | (a[w] ^ c[w]))
-                    counts[i, j] += np.int32(total)
+                    counts[i, j] += np.int64(total)

@@ -79,12 +79,8 @@ class Pairs:
 
     def between(self, rows: Rows, first: int = 0) -> Distances:
         """Distances of `rows` (first axis) from everyone, or from those from `first` on."""
-        found: Distances = np.empty((len(rows), self._size - first), dtype=self._dtype)
-
-        def keep(start: int, stop: int, far: Distances) -> None:
-            found[:, start - first : stop - first] = far
-
-        self._measure(rows, first, keep)
+        found: Distances = np.zeros((len(rows), self._size - first), dtype=self._dtype)
+        self._measure(rows, first, found)
         return found
 
     def blocks(self, rows: Rows) -> Iterator[tuple[Rows, Distances]]:
@@ -95,7 +91,7 @@ class Pairs:
         free = memory.free()
         most = _HELD if free is None else min(_HELD, free // 2)
         if len(rows) == self._size and self._size**2 * self._dtype.itemsize <= most:
-            matrix: Distances = np.empty((self._size, self._size), dtype=self._dtype)
+            matrix = self._blank()
             yield from ((rows[block], matrix[block]) for block in self._filled(matrix))
             return
         for start in range(0, len(rows), _BLOCK):
@@ -103,25 +99,32 @@ class Pairs:
 
     def among(self) -> Distances:
         """All distances, as a matrix."""
-        matrix: Distances = np.empty((self._size, self._size), dtype=self._dtype)
+        matrix = self._blank()
         for _ in self._filled(matrix):
             pass
         return matrix
 
+    def _blank(self) -> Distances:
+        return np.zeros((self._size, self._size), dtype=self._dtype)
+
     def _filled(self, matrix: Distances) -> Iterator[slice]:
-        """Rows from the diagonal on, and the same numbers as columns: a yielded block of rows is complete."""
+        """Rows of a blank matrix from the diagonal on, and the same numbers as columns: a block yielded is complete."""
         for top in range(0, self._size, _BLOCK):
             block = slice(top, min(top + _BLOCK, self._size))
 
-            def keep(start: int, stop: int, far: Distances, block: slice = block) -> None:
-                matrix[block, start:stop] = far
-                matrix[start:stop, block] = far.T
+            def mirror(start: int, stop: int, block: slice = block) -> None:
+                others = slice(
+                    max(block.start + start, block.stop), block.start + stop
+                )  # the block itself is symmetric
+                matrix[others, block] = matrix[block, others].T
 
-            self._measure(np.arange(top, block.stop), top, keep)
+            self._measure(np.arange(top, block.stop), top, matrix[block, top:], mirror)
             yield block
 
-    def _measure(self, rows: Rows, first: int, keep: Callable[[int, int, Distances], None]) -> None:
-        """Call ``keep(start, stop, far)``, how far `rows` are from others, for stretches of all from `first` on."""
+    def _measure(
+        self, rows: Rows, first: int, far: Distances, then: Callable[[int, int], None] = lambda start, stop: None
+    ) -> None:
+        """Write how far `rows` are from all from `first` on into `far`, which is zero; call `then` for each stretch."""
         parts = [(power, aligned(planes[:, rows]), planes[:, first:]) for power, planes in self._parts]
         each = sum(some.size for _, some, _ in parts)  # words to look at for one other row
         count = _count
@@ -131,14 +134,13 @@ class Pairs:
             count = compiled_pairs.count
 
         def stretch(start: int, stop: int) -> None:
-            far: Distances | None = None
+            here = far[:, start:stop]
             for power, some, others in parts:
-                counts = np.zeros((len(rows), stop - start), dtype=np.int32)
+                counts = np.zeros_like(here) if power else here
                 count(some, others[:, start:stop], counts)
-                more = counts.astype(self._dtype) << power if power else counts.astype(self._dtype)
-                far = more if far is None else far + more
-            assert far is not None, "a position weighs something"
-            keep(first + start, first + stop, far)
+                if power:
+                    here += counts << power
+            then(start, stop)
 
         threads.share(stretch, self._size - first, _SHARE // each + 1)
 
@@ -151,7 +153,7 @@ def _by_digit(planes: Packed, weights: NDArray[np.int64]) -> Iterator[tuple[int,
             yield power, aligned(together(planes, np.arange(planes.shape[1]), positions))
 
 
-def _count(some: Packed, others: Packed, counts: NDArray[np.int32]) -> None:
+def _count(some: Packed, others: Packed, counts: Distances) -> None:
     """Add to `counts`, on NumPy alone."""
     digits, rows, words = others.shape
     step = max(1, _CHUNK // words)
@@ -169,4 +171,4 @@ def _count(some: Packed, others: Packed, counts: NDArray[np.int32]) -> None:
                 np.bitwise_xor(others[digit, chunk], some[digit, i], out=more[:here])
                 np.bitwise_or(room[:here], more[:here], out=room[:here])
             np.bitwise_count(room[:here], out=set_bits[:here])
-            counts[i, chunk] += set_bits[:here].sum(axis=1, dtype=np.int32)
+            counts[i, chunk] += set_bits[:here].sum(axis=1, dtype=counts.dtype)

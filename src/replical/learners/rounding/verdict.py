@@ -5,7 +5,7 @@ from __future__ import annotations
 from fractions import Fraction
 
 from replical.core.exact import down, up
-from replical.learners.result import Rounding, Verdict
+from replical.learners.findings import Rounding, Verdict
 from replical.plans.catalogue import find
 from replical.plans.rounded import RoundedPlan
 
