@@ -66,7 +66,8 @@ def audit_command(
     labs: Annotated[int | None, parameter("labs")] = None,
     shift: Annotated[float | None, parameter("shift")] = None,
     yardstick: Annotated[
-        str | None, typer.Option(help="cells: measure distances on every cell of the class, not on each lab's items")
+        str | None,
+        typer.Option(help="cells: measure distances on every cell of the population, not on each lab's items"),
     ] = None,
     prior: Annotated[
         Path | None, typer.Option(help="CSV of prior weights: columns candidate (or index) and weight")
@@ -274,7 +275,7 @@ def _proof(result: Result, plan: Plan) -> str:
         also = f" Not accurate: {verdict.why}. What helps: {verdict.helps}." if verdict.why else ""
         return f" Certified: that {both(plan)} has probability at most {bound}.{also}"
     if result.rounding is not None:
-        return " " + uncertified(verdict, result.rounding)
+        return " " + uncertified(verdict, result.rounding, plan)
     return f" Not certified: {verdict.why}. What helps: {verdict.helps}."
 
 

@@ -64,7 +64,8 @@ def plan_command(
     plot: Annotated[Path | None, typer.Option(help="draw the bills: a .svg, .png or .pdf file")] = None,
     against: Annotated[str, typer.Option(help="what the drawing varies: epsilon, rho, class or theta")] = "epsilon",
     yardstick: Annotated[
-        str | None, typer.Option(help="cells: rounded learners measure distances on every cell of the class")
+        str | None,
+        typer.Option(help="cells: rounded learners measure distances on every cell of an audit's population"),
     ] = None,
     pool: Annotated[Path | None, typer.Option(help="unlabelled items: .csv; with a protocol also .parquet")] = None,
     id_column: Annotated[str, typer.Option("--id", help="with a protocol: column with the ids of the items")] = "id",
@@ -114,7 +115,8 @@ def plan_command(
             options={"items": items, "kappa": kappa, "max_labels": max_labels},
             yardstick=yardstick,
         )
-    to_all = question.measured is None and question.only is not None and find(question.only).uses("labs")
+    known = question.only is not None and find(question.only).uses("labs")  # the bill is made for these labs
+    to_all = question.measured is None and (known or labs <= (question.together or 0))
     pairwise = all_agree(2 if to_all else labs, question.setting.rho)
     together = pairwise if question.measured is None else _certified_agree(question, labs)
     question = with_theta(question)
@@ -214,9 +216,9 @@ def _all_labs(labs: int, question: Question, together: float, *, to_all: bool) -
     if question.measured is not None:
         return f" Of {labs} labs all that are certified agree with probability at least {down_to(together, 6)}."
     if to_all:
-        return (
-            f" That two of {labs} labs are certified and differ has probability at most {rho:g}: publish labs = {labs}, "
-            "which these numbers are for."
-        )
+        said = question.together
+        new = f"publish labs = {labs}, which these numbers are for"
+        numbers = new if said is None else f"the protocol says labs = {said}"
+        return f" That two of {labs} labs are certified and differ has probability at most {rho:g}: {numbers}."
     wanted = f"publish rho = {down_to(rho / (labs - 1), 3)} if that shall be {down_to(1 - rho, 6)}"
     return f" All {labs} labs agree with probability at least {down_to(together, 6)}; {wanted}."

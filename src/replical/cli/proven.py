@@ -16,11 +16,13 @@ from replical.plans.rounded import RoundedPlan
 from replical.plans.settled_distance import SettledDistancePlan
 
 
-def uncertified(verdict: Verdict, rounding: Rounding) -> str:
+def uncertified(verdict: Verdict, rounding: Rounding, plan: Plan) -> str:
     """Why a lab that rounds has not proven enough, what would help, and what is known beside proofs."""
     sentence = f"Not certified: {verdict.why}. What helps: {verdict.helps}."
     if rounding.rho_predicted is not None:
-        sentence += f" Predicted: another lab differs with probability {rounding.rho_predicted:.3f}."
+        labs = plan.labs if isinstance(plan, RoundedPlan) else 2
+        differs = "another lab differs" if labs == 2 else f"{labs} labs do not all agree"
+        sentence += f" Predicted: {differs} with probability {rounding.rho_predicted:.3f}."
     elif rounding.far_apart:
         sentence += " How often another lab differs is not predicted: the hypotheses left are too far apart."
     return sentence
@@ -32,7 +34,7 @@ def rounded_words(result: Result, plan: Plan) -> Iterator[str]:
     if rounding is None or verdict is None:
         return
     if not verdict.certified:
-        yield uncertified(verdict, rounding)
+        yield uncertified(verdict, rounding, plan)
         return
     yield f"Certified: that {both(plan)} has probability at most {up(rounding.rho_proven or 0.0, 3)}{_supposed(plan)}."
     if (largest := most_shift(result, plan)) is not None:

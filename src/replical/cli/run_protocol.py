@@ -302,7 +302,8 @@ def _done(session: Session, body: dict[str, Any], journal: str, out: Path, *, as
     )
     prose.print(chosen, markup=False, soft_wrap=True)
     skipped = f", {len(session.ledger.skipped)} skipped" if session.ledger.skipped else ""
-    left = f", {result.V.size:,} hypotheses left" if result.settling is None else ""
+    hypotheses = "1 hypothesis" if result.V.size == 1 else f"{result.V.size:,} hypotheses"
+    left = f", {hypotheses} left" if result.settling is None else ""
     asked = count(result.labels - measured, "label") + (
         f" for the choice, {measured} for its error" if measured else ""
     )

@@ -133,7 +133,9 @@ class Protocol:
     @property
     def labs_most(self) -> int | None:
         """K, where the promise is about so many labs together; None where it is about any two of them."""
-        return next((int(number.value) for number in self.plan.numbers if number.name == "labs"), None)
+        own = "yardstick" not in self.content  # where the plan for two labs does not say so
+        said = self.given("labs") if own else None
+        return next((int(number.value) for number in self.plan.numbers if number.name == "labs"), said)
 
     @cached_property
     def shared(self) -> SharedRandomness:
