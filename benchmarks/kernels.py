@@ -29,6 +29,7 @@ from replical import Pool, PredictionTable, SharedRandomness, learn, plan
 from replical.classes.predictions.packed import PackedPredictions
 from replical.core import bits
 from replical.core.kernels import choice, threads
+from replical.core.kernels.accounts import Kinds, add
 from replical.core.kernels.apart import apart
 from replical.core.kernels.columns import Columns
 from replical.core.kernels.mixed import mixed
@@ -233,7 +234,9 @@ def warm_up() -> None:
     predictions.errors(rows, np.ones((64, 2), dtype=np.int64), V)
     predictions.votes(V, rows)
     predictions.part(V, rows)
-    predictions.nearness(rows).nearest(V, rows[:3])
+    predictions.nearness(rows).nearest_marked(V, rows[:3], V == 0)
+    add(np.zeros((3, 64), dtype=np.int64), rows, (rows, rows, rows))
+    Kinds.of(np.zeros((3, 64), dtype=np.int64))
 
 
 def runs(quick: bool) -> list[dict[str, Any]]:
