@@ -11,7 +11,7 @@ VERSIONLESS := --ignore-glob='*/study/*' --ignore-glob='*/plans/*' --ignore-glob
 # Tests start Python hundreds of times: even where it is told to keep no bytecode, it is kept here. (Empty means: not told.)
 export PYTHONDONTWRITEBYTECODE =
 
-.PHONY: help install demo test test-slow test-oldest coverage lint format bench clean
+.PHONY: help install demo test test-slow test-oldest coverage lint format bench bench-all clean
 
 help:          ## show this help
 	@grep -E '^[a-z-]+: .*##|^[a-z-]+:  *##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 16
@@ -59,8 +59,12 @@ format: install  ## bring everything into the shape that lint asks for
 	$(BIN)/ruff check --fix $(PYTHONS)
 	$(BIN)/ruff format $(PYTHONS)
 
-bench: install  ## every benchmark, ratios measured side by side
-	@for name in startup core kernels structured elimination safety settled confirm yardstick pairs throughput page theorem cost_of_replicability; do \
+bench: install  ## how fast, beside goals, limits, the last record and other libraries; six quiet minutes
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[peers]'
+	$(BIN)/python benchmarks/speed.py
+
+bench-all: bench  ## every other benchmark too, ratios measured side by side
+	@for name in core elimination safety settled confirm yardstick many_labs throughput page theorem cost_of_replicability; do \
 	  echo "== $$name"; $(BIN)/python benchmarks/$$name.py || exit 1; done
 
 clean:         ## remove environments and caches

@@ -293,3 +293,21 @@ def test_the_kernel_benchmark_runs(tmp_path):
     assert all(row["numpy"] > 0 for row in told["kernels"])
     for learner in {run["learner"] for run in told["runs"]}:
         assert len({(run["labels"], run["survivors"]) for run in told["runs"] if run["learner"] == learner}) == 1
+
+
+def test_the_page_of_speed_shows_the_last_record(monkeypatch):
+    """Every figure of the page is in the record, and none is missing."""
+    monkeypatch.syspath_prepend(BENCHMARKS)
+    speed = importlib.import_module("speed")
+    page = (ROOT / "docs" / "explanation" / "performance.md").read_text("utf-8")
+    shown = page.split("<!-- benchmarks/speed.py --page -->")[1].split("<!-- end -->")[0]
+    assert shown.strip() == speed.page(speed.latest()).strip()
+    assert shown.count("|") > 200
+
+
+def test_a_missed_goal_is_called_missed(monkeypatch):
+    monkeypatch.syspath_prepend(BENCHMARKS)
+    figure = importlib.import_module("speed").Figure
+    assert figure("share", 0.54, "%", goal=0.55).cells == ["share", "54%", "≥ 55%", "no"]
+    assert figure("time", 0.15, "s", goal=0.15, most=True).cells == ["time", "0.15 s", "≤ 0.15 s", "yes"]
+    assert figure("power", 1.26, "").cells == ["power", "1.26", "", ""]
