@@ -72,6 +72,7 @@ def test_every_agnostic_learner_on_the_classes_people_use(spec, noise, command):
         assert found["inputs"]["nu"] == (None if learner == "a2" else float(noise))
 
 
+@pytest.mark.slow
 def test_replica2_agrees_at_its_tight_sizes():
     found = answer("audit", "--class", "thresholds:1000", "--learner", "replica2", "--plan", "tight", "--pool-size", "exact",
                    "--epsilon", ".05", "--delta", ".05", "--rho", ".1", "--noise", ".05", "--nu", ".05", "--pairs", "100",

@@ -42,6 +42,7 @@ def test_the_benchmark_of_structured_classes_finds_what_the_matrix_finds(tmp_pat
     assert (ours["labels"], ours["answer"]) == (packed["labels"], packed["answer"])
 
 
+@pytest.mark.slow
 def test_the_benchmark_of_many_labs_runs():
     """Two groups a row: what is proven is above what is measured, as it checks by itself."""
     words = [sys.executable, BENCHMARKS / "many_labs.py", "--groups", "2"]
@@ -51,6 +52,7 @@ def test_the_benchmark_of_many_labs_runs():
     assert [row[1].strip() for row in rows[:5]] == ["2", "5", "10", "30", "100"]
 
 
+@pytest.mark.slow
 def test_the_benchmark_of_pairs_finds_one_answer_on_every_back_end(tmp_path):
     file = tmp_path / "pairs.json"
     words = [sys.executable, str(BENCHMARKS / "pairs.py"), "--quick", "--json", str(file)]
