@@ -20,7 +20,7 @@ from replical.errors import BadUsage, MissingExtra, ValueOutOfRange
 
 Tensor = Any  # torch.Tensor: the library is typed without PyTorch too
 
-_HELD: dict[tuple[int, str], tuple[Any, Tensor]] = {}  # by array and device: a weak reference to the array, its copy
+_HELD: dict[tuple[int, int, str], tuple[Any, Tensor]] = {}  # by place, size and device: who owns the memory, its copy
 _ROOM = 2**27  # bytes of temporary arrays at a time on the processor, where more leave the cache
 _MOST_ROOM = 2**32  # and on a card, where more gain nothing
 _ONES = tuple(0x0101010101010101 * mask for mask in (0x55, 0x33, 0x0F, 0x01))
@@ -94,12 +94,12 @@ def held(array: NDArray[Any]) -> Tensor:
         If it does not fit into the memory of the card.
     """
     torch, here = pytorch(), name()
-    known = _HELD.get((id(array), here))
-    if known is not None and known[0]() is array:
-        return known[1]
+    known = _HELD.get(_key(array))
+    if known is not None:
+        return known[1].view(array.shape)
     plain = np.ascontiguousarray(array)
     plain = plain.view(np.int64) if plain.dtype == np.uint64 else plain
-    if here == choice.CPU:
+    if _shares(here):
         return torch.from_numpy(plain if plain.flags.writeable else plain.copy())
     if plain.nbytes > (free := _free(here)):
         what = "x".join(str(length) for length in array.shape)
@@ -115,10 +115,16 @@ def held(array: NDArray[Any]) -> Tensor:
 
 def keep(array: NDArray[Any], tensor: Tensor) -> Tensor:
     """`tensor` is the copy of `array` on the device from now on."""
-    key = (id(array), name())
-    if key[1] != choice.CPU:
-        _HELD[key] = (weakref.ref(array, lambda _: _HELD.pop(key, None)), tensor)
+    key, owner = _key(array), array
+    while isinstance(owner.base, np.ndarray):
+        owner = owner.base
+    if not _shares(key[2]) and array.flags.c_contiguous:
+        _HELD[key] = (weakref.ref(owner, lambda _: _HELD.pop(key, None)), tensor)
     return tensor
+
+
+def _key(array: NDArray[Any]) -> tuple[int, int, str]:
+    return array.__array_interface__["data"][0], array.nbytes if array.flags.c_contiguous else -1, name()
 
 
 @contextmanager
@@ -181,6 +187,11 @@ def _table(here: str, signs: bool) -> Tensor:
     spread = np.unpackbits(np.arange(256, dtype=np.uint8)[:, None], axis=1, bitorder="little").astype(np.int8)
     spread = 1 - 2 * spread if signs else spread
     return pytorch().from_numpy(np.ascontiguousarray(spread).view(np.int64).ravel()).to(here)
+
+
+def _shares(here: str) -> bool:
+    """Does the device work on the arrays themselves?"""
+    return here == choice.CPU
 
 
 def _free(here: str) -> int:

@@ -72,7 +72,7 @@ class Pairs:
     """
 
     def __init__(self, planes: Packed, weights: NDArray[np.int64] | None = None) -> None:
-        self._size = planes.shape[1]
+        self._size = int(planes.shape[1])
         most = 64 * planes.shape[2] if weights is None else int(weights.sum())
         self._dtype = np.dtype(np.uint16 if most < 2**16 else np.int32 if most < 2**31 else np.int64)
         self._parts = [(0, aligned(planes))] if weights is None else list(_by_digit(planes, weights))
@@ -117,7 +117,8 @@ class Pairs:
 
     def _work(self, rows: int, first: int = 0) -> int:
         """Words that NumPy passes over to find the distances of so many rows."""
-        return 3 * rows * (self._size - first) * sum(len(planes) * planes.shape[2] for _, planes in self._parts)
+        each = sum(len(planes) * int(planes.shape[2]) for _, planes in self._parts)
+        return 3 * rows * (self._size - first) * each
 
     def _blank(self) -> Distances:
         return np.zeros((self._size, self._size), dtype=self._dtype)

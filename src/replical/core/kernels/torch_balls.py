@@ -23,7 +23,8 @@ _WORD = 48  # bytes a word takes in a step
 def tops(planes: Packed, weights: Whole, whole: int, centres: Whole, far: Distances, inner: int, best: float
          ) -> tuple[Whole, Whole, Whole]:  # fmt: skip
     """The highest ball of each centre, as `balls.Tops` has it: weight inside, weight disputed, radius."""
-    held, distances = device.held(planes), device.held(far).to(device.pytorch().int64)
+    torch, held, distances = device.pytorch(), device.held(planes), device.held(far)
+    distances = distances if distances.dtype == torch.int64 else distances.to(torch.int32)  # no sort of uint16
     found = np.zeros((3, len(centres)), dtype=np.int64)
     masks = _by_digit(weights, planes.shape[2])
     with device.short_of_memory():
@@ -56,8 +57,8 @@ class _Growing:
         alive = torch.arange(len(self._at[0]), device=self._order.device)
         for start in range(0, count, _STEP):
             stop = min(start + _STEP, count)
-            weight, radii = self._step(alive, start, stop), self._radii[alive, start:stop]
-            following = self._radii[alive, start + 1 : stop + 1]
+            weight, radii = self._step(alive, start, stop), self._radii[alive, start:stop].to(torch.int64)
+            following = self._radii[alive, start + 1 : stop + 1].to(torch.int64)
             if stop == count:
                 following = torch.nn.functional.pad(following, (0, 1), value=-1)
             self._look(alive, weight, radii, radii != following)

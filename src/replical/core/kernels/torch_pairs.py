@@ -25,7 +25,7 @@ from replical.core.kernels.device import Tensor
 _SIDE = 20_000  # rows of a product on a card; larger ones are no faster
 _CENTRES = 2_048  # rows whose distances from everyone are given out together
 _UNIT = 32  # rows and columns of a product of bytes are whole multiples of this
-_SPREAD = 16  # bytes a bit takes while it is spread to a sign
+_SPREAD = 4  # bytes a bit takes while it is spread to a sign, on both sides
 _EXACT = 2**24  # sums of fewer signs are exact in single precision
 
 
@@ -63,7 +63,9 @@ def distances(some: Tensor, others: Tensor) -> Tensor:
         a, b = some[..., start : start + strip], others[..., start : start + strip]
         for chosen in range(1, 2**digits):
             signs = (
-                device.unpacked(reduce(xor, (planes[digit] for digit in range(digits) if chosen >> digit & 1)), signs=True)
+                device.unpacked(
+                    reduce(xor, (planes[digit] for digit in range(digits) if chosen >> digit & 1)), signs=True
+                )
                 for planes in (a, b)
             )
             product = _product(*signs).to(wide)
@@ -107,5 +109,3 @@ def _bytes_multiply(here: str) -> bool:
         return bool((torch._int_mm(ones, ones.T) == 2 * _UNIT).all())
     except (AttributeError, RuntimeError):
         return False
-
-

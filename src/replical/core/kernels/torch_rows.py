@@ -1,4 +1,4 @@
-"""Questions about rows and columns of packed matrices, on a PyTorch device: `mixed`, `sums`, `tallies`, `apart`, `turned`."""
+"""Rows and columns of packed matrices on a PyTorch device: `mixed`, `sums`, `tallies`, `apart`, and rows `turned`."""
 
 from __future__ import annotations
 
@@ -20,7 +20,8 @@ def first_mixed(planes: Packed, digit: int, rows: Indices, columns: Columns) -> 
     it, that word, and the value that the first column has.
     """  # noqa: D205
     torch, plane = device.pytorch(), device.held(planes)[digit]
-    found, at, shown, value = (np.zeros(len(rows), dtype=kind) for kind in (np.bool_, np.int64, np.int64, np.int64))
+    found = np.zeros(len(rows), dtype=np.bool_)
+    at, shown, value = (np.zeros(len(rows), dtype=np.int64) for _ in range(3))
     words = None if len(columns.words) == plane.shape[1] else device.sent(columns.words)
     mask, where = device.sent(columns.mask.view(np.int64)), device.sent(rows)
     first, bit = int(columns.chosen[0]) >> 6, int(columns.chosen[0]) & 63
@@ -31,7 +32,7 @@ def first_mixed(planes: Packed, digit: int, rows: Indices, columns: Columns) -> 
             part = part if words is None else part.index_select(1, words)
             differs = ((part ^ -values[:, None]) & mask) != 0
             both = differs.any(dim=1)
-            place = differs.to(torch.uint8).argmax(dim=1)  # the first of several
+            place = differs.view(torch.uint8).argmax(dim=1)  # the first of several
             found[block], at[block], value[block] = both.cpu(), place.cpu(), values.cpu()
             shown[block] = part.gather(1, place[:, None])[:, 0].cpu()
     return found, at, shown.view(np.uint64), value

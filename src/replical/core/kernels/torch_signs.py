@@ -28,6 +28,7 @@ def signs(points: NDArray[np.float64], factors: NDArray[np.float64], starts: NDA
     with device.short_of_memory():
         words = packed_signs(device.sent(points), device.sent(factors), device.sent(starts))
         device.pytorch().from_numpy(out.view(np.int64)).copy_(words)
+    device.keep(out, words)
 
 
 def packed_signs(points: Tensor, factors: Tensor, starts: Tensor) -> Tensor:
