@@ -6,6 +6,7 @@ and stays there as long as the array of which it is a copy. Such arrays must not
 
 from __future__ import annotations
 
+import os
 import weakref
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -25,6 +26,40 @@ _ROOM = 2**27  # bytes of temporary arrays at a time on the processor, where mor
 _MOST_ROOM = 2**32  # and on a card, where more gain nothing
 _ONES = tuple(0x0101010101010101 * mask for mask in (0x55, 0x33, 0x0F, 0x01))
 _GATHER = 0x0102040810204080  # times eight bytes that are 0 or 1: their bits, in order, in the highest byte
+
+
+def use(wanted: str | None) -> None:
+    """Send large work to this device, in this process and those it starts; None leaves everything as it is.
+
+    Parameters
+    ----------
+    wanted
+        What an option ``--device`` says: cpu, cuda or cuda:N.
+
+    Raises
+    ------
+    BadUsage
+        If it is no device, there is no such card, or the environment keeps kernels on the processor.
+    MissingExtra
+        If it is a card and PyTorch is not installed.
+
+    Examples
+    --------
+    >>> use("gpu")
+    Traceback (most recent call last):
+        ...
+    replical.errors.BadUsage: there is no device 'gpu': --device is cpu, cuda, or cuda:N for the card with this number
+    """
+    found = None if wanted is None else choice.checked_device(wanted.strip().lower(), "--device")
+    if found is None:
+        return
+    if found != choice.CPU:
+        if choice.named() in (choice.NUMPY, choice.NUMBA):
+            raise BadUsage(
+                f"{choice.VARIABLE}={choice.named()} keeps all work on the processor: unset it, or leave --device out"
+            )
+        checked(found)
+    os.environ[choice.DEVICE] = found
 
 
 def name() -> str:
@@ -110,7 +145,7 @@ def held(array: NDArray[Any]) -> Tensor:
             "compute on the processor, with the same results"
         )
     with short_of_memory():
-        return keep(array, torch.from_numpy(plain if plain.flags.writeable else plain.copy()).to(here))
+        return keep(array, torch.from_numpy(plain if plain.flags.writeable else plain.copy()).to(here, copy=True))
 
 
 def keep(array: NDArray[Any], tensor: Tensor) -> Tensor:
