@@ -63,8 +63,8 @@ def once(work: Callable[[], object]) -> float:
 
 
 def _wait(torch: Any) -> None:
-    if torch.cuda.is_available():
-        torch.cuda.synchronize()
+    if device.name() != choice.CPU:
+        torch.cuda.synchronize(device.name())
 
 
 def row(name: str, size: str, card: float, numpy: float, part: int, same: bool) -> Row:
@@ -146,7 +146,9 @@ def coefficient(n: int) -> Iterator[Row]:
         found = theta(C, pool)
         first = time.perf_counter() - started
         card = min(first, once(lambda: theta(C, pool)))
+        started = time.perf_counter()
         on_card = measure(C, pool)
+        before = time.perf_counter() - started
     few = 8
     centres = np.unique(np.append(np.linspace(0, n - 1, few).astype(np.int64), found.centre))
     with choice.using("numpy"):
@@ -164,6 +166,7 @@ def coefficient(n: int) -> Iterator[Row]:
     best = expected.ratios >= expected.ratios.max()
     for ours, theirs in zip((tops.disputed, tops.radius), (expected.disputed, expected.radius), strict=True):
         same &= bool((ours[best] == theirs[best]).all())
+    print(f"(of the next row, {before:.3f} s until predictions are made and turned, and before the first distance)")
     here = int(np.searchsorted(centres, found.centre))
     same &= (int(tops.disputed[here]), int(tops.radius[here])) == (found.disagreement[0], found.radius[0])
     yield row("disagreement coefficient, from items on", f"{n:,} x {n:,}", card, numpy, n // len(centres), same)

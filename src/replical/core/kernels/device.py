@@ -117,11 +117,11 @@ def room() -> int:
 
 def sent(array: NDArray[Any]) -> Tensor:
     """A copy of a small array on the device."""
-    return pytorch().as_tensor(np.ascontiguousarray(array), device=name())
+    return pytorch().as_tensor(np.array(array, order="C"), device=name())
 
 
 def held(array: NDArray[Any]) -> Tensor:
-    """The array on the device, packed words as int64: copied when first asked for, and then kept as long as it lives.
+    """The array on the device, packed words as int64, uint16 as int32: copied when first asked for, and then kept as long as it lives.
 
     Raises
     ------
@@ -134,6 +134,7 @@ def held(array: NDArray[Any]) -> Tensor:
         return known[1].view(array.shape)
     plain = np.ascontiguousarray(array)
     plain = plain.view(np.int64) if plain.dtype == np.uint64 else plain
+    plain = plain.astype(np.int32) if plain.dtype == np.uint16 else plain  # which PyTorch cannot sort
     if _shares(here):
         return torch.from_numpy(plain if plain.flags.writeable else plain.copy())
     if plain.nbytes > (free := _free(here)):

@@ -23,8 +23,7 @@ _WORD = 48  # bytes a word takes in a step
 def tops(planes: Packed, weights: Whole, whole: int, centres: Whole, far: Distances, inner: int, best: float
          ) -> tuple[Whole, Whole, Whole]:  # fmt: skip
     """The highest ball of each centre, as `balls.Tops` has it: weight inside, weight disputed, radius."""
-    torch, held, distances = device.pytorch(), device.held(planes), device.held(far)
-    distances = distances if distances.dtype == torch.int64 else distances.to(torch.int32)  # no sort of uint16
+    held, distances = device.held(planes), device.held(far)
     found = np.zeros((3, len(centres)), dtype=np.int64)
     masks = _by_digit(weights, planes.shape[2])
     with device.short_of_memory():
