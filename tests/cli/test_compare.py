@@ -104,10 +104,10 @@ LINE = {"kind": "thresholds", "features": ["x"], "count": 200}
 LINE_PROTOCOL = Protocol.of(content("cal") | {"class": LINE})
 
 
-def told_of(x):
+def told_of(x, **protocol):
     """A body that says no more than a comparison looks at."""
     lab = types.SimpleNamespace(items=np.asarray(x))
-    body = {"protocol": {}, "protocol_fingerprint": "p", "hypothesis": {"index": 5, "description": "it"}}
+    body = {"protocol": protocol, "protocol_fingerprint": "p", "hypothesis": {"index": 5, "description": "it"}}
     return {"body": body | {"pool": {"summary": summary(LINE_PROTOCOL, lab)}}}
 
 
@@ -131,6 +131,25 @@ def test_labs_of_other_populations_are_warned():
         assert found.same_distribution_p < 0.001
         assert found.warning.startswith("the pools look as if they came from different distributions (p = ")
         assert found.identical
+
+
+@pytest.mark.parametrize(
+    ("protocol", "sentence"),
+    [
+        ({}, "the promise is about labs that sample one population"),
+        ({"learner": {"shift": 0.05}}, "about labs whose distances are within a factor of 1 ± 0.05"),
+        ({"yardstick": {"source": "cells"}}, "the promise holds all the same, as long as one hypothesis is best"),
+    ],
+)
+def test_a_warning_says_about_which_labs_the_promise_is(protocol, sentence):
+    """Populations that differ are what a shift or a yardstick is for; unanimity is about one population all the same."""
+    generator = np.random.default_rng(18)
+    labs = [told_of(generator.integers(low, 199, size=400), **protocol) for low in (0, 40)]
+    for name, each in zip("ab", labs, strict=True):
+        each["body"] |= {"lab": name, "protocol": protocol | {"labs": {"names": ["a", "b"]}}}
+    found = compare(labs)
+    assert sentence in found.warning
+    assert found.unanimity is None
 
 
 def test_three_pools_are_looked_at_together():
@@ -159,4 +178,4 @@ def test_a_warning_changes_no_exit_code(tmp_path, capsys):
     told = capsys.readouterr()
     assert "Warning: the pools look as if they came from different distributions" in told.err.replace("\n", " ")
     assert code == 0
-    assert "Identical: all 2 labs chose yes if x >=" in told.out
+    assert "Identical: both labs chose yes if x >=" in told.out

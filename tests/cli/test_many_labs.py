@@ -99,6 +99,53 @@ def test_plans_know_labs_and_shift(command):
     assert (code, "settled-cal knows no shift" in err) == (2, True)
 
 
+def test_with_a_shift_no_learner_of_one_population_is_recommended(command):
+    base = ["plan", "--class", "thresholds:100", "--epsilon", ".1"]
+    assert told(command, *base)["best"] == told(command, *base, "--shift", "0")["best"] == "settled-cal"
+    found = told(command, *base, "--shift", ".1")
+    assert (found["best"], found["best_any"]) == ("rounded-cal", "cal")
+    left_out = {each["learner"] for each in found["bills"] if "in one population alone" in each["note"]}
+    assert {"settled-cal", "replical", "replicable-erm"} <= left_out
+
+
+def test_a_plan_of_a_protocol_knows_how_many_labs_its_numbers_are_for(folder, command):
+    plans = [told(command, "plan", "p.toml", "--theta", "2", "--labs", labs) for labs in ("3", "4", "5")]
+    assert [each["all_agree"] for each in plans] == pytest.approx([0.6, 0.6, 0.0])
+    assert (
+        "That two of 4 labs are certified and differ has probability at most 0.4: the protocol says labs = 4"
+        in plans[1]["reading"]
+    )
+    assert "publish rho = 0.1 if that" in plans[2]["reading"]
+
+
+NEW = [
+    "protocol", "new", "--out", "q.toml", "--class", "thresholds:100", "--label-values", "0,1", "--learner", "rounded-cal",
+    "--epsilon", ".2", "--delta", ".05", "--rho", ".4", "--seed", "text", "--lab", "a", "--lab", "b", "--lab", "c",
+]  # fmt: skip
+
+
+def test_no_more_labs_are_listed_than_the_promise_is_about(folder, command):
+    code, _, err = command(*NEW, "--labs", "2")
+    assert (code, "3 labs are listed, and the learner's numbers are for labs = 2" in err) == (2, True)
+    assert command(*NEW, "--labs", "3")[0] == 0
+    assert command(*NEW, "--force")[0] == 0  # as many as are listed
+    assert command(*NEW, "--force", "--labs", "2", "--yardstick", "cells")[0] == 0  # any number of them
+
+
+def test_what_helps_where_populations_differ_is_no_learner_that_knows_no_shift(command):
+    few = [*AUDIT, "--learner", "rounded-cal", "--pool-size", "500", "--pair", "0"]
+    for more, other in (([], True), (["--shift", ".01"], False)):
+        code, out, _ = command(*few, *more)
+        assert (code, "or --learner settled-cal" in " ".join(out.split())) == (0, other)
+
+
+def test_what_is_predicted_for_many_labs_is_said_of_all_of_them(command):
+    few = [*AUDIT, "--learner", "rounded-cal", "--pool-size", "2000", "--pair", "0"]
+    for more, words in (([], "another lab differs"), (["--labs", "5"], "5 labs do not all agree")):
+        _, out, _ = command(*few, *more)
+        assert f"Predicted: {words} with probability 0." in " ".join(out.split())
+
+
 @pytest.fixture
 def folder(tmp_path, monkeypatch, command):
     """A protocol for four labs on a line whose populations may differ, and one lab's items."""
@@ -158,3 +205,14 @@ def test_a_larger_shift_than_proven_is_found_out(certificates, claimed):
         forged["body"]["shift_most"] = claimed
     assert not verify(resealed(forged), lab).valid
     assert verify(certificate, lab).valid
+
+
+def test_one_hypothesis_that_is_left_is_one(tmp_path, monkeypatch, command):
+    """An item in every cell: the labels leave the truth alone."""
+    monkeypatch.chdir(tmp_path)
+    with (tmp_path / "a.csv").open("w", newline="") as file:
+        csv.writer(file).writerows([["id", "x", "y"], *([f"i{x}", x + 0.5, int(x > 30)] for x in range(99))])
+    assert command(*NEW)[0] == 0
+    run = ["run", "q.toml", "--pool", "a.csv", "--labels", "a.csv:y", "--truths", "0", "--lab", "a"]
+    code, out, _ = command(*run, "--journal", "a.db", "--out", "a.json")
+    assert (code, ", 1 hypothesis left." in out) == (0, True)

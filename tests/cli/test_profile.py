@@ -78,6 +78,8 @@ def test_profiles_that_do_not_fit_are_refused_in_a_sentence(command, labs, tmp_p
         "must hold 6 scores, whole numbers from 0 to 1000": {"scores": scores[:-1]},
         "by these scores the lab would have chosen from other hypotheses": {"scores": [1000 - each for each in scores]},
         "speaks of 999 items, its certificate of 1000": {"items": 999},
+        "speaks of 1000.0 items, its certificate of 1000": {"items": 1000.0},
+        "is of the lab 'south', its certificate of None": {"lab": "south"},
     }
     for sentence, change in changes.items():
         assert sentence in told(*own, "--profile", forged(folder, tmp_path, **change))

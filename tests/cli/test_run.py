@@ -109,7 +109,7 @@ def test_two_labs_one_answer(lab):
         lab("verify", f"{name}.json", "--pool", f"{name}.csv")
         assert "Valid, checked with its pool." in lab.out
     lab("compare", "a.json", "b.json")
-    assert "Identical: all 2 labs chose" in lab.out
+    assert "Identical: both labs chose" in lab.out
     found = lab.json("verify", "a.json", "--pool", "b.csv", code=1)
     assert (found["valid"], found["level"]) == (False, "pool")
     wrong = lab.json("verify", "a.json", "--pool", "a.csv", "--journal", "b.db", code=1)

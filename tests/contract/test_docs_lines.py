@@ -52,3 +52,13 @@ def test_lines_of_prose_fit():
 )
 def test_what_counts_as_too_long(text, found):
     assert too_long(text) == found
+
+
+def test_code_that_begins_ends():
+    """A fence stands on a line of its own; one behind a sentence would close nothing."""
+    for page in [*PAGES, *sorted(ROOT.glob("docs/**/*.md"))]:
+        lines = page.read_text("utf-8").splitlines()
+        assert sum(line.lstrip().startswith("```") for line in lines) % 2 == 0, page
+        assert not [line for line in lines if line.rstrip().endswith("```") and not line.lstrip().startswith("```")], (
+            page
+        )

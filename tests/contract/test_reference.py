@@ -24,7 +24,8 @@ from replical.bounds.ranks import AgreementBound
 from replical.lab.journal import Event, Journal
 from replical.lab.tables import LabPool
 from replical.learners.display import Trace
-from replical.learners.result import Boosting, Confirmation, Round, Rounding
+from replical.learners.findings import Boosting, Confirmation, Rounding
+from replical.learners.result import Round
 from replical.plans.base import Condition, Number, Plan
 from replical.pools.pool import ExactPool
 from replical.pools.query import Answers, Query

@@ -12,7 +12,7 @@ import pytest
 
 from replical.bounds.gamma import Gamma
 from replical.bounds.tails import COARSE
-from replical.core.binomial import detects, rejects_at
+from support.power import detects, rejects_at
 
 N, RHO, A, B = 1000, 0.1, 0.09, 0.18  # hypotheses on a line, seen from the middle
 DELTA_C = RHO / 200

@@ -18,12 +18,12 @@ from replical import (
     learn,
     plan,
 )
-from replical.core.binomial import rejects_at
 from replical.plans.stopping import StopTest
 from replical.subroutines import HeavyHitters, Statistic, rheavyhitters, rstat
 from replical.worlds.audit import pair_string, run_lab
 from support.mutants import scaled
 from support.pairs import assert_broken, assert_promise, strings
+from support.power import rejects_at
 from support.sequential import Promise
 
 

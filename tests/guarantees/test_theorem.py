@@ -7,9 +7,9 @@ import sys
 
 import pytest
 
-from replical.core.binomial import rejects_at
 from support.once import once
 from support.paths import ROOT
+from support.power import rejects_at
 
 
 def check(folder):

@@ -26,7 +26,7 @@ from math import log
 
 import numpy as np
 
-from replical.core.binomial import detects
+from support.power import detects
 
 POWER = 0.99
 

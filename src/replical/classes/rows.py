@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from replical.classes.base import Codes, Indices, Items
 from replical.core import bits, memory
+from replical.core.blocks import blocks
 
 _BLOCK = 2**20  # codes unpacked at a time: they stay in the cache
 _FEW = 8  # one column in so many is picked from its words, more are unpacked with all the others
@@ -132,9 +133,7 @@ class PackedRows:
 
     def blocks(self, codes: int = _BLOCK) -> Iterator[tuple[slice, Codes]]:
         """All codes, so many `codes` at a time, as whole rows, with where they stand."""
-        step = max(1, codes // self._columns)
-        for start in range(0, len(self), step):
-            at = slice(start, min(start + step, len(self)))
+        for at in blocks(len(self), self._columns, codes):
             yield at, self._codes(self.planes[:, at])
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> NDArray[Any]:

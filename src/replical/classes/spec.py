@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 from pathlib import Path
 
 import numpy as np
@@ -12,6 +11,7 @@ from replical.classes.catalogue import numbers
 from replical.classes.halfspaces import gaussians
 from replical.classes.predictions.memory import check_memory
 from replical.classes.table import PredictionTable
+from replical.core.canonical import digest_of
 from replical.core.files import Rows, decode, read_bytes, read_csv
 from replical.core.randomness import SharedRandomness
 from replical.errors import BadTable
@@ -83,14 +83,16 @@ def table_path(spec: str) -> Path | None:
 
 def table_digest(path: Path) -> str:
     """The SHA-256 of a file, as ``sha256sum`` tells it."""
-    return _digest(_read(path))
+    return digest_of(_read(path))
 
 
 def read_table(path: Path, *, digest: str | None = None) -> tuple[PredictionTable, Items]:
     """Read a CSV file with one column a candidate and one row an item; the label set is what occurs, sorted."""
     content = _read(path)  # once: what is compared is what is read
-    if digest is not None and _digest(content) != digest:
-        raise BadTable(f"the table {path} has another content: its {_digest(content):.23}... should be {digest:.23}...")
+    if digest is not None and digest_of(content) != digest:
+        raise BadTable(
+            f"the table {path} has another content: its {digest_of(content):.23}... should be {digest:.23}..."
+        )
     table = _rows(content, path)
     for row, line in zip(table.rows, table.lines, strict=True):
         if "" in row:
@@ -118,7 +120,3 @@ def _read(path: Path) -> bytes:
 def _rows(content: bytes, path: Path) -> Rows:
     text = decode(content, path, what="the table", refuse=BadTable)
     return read_csv(text, path, what="the table", refuse=BadTable)
-
-
-def _digest(content: bytes) -> str:
-    return f"sha256:{hashlib.sha256(content).hexdigest()}"

@@ -13,6 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 from replical.classes.base import Codes, Indices, Items, Label, class_size, encode, label_set, predict
 from replical.classes.recipe import Recipe, Section
 from replical.classes.rows import PackedRows
+from replical.core.blocks import blocks
 from replical.core.canonical import fingerprint
 from replical.errors import BadTable
 
@@ -99,10 +100,8 @@ class PredictionTable:
         table = self._rows_of(X) if isinstance(X, Mapping) else _sliced(X)
         length = self._checked(table.shape)
         rows = PackedRows.blank(length, len(self), labels=len(self.labels))
-        step = max(1, _BLOCK // len(self))
-        for start in range(0, length, step):
-            at = slice(start, min(start + step, length))
-            codes = encode(table.block(at), self.labels, before=start)
+        for at in blocks(length, len(self), _BLOCK):
+            codes = encode(table.block(at), self.labels, before=at.start)
             self._checked(codes.shape)
             rows.write(at, codes)
         return cast(Items, rows)

@@ -19,7 +19,8 @@ from replical.core.exact import up
 from replical.core.kernels.device import use
 from replical.errors import ValueOutOfRange
 from replical.learners.base import Learner
-from replical.learners.result import Result, Settling
+from replical.learners.findings import Settling
+from replical.learners.result import Result
 from replical.plans.a2 import LOOP_RUNS
 from replical.plans.base import Plan
 from replical.plans.catalogue import find
@@ -66,7 +67,8 @@ def audit_command(
     labs: Annotated[int | None, parameter("labs")] = None,
     shift: Annotated[float | None, parameter("shift")] = None,
     yardstick: Annotated[
-        str | None, typer.Option(help="cells: measure distances on every cell of the class, not on each lab's items")
+        str | None,
+        typer.Option(help="cells: measure distances on every cell of the population, not on each lab's items"),
     ] = None,
     prior: Annotated[
         Path | None, typer.Option(help="CSV of prior weights: columns candidate (or index) and weight")
@@ -276,7 +278,7 @@ def _proof(result: Result, plan: Plan) -> str:
         also = f" Not accurate: {verdict.why}. What helps: {verdict.helps}." if verdict.why else ""
         return f" Certified: that {both(plan)} has probability at most {bound}.{also}"
     if result.rounding is not None:
-        return " " + uncertified(verdict, result.rounding)
+        return " " + uncertified(verdict, result.rounding, plan)
     return f" Not certified: {verdict.why}. What helps: {verdict.helps}."
 
 

@@ -45,7 +45,7 @@ from replical.lab.confirmation.file import SCHEMA, candidate, publish, read_eith
 from replical.lab.journal import Journal
 from replical.lab.session import Session
 from replical.learners.confirm import Confirm
-from replical.learners.result import Confirmation
+from replical.learners.findings import Confirmation
 from replical.worlds.foretold import DRAWS, Foretold, foretell
 
 CODES = {"confirmed": 0, "refuted": 1, "undecided": 4}

@@ -3,7 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import asdict, replace
+from typing import Any
 
+from replical.classes.base import HypothesisClass
+from replical.classes.prior import Prior
+from replical.cli.output import prose
+from replical.errors import BudgetSpent, EmptyVersionSpace, PlanMismatch, PoolExhausted
 from replical.worlds.forecast import Prediction
 from replical.worlds.foretold import Foretold
 
@@ -14,6 +20,10 @@ CAVEATS = {
 }
 
 
+# Why there is none: the pool is too small to tell anything, or for the learner.
+NO_FORECAST = (PoolExhausted, PlanMismatch, EmptyVersionSpace, BudgetSpent)
+
+
 def rate(share: float, draws: int) -> str:
     """How often labs differ; what no pair showed is not 0, but less than one pair in so many."""
     if share <= 0:
@@ -21,9 +31,22 @@ def rate(share: float, draws: int) -> str:
     return f"{100 * share:.2g}%" if share < 1 else "100%"
 
 
-def labels_words(forecast: Prediction) -> str:
-    """Labels a lab, with their range."""
-    return f"{forecast.labels_median:,.0f} ({forecast.labels_low:,.0f} to {forecast.labels_high:,.0f})"
+def _labels(forecast: Prediction | Foretold, what: str = "") -> str:
+    """How many labels, and between which numbers."""
+    return f"{forecast.labels_median:,.0f}{what} ({forecast.labels_low:,.0f} to {forecast.labels_high:,.0f})"
+
+
+def rough_words(C: HypothesisClass, forecast: Prediction) -> Iterator[str]:
+    """What a lab may expect, where few worlds were looked at, and which hypotheses are hard to tell apart."""
+    yield (
+        f"Forecast from the unlabelled items: about {_labels(forecast, ' labels')}, another lab differs in "
+        f"{rate(forecast.disagreement_mean, forecast.draws)} of cases. That is a rough estimate from "
+        f"{worlds(forecast.draws)}, {CAVEATS[forecast.method]}; replical plan takes more."
+    )
+    if forecast.ties:
+        tied = max(forecast.ties, key=len)
+        names = ", ".join(C.describe(h) for h in tied[:4]) + (" .." if len(tied) > 4 else "")
+        yield f"Near-ties that labels will hardly tell apart: {names}"
 
 
 def foretold_words(forecast: Foretold, margin: float, budget: int | None) -> Iterator[str]:
@@ -31,9 +54,8 @@ def foretold_words(forecast: Foretold, margin: float, budget: int | None) -> Ite
     ends = {"confirmed": forecast.confirmed, "refuted": forecast.refuted, "undecided": forecast.undecided}
     told = ", ".join(f"{name} in {rate(share, forecast.draws)}" for name, share in ends.items())
     yield (
-        f"Forecast from the unlabelled items: about {forecast.labels_median:,.0f} labels ({forecast.labels_low:,.0f} to "
-        f"{forecast.labels_high:,.0f}); {told} of {worlds(forecast.draws)}, {CAVEATS['votes']} and know nothing of the "
-        "certificate."
+        f"Forecast from the unlabelled items: about {_labels(forecast, ' labels')}; {told} of "
+        f"{worlds(forecast.draws)}, {CAVEATS['votes']} and know nothing of the certificate."
     )
     easier = f"a larger margin, such as --margin {2 * margin:g}" if 2 * margin < 1 else "a larger margin"
     if forecast.close:
@@ -46,3 +68,104 @@ def foretold_words(forecast: Foretold, margin: float, budget: int | None) -> Ite
 def worlds(draws: int) -> str:
     """How many worlds were looked at."""
     return "1 simulated world" if draws == 1 else f"{draws} simulated worlds"
+
+
+def forecast_reading(forecast: Prediction, rho: float, prior: Prior, *, yardstick: bool) -> str:
+    """The same in sentences, and whether the `prior` helps."""
+    differ = rate(forecast.disagreement_mean, forecast.draws)
+    words = (
+        f"Expect about {_labels(forecast, ' labels a lab')} and different answers in {differ} of pairs: an estimate "
+        f"from {forecast.items:,} unlabelled items and {worlds(forecast.draws)}, {CAVEATS[forecast.method]}"
+    )
+    certified = forecast.certified_fraction
+    if certified is None:
+        words += "."
+    elif certified >= 0.5:
+        words += f"; most labs can prove {rho:g}."
+    elif forecast.uniform_disagreement is None or yardstick:
+        words += f"; only {100 * certified:.0f}% of labs would prove {rho:g}."
+    elif forecast.pool_for_rho is None:
+        words += f"; {rho:g} cannot be proven with 10^7 items: raise rho or epsilon."
+    elif forecast.pool_for_rho > forecast.items:
+        words += f"; to prove {rho:g} about {forecast.pool_for_rho:,} items are needed."
+    else:
+        words += f"; the pool could prove {rho:g}, but the labels that would take are not reached."
+    if prior.kind != "uniform" and forecast.uniform_disagreement is not None:
+        with_without = f"{differ} with it, {rate(forecast.uniform_disagreement, forecast.draws)} without"
+        words += (
+            f" The prior helps: {with_without}."
+            if forecast.prior_helps
+            else f" Warning: the prior hurts, because it prefers candidates far from the good ones: {with_without}."
+        )
+        if prior.kind == "weights":
+            words += f" (1 + ln 1/mass near the truth: {forecast.prior_log:.1f} against {forecast.uniform_log:.1f}.)"
+    return words
+
+
+def show_forecast(C: HypothesisClass, forecast: Prediction, *, yardstick: bool) -> None:
+    """What the labs may expect, line by line; the pool that a proof takes is not known with a `yardstick`."""
+    differ = rate(forecast.disagreement_mean, forecast.draws)
+    rows = {
+        "items a lab": f"{forecast.items:,}",
+        "labels a lab": _labels(forecast),
+        "labs differ": f"{differ} of pairs, plausibly up to {forecast.differ_high:.2f}",
+    }
+    if forecast.certified_fraction is not None:
+        worst = (
+            "" if forecast.method == "votes" else f", {100 * (forecast.certified_worst or 0.0):.0f}% in the worst world"
+        )
+        rows["certified"] = f"{100 * forecast.certified_fraction:.0f}% of labs{worst}"
+    if forecast.uniform_disagreement is not None and not yardstick:
+        pool = forecast.pool_for_rho
+        rows["pool for rho"] = "more than 10^7 items" if pool is None else f"{pool:,} items"
+    prose.print("Forecast from the unlabelled items", style="italic")
+    for name, value in rows.items():
+        prose.print(f"  {name:<14} {value}", markup=False)
+    for group in sorted(forecast.ties, key=len, reverse=True)[:3]:
+        names = ", ".join(C.describe(h) for h in group[:6]) + (f" and {len(group) - 6} more" if len(group) > 6 else "")
+        prose.print(f"  near-ties      {names}", markup=False, soft_wrap=True)
+    if len(forecast.trade_off) > 1:
+        _show_trade_off(forecast)
+
+
+def _show_trade_off(forecast: Prediction) -> None:
+    from rich.markup import escape
+    from rich.table import Table
+
+    draws = max(1, forecast.draws // 2)
+    title = f"What a change would do, in the same {draws} worlds"
+    table = Table(title=title, box=None, padding=(0, 2, 0, 0), title_justify="left")
+    for column in ("protocol", "labels", "certified", "labs differ"):
+        table.add_column(column, justify="left" if column == "protocol" else "right", no_wrap=True)
+    for row in forecast.trade_off:
+        certified = "-" if row.certified is None else f"{100 * row.certified:.0f}%"
+        table.add_row(escape(row.change), f"{row.labels_median:,.0f}", certified, escape(rate(row.differ, draws)))
+    prose.print(table)
+
+
+def forecast_payload(C: HypothesisClass, forecast: Prediction) -> dict[str, Any]:
+    """The same as JSON tells it."""
+    return {
+        "items": forecast.items,
+        "draws": forecast.draws,
+        "labels_low": forecast.labels_low,
+        "labels_median": forecast.labels_median,
+        "labels_high": forecast.labels_high,
+        "certified": forecast.certified_fraction,
+        "differ": forecast.disagreement_mean,
+        "differ_high": forecast.differ_high,
+        "pool_for_rho": forecast.pool_for_rho,
+        "method": forecast.method,
+        "ties": [[C.describe(h) for h in group] for group in forecast.ties],
+        "trade_off": [asdict(row) for row in forecast.trade_off],
+    }
+
+
+def prediction_payload(C: HypothesisClass, forecast: Prediction) -> dict[str, Any]:
+    """The same under the names of the release before."""
+    payload = asdict(replace(forecast, trade_off=()))
+    del payload["trade_off"]
+    return payload | {
+        "ties": [[C.describe(h) for h in group] for group in forecast.ties],
+        "worst": C.describe(forecast.worst),
+    }

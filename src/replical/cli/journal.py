@@ -12,9 +12,8 @@ from replical.cli.inputs import never_over
 from replical.cli.output import prose
 from replical.errors import BadJournal, BadLabel
 from replical.lab.journal import Event, Journal
-from replical.lab.ledger import Ledger
-from replical.lab.session import export_labels
-from replical.lab.tables import label_code
+from replical.lab.ledger import Ledger, export_labels
+from replical.lab.values import label_code
 
 
 def export_command(

@@ -21,8 +21,9 @@ from replical.cli.options import learner as learner_flag
 from replical.cli.output import answer, notes, number, progress, prose, reading
 from replical.core.files import decode, read_bytes, read_csv, write_whole
 from replical.errors import BadProtocol, BadTable, BadUsage
-from replical.lab.protocol import SCHEMA, Protocol
+from replical.lab.protocol import Protocol
 from replical.lab.public import FEW, PublicSample, read_public
+from replical.lab.shape import SCHEMA
 from replical.lab.tables import read_pool
 from replical.lab.yardstick import MEANING, file_section
 from replical.plans.boosted import USUAL
@@ -131,7 +132,8 @@ def new_command(
         content["prior"] = {"kind": "order", "order": public.places.argsort().tolist()}
     if yardstick is not None:
         content["yardstick"] = _yardstick_section(yardstick, out, class_recipe)
-    models = "candidates" in section and yardstick is None  # a yardstick measures distances
+    by_distance = yardstick is not None or shift  # what they are about
+    models = "candidates" in section and not by_distance
     learner_section |= _finish(learner_section, models=models) | _boosting(learner_section)
     learner_section |= _many(learner_section, lab or [], public=yardstick is not None)
     content["learner"] = {key: value for key, value in learner_section.items() if value is not None}

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated, Any
@@ -33,16 +32,15 @@ from replical.cli.asking import (
     say_pending,
     source_of,
 )
-from replical.cli.forecasts import CAVEATS, rate, worlds
+from replical.cli.forecasts import NO_FORECAST, rough_words
 from replical.cli.inputs import SIMULATED
 from replical.cli.options import Device
 from replical.cli.outlook import FIRST, Outlook
 from replical.cli.output import amount, answer, count, notes, prose, whole
-from replical.cli.proven import both, fixed, settled_words, shift_words, supposed, uncertified
-from replical.core.exact import up
+from replical.cli.proven import most_shift, rounded_words, settled_words
 from replical.core.files import write_whole
 from replical.core.kernels.device import use
-from replical.errors import BadUsage, BudgetSpent, EmptyVersionSpace, PlanMismatch, PoolExhausted, ReplicalError
+from replical.errors import BadUsage, ReplicalError
 from replical.lab.certificate.file import certify, commitment, read, write
 from replical.lab.certificate.page import page
 from replical.lab.certificate.profile import check_plan, profile_of
@@ -57,13 +55,9 @@ from replical.lab.release.vote import write as write_vote
 from replical.lab.session import Session
 from replical.lab.tables import LabPool
 from replical.learners.measured import Measured
-from replical.learners.result import Result
 from replical.learners.rounded import ACCURATE, CERTIFIED, NEAR
-from replical.learners.rounding.own import shift_most
 from replical.learners.settled import PROVEN
-from replical.plans.base import Plan
 from replical.plans.bills import bills
-from replical.plans.rounded import RoundedPlan
 from replical.pools.pool import Pool
 from replical.worlds.forecast import forecast as forecast_of
 
@@ -241,23 +235,14 @@ def _announce(protocol: Protocol, lab: LabPool, truths: int) -> None:
 
 
 def _tell_forecast(protocol: Protocol, pool: Pool, truths: int) -> None:
-    C, options = protocol.recipe.C, protocol.options | {"prior": protocol.prior, "yardstick": protocol.yardstick}
+    options = protocol.options | {"prior": protocol.prior, "yardstick": protocol.yardstick}
     try:
         forecast = forecast_of(pool, protocol.plan.learner, options, noise=protocol.given("nu"), draws=truths)
-    except (PoolExhausted, PlanMismatch, EmptyVersionSpace, BudgetSpent) as error:  # the run will say so if it matters
+    except NO_FORECAST as error:  # the run will say so if it matters
         notes.print(f"No forecast: {error}.", markup=False, soft_wrap=True)
         return
-    notes.print(
-        f"Forecast from the unlabelled items: about {forecast.labels_median:,.0f} labels ({forecast.labels_low:,.0f} to "
-        f"{forecast.labels_high:,.0f}), another lab differs in {rate(forecast.disagreement_mean, forecast.draws)} of cases. "
-        f"That is a rough estimate from {worlds(forecast.draws)}, {CAVEATS[forecast.method]}; replical plan takes more.",
-        markup=False,
-        soft_wrap=True,
-    )
-    if forecast.ties:
-        tied = max(forecast.ties, key=len)
-        names = ", ".join(C.describe(h) for h in tied[:4]) + (" .." if len(tied) > 4 else "")
-        notes.print(f"Near-ties that labels will hardly tell apart: {names}", markup=False, soft_wrap=True)
+    for sentence in rough_words(protocol.recipe.C, forecast):
+        notes.print(sentence, markup=False, soft_wrap=True)
 
 
 def _tell(words: str) -> None:
@@ -291,13 +276,6 @@ def _payload(session: Session, status: str) -> dict[str, Any]:
     }
 
 
-def _shift_most(result: Result, plan: Plan) -> float | None:
-    """How different labs' populations may be for what this lab has proven; None where it has not, or it does not matter."""
-    if not isinstance(plan, RoundedPlan) or result.rounding is None:
-        return None
-    return shift_most(plan, result.rounding, result.V)
-
-
 def _done(session: Session, body: dict[str, Any], journal: str, out: Path, *, as_json: bool) -> None:
     result, protocol = session.result, session.protocol
     measured = 0 if result.measured is None else result.measured.labels
@@ -314,7 +292,7 @@ def _done(session: Session, body: dict[str, Any], journal: str, out: Path, *, as
             } | payload["hypothesis"]
         if result.rounding is not None and protocol.yardstick is not None:
             payload |= {"accurate": result.rounding.accurate, "fixed": result.rounding.fixed}
-        if (largest := _shift_most(result, protocol.plan)) is not None:
+        if (largest := most_shift(result, protocol.plan)) is not None:
             payload["shift_most"] = largest
         if result.verdict is not None:
             payload["verdict"] = asdict(result.verdict)
@@ -328,12 +306,13 @@ def _done(session: Session, body: dict[str, Any], journal: str, out: Path, *, as
     )
     prose.print(chosen, markup=False, soft_wrap=True)
     skipped = f", {len(session.ledger.skipped)} skipped" if session.ledger.skipped else ""
-    left = f", {result.V.size:,} hypotheses left" if result.settling is None else ""
+    hypotheses = "1 hypothesis" if result.V.size == 1 else f"{result.V.size:,} hypotheses"
+    left = f", {hypotheses} left" if result.settling is None else ""
     asked = count(result.labels - measured, "label") + (
         f" for the choice, {measured} for its error" if measured else ""
     )
     prose.print(f"{asked}{skipped}{left}.", markup=False)
-    for sentence in _rounded_words(result, protocol.plan):
+    for sentence in rounded_words(result, protocol.plan):
         prose.print(sentence, markup=False, soft_wrap=True)
     if result.settling is not None and result.verdict is not None:
         for sentence in settled_words(result, protocol.plan):
@@ -346,20 +325,3 @@ def _done(session: Session, body: dict[str, Any], journal: str, out: Path, *, as
                 soft_wrap=True,
             )
     prose.print(f"Certificate: {out}", markup=False, soft_wrap=True)
-
-
-def _rounded_words(result: Result, plan: Plan) -> Iterator[str]:
-    """What a rounded run has proven, sentence by sentence."""
-    rounding, verdict = result.rounding, result.verdict
-    if rounding is None or verdict is None:
-        return
-    if not verdict.certified:
-        yield uncertified(verdict, rounding)
-        return
-    yield f"Certified: that {both(plan)} has probability at most {up(rounding.rho_proven or 0.0, 3)}{supposed(plan)}."
-    if (largest := _shift_most(result, plan)) is not None:
-        yield shift_words(plan, largest)
-    if rounding.fixed:
-        yield fixed(plan)
-    if verdict.why:
-        yield f"Not accurate: {verdict.why}. What helps: {verdict.helps}."

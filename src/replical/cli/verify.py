@@ -164,7 +164,7 @@ def _compared(comparison: Comparison, contents: list[dict[str, Any]]) -> None:
             prose.print(f"{certified} of {len(certificates)} are certified: nothing was promised of the others.")
     elif certificates:
         chosen, count = certificates[0]["hypothesis"]["description"], len(certificates)
-        labs = ("1 lab" if count == 1 else f"all {count} labs") + _names(certificates)
+        labs = {1: "1 lab", 2: "both labs"}.get(count, f"all {count} labs") + _names(certificates)
         prose.print(f"Identical: {labs} chose {chosen}.", markup=False, soft_wrap=True)
         prose.print(f"{sum(body['certified'] for body in certificates)} of {count} are certified.")
     if comparison.unanimity is not None:

@@ -9,12 +9,15 @@ from __future__ import annotations
 import hashlib
 import json
 import math
+import re
 from collections.abc import Mapping, Sequence
 
 from replical.errors import ValueOutOfRange
 
 # Covariant containers, so that lists of one kind of value are values too.
 Json = None | bool | int | float | str | Sequence["Json"] | Mapping[str, "Json"]
+
+_DIGEST = re.compile(r"sha256:[0-9a-f]{64}")
 
 
 class Spelled(str):
@@ -81,7 +84,29 @@ def fingerprint(value: Json) -> str:
     >>> fingerprint({"a": 1})[:23]
     'sha256:015abd7f5cc57a2d'
     """
-    return "sha256:" + hashlib.sha256(canonical(value).encode()).hexdigest()
+    return digest_of(canonical(value).encode())
+
+
+def digest_of(content: bytes) -> str:
+    """The SHA-256 digest of bytes, as every published file spells it.
+
+    Examples
+    --------
+    >>> digest_of(b"")[:19]
+    'sha256:e3b0c44298fc'
+    """
+    return f"sha256:{hashlib.sha256(content).hexdigest()}"
+
+
+def is_digest(value: object) -> bool:
+    """Is it a digest as `digest_of` spells them?
+
+    Examples
+    --------
+    >>> is_digest(digest_of(b"")), is_digest("sha256:0")
+    (True, False)
+    """
+    return isinstance(value, str) and _DIGEST.fullmatch(value) is not None
 
 
 def _number(value: float) -> str:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import csv
 from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from itertools import combinations
+from typing import TextIO
 
-from replical.lab.journal import Event
+from replical.lab.journal import Event, Journal
 
 CANNOT_SAY = -1  # the vote of somebody who cannot label an item
 VOTE = "vote"  # who gave a label that several people decided on
@@ -120,3 +122,12 @@ class Ledger:
             return {"pairs": 0, "same": None, "beyond_chance": None}
         same, chance = pairs[True] / total, sum((count / codes.total()) ** 2 for count in codes.values())
         return {"pairs": total, "same": same, "beyond_chance": (same - chance) / (1 - chance) if chance < 1 else None}
+
+
+def export_labels(journal: Journal, file: TextIO) -> None:
+    """Write the labels in a `journal` to a `file` as CSV, one row an item: what counts now, who gave it and when."""
+    ledger = Ledger.of(journal.events())
+    writer = csv.writer(file)
+    writer.writerow(["item", "label", "annotator", "at"])
+    for item, code in ledger.labels.items():
+        writer.writerow([item, journal.label(code), ledger.by(item) or "", ledger.sources[item].at])

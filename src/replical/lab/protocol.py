@@ -6,8 +6,6 @@ a key it may not have is an error that names it. Its fingerprint covers everythi
 
 from __future__ import annotations
 
-import hashlib
-import re
 import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -19,35 +17,24 @@ from replical.classes.base import Items, Label, label_set
 from replical.classes.catalogue import recipe
 from replical.classes.prior import UNIFORM, Prior
 from replical.classes.recipe import Recipe
-from replical.core.canonical import canonical, fingerprint
+from replical.core.canonical import canonical, digest_of, fingerprint, is_digest
 from replical.core.files import decode, read_bytes, read_csv
 from replical.core.randomness import SharedRandomness
 from replical.core.toml import toml_lines
 from replical.errors import BadProtocol
-from replical.lab.names import LONGEST, is_name
-from replical.lab.yardstick import check_section, read_items, yardstick_of
+from replical.lab.shape import TOP, check_shape
+from replical.lab.yardstick import read_items, yardstick_of
 from replical.learners.base import Learner
 from replical.learners.for_plan import learner_for
 from replical.plans.base import Plan
 from replical.plans.boosted import MODES
 from replical.plans.catalogue import Record, find
 from replical.plans.costs import Setting
-from replical.plans.parameters import PARAMETERS
 from replical.plans.plan import plan
 from replical.pools.yardstick import Yardstick
 
-SCHEMA = "replical.protocol/1"
-_TOP = ("schema", "title", "notes", "seed", "class", "labels", "prior", "yardstick", "learner", "labs")
-_CANDIDATE = ("name", "digest", "weight")
 # Keys of a prior beside its kind.
 _PRIORS = {"uniform": (), "weights": ("weights",), "order": ("order", "public", "public_items", "public_column")}
-# What a value in a file must be, by the kind of its parameter.
-_KINDS: dict[str, tuple[str, Any]] = {
-    "share": ("number", int | float),
-    "number": ("number", int | float),
-    "count": ("whole number", int),
-    "word": ("text", str),
-}
 
 
 @dataclass(frozen=True)
@@ -84,7 +71,7 @@ class Protocol:
         BadProtocol
             For a key or value it may not have, or lacks.
         """
-        _check(content)
+        check_shape(content)
         protocol = cls(content)
         if yardstick is not None:
             if not protocol.measures_on_file:
@@ -146,7 +133,9 @@ class Protocol:
     @property
     def labs_most(self) -> int | None:
         """K, where the promise is about so many labs together; None where it is about any two of them."""
-        return next((int(number.value) for number in self.plan.numbers if number.name == "labs"), None)
+        own = "yardstick" not in self.content  # where the plan for two labs does not say so
+        said = self.given("labs") if own else None
+        return next((int(number.value) for number in self.plan.numbers if number.name == "labs"), said)
 
     @cached_property
     def shared(self) -> SharedRandomness:
@@ -230,66 +219,11 @@ class Protocol:
 
     def toml(self) -> str:
         """The protocol as a file; reading it gives the same fingerprint."""
-        lines = toml_lines({key: self.content[key] for key in _TOP[:4] if key in self.content})
-        for section in _TOP[4:]:
+        lines = toml_lines({key: self.content[key] for key in TOP[:4] if key in self.content})
+        for section in TOP[4:]:
             if section in self.content:
                 lines += ["", f"[{section}]", *toml_lines(self.content[section])]
         return "\n".join(lines) + "\n"
-
-
-def _check(content: Mapping[str, Any]) -> None:
-    """The shape: which keys there are, and of which type."""
-    for key in content:
-        if key not in _TOP:
-            raise BadProtocol(f"a protocol has no key {key!r}; it has {', '.join(_TOP)}")
-    if content.get("schema") != SCHEMA:
-        raise BadProtocol(f"schema must be {SCHEMA!r}, got {content.get('schema')!r}")
-    for key in ("seed", "class", "labels", "learner"):
-        if key not in content:
-            raise BadProtocol(f"the key {key!r} is missing")
-    for key in ("title", "notes", "seed"):
-        if not isinstance(content.get(key, ""), str):
-            raise BadProtocol(f"{key} must be a text, got {content[key]!r:.40}")
-    if not content["seed"].strip():
-        raise BadProtocol("seed is empty: publish a text that nobody could choose after seeing data")
-    for key in _TOP[4:]:
-        if not isinstance(content.get(key, {}), Mapping):
-            raise BadProtocol(f"{key} must be a section [{key}], got {content[key]!r:.40}")
-    _check_labels(content["labels"])
-    _check_learner(content["learner"])
-    _check_candidates(content["class"])
-    if "yardstick" in content:
-        check_section(content["yardstick"])
-    if "labs" in content:
-        _check_labs(content["labs"])
-
-
-def _check_labels(section: Mapping[str, Any]) -> None:
-    for key in section:
-        if key != "values":
-            raise BadProtocol(f"[labels] has no key {key!r}; it has one key, values")
-    if not isinstance(section.get("values"), list):
-        raise BadProtocol("[labels] has one key, values: the list of labels in their public order")
-    if any(isinstance(value, bool) or not isinstance(value, str | int) for value in section["values"]):
-        raise BadProtocol(f"labels must be texts or whole numbers, got {section['values']!r:.60}")
-    if "?" in section["values"]:
-        raise BadProtocol("'?' cannot be a label: whoever labels by file writes it for items nobody can label")
-
-
-def _check_labs(section: Mapping[str, Any]) -> None:
-    for key in section:
-        if key != "names":
-            raise BadProtocol(f"[labs] has no key {key!r}; it has one key, names")
-    names = section.get("names")
-    if not isinstance(names, list) or len(names) < 2:
-        raise BadProtocol(f"[labs] lists the names of two or more labs: names = [..], got {names!r:.40}")
-    for number, name in enumerate(names):
-        if not is_name(name):
-            raise BadProtocol(
-                f"a lab's name is one line of 1 to {LONGEST} characters without blanks around it, got {name!r:.90}"
-            )
-        if name in names[:number]:
-            raise BadProtocol(f"the lab {name!r} is listed twice: give every lab a name of its own")
 
 
 def _check_many(protocol: Protocol) -> None:
@@ -298,37 +232,6 @@ def _check_many(protocol: Protocol) -> None:
         raise BadProtocol(
             f"{listed} labs are listed, and the learner's numbers are for labs = {most}: write {listed} there"
         )
-
-
-def _check_learner(section: Mapping[str, Any]) -> None:
-    for key in section:
-        if key not in ("name", "plan") and key not in PARAMETERS:
-            raise BadProtocol(f"[learner] has no key {key!r}; it has {', '.join(('name', 'plan', *PARAMETERS))}")
-    for key in ("name", "epsilon", "delta", "rho"):
-        if key not in section:
-            raise BadProtocol(f"[learner] needs the key {key!r}")
-    for key, value in section.items():
-        word, types = _KINDS[PARAMETERS[key].kind if key in PARAMETERS else "word"]
-        if isinstance(value, bool) or not isinstance(value, types):
-            raise BadProtocol(f"{key} must be a {word}, got {value!r:.40}")
-
-
-def _check_candidates(section: Mapping[str, Any]) -> None:
-    if section.get("kind") != "table":
-        return
-    listed = section.get("candidates")
-    if not isinstance(listed, list) or not listed:
-        raise BadProtocol("a class of kind table lists its candidates: candidates = [{ name = .. }, ..]")
-    for number, candidate in enumerate(listed):
-        if not isinstance(candidate, Mapping) or not isinstance(candidate.get("name"), str) or not candidate["name"]:
-            raise BadProtocol(f"candidate {number} needs a name, got {candidate!r:.60}")
-        for key, value in candidate.items():
-            if key not in _CANDIDATE:
-                raise BadProtocol(f"a candidate has no key {key!r}; it has {', '.join(_CANDIDATE)}")
-            if key == "weight" and (isinstance(value, bool) or not isinstance(value, int | float)):
-                raise BadProtocol(f"the weight of {candidate['name']!r} must be a number, got {value!r:.40}")
-            if key == "digest" and not (isinstance(value, str) and value.startswith("sha256:") and len(value) == 71):
-                raise BadProtocol(f"the digest of {candidate['name']!r} must be written sha256:<64 hex digits>")
 
 
 def _with_candidates(content: dict[str, Any], folder: Path) -> dict[str, Any]:
@@ -342,7 +245,7 @@ def _with_candidates(content: dict[str, Any], folder: Path) -> dict[str, Any]:
     raw = read_bytes(path, what="the candidates", refuse=BadProtocol)
     text = decode(raw, path, what="the candidates", refuse=BadProtocol)
     rows = read_csv(text, path, what="the candidates", refuse=BadProtocol, strict=False).named()
-    digest = f"sha256:{hashlib.sha256(raw).hexdigest()}"
+    digest = digest_of(raw)
     if section.get("digest", digest) != digest:
         raise BadProtocol(f"{path} has changed: its digest is {digest}, the protocol says {section['digest']}")
     candidates = []
@@ -403,7 +306,7 @@ def _check_public(section: Mapping[str, Any]) -> None:
     if not isinstance(section.get("public_column", ""), str):
         raise BadProtocol(f"public_column must be the name of a column, got {section['public_column']!r:.40}")
     public, items = section.get("public", f"sha256:{'0' * 64}"), section.get("public_items", 1)
-    if not isinstance(public, str) or not re.fullmatch("sha256:[0-9a-f]{64}", public):
+    if not is_digest(public):
         raise BadProtocol(f"public must be written sha256:<64 hex digits>, got {public!r:.80}")
     if isinstance(items, bool) or not isinstance(items, int) or items < 1:
         raise BadProtocol(f"public_items must be a whole number of at least 1, got {items!r:.40}")

@@ -7,9 +7,8 @@ whatever happened between two labels, the same journal gives the same result to 
 
 from __future__ import annotations
 
-import csv
 from collections.abc import Iterable
-from typing import Any, TextIO, TypedDict
+from typing import Any, TypedDict
 
 import numpy as np
 
@@ -419,15 +418,6 @@ class Session:
         if isinstance(label, bool) or label not in self.protocol.labels:
             raise BadLabel(f"{label!r} for the item {item!r} is none of {list(self.protocol.labels)!r}")
         return self.protocol.labels.index(label)
-
-
-def export_labels(journal: Journal, file: TextIO) -> None:
-    """Write the labels in a `journal` to a `file` as CSV, one row an item: what counts now, who gave it and when."""
-    ledger = Ledger.of(journal.events())
-    writer = csv.writer(file)
-    writer.writerow(["item", "label", "annotator", "at"])
-    for item, code in ledger.labels.items():
-        writer.writerow([item, journal.label(code), ledger.by(item) or "", ledger.sources[item].at])
 
 
 def transcript(session: Session) -> list[list[str | int]]:

@@ -20,8 +20,9 @@ from replical.core.randomness import SharedRandomness
 from replical.errors import EmptyVersionSpace, PlanMismatch
 from replical.learners.base import Conversation, Learner, check_base, check_plan
 from replical.learners.fast.bulk import fits, in_bulk
+from replical.learners.findings import Boosting
 from replical.learners.heard import Heard
-from replical.learners.result import Boosting, Result
+from replical.learners.result import Result
 from replical.plans.base import Condition
 from replical.plans.boosted import BoostedPlan, HeavyHittersPlan
 from replical.plans.catalogue import find

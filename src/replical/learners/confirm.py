@@ -18,7 +18,8 @@ from numpy.typing import NDArray
 from replical.core.randomness import SharedRandomness
 from replical.errors import ValueOutOfRange
 from replical.learners.base import Conversation, check_plan, learn
-from replical.learners.result import Confirmation, Outcome, Result
+from replical.learners.findings import Confirmation, Outcome
+from replical.learners.result import Result
 from replical.learners.settled import LABELLED
 from replical.learners.settling.compare import heard
 from replical.learners.settling.groups import groups_of

@@ -14,7 +14,7 @@ from replical.bounds.anytime import share_interval
 from replical.core.randomness import SharedRandomness
 from replical.errors import PlanMismatch, ValueOutOfRange
 from replical.learners.base import Conversation, Learner
-from replical.learners.result import AnswerError
+from replical.learners.findings import AnswerError
 from replical.plans.base import Plan
 from replical.plans.settled import SettledPlan
 from replical.pools.pool import AnyPool

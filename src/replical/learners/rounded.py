@@ -14,7 +14,8 @@ from dataclasses import dataclass
 
 from replical.core.randomness import SharedRandomness
 from replical.learners.base import Conversation, Shrinks, Shrunk, check_base, check_plan
-from replical.learners.result import Result, Rounding
+from replical.learners.findings import Rounding
+from replical.learners.result import Result
 from replical.learners.rounding.finishes import finish
 from replical.learners.rounding.looks import Looks
 from replical.learners.rounding.proof import Proof

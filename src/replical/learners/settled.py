@@ -19,7 +19,8 @@ from numpy.typing import NDArray
 
 from replical.core.randomness import SharedRandomness
 from replical.learners.base import Conversation, check_plan
-from replical.learners.result import Result, Settling
+from replical.learners.findings import Settling
+from replical.learners.result import Result
 from replical.learners.settling.choice import favourite, first, opponent
 from replical.learners.settling.compare import heard
 from replical.learners.settling.groups import groups_of

@@ -26,7 +26,8 @@ import numpy as np
 
 from replical.core.randomness import SharedRandomness
 from replical.learners.base import Conversation, Shrinks, Shrunk, check_base, check_plan
-from replical.learners.result import Result, Settling
+from replical.learners.findings import Settling
+from replical.learners.result import Result
 from replical.learners.rounding.centre import Centre
 from replical.learners.settled import conditions
 from replical.learners.settling.decisions import Counts, Decisions

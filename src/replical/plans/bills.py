@@ -106,6 +106,8 @@ def _bill(setting: Setting, record: Record, name: str, pool: str, yardstick: Yar
         return replace(bill, note="for noisy labels: give nu, an upper bound on the error of the best hypothesis")
     if setting.theta is None and record.active:
         return replace(bill, note="needs the disagreement coefficient: give theta")
+    if setting.shift and record.replicable and not record.uses("shift"):
+        return replace(bill, note="promises agreement in one population alone: a shift is known to rounded learners")
     measured_on = yardstick if record.rounds else None
     try:
         learner_plan = plan(

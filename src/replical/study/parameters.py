@@ -63,7 +63,7 @@ def _number(name: str, value: Any) -> Any:
     if known.kind == "count":
         whole = value if isinstance(value, int) else int(number) if number.is_integer() else 0
         if whole < 1:
-            raise BadStudy(f"{name} must be a whole number of at least 1, got {short(value)}")
+            raise BadStudy(f"{name} must be a whole number of at least {max(1, int(known.low))}, got {short(value)}")
         return whole
     number = known.check(number)
     return int(number) if name == "theta" and number.is_integer() else number

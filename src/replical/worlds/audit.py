@@ -25,7 +25,8 @@ from replical.core.randomness import PrivateRandomness, SharedRandomness
 from replical.errors import ReplicalError, ValueOutOfRange
 from replical.learners.base import Learner, learn
 from replical.learners.fast.line import along_a_line
-from replical.learners.result import Result, Rounding
+from replical.learners.findings import Rounding
+from replical.learners.result import Result
 from replical.worlds.figures import Audit, Group, Groups, Pair, columns, figures, together
 from replical.worlds.noise import Noise
 from replical.worlds.population import Population

@@ -199,7 +199,9 @@ def yardstick_of(source: str | None, C: HypothesisClass, cells: Items) -> Yardst
     if source is None:
         return None
     if source != "cells":
-        raise BadSpec(f"without a protocol a yardstick is 'cells', every cell of the class once, got {source!r:.40}")
+        raise BadSpec(
+            f"without a protocol a yardstick is 'cells', every cell of the population once, got {source!r:.40}"
+        )
     return Yardstick.cells(C, cells)
 
 

@@ -10,7 +10,7 @@ from math import fsum
 from typing import Any
 
 from replical.core.binomial import clopper_pearson
-from replical.learners.result import Proven
+from replical.learners.findings import Proven
 
 COUNTED = 0.2  # share of pairs that must differ before the last step: otherwise labs agree anyway and nothing is shown
 

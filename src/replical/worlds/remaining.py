@@ -17,7 +17,8 @@ from replical.core.randomness import SharedRandomness
 from replical.learners.base import Learner, learn
 from replical.plans.catalogue import find
 from replical.pools.pool import Pool
-from replical.worlds.votes import Numbers, Possible, Table, VoteLabels, Votes, law, shares
+from replical.worlds.vote_world import Numbers, Table, VoteLabels, law, shares
+from replical.worlds.votes import Possible, Votes
 
 DRAWS = 8
 _BURN, _THIN = 60, 8

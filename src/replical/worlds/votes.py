@@ -11,20 +11,12 @@ has it.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
 
 from replical.classes.prior import Prior
-from replical.classes.rows import PackedRows
-from replical.core.randomness import PrivateRandomness
-from replical.pools.pool import Pool
-from replical.pools.query import Answers, Query
-
-Numbers = NDArray[np.float64]
-Table = NDArray[np.uint16]  # label codes: items x candidates
-Places = NDArray[np.int64]
+from replical.worlds.vote_world import Numbers, Places, Table, VoteWorld, law, led, shares
 
 MOST_ITEMS = 2000  # items on which candidates are compared
 MOST_VOTERS = 2000  # candidates that vote: every two of them are compared
@@ -32,12 +24,10 @@ SIGMA = (0.0, 2.0)  # how far weights stray from their start, uniformly between 
 TAU = (0.8, 3.0)  # how sharply votes decide a label: 1 by their shares; log-uniformly between these
 SHARPEST = 8.0  # τ is raised no further where the error of the best is known
 STEP = 1.25
-SLIP = 0.02  # share of labels that no vote decides
 LED = 0.5  # share of worlds with a leader, who decides a share of labels that is uniform between 0 and 1
 _LEAST = 0.001  # reliability of a candidate that goes along with nobody
 _REFITS, _POWERS = 30, 8
 _ROUNDS = 8
-_CODES = 2**24  # unpacked at a time
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -62,70 +52,6 @@ class Possible:
     z: Numbers
     lead: float = 0.0
     leader: int = 0
-
-
-@dataclass(frozen=True, kw_only=True, eq=False)
-class VoteWorld:
-    """A world in which weighted votes decide labels.
-
-    Attributes
-    ----------
-    voters, weights, tau, labels
-        Who votes, with which weights adding up to 1, how sharply that decides, and how many labels there are.
-    lead, leader
-        The share of labels that one candidate decides alone, and which candidate that is.
-    best
-        The candidate with the smallest error.
-    certain
-        Is the label always what `best` says? For learners that suppose a candidate without an error.
-    """
-
-    voters: Places
-    weights: Numbers
-    tau: float
-    labels: int
-    lead: float
-    leader: int
-    best: int
-    certain: bool
-
-    def law(self, rows: Table) -> Numbers:
-        """Probabilities of the labels of items (one row each), given what all candidates say about them (`rows`)."""
-        return led(
-            law(shares(rows[:, self.voters], self.weights, self.labels), self.tau), rows[:, self.leader], self.lead
-        )
-
-    def answers(self, pool: Pool, private: PrivateRandomness) -> VoteLabels:
-        """Whoever answers for the items of `pool` in this world; labels are drawn by `private`."""
-        return VoteLabels(self, pool, private.generator("labels"))
-
-
-class VoteLabels:
-    """Labels of a `VoteWorld`, drawn when they are asked for; what was heard before (item: code) stays as it is."""
-
-    def __init__(
-        self, world: VoteWorld, pool: Pool, generator: np.random.Generator, heard: dict[int, int] | None = None
-    ) -> None:
-        self._world, self._items, self._generator, self._heard = world, pool.items, generator, heard or {}
-
-    @cached_property
-    def _law(self) -> Numbers:
-        """Of every item at once: a label at a time would take longer."""
-        if not isinstance(self._items, PackedRows):
-            return self._world.law(self._items)
-        return np.concatenate([self._world.law(codes) for _, codes in self._items.blocks(_CODES)])
-
-    def answer(self, query: Query) -> Answers:
-        """Labels for `query`."""
-        world = self._world
-        if world.certain:
-            return Answers.unanimous(query, self._items[query.items, world.best], world.labels)
-        counts = self._generator.multinomial(query.counts.astype(np.int64), self._law[query.items]).astype(np.int64)
-        for place, item in enumerate(query.items.tolist() if self._heard else ()):
-            if item in self._heard:
-                counts[place] = 0
-                counts[place, self._heard[item]] = query.counts[place]
-        return Answers(items=query.items, counts=counts)
 
 
 class Votes:
@@ -260,38 +186,6 @@ class Votes:
         for label in range(self.labels):
             right += probabilities[:, label] @ (self._all == label)
         return 1 - right / len(self._all)
-
-
-def shares(rows: Table, weights: Numbers, labels: int) -> Numbers:
-    """The weight of those who say each label (columns) of each item (rows)."""
-    return np.stack([(rows == label) @ weights for label in range(labels)], axis=1)
-
-
-def law(votes: Numbers, tau: float) -> Numbers:
-    """Probabilities of the labels where they have these shares of the votes.
-
-    Examples
-    --------
-    >>> law(np.array([[.7, .3]]), 2.0).round(4).tolist()
-    [[0.8379, 0.1621]]
-    """
-    sharp = np.maximum(votes, 0.0) ** tau
-    sharp = (1 - SLIP) * sharp / sharp.sum(axis=1, keepdims=True) + SLIP / votes.shape[1]
-    probabilities: Numbers = sharp / sharp.sum(axis=1, keepdims=True)
-    return probabilities
-
-
-def led(probabilities: Numbers, says: NDArray[np.uint16], lead: float) -> Numbers:
-    """The same where somebody who `says` a label of each item decides a share `lead` of the labels.
-
-    Examples
-    --------
-    >>> led(np.array([[.8, .2]]), np.array([1], dtype=np.uint16), .5).round(4).tolist()
-    [[0.4, 0.6]]
-    """
-    mixed = (1 - lead) * probabilities
-    mixed[np.arange(len(says)), says] += lead
-    return np.minimum(mixed, 1.0)  # rounding
 
 
 def _compared(rows: Table, labels: int) -> tuple[Numbers, Numbers]:

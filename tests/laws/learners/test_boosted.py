@@ -20,8 +20,8 @@ from replical import (
 )
 from replical.errors import EmptyVersionSpace, PoolExhausted
 from replical.learners.boosted import FREQUENT
+from replical.learners.findings import Boosting
 from replical.learners.for_plan import learner_for
-from replical.learners.result import Boosting
 from support import reference
 from support.mutants import Scattered, Tosses
 from support.runs import Overheard

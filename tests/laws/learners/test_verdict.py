@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from replical import plan
-from replical.learners.result import Rounding
+from replical.learners.findings import Rounding
 from replical.learners.rounding.verdict import verdict
 
 PLANS = [

@@ -1,8 +1,8 @@
-"""Exact binomial tails, tests and intervals."""
+"""Exact binomial tails and intervals."""
 
 import pytest
 
-from replical.core.binomial import clopper_pearson, detects, lower_tail, rejects_at, upper_tail
+from replical.core.binomial import clopper_pearson, lower_tail, upper_tail
 from replical.errors import ValueOutOfRange
 from support.reference import binomial_upper
 
@@ -14,21 +14,6 @@ def test_tails_equal_the_sum_of_terms(count, trials, p):
     expected = float(binomial_upper(count, trials, p))
     assert upper_tail(count, trials, p) == pytest.approx(expected, rel=1e-10, abs=1e-300)
     assert lower_tail(count - 1, trials, p) == pytest.approx(1 - expected, rel=1e-10, abs=1e-15)
-
-
-def test_rejects_at_is_the_smallest_count_within_the_alarm():
-    count = rejects_at(200, 0.125, 1e-6)
-    assert float(binomial_upper(count, 200, 0.125)) <= 1e-6 < float(binomial_upper(count - 1, 200, 0.125))
-
-
-def test_an_empty_test_is_recognisable():
-    assert rejects_at(3, 0.5, 1e-6) == 4
-    assert detects(3, 0.5, 1e-6) == 1.0
-
-
-def test_detects_has_the_stated_power():
-    p = detects(1000, 0.1, 1e-6)
-    assert upper_tail(rejects_at(1000, 0.1, 1e-6), 1000, p) == pytest.approx(0.99, rel=1e-9)
 
 
 @pytest.mark.parametrize("successes", [0, 1, 50, 100])

@@ -146,6 +146,7 @@ def test_a_missing_key_is_named(said, place, key, message):
         (["class", "candidates", 2, "weight"], True, "the weight of 'm2' must be a number, got True"),
         (["class", "candidates", 2, "weight"], 2.0, "'m2' has a weight, but the prior is uniform"),
         (["class", "candidates", 2, "digest"], "md5:1", "the digest of 'm2' must be written sha256:<64 hex digits>"),
+        (["class", "candidates", 2, "digest"], "sha256:" + 64 * "x", "the digest of 'm2' must be written sha256:<64 hex digits>"),
         (["prior"], {"kind": "flat"}, "unknown kind of prior 'flat'"),
         (["prior"], {"kind": "weights"}, "the prior has no weight for 'm0'"),
         (["prior"], {"kind": "weights", "weights": [1, 2]}, "a prior needs 6 weights, one a hypothesis, got 2"),

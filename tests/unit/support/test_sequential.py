@@ -6,7 +6,8 @@ from math import comb
 import numpy as np
 import pytest
 
-from replical.core.binomial import detects, rejects_at, upper_tail
+from replical.core.binomial import upper_tail
+from support.power import detects, rejects_at
 from support.sequential import POWER, Promise, expected, outcomes
 
 SIZES = [

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from replical.classes.base import Codes, Indices
 from replical.classes.predictions.nearness import MEASURED, StructuredNearness
 from replical.classes.runs import all_ends, by_last, offsets, runs
-from replical.core.tally import summable, tally
+from replical.core.by_place import summable, sums_by_place
 
 Counts = NDArray[np.int64]
 
@@ -56,7 +56,7 @@ class BoxPredictions:
         if len(items) == 1:  # the common case, label by label
             wrong: Counts = counts[0][1 - self.codes_of_item(int(items[0]), alive)]
             return wrong
-        gains = tally(self._cells[items], summable(counts[:, 0] - counts[:, 1]), self._count + 1)[:-1]
+        gains = sums_by_place(self._cells[items], summable(counts[:, 0] - counts[:, 1]), self._count + 1)[:-1]
         errors = np.full(len(alive), int(counts[:, 1].sum()), dtype=np.int64)
         index = self._index(alive)
         errors[len(alive) - len(index) :] += self._inside(gains.reshape(self._shape), index)

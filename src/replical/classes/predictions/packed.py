@@ -6,8 +6,6 @@ read whole rows.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 import numpy as np
 from numpy.typing import NDArray
 
@@ -15,6 +13,7 @@ from replical.classes.base import Codes, HypothesisClass, Indices, Items, Packs
 from replical.classes.rows import fits
 from replical.core import bits
 from replical.core.bits import Packed
+from replical.core.blocks import blocks
 from replical.core.kernels.columns import Columns
 from replical.core.kernels.mixed import mixed, unseen
 from replical.core.kernels.moves import together, turned
@@ -47,7 +46,7 @@ class PackedPredictions:
             C.pack(items, self._planes[0])
             return
         everyone = np.arange(self._size, dtype=np.int64)
-        for block in _blocks(len(items), self._size):
+        for block in blocks(len(items), self._size, _BLOCK):
             codes = C.codes(items[block], everyone).T
             for digit in range(digits):
                 self._planes[digit, block] = bits.pack((codes >> digit) & 1 == 1)
@@ -115,7 +114,7 @@ class PackedPredictions:
         asked = int(counts.sum())
         exact = np.float64 if asked < _EXACT_DOUBLE else np.int64
         right = np.zeros(len(alive), dtype=exact)
-        for block in _blocks(len(items), self._size):
+        for block in blocks(len(items), self._size, _BLOCK):
             codes = self._codes(items[block], alive)
             for label in range(self._labels):
                 right += counts[block, label].astype(exact) @ (codes == label).astype(exact)
@@ -166,8 +165,3 @@ class PackedNearness:
         among = among if len(among) <= _RIVALS else among[np.linspace(0, len(among) - 1, _RIVALS).astype(np.int64)]
         closest: Indices = among[self._near.of(alive, alive[among])]
         return closest
-
-
-def _blocks(rows: int, width: int) -> Iterator[slice]:
-    step = max(1, _BLOCK // max(1, width))
-    return (slice(start, min(start + step, rows)) for start in range(0, rows, step))

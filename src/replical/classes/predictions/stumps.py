@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from replical.classes.base import Codes, Indices, Items
 from replical.classes.predictions.nearness import MEASURED, StructuredNearness
 from replical.classes.stumps import Stumps
-from replical.core.tally import summable, tally
+from replical.core.by_place import summable, sums_by_place
 
 Columns = NDArray[np.unsignedinteger]
 
@@ -89,7 +89,8 @@ class StumpPredictions:
         errors = np.empty(len(alive), dtype=np.int64)
         for feature, survivors in self._features(alive):
             cuts = self._count(feature)
-            wrong = low + np.cumsum(tally(self._columns[feature][which], amounts, cuts + 1)[:cuts])  # in direction 0
+            changes = sums_by_place(self._columns[feature][which], amounts, cuts + 1)[:cuts]
+            wrong = low + np.cumsum(changes)  # in direction 0
             some = alive[survivors]
             if len(some) == 2 * cuts:
                 errors[survivors] = np.stack([wrong, both - wrong], axis=1).ravel()

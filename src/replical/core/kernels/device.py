@@ -121,7 +121,9 @@ def sent(array: NDArray[Any]) -> Tensor:
 
 
 def held(array: NDArray[Any]) -> Tensor:
-    """The array on the device, packed words as int64, uint16 as int32: copied when first asked for, and then kept as long as it lives.
+    """The array on the device: copied when first asked for, and then kept as long as it lives.
+
+    Packed words are int64 there, and uint16 is int32.
 
     Raises
     ------

@@ -11,9 +11,10 @@ from __future__ import annotations
 import numpy as np
 
 from replical.core.bits import Bits, Packed
+from replical.core.blocks import blocks
 from replical.core.kernels import choice, threads
 from replical.core.kernels.columns import Columns, Indices
-from replical.core.kernels.rows import blocks, chosen_rows
+from replical.core.kernels.rows import BLOCK, chosen_rows
 
 _SOME = 8  # times as many words are looked at every time that a row was not decided
 _TRIED = 64  # rows of a block whose first words show whether first words are worth a look
@@ -77,7 +78,7 @@ def mixed(planes: Packed, rows: Indices, columns: Columns, seen: Indices | None 
 def _once(planes: Packed, rows: Indices, columns: Columns) -> Bits:
     """`mixed` with nothing to remember: the first word of a block of rows where it tells anything, then all of them."""
     found, look = np.zeros(len(rows), dtype=np.bool_), _whole if columns.everything else _masked
-    for block in blocks(len(rows), len(columns.words)):
+    for block in blocks(len(rows), len(columns.words), BLOCK):
         for plane in planes:
             part = chosen_rows(plane, rows[block], columns.words)
             if _masked(part[:: 1 + len(part) // _TRIED, :1], columns.mask[:1]).any():
@@ -103,7 +104,7 @@ def _in_plane(planes: Packed, digit: int, rows: Indices, columns: Columns, seen:
         left, count = _settle(plane, rows, columns, left, at), _SOME
     while len(left):
         hit = np.zeros(len(left), dtype=np.bool_)
-        for block in blocks(len(left), count):
+        for block in blocks(len(left), count, BLOCK):
             some = left[block]
             ahead = np.minimum(at[some, None] + np.arange(count), len(words) - 1)
             differs = (plane[rows[some, None], words[ahead]] ^ flip[some, None]) & mask[ahead] != 0
@@ -132,7 +133,7 @@ def _on_device(planes: Packed, digit: int, rows: Indices, columns: Columns, seen
 def _settle(plane: Packed, rows: Indices, columns: Columns, left: Indices, at: Indices) -> Indices:
     """Those of `left` that do hold both values; the others are passed."""
     both = np.zeros(len(left), dtype=np.bool_)
-    for block in blocks(len(left), len(columns.words)):
+    for block in blocks(len(left), len(columns.words), BLOCK):
         part = chosen_rows(plane, rows[left[block]], columns.words)
         both[block] = (_whole if columns.everything else _masked)(part, columns.mask)
     at[left[~both]] = len(columns.words)

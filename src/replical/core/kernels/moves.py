@@ -6,6 +6,7 @@ import numpy as np
 
 from replical.core import bits
 from replical.core.bits import Packed
+from replical.core.blocks import blocks
 from replical.core.kernels import choice, threads
 from replical.core.kernels.columns import Indices
 from replical.core.kernels.rows import chosen_rows
@@ -35,9 +36,7 @@ def together(planes: Packed, rows: Indices, columns: Indices) -> Packed:
         )
         return moved
     octet, bit = columns >> 3, (columns & 7).astype(np.uint8)
-    step = max(1, _BLOCK // max(1, len(columns)))
-    for start in range(0, len(rows), step):
-        block = slice(start, start + step)
+    for block in blocks(len(rows), len(columns), _BLOCK):
         for digit, plane in enumerate(planes):
             octets = np.ascontiguousarray(chosen_rows(plane, rows[block])).astype("<u8", copy=False).view(np.uint8)
             values = np.take(octets, octet, axis=1)

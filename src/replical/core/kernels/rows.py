@@ -1,25 +1,11 @@
-"""Rows of a packed matrix, a block at a time, without a copy where that is possible."""
+"""Some rows of a packed matrix, without a copy where that is possible; how many words of them to look at at a time."""
 
 from __future__ import annotations
-
-from collections.abc import Iterator
 
 from replical.core.bits import Packed
 from replical.core.kernels.columns import Indices
 
-_BLOCK = 2**19  # words looked at a time: they stay in the cache while several passes are made over them
-
-
-def blocks(count: int, width: int) -> Iterator[slice]:
-    """Stretches of ``range(count)``, so short that rows of `width` words stay in the cache.
-
-    Examples
-    --------
-    >>> [(block.start, block.stop) for block in blocks(5, 2**18)]
-    [(0, 2), (2, 4), (4, 5)]
-    """
-    step = max(1, _BLOCK // max(1, width))
-    return (slice(start, min(start + step, count)) for start in range(0, count, step))
+BLOCK = 2**19  # words looked at at a time: they stay in the cache while several passes are made over them
 
 
 def chosen_rows(plane: Packed, rows: Indices, words: Indices | None = None) -> Packed:

@@ -6,9 +6,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from replical.core.bits import Packed
+from replical.core.blocks import blocks
 from replical.core.kernels import choice, threads
 from replical.core.kernels.columns import Columns, Indices
-from replical.core.kernels.rows import blocks, chosen_rows
+from replical.core.kernels.rows import BLOCK, chosen_rows
 
 _THREAD = 2**19  # words worth a thread
 
@@ -38,7 +39,7 @@ def tallies(planes: Packed, rows: Indices, columns: Columns, codes: int) -> NDAr
             max(1, _THREAD // max(1, len(words) * codes)),
         )
         return counts
-    for block in blocks(len(rows), len(columns.words)):
+    for block in blocks(len(rows), len(columns.words), BLOCK):
         parts = [chosen_rows(plane, rows[block], columns.words) for plane in planes]
         for code in range(1, codes):
             spelled = np.broadcast_to(columns.mask, parts[0].shape)

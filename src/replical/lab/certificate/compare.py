@@ -87,10 +87,8 @@ def compare(certificates: Sequence[Mapping[str, Any]]) -> Comparison:
     p = _same_distribution(runs) if same_protocol and len(runs) > 1 else None
     warning = _one_pool(runs)
     if warning is None and p is not None and p < _SUSPICIOUS:
-        warning = (
-            f"the pools look as if they came from different distributions (p = {p:.2g}): the promise is about labs that "
-            "sample one population"
-        )
+        promised = _promised(runs[0]["protocol"])
+        warning = f"the pools look as if they came from different distributions (p = {p:.2g}): {promised}"
     confirmations = tuple(_confirmed(number, body) for number, body in enumerate(bodies, 1) if "answer" in body)
     held = all(each.outcome == "confirmed" for each in confirmations)
     identical = same_protocol and same_index and indices[0] is not None and held
@@ -105,6 +103,15 @@ def compare(certificates: Sequence[Mapping[str, Any]]) -> Comparison:
         labs=tuple(body.get("lab") for body in bodies),
         unanimity=_unanimous(runs) if identical and warning is None else None,
     )
+
+
+def _promised(protocol: Mapping[str, Any]) -> str:
+    """About which labs the promise is."""
+    if "yardstick" in protocol:
+        return "with a yardstick the promise holds all the same, as long as one hypothesis is best in all of them"
+    shift = protocol.get("learner", {}).get("shift")
+    apart = f"whose distances are within a factor of 1 ± {shift:g} of those in a common population" if shift else ""
+    return f"the promise is about labs {apart or 'that sample one population'}"
 
 
 def _one_pool(runs: Sequence[Any]) -> str | None:

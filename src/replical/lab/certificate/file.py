@@ -7,7 +7,6 @@ private seed only as a commitment. Nothing in the body depends on the clock: the
 
 from __future__ import annotations
 
-import hashlib
 import json
 import platform
 from collections.abc import Mapping, Sequence
@@ -21,7 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from replical.classes.base import Indices
-from replical.core.canonical import Json, canonical, fingerprint
+from replical.core.canonical import Json, canonical, digest_of, fingerprint
 from replical.core.files import Refuse, write_whole
 from replical.errors import BadCertificate, BadUsage
 from replical.lab.certificate.parts import (
@@ -36,7 +35,8 @@ from replical.lab.certificate.parts import (
 from replical.lab.protocol import Protocol
 from replical.lab.session import Session, transcript
 from replical.lab.tables import LabPool
-from replical.learners.result import Proven, Result, Settling
+from replical.learners.findings import Proven, Settling
+from replical.learners.result import Result
 from replical.learners.rounding.own import shift_most
 from replical.plans.base import Condition, Plan
 from replical.plans.rounded import RoundedPlan
@@ -225,13 +225,13 @@ def summarised(protocol: Protocol) -> Indices:
 
 def commitment(private: bytes) -> str:
     """Binds a lab to its private seed without telling it."""
-    return "sha256:" + hashlib.sha256(b"replical private seed\0" + private).hexdigest()
+    return digest_of(b"replical private seed\0" + private)
 
 
 def transcript_digest(session: Session) -> str:
     """Binds a lab to its labels without telling them: the salt is the private seed."""
     content = canonical(transcript(session)).encode()
-    return "sha256:" + hashlib.sha256(session.private + b"\0transcript\0" + content).hexdigest()
+    return digest_of(session.private + b"\0transcript\0" + content)
 
 
 def write(certificate: Mapping[str, Any], path: Path, *, what: str = "the certificate") -> None:

@@ -163,8 +163,10 @@ def _published(body: Mapping[str, Any], protocol: Protocol, name: str, profile: 
     plan, scores, items, n = protocol.plan, profile["scores"], profile["items"], len(protocol.recipe.C)
     assert isinstance(plan, RoundedPlan), "asked of rounded runs only"
     rounded_on = body["pool"]["items"] if plan.items is None else plan.items
-    if items != rounded_on or isinstance(items, bool):
+    if type(items) is not int or items != rounded_on:
         raise BadCertificate(f"{name} speaks of {items!r:.40} items, its certificate of {rounded_on}")
+    if profile["lab"] != body.get("lab"):
+        raise BadCertificate(f"{name} is of the lab {profile['lab']!r:.90}, its certificate of {body.get('lab')!r:.90}")
     whole = isinstance(scores, list) and all(type(score) is int and 0 <= score <= items for score in scores)
     if not whole or len(scores) != n:
         raise BadCertificate(f"{name} must hold {n} scores, whole numbers from 0 to {items}")

@@ -6,7 +6,6 @@ was proven. *journal*: the whole run is replayed, and every field must come out 
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from itertools import pairwise
 from pathlib import Path
@@ -14,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from replical.core.canonical import fingerprint
+from replical.core.canonical import fingerprint, is_digest
 from replical.core.randomness import PrivateRandomness
 from replical.lab.certificate.checks import Checks, Verification, is_number, same
 from replical.lab.certificate.file import (
@@ -227,17 +226,11 @@ def _summed(body: Mapping[str, Any], protocol: Protocol) -> str | None:
     return same([each["hypothesis"] for each in claims], summarised(protocol).tolist())
 
 
-_DIGEST = re.compile(r"sha256:[0-9a-f]{64}")
 _PARTS = {
     "survivors": HypothesisSet, "kept": HypothesisSet, "labels": LabelCounts, "pool": PoolPart, "transcript": TranscriptPart,
 }  # fmt: skip
 _OPTIONAL = {"settling": SettlingPart, "verdict": VerdictPart, "answer_error": AnswerErrorPart}
 _MEMBERS = {"rounds": RoundPart, "conditions": ConditionPart}
-
-
-def is_digest(value: Any) -> bool:
-    """A digest as we write them."""
-    return isinstance(value, str) and _DIGEST.fullmatch(value) is not None
 
 
 def _shape(body: Mapping[str, Any]) -> str | None:

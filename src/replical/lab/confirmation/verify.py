@@ -10,11 +10,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from replical.core.canonical import fingerprint
+from replical.core.canonical import fingerprint, is_digest
 from replical.lab.certificate.checks import Checks, Verification, same
 from replical.lab.certificate.file import commitment
 from replical.lab.certificate.parts import TranscriptPart, keys
-from replical.lab.certificate.verify import is_digest, sealed
+from replical.lab.certificate.verify import sealed
 from replical.lab.claim import Claim
 from replical.lab.confirmation.file import CandidatePart, CertificatePart, ItemsPart, body_of, digested
 from replical.lab.journal import Journal

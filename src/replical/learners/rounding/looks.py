@@ -8,7 +8,7 @@ from math import ceil, inf
 
 from replical.core.randomness import SharedRandomness
 from replical.learners.base import Shrunk
-from replical.learners.result import Rounding
+from replical.learners.findings import Rounding
 from replical.learners.rounding.centre import Centre
 from replical.plans.rounded import RoundedPlan
 from replical.pools.pool import AnyPool

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from replical.bounds.tails import FINE
 from replical.core.exact import fraction
-from replical.learners.result import Rounding
+from replical.learners.findings import Rounding
 from replical.learners.rounding.looks import up
 from replical.plans.rounded import RoundedPlan
 from replical.pools.version_space import VersionSpace

@@ -11,7 +11,7 @@ from replical.bounds.estimate import estimate
 from replical.bounds.planned import gamma_unlimited
 from replical.bounds.tails import COARSE, FINE, FINEST
 from replical.learners.base import Shrunk
-from replical.learners.result import Rounding
+from replical.learners.findings import Rounding
 from replical.learners.rounding.centre import Centre
 from replical.learners.rounding.looks import Looks
 from replical.learners.rounding.own import OwnBound, least_mass

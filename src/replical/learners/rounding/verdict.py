@@ -5,7 +5,7 @@ from __future__ import annotations
 from fractions import Fraction
 
 from replical.core.exact import down, up
-from replical.learners.result import Rounding, Verdict
+from replical.learners.findings import Rounding, Verdict
 from replical.plans.catalogue import find
 from replical.plans.rounded import RoundedPlan
 
@@ -33,7 +33,7 @@ def verdict(plan: RoundedPlan, rounding: Rounding) -> Verdict:
         return Verdict(certified=True, why="", helps="")
     if rounding.rho_proven is None:
         why = f"the finish {plan.finish!r} has no proof that labs agree"
-        return Verdict(certified=False, why=why, helps=f"{_settled(plan)}, which has one")
+        return Verdict(certified=False, why=why, helps=f"--learner {_settled(plan)}, which has one")
     rho, inaccurate = float(plan["rho"]), _inaccurate(rounding)
     if rounding.rho_proven <= rho:
         why, ways = f"{up(rounding.rho_proven, 3)} is proven, but {inaccurate}", _to_be_accurate(plan, rounding)
@@ -41,7 +41,7 @@ def verdict(plan: RoundedPlan, rounding: Rounding) -> Verdict:
         proven = "nothing is" if rounding.rho_proven >= 1 else f"only {up(rounding.rho_proven, 3)} is"
         why = f"{proven} proven of how often labs differ, and {rho:g} was asked for"
         why, ways = f"{why}; {inaccurate}" if inaccurate else why, [_to_prove(plan, rounding)]
-    return Verdict(certified=False, why=why, helps=", or ".join([*ways, _settled(plan)]))
+    return Verdict(certified=False, why=why, helps=", or ".join([*ways, *_other(plan)]))
 
 
 def _by_yardstick(plan: RoundedPlan, rounding: Rounding) -> Verdict:
@@ -60,12 +60,17 @@ def _by_yardstick(plan: RoundedPlan, rounding: Rounding) -> Verdict:
     proven = "nothing is" if rounding.rho_proven >= 1 else f"only {up(rounding.rho_proven, 3)} is"
     why = f"{proven} proven of how often labs differ, and {float(plan['rho']):g} was asked for"
     why = why if rounding.accurate else f"{why}; {inaccurate}"
-    return Verdict(certified=False, why=why, helps=", or ".join([_labels(plan, rounding), _settled(plan)]))
+    return Verdict(certified=False, why=why, helps=", or ".join([_labels(plan, rounding), *_other(plan)]))
+
+
+def _other(plan: RoundedPlan) -> list[str]:
+    """Another learner, where one would do: none that needs no pool size knows a shift."""
+    return [] if plan.shift else [f"--learner {_settled(plan)}"]
 
 
 def _settled(plan: RoundedPlan) -> str:
     """The learner that needs no pool size, for the same labels."""
-    return "--learner settled-cal" if find(plan.learner).setting == "realizable" else "--learner settled"
+    return "settled-cal" if find(plan.learner).setting == "realizable" else "settled"
 
 
 def _inaccurate(rounding: Rounding) -> str:
@@ -84,7 +89,7 @@ def _to_be_accurate(plan: RoundedPlan, rounding: Rounding) -> list[str]:
     if (enough := plan.pool_accurate(Fraction(rounding.kappa, rounding.items))) is not None:
         return [f"about {enough:,} items", *ways]
     if ways or (least := plan.pool_accurate(Fraction(0))) is None:
-        return ways
+        return ways or ["more than 10,000,000 items"]
     return [f"more than {least:,} items and more labels"]
 
 

@@ -10,7 +10,7 @@ import numpy as np
 from replical.bounds.yardstick import Counts
 from replical.core.randomness import SharedRandomness
 from replical.learners.base import Shrunk
-from replical.learners.result import Rounding
+from replical.learners.findings import Rounding
 from replical.learners.rounding.centre import Centre
 from replical.learners.rounding.looks import Looks, up
 from replical.plans.rounded import RoundedPlan

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from replical.bounds.betting import accepting
 from replical.core.exact import decimal, decimals
-from replical.learners.result import Settling
+from replical.learners.findings import Settling
 from replical.learners.settling.estimates import agreement, items_left
 from replical.learners.settling.purses import Charges, Purses
 from replical.learners.settling.tally import Tally

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from replical.learners.result import Settling, Verdict
+from replical.learners.findings import Settling, Verdict
 from replical.plans.base import Plan
 from replical.plans.settled import SettledPlan
 from replical.plans.settled_distance import SettledDistancePlan

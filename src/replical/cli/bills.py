@@ -1,0 +1,103 @@
+"""How bills are told: a table of what every learner would cost, and who is cheapest."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from typing import Any
+
+from replical.cli.output import amount, prose
+from replical.core.exact import up_to
+from replical.plans.bills import ABSURD, Bill
+from replical.plans.catalogue import find
+from replical.plans.costs import Setting
+
+
+def bill_payload(bill: Bill) -> dict[str, Any]:
+    """A bill as JSON tells it."""
+    numbers = [{"name": each.name, "value": _plain(each.value), "source": each.source} for each in bill.numbers]
+    return asdict(bill) | {"numbers": numbers}
+
+
+def _plain(value: Any) -> int | float:
+    return int(value) if value == int(value) else float(value)
+
+
+def show_bills(all_bills: list[Bill], class_spec: str, setting: Setting, items: int | None) -> None:
+    """A table of bills; what asks for more than the `items` that somebody has is red."""
+    from rich.markup import escape
+    from rich.table import Table
+
+    public = f"{class_spec}, epsilon {setting.epsilon:g}, rho {setting.rho:g}"
+    title = escape(f"Labels a lab, from public numbers alone: {public}")
+    table = Table(title=title, box=None, padding=(0, 2, 0, 0), title_justify="left")
+    for column in ("learner", "plan", "repl.", "labels", "", "rounds", "items"):
+        right = column in ("labels", "rounds", "items")
+        table.add_column(column, justify="right" if right else "left", no_wrap=True)
+    for bill in sorted((bill for bill in all_bills if bill.applies), key=lambda bill: bill.labels or 0):
+        labels = _short(bill.labels)
+        table.add_row(
+            bill.learner,
+            bill.plan,
+            "yes" if bill.replicable else "no",
+            f"[red]{labels}[/red]" if bill.absurd else labels,
+            {"expected": "expected", "estimate": "estimated", "most": "at most"}[bill.kind or "most"],
+            "-" if bill.rounds is None else str(bill.rounds),
+            _items(bill, items),
+        )
+    prose.print(table)
+    if items is not None and any(bill.applies and _too_many(bill, items) for bill in all_bills):
+        prose.print(f"Items in red: more than the {items:,} that you have. Never: no finite pool will do.")
+    one_learner = len({bill.learner for bill in all_bills}) == 1
+    left_out: dict[str, list[str]] = {}
+    for bill in all_bills:
+        if one_learner and bill.applies and bill.note:
+            prose.print(f"{bill.learner} ({bill.plan}): {bill.note}", markup=False, soft_wrap=True)
+        if not bill.applies and bill.learner not in left_out.setdefault(bill.note, []):
+            left_out[bill.note].append(bill.learner)
+    for note, learners in left_out.items():
+        if learners:
+            prose.print(f"Left out: {', '.join(learners)} ({note}).", markup=False, soft_wrap=True)
+    if one_learner:
+        for each in all_bills[-1].numbers:
+            prose.print(f"  {each.name:<10} {float(each.value):<12.6g} {each.source}", markup=False, soft_wrap=True)
+
+
+def _items(bill: Bill, items: int | None) -> str:
+    """What a lab has to have, in red if it has less."""
+    words = _short(bill.unlabelled) if bill.pools else "never"
+    return f"[red]{words}[/red]" if items is not None and _too_many(bill, items) else words
+
+
+def _too_many(bill: Bill, items: int) -> bool:
+    return not bill.pools or (bill.unlabelled is not None and bill.unlabelled > items)
+
+
+def _short(count: int | None) -> str:
+    return "-" if count is None else f"{count:,}" if count < ABSURD else up_to(count, 2)
+
+
+def compared(setting: Setting, all_bills: list[Bill], best: Bill | None, best_any: Bill | None) -> str:
+    """The winner, the price of replicability, and what the theorem would ask for."""
+    if best is None or best_any is None:
+        return "No replicable learner's bill is known for these numbers: " + "; ".join(
+            sorted({bill.note for bill in all_bills if bill.note})
+        )
+    sentence = (
+        "Without noise (no nu is given) the" if setting.nu is None else "The" if setting.nu else "Without noise the"
+    )
+    sentence += f" cheapest replicable learner is {best.learner} with {amount(best.labels or 0)} labels"
+    if not best_any.replicable:
+        sentence += f", where {best_any.learner} without replicability needs {amount(best_any.labels or 0)}"
+    absurd = [bill for bill in all_bills if bill.absurd and bill.plan == "paper" and _of_the_paper(bill.learner)]
+    if absurd:
+        asked = amount(absurd[0].labels or 0)
+        sentence += f"; the paper's own sizes for {absurd[0].learner} ask for {asked}, which nobody can pay"
+    if best.absurd:
+        sentence += f". That is absurd as well: {best.note.removeprefix('nobody can pay this: ').rstrip('.')}"
+    return sentence + "."
+
+
+def _of_the_paper(learner: str) -> bool:
+    """Is it one of the paper's two new learners?"""
+    record = find(learner)
+    return record.replicable and record.active and not record.boosts
