@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from replical.core.blocks import blocks as stretches
 from replical.core.kernels import choice
 from replical.errors import BadUsage, MissingExtra, ValueOutOfRange
 
@@ -185,8 +186,7 @@ def short_of_memory() -> Iterator[None]:
 
 def blocks(count: int, each: int) -> Iterator[slice]:
     """Stretches of ``range(count)``, so short that `each` bytes a number stay within `room`."""
-    step = max(1, room() // max(1, each))
-    return (slice(start, min(start + step, count)) for start in range(0, count, step))
+    return stretches(count, each, room())
 
 
 # ---- packed bits ----

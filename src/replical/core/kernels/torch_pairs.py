@@ -19,6 +19,7 @@ from typing import Any
 import numpy as np
 
 from replical.core.bits import Packed
+from replical.core.blocks import blocks
 from replical.core.kernels import device
 from replical.core.kernels.device import Tensor
 
@@ -38,7 +39,7 @@ def between(parts: list[tuple[int, Packed]], rows: Any, first: int, dtype: Any) 
     with device.short_of_memory():
         far = torch.zeros((len(rows), count), dtype=wide, device=held[0][1].device)
         chosen = device.sent(np.asarray(rows))
-        for left in _stretches(count):
+        for left in blocks(count, 1, _SIDE):
             for power, planes in held:
                 some, others = planes[:, chosen], planes[:, first + left.start : first + left.stop]
                 far[:, left] += distances(some, others).to(wide) << power
@@ -76,14 +77,10 @@ def distances(some: Tensor, others: Tensor) -> Tensor:
 def all_pairs(planes: Tensor) -> Iterator[tuple[slice, slice, Tensor]]:
     """All distances between rows on the device, in blocks on and above the diagonal; whoever asks keeps what is needed."""
     count = planes.shape[1]
-    for top in _stretches(count):
-        for left in _stretches(count):
+    for top in blocks(count, 1, _SIDE):
+        for left in blocks(count, 1, _SIDE):
             if left.start >= top.start:
                 yield top, left, distances(planes[:, top], planes[:, left])
-
-
-def _stretches(count: int) -> Iterator[slice]:
-    return (slice(start, min(start + _SIDE, count)) for start in range(0, count, _SIDE))
 
 
 def _product(a: Tensor, b: Tensor) -> Tensor:
