@@ -122,7 +122,7 @@ def sent(array: NDArray[Any]) -> Tensor:
 
 
 def held(array: NDArray[Any]) -> Tensor:
-    """The array on the device: copied when first asked for, and then kept as long as it lives.
+    """The matrix on the device: copied when first asked for, and then kept as long as it lives.
 
     Packed words are int64 there, and uint16 is int32.
 
@@ -142,10 +142,10 @@ def held(array: NDArray[Any]) -> Tensor:
         return torch.from_numpy(plain if plain.flags.writeable else plain.copy())
     if plain.nbytes > (free := _free(here)):
         what = "x".join(str(length) for length in array.shape)
-        fit = len(array) * free // plain.nbytes if array.ndim == 1 else array.shape[-2] * free // plain.nbytes
+        rows = array.shape[-2]
         raise ValueOutOfRange(
             f"a matrix of {what} words needs {plain.nbytes / 2**30:.1f} GiB and {free / 2**30:.1f} GiB are free on "
-            f"{here}: {fit} of its {array.shape[-2] if array.ndim > 1 else len(array)} rows fit; leave the device out to "
+            f"{here}: {rows * free // plain.nbytes} of its {rows} rows fit; leave the device out to "
             "compute on the processor, with the same results"
         )
     with short_of_memory():

@@ -39,9 +39,10 @@ def packed_signs(points: Tensor, factors: Tensor, starts: Tensor) -> Tensor:
     sizes = starts.abs().max() + points.abs() @ factors.abs().amax(dim=0)  # at least T, but for rounding
     doubt = (_SAFE * (points.shape[1] + 2) * 2.0**-52 * sizes + _TINY)[:, None]
     across = factors.T.contiguous()
+    left, right = torch.nn.functional.pad(points, (0, 1), value=1.0), torch.cat((across, starts[None]))
     for block in device.blocks(len(points), _EACH * 64 * length):
         some, open_below = points[block], doubt[block]
-        heights = torch.addmm(starts, some, across)
+        heights = left[block] @ right
         values = torch.zeros((len(some), 64 * length), dtype=torch.bool, device=points.device)
         sure = values[:, :count]
         torch.gt(heights, open_below, out=sure)
@@ -50,9 +51,7 @@ def packed_signs(points: Tensor, factors: Tensor, starts: Tensor) -> Tensor:
         if len(row) * _MANY <= len(some) * count:
             sure[row, column] = _in_order(some[row].T, across[:, column], starts[column]) >= 0
         else:
-            for d, heights_d in enumerate(some.T):
-                heights = (starts if d == 0 else heights) + heights_d[:, None] * across[d]
-            torch.ge(heights, 0, out=sure)
+            torch.ge(_in_order(some.T[..., None], across, starts), 0, out=sure)
         words[block] = device.packed(values)
     return words
 
