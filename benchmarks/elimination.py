@@ -8,7 +8,7 @@ Side by side on the same pools: labels until Δ̂(V) ≤ ε = .05 with δ = .05;
 from __future__ import annotations
 
 import argparse
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from decimal import Decimal
@@ -18,7 +18,7 @@ import numpy as np
 from replical import A2, CAL, PrivateRandomness, SharedRandomness, World, learn, plan
 from replical.classes.spec import parse
 from replical.learners.base import Learner
-from replical.learners.elimination import Betting, Elimination
+from replical.learners.elimination import Betting, Elimination, Mask
 from replical.plans import a2
 from replical.pools.query import Indices
 from replical.pools.version_space import VersionSpace
@@ -37,7 +37,7 @@ class Frozen(Betting):
         self._fixed = None
         return super().after(V, S)
 
-    def opponents(self, V: VersionSpace) -> Indices:
+    def opponents(self, V: VersionSpace) -> Callable[[Mask], Mask]:
         if self._fixed is None:
             self._fixed = super().opponents(V)
         return self._fixed

@@ -29,6 +29,7 @@ from replical import Pool, PredictionTable, SharedRandomness, learn, plan
 from replical.classes.predictions.packed import PackedPredictions
 from replical.core import bits
 from replical.core.kernels import choice, threads
+from replical.core.kernels.accounts import Kinds, add
 from replical.core.kernels.apart import apart
 from replical.core.kernels.columns import Columns
 from replical.core.kernels.mixed import mixed
@@ -39,6 +40,7 @@ from replical.learners.for_plan import learner_for
 from replical.pools.query import Answers, Query
 
 REPEATS = 5
+BACK_ENDS = (choice.NUMPY, choice.NUMBA)  # of the processor; gpu.py has the other
 RATES = 13  # candidates err on a half, a quarter, .. of the items
 LEARNERS = {
     "cal": {"epsilon": 0.02},
@@ -95,7 +97,7 @@ def kernels(quick: bool) -> list[dict[str, Any]]:
         """`plain` may do a part of the work: `scale` says which."""
         told: dict[str, Any] = {"kernel": name, "size": size, "bytes": read}
         told["plain"] = None if plain is None else scale * seconds(plain, 1)
-        for back_end in choice.NAMES:
+        for back_end in BACK_ENDS:
             if back_end == choice.NUMPY or choice.trouble() is None:
                 with choice.using(back_end):
                     told[back_end] = seconds(ours)
@@ -233,7 +235,9 @@ def warm_up() -> None:
     predictions.errors(rows, np.ones((64, 2), dtype=np.int64), V)
     predictions.votes(V, rows)
     predictions.part(V, rows)
-    predictions.nearness(rows).nearest(V, rows[:3])
+    predictions.nearness(rows).nearest_marked(V, rows[:3], V == 0)
+    add(np.zeros((3, 64), dtype=np.int64), rows, (rows, rows, rows))
+    Kinds.of(np.zeros((3, 64), dtype=np.int64))
 
 
 def runs(quick: bool) -> list[dict[str, Any]]:
@@ -241,7 +245,7 @@ def runs(quick: bool) -> list[dict[str, Any]]:
     n = m = 5_000 if quick else 100_000
     found = []
     for learner in LEARNERS:
-        for back_end in choice.NAMES if quick else (choice.in_use(),):
+        for back_end in BACK_ENDS if quick else (choice.in_use(),):
             words = [sys.executable, __file__, "--one", learner, str(n), str(m), back_end]
             done = subprocess.run(words, capture_output=True, text=True, check=False)
             if done.returncode:
@@ -262,7 +266,7 @@ def show(told: dict[str, Any]) -> None:
         view.add_column(column, justify="left" if column in ("kernel", "size") else "right")
     for row in told["kernels"]:
         cells = [row["kernel"], row["size"], "" if row["plain"] is None else f"{row['plain'] * 1000:.1f}"]
-        for back_end in choice.NAMES:
+        for back_end in BACK_ENDS:
             took = row.get(back_end)
             if took is None:
                 cells += ["", "", ""]

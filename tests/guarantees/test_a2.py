@@ -64,7 +64,8 @@ class AfterTheLabel(A2):
                 return super().after(V, S)
 
             def opponents(self, V):
-                return np.full(V.size, int(np.argmin(V.errors(self.heard))))  # somebody who is right
+                right = int(np.argmin(V.errors(self.heard)))  # somebody who is
+                return lambda wrong: np.full(V.size, wrong[right])
 
         return Cheating(V, V.predictions.nearness(tail), self.plan)
 
@@ -139,8 +140,8 @@ class WholePool:
         counts = pool.weights[: RIVALS + 1].astype(float)  # the best and rival i differ on Z and on X_i
         self._from = counts[0] + counts
 
-    def nearest(self, alive, among):
-        return np.full(len(alive), among[np.argmin(self._from[alive[among]])])
+    def nearest_marked(self, alive, among, marks):
+        return np.full(len(alive), marks[among[np.argmin(self._from[alive[among]])]])
 
 
 @dataclass(frozen=True)

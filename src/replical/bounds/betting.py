@@ -19,10 +19,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from replical.core.exact import decimals
+from replical.core.kernels.accounts import Kinds
 
 Counts = NDArray[np.int64]
 Floats = NDArray[np.float64]
 
+_FEW = 256  # bets that are computed one by one: finding equal ones would take longer
 _MARGIN = Decimal("1e-30")  # relative; 50 digits and a million factors are off by less than 1e-43
 
 
@@ -55,6 +57,14 @@ class Bets:
         >>> accepting(Decimal("0.05"), [Decimal("0.5")]).about(np.array([[40], [0], [1]])).round(3)
         array([1.41])
         """
+        if counts.shape[1] <= _FEW or (kinds := Kinds.of(counts)) is None:
+            return self._about(counts)
+        table = np.empty(kinds.size)
+        table[kinds.cells] = self._about(kinds.distinct)
+        return table[kinds.places]
+
+    def _about(self, counts: Counts) -> Floats:
+        """The same; a product with a single column is rounded in another way than with several."""
         logs = self._logs @ counts
         most = logs.max(axis=0)
         about: Floats = most + np.log(np.exp(logs - most).sum(axis=0)) - np.log(len(self.factors))

@@ -7,6 +7,7 @@ with a bound that holds for all opponents and times at once. Proofs: docs/claims
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Protocol
 
 import numpy as np
@@ -52,27 +53,36 @@ class Betting:
             opponents = self.opponents(V)
             wrong = V.predictions.codes_of_item(item, V.indices) != label
             self._errors += wrong * count  # not with `where`, which is slow where neighbours differ, as stumps do
-            opponent_wrong = wrong[opponents]
-            self._won += (opponent_wrong & ~wrong) * count
+            opponent_wrong = opponents(wrong)
+            winners = opponent_wrong & ~wrong
+            if winners.any():
+                self._won += winners * count
             losers = np.flatnonzero(wrong & ~opponent_wrong)
             self._lost[losers] += count
             won = self._won[losers]
             stays[losers] &= self._lost[losers] < self._plan.losses_allowed(int(won.max(initial=0)))[won]
         return stays
 
-    def opponents(self, V: VersionSpace) -> Indices:
-        """The opponent of h: among the survivors with fewest errors the one nearest to h, measured on spared items."""
+    def opponents(self, V: VersionSpace) -> Callable[[Mask], Mask]:
+        """The opponent of h: among the survivors with fewest errors the one nearest to h, measured on spared items.
+
+        The past alone decides who it is. It is looked for when the label is heard, and only if that takes more than a look
+        at who was wrong: the function returned says, from who was wrong, whose opponent was.
+        """
         best = np.flatnonzero(self._errors == self._errors.min())
-        if len(best) == 1:
-            return np.full(V.size, best[0])
-        opponents = self._nearness.nearest(V.indices, best)
-        opponents[best] = best  # a hypothesis does not bet against itself
-        return opponents
+
+        def wrong_ones(wrong: Mask) -> Mask:
+            theirs = self._nearness.nearest_marked(V.indices, best, wrong)
+            theirs[best] = wrong[best]  # a hypothesis does not bet against itself
+            return theirs
+
+        return wrong_ones
 
     def keep(self, mask: Mask) -> None:
         """Forget the others."""
         if not mask.all():
-            self._errors, self._lost, self._won = self._errors[mask], self._lost[mask], self._won[mask]
+            stays = np.flatnonzero(mask)
+            self._errors, self._lost, self._won = self._errors[stays], self._lost[stays], self._won[stays]
 
 
 class Paired:

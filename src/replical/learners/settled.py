@@ -119,7 +119,7 @@ class Settled:
             if certified or not plan.opens(asked):
                 break
             heads = groups.heads
-            S = heads[before | rivals | (heads == m) | ((heads == o) & before.any())]
+            S = heads[np.flatnonzero(before | rivals | (heads == m) | ((heads == o) & before.any()))]
             query = blocks.next(groups.region(S), plan.opens(asked), idle=plan.integer("idle"), V=known.V)
             if query.scanned == 0:  # the pool is used up
                 break

@@ -82,7 +82,11 @@ def test_structured_nearness_equals_packed_nearness(world, data):
     for _ in range(2):  # the second time distances are known
         alive = survivors(data, len(C))
         among = subset(data, len(alive), min_size=1, max_size=100)
-        assert ours.nearest(alive, among).tolist() == packed.nearest(alive, among).tolist()
+        nearest = ours.nearest(alive, among)
+        assert nearest.tolist() == packed.nearest(alive, among).tolist()
+        marks = np.isin(np.arange(len(alive)), subset(data, len(alive)))
+        for form in (ours, packed):
+            assert form.nearest_marked(alive, among, marks).tolist() == marks[nearest].tolist()
 
 
 def test_nearness_is_the_same_beyond_the_items_and_rivals_that_are_looked_at():
@@ -95,7 +99,11 @@ def test_nearness_is_the_same_beyond_the_items_and_rivals_that_are_looked_at():
         ours, packed = (form.nearness(measured) for form in (predictions_of(C, items), PackedPredictions(C, items)))
         for alive in (np.arange(len(C)), np.arange(1, len(C), 2)):
             for among in (np.arange(len(alive)), np.arange(5, len(alive), 3)):
-                assert ours.nearest(alive, among).tolist() == packed.nearest(alive, among).tolist()
+                nearest = ours.nearest(alive, among)
+                assert nearest.tolist() == packed.nearest(alive, among).tolist()
+                for marks in (np.arange(len(alive)) % 7 == 0, np.isin(np.arange(len(alive)), among)):
+                    for form in (ours, packed):
+                        assert form.nearest_marked(alive, among, marks).tolist() == marks[nearest].tolist()
 
 
 @given(st.lists(st.floats(-1e308, 1e308), min_size=1, max_size=40, unique=True), st.lists(st.floats(-1e308, 1e308)))

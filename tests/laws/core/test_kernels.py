@@ -1,11 +1,14 @@
 """Every kernel equals a loop over unpacked values, on every back end."""
 
+from itertools import product
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from replical.core import bits
+from replical.core.kernels.accounts import Kinds, add
 from replical.core.kernels.apart import apart
 from replical.core.kernels.columns import Columns
 from replical.core.kernels.mixed import mixed, unseen
@@ -61,6 +64,8 @@ def test_counting_and_moving_equal_loops(matrix):
     few = generator.integers(len(codes), size=4)
     distances = np.array([(codes[rows] != codes[row]).sum(axis=1) for row in few])
     assert Nearest(planes).of(rows, few).tolist() == distances.argmin(axis=0).tolist()
+    for marks in map(np.array, product([False, True], repeat=len(few))):
+        assert Nearest(planes).marked(rows, few, marks).tolist() == marks[distances.argmin(axis=0)].tolist()
 
 
 @settings(max_examples=40)
@@ -99,3 +104,29 @@ def test_rows_taken_up_where_they_were_left_are_the_same(matrix):
 
 def packed(codes, digits):
     return [bits.pack((codes >> digit) & 1 == 1).tolist() for digit in range(digits)]
+
+
+@given(st.integers(1, 300), st.sampled_from([1, 4, 1000]), st.integers(0, 2**32))
+def test_accounts_are_added_up_and_equal_ones_found(count, most, seed):
+    generator = np.random.default_rng(seed)
+    counts = generator.integers(most, size=(3, count))
+    places = generator.permutation(count)[: generator.integers(1, count + 1)]
+    more = generator.integers(most, size=(3, len(places)))
+    expected = counts.copy()
+    for place, new in zip(places.tolist(), more.T, strict=True):
+        expected[:, place] += new
+    now = add(counts, places, (more[0], more[1], more[2]))
+    assert counts.tolist() == expected.tolist()
+    assert now.tolist() == expected[:, places].tolist()
+    kinds = Kinds.of(now)
+    if kinds is None:
+        sums = (now.sum(axis=0), now[1], now[2])
+        assert np.prod([np.ptp(row) + 1 for row in sums]) > len(places)
+        return
+    accounts = [tuple(each) for each in now.T.tolist()]
+    distinct = [tuple(each) for each in kinds.distinct.T.tolist()]
+    assert set(accounts) == set(distinct)
+    assert len(distinct) == max(2, len(set(accounts)))
+    found = dict(zip(kinds.cells.tolist(), distinct, strict=True))
+    assert [found[cell] for cell in kinds.places.tolist()] == accounts
+    assert max(found) < kinds.size

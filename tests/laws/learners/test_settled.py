@@ -23,6 +23,7 @@ from replical import (
 from replical.bounds.betting import accepting, rejecting
 from replical.learners.settling.purses import Purses
 from replical.learners.settling.tally import Tally
+from replical.plans.betting import STAKES
 from support import reference
 from support.predictions import tables
 
@@ -69,6 +70,17 @@ def test_wealth_is_the_mean_of_products_and_never_too_large(zeros, plus, minus, 
         assert exact * (1 - Fraction(1, 10**29)) <= wealth <= exact
         (about,) = made.about(np.array([[zeros], [plus], [minus]]))
         assert about == pytest.approx(float(made.wealth(zeros, plus, minus).ln()), abs=1e-9)
+
+
+@pytest.mark.parametrize("totals", [1, 3, 10**5])
+@pytest.mark.parametrize("most", [1, 5])
+def test_wealth_of_many_bets_is_that_of_each(totals, most):
+    """Of few kinds it is computed once for each kind; where totals differ widely, for every bet."""
+    generator, made = np.random.default_rng([totals, most]), accepting(Decimal("0.03"), STAKES)
+    plus, minus, total = (generator.integers(size, size=400) for size in (most, most, totals))
+    counts = np.stack([50 + total, plus, minus])
+    expected = [float(made.wealth(*each).ln()) for each in counts.T.tolist()]
+    assert made.about(counts) == pytest.approx(np.array(expected), abs=1e-9)
 
 
 @pytest.mark.claim("settled")

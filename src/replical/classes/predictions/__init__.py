@@ -70,6 +70,10 @@ class Nearness(Protocol):
         """For each hypothesis of `alive` (ascending) the place in `alive` of the nearest one at the places `among`."""
         ...
 
+    def nearest_marked(self, alive: Indices, among: Indices, marks: NDArray[np.bool_]) -> NDArray[np.bool_]:
+        """Is it marked? ``marks[nearest(alive, among)]``, often without looking for the nearest."""
+        ...
+
 
 def predictions_of(C: HypothesisClass, items: Items) -> Predictions:
     """The predictions of `C` on `items`, structured where the class allows it.

@@ -104,3 +104,7 @@ class LineNearness:
             nearest[among[gap] + 1 : turn] = firsts[gap]
             nearest[turn : among[gap + 1]] = firsts[gap + 1]
         return nearest
+
+    def nearest_marked(self, alive: Indices, among: Indices, marks: NDArray[np.bool_]) -> NDArray[np.bool_]:
+        """Is the nearest marked?"""
+        return marks[self.nearest(alive, among)]

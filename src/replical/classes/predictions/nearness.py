@@ -9,8 +9,8 @@ from numpy.typing import NDArray
 
 from replical.classes.base import Codes, Indices
 
-MEASURED = 1024  # items on which nearness is measured, as for packed predictions
-_RIVALS = 64  # rivals considered at a time, as for packed predictions; a power of two
+MEASURED = 1024  # items on which nearness is measured: any number is valid, this one resolves distances to 3%
+_RIVALS = 64  # rivals considered at a time; a power of two
 _KEPT = 2**27  # bytes of distances that are kept, because rivals come back
 
 
@@ -24,6 +24,17 @@ class Behaviours(Protocol):
     def errors(self, items: Indices, counts: NDArray[np.int64], alive: Indices) -> NDArray[np.int64]:
         """How many labels each behaviour of `alive` contradicts."""
         ...
+
+
+def considered(among: Indices) -> Indices:
+    """`among`, or an even selection where they are many.
+
+    Examples
+    --------
+    >>> considered(np.arange(1000))[:4].tolist()
+    [0, 15, 31, 47]
+    """
+    return among if len(among) <= _RIVALS else among[np.linspace(0, len(among) - 1, _RIVALS).astype(np.int64)]
 
 
 class StructuredNearness:
@@ -46,7 +57,7 @@ class StructuredNearness:
 
     def nearest(self, alive: Indices, among: Indices) -> Indices:
         """The places of the nearest survivors among those at `among`, or at an even selection where they are many."""
-        among = among if len(among) <= _RIVALS else among[np.linspace(0, len(among) - 1, _RIVALS).astype(np.int64)]
+        among = considered(among)
         behaviour = self._behaviour[alive].astype(np.int64)
         rivals, first = np.unique(behaviour[among], return_index=True)
         rivals, first = rivals[np.argsort(first)], np.sort(first)  # of rivals that say the same the first counts
@@ -58,6 +69,11 @@ class StructuredNearness:
             np.minimum(best, each, out=best)  # of equal distances the first
         nearest: Indices = among[first][best & (_RIVALS - 1)]
         return nearest if compared is behaviour else nearest[behaviour]
+
+    def nearest_marked(self, alive: Indices, among: Indices, marks: NDArray[np.bool_]) -> NDArray[np.bool_]:
+        """Is the nearest marked? Nobody looks for it where all who are considered are, or none is."""
+        rivals = marks[considered(among)]
+        return np.full(len(alive), rivals[0]) if (rivals == rivals[0]).all() else marks[self.nearest(alive, among)]
 
     def _from(self, h: int) -> NDArray[np.uint32]:
         """Distances times the number of rivals: room for the number of one."""

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from replical.classes.base import Codes, HypothesisClass, Indices, Items, Packs
+from replical.classes.predictions.nearness import MEASURED, considered
 from replical.classes.rows import fits
 from replical.core import bits
 from replical.core.bits import Packed
@@ -23,8 +24,6 @@ from replical.core.kernels.tallies import tallies
 
 _BLOCK = 2**23  # values held unpacked at a time; larger blocks leave the cache and gain nothing
 _FEW = 4095  # labels an item, up to which adding bits beats the matrix product (measured: 16 times at 18, 6 at 593)
-_MEASURED = 1024  # items on which nearness is measured: any number is valid, this one resolves distances to 3%
-_RIVALS = 64  # rivals considered at a time
 _EXACT_DOUBLE = 2**53  # sums below this are exact in the floating-point matrix product
 
 
@@ -78,7 +77,7 @@ class PackedPredictions:
 
     def nearness(self, items: Indices) -> PackedNearness:
         """Distances between hypotheses, measured on (some of) `items` alone."""
-        return PackedNearness(self.turned(items[:_MEASURED]))
+        return PackedNearness(self.turned(items[:MEASURED]))
 
     def turned(self, items: Indices) -> Packed:
         """What everyone says about `items`: a row a hypothesis, a bit an item."""
@@ -147,11 +146,14 @@ class PackedPredictions:
         return codes
 
     def _codes(self, items: Indices, alive: Indices) -> Codes:
-        codes = np.zeros((len(items), len(alive)), dtype=np.uint16)
-        for digit, plane in enumerate(self._planes):
-            values = bits.unpack(plane[items], self._size)
-            codes |= (values if len(alive) == self._size else values[:, alive]).astype(np.uint16) << np.uint16(digit)
+        codes = self._digits(0, items, alive).astype(np.uint16)
+        for digit in range(1, len(self._planes)):
+            codes |= self._digits(digit, items, alive).astype(np.uint16) << np.uint16(digit)
         return codes
+
+    def _digits(self, digit: int, items: Indices, alive: Indices) -> NDArray[np.bool_]:
+        values = bits.unpack(self._planes[digit, items], self._size)
+        return values if len(alive) == self._size else values.take(alive, axis=1)
 
 
 class PackedNearness:
@@ -162,6 +164,11 @@ class PackedNearness:
 
     def nearest(self, alive: Indices, among: Indices) -> Indices:
         """The places of the nearest survivors among those at `among`, or at an even selection where they are many."""
-        among = among if len(among) <= _RIVALS else among[np.linspace(0, len(among) - 1, _RIVALS).astype(np.int64)]
+        among = considered(among)
         closest: Indices = among[self._near.of(alive, alive[among])]
         return closest
+
+    def nearest_marked(self, alive: Indices, among: Indices, marks: NDArray[np.bool_]) -> NDArray[np.bool_]:
+        """Is the nearest marked?"""
+        among = considered(among)
+        return self._near.marked(alive, alive[among], marks[among])

@@ -43,9 +43,7 @@ class Columns:
         """The words that hold them."""
         if self.everything:
             return np.arange(bits.words_for(self.length), dtype=np.int64)
-        held = np.zeros(bits.words_for(self.length), dtype=np.bool_)
-        held[self.chosen >> 6] = True
-        return np.flatnonzero(held)
+        return np.flatnonzero(self.full_mask)
 
     @cached_property
     def places(self) -> Indices:

@@ -15,7 +15,7 @@ from replical.core.kernels.jit import kernel, popcount
 
 _HEAD, _CHUNK = 32, 256  # words between two looks whether a row is decided: few at first, many at last
 _WIDE = 128  # words whose counts stay in the nearest cache
-_ZERO, _ONE = np.uint64(0), np.uint64(1)
+_ZERO, _ONE, _SEVEN = np.uint64(0), np.uint64(1), np.uint64(7)
 
 
 @kernel
@@ -37,12 +37,13 @@ def mixed(
     """Rows that hold both values in the columns of a mask over all words; `first` is the first of these columns."""
     digits, _, width = planes.shape
     lowest, bit = first >> 6, np.uint64(first & 63)
-    left, kept = seen[0], seen[1]
-    for at in range(start, stop):
-        among = mask[left[at] >> 7]
+    rows, found, left, kept = rows[start:stop], found[start:stop], seen[0, start:stop], seen[1, start:stop]
+    for at in range(len(rows)):
+        here = np.uint64(left[at]) >> _SEVEN  # an index without a sign cannot count from the end: no branch
+        among = mask[here]
         differs = np.uint64(kept[at]) & among
-        found[at] = (differs != 0) & (((left[at] >> 7) > lowest) | (differs != among))
-    for at in range(start, stop):
+        found[at] = (differs != 0) & ((here > np.uint64(lowest)) | (differs != among))
+    for at in range(len(rows)):
         if found[at]:
             continue
         begin, digit, value = left[at] >> 7, (left[at] >> 1) & 63, left[at] & 1
@@ -279,40 +280,85 @@ def _turn(square: Packed) -> None:
 @kernel
 def apart(planes: Packed, row: int, counts: NDArray[np.int64], start: int, stop: int) -> None:
     """Columns in which rows differ from row `row`."""
-    digits, _, width = planes.shape
     for at in range(start, stop):
-        total = _ZERO
-        if digits == 1:
-            here, there = planes[0, at], planes[0, row]
-            for word in range(width):
-                total += popcount(here[word] ^ there[word])
-        else:
-            for word in range(width):
-                differs = _ZERO
-                for digit in range(digits):
-                    differs |= planes[digit, at, word] ^ planes[digit, row, word]
-                total += popcount(differs)
-        counts[at] = total
+        counts[at] = _apart(planes, at, row)
 
 
 @kernel
-def nearest(planes: Packed, rows: Indices, few: Indices, places: Indices, start: int, stop: int) -> None:
-    """The place of the nearest of a few rows."""
-    digits, _, width = planes.shape
+def nearest_in(
+    planes: Packed, rows: Indices, few: Indices, some: Indices, others: Indices, found: Bits, start: int, stop: int
+) -> None:
+    """Is the nearest of a few rows at one of the places `some`, and not at one of the `others`?"""
+    width = planes.shape[2]
     for at in range(start, stop):
         least, place = np.uint64(64 * width + 1), 0
-        for number in range(len(few)):
-            total = _ZERO
-            if digits == 1:
-                here, there = planes[0, rows[at]], planes[0, few[number]]
-                for word in range(width):
-                    total += popcount(here[word] ^ there[word])
-            else:
-                for word in range(width):
-                    differs = _ZERO
-                    for digit in range(digits):
-                        differs |= planes[digit, rows[at], word] ^ planes[digit, few[number], word]
-                    total += popcount(differs)
+        for number in some:
+            total = _apart(planes, rows[at], few[number])
             if total < least:
                 least, place = total, number
+        found[at] = True
+        for number in others:
+            total = _apart(planes, rows[at], few[number])
+            if total < least or (total == least and number < place):
+                found[at] = False
+                break
+
+
+@kernel
+def _apart(planes: Packed, one: int, other: int) -> np.uint64:
+    """In how many columns two rows differ."""
+    digits, _, width = planes.shape
+    total = _ZERO
+    if digits == 1:
+        here, there = planes[0, one], planes[0, other]
+        for word in range(width):
+            total += popcount(here[word] ^ there[word])
+    else:
+        for word in range(width):
+            differs = _ZERO
+            for digit in range(digits):
+                differs |= planes[digit, one, word] ^ planes[digit, other, word]
+            total += popcount(differs)
+    return total
+
+
+@kernel
+def add_to_accounts(
+    counts: Indices, places: Indices, first: Indices, second: Indices, third: Indices, now: Indices
+) -> None:
+    """Three whole numbers added at each place."""
+    a, b, c = counts[0], counts[1], counts[2]
+    now_a, now_b, now_c = now[0], now[1], now[2]
+    for at in range(len(places)):
+        place = np.uint64(places[at])
+        now_a[at] = a[place] + first[at]
+        now_b[at] = b[place] + second[at]
+        now_c[at] = c[place] + third[at]
+        a[place], b[place], c[place] = now_a[at], now_b[at], now_c[at]
+
+
+@kernel
+def ranges_of_accounts(counts: Indices, ends: Indices) -> None:
+    """The least and the largest sum, second and third entry."""
+    a, b, c = counts[0], counts[1], counts[2]
+    least_a = most_a = a[0] + b[0] + c[0]
+    least_b = most_b = b[0]
+    least_c = most_c = c[0]
+    for at in range(len(a)):
+        total = a[at] + b[at] + c[at]
+        least_a, most_a = min(least_a, total), max(most_a, total)
+        least_b, most_b = min(least_b, b[at]), max(most_b, b[at])
+        least_c, most_c = min(least_c, c[at]), max(most_c, c[at])
+    ends[0, 0], ends[0, 1], ends[0, 2] = least_a, least_b, least_c
+    ends[1, 0], ends[1, 1], ends[1, 2] = most_a, most_b, most_c
+
+
+@kernel
+def cells_of_accounts(counts: Indices, low: Indices, spans: Indices, held: Bits, places: Indices) -> None:
+    """The cell of each account."""
+    a, b, c = counts[0], counts[1], counts[2]
+    low_a, low_b, low_c, span_b, span_c = low[0], low[1], low[2], spans[1], spans[2]
+    for at in range(len(a)):
+        place = ((a[at] + b[at] + c[at] - low_a) * span_b + b[at] - low_b) * span_c + c[at] - low_c
         places[at] = place
+        held[np.uint64(place)] = True

@@ -17,7 +17,7 @@ Mask = NDArray[np.bool_]
 
 def opponent(plan: SettledPlan, tally: Tally, heads: Indices, o: int) -> int:
     """Whoever has the fewest errors; the old one while it is near to that."""
-    best = int(heads[tally.E[heads].argmin()])
+    best = int(heads[tally.of(heads).argmin()])
     return o if tally.E[o] - tally.E[best] <= plan.integer("patience") else best
 
 
@@ -27,7 +27,7 @@ def favourite(plan: SettledPlan, tally: Tally, heads: Indices, v: float, is_open
     best = first(tally, heads, is_open, allowed)
     if best == m or not is_open[m]:
         return best
-    fewest = tally.E[heads].min()
+    fewest = tally.of(heads).min()
     lost = tally.E[m] - fewest > allowed + patience
     if best > m:
         return best if lost else m
@@ -36,7 +36,7 @@ def favourite(plan: SettledPlan, tally: Tally, heads: Indices, v: float, is_open
 
 def first(tally: Tally, heads: Indices, is_open: Mask, allowed: float) -> int:
     """The first open candidate with excess at most `allowed`, else the open one with the least."""
-    E, alive = tally.E[heads], is_open[heads]
+    E, alive = tally.of(heads), is_open[heads]
     excess = E - E.min()
     near = alive & (excess <= allowed)
     best = int(near.argmax())

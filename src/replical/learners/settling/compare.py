@@ -43,9 +43,9 @@ class Block:
         errors: Counts = self.wrong.sum(axis=0, dtype=np.int64)
         return errors
 
-    def apart(self, one: int, others: Mask) -> Counts:
-        """For each of the `others`: items on which Z was 0, `one` alone was wrong, and `one` alone was right (rows)."""
-        place, theirs = np.searchsorted(self.places, one), self.wrong[:, others]
+    def apart(self, one: int, others: Indices) -> Counts:
+        """For each of those at `others`: items on which Z was 0, `one` alone was wrong, `one` alone was right (rows)."""
+        place, theirs = np.searchsorted(self.places, one), self.wrong.take(others, axis=1)
         counts = np.zeros((3, theirs.shape[1]), dtype=np.int64)
         counts[0] = self.scanned  # on whatever has no label Z is 0
         for wrong, mine in zip(theirs, self.wrong[:, place].tolist(), strict=True):
@@ -54,7 +54,7 @@ class Block:
             counts[0] -= alone
         return counts
 
-    def at_worst(self, one: int, others: Mask) -> Counts:
+    def at_worst(self, one: int, others: Indices) -> Counts:
         """The same, if `one` alone was wrong wherever they differ and the label is unknown."""
         counts, place = self.apart(one, others), np.searchsorted(self.places, one)
         for codes in self.unknown:

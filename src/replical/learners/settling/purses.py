@@ -7,7 +7,7 @@ behind that place the ideal answer may be, so gains on later favourites never pa
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from decimal import Decimal
 from typing import Any
 
@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from replical.bounds.betting import Bets
 from replical.core.exact import decimals
+from replical.core.kernels.accounts import add
 from replical.learners.settling.compare import Block
 
 Counts = NDArray[np.int64]
@@ -41,12 +42,14 @@ class Purses:
         """Settle the bets of the favourite `m` against the rivals `among` those compared in a block; who is settled?"""
         if m not in self._counts:
             self._counts[m], self._logs[m], self.best[m] = np.zeros((3, self._n), np.int64), *np.zeros((2, self._n))
-        rivals = block.places[among]
-        counts = _add(self._counts[m], rivals, block.at_worst(m, among))
+        which = np.flatnonzero(among)
+        rivals = block.places[which]
+        zeros, plus, minus = block.at_worst(m, which)
+        counts = add(self._counts[m], rivals, (zeros, plus, minus))
         self._logs[m][rivals] = self.bets.about(counts)
         about = self._about(m, rivals)
         self.best[m][rivals] = np.maximum(self.best[m][rivals], about)
-        near = rivals[about >= self._about_enough - _CLEAR]
+        near = rivals[np.flatnonzero(about >= self._about_enough - _CLEAR)]
         if len(near) == 0:
             return near
         history = [np.where(k < near, each[:, near], -1) for k, each in self._counts.items()]
@@ -96,12 +99,13 @@ class Charges:
 
     def reject(self, o: int, among: Mask, block: Block) -> Indices:
         """Charge those `among` the compared against the opponent `o` on a block of items; who is rejected?"""
-        charged = block.places[among]
-        zeros, minus, plus = block.apart(o, among)  # Z is about their errors, not the opponent's
-        counts = _add(self.counts, charged, (zeros, plus, minus))
+        which = np.flatnonzero(among)
+        charged = block.places[which]
+        zeros, minus, plus = block.apart(o, which)  # Z is about their errors, not the opponent's
+        counts = add(self.counts, charged, (zeros, plus, minus))
         about = self.bets.about(counts)
         self.best[charged] = np.maximum(self.best[charged], about)
-        near = about >= self._about_enough - _CLEAR
+        near = np.flatnonzero(about >= self._about_enough - _CLEAR)
         return _who(charged[near], counts[:, near], self._suffices)
 
     def _suffices(self, h: int) -> bool:
@@ -110,13 +114,6 @@ class Charges:
     def arrays(self) -> Iterator[NDArray[Any]]:
         """Whatever is remembered of each candidate."""
         yield from (self.counts, self.best)
-
-
-def _add(counts: Counts, places: Indices, more: Iterable[Counts]) -> Counts:
-    """Count more of each kind (rows) for those at these places; their counts."""
-    for row, new in zip(counts, more, strict=True):
-        row[places] += new
-    return counts.take(places, axis=1)
 
 
 def _who(places: Indices, counts: Counts, enough: Callable[[int], bool]) -> Indices:

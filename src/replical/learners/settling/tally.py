@@ -19,6 +19,10 @@ class Tally:
         self.E = np.zeros(n)
         self.t = 0
 
+    def of(self, heads: Indices) -> NDArray[np.float64]:
+        """Errors of the `heads`, without a copy where everyone is one."""
+        return self.E if len(heads) == len(self.E) else self.E[heads]
+
     def add(self, heads: Indices, S: Indices, errors: NDArray[np.int64], scanned: int, favourite: int) -> None:
         """A block of items: who is in S was heard, every other head goes on erring at the rate at which it left.
 
@@ -29,5 +33,9 @@ class Tally:
         before, of_S = E[favourite], E[S] + errors
         if t and len(S) < len(heads):
             after = of_S[np.searchsorted(S, favourite)]
-            E[heads] = after + (E[heads] - before) * float(self.t) / float(t)
+            supposed = self.of(heads) - before
+            supposed *= float(self.t)
+            supposed /= float(t)
+            supposed += after
+            E[heads if len(heads) < len(E) else slice(None)] = supposed
         E[S] = of_S
