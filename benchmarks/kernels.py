@@ -40,6 +40,7 @@ from replical.learners.for_plan import learner_for
 from replical.pools.query import Answers, Query
 
 REPEATS = 5
+BACK_ENDS = (choice.NUMPY, choice.NUMBA)  # of the processor; gpu.py has the other
 RATES = 13  # candidates err on a half, a quarter, .. of the items
 LEARNERS = {
     "cal": {"epsilon": 0.02},
@@ -96,7 +97,7 @@ def kernels(quick: bool) -> list[dict[str, Any]]:
         """`plain` may do a part of the work: `scale` says which."""
         told: dict[str, Any] = {"kernel": name, "size": size, "bytes": read}
         told["plain"] = None if plain is None else scale * seconds(plain, 1)
-        for back_end in choice.NAMES:
+        for back_end in BACK_ENDS:
             if back_end == choice.NUMPY or choice.trouble() is None:
                 with choice.using(back_end):
                     told[back_end] = seconds(ours)
@@ -244,7 +245,7 @@ def runs(quick: bool) -> list[dict[str, Any]]:
     n = m = 5_000 if quick else 100_000
     found = []
     for learner in LEARNERS:
-        for back_end in choice.NAMES if quick else (choice.in_use(),):
+        for back_end in BACK_ENDS if quick else (choice.in_use(),):
             words = [sys.executable, __file__, "--one", learner, str(n), str(m), back_end]
             done = subprocess.run(words, capture_output=True, text=True, check=False)
             if done.returncode:
@@ -265,7 +266,7 @@ def show(told: dict[str, Any]) -> None:
         view.add_column(column, justify="left" if column in ("kernel", "size") else "right")
     for row in told["kernels"]:
         cells = [row["kernel"], row["size"], "" if row["plain"] is None else f"{row['plain'] * 1000:.1f}"]
-        for back_end in choice.NAMES:
+        for back_end in BACK_ENDS:
             took = row.get(back_end)
             if took is None:
                 cells += ["", "", ""]

@@ -56,13 +56,15 @@ def pytest_terminal_summary(terminalreporter):
 # ---- kernels ----
 
 
-@pytest.fixture(scope="module", params=["numpy", "numba"])
+@pytest.fixture(scope="module", params=["numpy", "numba", "torch"])
 def kernels(request):
     """Everything in a module once on each back end; ``pytestmark = pytest.mark.usefixtures("kernels")`` asks for it."""
     from replical.core.kernels import choice
 
     if request.param == "numba" and (why := choice.trouble()) is not None:
         pytest.skip(f"numba cannot be used, {why}")
+    if request.param == "torch" and (why := choice.torch_trouble()) is not None:
+        pytest.skip(f"PyTorch's kernels cannot be used, {why}")
     with choice.using(request.param):
         yield request.param
 

@@ -33,6 +33,17 @@ def test_the_yardstick_benchmark_runs():
     assert (public[3], public[4], own[3], own[4]) == ("yardstick", "1.00", "own", "0.00")
 
 
+@pytest.mark.slow
+def test_the_benchmark_of_a_card_runs_on_the_processor(tmp_path):
+    pytest.importorskip("torch", reason="PyTorch is not installed")
+    file = tmp_path / "found.json"
+    words = [sys.executable, str(BENCHMARKS / "gpu.py"), "--quick", "--device", "cpu", "--json", str(file)]
+    done = subprocess.run(words, capture_output=True, text=True, timeout=300, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert len(rows := json.loads(file.read_text())["rows"]) == 12
+    assert all(row["equal"] for row in rows)
+
+
 def test_the_benchmark_of_structured_classes_finds_what_the_matrix_finds(tmp_path):
     words = [sys.executable, str(BENCHMARKS / "structured.py"), "--quick", "--json", str(tmp_path / "found.json")]
     done = subprocess.run(words, capture_output=True, text=True, timeout=100, check=False)

@@ -1,9 +1,11 @@
 """``replical doctor``, the help, the version, and names of commands that are almost right."""
 
+import json
+
 import pytest
 
 import replical as library
-from replical.core.kernels import choice
+from replical.core.kernels import choice, device
 from support.commands import answer, replical
 
 
@@ -76,8 +78,42 @@ def test_doctor_says_which_kernels_are_used(command, monkeypatch, named, why, sa
     assert f'"kernels": "{"numba" if "numba, once" in said else "numpy"}"' in out
 
 
+CARD = {"device": "cuda:0", "name": "A Card", "memory": 3 * 2**30, "free": 2**30}
+
+
+@pytest.mark.parametrize(
+    ("cards", "why", "said"),
+    [
+        ([CARD], None, "Card cuda:0: A Card, 3.0 GiB of memory, 1.0 GiB free; --device cuda:0 uses it."),
+        ([], None, "Cards: none that can be used, PyTorch finds none here."),
+        ([], "PyTorch is not installed", "Cards: none that can be used, PyTorch is not installed: pip install "
+         '"replical[gpu]".'),
+    ],
+)  # fmt: skip
+def test_doctor_names_cards_and_their_memory(command, monkeypatch, cards, why, said):
+    monkeypatch.setattr(device, "cards", lambda: cards)
+    monkeypatch.setattr(choice, "torch_trouble", lambda: why)
+    code, out, _ = command("doctor")
+    assert code == 0
+    assert said in " ".join(out.split())
+    assert json.loads(command("doctor", "--json")[1])["cards"] == cards
+
+
+def test_doctor_says_that_kernels_run_in_pytorch(command, monkeypatch):
+    monkeypatch.setenv(choice.VARIABLE, "torch")
+    monkeypatch.setattr(choice, "torch_trouble", lambda: None)
+    monkeypatch.setattr(device, "cards", lambda: [])
+    monkeypatch.setattr(device, "name", lambda: "cuda:3")
+    code, out, _ = command("doctor")
+    assert code == 0
+    assert "Kernels: PyTorch on cuda:3, as REPLICAL_KERNELS says; results are the same without." in " ".join(
+        out.split()
+    )
+    assert json.loads(command("doctor", "--json")[1])["kernels"] == "torch"
+
+
 def test_unknown_kernels_are_one_sentence(command, monkeypatch):
     monkeypatch.setenv(choice.VARIABLE, "gpu")
     code, _, err = command("doctor")
     assert code == 2
-    assert "there are no kernels 'gpu': REPLICAL_KERNELS is numpy or numba" in " ".join(err.split())
+    assert "there are no kernels 'gpu': REPLICAL_KERNELS is numpy, numba or torch" in " ".join(err.split())

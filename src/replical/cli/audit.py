@@ -11,11 +11,12 @@ import typer
 
 from replical.classes.spec import parse
 from replical.cli.inputs import read_law, read_prior
-from replical.cli.options import CLASSES, parameter
+from replical.cli.options import CLASSES, Device, parameter
 from replical.cli.options import learner as learner_flag
 from replical.cli.output import amount, answer, interval, progress, prose, whole
 from replical.cli.proven import both, uncertified
 from replical.core.exact import up
+from replical.core.kernels.device import use
 from replical.errors import ValueOutOfRange
 from replical.learners.base import Learner
 from replical.learners.findings import Settling
@@ -79,12 +80,14 @@ def audit_command(
     pairs: Annotated[int, typer.Option(parser=whole, help="pairs of labs")] = 200,
     workers: Annotated[int | None, typer.Option(parser=whole, help="processes; every core if left out")] = None,
     pair: Annotated[int | None, typer.Option(parser=whole, help="rerun this pair alone (0 is the first)")] = None,
+    device: Device = None,
     as_json: Annotated[bool, typer.Option("--json", help="one JSON object on standard output")] = False,
 ) -> None:
     """Run many pairs of labs, each pair sharing one random string, and report how often they agree.
 
     With --labs the pairs are groups of so many labs.
     """
+    use(device)
     named = {
         "T": T, "k_loop": k_loop, "k_final": k_final, "kappa": kappa, "batch": batch, "query": query, "finish": finish,
         "a": a, "b": b, "stop": stop, "stop_delta": stop_delta, "boosting": boosting, "strings": strings, "runs": runs,

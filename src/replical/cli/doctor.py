@@ -9,7 +9,7 @@ import typer
 
 from replical import __version__
 from replical.cli.output import answer, prose
-from replical.core.kernels import choice
+from replical.core.kernels import choice, device
 from replical.core.selftest import installed, wrong_words
 
 _CORE = ("numpy", "scipy", "typer", "rich")
@@ -40,6 +40,7 @@ def doctor_command(as_json: Annotated[bool, typer.Option("--json", help="one JSO
                 "golden": not wrong,
                 "wrong_words": wrong,
                 "kernels": choice.in_use(),
+                "cards": device.cards(),
             }
         )
     else:
@@ -47,13 +48,29 @@ def doctor_command(as_json: Annotated[bool, typer.Option("--json", help="one JSO
         for name, version in versions.items():
             prose.print(f"  {name:<14} {version or 'not installed (optional)'}")
         prose.print(_kernels(), markup=False)
+        for line in _cards():
+            prose.print(line, markup=False)
         verdict = "as published" if not wrong else f"WRONG at {', '.join(wrong)}: results will not match other labs"
         prose.print(f"Golden words of the shared randomness: {verdict}.", markup=False)
     if wrong:
         raise typer.Exit(1)
 
 
+def _cards() -> list[str]:
+    if found := device.cards():
+        return [
+            f"Card {card['device']}: {card['name']}, {card['memory'] / 2**30:.1f} GiB of memory, "
+            f"{card['free'] / 2**30:.1f} GiB free; --device {card['device']} uses it."
+            for card in found
+        ]
+    why = choice.torch_trouble() or "PyTorch finds none here"
+    remedy = "" if choice.torch_trouble() is None else ': pip install "replical[gpu]"'
+    return [f"Cards: none that can be used, {why}{remedy}."]
+
+
 def _kernels() -> str:
+    if choice.in_use() == choice.TORCH:
+        return f"Kernels: PyTorch on {device.name()}, as {choice.VARIABLE} says; results are the same without."
     if choice.in_use() == choice.NUMBA:
         return "Kernels: numba, once there is enough work to pay for loading it."
     if choice.named() == choice.NUMPY:

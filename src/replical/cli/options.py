@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Annotated, Any
 
 import typer
 
@@ -12,6 +12,10 @@ from replical.plans.catalogue import LEARNERS
 from replical.plans.parameters import PARAMETERS
 
 CLASSES = specs()
+Device = Annotated[
+    str | None,
+    typer.Option("--device", help="cuda or cuda:N: large computations on a graphics card, with the same results"),
+]
 
 
 def parameter(name: str, help: str | None = None) -> Any:  # noqa: A002 - as typer calls it

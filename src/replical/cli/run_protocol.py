@@ -34,10 +34,12 @@ from replical.cli.asking import (
 )
 from replical.cli.forecasts import NO_FORECAST, rough_words
 from replical.cli.inputs import SIMULATED
+from replical.cli.options import Device
 from replical.cli.outlook import FIRST, Outlook
 from replical.cli.output import amount, answer, count, notes, prose, whole
 from replical.cli.proven import most_shift, rounded_words, settled_words
 from replical.core.files import write_whole
+from replical.core.kernels.device import use
 from replical.errors import BadUsage, ReplicalError
 from replical.lab.certificate.file import certify, commitment, read, write
 from replical.lab.certificate.page import page
@@ -94,12 +96,14 @@ def run_command(
     ] = 0,
     public: Public = None,
     truths: Annotated[int, typer.Option(parser=whole, help="simulated worlds for the forecast; 0 for no forecast")] = 4,
+    device: Device = None,
     as_json: Annotated[bool, typer.Option("--json", help="one JSON object on standard output")] = False,
 ) -> int:
     """Show the plan, ask for labels one batch after the other, and write a certificate.
 
     A run that was interrupted goes on where its journal ends. Exit code 3 while labels are pending.
     """
+    use(device)
     reads: Files = {
         "the protocol": protocol_file,
         "--pool": pool,

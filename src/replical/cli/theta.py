@@ -10,8 +10,9 @@ import typer
 
 from replical.classes.spec import parse, table_path
 from replical.cli.inputs import items_from, never_over
-from replical.cli.options import CLASSES
+from replical.cli.options import CLASSES, Device
 from replical.cli.output import answer, number, progress, prose, whole
+from replical.core.kernels.device import use
 from replical.core.randomness import PrivateRandomness
 from replical.study.pictures.style import blank, check_name, save
 from replical.study.pictures.theta import theta_picture
@@ -32,9 +33,11 @@ def theta_command(
     plot: Annotated[
         Path | None, typer.Option(help="draw what a ball disputes against its radius: a .svg, .png or .pdf file")
     ] = None,
+    device: Device = None,
     as_json: Annotated[bool, typer.Option("--json", help="one JSON object on standard output")] = False,
 ) -> None:
     """Compute the disagreement coefficient of a class from unlabelled items."""
+    use(device)
     if plot is not None:
         check_name(plot)
         never_over({"--plot": plot}, {"--pool": pool, "--class": table_path(class_spec)})

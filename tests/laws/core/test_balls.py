@@ -1,4 +1,4 @@
-"""What balls of packed rows dispute equals brute force, on both back ends."""
+"""What balls of packed rows dispute equals brute force, on every back end."""
 
 from fractions import Fraction
 

@@ -1,4 +1,4 @@
-"""Every kernel equals a loop over unpacked values, on both back ends."""
+"""Every kernel equals a loop over unpacked values, on every back end."""
 
 from itertools import product
 

@@ -1,4 +1,4 @@
-"""Distances between packed rows equal brute force, on both back ends, whatever is kept and however it is shared."""
+"""Distances between packed rows equal brute force, on every back end, whatever is kept and however it is shared."""
 
 import numpy as np
 import pytest

@@ -56,5 +56,22 @@ def test_products_are_rounded_before_they_are_added():
     assert bits.unpack(packed(x, w, -(w[:, 0] * x[0, 0])), 500).all()
 
 
+@pytest.mark.parametrize("ties", [2, 40])
+def test_a_few_sums_that_are_almost_zero(ties):
+    """So few that most signs are known without adding in order, and more."""
+    generator = np.random.default_rng(ties)
+    x, w, starts = generator.normal(size=(7, 3)), generator.normal(size=(300, 3)), generator.normal(size=300)
+    starts[:ties] = -(w[:ties] * x[2]).sum(axis=1)
+    assert (packed(x, w, starts) == brute(x, w, starts)).all()
+
+
+@pytest.mark.parametrize("size", [1e200, 1e-200, 1e-320])
+def test_products_too_large_or_too_small_for_a_double(size):
+    generator = np.random.default_rng(1)
+    x, w = generator.normal(size=(4, 3)) * size, generator.normal(size=(70, 3)) * size
+    with np.errstate(all="ignore"):
+        assert (packed(x, w, np.zeros(70)) == brute(x, w, np.zeros(70))).all()
+
+
 def test_minus_zero_is_no_negative_number():
     assert packed(np.array([[0.0]]), np.array([[-1.0], [1.0]]), np.array([-0.0, -0.0])).tolist() == [[3]]

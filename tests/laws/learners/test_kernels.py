@@ -1,4 +1,4 @@
-"""A run is the same to the bit on either back end, and whether or not survivors are moved together."""
+"""A run is the same to the bit on every back end, and whether or not survivors are moved together."""
 
 import numpy as np
 import pytest
@@ -46,7 +46,7 @@ def facts(learner, labels):
 
 @pytest.mark.parametrize("labels", [2, 3])
 @pytest.mark.parametrize("learner", LEARNERS)
-def test_a_run_is_the_same_on_both_back_ends_and_however_its_matrix_shrinks(learner, labels, monkeypatch):
+def test_a_run_is_the_same_on_all_back_ends_and_however_its_matrix_shrinks(learner, labels, monkeypatch):
     with choice.using("numpy"):
         expected = facts(learner, labels)
     monkeypatch.setattr(survivors, "_SMALL", 0)
@@ -58,7 +58,9 @@ def test_a_run_is_the_same_on_both_back_ends_and_however_its_matrix_shrinks(lear
     with choice.using("numpy"):
         assert facts(learner, labels) == expected
     assert moved
-    if choice.trouble() is not None:
-        pytest.skip(f"numba cannot be used, {choice.trouble()}")
-    with choice.using("numba"):
-        assert facts(learner, labels) == expected
+    others = {"numba": choice.trouble(), "torch": choice.torch_trouble()}
+    for name in (name for name, why in others.items() if why is None):
+        with choice.using(name):
+            assert facts(learner, labels) == expected
+    if None not in others.values():
+        pytest.skip(f"neither numba nor PyTorch can be used: {others}")

@@ -45,7 +45,7 @@ def test_without_numba_everything_runs_on_numpy(fresh):
 
 def test_an_unknown_back_end_is_named(fresh):
     fresh.setenv(choice.VARIABLE, "cuda")
-    with pytest.raises(BadUsage, match=r"^there are no kernels 'cuda': REPLICAL_KERNELS is numpy or numba$"):
+    with pytest.raises(BadUsage, match=r"^there are no kernels 'cuda': REPLICAL_KERNELS is numpy, numba or torch$"):
         choice.compiles(1)
 
 

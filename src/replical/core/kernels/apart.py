@@ -20,6 +20,10 @@ def apart(planes: Packed, row: int) -> NDArray[np.int64]:
     >>> apart(np.array([[[5], [6], [5]]], dtype=np.uint64), 0).tolist()
     [0, 2, 0]
     """
+    if choice.on_device(_PASSES * planes.size):
+        from replical.core.kernels import torch_rows
+
+        return torch_rows.apart(planes, row)
     if choice.compiles(_PASSES * planes.size):
         from replical.core.kernels import compiled
 

@@ -109,6 +109,13 @@ class Balls:
         Balls whose ratio is below `best`, or below that of another of these centres, may be left out.
         """
         digits, rows, words = self._planes.shape
+        if choice.on_device(3 * digits * rows * words * len(centres)):
+            from replical.core.kernels import torch_balls
+
+            inside, disputed, radius = torch_balls.tops(
+                self._planes, self._heavy, self._whole, centres, far, inner, best
+            )
+            return Tops(inside=inside, disputed=disputed, radius=radius)
         if not choice.compiles(3 * digits * rows * words * len(centres)):
 
             def sweep(i: int, best: float) -> Swept:

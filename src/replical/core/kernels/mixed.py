@@ -56,9 +56,14 @@ def mixed(planes: Packed, rows: Indices, columns: Columns, seen: Indices | None 
     >>> mixed(planes, np.array([0, 1]), Columns(np.arange(3), 3)).tolist()
     [True, False]
     """
-    if choice.compiles(4 * len(planes) * len(rows)):
+    few = 4 * len(planes) * len(rows)  # words looked at where most rows are answered by what was kept
+    fresh = seen is None or not seen.any()
+    in_plane = _in_plane
+    if choice.on_device(len(planes) * len(rows) * len(columns.words) if fresh else few):
+        seen, in_plane = unseen(len(rows)) if seen is None else seen, _on_device
+    elif choice.compiles(few):
         return _compiled(planes, rows, columns, unseen(len(rows)) if seen is None else seen)
-    if seen is None:
+    elif seen is None:
         return _once(planes, rows, columns)
     among = columns.full_mask[seen[0] >> 7]
     differs = seen[1].view(np.uint64) & among
@@ -66,7 +71,7 @@ def mixed(planes: Packed, rows: Indices, columns: Columns, seen: Indices | None 
     for digit in range(len(planes)):
         left = np.flatnonzero(~found & ((seen[0] >> 1) & 63 <= digit))
         if len(left):
-            found[left] = _in_plane(planes, digit, rows[left], columns, seen, left)
+            found[left] = in_plane(planes, digit, rows[left], columns, seen, left)
     return found
 
 
@@ -111,6 +116,17 @@ def _in_plane(planes: Packed, digit: int, rows: Indices, columns: Columns, seen:
     first[later] = plane[rows[later], words[at[later]]]
     seen[0, which] = np.where(found, 128 * words[np.minimum(at, len(words) - 1)] + 2 * digit + value, 2 * (digit + 1))
     seen[1, which] = np.where(found, first ^ flip, np.uint64(0)).view(np.int64)
+    return found
+
+
+def _on_device(planes: Packed, digit: int, rows: Indices, columns: Columns, seen: Indices, which: Indices) -> Bits:
+    """As `_in_plane`, all words at once on a PyTorch device."""
+    from replical.core.kernels import torch_rows
+
+    found, at, word, value = torch_rows.first_mixed(planes, digit, rows, columns)
+    flip = np.where(value == 1, _ALL, np.uint64(0))
+    seen[0, which] = np.where(found, 128 * columns.words[at] + 2 * digit + value, 2 * (digit + 1))
+    seen[1, which] = np.where(found, word ^ flip, np.uint64(0)).view(np.int64)
     return found
 
 

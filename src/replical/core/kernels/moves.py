@@ -56,6 +56,11 @@ def turned(planes: Packed, rows: Indices, length: int) -> Packed:
     """
     result = np.zeros((len(planes), length, bits.words_for(len(rows))), dtype=np.uint64)
     step = 64 * max(1, _BLOCK // max(64, 64 * len(rows)))
+    if len(rows) and choice.on_device(_PASSES * len(planes) * len(rows) * length // 8):
+        from replical.core.kernels import torch_rows
+
+        torch_rows.turned(planes, rows, result)
+        return result
     if choice.compiles(_PASSES * len(planes) * len(rows) * length // 8):
         from replical.core.kernels import compiled
 

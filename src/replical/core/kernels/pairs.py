@@ -72,13 +72,18 @@ class Pairs:
     """
 
     def __init__(self, planes: Packed, weights: NDArray[np.int64] | None = None) -> None:
-        self._size = planes.shape[1]
+        self._size = int(planes.shape[1])
         most = 64 * planes.shape[2] if weights is None else int(weights.sum())
         self._dtype = np.dtype(np.uint16 if most < 2**16 else np.int32 if most < 2**31 else np.int64)
         self._parts = [(0, aligned(planes))] if weights is None else list(_by_digit(planes, weights))
 
     def between(self, rows: Rows, first: int = 0) -> Distances:
         """Distances of `rows` (first axis) from everyone, or from those from `first` on."""
+        if choice.on_device(self._work(len(rows), first)):
+            from replical.core.kernels import torch_pairs
+
+            distances: Distances = torch_pairs.between(self._parts, rows, first, self._dtype)
+            return distances
         found: Distances = np.zeros((len(rows), self._size - first), dtype=self._dtype)
         self._measure(rows, first, found)
         return found
@@ -88,21 +93,32 @@ class Pairs:
 
         Where all pairs can be kept, and `rows` is everyone in order, a pair's distance is computed once.
         """
-        free = memory.free()
+        step, free = _BLOCK, memory.free()
         most = _HELD if free is None else min(_HELD, free // 2)
-        if len(rows) == self._size and self._size**2 * self._dtype.itemsize <= most:
+        if choice.on_device(self._work(len(rows))):
+            from replical.core.kernels import torch_pairs
+
+            step = torch_pairs.together(self._size)
+        elif len(rows) == self._size and self._size**2 * self._dtype.itemsize <= most:
             matrix = self._blank()
             yield from ((rows[block], matrix[block]) for block in self._filled(matrix))
             return
-        for start in range(0, len(rows), _BLOCK):
-            yield rows[start : start + _BLOCK], self.between(rows[start : start + _BLOCK])
+        for start in range(0, len(rows), step):
+            yield rows[start : start + step], self.between(rows[start : start + step])
 
     def among(self) -> Distances:
         """All distances, as a matrix."""
+        if choice.on_device(self._work(self._size)):
+            return np.concatenate([far for _, far in self.blocks(np.arange(self._size))])
         matrix = self._blank()
         for _ in self._filled(matrix):
             pass
         return matrix
+
+    def _work(self, rows: int, first: int = 0) -> int:
+        """Words that NumPy passes over to find the distances of so many rows."""
+        each = sum(len(planes) * int(planes.shape[2]) for _, planes in self._parts)
+        return 3 * rows * (self._size - first) * each
 
     def _blank(self) -> Distances:
         return np.zeros((self._size, self._size), dtype=self._dtype)

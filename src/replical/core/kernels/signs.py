@@ -39,6 +39,11 @@ def signs(points: Floats, factors: Floats, starts: Floats, out: Packed) -> None:
     >>> out.tolist()
     [[2], [4]]
     """
+    if choice.on_device(_PASSES * len(points) * factors.size):
+        from replical.core.kernels import torch_signs
+
+        torch_signs.signs(points, factors, starts, out)
+        return
     if choice.compiles(_PASSES * len(points) * factors.size):
         from replical.core.kernels import compiled_signs
 

@@ -46,6 +46,11 @@ def add_wrong(sums: Sums, planes: Packed, rows: Indices, codes: Indices, power: 
     [1, 17, 3]
     """
     width = planes.shape[2]
+    if choice.on_device(_PASSES * len(planes) * len(rows) * width):
+        from replical.core.kernels import torch_rows
+
+        torch_rows.add_wrong(sums, planes, rows, codes, power)
+        return
     if choice.compiles(_PASSES * len(planes) * len(rows) * width):
         from replical.core.kernels import compiled
 

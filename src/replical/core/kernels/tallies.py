@@ -25,6 +25,10 @@ def tallies(planes: Packed, rows: Indices, columns: Columns, codes: int) -> NDAr
     """
     counts = np.zeros((len(rows), codes), dtype=np.int64)
     work = len(rows) * len(columns.words) * codes * (len(planes) + 1)
+    if choice.on_device(work):
+        from replical.core.kernels import torch_rows
+
+        return torch_rows.tallies(planes, rows, columns, codes)
     if choice.compiles(work):
         from replical.core.kernels import compiled
 

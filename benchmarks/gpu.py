@@ -1,0 +1,261 @@
+"""What a graphics card adds: predictions, distances, the disagreement coefficient, and questions about a table held on it.
+
+    PYTHONPATH=src python3 benchmarks/gpu.py [--quick] [--json FILE] [--device cuda|cuda:N|cpu]
+
+needs NumPy, SciPy and PyTorch, and a card with 64 GB for the full sizes; it takes some minutes. Seconds are the best of a
+few repetitions after one to warm up, and end when the card has finished. NumPy's version runs on a part, on all cores
+where it can, and is scaled up: such figures are marked ~. Every row compares a sample of the card's results with NumPy's,
+bit by bit, and the script ends with exit code 1 if any differs. `--quick` runs small sizes on any device, to see that it
+works.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import platform
+import sys
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from replical.classes.halfspaces import HalfSpaces
+from replical.classes.predictions.packed import PackedPredictions
+from replical.core import bits
+from replical.core.kernels import choice, device, pairs, torch_pairs, torch_signs
+from replical.core.kernels.columns import Columns
+from replical.core.kernels.mixed import mixed
+from replical.core.kernels.signs import signs
+from replical.core.kernels.sums import add_wrong
+from replical.core.kernels.tallies import tallies
+from replical.core.parallel import cores
+from replical.core.randomness import PrivateRandomness, SharedRandomness
+from replical.pools.pool import Pool
+from replical.worlds.measured import measure
+from replical.worlds.theta import theta
+
+REPEATS = 3
+GOALS = {"predictions, d = 3, on the card": 0.2, "all pairwise distances": 2.0}
+Row = dict[str, Any]
+
+
+def seconds(work: Callable[[], object], repeats: int = REPEATS) -> float:
+    """The best of a few repetitions, after one to warm up, until the device has finished."""
+    torch, best = device.pytorch(), np.inf
+    for number in range(repeats + 1):
+        _wait(torch)
+        started = time.perf_counter()
+        work()
+        _wait(torch)
+        if number:
+            best = min(best, time.perf_counter() - started)
+    return best
+
+
+def once(work: Callable[[], object]) -> float:
+    started = time.perf_counter()
+    work()
+    return time.perf_counter() - started
+
+
+def _wait(torch: Any) -> None:
+    if device.name() != choice.CPU:
+        torch.cuda.synchronize(device.name())
+
+
+def row(name: str, size: str, card: float, numpy: float, part: int, same: bool) -> Row:
+    """One line: `numpy` seconds were measured on one of `part` parts."""
+    told = {"what": name, "size": size, "device_s": card, "numpy_s": numpy * part, "scaled_by": part, "equal": same}
+    mark = "~" if part > 1 else ""
+    goal = f"  goal {GOALS[name]:g} s" if name in GOALS and size.startswith("100,000") else ""
+    print(f"{name:<44} {size:<18} {card:>9.4f} s   NumPy {mark}{numpy * part:>10.3f} s   {numpy * part / card:>9.0f} x   "
+          f"{'equal' if same else 'DIFFERENT'}{goal}", flush=True)  # fmt: skip
+    return told
+
+
+# ---- predictions ----
+
+
+def predictions(n: int, m: int, dimensions: int) -> Iterator[Row]:
+    """Signs of m points over n planes: on the card, and with the way to it and back."""
+    C = HalfSpaces(dimensions, n, seed="benchmark")
+    X = C.drawn(SharedRandomness("points"), "points", count=m)
+    X[0], C.normals[0], C.offsets[0] = 0.0, 0.0, 0.0  # some heights are exactly zero
+    points, factors, starts = device.sent(X), device.sent(C.normals), device.sent(-C.offsets)
+    size = f"{n:,} x {m:,}"
+    card = seconds(lambda: torch_signs.packed_signs(points, factors, starts))
+    part = max(1, m // 500)
+    some = np.unique(np.linspace(0, m - 1, max(1, m // part)).astype(np.int64))
+    expected = np.zeros((len(some), bits.words_for(n)), dtype=np.uint64)
+    with choice.using("numpy"):
+        numpy = once(lambda: signs(X[some], C.normals, -C.offsets, expected))
+    found = torch_signs.packed_signs(points, factors, starts)[device.sent(some)].cpu().numpy().view(np.uint64)
+    same = bool((found == expected).all())
+    yield row(f"predictions, d = {dimensions}, on the card", size, card, numpy, part, same)
+    out = np.zeros((m, bits.words_for(n)), dtype=np.uint64)
+
+    def there_and_back() -> None:
+        with choice.using("torch"):
+            signs(X, C.normals, -C.offsets, out)
+
+    card = seconds(there_and_back, 1)
+    yield row(f"predictions, d = {dimensions}, and back in memory", size, card, numpy, part,
+              bool((out[some] == expected).all()))  # fmt: skip
+
+
+# ---- distances ----
+
+
+def distances(planes: Any) -> Iterator[Row]:
+    """All pairs of rows, on and above the diagonal, in blocks that are added up and dropped."""
+    torch, count = device.pytorch(), planes.shape[1]
+    held = device.held(planes)
+
+    def everyone() -> int:
+        return sum(int(block.sum(dtype=torch.int64)) for _, _, block in torch_pairs.all_pairs(held))
+
+    card = seconds(everyone, 1)
+    few = min(8, count)
+    rows = np.unique(np.linspace(0, count - 1, few).astype(np.int64))
+    expected = np.zeros((len(rows), count), dtype=np.int64)
+    numpy = once(lambda: pairs._count(np.ascontiguousarray(planes[:, rows]), planes, expected))
+    same, chosen = True, {int(h): number for number, h in enumerate(rows)}
+    for top, left, block in torch_pairs.all_pairs(held):
+        for h, number in chosen.items():
+            if top.start <= h < top.stop:
+                same &= bool((block[h - top.start].cpu().numpy() == expected[number, left]).all())
+            if left.start <= h < left.stop:
+                same &= bool((block[:, h - left.start].cpu().numpy() == expected[number, top]).all())
+    yield row("all pairwise distances", f"{count:,} x {64 * planes.shape[2]:,}", card, numpy, count // (2 * few), same)
+
+
+# ---- the disagreement coefficient ----
+
+
+def coefficient(n: int) -> Iterator[Row]:
+    """Θ of n half-spaces on n items, from items to the answer; NumPy for some centres, with the best ratio known."""
+    C = HalfSpaces(3, n, seed="benchmark")
+    X = C.drawn(SharedRandomness("points"), "points", count=n)
+    pool = Pool(C, X, PrivateRandomness.simulated("benchmark"))
+    with choice.using("torch"):
+        started = time.perf_counter()
+        found = theta(C, pool)
+        first = time.perf_counter() - started
+        card = min(first, once(lambda: theta(C, pool)))
+        started = time.perf_counter()
+        on_card = measure(C, pool)
+        before = time.perf_counter() - started
+    few = 8
+    centres = np.unique(np.append(np.linspace(0, n - 1, few).astype(np.int64), found.centre))
+    with choice.using("numpy"):
+        measured = measure(C, pool)
+
+        def some() -> Any:
+            far = np.concatenate([far for _, far in measured.distances(centres)])
+            return measured.tops(centres, far, 0, found.value * (1 - 1e-9)), far
+
+        started = time.perf_counter()
+        (expected, far), numpy = some(), time.perf_counter() - started
+    with choice.using("torch"):
+        same = all(bool((a == far).all()) for _, a in on_card.distances(centres))
+        tops = on_card.tops(centres, far, 0, found.value * (1 - 1e-9))
+    best = expected.ratios >= expected.ratios.max()
+    for ours, theirs in zip((tops.disputed, tops.radius), (expected.disputed, expected.radius), strict=True):
+        same &= bool((ours[best] == theirs[best]).all())
+    print(f"(of the next row, {before:.3f} s until predictions are made and turned, and before the first distance)")
+    here = int(np.searchsorted(centres, found.centre))
+    same &= (int(tops.disputed[here]), int(tops.radius[here])) == (found.disagreement[0], found.radius[0])
+    yield row("disagreement coefficient, from items on", f"{n:,} x {n:,}", card, numpy, n // len(centres), same)
+
+
+# ---- a table held on the card ----
+
+
+def table(planes: Any, n: int) -> Iterator[Row]:
+    """What a version space asks of all n candidates on all items: where they disagree, who errs, who votes for what."""
+    items, everyone = planes.shape[1], Columns(np.arange(n), n)
+    size, every = f"{n:,} x {items:,}", np.arange(items)
+    part = max(1, items // 2_000)
+    some = every[::part]
+    generator = np.random.default_rng(0)
+    truth = generator.integers(2, size=items)
+    asked = generator.integers(items, size=min(1_000, items))
+    half = Columns(np.arange(0, n, 2), n)
+    fresh = planes.copy()
+    copied = once(lambda: (device.held(fresh), _wait(device.pytorch())))  # and forgotten with `fresh`
+    print(f"(copying the table to the card: {copied:.3f} s, once)", flush=True)
+
+    def errors(rows: Any, codes: Any) -> Any:
+        sums = np.zeros(64 * planes.shape[2], dtype=np.int64)
+        add_wrong(sums, planes, rows, codes)
+        return sums[:n]
+
+    cases: list[tuple[str, Callable[[Any], Any], bool]] = [
+        ("disagreement of everyone", lambda rows: mixed(planes, rows, everyone), True),
+        ("disagreement of every second candidate", lambda rows: mixed(planes, rows, half), True),
+        ("votes of everyone", lambda rows: tallies(planes, rows, everyone, 2), True),
+        ("errors of everyone, a label an item", lambda rows: errors(rows, truth[rows]), False),
+    ]
+    for name, ask, by_row in cases:
+        with choice.using("torch"):
+            card = seconds(lambda ask=ask: ask(every))
+            found = ask(every)[some] if by_row else ask(some)
+        with choice.using("numpy"):
+            started = time.perf_counter()
+            expected, numpy = ask(some), time.perf_counter() - started
+        yield row(name, size, card, numpy, part, bool((found == expected).all()))
+    with choice.using("torch"):
+        card, found = seconds(lambda: errors(asked, truth[asked])), errors(asked, truth[asked])
+    with choice.using("numpy"):
+        started = time.perf_counter()
+        expected, numpy = errors(asked, truth[asked]), time.perf_counter() - started
+    yield row(f"errors of everyone on {len(asked):,} labels", size, card, numpy, 1, bool((found == expected).all()))
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--quick", action="store_true", help="small sizes, on any device")
+    parser.add_argument("--json", type=Path, help="write the figures to this file")
+    parser.add_argument("--device", help="cuda, cuda:N or cpu; the first card if left out")
+    wanted = parser.parse_args()
+    if wanted.device:
+        os.environ[choice.DEVICE] = wanted.device
+    torch, here = device.pytorch(), device.name()
+    if here == choice.CPU and not wanted.quick:
+        sys.exit("there is no card here: --quick runs small sizes on the processor")
+    machine = {
+        "device": torch.cuda.get_device_name(here) if here != choice.CPU else f"processor, {platform.machine()}",
+        "torch": torch.__version__,
+        "numpy": np.__version__,
+        "python": platform.python_version(),
+        "cores": cores(),
+        "products_of_bytes": here != choice.CPU and torch_pairs._bytes_multiply(str(torch.device(here))),
+    }
+    print(", ".join(f"{key} {value}" for key, value in machine.items()), flush=True)
+    n = 2_000 if wanted.quick else 100_000
+    rows: list[Row] = []
+    for dimensions in (3, 50):
+        rows += predictions(n, n, dimensions)
+    C = HalfSpaces(3, n, seed="benchmark")
+    with choice.using("torch"):
+        packed = PackedPredictions(C, C.drawn(SharedRandomness("points"), "points", count=n))
+    planes = packed._planes
+    rows += table(planes, n)
+    rows += distances(planes)
+    del packed, planes
+    for size in (300, 500) if wanted.quick else (10_000, 30_000):
+        rows += coefficient(size)
+    peak = torch.cuda.max_memory_allocated() if here != choice.CPU else 0
+    print(f"most memory on the card: {peak / 2**30:.1f} GiB")
+    if wanted.json:
+        text = json.dumps({"machine": machine, "quick": wanted.quick, "peak_bytes": peak, "rows": rows}, indent=1)
+        wanted.json.write_text(text + "\n", encoding="utf-8")
+    return 0 if all(each["equal"] for each in rows) else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())
