@@ -27,7 +27,13 @@ $(VENV)/.installed: pyproject.toml constraints.txt
 demo: install  ## two labs, one published string
 	$(BIN)/replical demo
 
-test: lint test-oldest  ## lint and the fast suite: what CI runs
+# Compiled once, so that no two tests compile the same kernel at the same time.
+$(VENV)/.compiled: $(VENV)/.installed $(wildcard src/replical/core/kernels/*.py)
+	$(BIN)/python benchmarks/kernels.py --quick > /dev/null
+	$(BIN)/python benchmarks/pairs.py --quick > /dev/null
+	touch $@
+
+test: lint test-oldest $(VENV)/.compiled  ## lint and the fast suite: what CI runs
 	$(BIN)/python -m pytest -n auto --dist worksteal -m "not slow"
 
 test-slow: install  ## the slow suite too

@@ -126,6 +126,7 @@ with Journal("page.db", write=False) as old, Journal("column.db") as new:
 """
 
 
+@pytest.mark.slow
 def test_the_page_says_how_many_labels_it_will_be_in_all(tmp_path):
     """Once sixteen labels are known; whoever labels reads a count, rounded, and nothing else of the forecast."""
     rng, names = np.random.default_rng(3), [f"m{number}" for number in range(8)]

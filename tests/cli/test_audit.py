@@ -56,7 +56,6 @@ def test_streaming_cal_disagrees_where_it_should():
     ("spec", "noise"),
     [
         ("intervals:40", ".05"),
-        ("boxes:2,8", "0"),
         *(
             pytest.param(spec, noise, marks=pytest.mark.slow)
             for spec in ("intervals:40", "stumps:5,40", "boxes:2,8", "halfspaces:2,2000")

@@ -11,6 +11,7 @@ N, ITEMS, PAIRS = 200, 20_000, 8
 PUBLIC = {"epsilon": 0.1, "delta": 0.05, "rho": 0.1}
 
 
+@pytest.mark.slow
 def test_same_answers_where_both_stop_at_the_same_label():
     C, seed = Thresholds(N), "vectorised"
     made = plan("rounded-cal", C, pool="finite", items=ITEMS, **PUBLIC)

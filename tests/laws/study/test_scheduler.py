@@ -82,6 +82,7 @@ def test_stopped_and_started_again_it_continues(in_any_order, sweep, usual, tmp_
     assert sweep(folder=folder).tables == usual()
 
 
+@pytest.mark.slow
 @SHARED
 @given(st.lists(st.integers(1, 60), min_size=1, max_size=4), st.integers(0, 10**9))
 def test_more_pairs_go_on_from_those_that_are_there_and_fewer_are_the_first(
