@@ -1,6 +1,7 @@
 """The library against Rounded(CAL) as plain NumPy, on the same pools and strings."""
 
 import numpy as np
+import pytest
 
 from replical import PrivateRandomness, SharedRandomness, Thresholds, World, plan
 from replical.learners.for_plan import learner_for
