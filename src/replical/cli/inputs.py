@@ -129,10 +129,11 @@ def _names(C: HypothesisClass) -> list[str]:
 
 
 def never_over(outputs: Mapping[str, Path | None], inputs: Mapping[str, Path | str | None]) -> None:
-    """Refuse to write over what is read: a pool, a protocol, labels, a journal."""
+    """Refuse to write over what is read (a pool, a protocol, labels, a journal) or over what another option writes."""
     read = {
         os.path.realpath(path): flag for flag, path in inputs.items() if path is not None and "://" not in str(path)
     }
+    written = set()
     for flag, path in outputs.items():
         if path is None:
             continue
@@ -140,3 +141,6 @@ def never_over(outputs: Mapping[str, Path | None], inputs: Mapping[str, Path | s
             raise BadUsage(f"there is no folder {path.parent} for {flag} {path.name}")
         if (other := read.get(os.path.realpath(path))) is not None:
             raise BadUsage(f"{flag} {path} is also {other}, and would replace it: give {flag} another name")
+        if os.path.realpath(path) in written:
+            raise BadUsage(f"{flag} {path} is also what another option writes: give it a name of its own")
+        written.add(os.path.realpath(path))

@@ -115,7 +115,8 @@ def run_command(
     check_truths(truths)
     _check_private(private=private, approve=approve, html=html, profile=profile)
     protocol = Protocol.read(protocol_file)
-    _check_profile(profile, protocol, (out, html))
+    if profile is not None:
+        check_plan(protocol.plan)
     if measure_error:
         Measured(protocol.learner, measure_error)  # refuses what cannot be measured, before anything is written
     if lab_name is not None:
@@ -162,15 +163,6 @@ def _write(session: Session, certificate: dict[str, Any], out: Path, html: Path 
         notes.print(f"Profile: {profile}", markup=False, soft_wrap=True)
     if html is not None:
         write_whole(html, page(certificate), what="the page", refuse=BadUsage)
-
-
-def _check_profile(profile: Path | None, protocol: Protocol, others: tuple[Path | None, ...]) -> None:
-    """Refuse a profile where there is none, or one that another file would replace."""
-    if profile is None:
-        return
-    check_plan(protocol.plan)
-    if profile.resolve() in {other.resolve() for other in others if other is not None}:
-        raise BadUsage(f"--profile {profile} is also what another option writes: give it a name of its own")
 
 
 def _check_out(out: Path, session: Session) -> None:

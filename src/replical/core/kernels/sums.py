@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from replical.core import bits
 from replical.core.bits import Packed
 from replical.core.kernels import choice, threads
+from replical.core.kernels.carries import levels
 from replical.core.kernels.columns import Indices
 
 Sums = NDArray[np.int64]
@@ -86,17 +87,8 @@ def column_sums(rows: Packed, length: int) -> Sums:
     >>> column_sums(np.array([[5], [4], [6]], dtype=np.uint64), 3).tolist()
     [1, 1, 3]
     """
-    sums, weight = np.zeros(length, dtype=np.int64), 1
-    while len(rows):
-        carries = []
-        while len(rows) >= 3:
-            third = len(rows) // 3
-            a, b, c = rows[:third], rows[third : 2 * third], rows[2 * third : 3 * third]
-            either = a ^ b
-            carries.append((a & b) | (either & c))
-            rows = np.concatenate((either ^ c, rows[3 * third :]))
-        for row in rows:
+    sums = np.zeros(length, dtype=np.int64)
+    for weight, left in levels(rows, np.concatenate):
+        for row in left:
             sums += weight * bits.unpack(row, length)
-        rows = np.concatenate(carries) if carries else rows[:0]
-        weight *= 2
     return sums

@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 from replical.core import bits
 from replical.core.bits import Bits, Packed
 from replical.core.kernels import device
+from replical.core.kernels.carries import levels
 from replical.core.kernels.columns import Columns, Indices
 from replical.core.kernels.device import Tensor
 
@@ -55,20 +56,11 @@ def add_wrong(sums: NDArray[np.int64], planes: Packed, rows: Indices, codes: Ind
 
 
 def column_sums(rows: Tensor) -> Tensor:
-    """How many rows have a 1 at each position; carry-save adders, as `sums.column_sums` has them."""
+    """How many rows have a 1 at each position."""
     torch = device.pytorch()
-    sums, weight = torch.zeros(64 * rows.shape[1], dtype=torch.int64, device=rows.device), 1
-    while len(rows):
-        carries = []
-        while len(rows) >= 3:
-            third = len(rows) // 3
-            a, b, c = rows[:third], rows[third : 2 * third], rows[2 * third : 3 * third]
-            either = a ^ b
-            carries.append((a & b) | (either & c))
-            rows = torch.cat((either ^ c, rows[3 * third :]))
-        sums += weight * device.unpacked(rows).sum(dim=0, dtype=torch.int64)
-        rows = torch.cat(carries) if carries else rows[:0]
-        weight *= 2
+    sums = torch.zeros(64 * rows.shape[1], dtype=torch.int64, device=rows.device)
+    for weight, left in levels(rows, torch.cat):
+        sums += weight * device.unpacked(left).sum(dim=0, dtype=torch.int64)
     return sums
 
 
