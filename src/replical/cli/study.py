@@ -14,12 +14,12 @@ from rich.progress import BarColumn, TextColumn
 from rich.progress import Progress as Bar
 
 from replical.cli.output import answer, notes, prose, whole
+from replical.core.workers import cluster, local
 from replical.errors import ValueOutOfRange
 from replical.study.report.findings import TERMS
 from replical.study.run import Done, run_study
 from replical.study.scheduler import Progress
 from replical.study.spec import Study
-from replical.study.workers import cluster, local
 
 _EVERY = 10.0  # seconds between lines where there is no terminal
 _MOST_WORKERS = 1000
