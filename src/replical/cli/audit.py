@@ -24,10 +24,11 @@ from replical.learners.result import Result
 from replical.plans.a2 import LOOP_RUNS
 from replical.plans.base import Plan
 from replical.plans.catalogue import find
-from replical.worlds.audit import Lab, World, audit_groups, pair_string, run_pair
+from replical.worlds.audit import Lab, audit_groups, pair_string, run_pair
 from replical.worlds.experiment import Experiment, Ready, prepare
 from replical.worlds.figures import COUNTED, Audit, Groups
 from replical.worlds.noise import BoundaryNoise
+from replical.worlds.world import World
 
 
 def audit_command(

@@ -11,14 +11,10 @@ from collections.abc import Callable, Generator, Sequence
 from contextlib import closing
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import cached_property
 
 import numpy as np
-from numpy.typing import NDArray
 
 from replical.bounds.ranks import agreement_bound
-from replical.classes.base import HypothesisClass, Items
-from replical.classes.predictions import Predictions, predictions_of
 from replical.classes.prior import UNIFORM, Prior
 from replical.core.parallel import cores, in_processes
 from replical.core.randomness import PrivateRandomness, SharedRandomness
@@ -28,93 +24,13 @@ from replical.learners.fast.line import along_a_line
 from replical.learners.findings import Rounding
 from replical.learners.result import Result
 from replical.worlds.figures import Audit, Group, Groups, Pair, columns, figures, together
-from replical.worlds.noise import Noise
 from replical.worlds.population import Population
 from replical.worlds.shift import tilted
+from replical.worlds.world import World
 
 Progress = Callable[[int, int], None]
 
 _NAMES = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"  # of the first labs of a group; the others have numbers
-
-
-@dataclass(frozen=True, kw_only=True)
-class World:
-    """What both labs of every pair live in.
-
-    Attributes
-    ----------
-    C
-        The class.
-    cells
-        Checked items, one a cell; the class's own cells if left out.
-    weights
-        Integer masses of the cells; equal if left out.
-    noise
-        Probability that a label is replaced by another one, or `BoundaryNoise`.
-    pool_size
-        Items in each lab's pool, or ``"exact"``: the distribution itself.
-    law
-        Probabilities of the labels, one row a cell, instead of a target and noise.
-    shift
-        How far labs' populations are apart: labs with even and with odd numbers have masses tilted in opposite directions,
-        by factors within 1 ± `shift` (`replical.worlds.shift`). Not with a law, whose best hypothesis might change.
-
-    Raises
-    ------
-    ValueOutOfRange
-        If there is a shift and a law.
-
-    Examples
-    --------
-    >>> from replical import Thresholds
-    >>> World(C=Thresholds(11), noise=.1).population(target=4).error(7)
-    Fraction(17, 50)
-    """
-
-    C: HypothesisClass
-    cells: Items | None = None
-    weights: NDArray[np.int64] | None = None
-    noise: Noise = 0.0
-    pool_size: int | str = "exact"
-    law: NDArray[np.float64] | None = None
-    shift: float = 0.0
-
-    def __post_init__(self) -> None:
-        """Refuse what leaves labs without a best hypothesis in common."""
-        if self.shift and self.law is not None:
-            raise ValueOutOfRange(
-                f"labs that differ by a shift of {self.shift:g} have one best hypothesis, and under a law it may change: "
-                "give noise instead of the law, or no shift"
-            )
-
-    @cached_property
-    def predictions(self) -> Predictions:
-        """What every hypothesis says in each cell: computed once a process, used by every pair.
-
-        Raises
-        ------
-        ValueOutOfRange
-            If the class does not list its cells and none are given.
-        """
-        listed = self.C.cells() if self.cells is None else self.cells
-        if listed is None:
-            raise ValueOutOfRange("this class does not list its cells: give the items of the world")
-        return predictions_of(self.C, listed)
-
-    def population(self, target: int = 0) -> Population:
-        """The world with one `target`; where a law is given, the target is a best hypothesis instead."""
-        if self.law is not None:
-            return Population(
-                self.C, cells=self.cells, weights=self.weights, law=self.law, predictions=self.predictions
-            )
-        return Population(
-            self.C,
-            target=target,
-            cells=self.cells,
-            weights=self.weights,
-            noise=self.noise,
-            predictions=self.predictions,
-        )
 
 
 @dataclass(frozen=True, kw_only=True)
