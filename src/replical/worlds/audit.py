@@ -9,15 +9,17 @@ from __future__ import annotations
 
 from collections.abc import Callable, Generator, Sequence
 from contextlib import closing
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 
 import numpy as np
 
 from replical.bounds.ranks import agreement_bound
 from replical.classes.prior import UNIFORM, Prior
+from replical.core.in_order import in_order
 from replical.core.parallel import cores, in_processes
 from replical.core.randomness import PrivateRandomness, SharedRandomness
+from replical.core.workers import Workers
 from replical.errors import ReplicalError, ValueOutOfRange
 from replical.learners.base import Learner, learn
 from replical.learners.fast.line import along_a_line
@@ -187,7 +189,7 @@ def _distance(one: Result, two: Result, prior: Prior) -> float:
 
 
 def run_pairs(
-    learner: Learner, world: World, *, seed: str, pairs: int, workers: int | None = None, labs: int = 2
+    learner: Learner, world: World, *, seed: str, pairs: int, workers: int | Workers | None = None, labs: int = 2
 ) -> Generator[Pair, None, None]:
     """All pairs in order, or all groups of more `labs`.
 
@@ -196,7 +198,7 @@ def run_pairs(
     learner, world, seed, pairs
         As for `audit`.
     workers
-        Processes; every core if left out.
+        Processes; every core if left out. Or others, e.g. a cluster (`replical.core.workers`).
     labs
         Labs that share each string; the first two are the pair.
 
@@ -210,12 +212,16 @@ def run_pairs(
     ValueOutOfRange
         If there is not at least one pair and one worker, or the seed is no text.
     WorkerLost
-        If a worker process died.
+        If a worker process died; of a cluster, one after the other.
     """
     if isinstance(pairs, bool) or not isinstance(pairs, int | np.integer) or pairs < 1:
         raise ValueOutOfRange(f"an audit needs at least 1 pair, got {pairs!r}")
     if not isinstance(seed, str):
         raise ValueOutOfRange(f"the seed of an audit is a text, got {type(seed).__name__}")
+    if isinstance(workers, Workers):  # they prepare what the class says by themselves: a matrix would travel for long
+        task = _PairTask(learner=learner, world=replace(world), seed=seed, labs=labs)
+        yield from in_order(task, pairs, workers, "pair" if labs == 2 else "group")
+        return
     if workers is not None and workers < 1:
         raise ValueOutOfRange(f"an audit needs at least 1 worker, got {workers}")
     count = min(pairs, workers or cores())
@@ -247,7 +253,7 @@ def audit(
     *,
     seed: str,
     pairs: int = 200,
-    workers: int | None = 1,
+    workers: int | Workers | None = 1,
     progress: Progress | None = None,
 ) -> Audit:
     """Run `pairs` pairs of labs and report how often they return the identical hypothesis.
@@ -263,7 +269,7 @@ def audit(
     pairs
         How many pairs.
     workers
-        Processes; None takes every core.
+        Processes; None takes every core. Or others, e.g. a cluster (`replical.core.workers`).
     progress
         Called with (pairs done, pairs in all).
 
@@ -300,7 +306,7 @@ def audit_groups(
     seed: str,
     groups: int,
     labs: int,
-    workers: int | None = 1,
+    workers: int | Workers | None = 1,
     progress: Progress | None = None,
 ) -> tuple[Audit, Groups]:
     """Run groups of labs, one string a group: how often do all of them return the identical hypothesis?
