@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Generator, Sequence
 from contextlib import closing
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from fractions import Fraction
 
 import numpy as np
@@ -218,8 +218,8 @@ def run_pairs(
         raise ValueOutOfRange(f"an audit needs at least 1 pair, got {pairs!r}")
     if not isinstance(seed, str):
         raise ValueOutOfRange(f"the seed of an audit is a text, got {type(seed).__name__}")
-    if isinstance(workers, Workers):  # they prepare what the class says by themselves: a matrix would travel for long
-        task = _PairTask(learner=learner, world=replace(world), seed=seed, labs=labs)
+    if isinstance(workers, Workers):
+        task = _PairTask(learner=learner, world=world.light(), seed=seed, labs=labs)
         yield from in_order(task, pairs, workers, "pair" if labs == 2 else "group")
         return
     if workers is not None and workers < 1:

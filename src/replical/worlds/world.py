@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
@@ -93,3 +93,8 @@ class World:
             noise=self.noise,
             predictions=self.predictions,
         )
+
+    def light(self) -> World:
+        """The same world for a journey: without what whoever gets it can compute."""
+        own = None if self.cells is None else self.C.cells()
+        return replace(self, cells=None if own is not None and np.array_equal(own, self.cells) else self.cells)

@@ -7,6 +7,7 @@ import sys
 import time
 from dataclasses import dataclass
 
+import numpy as np
 import pytest
 
 from replical import CAL, Thresholds, World, audit, plan
@@ -75,19 +76,28 @@ def slow(tmp_path):
 
 def test_a_cluster_finds_the_same_to_the_bit(elsewhere, command):
     """As the command tells it: pairs, and groups of labs with what only groups have."""
-    for more in ([], ["--labs", "3"]):
+    for more in (["--class", "halfspaces:2,60"], ["--class", "thresholds:300", "--labs", "3"]):
         found = []
         for who in (["--workers", "1"], ["--cluster", elsewhere]):
             code, out, err = command(*AUDIT, *more, *who)
             assert code == 0, err
-            assert f"{'groups of 3 labs' if more else 'pairs of labs'}: 7 of 7" in err
+            assert f"{'groups of 3 labs' if '--labs' in more else 'pairs of labs'}: 7 of 7" in err
             assert ("workers: 3 on Dask at " in err) == (who[0] == "--cluster")
             found.append(json.loads(out) | {"seconds": 0})
         assert found[0] == found[1]
 
 
+def test_a_world_travels_without_what_can_be_computed():
+    """A message of some kilobytes whatever the class; items that are not the class's own go along."""
+    world = World(C=Thresholds(100_000), cells=Thresholds(100_000).cells(), pool_size=500)
+    assert world.population(7).error(9) == world.light().population(7).error(9)
+    assert len(cloudpickle.dumps(world.light())) < 2000 < 800_000 < len(cloudpickle.dumps(world))
+    few = World(C=C, cells=C.items([1, 5, 900]), weights=np.array([1, 2, 3]))
+    assert few.light() == few
+
+
 def test_each_pair_comes_in_its_turn(elsewhere):
-    world = World(C=C, pool_size=500)
+    world = World(C=C, cells=C.cells(), pool_size=500)
     alone = list(run_pairs(LEARNER, world, seed="turn", pairs=130, workers=1))
     with cluster(elsewhere) as busy:
         assert list(run_pairs(LEARNER, world, seed="turn", pairs=130, workers=busy)) == alone
@@ -131,20 +141,20 @@ def test_a_killed_worker_s_pairs_are_run_again(slow, tmp_path):
     ],
 )  # fmt: skip
 def test_what_cannot_be_a_cluster_is_one_sentence(words, sentence, command):
-    code, out, _ = command(*AUDIT, *words)
+    code, out, _ = command(*AUDIT, "--class", "star:9", *words)
     assert (code, json.loads(out)["message"]) == (2, sentence)
 
 
 def test_without_dask_it_is_one_sentence(command, monkeypatch):
     monkeypatch.setitem(sys.modules, "distributed", None)
-    code, out, _ = command(*AUDIT, "--cluster", "local:2")
+    code, out, _ = command(*AUDIT, "--class", "star:9", "--cluster", "local:2")
     assert (code, json.loads(out)["error"]) == (2, "MissingExtra")
     assert json.loads(out)["message"] == "--cluster needs Dask: install it with pip install 'replical[study]'"
 
 
 def test_workers_of_another_version_are_refused(elsewhere, command, monkeypatch):
     monkeypatch.setattr("replical.core.workers.version", lambda _: "9.9")
-    code, out, _ = command(*AUDIT, "--cluster", elsewhere)
+    code, out, _ = command(*AUDIT, "--class", "star:9", "--cluster", elsewhere)
     assert code == 2
     assert json.loads(out)["message"].endswith(": install 9.9 there")
 
