@@ -32,6 +32,13 @@ from replical.worlds.figures import COUNTED, Audit, Groups
 from replical.worlds.noise import BoundaryNoise
 from replical.worlds.world import World
 
+_TERMS = (
+    "A pair is two simulated labs, each with items and labels of its own, and one published string in common. Before the "
+    "last step: how often they agree without the step that makes answers identical. Jaccard distance: the share of the "
+    "hypotheses left to either lab that are not left to both. Survivors: hypotheses left to a lab. Excess error: how much "
+    "more often an answer errs than the best hypothesis."
+)
+
 
 def audit_command(
     class_spec: Annotated[str, typer.Option("--class", help=CLASSES)],
@@ -87,7 +94,7 @@ def audit_command(
     device: Device = None,
     as_json: Annotated[bool, typer.Option("--json", help="one JSON object on standard output")] = False,
 ) -> None:
-    """Run many pairs of labs, each pair sharing one random string, and report how often they agree.
+    """Run many pairs of simulated labs, each pair sharing one random string, and report how often they agree.
 
     With --labs the pairs are groups of so many labs.
     """
@@ -240,6 +247,7 @@ def _show(figures: Audit, groups: Groups | None, inputs: dict[str, Any], seconds
     if figures.rho_predicted is not None:
         table.add_row("rho predicted, mean of labs", f"{figures.rho_predicted:.4f}")
     prose.print(table)
+    prose.print(_TERMS)
     prose.print(f"Took {seconds} s; the same seed gives the same figures on any number of workers.")
 
 
