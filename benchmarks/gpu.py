@@ -2,11 +2,11 @@
 
     PYTHONPATH=src python3 benchmarks/gpu.py [--quick] [--json FILE] [--device cuda|cuda:N|cpu]
 
-needs NumPy, SciPy and PyTorch, and a card with 64 GB for the full sizes; it takes some minutes. Seconds are the best of a
-few repetitions after one to warm up, and end when the card has finished. NumPy's version runs on a part, on all cores
-where it can, and is scaled up: such figures are marked ~. Every row compares a sample of the card's results with NumPy's,
-bit by bit, and the script ends with exit code 1 if any differs. `--quick` runs small sizes on any device, to see that it
-works.
+needs NumPy, SciPy and PyTorch, numba for its column, and a card with 64 GB for the full sizes; it takes some minutes.
+Seconds are the best of a few repetitions after one to warm up, and end when the card has finished. NumPy's version runs on
+a part, on all cores where it can, numba's in full but for distances, on two cores; what is scaled up is marked ~. Every row
+compares the card's results with numba's, and a sample of them with NumPy's, bit by bit, and the script ends with exit code 1
+if any differs. `--quick` runs small sizes on any device, to see that it works.
 """
 
 from __future__ import annotations
@@ -18,6 +18,8 @@ import platform
 import sys
 import time
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
@@ -62,19 +64,54 @@ def once(work: Callable[[], object]) -> float:
     return time.perf_counter() - started
 
 
+@contextmanager
+def numba_on_two_cores() -> Iterator[None]:
+    """numba's kernels, held to two cores where the system allows it."""
+    before = os.sched_getaffinity(0) if hasattr(os, "sched_setaffinity") else None
+    if before is not None:
+        os.sched_setaffinity(0, sorted(before)[:2])
+    try:
+        with choice.using("numba"):
+            yield
+    finally:
+        if before is not None:
+            os.sched_setaffinity(0, before)
+
+
+def on_numba(work: Callable[[], Any], repeats: int = 1) -> tuple[float | None, Any]:
+    """The best of `repeats` after one to compile, and the result; nothing where numba is not there."""
+    if choice.trouble() is not None:
+        return None, None
+    best = np.inf
+    with numba_on_two_cores():
+        work()
+        for _ in range(repeats):
+            started = time.perf_counter()
+            result = work()
+            best = min(best, time.perf_counter() - started)
+    return best, result
+
+
 def _wait(torch: Any) -> None:
     if device.name() != choice.CPU:
         torch.cuda.synchronize(device.name())
 
 
-def row(name: str, size: str, card: float, numpy: float, part: int, same: bool) -> Row:
-    """One line: `numpy` seconds were measured on one of `part` parts."""
-    told = {"what": name, "size": size, "device_s": card, "numpy_s": numpy * part, "scaled_by": part, "equal": same}
-    mark = "~" if part > 1 else ""
-    goal = f"  goal {GOALS[name]:g} s" if name in GOALS and size.startswith("100,000") else ""
-    print(f"{name:<44} {size:<18} {card:>9.4f} s   NumPy {mark}{numpy * part:>10.3f} s   {numpy * part / card:>9.0f} x   "
+def row(
+    name: str, size: str, card: float, numpy: float, part: int, same: bool, numba: float | None, of: float = 1
+) -> Row:
+    """One line: `numpy` seconds were measured on one of `part` parts, those of `numba` on one of `of`."""
+    told = {"what": name, "size": size, "device_s": card, "numpy_s": numpy * part, "scaled_by": part}
+    told |= {"numba_s": None if numba is None else numba * of, "numba_scaled_by": of, "equal": same}
+    compiled = "" if numba is None else _beside("numba", numba, of, card)
+    goal = f"  goal {GOALS[name]:g} s, 100 x numba" if name in GOALS and size.startswith("100,000") else ""
+    print(f"{name:<44} {size:<18} {card:>9.4f} s{_beside('NumPy', numpy, part, card)}{compiled}   "
           f"{'equal' if same else 'DIFFERENT'}{goal}", flush=True)  # fmt: skip
     return told
+
+
+def _beside(name: str, taken: float, part: float, card: float) -> str:
+    return f"   {name} {'~' if part > 1 else ' '}{taken * part:>9.3f} s {taken * part / card:>7.0f} x"
 
 
 # ---- predictions ----
@@ -95,8 +132,14 @@ def predictions(n: int, m: int, dimensions: int) -> Iterator[Row]:
         numpy = once(lambda: signs(X[some], C.normals, -C.offsets, expected))
     found = torch_signs.packed_signs(points, factors, starts)[device.sent(some)].cpu().numpy().view(np.uint64)
     same = bool((found == expected).all())
-    yield row(f"predictions, d = {dimensions}, on the card", size, card, numpy, part, same)
+    compiled = np.zeros((m, bits.words_for(n)), dtype=np.uint64)
+    numba, _ = on_numba(lambda: signs(X, C.normals, -C.offsets, compiled))
     out = np.zeros((m, bits.words_for(n)), dtype=np.uint64)
+    if numba is not None:
+        same &= bool(
+            (torch_signs.packed_signs(points, factors, starts).cpu().numpy().view(np.uint64) == compiled).all()
+        )
+    yield row(f"predictions, d = {dimensions}, on the card", size, card, numpy, part, same, numba)
 
     def there_and_back() -> None:
         with choice.using("torch"):
@@ -104,7 +147,7 @@ def predictions(n: int, m: int, dimensions: int) -> Iterator[Row]:
 
     card = seconds(there_and_back, 1)
     yield row(f"predictions, d = {dimensions}, and back in memory", size, card, numpy, part,
-              bool((out[some] == expected).all()))  # fmt: skip
+              bool((out[some] == expected).all() and (numba is None or (out == compiled).all())), numba)  # fmt: skip
 
 
 # ---- distances ----
@@ -130,7 +173,13 @@ def distances(planes: Any) -> Iterator[Row]:
                 same &= bool((block[h - top.start].cpu().numpy() == expected[number, left]).all())
             if left.start <= h < left.stop:
                 same &= bool((block[:, h - left.start].cpu().numpy() == expected[number, top]).all())
-    yield row("all pairwise distances", f"{count:,} x {64 * planes.shape[2]:,}", card, numpy, count // (2 * few), same)
+    first = max(1, count // 5)  # of the rows, whose pairs are a 25th of all
+    numba, found = on_numba(lambda: pairs.Pairs(planes[:, :first]).among())
+    for top, left, block in torch_pairs.all_pairs(held) if found is not None else ():
+        expected, ours = found[top, left], block.cpu().numpy()
+        same &= bool((ours[: expected.shape[0], : expected.shape[1]] == expected).all())
+    size, of = f"{count:,} x {64 * planes.shape[2]:,}", count * (count + 1) / (first * (first + 1))
+    yield row("all pairwise distances", size, card, numpy, count // (2 * few), same, numba, of)
 
 
 # ---- the disagreement coefficient ----
@@ -169,7 +218,9 @@ def coefficient(n: int) -> Iterator[Row]:
     print(f"(of the next row, {before:.3f} s until predictions are made and turned, and before the first distance)")
     here = int(np.searchsorted(centres, found.centre))
     same &= (int(tops.disputed[here]), int(tops.radius[here])) == (found.disagreement[0], found.radius[0])
-    yield row("disagreement coefficient, from items on", f"{n:,} x {n:,}", card, numpy, n // len(centres), same)
+    numba, compiled = on_numba(lambda: theta(C, pool))
+    same &= compiled is None or compiled == found
+    yield row("disagreement coefficient, from items on", f"{n:,} x {n:,}", card, numpy, n // len(centres), same, numba)
 
 
 # ---- a table held on the card ----
@@ -203,17 +254,22 @@ def table(planes: Any, n: int) -> Iterator[Row]:
     for name, ask, by_row in cases:
         with choice.using("torch"):
             card = seconds(lambda ask=ask: ask(every))
-            found = ask(every)[some] if by_row else ask(some)
+            whole = ask(every)
+            found = whole[some] if by_row else ask(some)
         with choice.using("numpy"):
             started = time.perf_counter()
             expected, numpy = ask(some), time.perf_counter() - started
-        yield row(name, size, card, numpy, part, bool((found == expected).all()))
+        numba, compiled = on_numba(lambda ask=ask: ask(every))
+        same = bool((found == expected).all()) and (numba is None or bool((whole == compiled).all()))
+        yield row(name, size, card, numpy, part, same, numba)
     with choice.using("torch"):
         card, found = seconds(lambda: errors(asked, truth[asked])), errors(asked, truth[asked])
     with choice.using("numpy"):
         started = time.perf_counter()
         expected, numpy = errors(asked, truth[asked]), time.perf_counter() - started
-    yield row(f"errors of everyone on {len(asked):,} labels", size, card, numpy, 1, bool((found == expected).all()))
+    numba, compiled = on_numba(lambda: errors(asked, truth[asked]))
+    same = bool((found == expected).all()) and (numba is None or bool((found == compiled).all()))
+    yield row(f"errors of everyone on {len(asked):,} labels", size, card, numpy, 1, same, numba)
 
 
 def main() -> int:
@@ -233,6 +289,7 @@ def main() -> int:
         "numpy": np.__version__,
         "python": platform.python_version(),
         "cores": cores(),
+        "numba": None if choice.trouble() else version("numba"),
         "products_of_bytes": here != choice.CPU and torch_pairs._bytes_multiply(str(torch.device(here))),
     }
     print(", ".join(f"{key} {value}" for key, value in machine.items()), flush=True)

@@ -1,5 +1,8 @@
 """`signs` on a PyTorch device: a matrix product says most of them, sums in the fixed order the rest.
 
+On a card where Triton works, which comes with PyTorch there and needs a C compiler, one fused kernel does it faster
+(`triton_signs`). What follows is for all other devices.
+
 A matrix product may add in any order and round less often, so it is off by rounding. For a sum of d products and a start
 whose sizes add up to T, any order of rounded or fused operations is within (d + 2) T 2**-53 of the true sum, to first
 order, and so is the sum in the fixed order. Where the product is further than `_SAFE` times that from zero, both have the
@@ -8,6 +11,8 @@ runs a multiplication and an addition as two operations, and rounds after each.
 """
 
 from __future__ import annotations
+
+from functools import cache
 
 import numpy as np
 from numpy.typing import NDArray
@@ -33,6 +38,10 @@ def signs(points: NDArray[np.float64], factors: NDArray[np.float64], starts: NDA
 
 def packed_signs(points: Tensor, factors: Tensor, starts: Tensor) -> Tensor:
     """The same on the device: packed rows, one a point."""
+    if points.is_cuda and _fuses(str(points.device)):
+        from replical.core.kernels import triton_signs
+
+        return triton_signs.packed_signs(points, factors, starts)
     torch = device.pytorch()
     count, length = len(factors), bits.words_for(len(factors))
     words = torch.empty((len(points), length), dtype=torch.int64, device=points.device)
@@ -54,6 +63,17 @@ def packed_signs(points: Tensor, factors: Tensor, starts: Tensor) -> Tensor:
             torch.ge(_in_order(some.T[..., None], across, starts), 0, out=sure)
         words[block] = device.packed(values)
     return words
+
+
+@cache
+def _fuses(here: str) -> bool:
+    """Does Triton work on this card?"""
+    try:
+        from replical.core.kernels import triton_signs
+
+        return triton_signs.works(here)
+    except Exception:  # of many kinds: no Triton, no C compiler, a card it does not know
+        return False
 
 
 def _in_order(points: Tensor, factors: Tensor, starts: Tensor) -> Tensor:
