@@ -1,12 +1,12 @@
 """What 100 workers would do: messages and seconds measured here, the rest computed event by event.
 
-    python benchmarks/cluster.py [--quick] [--out benchmarks/results] [--timings docs/explanation/study/timings.parquet]
+    python benchmarks/cluster.py [--quick] [--out benchmarks/results] [--measured FILE]
 
 writes DIR/cluster.json, .md (tables) and .svg/.png (figure). Measured: sizes of messages, seconds of the driver and of
 Dask a piece, seconds of a pair of labs and of one look at a shard. Computed (`cluster_simulation.py`): a study, an audit
 and a run on a table in shards, with 1 to 1000 workers. Compared: what is computed for 1, 2, 3 and 8 local Dask workers
 with what they take, for pieces that wait instead of computing, so that cores play no part, and for a real audit, given
-the seconds that its pieces took on the workers.
+the seconds that its pieces took on the workers. `--measured` computes again from an earlier cluster.json.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ from replical.worlds.audit import _PairTask, audit, run_pairs
 from replical.worlds.experiment import Experiment, prepare
 
 SEED = "cluster"
-WORKERS = (1, 2, 3, 10, 30, 100, 300, 1000)
+WORKERS = (1, 2, 3, 10, 20, 30, 50, 100, 300, 1000)
 LATENCY = 0.0002
 NETWORKS = {
     "1 Gbit/s": Network(bytes_a_second=1.25e8, latency=LATENCY),
@@ -236,7 +236,8 @@ def _compared(what: str, workers: int, each: Sequence[float], took: float, costs
 
 
 def _driver(costs: dict[str, float]) -> Driver:
-    return Driver(hand_out=costs["driver"] / 2, hear=costs["driver"] / 2)
+    half = costs["driver"] / 2
+    return Driver(hand_out=half, hear=half, a_byte=costs["seconds_a_megabyte"] / 1e6)
 
 
 # ---- what is computed ----
@@ -315,7 +316,8 @@ def tables(found: dict[str, Any]) -> str:
     costs, sizes = found["costs"], found["sizes"]
     parts = [
         f"Measured on {found['machine']}: the driver spends {1e3 * costs['driver']:.2f} ms of its processor a piece; "
-        f"a piece of no work takes {1e3 * costs['trip']:.1f} ms there and back through Dask. A look at a shard of 128 MiB: "
+        f"a piece of no work takes {1e3 * costs['trip']:.1f} ms there and back through Dask, and "
+        f"{1e3 * costs['seconds_a_megabyte']:.1f} ms more a megabyte. A look at a shard of 128 MiB: "
         f"{statistics.median(found['passes']):.3f} s of one core. A pair of the audit: "
         f"{found['audit_pair_seconds']:.3f} s.",
         _table(
@@ -365,39 +367,53 @@ def _table(head: Sequence[str], rows: Sequence[Sequence[Any]]) -> str:
 
 
 def figure(found: dict[str, Any], path: Path) -> None:
-    """How many times as fast as one worker: studies and audits on the left, the run on shards on the right."""
+    """How many times as fast as one worker a study and an audit are; seconds of an operation on shards."""
     from replical.study.pictures.base import by_tens
     from replical.study.pictures.style import blank, save, style
 
     rows = found["curves"]
     workers = [row["workers"] for row in rows]
-    panels = (
-        ("Studies and audits", {"study": ("this repository's study", "o"), "audit": ("an audit", "s")}),
-        ("A run on a table in shards", {"label": ("a label, every item looked at", "o")}),
-    )
     with style():
         drawn = blank(9, 4.2)
-        for axes, (title, what) in zip(drawn.subplots(1, 2, sharey=True), panels, strict=True):
-            axes.plot(workers, workers, color="0.6", linewidth=1, linestyle=":", label="as many times as workers")
-            for key, (words, marker) in what.items():
-                for name, line, colour in (("1 Gbit/s", "--", "#b35900"), ("10 Gbit/s", "-", "#00507a")):
-                    speed = [rows[0][f"{key}, {name}"] / row[f"{key}, {name}"] for row in rows]
-                    axes.plot(
-                        workers,
-                        speed,
-                        linestyle=line,
-                        marker=marker,
-                        markersize=4,
-                        color=colour,
-                        label=f"{words}, {name}",
-                    )
-            axes.set(title=title, xlabel="workers", xscale="log", yscale="log")
+        left, right = drawn.subplots(1, 2)
+        left.plot(workers, workers, color="0.6", linewidth=1, linestyle=":", label="as many times as workers")
+        for key, words, marker, colour in (
+            ("study, 1 Gbit/s", "the study of this repository", "o", "#00507a"),
+            ("audit, 1 Gbit/s", f"an audit of {found['audit_pairs']:,} pairs", "s", "#b35900"),
+        ):
+            speed = [rows[0][key] / row[key] for row in rows]
+            left.plot(workers, speed, marker=marker, markersize=4, color=colour, label=words)
+        left.set(title="Studies and audits, 1 Gbit/s", ylabel="times as fast as one worker (computed)")
+        for key, words, line, colour in (
+            ("label, 1 Gbit/s", "a look at every item, 1 or 10 Gbit/s", "-", "#00507a"),
+            ("error sums, 1 Gbit/s", "error sums of everyone, 1 Gbit/s", "-", "#b35900"),
+            ("error sums, 10 Gbit/s", "error sums of everyone, 10 Gbit/s", "--", "#b35900"),
+        ):
+            right.plot(
+                workers, [row[key] for row in rows], linestyle=line, marker="o", markersize=4, color=colour, label=words
+            )
+        right.set(title="One operation on a table in shards", ylabel="seconds (computed)")
+        for axes in (left, right):
+            axes.set(xlabel="workers", xscale="log", yscale="log")
             by_tens(axes.xaxis)
             by_tens(axes.yaxis)
             axes.legend(loc="upper left")
-        drawn.axes[0].set_ylabel("times as fast as one worker (computed)")
+        right.set_ylim(top=60)  # room for what the lines are called
         for suffix in (".svg", ".png"):
             save(drawn, path.with_suffix(suffix))
+
+
+def measured(quick: bool) -> dict[str, Any]:
+    """Everything that is measured on this machine."""
+    found: dict[str, Any] = {
+        "machine": f"{cores()} cores, load {os.getloadavg()[0]:.1f}, Python {platform.python_version()}",
+        "sizes": message_sizes(),
+        "costs": driver_costs(200 if quick else 2000),
+        "passes": shard_passes(3 if quick else 20),
+        "audit_pairs": PAIRS,
+        "audit_pair_seconds": pair_seconds(AUDIT, 4 if quick else 40),
+    }
+    return found | {"checks": checks(quick, found["costs"])}
 
 
 def main() -> None:
@@ -406,19 +422,10 @@ def main() -> None:
     parser.add_argument("--quick", action="store_true", help="fewer of everything, in some seconds")
     parser.add_argument("--out", type=Path, default=Path("benchmarks/results"))
     parser.add_argument("--timings", type=Path, default=Path("docs/explanation/study/timings.parquet"))
+    parser.add_argument("--measured", type=Path, help="take what was measured from this cluster.json")
     given = parser.parse_args()
-    quick = given.quick
-    found: dict[str, Any] = {
-        "machine": f"{cores()} cores, load {os.getloadavg()[0]:.1f}, Python {platform.python_version()}",
-        "sizes": message_sizes(),
-        "costs": driver_costs(200 if quick else 2000),
-        "passes": shard_passes(3 if quick else 20),
-        "audit_pairs": PAIRS,
-        "audit_pair_seconds": pair_seconds(AUDIT, 4 if quick else 40),
-        "messages": messages(),
-    }
-    found["checks"] = checks(quick, found["costs"])
-    found["curves"] = curves(found, given.timings)
+    found = measured(given.quick) if given.measured is None else json.loads(given.measured.read_text())
+    found |= {"messages": messages(), "curves": curves(found, given.timings)}
     given.out.mkdir(parents=True, exist_ok=True)
     path = given.out / "cluster"
     path.with_suffix(".json").write_text(json.dumps(found, indent=1) + "\n")

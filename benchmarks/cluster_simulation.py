@@ -25,10 +25,11 @@ class Network:
 
 @dataclass(frozen=True, kw_only=True)
 class Driver:
-    """Seconds the driver spends on handing out a piece and on hearing its answer."""
+    """Seconds the driver spends on handing out a piece and on hearing its answer, and on every byte of both."""
 
     hand_out: float = 0.0
     hear: float = 0.0
+    a_byte: float = 0.0
 
 
 @dataclass(frozen=True)
@@ -72,7 +73,7 @@ def seconds(pieces: Sequence[Piece], workers: int, network: Network = NOWHERE, d
         piece = next(waiting, None)
         if piece is None:
             return
-        busy = max(busy, now) + driver.hand_out
+        busy = max(busy, now) + driver.hand_out + driver.a_byte * piece.question
         links[0] = max(links[0], busy) + piece.question / network.bytes_a_second
         worker = heapq.heappop(soonest)[1] if piece.worker is None else piece.worker
         free[worker] = max(links[0] + network.latency, free[worker]) + piece.seconds
@@ -88,7 +89,7 @@ def seconds(pieces: Sequence[Piece], workers: int, network: Network = NOWHERE, d
             links[1] = max(links[1], now) + piece.answer / network.bytes_a_second
             heapq.heappush(events, (links[1] + network.latency, next(order), True, piece))
             continue
-        end = busy = max(busy, now) + driver.hear
+        end = busy = max(busy, now) + driver.hear + driver.a_byte * piece.answer
         hand_out(busy)
     return end
 

@@ -45,7 +45,7 @@ class Slow(World):
 
     def population(self, target=0):
         with open(os.path.join(self.folder, f"{time.time_ns()}-{os.getpid()}"), "w"):
-            time.sleep(0.1)
+            time.sleep(0.05)
         return super().population(target)
 
 

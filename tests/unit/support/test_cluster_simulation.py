@@ -61,6 +61,7 @@ def test_messages_cost_what_they_must(model, pieces):
     narrow = model.Network(bytes_a_second=8000)
     assert model.seconds(pieces, 1000, narrow) >= 300
     assert model.seconds([model.Piece(2.0, 8000, 4000)], 1, model.Network(bytes_a_second=8000, latency=0.25)) == 4.0
+    assert model.seconds([model.Piece(2.0, 8, 4)], 1, driver=model.Driver(hand_out=1, hear=2, a_byte=0.25)) == 8.0
     for workers in COUNTS:
         assert model.seconds(pieces, workers, *costly(model)) > model.seconds(pieces, workers)
 
