@@ -18,6 +18,7 @@ import os
 import platform
 import statistics
 import tempfile
+import textwrap
 import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
@@ -354,7 +355,7 @@ def tables(found: dict[str, Any]) -> str:
             [[row["workers"], *(_short(row[name]) for name in list(row)[1:])] for row in found["curves"]],
         ),
     ]
-    return "\n\n".join(parts) + "\n"
+    return "\n\n".join(each if each.startswith("|") else textwrap.fill(each, 120) for each in parts) + "\n"
 
 
 def _short(value: float) -> str:

@@ -96,5 +96,7 @@ class World:
 
     def light(self) -> World:
         """The same world for a journey: without what whoever gets it can compute."""
-        own = None if self.cells is None else self.C.cells()
-        return replace(self, cells=None if own is not None and np.array_equal(own, self.cells) else self.cells)
+        cells = self.cells
+        own = None if cells is None else self.C.cells()
+        known = cells is not None and own is not None and np.array_equal(own, cells)
+        return replace(self, cells=None if known else cells)

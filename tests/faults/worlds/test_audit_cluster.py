@@ -21,20 +21,8 @@ pytest.importorskip("distributed")
 
 C = Thresholds(1000)
 LEARNER = CAL(plan("cal", C, epsilon=0.1, delta=0.1, pool="finite"))
-AUDIT = [
-    "audit",
-    "--class",
-    "halfspaces:2,60",
-    "--learner",
-    "rounded-a2",
-    "--noise",
-    ".05",
-    "--epsilon",
-    ".2",
-    "--rho",
-    ".3",
-]
-AUDIT += ["--pool-size", "1000", "--pairs", "7", "--seed", "cluster", "--json"]
+AUDIT = ["audit", "--learner", "rounded-cal", "--epsilon", ".2", "--rho", ".3", "--pool-size", "1000"]
+AUDIT += ["--pairs", "7", "--seed", "cluster", "--json"]
 
 
 @dataclass(frozen=True, kw_only=True)
