@@ -19,11 +19,11 @@ from pathlib import Path
 from typing import Any
 
 from replical.core.parallel import cores
+from replical.core.workers import cluster, local
 from replical.study.piece import Piece, work
 from replical.study.scheduler import Sweep
 from replical.study.spec import Study
 from replical.study.store import Store
-from replical.study.workers import cluster, local
 from replical.worlds.experiment import Experiment, prepare
 
 SEED, SECONDS = "scale", 5.0  # a size is measured for about so long

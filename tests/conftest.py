@@ -177,11 +177,11 @@ def file(runs, tmp_path_factory):
 @pytest.fixture
 def sweep(tmp_path, monkeypatch):
     """Run cells into a folder of their own, in this process unless told otherwise; every piece is told."""
+    from replical.core.workers import local
     from replical.study.results import row
     from replical.study.scheduler import Sweep
     from replical.study.spec import Study
     from replical.study.store import Store
-    from replical.study.workers import local
     from support.studies import BASE, Ran
 
     number = [0]
@@ -210,10 +210,10 @@ def sweep(tmp_path, monkeypatch):
 @pytest.fixture(scope="session")
 def usual(tmp_path_factory):
     """What one process finds without trouble, by number of pairs."""
+    from replical.core.workers import local
     from replical.study.scheduler import Sweep
     from replical.study.spec import Study
     from replical.study.store import Store
-    from replical.study.workers import local
     from support.studies import of_pairs
 
     found = {}

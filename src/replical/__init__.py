@@ -50,7 +50,7 @@ _HOMES = {
     "Stumps": "classes.stumps",
     "Thresholds": "classes.thresholds",
     "VersionSpace": "pools.version_space",
-    "World": "worlds.audit",
+    "World": "worlds.world",
     "Yardstick": "pools.yardstick",
     "agreement_bound": "bounds.ranks",
     "audit": "worlds.audit",
@@ -108,7 +108,6 @@ if TYPE_CHECKING:
     from replical.pools.pool import Pool as Pool
     from replical.pools.version_space import VersionSpace as VersionSpace
     from replical.pools.yardstick import Yardstick as Yardstick
-    from replical.worlds.audit import World as World
     from replical.worlds.audit import audit as audit
     from replical.worlds.balls import ball as ball
     from replical.worlds.balls import curve as curve
@@ -119,6 +118,7 @@ if TYPE_CHECKING:
     from replical.worlds.population import Population as Population
     from replical.worlds.theta import theta as theta
     from replical.worlds.theta_bound import theta_bound as theta_bound
+    from replical.worlds.world import World as World
 else:  # type checkers would take it to mean that any name exists
 
     def __getattr__(name):

@@ -44,6 +44,29 @@ def test_the_benchmark_of_a_card_runs_on_the_processor(tmp_path):
     assert all(row["equal"] for row in rows)
 
 
+@pytest.mark.slow
+def test_the_benchmark_of_a_cluster_measures_computes_and_compares(tmp_path):
+    pytest.importorskip("distributed", reason="Dask is not installed")
+    words = [sys.executable, str(BENCHMARKS / "cluster.py"), "--quick", "--out", str(tmp_path)]
+    environment = os.environ | {"MPLCONFIGDIR": str(tmp_path)}
+    done = subprocess.run(words, capture_output=True, text=True, timeout=400, check=False, cwd=ROOT, env=environment)
+    assert done.returncode == 0, done.stderr
+    found = json.loads((tmp_path / "cluster.json").read_text())
+    assert [row["workers"] for row in found["checks"]] == [1, 1, 2, 2]
+    assert all(size < 10_000 for size in found["sizes"].values())
+    assert (tmp_path / "cluster.svg").stat().st_size > 500
+
+
+@pytest.mark.slow
+def test_what_100_workers_would_do_is_computed_from_what_was_measured(tmp_path):
+    pytest.importorskip("pyarrow", reason="pyarrow is not installed")
+    published = ROOT / "docs" / "explanation" / "figures" / "cluster.json"
+    words = [sys.executable, str(BENCHMARKS / "cluster.py"), "--measured", str(published), "--out", str(tmp_path)]
+    environment = os.environ | {"MPLCONFIGDIR": str(tmp_path)}
+    subprocess.run(words, capture_output=True, check=True, timeout=200, cwd=ROOT, env=environment)
+    assert json.loads((tmp_path / "cluster.json").read_text()) == json.loads(published.read_text())
+
+
 def test_the_benchmark_of_structured_classes_finds_what_the_matrix_finds(tmp_path):
     words = [sys.executable, str(BENCHMARKS / "structured.py"), "--quick", "--json", str(tmp_path / "found.json")]
     done = subprocess.run(words, capture_output=True, text=True, timeout=100, check=False)

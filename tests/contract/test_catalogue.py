@@ -13,6 +13,7 @@ from replical.classes.catalogue import KINDS
 from replical.cli import audit as audit_cli
 from replical.cli import main
 from replical.cli import protocol as protocol_cli
+from replical.core.workers import local
 from replical.errors import BadSpec
 from replical.plans.base import Task
 from replical.plans.bills import bills
@@ -22,7 +23,6 @@ from replical.plans.parameters import OPTIONS, PARAMETERS
 from replical.study.pictures.bills import bills_picture
 from replical.study.run import run_study
 from replical.study.spec import Study
-from replical.study.workers import local
 from replical.worlds.experiment import Experiment, prepare
 from support import toys
 from support.worlds import SIZES, classes

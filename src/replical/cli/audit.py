@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from contextlib import nullcontext
 from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated, Any
@@ -11,23 +12,32 @@ import typer
 
 from replical.classes.spec import parse
 from replical.cli.inputs import read_law, read_prior
-from replical.cli.options import CLASSES, Device, parameter
+from replical.cli.options import CLASSES, Cluster, Device, parameter
 from replical.cli.options import learner as learner_flag
-from replical.cli.output import amount, answer, interval, progress, prose, whole
+from replical.cli.output import amount, answer, interval, notes, progress, prose, whole
 from replical.cli.proven import both, uncertified
 from replical.core.exact import up
 from replical.core.kernels.device import use
-from replical.errors import ValueOutOfRange
+from replical.core.workers import Workers, cluster
+from replical.errors import BadUsage, ValueOutOfRange
 from replical.learners.base import Learner
 from replical.learners.findings import Settling
 from replical.learners.result import Result
 from replical.plans.a2 import LOOP_RUNS
 from replical.plans.base import Plan
 from replical.plans.catalogue import find
-from replical.worlds.audit import Lab, World, audit_groups, pair_string, run_pair
+from replical.worlds.audit import Lab, audit_groups, pair_string, run_pair
 from replical.worlds.experiment import Experiment, Ready, prepare
 from replical.worlds.figures import COUNTED, Audit, Groups
 from replical.worlds.noise import BoundaryNoise
+from replical.worlds.world import World
+
+_TERMS = (
+    "A pair is two simulated labs, each with items and labels of its own, and one published string in common. Before the "
+    "last step: how often they agree without the step that makes answers identical. Jaccard distance: the share of the "
+    "hypotheses left to either lab that are not left to both. Survivors: hypotheses left to a lab. Excess error: how much "
+    "more often an answer errs than the best hypothesis."
+)
 
 
 def audit_command(
@@ -80,13 +90,16 @@ def audit_command(
     pairs: Annotated[int, typer.Option(parser=whole, help="pairs of labs")] = 200,
     workers: Annotated[int | None, typer.Option(parser=whole, help="processes; every core if left out")] = None,
     pair: Annotated[int | None, typer.Option(parser=whole, help="rerun this pair alone (0 is the first)")] = None,
+    at: Cluster = None,
     device: Device = None,
     as_json: Annotated[bool, typer.Option("--json", help="one JSON object on standard output")] = False,
 ) -> None:
-    """Run many pairs of labs, each pair sharing one random string, and report how often they agree.
+    """Run many pairs of simulated labs, each pair sharing one random string, and report how often they agree.
 
     With --labs the pairs are groups of so many labs.
     """
+    if at is not None:
+        _check_cluster(workers, device, pair)
     use(device)
     named = {
         "T": T, "k_loop": k_loop, "k_final": k_final, "kappa": kappa, "batch": batch, "query": query, "finish": finish,
@@ -109,41 +122,51 @@ def audit_command(
     )
     C, cells = parse(class_spec, seed=seed)
     label_law = None if law is None else read_law(C, cells, law)
-    with progress("disagreement coefficient") as update:
-        ready = prepare(
-            experiment,
-            seed=seed,
-            prior=read_prior(C, prior, prefer),
-            law=label_law,
-            progress=update,
-        )
-    public_prior = ready.learner.plan.prior
-    inputs = {
-        "class": class_spec,
-        "learner": learner,
-        "plan": plan_name,
-        "epsilon": epsilon,
-        "delta": delta,
-        "rho": rho,
-        "theta": ready.theta,
-        "theta_source": ready.theta_source,
-        "nu": ready.nu,
-        "nu_source": ready.nu_source,
-        "noise": noise if isinstance(ready.world.noise, BoundaryNoise) else ready.world.noise,
-        "pool_size": ready.world.pool_size,
-        "law": None if law is None else str(law),
-        **named,
-        "yardstick": yardstick,
-        "prior": None if public_prior.kind == "uniform" else public_prior.fingerprint,
-        "seed": seed,
-    }
+    public_prior = read_prior(C, prior, prefer)
+    with cluster(at) if at is not None else nullcontext(workers) as busy:
+        with progress("disagreement coefficient") as update:
+            ready = prepare(experiment, seed=seed, prior=public_prior, law=label_law, progress=update)
+        used = ready.learner.plan.prior
+        inputs = {
+            "class": class_spec,
+            "learner": learner,
+            "plan": plan_name,
+            "epsilon": epsilon,
+            "delta": delta,
+            "rho": rho,
+            "theta": ready.theta,
+            "theta_source": ready.theta_source,
+            "nu": ready.nu,
+            "nu_source": ready.nu_source,
+            "noise": noise if isinstance(ready.world.noise, BoundaryNoise) else ready.world.noise,
+            "pool_size": ready.world.pool_size,
+            "law": None if law is None else str(law),
+            **named,
+            "yardstick": yardstick,
+            "prior": None if used.kind == "uniform" else used.fingerprint,
+            "seed": seed,
+        }
+        if pair is not None:
+            _one_pair(ready.learner, ready.world, inputs, pair, as_json=as_json)
+        else:
+            _all_pairs(ready, inputs, pairs, busy, as_json=as_json)
+
+
+def _check_cluster(workers: int | None, device: str | None, pair: int | None) -> None:
+    """What does not go with a cluster."""
+    if workers is not None:
+        raise BadUsage("--workers counts processes of this machine: leave it out with --cluster")
+    if device is not None:
+        raise BadUsage("--device is a card of this machine, and a cluster computes elsewhere: leave one of them out")
     if pair is not None:
-        _one_pair(ready.learner, ready.world, inputs, pair, as_json=as_json)
-    else:
-        _all_pairs(ready, inputs, pairs, workers, as_json=as_json)
+        raise BadUsage("--pair runs one pair, in this process: leave out --cluster")
 
 
-def _all_pairs(ready: Ready, inputs: dict[str, Any], pairs: int, workers: int | None, *, as_json: bool) -> None:
+def _all_pairs(
+    ready: Ready, inputs: dict[str, Any], pairs: int, workers: int | Workers | None, *, as_json: bool
+) -> None:
+    if isinstance(workers, Workers):
+        notes.print(f"workers: {workers.words}", markup=False)
     started = time.perf_counter()
     labs = inputs["labs"]
     with progress("pairs of labs" if labs is None else f"groups of {labs} labs") as update:
@@ -224,6 +247,7 @@ def _show(figures: Audit, groups: Groups | None, inputs: dict[str, Any], seconds
     if figures.rho_predicted is not None:
         table.add_row("rho predicted, mean of labs", f"{figures.rho_predicted:.4f}")
     prose.print(table)
+    prose.print(_TERMS)
     prose.print(f"Took {seconds} s; the same seed gives the same figures on any number of workers.")
 
 

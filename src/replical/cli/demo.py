@@ -13,10 +13,11 @@ from replical.core.randomness import PrivateRandomness
 from replical.learners.base import Learner
 from replical.learners.for_plan import learner_for
 from replical.plans.plan import plan
-from replical.worlds.audit import World, audit, pair_string, run_pair
+from replical.worlds.audit import audit, pair_string, run_pair
 from replical.worlds.datasets import real_world
 from replical.worlds.figures import Audit
 from replical.worlds.supposed import order_from
+from replical.worlds.world import World
 
 SEED = "replical demo"
 EPSILON, DELTA, RHO = 0.05, 0.05, 0.1

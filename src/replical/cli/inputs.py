@@ -91,7 +91,8 @@ def _preferred(C: HypothesisClass, path: Path) -> list[int]:
     try:
         listed = [line.strip() for line in path.read_text(encoding="utf-8-sig").splitlines() if line.strip()]
     except (OSError, UnicodeDecodeError) as error:
-        raise BadTable(f"cannot read the order of preference {path}: {error}") from error
+        why = getattr(error, "strerror", None) or error
+        raise BadTable(f"cannot read the order of preference {path}: {why}") from error
     places = {name: h for h, name in enumerate(_names(C))}
     unknown = [name for name in listed if name not in places]
     if unknown:

@@ -16,6 +16,9 @@ Device = Annotated[
     str | None,
     typer.Option("--device", help="cuda or cuda:N: large computations on a graphics card, with the same results"),
 ]
+Cluster = Annotated[
+    str | None, typer.Option("--cluster", help="address of a Dask scheduler, or local:N for one started here")
+]
 
 
 def parameter(name: str, help: str | None = None) -> Any:  # noqa: A002 - as typer calls it

@@ -20,9 +20,9 @@ from replical.plans.plan import plan
 from replical.plans.rounded import RoundedPlan
 from replical.pools.pool import Pool
 from replical.pools.yardstick import Yardstick
-from replical.worlds.audit import World
 from replical.worlds.experiment import yardstick_of
 from replical.worlds.theta import theta as disagreement_coefficient
+from replical.worlds.world import World
 
 _SMALL = 2000  # hypotheses up to which the disagreement coefficient takes seconds
 _SOME = 5000  # items of a pool it is computed on

@@ -13,13 +13,14 @@ from rich.markup import escape
 from rich.progress import BarColumn, TextColumn
 from rich.progress import Progress as Bar
 
+from replical.cli.options import Cluster
 from replical.cli.output import answer, notes, prose, whole
+from replical.core.workers import cluster, local
 from replical.errors import ValueOutOfRange
 from replical.study.report.findings import TERMS
 from replical.study.run import Done, run_study
 from replical.study.scheduler import Progress
 from replical.study.spec import Study
-from replical.study.workers import cluster, local
 
 _EVERY = 10.0  # seconds between lines where there is no terminal
 _MOST_WORKERS = 1000
@@ -30,9 +31,7 @@ def study_command(
     out: Annotated[Path, typer.Option(help="folder for cells, tables, figures and the report")],
     quick: Annotated[bool, typer.Option("--quick", help="the short version the file describes")] = False,
     workers: Annotated[int | None, typer.Option(parser=whole, help="processes; every core if left out")] = None,
-    at: Annotated[
-        str | None, typer.Option("--cluster", help="address of a Dask scheduler, or local:N for one started here")
-    ] = None,
+    at: Cluster = None,
     as_json: Annotated[bool, typer.Option("--json", help="one JSON object on standard output")] = False,
 ) -> None:
     """Run a study, or go on with one that was stopped: what is complete in the folder is not run again."""

@@ -13,6 +13,7 @@ from typing import Any
 
 from replical.core.canonical import fingerprint
 from replical.core.selftest import installed
+from replical.core.workers import Workers
 from replical.study.pictures.draw import draw
 from replical.study.report.findings import summary_sentence
 from replical.study.report.page import report
@@ -20,7 +21,6 @@ from replical.study.results import Row, row, table, write_csv
 from replical.study.scheduler import Progress, Sweep
 from replical.study.spec import Cell, Study
 from replical.study.store import Entry, Store, arrow
-from replical.study.workers import Workers
 
 _PACKAGES = ("replical", "numpy", "scipy", "pyarrow", "matplotlib", "dask")
 

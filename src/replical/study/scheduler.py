@@ -15,11 +15,11 @@ from concurrent.futures import FIRST_COMPLETED, BrokenExecutor, Future, wait
 from dataclasses import dataclass, field
 from math import inf
 
+from replical.core.workers import Workers
 from replical.errors import WorkerLost
 from replical.study.piece import Outcome, Piece, work
 from replical.study.spec import Cell
 from replical.study.store import NOTHING, Entry, Store
-from replical.study.workers import Workers
 
 _SECONDS = 1.0  # a piece takes about so long: little is lost with a worker, all are busy to the end, and messages few
 _MOST = 50  # pairs of a piece at most; one while it is not known how long they take
@@ -122,6 +122,12 @@ class Sweep:
 
     def run(self) -> dict[str, Entry]:
         """Run what is missing; what is known of every cell, by its id."""
+        try:
+            return self._run()
+        except WorkerLost as error:
+            raise WorkerLost(f"{error}; what is complete is kept") from error
+
+    def _run(self) -> dict[str, Entry]:
         self._report("")
         while True:
             while len(self._flying) < self._workers.count + self._workers.ahead:
@@ -194,7 +200,7 @@ class Sweep:
         if self._lost[key] >= self._workers.losses:
             raise WorkerLost(
                 f"one worker after the other ended during {words}, perhaps for lack of memory: "
-                "use fewer workers or smaller pools; what is complete is kept"
+                "use fewer workers or smaller pools"
             ) from error
         log.warning("a worker was lost during %s; its pairs are run again", words)
         return piece

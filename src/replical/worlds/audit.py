@@ -11,110 +11,28 @@ from collections.abc import Callable, Generator, Sequence
 from contextlib import closing
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import cached_property
 
 import numpy as np
-from numpy.typing import NDArray
 
 from replical.bounds.ranks import agreement_bound
-from replical.classes.base import HypothesisClass, Items
-from replical.classes.predictions import Predictions, predictions_of
 from replical.classes.prior import UNIFORM, Prior
+from replical.core.in_order import in_order
 from replical.core.parallel import cores, in_processes
 from replical.core.randomness import PrivateRandomness, SharedRandomness
+from replical.core.workers import Workers
 from replical.errors import ReplicalError, ValueOutOfRange
 from replical.learners.base import Learner, learn
 from replical.learners.fast.line import along_a_line
 from replical.learners.findings import Rounding
 from replical.learners.result import Result
 from replical.worlds.figures import Audit, Group, Groups, Pair, columns, figures, together
-from replical.worlds.noise import Noise
 from replical.worlds.population import Population
 from replical.worlds.shift import tilted
+from replical.worlds.world import World
 
 Progress = Callable[[int, int], None]
 
 _NAMES = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"  # of the first labs of a group; the others have numbers
-
-
-@dataclass(frozen=True, kw_only=True)
-class World:
-    """What both labs of every pair live in.
-
-    Attributes
-    ----------
-    C
-        The class.
-    cells
-        Checked items, one a cell; the class's own cells if left out.
-    weights
-        Integer masses of the cells; equal if left out.
-    noise
-        Probability that a label is replaced by another one, or `BoundaryNoise`.
-    pool_size
-        Items in each lab's pool, or ``"exact"``: the distribution itself.
-    law
-        Probabilities of the labels, one row a cell, instead of a target and noise.
-    shift
-        How far labs' populations are apart: labs with even and with odd numbers have masses tilted in opposite directions,
-        by factors within 1 ± `shift` (`replical.worlds.shift`). Not with a law, whose best hypothesis might change.
-
-    Raises
-    ------
-    ValueOutOfRange
-        If there is a shift and a law.
-
-    Examples
-    --------
-    >>> from replical import Thresholds
-    >>> World(C=Thresholds(11), noise=.1).population(target=4).error(7)
-    Fraction(17, 50)
-    """
-
-    C: HypothesisClass
-    cells: Items | None = None
-    weights: NDArray[np.int64] | None = None
-    noise: Noise = 0.0
-    pool_size: int | str = "exact"
-    law: NDArray[np.float64] | None = None
-    shift: float = 0.0
-
-    def __post_init__(self) -> None:
-        """Refuse what leaves labs without a best hypothesis in common."""
-        if self.shift and self.law is not None:
-            raise ValueOutOfRange(
-                f"labs that differ by a shift of {self.shift:g} have one best hypothesis, and under a law it may change: "
-                "give noise instead of the law, or no shift"
-            )
-
-    @cached_property
-    def predictions(self) -> Predictions:
-        """What every hypothesis says in each cell: computed once a process, used by every pair.
-
-        Raises
-        ------
-        ValueOutOfRange
-            If the class does not list its cells and none are given.
-        """
-        listed = self.C.cells() if self.cells is None else self.cells
-        if listed is None:
-            raise ValueOutOfRange("this class does not list its cells: give the items of the world")
-        return predictions_of(self.C, listed)
-
-    def population(self, target: int = 0) -> Population:
-        """The world with one `target`; where a law is given, the target is a best hypothesis instead."""
-        if self.law is not None:
-            return Population(
-                self.C, cells=self.cells, weights=self.weights, law=self.law, predictions=self.predictions
-            )
-        return Population(
-            self.C,
-            target=target,
-            cells=self.cells,
-            weights=self.weights,
-            noise=self.noise,
-            predictions=self.predictions,
-        )
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -271,7 +189,7 @@ def _distance(one: Result, two: Result, prior: Prior) -> float:
 
 
 def run_pairs(
-    learner: Learner, world: World, *, seed: str, pairs: int, workers: int | None = None, labs: int = 2
+    learner: Learner, world: World, *, seed: str, pairs: int, workers: int | Workers | None = None, labs: int = 2
 ) -> Generator[Pair, None, None]:
     """All pairs in order, or all groups of more `labs`.
 
@@ -280,7 +198,7 @@ def run_pairs(
     learner, world, seed, pairs
         As for `audit`.
     workers
-        Processes; every core if left out.
+        Processes; every core if left out. Or others, e.g. a cluster (`replical.core.workers`).
     labs
         Labs that share each string; the first two are the pair.
 
@@ -294,12 +212,16 @@ def run_pairs(
     ValueOutOfRange
         If there is not at least one pair and one worker, or the seed is no text.
     WorkerLost
-        If a worker process died.
+        If a worker process died; of a cluster, one after the other.
     """
     if isinstance(pairs, bool) or not isinstance(pairs, int | np.integer) or pairs < 1:
         raise ValueOutOfRange(f"an audit needs at least 1 pair, got {pairs!r}")
     if not isinstance(seed, str):
         raise ValueOutOfRange(f"the seed of an audit is a text, got {type(seed).__name__}")
+    if isinstance(workers, Workers):
+        task = _PairTask(learner=learner, world=world.light(), seed=seed, labs=labs)
+        yield from in_order(task, pairs, workers, "pair" if labs == 2 else "group")
+        return
     if workers is not None and workers < 1:
         raise ValueOutOfRange(f"an audit needs at least 1 worker, got {workers}")
     count = min(pairs, workers or cores())
@@ -331,7 +253,7 @@ def audit(
     *,
     seed: str,
     pairs: int = 200,
-    workers: int | None = 1,
+    workers: int | Workers | None = 1,
     progress: Progress | None = None,
 ) -> Audit:
     """Run `pairs` pairs of labs and report how often they return the identical hypothesis.
@@ -347,7 +269,7 @@ def audit(
     pairs
         How many pairs.
     workers
-        Processes; None takes every core.
+        Processes; None takes every core. Or others, e.g. a cluster (`replical.core.workers`).
     progress
         Called with (pairs done, pairs in all).
 
@@ -384,7 +306,7 @@ def audit_groups(
     seed: str,
     groups: int,
     labs: int,
-    workers: int | None = 1,
+    workers: int | Workers | None = 1,
     progress: Progress | None = None,
 ) -> tuple[Audit, Groups]:
     """Run groups of labs, one string a group: how often do all of them return the identical hypothesis?

@@ -13,7 +13,7 @@ import numpy as np
 
 from replical.classes.table import PredictionTable
 from replical.errors import BadSpec
-from replical.worlds.audit import World
+from replical.worlds.world import World
 
 NAMES = ("digits", "breast_cancer")
 

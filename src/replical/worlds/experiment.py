@@ -24,9 +24,9 @@ from replical.plans.parameters import OPTIONS as PLAN_OPTIONS
 from replical.plans.parameters import PARAMETERS
 from replical.plans.plan import plan
 from replical.pools.yardstick import Yardstick
-from replical.worlds.audit import World
 from replical.worlds.noise import BoundaryNoise, parse_noise
 from replical.worlds.theta import theta as disagreement_coefficient
+from replical.worlds.world import World
 
 # What an experiment may say beside its task; items are the whole pool of each lab.
 OPTIONS = tuple(name for name in PLAN_OPTIONS if name != "items")

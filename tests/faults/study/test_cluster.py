@@ -2,20 +2,18 @@
 
 import os
 import signal
-import socket
-import subprocess
 import sys
 import threading
 import time
 
 import pytest
 
+from replical.core.workers import cluster, local
 from replical.errors import BadUsage, WorkerLost
 from replical.study.scheduler import Sweep
 from replical.study.spec import Study
 from replical.study.store import Store
-from replical.study.workers import cluster, local
-from support.processes import groups
+from support.dask import answers, free_port, wait_for_workers
 from support.studies import GRID
 
 pytest.importorskip("distributed")
@@ -30,69 +28,6 @@ def usual(tmp_path_factory):
     with local(1) as busy:
         kept = Sweep(Study.of(BASE).cells(), Store(tmp_path_factory.mktemp("usual")), busy).run()
     return {name: (each.rows, each.facts) for name, each in kept.items()}
-
-
-def free_port():
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return probe.getsockname()[1]
-
-
-@pytest.fixture(scope="module")
-def dask_processes(tmp_path_factory):
-    """Start schedulers and workers as people do, on this machine only; nothing outlives the tests."""
-    with groups() as begin:
-
-        def dask(module, *words, **environment):
-            quiet = ["--no-dashboard", "--dashboard-address", "127.0.0.1:0"]
-            return begin(
-                "-m",
-                f"distributed.cli.{module}",
-                *words,
-                *quiet,
-                cwd=tmp_path_factory.mktemp("dask"),
-                env=os.environ | environment,
-                stdout=subprocess.DEVNULL,
-                stderr=subprocess.DEVNULL,
-            )
-
-        yield dask
-
-
-def answers(port):
-    for _ in range(600):
-        try:
-            socket.create_connection(("127.0.0.1", port), timeout=1).close()
-            return
-        except OSError:
-            time.sleep(0.1)
-    raise AssertionError("no scheduler")
-
-
-def wait_for_workers(address, count):
-    from distributed import Client
-
-    with Client(address, timeout=60) as client:
-        client.wait_for_workers(count, timeout=60)
-
-
-@pytest.fixture(scope="module")
-def scheduler(dask_processes):
-    """An address nobody works at."""
-    port = free_port()
-    dask_processes("dask_scheduler", "--host", "127.0.0.1", "--port", port, PYTHONPATH=os.pathsep.join(sys.path))
-    answers(port)
-    return f"127.0.0.1:{port}"
-
-
-@pytest.fixture(scope="module")
-def elsewhere(scheduler, dask_processes):
-    """The address of a scheduler with one worker of three threads."""
-    with pytest.raises(BadUsage, match="has no workers: start some with dask worker 127.0.0.1:"), cluster(scheduler):
-        pass
-    dask_processes("dask_worker", scheduler, "--nthreads", 3, "--no-nanny", "--host", "127.0.0.1")
-    wait_for_workers(scheduler, 1)
-    return scheduler
 
 
 def test_threads_of_a_worker_elsewhere_find_the_same(elsewhere, sweep, usual):
@@ -122,7 +57,7 @@ def test_a_mistake_in_the_work_is_told_as_it_is(elsewhere, sweep, monkeypatch):
 
 
 def test_workers_of_another_version_are_refused(elsewhere, monkeypatch):
-    monkeypatch.setattr("replical.study.workers.version", lambda _: "9.9")
+    monkeypatch.setattr("replical.core.workers.version", lambda _: "9.9")
     with (
         pytest.raises(BadUsage, match=r"part of the Dask cluster at '127.* has replical .*: install 9\.9 there"),
         cluster(elsewhere),

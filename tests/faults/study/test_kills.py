@@ -13,10 +13,10 @@ import time
 
 import pytest
 
+from replical.core.workers import local
 from replical.study.scheduler import Sweep
 from replical.study.spec import Study
 from replical.study.store import Store
-from replical.study.workers import local
 from support.processes import INTERRUPTED, gone, interrupt, members
 from support.studies import BASE, GRID
 
@@ -139,7 +139,7 @@ def test_two_at_once_do_each_other_no_harm(tmp_path, start, sweep, long_tables):
     from replical.study.spec import Study
     from replical.study.store import Store
     from replical.study.scheduler import Sweep
-    from replical.study.workers import local
+    from replical.core.workers import local
     with local(1) as busy:
         kept = Sweep(Study.of({LONG_STUDY!r}).cells(), Store(Path({str(out)!r})), busy).run()
     assert {{each.pairs for each in kept.values()}} == {{200}}

@@ -6,10 +6,10 @@ import time
 
 import pytest
 
+from replical.core.workers import local
 from replical.errors import WorkerLost
 from replical.study.spec import Study
 from replical.study.store import Store
-from replical.study.workers import local
 from support.studies import BASE, of_pairs
 
 

@@ -11,12 +11,12 @@ import hypothesis.strategies as st
 import pytest
 from hypothesis import HealthCheck, given, settings
 
+from replical.core.workers import local
 from replical.study.piece import rows_of
 from replical.study.results import summary
 from replical.study.scheduler import Sweep
 from replical.study.spec import Study
 from replical.study.store import Store
-from replical.study.workers import local
 from replical.worlds.figures import Pair, columns, figures
 from support.studies import GRID, Chance, based, of_pairs
 

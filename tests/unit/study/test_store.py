@@ -4,12 +4,12 @@ import json
 
 import pytest
 
+from replical.core.workers import local
 from replical.errors import BadStudy
 from replical.study.results import row
 from replical.study.run import run_study
 from replical.study.spec import Study
 from replical.study.store import NOTHING, Store
-from replical.study.workers import local
 from support.studies import GRID, based, of_pairs
 
 

@@ -9,12 +9,12 @@ import pytest
 
 from replical.classes.spec import read_table
 from replical.cli import main
+from replical.core.workers import cluster, local
 from replical.errors import BadStudy, BadTable
 from replical.study.piece import _ready
 from replical.study.scheduler import Sweep
 from replical.study.spec import Study
 from replical.study.store import Store
-from replical.study.workers import cluster, local
 
 TEXT = """
 schema = "replical.study/1"

@@ -1,18 +1,22 @@
 """Who does the work: this process, processes of this machine, or a Dask cluster. All are executors of pieces.
 
-A piece whose worker ended raises `BrokenExecutor`; the others go on.
+A piece whose worker ended raises `BrokenExecutor`; the others go on. What every piece needs may be held by the workers
+instead of travelling with each.
 """
 
 from __future__ import annotations
 
 import logging
+import pickle
 import socket
 from collections.abc import Callable, Iterator
 from concurrent.futures import BrokenExecutor, Executor, Future
 from concurrent.futures.process import BrokenProcessPool
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
+from dataclasses import dataclass
 from importlib.metadata import version
 from typing import Any
+from uuid import uuid4
 
 from replical.core.parallel import FreshProcesses, cores, interrupts_held
 from replical.errors import BadUsage, MissingExtra, WorkerLost
@@ -22,6 +26,8 @@ _ANSWER = 10  # seconds a scheduler has to answer
 # Dask has its workers give memory back at once: the pools of the next pair then cost as much again as drawing them.
 _KEEP_MEMORY = {"distributed.nanny.pre-spawn-environ.MALLOC_TRIM_THRESHOLD_": None}
 _NO_DASHBOARD = {"dashboard": False, "dashboard_address": "127.0.0.1:0"}  # it would listen even so: here, anywhere free
+
+_held: dict[str, Callable[..., Any]] = {}  # what this process holds for pieces to come, by name
 
 log = logging.getLogger("replical")
 
@@ -90,13 +96,61 @@ class OnDask(Executor):
         self._client.loop.add_callback(hear)
         return done
 
+    @contextmanager
+    def holding(self, task: Callable[..., Any]) -> Iterator[Callable[..., Any]]:
+        """A short name for what all workers hold meanwhile, those too that join later; it travels once to each."""
+        from cloudpickle import dumps  # what a notebook defines travels too
+
+        name = f"replical-{uuid4().hex}"
+        if self._client.status != "running":
+            raise self._gone()
+        self._client.register_plugin(_holder(name, dumps(task)), name=name)
+        try:
+            yield _Held(name)
+        finally:
+            if self._client.status == "running":
+                with suppress(Exception):  # the scheduler may go at this very moment; so does what is held
+                    self._client.unregister_worker_plugin(name)
+
     def look(self) -> None:
         """Say so if nobody is there to work."""
         if self._client.status == "running" and not self._client.nthreads():
             log.warning("no worker is left on Dask at %s: waiting for one", self._address)
 
     def _gone(self) -> WorkerLost:
-        return WorkerLost(f"the Dask scheduler at {self._address} is gone; what is complete is kept")
+        return WorkerLost(f"the Dask scheduler at {self._address} is gone")
+
+
+@dataclass(frozen=True)
+class _Held:
+    """What a worker holds under a name, called there."""
+
+    name: str
+
+    def __call__(self, *args: Any) -> Any:
+        return _held[self.name](*args)
+
+
+def _holder(name: str, packed: bytes) -> Any:
+    """What Dask starts on every worker: it takes something out of the message and holds it."""
+    from distributed import WorkerPlugin
+
+    class Holder(WorkerPlugin):
+        def setup(self, worker: Any) -> None:
+            _hold(name, packed)
+
+        def teardown(self, worker: Any) -> None:
+            _let_go(name)
+
+    return Holder()
+
+
+def _hold(name: str, packed: bytes) -> None:
+    _held[name] = pickle.loads(packed)
+
+
+def _let_go(name: str) -> None:
+    _held.pop(name, None)
 
 
 class Workers:
@@ -120,6 +174,15 @@ class Workers:
     def submit(self, task: Callable[..., Any], *args: Any) -> Future[Any]:
         """Hand in a piece of work."""
         return self._executor.submit(task, *args)
+
+    @contextmanager
+    def holding(self, task: Callable[..., Any]) -> Iterator[Callable[..., Any]]:
+        """The same task, to hand in with pieces: on a cluster only its name travels, the task once to each worker."""
+        if isinstance(self._executor, OnDask):
+            with self._executor.holding(task) as held:
+                yield held
+        else:
+            yield task
 
     def look(self) -> None:
         """Nothing came for a while: is anyone there?"""
