@@ -1,10 +1,10 @@
 """The journal: every label asked and given, append-only, from which a run is rebuilt.
 
-SQLite by default (write-ahead log, every commit on the disk before it is acknowledged), PostgreSQL by URL. One table of
-events; nothing is ever changed or removed. What counts follows from the events alone: the first answer for an item is its
-label until it is taken back or corrected (`replical.lab.ledger`), so a run can be replayed at any time, by anyone who
-has pool, protocol and journal. Every event is linked to the one before it (`replical.lab.chain`), and whoever reads a
-journal goes along its chain.
+SQLite by default, PostgreSQL by URL; every commit is on the disk before it is acknowledged (`replical.lab.databases`),
+and one runner at a time drives the run (`replical.lab.fence`). One table of events; nothing is ever changed or removed.
+What counts follows from the events alone: the first answer for an item is its label until it is taken back or corrected
+(`replical.lab.ledger`), so a run can be replayed at any time, by anyone who has pool, protocol and journal. Every event
+is linked to the one before it (`replical.lab.chain`), and whoever reads a journal goes along its chain.
 Needs SQLAlchemy: ``pip install 'replical[lab]'``.
 """
 
@@ -22,13 +22,14 @@ from pathlib import Path
 from typing import Any, TextIO
 
 from replical.errors import BadJournal
-from replical.lab import database
+from replical.lab import event_table
 from replical.lab.chain import FIELDS, Link, Row, followed, linked, whole
+from replical.lab.databases import Database, only_ours
+from replical.lab.fence import Fence
 
 SCHEMA = "replical.journal/2"
 BEFORE = "replical.journal/1"  # begun without a chain
 _AT_ONCE = 10_000  # rows fetched at a time
-_LOCK = 0x7265706C  # PostgreSQL's advisory lock takes a number; this one spells "repl"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -75,28 +76,26 @@ class Journal:
     """
 
     def __init__(self, where: str | Path, *, write: bool = True, runner: bool = True) -> None:
-        self._sql = database.sqlalchemy()
-        self.where = database.without_password(str(where))
-        url = database.url_of(self._sql, str(where), self.where)
-        self._file = (
-            None if url.get_backend_name() != "sqlite" else Path(url.database if "://" in str(where) else where)
-        )
-        self._lock: Any = None
+        self._database = Database(where, write=write)
+        self._sql, self.where = self._database.sql, self._database.where
+        self._fence: Fence | None = None
         self._write = write
-        if not (write and runner) and self._file is not None and not self._file.exists():
+        if not (write and runner) and self._database.file is not None and not self._database.file.exists():
             raise BadJournal(f"there is no journal {self.where}")
-        self._engine = database.engine_of(self._sql, url, self.where, self._file, write=write)
-        self._events = database.table_of(self._sql)
+        self._events = event_table.table_of(self._sql)
         self._chained, self._loose = True, True  # is there a column for the chain, and may its first events lack it?
         try:
             if write and runner:
-                self._take_lock()
-                with self._translate_errors():
+                self._fence = Fence(self._database)
+                if self._database.file is not None:
+                    only_ours(self._database.file)
+                with self._database.plain_errors():
                     self._refuse_others()
-                with self._translate_errors(), self._engine.begin() as connection:
+                with self._fence.writing() as connection:
                     self._events.metadata.create_all(connection)
-                    database.protect(connection)
-            with self._translate_errors():
+                    event_table.protect(connection)
+                self._fence.open()
+            with self._database.plain_errors():
                 self._check()
         except BaseException:
             self.close()
@@ -110,12 +109,11 @@ class Journal:
 
     def close(self) -> None:
         """Let the next runner in."""
-        lock, self._lock = self._lock, None
-        if lock is not None and self._file is None:
-            lock.close()  # a connection: it goes back to the pool, which is emptied next
-        self._engine.dispose()
-        if lock is not None and self._file is not None:
-            lock.close()
+        if self._fence is not None and self._database.file is None:
+            self._fence.close()  # its connection goes back to the others, which are closed next
+        self._database.close()
+        if self._fence is not None:
+            self._fence.close()
 
     def create(self, detail: Mapping[str, Any]) -> None:
         """Write the first event, with this `detail`: whose journal this is.
@@ -139,7 +137,7 @@ class Journal:
     @property
     def head(self) -> Link:
         """The last event and its hash, which tells all events before it."""
-        with self._translate_errors(), self._engine.connect() as connection:
+        with self._database.reading() as connection:
             return self._last(connection)
 
     def append(self, events: Iterable[Event]) -> None:
@@ -165,10 +163,14 @@ class Journal:
             for event in events
         ]
         if told:
-            with self._translate_errors(), self._engine.begin() as connection:
-                database.one_writer(connection)
+            with self._writing() as connection:
+                event_table.one_writer(connection)
                 rows = self._linked(told, self._last(connection))
                 connection.execute(self._events.insert(), rows)
+
+    def _writing(self) -> contextlib.AbstractContextManager[Any]:
+        """A transaction that lasts once it has ended; of a runner, one in which it still is the runner."""
+        return (self._database if self._fence is None else self._fence).writing()
 
     def _linked(self, told: list[Row], link: Link) -> list[dict[str, Any]]:
         """Rows of the table for what is told, in order, after `link`."""
@@ -186,7 +188,7 @@ class Journal:
 
     def _last(self, connection: Any) -> Link:
         """How far the chain goes; in a journal of before, with all of its events."""
-        written, link = database.last_number(connection), Link()
+        written, link = event_table.last_number(connection), Link()
         last = connection.execute(self._select().order_by(self._events.c.seq.desc()).limit(1)).first()
         if last is not None and last[-1] is not None:
             link = Link(last[0], last[-1])
@@ -218,8 +220,8 @@ class Journal:
 
     def _follow(self, after: int, limit: int | None) -> Iterator[tuple[Row, Link]]:
         """Go along the chain: from the hash of event `after` on, where it has one."""
-        with self._translate_errors(), self._engine.connect() as connection:
-            written = database.last_number(connection)
+        with self._database.reading() as connection:
+            written = event_table.last_number(connection)
             rows, last = self._rows(connection, after, None if limit is None else limit + (after > 0)), Link()
             if after:
                 known = next(rows, None)
@@ -257,22 +259,24 @@ class Journal:
 
     def _refuse_others(self) -> None:
         """A file that holds something else stays as it is; a server's database may hold other tables too."""
-        if self._file is None or not self._file.exists():
+        file = self._database.file
+        if file is None or not file.exists():
             return
-        plain = self._sql.create_engine(self._engine.url, poolclass=self._sql.NullPool)  # without a write-ahead log
+        url = self._database.engine.url
+        plain = self._sql.create_engine(url, poolclass=self._sql.NullPool)  # without a write-ahead log
         tables = self._sql.inspect(plain).get_table_names()
-        if tables and database.TABLE not in tables:
+        if tables and event_table.TABLE not in tables:
             raise BadJournal(f"{self.where} is no journal of replical")
 
     def _check(self) -> None:
         """Refuse a database that is no journal."""
-        looked = self._sql.inspect(self._engine)
-        if database.TABLE not in looked.get_table_names():
+        looked = self._sql.inspect(self._database.engine)
+        if event_table.TABLE not in looked.get_table_names():
             raise BadJournal(f"{self.where} is no journal of replical")
-        self._chained = any(column["name"] == "chain" for column in looked.get_columns(database.TABLE))
+        self._chained = any(column["name"] == "chain" for column in looked.get_columns(event_table.TABLE))
         if self._write and not self._chained:
-            with self._engine.begin() as connection:
-                database.add_chain(connection)
+            with self._writing() as connection:
+                event_table.add_chain(connection)
             self._chained = True
         created = self.created
         if created is None:
@@ -281,29 +285,6 @@ class Journal:
             raise BadJournal(f"{self.where} was written as {created.get('schema')!r}, this version reads {SCHEMA!r}")
         self._loose = created["schema"] == BEFORE
         self.events(limit=1)  # again, now that it is known whether it has to have a hash
-
-    def _take_lock(self) -> None:
-        """One runner at a time; the lock goes away with the process, however that ends."""
-        busy = f"another runner is using the journal {self.where}: wait until it ends, or give this run its own journal"
-        if self._file is not None:
-            self._lock = database.locked_file(self._file.resolve(), busy)  # one lock, whatever links lead there
-            database.only_ours(self._file)
-        else:
-            with self._translate_errors():
-                self._lock = self._engine.connect()
-                if not self._lock.exec_driver_sql(f"SELECT pg_try_advisory_lock({_LOCK})").scalar():
-                    raise BadJournal(busy)
-                self._lock.commit()
-
-    @contextlib.contextmanager
-    def _translate_errors(self) -> Iterator[None]:
-        """What goes wrong in the database, in one sentence."""
-        try:
-            yield
-        except (self._sql.exc.SQLAlchemyError, UnicodeEncodeError) as error:
-            reason = str(getattr(error, "orig", None) or error).splitlines()[0]
-            lost = "nothing that was acknowledged is lost" if self._write else "it was not changed"
-            raise BadJournal(f"the journal {self.where} cannot be used ({reason}); {lost}") from error
 
 
 def _event(row: Row, where: str) -> Event:
