@@ -22,6 +22,7 @@ from typing import Any, TextIO
 from replical.errors import BadJournal
 from replical.lab.databases import Database
 from replical.lab.fence import Fence
+from replical.lab.reservations import SharedReservations, make
 
 SCHEMA = "replical.journal/1"
 _FIELDS = ("seq", "kind", "item", "label", "annotator", "at", "detail")
@@ -86,6 +87,7 @@ class Journal:
                 with self._fence.writing() as connection:
                     self._events.metadata.create_all(connection)
                     self._protect(connection)
+                    make(connection)
                 self._fence.open()
             with self._database.plain_errors():
                 self._check()
@@ -103,6 +105,8 @@ class Journal:
         """Let the next runner in."""
         if self._fence is not None and self._database.file is None:
             self._fence.close()  # its connection goes back to the others, which are closed next
+        if "reservations" in self.__dict__:
+            self.reservations.close()
         self._database.close()
         if self._fence is not None:
             self._fence.close()
@@ -119,6 +123,11 @@ class Journal:
     def writable(self) -> bool:
         """May this runner add events?"""
         return self._write
+
+    @cached_property
+    def reservations(self) -> SharedReservations:
+        """Who is labelling what, for all desks of this run, whichever servers they are on."""
+        return SharedReservations(self._database)
 
     @property
     def created(self) -> Mapping[str, Any] | None:
