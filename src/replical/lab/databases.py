@@ -25,6 +25,7 @@ from __future__ import annotations
 
 import contextlib
 import copy
+import os
 import re
 from collections.abc import Iterator
 from pathlib import Path
@@ -158,6 +159,16 @@ class Database:
                 f"the database of the journal {self.where} has {setting}, and it stays so: labels could be lost after they "
                 "were acknowledged, so none is written; change its settings, or use another database"
             )
+
+
+def only_ours(file: Path) -> None:
+    """Make a file that only its owner may read, whatever the umask; SQLite gives its other files the same rights."""
+    try:
+        if not file.exists():
+            os.close(os.open(file, os.O_RDWR | os.O_CREAT, 0o600))
+            file.chmod(0o600)
+    except OSError as error:
+        raise BadJournal(f"cannot write the journal {file}: {error.strerror}") from error
 
 
 def _sqlalchemy() -> Any:

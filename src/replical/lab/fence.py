@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from replical.errors import BadJournal
-from replical.lab.databases import Database
+from replical.lab.databases import Database, only_ours
 
 _LOCK = 0x7265706C  # PostgreSQL's advisory lock takes a number; this one spells "repl"
 _MAKE = "CREATE TABLE IF NOT EXISTS replical_runner (one INTEGER PRIMARY KEY CHECK (one = 1), epoch BIGINT NOT NULL)"
@@ -100,8 +100,10 @@ class Fence:
 
 
 def _locked_file(file: Path, busy: str) -> Any:
+    beside = file.with_name(file.name + ".lock")
+    only_ours(beside)
     try:
-        lock = file.with_name(file.name + ".lock").open("a")
+        lock = beside.open("a")
     except OSError as error:
         raise BadJournal(f"cannot write the journal {file}: {error.strerror}") from error
     try:

@@ -3,16 +3,18 @@
 SQLite by default, PostgreSQL by URL; every commit is on the disk before it is acknowledged (`replical.lab.databases`),
 and one runner at a time drives the run (`replical.lab.fence`). One table of events; nothing is ever changed or removed.
 What counts follows from the events alone: the first answer for an item is its label until it is taken back or corrected
-(`replical.lab.ledger`), so a run can be replayed at any time, by anyone who has pool, protocol and journal.
+(`replical.lab.ledger`), so a run can be replayed at any time, by anyone who has pool, protocol and journal. Every event
+is linked to the one before it (`replical.lab.chain`), and whoever reads a journal goes along its chain.
 Needs SQLAlchemy: ``pip install 'replical[lab]'``.
 """
 
 from __future__ import annotations
 
+import contextlib
 import csv
 import json
 import secrets
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import cached_property
@@ -20,12 +22,14 @@ from pathlib import Path
 from typing import Any, TextIO
 
 from replical.errors import BadJournal
-from replical.lab.databases import Database
+from replical.lab import event_table, reservations
+from replical.lab.chain import FIELDS, Link, Row, followed, linked, whole
+from replical.lab.databases import Database, only_ours
 from replical.lab.fence import Fence
-from replical.lab.reservations import SharedReservations, make
 
-SCHEMA = "replical.journal/1"
-_FIELDS = ("seq", "kind", "item", "label", "annotator", "at", "detail")
+SCHEMA = "replical.journal/2"
+BEFORE = "replical.journal/1"  # begun without a chain
+_AT_ONCE = 10_000  # rows fetched at a time
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -78,16 +82,19 @@ class Journal:
         self._write = write
         if not (write and runner) and self._database.file is not None and not self._database.file.exists():
             raise BadJournal(f"there is no journal {self.where}")
-        self._events = _events(self._sql)
+        self._events = event_table.table_of(self._sql)
+        self._chained, self._loose = True, True  # is there a column for the chain, and may its first events lack it?
         try:
             if write and runner:
                 self._fence = Fence(self._database)
+                if self._database.file is not None:
+                    only_ours(self._database.file)
                 with self._database.plain_errors():
                     self._refuse_others()
                 with self._fence.writing() as connection:
                     self._events.metadata.create_all(connection)
-                    self._protect(connection)
-                    make(connection)
+                    event_table.protect(connection)
+                    reservations.make(connection)
                 self._fence.open()
             with self._database.plain_errors():
                 self._check()
@@ -125,15 +132,21 @@ class Journal:
         return self._write
 
     @cached_property
-    def reservations(self) -> SharedReservations:
+    def reservations(self) -> reservations.SharedReservations:
         """Who is labelling what, for all desks of this run, whichever servers they are on."""
-        return SharedReservations(self._database)
+        return reservations.SharedReservations(self._database)
 
     @property
     def created(self) -> Mapping[str, Any] | None:
         """What the first event says; None while the journal is empty."""
         first = next(iter(self.events(limit=1)), None)
         return None if first is None else first.detail
+
+    @property
+    def head(self) -> Link:
+        """The last event and its hash, which tells all events before it."""
+        with self._database.reading() as connection:
+            return self._last(connection)
 
     def append(self, events: Iterable[Event]) -> None:
         """Write `events`; when this returns they are on the disk.
@@ -146,30 +159,92 @@ class Journal:
         if not self._write:
             raise BadJournal(f"{self.where} was opened for reading")
         now = datetime.now(UTC).isoformat(timespec="milliseconds")
-        rows = [
-            {
-                "kind": event.kind,
-                "item": event.item,
-                "label": event.label,
-                "annotator": event.annotator,
-                "at": event.at or now,
-                "detail": None if event.detail is None else json.dumps(event.detail, sort_keys=True),
-            }
+        told = [
+            (
+                event.kind,
+                event.item,
+                event.label,
+                event.annotator,
+                event.at or now,
+                None if event.detail is None else json.dumps(event.detail, sort_keys=True),
+            )
             for event in events
         ]
-        if rows:
-            with (self._database if self._fence is None else self._fence).writing() as connection:
-                if self._database.file is None:  # events become visible in the order of their numbers
-                    connection.exec_driver_sql("LOCK TABLE replical_events IN EXCLUSIVE MODE")
+        if told:
+            with self._writing() as connection:
+                event_table.one_writer(connection)
+                rows = self._linked(told, self._last(connection))
                 connection.execute(self._events.insert(), rows)
 
+    def _writing(self) -> contextlib.AbstractContextManager[Any]:
+        """A transaction that lasts once it has ended; of a runner, one in which it still is the runner."""
+        return (self._database if self._fence is None else self._fence).writing()
+
+    def _linked(self, told: list[Row], link: Link) -> list[dict[str, Any]]:
+        """Rows of the table for what is told, in order, after `link`."""
+        rows = []
+        for each in told:
+            fields = (link.seq + 1, *each)
+            try:
+                link = Link(fields[0], linked(link.hash, fields))
+            except TypeError as error:
+                raise BadJournal(
+                    f"an event {each!r:.80} cannot be written to {self.where}; nothing that was acknowledged is lost"
+                ) from error
+            rows.append(dict(zip(FIELDS, fields, strict=True)) | {"chain": link.hash})
+        return rows
+
+    def _last(self, connection: Any) -> Link:
+        """How far the chain goes; in a journal of before, with all of its events."""
+        written, link = event_table.last_number(connection), Link()
+        last = connection.execute(self._select().order_by(self._events.c.seq.desc()).limit(1)).first()
+        if last is not None and last[-1] is not None:
+            link = Link(last[0], last[-1])
+        elif last is not None:
+            *_, (_, link) = followed(self._rows(connection, 0, None), link, self.where, loose=True)
+        whole(link, written, self.where)
+        return link
+
+    def _select(self) -> Any:
+        """All fields of events, and their hashes."""
+        columns = [self._events.c[name] for name in FIELDS]
+        return self._sql.select(*columns, self._events.c.chain if self._chained else self._sql.null())
+
+    def _rows(self, connection: Any, first: int, limit: int | None) -> Iterator[Row]:
+        """Events from a number on, as they are stored, at most `limit` of them."""
+        query = self._select().where(self._events.c.seq >= first).order_by(self._events.c.seq)
+        for some in connection.execute(query if limit is None else query.limit(limit)).partitions(_AT_ONCE):
+            yield from some
+
     def events(self, *, after: int = 0, limit: int | None = None) -> list[Event]:
-        """Events in the order they were written, those `after` a number, at most `limit` of them."""
-        table = self._events
-        query = self._sql.select(table).where(table.c.seq > after).order_by(table.c.seq)
+        """Events in the order they were written, those `after` a number, at most `limit` of them.
+
+        Raises
+        ------
+        BadJournal
+            If one of them was changed, removed, moved or put in later, or is damaged; the sentence names it.
+        """
+        return [_event(row, self.where) for row, _ in self._follow(after, limit)]
+
+    def _follow(self, after: int, limit: int | None) -> Iterator[tuple[Row, Link]]:
+        """Go along the chain: from the hash of event `after` on, where it has one."""
         with self._database.reading() as connection:
-            rows = connection.execute(query if limit is None else query.limit(limit)).mappings().all()
-        return [_event(row, self.where) for row in rows]
+            written = event_table.last_number(connection)
+            rows, last = self._rows(connection, after, None if limit is None else limit + (after > 0)), Link()
+            if after:
+                known = next(rows, None)
+                if known is not None and known[0] == after and known[-1] is not None:
+                    yield from followed(rows, Link(after, known[-1]), self.where, loose=False)
+                    return
+                rows = self._rows(connection, 0, None)
+            passed = 0
+            for row, link in followed(rows, Link(), self.where, loose=self._loose):
+                last = link
+                if row[0] > after and (limit is None or passed < limit):
+                    passed += 1
+                    yield row, link
+            if limit is None:
+                whole(last, written, self.where)
 
     @cached_property
     def _labels(self) -> list[Any]:
@@ -183,7 +258,7 @@ class Journal:
     def export(self, file: TextIO) -> None:
         """Write all events as CSV to a `file`, without the private seed."""
         writer = csv.writer(file)
-        writer.writerow(_FIELDS)
+        writer.writerow(FIELDS)
         for event in self.events():
             detail = None if event.detail is None else {k: v for k, v in event.detail.items() if k != "private"}
             text = "" if detail is None else json.dumps(detail, sort_keys=True)
@@ -198,67 +273,34 @@ class Journal:
         url = self._database.engine.url
         plain = self._sql.create_engine(url, poolclass=self._sql.NullPool)  # without a write-ahead log
         tables = self._sql.inspect(plain).get_table_names()
-        if tables and "replical_events" not in tables:
+        if tables and event_table.TABLE not in tables:
             raise BadJournal(f"{self.where} is no journal of replical")
 
     def _check(self) -> None:
         """Refuse a database that is no journal."""
-        tables = self._sql.inspect(self._database.engine).get_table_names()
-        if "replical_events" not in tables:
+        looked = self._sql.inspect(self._database.engine)
+        if event_table.TABLE not in looked.get_table_names():
             raise BadJournal(f"{self.where} is no journal of replical")
+        self._chained = any(column["name"] == "chain" for column in looked.get_columns(event_table.TABLE))
+        if self._write and not self._chained:
+            with self._writing() as connection:
+                event_table.add_chain(connection)
+            self._chained = True
         created = self.created
-        if created is not None and created.get("schema") != SCHEMA:
-            raise BadJournal(f"{self.where} was written as {created.get('schema')!r}, this version reads {SCHEMA!r}")
-
-    def _protect(self, connection: Any) -> None:
-        """Append-only, enforced by the database where it can."""
-        refuse = "SELECT RAISE(ABORT, 'a journal is append-only')"
-        if self._database.file is not None:
-            for verb in ("UPDATE", "DELETE"):
-                connection.exec_driver_sql(
-                    f"CREATE TRIGGER IF NOT EXISTS replical_no_{verb.lower()} BEFORE {verb} ON replical_events "
-                    f"BEGIN {refuse}; END"
-                )
-            connection.exec_driver_sql(  # INSERT OR REPLACE removes a row without asking the other triggers
-                "CREATE TRIGGER IF NOT EXISTS replical_no_replace BEFORE INSERT ON replical_events "
-                f"WHEN EXISTS (SELECT 1 FROM replical_events WHERE seq = NEW.seq) BEGIN {refuse}; END"
-            )
+        if created is None:
             return
-        there = (
-            "SELECT 1 FROM pg_trigger WHERE tgname = 'replical_append_only' AND tgrelid = 'replical_events'::regclass"
-        )
-        if connection.exec_driver_sql(there).first() is None:
-            connection.exec_driver_sql(
-                "CREATE OR REPLACE FUNCTION replical_append_only() RETURNS trigger LANGUAGE plpgsql AS "
-                "$$ BEGIN RAISE EXCEPTION 'a journal is append-only'; END $$"
-            )
-            connection.exec_driver_sql(
-                "CREATE TRIGGER replical_append_only BEFORE UPDATE OR DELETE OR TRUNCATE ON replical_events "
-                "FOR EACH STATEMENT EXECUTE FUNCTION replical_append_only()"
-            )
+        if created.get("schema") not in (SCHEMA, BEFORE):
+            raise BadJournal(f"{self.where} was written as {created.get('schema')!r}, this version reads {SCHEMA!r}")
+        self._loose = created["schema"] == BEFORE
+        self.events(limit=1)  # again, now that it is known whether it has to have a hash
 
 
-def _event(row: Mapping[str, Any], where: str) -> Event:
+def _event(row: Row, where: str) -> Event:
+    seq, kind, item, label, annotator, at, text, _ = row
     try:
-        detail = None if row["detail"] is None else json.loads(row["detail"])
-    except json.JSONDecodeError as error:
-        raise BadJournal(f"{where}: the detail of event {row['seq']} is damaged") from error
+        detail = None if text is None else json.loads(text)
+    except (ValueError, RecursionError) as error:
+        raise BadJournal(f"{where}: the detail of event {seq} is damaged") from error
     if detail is not None and not isinstance(detail, dict):
-        raise BadJournal(f"{where}: the detail of event {row['seq']} is damaged")
-    return Event(**{**row, "detail": detail})
-
-
-def _events(sql: Any) -> Any:
-    number = sql.BigInteger().with_variant(sql.Integer, "sqlite")
-    return sql.Table(
-        "replical_events",
-        sql.MetaData(),
-        sql.Column("seq", number, primary_key=True, autoincrement=True),
-        sql.Column("kind", sql.String(16), nullable=False),
-        sql.Column("item", sql.Text),
-        sql.Column("label", sql.Integer),
-        sql.Column("annotator", sql.Text),
-        sql.Column("at", sql.String(40), nullable=False),
-        sql.Column("detail", sql.Text),
-        sqlite_autoincrement=True,
-    )
+        raise BadJournal(f"{where}: the detail of event {seq} is damaged")
+    return Event(kind=kind, item=item, label=label, annotator=annotator, detail=detail, seq=seq, at=at)

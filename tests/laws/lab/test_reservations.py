@@ -1,9 +1,6 @@
 """Reservations in a database behave like those in memory, whoever of several servers is asked; and chosen() by brute force."""
 
-import tempfile
-from contextlib import ExitStack
-from pathlib import Path
-
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -23,28 +20,34 @@ moves = st.lists(
 )
 
 
-@given(moves, st.randoms(use_true_random=False))
-@settings(max_examples=40)
-def test_two_servers_and_one_memory(done, chance):
-    """Whatever is done, at whichever of two servers: the same items are given, and the same times are told."""
-    now = [1_000_000.0]
-    with tempfile.TemporaryDirectory() as folder, ExitStack() as stack:
-        path = Path(folder) / "a.db"
-        journal = stack.enter_context(Journal(path))
-        beside = stack.enter_context(Journal(path, runner=False))
+@pytest.fixture(scope="module")
+def servers(tmp_path_factory):
+    """Reservations of two servers in one file, and the clock they look at."""
+    path, now = tmp_path_factory.mktemp("reservations") / "a.db", [1e9]
+    with Journal(path) as journal, Journal(path, runner=False) as beside:
         shared = [SharedReservations(each._database, lambda: now[0]) for each in (journal, beside)]
+        yield shared, now
         for each in shared:
-            stack.callback(each.close)
-        alone = Reservations(lambda: now[0])
-        for verb, *words in done:
-            if verb == "wait":
-                now[0] += words[0]
-            elif verb == "release":
-                who, item, labelled = words
-                there = chance.choice(shared).release(who, item, labelled=labelled)
-                assert there == alone.release(who, item, labelled=labelled)
-            else:
-                assert getattr(chance.choice(shared), verb)(*words) == getattr(alone, verb)(*words)
+            each.close()
+
+
+@given(done=moves, chance=st.randoms(use_true_random=False))
+@settings(max_examples=40)
+def test_two_servers_and_one_memory(servers, done, chance):
+    """Whatever is done, at whichever of two servers: the same items are given, and the same times are told."""
+    shared, now = servers
+    for item in ITEMS:
+        shared[0].release("", item, labelled=True)
+    alone = Reservations(lambda: now[0])
+    for verb, *words in done:
+        if verb == "wait":
+            now[0] += words[0]
+        elif verb == "release":
+            who, item, labelled = words
+            there = chance.choice(shared).release(who, item, labelled=labelled)
+            assert there == alone.release(who, item, labelled=labelled)
+        else:
+            assert getattr(chance.choice(shared), verb)(*words) == getattr(alone, verb)(*words)
 
 
 @given(
