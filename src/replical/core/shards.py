@@ -176,7 +176,7 @@ class Parts:
     --------
     >>> shards = [Shard("a", 0, 3, 1, 1, ""), Shard("b", 3, 2, 1, 1, "")]
     >>> [(part.shard.path, part.rows.tolist(), part.places.tolist()) for part in Parts(shards).of(np.array([4, 1, 3]))]
-    [('a', [1], [1]), ('b', [1, 0], [0, 2])]
+    [('a', [1], [1]), ('b', [0, 1], [2, 0])]
     """
 
     def __init__(self, shards: Sequence[Shard]) -> None:

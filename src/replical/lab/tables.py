@@ -73,7 +73,10 @@ class LabPool:
         return replace(self, items=self.items.on(workers))
 
     def recomputed(self, progress: Progress | None = None) -> LabPool:
-        """The same pool with its fingerprint made from ids and items, whatever a table of contents says."""
+        """The same pool with its fingerprint made from ids and items, whatever a table of contents says.
+
+        `progress` is told how many items are done, and how many there are.
+        """
         tell = progress or (lambda done, total: None)
         found = pool_fingerprint(self.ids, self.items, lambda done: tell(done, len(self)))
         return replace(self, fingerprint=found)
