@@ -4,6 +4,7 @@ VENV   := .venv
 BIN    := $(VENV)/bin
 OLDEST := .venv-oldest
 PYTHONS := src tests benchmarks examples studies docs
+SCALE  ?= 1
 # What no version of a dependency changes, or what needs more of them than the oldest environment has.
 VERSIONLESS := --ignore-glob='*/study/*' --ignore-glob='*/plans/*' --ignore-glob='*/support/*' \
   --ignore-glob='*/test_complexity.py' --ignore-glob='*/test_vectorised.py' --ignore-glob='*/test_sklearn.py'
@@ -11,7 +12,7 @@ VERSIONLESS := --ignore-glob='*/study/*' --ignore-glob='*/plans/*' --ignore-glob
 # Tests start Python hundreds of times: even where it is told to keep no bytecode, it is kept here. (Empty means: not told.)
 export PYTHONDONTWRITEBYTECODE =
 
-.PHONY: help install demo test test-slow test-oldest coverage lint format bench bench-all clean
+.PHONY: help install demo test test-slow test-faults test-oldest coverage lint format bench bench-all clean
 
 help:          ## show this help
 	@grep -E '^[a-z-]+: .*##|^[a-z-]+:  *##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 16
@@ -38,6 +39,10 @@ test: lint test-oldest $(VENV)/.compiled  ## lint and the fast suite: what CI ru
 
 test-slow: install  ## the slow suite too
 	$(BIN)/python -m pytest -n auto
+
+test-faults: install  ## kills, full disks, hostile input, as many as SCALE=1 says; one table, and build/faults.json
+	REPLICAL_FAULTS=$(SCALE) REPLICAL_FAULTS_OUT=build/faults.json \
+	  $(BIN)/python -m pytest -n auto --dist worksteal tests/faults/suite
 
 $(OLDEST)/.installed: pyproject.toml constraints-oldest.txt
 	$(PYTHON) -m venv $(OLDEST)

@@ -5,8 +5,10 @@ What the fixtures are made of is in `support`, and is imported where it is used:
 
 import importlib
 import json
+import os
 import time
 import uuid
+from dataclasses import asdict
 from pathlib import Path
 
 import hypothesis
@@ -51,6 +53,42 @@ def pytest_terminal_summary(terminalreporter):
         for line in sorted(lines):
             terminalreporter.write_line(line)
         terminalreporter.write_line(f"  probability of a false alarm among them, at most: {spent:.0e}")
+    _show_faults(terminalreporter)
+
+
+# ---- the fault suite: one table of counts ----
+
+
+@pytest.fixture
+def counted(request):
+    """Counts of one part of the suite; the table at the end shows them, also if the test fails."""
+    from support.faults import Counts
+
+    made = []
+
+    def count(part):
+        made.append((Counts(part), time.monotonic()))
+        return made[-1][0]
+
+    yield count
+    for counts, begun in made:
+        counts.seconds = round(time.monotonic() - begun, 1)
+        request.node.user_properties.append(("faults", json.dumps(asdict(counts))))
+
+
+def _show_faults(terminalreporter):
+    from support.faults import OUT, Counts, table, write
+
+    reports = [each for reports in terminalreporter.stats.values() for each in reports]
+    told = [each.user_properties for each in reports if getattr(each, "when", None) == "teardown"]
+    rows = [Counts(**json.loads(value)) for properties in told for key, value in properties if key == "faults"]
+    if rows:
+        rows.sort(key=lambda row: row.part)
+        terminalreporter.write_sep("-", "faults")
+        for line in table(rows):
+            terminalreporter.write_line(line)
+        if OUT in os.environ:
+            write(rows, os.environ[OUT])
 
 
 # ---- kernels ----
@@ -117,6 +155,34 @@ def until():
         raise AssertionError("it did not happen")
 
     return wait
+
+
+# ---- PostgreSQL ----
+
+
+@pytest.fixture(scope="session")
+def server():
+    """The URL of a database of a server in which others can be created; all tests share it which do it no harm."""
+    pytest.importorskip("psycopg", reason="no PostgreSQL driver: pip install 'psycopg[binary]'")
+    from support.postgres import URL, NoServer, cluster
+
+    if URL in os.environ:
+        yield os.environ[URL]
+        return
+    try:
+        with cluster() as made:
+            yield made.url
+    except NoServer as error:
+        pytest.skip(f"no PostgreSQL: install a server, or set {URL} to the URL of one ({error})")
+
+
+@pytest.fixture
+def database(server):
+    """The URL of an empty database, gone after the test."""
+    from support.postgres import empty_database
+
+    with empty_database(server) as url:
+        yield url
 
 
 # ---- labs: protocols, pools and labels small enough to answer hundreds of times ----

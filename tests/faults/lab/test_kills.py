@@ -1,10 +1,9 @@
-"""Killed at any moment, out of disk, or two at once: no acknowledged label is lost, and the result is the same."""
+"""Killed at the worst moments, out of disk, or two at once: nothing acknowledged is lost, and the result is the same.
 
-import contextlib
-import random
+Kills at random moments: ``faults/suite``.
+"""
+
 import signal
-import sqlite3
-import time
 
 import pytest
 
@@ -12,19 +11,10 @@ from replical import Session
 from replical.cli import main
 from replical.errors import BadJournal
 from replical.lab.journal import Journal
+from support.kills import recorded
 
 pytestmark = pytest.mark.skipif(not hasattr(signal, "SIGKILL"), reason="needs kill -9")
 BATCH = 3  # items open at once
-
-
-def recorded(path):
-    """Answers in the journal, one row each, read with nothing but SQLite."""
-    if not path.exists():
-        return []
-    with contextlib.closing(sqlite3.connect(f"file:{path}?mode=ro", uri=True)) as connection:
-        return connection.execute(
-            "SELECT item, label FROM replical_events WHERE kind = 'answer' ORDER BY seq"
-        ).fetchall()
 
 
 class Lab:
@@ -73,71 +63,6 @@ def finished(make_world, tmp_path_factory, lasting):
 def lab(finished):
     """The run at its beginning."""
     return finished.again()
-
-
-def killed_while_answering(processes, lab, chance, kills):
-    """Kill the driver again and again: often between two labels, sometimes while it starts."""
-    done, halfway, acknowledged = 0, 0, set()
-    while done < kills:
-        process = processes.driver(lab.folder, lab.path)
-        said = []
-        if chance.random() < 0.2:
-            time.sleep(chance.uniform(0, 0.8))
-        else:
-            said = [process.stdout.readline().strip() for _ in range(chance.randint(1, 8))]
-            time.sleep(chance.uniform(0, 0.02))
-        said = [line for line in [*said, *processes.kill(process)] if line]
-        done += process.returncode == -signal.SIGKILL
-        acknowledged |= set(said) - {"done"}
-        halfway += 0 < len(lab.sound(acknowledged)) < len(lab.answers)
-        if "done" in said:
-            lab.ends_as_if_nothing_had_happened()
-            lab.again()
-            acknowledged = set()
-    assert halfway >= kills // 2  # most kills met a run at work
-    lab.ends_as_if_nothing_had_happened()
-
-
-def killed_while_reading_a_column(processes, lab, chance, kills):
-    """Kill ``replical run --labels`` once the journal has grown by some labels."""
-    done, halfway, before = 0, 0, []
-    while done < kills:
-        process = processes.start("-m", "replical", *lab.words)
-        wanted = len(before) + chance.randint(1, 15)
-        while process.poll() is None and len(recorded(lab.path)) < wanted:
-            time.sleep(0.005)
-        time.sleep(chance.uniform(0, 0.01))
-        processes.kill(process)
-        done += process.returncode == -signal.SIGKILL
-        rows = lab.sound(item for item, _ in before)
-        assert rows[: len(before)] == before
-        halfway += 0 < len(rows) < len(lab.answers)
-        before = rows
-        if process.returncode == 0:
-            lab.ends_as_if_nothing_had_happened()
-            lab.again()
-            before = []
-    assert halfway >= kills // 2
-    lab.ends_as_if_nothing_had_happened()
-
-
-def test_kills_at_random_moments(processes, lab):
-    """A handful; the whole claim is the slow test below."""
-    killed_while_answering(processes, lab, random.Random(1), 4)
-    lab.again()
-    killed_while_reading_a_column(processes, lab, random.Random(2), 2)
-    assert (
-        main(["verify", str(lab.certificate), "--pool", str(lab.folder / "pool.csv"), "--journal", str(lab.path)]) == 0
-    )
-
-
-@pytest.mark.slow
-def test_two_hundred_kills_at_random_moments(processes, lab):
-    """Other moments every time: the claim is about all of them."""
-    chance = random.Random()
-    killed_while_answering(processes, lab, chance, 150)
-    lab.again()
-    killed_while_reading_a_column(processes, lab, chance, 50)
 
 
 # Between write and acknowledgement: the process kills itself at exactly one place, at its third batch of labels.
