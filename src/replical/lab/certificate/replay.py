@@ -6,9 +6,10 @@ from collections.abc import Mapping
 from typing import Any
 
 from replical.lab.certificate.checks import Checks, same
-from replical.lab.certificate.file import body_of, commitment
+from replical.lab.certificate.file import body_of
 from replical.lab.journal import Journal
 from replical.lab.protocol import Protocol
+from replical.lab.seeds import commitment
 from replical.lab.session import Session
 from replical.lab.tables import LabPool
 

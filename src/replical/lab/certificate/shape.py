@@ -47,12 +47,12 @@ def sealed(certificate: Mapping[str, Any]) -> str | None:
 
 
 def parts(body: Mapping[str, Any]) -> str | None:
-    """Every part that all certificates have; those of a settled run if it is one, perhaps the lab, and nothing else."""
+    """Every part that all certificates have; those of a settled run if it is one, perhaps lab, registration and beacon."""
     record = find(body["protocol"]["learner"]["name"])
     more = set(_OPTIONAL) if record.certifies and not record.rounds else set()
     if record.rounds and body["certified"] and body["protocol"]["learner"].get("shift"):
         more |= {"shift_most"}
-    return same(sorted(body), sorted(keys(Body) | more | ({"lab"} & set(body))))
+    return same(sorted(body), sorted(keys(Body) | more | ({"lab", "registration", "beacon"} & set(body))))
 
 
 def shape(body: Mapping[str, Any]) -> str | None:

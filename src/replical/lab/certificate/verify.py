@@ -13,6 +13,7 @@ from typing import Any
 
 from replical.core.canonical import fingerprint
 from replical.lab.certificate import course, shape
+from replical.lab.certificate.announced import check_announced, check_signature
 from replical.lab.certificate.checks import Checks, Verification, same
 from replical.lab.certificate.conditions import conditions
 from replical.lab.certificate.file import plan_of, shared_of
@@ -47,6 +48,7 @@ def verify(
     if not readable:
         return checks.found("self")
     protocol, level = Protocol.of(body["protocol"], yardstick=yardstick), "self"
+    check_signature(checks, certificate, body.get("lab"), protocol)
     readable = _by_itself(checks, body, protocol)
     if lab is not None and readable:
         OnPool(body, protocol, lab).check(checks)
@@ -69,6 +71,7 @@ def _by_itself(checks: Checks, body: Mapping[str, Any], protocol: Protocol) -> b
     checks("the class has this fingerprint", lambda: same(body["class_fingerprint"], C.fingerprint))
     if "lab" in body:
         checks("the lab may have this name", lambda: shape.named(body["lab"], protocol))
+    check_announced(checks, body, protocol)
     checks("the plan follows from the protocol", lambda: same(body["plan"], plan_of(plan)))
     readable = checks("the protocol can be run on so many items", lambda: shape.items(body, protocol))
     readable &= checks("survivors and kept are sets of hypotheses", lambda: shape.sets(body, protocol))
