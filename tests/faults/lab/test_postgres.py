@@ -149,7 +149,6 @@ def world(make_world, tmp_path):
 
 
 @pytest.mark.slow
-@pytest.mark.mutant
 def test_a_killed_server_loses_nothing_that_was_acknowledged(own, world, tmp_path, processes):
     """`pg_ctl stop -m immediate` on a server whose own settings lose labels; without ours they are lost."""
     chance = random.Random()
