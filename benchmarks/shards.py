@@ -53,6 +53,11 @@ SHARED = SharedRandomness("benchmarks/shards")
 Answer = dict[str, Any]
 
 
+def runs(candidates: int) -> dict[str, dict[str, int]]:
+    """Whole runs: in the quick form one of Rounded too, which reads the table many times."""
+    return {learner: options for learner, options in RUNS.items() if learner == "settled" or candidates < FULL[0]}
+
+
 def truth_of(items: int) -> np.ndarray:
     return np.random.default_rng(0).integers(2, size=items)
 
@@ -140,7 +145,7 @@ def working(way: str) -> Iterator[Workers | None]:
 
 def one_way(way: str, folder: Path, candidates: int) -> Answer:
     """All operations and runs, in this process and those it starts."""
-    found: Answer = {"operations": [], "runs": []}
+    found: Answer = {"operations": [], "runs": [], "load": os.getloadavg()[0]}
     with working(way) as workers:
         if workers is not None:  # numba is loaded, or not, before the clock runs
             warm = ShardedPredictions(table_of(folder, candidates, workers))
@@ -153,7 +158,7 @@ def one_way(way: str, folder: Path, candidates: int) -> Answer:
             seconds = time.perf_counter() - started
             passes = (predictions.visited - before) / table.items
             found["operations"].append({"what": name, "seconds": seconds, "passes": passes, "digest": digest(answer)})
-        for learner, options in RUNS.items():
+        for learner, options in runs(candidates).items():
             rows = ShardedRows(table)
             started = time.perf_counter()
             answer = whole_run(learner, options, rows.predictions, rows, candidates)
@@ -169,7 +174,9 @@ def in_memory(folder: Path, candidates: int) -> Answer:
     packed = PackedPredictions.of(rows.planes, candidates, 2)
     return {
         "operations": [{"digest": digest(act())} for _, act in operations(packed, candidates, table.items)],
-        "runs": [whole_run(learner, options, packed, rows, candidates) for learner, options in RUNS.items()],
+        "runs": [
+            whole_run(learner, options, packed, rows, candidates) for learner, options in runs(candidates).items()
+        ],
     }
 
 
