@@ -33,7 +33,7 @@ import numpy as np
 
 from replical import KnownLabels, Pool, PredictionTable, PrivateRandomness, SharedRandomness, learn, plan
 from replical.classes.predictions.packed import PackedPredictions
-from replical.classes.predictions.sharded import ShardedPredictions, Table
+from replical.classes.predictions.sharded import ShardedPredictions, ShardedTable
 from replical.classes.predictions.sharded_rows import ShardedRows
 from replical.core import bits
 from replical.core.kernels import choice
@@ -85,9 +85,9 @@ def make(folder: Path, candidates: int, items: int, size: int) -> float:
     return time.perf_counter() - started
 
 
-def table_of(folder: Path, candidates: int, workers: Workers | None = None) -> Table:
+def table_of(folder: Path, candidates: int, workers: Workers | None = None) -> ShardedTable:
     shards = [Shard(**each) for each in json.loads((folder / "shards.json").read_text())]
-    return Table(shards=shards, size=candidates, labels=2, folder=folder, workers=workers)
+    return ShardedTable(shards=shards, size=candidates, labels=2, folder=folder, workers=workers)
 
 
 def digest(*arrays: Any) -> str:

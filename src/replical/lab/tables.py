@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import pairwise
 from pathlib import Path
-from typing import Any, cast
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
@@ -23,12 +23,14 @@ from replical.classes.recipe import Recipe
 from replical.classes.rows import PackedRows, digest, fits
 from replical.core.canonical import canonical
 from replical.core.randomness import PrivateRandomness
-from replical.core.workers import Workers
 from replical.errors import BadTable, ValueOutOfRange
 from replical.lab.columns import Block, Table, name_of, opened
 from replical.lab.shards import is_sharded, read_shards
 from replical.lab.values import Column, Seen, codes_of, feature_of, ids_of, labels_of, plain, twice
 from replical.pools.pool import Pool
+
+if TYPE_CHECKING:
+    from replical.core.workers import Workers
 
 Progress = Callable[[int, int], None]  # how much is done, and how much there is
 
