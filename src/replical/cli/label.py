@@ -97,6 +97,8 @@ def serve_page(
 
     def ended() -> bool:
         with desk.lock:
+            if run.journal.lost is not None:  # whatever people say, it would not be written
+                return True
             run.refresh()
             return desk.ended
 
@@ -114,6 +116,8 @@ def serve_page(
             soft_wrap=True,
         )
     serve(application(desk, content, token=token), host=host, port=port, ended=ended, started=started)
+    if run.journal.lost is not None:
+        raise run.journal.lost
     if votes > 1:
         _tell_agreement(run.ledger.agreement())
 
