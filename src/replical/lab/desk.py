@@ -163,7 +163,7 @@ class Desk:
     def answer(self, annotator: str, item: str, label: Label) -> None:
         """A label or a vote; when this returns it is on the disk."""
         with self.lock:
-            self._open_for(annotator, item)
+            self.check_open(annotator, item)
             with self._remembered(annotator, item, "answer"):
                 if self.votes == 1:
                     self.session.answer(item, label, annotator=annotator)
@@ -173,7 +173,7 @@ class Desk:
     def skip(self, annotator: str, item: str) -> None:
         """The annotator cannot say."""
         with self.lock:
-            self._open_for(annotator, item)
+            self.check_open(annotator, item)
             with self._remembered(annotator, item, "skip"):
                 if self.votes == 1:
                     self.session.skip(item, annotator=annotator)
@@ -192,7 +192,8 @@ class Desk:
             self._note_mass()
             return done.item
 
-    def _open_for(self, annotator: str, item: str) -> None:
+    def check_open(self, annotator: str, item: str) -> None:
+        """Refuse what has its label, or this annotator's vote."""
         if item not in self.session.open:
             raise BadLabel(f"the item {item!r} has its label already, or is not asked for: take the next one")
         if self._voted(annotator, item):
