@@ -25,6 +25,7 @@ from replical.cli.page import (
 from replical.errors import BadUsage
 from replical.lab.journal import Journal
 from replical.lab.remote import Elsewhere
+from replical.lab.shards import is_sharded
 from replical.lab.tables import ItemColumns
 
 
@@ -88,6 +89,8 @@ def columns_to_show(show: str | None, predictions: set[str]) -> list[str]:
 
 def details_from(pool: Path | None, columns: list[str], id_column: str) -> ItemColumns:
     """These columns of the pool, looked up at once: one that is not there is named before anybody labels."""
+    if columns and is_sharded(pool):
+        raise BadUsage(f"{pool} holds shards, and those have predictions alone: leave out --show {','.join(columns)}")
     details = ItemColumns(pool, columns, id_column=id_column)
     details([])
     return details

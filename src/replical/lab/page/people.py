@@ -16,6 +16,7 @@ import time
 import unicodedata
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any, Protocol
 
 from replical.errors import BadLabel, BadUsage
@@ -98,8 +99,7 @@ class People:
             name = base64.urlsafe_b64decode(credential.partition(".")[0] + "==").decode()
         except ValueError:
             return None
-        genuine = self.link(name) if name else ""
-        return name if hmac.compare_digest(credential.encode(), genuine.encode()) else None
+        return name if name and hmac.compare_digest(credential.encode(), self.link(name).encode()) else None
 
     def settled(self, credential: str) -> bool:
         """Can this browser have no other name any more?"""
@@ -198,6 +198,7 @@ def _hash(credential: str) -> str:
     return hashlib.sha256(credential.encode()).hexdigest()
 
 
+@lru_cache(maxsize=4096)
 def looks_like(name: str) -> str:
     """What names have in common that people would take for one another.
 
