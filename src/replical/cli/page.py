@@ -73,6 +73,8 @@ def serve_page(
 
     def ended() -> bool:
         with desk.lock:
+            if run.journal.lost is not None:  # whatever people say, it would not be written
+                return True
             run.refresh()
             return desk.ended
 
@@ -94,6 +96,8 @@ def serve_page(
         )
     app = application(desk, content, people, token=token)
     serve(app, host=host, port=options.port, proxy=options.proxy, ended=ended, started=started)
+    if run.journal.lost is not None:
+        raise run.journal.lost
     if options.votes > 1:
         _tell_agreement(run.ledger.agreement())
 

@@ -42,7 +42,6 @@ def late(database):
 """
 
 
-@pytest.mark.mutant
 def test_a_journal_that_acknowledges_before_it_commits_is_found(lab_of):
     """The suite can fail."""
     driver = LATE + DRIVER.replace("as journal:\n", "as journal:\n    late(journal._database)\n")

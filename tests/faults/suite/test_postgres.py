@@ -177,7 +177,6 @@ replical.lab.databases._LASTING = "SELECT 'on', 'on' FROM set_config('synchronou
 """
 
 
-@pytest.mark.mutant
 def test_a_server_that_does_not_wait_for_the_disk_is_found(lab, server):
     """The suite can fail: with synchronous_commit off, as a server's own settings may have it, labels are lost."""
     counts, chance = Counts("off"), random.Random("off")
