@@ -86,6 +86,18 @@ def wrong_among(certificates: Sequence[Mapping[str, Any]], registrations: Mappin
     ]
 
 
+def other_beacons(certificates: Sequence[Mapping[str, Any]]) -> Iterator[str]:
+    """Labs of one protocol that waited for one public value, and have another."""
+    first: dict[str, tuple[int, Mapping[str, Any]]] = {}
+    for number, each in enumerate(certificates, 1):
+        body = each["body"]
+        before, with_it = first.setdefault(body["protocol_fingerprint"], (number, each))
+        value, other = body.get("beacon"), with_it["body"].get("beacon")
+        if value != other:
+            one, two = _who(before, with_it), _who(number, each)
+            yield f"{two} has the beacon's value {value!r:.80}, {one} has {other!r:.80}"
+
+
 def _damaged(
     certificates: Sequence[Mapping[str, Any]], registrations: Mapping[str, Mapping[str, Any]]
 ) -> Iterator[str]:
