@@ -104,10 +104,10 @@ def test_the_consortium_s_ceremony_is_as_shown(tmp_path, monkeypatch, command):
     from pyarrow import parquet
 
     monkeypatch.chdir(tmp_path)
-    for name, seed, items in (("a", 1, 400), ("b", 2, 400), ("public", 3, 50)):
+    for name, seed, items in (("a", 1, 150), ("b", 2, 150), ("public", 3, 50)):
         columns = {key: [{"no": "even", "yes": "odd"}.get(each, each) for each in column]
-                   for key, column in world(items=items, seed=seed, best=0.0).items()}  # fmt: skip
-        columns["label"] = columns.pop("truth")
+                   for key, column in world(items=items, seed=seed, best=0.0, worst=1.0).items()}  # fmt: skip
+        columns |= {"label": columns.pop("truth"), "id": [f"{name} {item}" for item in columns["id"]]}
         parquet.write_table(pa.table(columns), f"{name}.parquet")
         parquet.write_table(pa.table({key: columns[key] for key in ("id", "label")}), f"{name}-labels.parquet")
     (tmp_path / "candidates.txt").write_text("".join(f"m{number}\n" for number in range(6)))

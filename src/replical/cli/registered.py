@@ -21,7 +21,8 @@ RegistrationFile = Annotated[
 RegistrationFiles = Annotated[
     list[Path] | None,
     typer.Option(
-        "--registration", help="a registration; give all that were published: has each its certificate, and each lab one?"
+        "--registration",
+        help="a registration; give all that were published: has each its certificate, and each lab one?",
     ),
 ]
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from functools import partial
 from pathlib import Path
 from typing import Annotated, Any
@@ -14,6 +14,13 @@ import typer
 from replical.bounds.unanimity import Unanimity
 from replical.cli.inputs import never_over
 from replical.cli.output import answer, notes, prose, reading
+from replical.cli.registered import (
+    RegistrationFile,
+    RegistrationFiles,
+    say_registered,
+    with_registration,
+    wrong_registrations,
+)
 from replical.core.exact import down, up
 from replical.core.files import write_whole
 from replical.errors import BadCertificate, BadUsage
@@ -42,11 +49,18 @@ def verify_command(
         Path | None,
         typer.Option(help="the published file that distances were measured on: what is proven is recomputed"),
     ] = None,
+    registration: RegistrationFile = None,
     id_column: Annotated[str, typer.Option("--id", help="column with the ids of the items")] = "id",
     html: Annotated[Path | None, typer.Option(help="the certificate as a readable page")] = None,
+    verbose: Annotated[
+        bool, typer.Option("--verbose", "-v", help="list what was checked, and what could not be and why")
+    ] = False,
     as_json: Annotated[bool, typer.Option("--json", help="one JSON object on standard output")] = False,
 ) -> int:
-    """Recompute what a certificate says: alone, with the pool, or with pool and journal. Exit code 1 if it is wrong."""
+    """Recompute what a certificate says: alone, with the pool, or with pool and journal. Exit code 1 if it is wrong.
+
+    One line says how much was checked and how much could not be; -v lists both.
+    """
     if journal is not None and pool is None:
         raise BadUsage("a journal is replayed on its pool: give --pool too")
     never_over({"--html": html}, {"the certificate": certificate, "--pool": pool, "--journal": journal})
@@ -55,15 +69,15 @@ def verify_command(
     try:
         content = read_either(certificate)
     except BadCertificate as error:
-        verdict = Verification(
-            level="self", checks=(Check(name="the file is a certificate", ok=False, detail=str(error)),)
-        )
-        return _say(verdict, as_json=as_json)
+        none = Check(name="the file is a certificate", status="failed", detail=str(error))
+        return _say(Verification(level="self", checks=(none,)), verbose=verbose, as_json=as_json)
     confirmed = content["schema"] == CONFIRMATION
     if confirmed and html is not None:
         raise BadUsage(f"{certificate} is a confirmation, and --html shows certificates: leave it out")
     if confirmed and yardstick is not None:
         raise BadUsage(f"{certificate} is a confirmation, and nothing in it was measured on a yardstick: leave it out")
+    if confirmed and registration is not None:
+        raise BadUsage(f"{certificate} is a confirmation, and registrations are of runs: leave it out")
     check = verify_confirmation if confirmed else partial(verify, yardstick=yardstick)
     verdict = check(content)
     if verdict.valid and pool is not None:
@@ -78,23 +92,45 @@ def verify_command(
         else:
             with Journal(journal, write=False) as lab_journal:
                 verdict = check(content, lab, lab_journal)
+    if registration is not None and verdict.valid:
+        verdict = with_registration(verdict, content, registration)
     if html is not None and verdict.valid:
         write_whole(html, page(content), what="the page", refuse=BadUsage)
-    return _say(verdict, as_json=as_json)
+    return _say(verdict, verbose=verbose, as_json=as_json)
 
 
-def _say(verdict: Verification, *, as_json: bool) -> int:
+_EVIDENCE = {
+    "self": "the file alone",
+    "pool": "the file and its pool",
+    "journal": "the file, its pool and its journal",
+}
+_MARKS = {"checked": "ok  ", "not checkable": "?   ", "failed": "NO  "}
+
+
+def _say(verdict: Verification, *, verbose: bool, as_json: bool) -> int:
     if as_json:
-        checks = [asdict(check) for check in verdict.checks]
+        checks = [check.told() for check in verdict.checks]
         answer({"schema": "replical.verify/1", "valid": verdict.valid, "level": verdict.level, "checks": checks})
+        return 0 if verdict.valid else NO
+    for check in verdict.checks if verbose else verdict.failed:
+        prose.print(_MARKS[check.status] + _told(check), markup=False, soft_wrap=True)
+    checked, unchecked = len(verdict.checked), len(verdict.unchecked)
+    listed = "" if verbose else " (-v lists them)"
+    if verdict.valid:
+        shown = f"Valid, as far as {_EVIDENCE[verdict.level]} can show"
+        prose.print(f"{shown}: {checked} things checked, {unchecked} not checkable{listed}.", soft_wrap=True)
     else:
-        for check in verdict.checks:
-            mark = "ok  " if check.ok else "NO  "
-            detail = f": {check.detail}" if check.detail else ""
-            prose.print(f"{mark}{check.name}{detail}", markup=False, soft_wrap=True)
-        evidence = {"self": "alone", "pool": "with its pool", "journal": "with its pool and its journal"}[verdict.level]
-        prose.print(f"{'Valid' if verdict.valid else 'Not valid'}, checked {evidence}.")
+        wrong = len(verdict.failed)
+        prose.print(
+            f"Not valid: {wrong} of {wrong + checked} things checked {'is' if wrong == 1 else 'are'} wrong{listed}."
+        )
     return 0 if verdict.valid else NO
+
+
+def _told(check: Check) -> str:
+    """What it is about, what is wrong or why it is not known, and what would show it."""
+    shows = f"; --{check.needs} shows it" if check.needs else ""
+    return f"{check.name}: {check.detail}{shows}" if check.detail else check.name
 
 
 def compare_command(
@@ -110,6 +146,7 @@ def compare_command(
     yardstick: Annotated[
         Path | None, typer.Option(help="the published file that distances were measured on, where it is one")
     ] = None,
+    registration: RegistrationFiles = None,
     as_json: Annotated[bool, typer.Option("--json", help="one JSON object on standard output")] = False,
 ) -> int:
     """Do several labs have one answer to one protocol? Exit code 1 if not, 4 if a confirmation is undecided."""
@@ -123,13 +160,20 @@ def compare_command(
         check = verify_confirmation if certificate["schema"] == CONFIRMATION else partial(verify, yardstick=yardstick)
         verdict = check(certificate)
         if not verdict.valid:
-            wrong = next(check for check in verdict.checks if not check.ok)
+            wrong = verdict.failed[0]
             raise BadCertificate(f"{path} is not valid ({wrong.name}: {wrong.detail}), so it is not compared")
         contents.append(certificate)
     comparison = compare(contents)
+    runs, registrations = [each for each in contents if each["schema"] != CONFIRMATION], registration or []
+    unfit = wrong_registrations(runs, registrations)
+    if unfit:
+        comparison = replace(comparison, unanimity=None)  # of labs that may have chosen among runs nothing follows
     fresh = _with_a_fresh_string(comparison, contents, profile or [], yardstick)
     if as_json:
-        answer({"schema": "replical.compare/1", **asdict(comparison), "fresh_string": fresh})
+        registered = {"given": len(registrations), "wrong": unfit}
+        answer(
+            {"schema": "replical.compare/1", **asdict(comparison), "fresh_string": fresh, "registrations": registered}
+        )
     else:
         _compared(comparison, contents)
         if fresh is not None:
@@ -140,6 +184,9 @@ def compare_command(
             )
         if comparison.warning:
             notes.print(f"Warning: {comparison.warning}", markup=False, soft_wrap=True)
+        say_registered(runs, registrations, unfit)
+    if unfit:
+        return NO
     return 0 if comparison.identical else UNDECIDED if comparison.undecided else NO
 
 

@@ -11,9 +11,10 @@ from datetime import datetime
 from typing import Any
 
 from replical.core.canonical import is_digest
-from replical.lab.certificate.announced import check_signature
+from replical.lab.certificate.announced import PUBLISHED, check_signature
 from replical.lab.certificate.checks import Check, Checks, same
-from replical.lab.certificate.verify import sealed
+from replical.lab.certificate.shape import sealed
+from replical.lab.certificate.unseen import not_checkable
 from replical.lab.names import is_name
 from replical.lab.protocol import Protocol
 from replical.lab.registered import digest_of
@@ -36,7 +37,8 @@ def check_against(certificate: Mapping[str, Any], registration: Mapping[str, Any
     checks(f"{REGISTERED}the lab", lambda: _same(registration, "lab", body.get("lab")))
     checks(f"{REGISTERED}the certificate refers to it", lambda: _same(registration, "digest", body.get("registration")))
     checks(f"{REGISTERED}before the certificate was made", lambda: _before(registration, certificate))
-    return tuple(checks.done)
+    why = "its date is what the lab's clock said: when it was published is known to those who received it"
+    return (*checks.done, not_checkable(PUBLISHED, why=why))
 
 
 def check_whole(checks: Checks, registration: Mapping[str, Any], protocol: Protocol) -> None:

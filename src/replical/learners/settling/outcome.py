@@ -20,7 +20,7 @@ from replical.plans.settled import SettledPlan
 
 Indices = NDArray[np.int64]
 
-_DIGITS = 10**6  # levels and bounds are rounded up to this, so that two machines publish the same
+DIGITS = 10**6  # levels and bounds are rounded up to this, so that two machines publish the same
 _HALVINGS = 40  # of [0, v], in the search for the excess bound
 
 
@@ -104,7 +104,7 @@ class Ending:
         if len(self.before):
             levels.append(float(np.exp(-self.charges.best[self.before].min())) * beta / float(plan["delta_I"]))
         above = up(min(max(levels), 1.0))
-        return min(1.0, above if above > beta else beta + 1 / _DIGITS)
+        return min(1.0, above if above > beta else beta + 1 / DIGITS)
 
     def _excess_upper(self) -> float:
         """The least x at which every rival's purse on the answer, were the bets about x, holds 1/β; at most v.
@@ -112,17 +112,22 @@ class Ending:
         Wealth grows with x, and on {the answer is the ideal one} only the purse of the best matters, which is a fixed pair
         of hypotheses: so Pr[certified, excess above it] ≤ β + β, without a union.
         """
-        v, enough = float(self.v), float(-np.log(float(self.plan["beta"])))
         counts = self.purses.counts(self.place)[:, self.heads[self.heads > self.place]]
-        low, high = 0.0, v
-        for _ in range(_HALVINGS):
-            x = (low + high) / 2
-            with decimals():
-                bets = accepting(decimal(x), STAKES)
-            low, high = (low, x) if (bets.about(counts) >= enough).all() else (x, high)
-        return min(up(high), up(v))
+        return excess_upper(float(self.v), float(self.plan["beta"]), counts)
+
+
+def excess_upper(v: float, beta: float, counts: NDArray[np.int64]) -> float:
+    """The least x up to v at which every purse, were its bets about x, holds 1/β; in `counts` Z = 0, +1, -1 are rows."""
+    enough = float(-np.log(beta))
+    low, high = 0.0, v
+    for _ in range(_HALVINGS):
+        x = (low + high) / 2
+        with decimals():
+            bets = accepting(decimal(x), STAKES)
+        low, high = (low, x) if (bets.about(counts) >= enough).all() else (x, high)
+    return min(up(high), up(v))
 
 
 def up(x: float) -> float:
     """Rounded up to six digits."""
-    return ceil(x * _DIGITS * (1 + 1e-9)) / _DIGITS
+    return ceil(x * DIGITS * (1 + 1e-9)) / DIGITS
