@@ -151,7 +151,9 @@ def test_labs_sign_with_the_keys_that_the_protocol_lists(lab):
     lab.ask("a", "--key", "north.pem")
     certificate = told("a.json")
     assert "signed by north" in [check.name for check in verify(certificate).checks if check.ok]
-    lab("verify", "a.json")
+    lab("verify", "a.json", "--html", "a.html")
+    page = Path("a.html").read_text()
+    assert all(each in page for each in (certificate["signature"]["key"], told("a.reg.json")["digest"]))
     unsigned = {key: value for key, value in certificate.items() if key != "signature"}
     for forged, message in (
         (unsigned, "it is not signed, and the protocol lists a key of 'north'"),
