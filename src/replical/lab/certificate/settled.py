@@ -9,19 +9,20 @@ from __future__ import annotations
 from collections.abc import Mapping
 from decimal import Decimal
 from fractions import Fraction
-from math import inf
+from math import inf, log
 from typing import Any
 
 import numpy as np
 
 from replical.bounds.anytime import share_interval
+from replical.core.exact import fraction
 from replical.lab.certificate.checks import is_number, same
 from replical.lab.certificate.conditions import value_of
 from replical.lab.certificate.course import split
 from replical.lab.certificate.file import indices_of
 from replical.lab.protocol import Protocol
 from replical.learners.settled import LABELLED
-from replical.learners.settling.outcome import DIGITS, excess_upper, up
+from replical.learners.settling.outcome import DIGITS, up
 from replical.plans.ideal import IdealPlan
 from replical.plans.settled import SettledCALPlan, SettledPlan
 from replical.plans.settled_distance import SettledDistancePlan
@@ -133,22 +134,25 @@ def settled_bounds(body: Mapping[str, Any], protocol: Protocol) -> str | None:
         return "the estimate of agreement is a number from 0 to 1 with six digits"
     if body["certified"] != (upper is not None) or not (upper is None or _is_share(upper)):
         return "the excess bound is a number, told for certified answers"
-    if upper is not None:
-        v, least = float(plan.threshold(protocol.shared)), _least_excess(plan, protocol, part)
-        if not least <= upper <= up(v):
-            return f"the excess bound lies between {least} and the shared threshold {up(v)}"
+    if upper is not None and (wrong := _excess(plan, plan.threshold(protocol.shared), part)):
+        return wrong
     return _error(body, plan)
 
 
-def _least_excess(plan: IdealPlan, protocol: Protocol, part: Mapping[str, Any]) -> float:
-    """The best bound that so many items and labels can give."""
-    v = plan.threshold(protocol.shared)
+def _excess(plan: IdealPlan, v: Fraction, part: Mapping[str, Any]) -> str | None:
+    """Is the excess bound at most v, and one that so many items and labels can give?"""
+    upper, most = part["excess_upper"], up(float(v))
     if not isinstance(plan, SettledPlan):
-        return up(float(v))
+        return same(upper, most)
+    if not _STEP <= upper <= most:
+        return f"the excess bound is at most the shared threshold {most}"
+    if part["place"] == plan.n - 1:  # nobody is behind the answer
+        return same(upper, _STEP)
     spoke, others = _spoke(plan, part)
-    behind = 1 if part["place"] < plan.n - 1 else 0
-    counts = np.array([[others], [0], [spoke]], dtype=np.int64)[:, :behind]
-    return excess_upper(float(v), float(plan["beta"]), counts)
+    wealth = plan.purses(fraction(upper)).about(np.array([[others], [0], [spoke]], dtype=np.int64))[0]
+    if wealth < -log(float(plan["beta"])) - 1e-6:  # in doubles
+        return f"so few items and labels prove no excess bound as small as {upper}"
+    return None
 
 
 def _error(body: Mapping[str, Any], plan: IdealPlan) -> str | None:

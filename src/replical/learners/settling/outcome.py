@@ -112,20 +112,15 @@ class Ending:
         Wealth grows with x, and on {the answer is the ideal one} only the purse of the best matters, which is a fixed pair
         of hypotheses: so Pr[certified, excess above it] ≤ β + β, without a union.
         """
+        v, enough = float(self.v), float(-np.log(float(self.plan["beta"])))
         counts = self.purses.counts(self.place)[:, self.heads[self.heads > self.place]]
-        return excess_upper(float(self.v), float(self.plan["beta"]), counts)
-
-
-def excess_upper(v: float, beta: float, counts: NDArray[np.int64]) -> float:
-    """The least x up to v at which every purse, were its bets about x, holds 1/β; in `counts` Z = 0, +1, -1 are rows."""
-    enough = float(-np.log(beta))
-    low, high = 0.0, v
-    for _ in range(_HALVINGS):
-        x = (low + high) / 2
-        with decimals():
-            bets = accepting(decimal(x), STAKES)
-        low, high = (low, x) if (bets.about(counts) >= enough).all() else (x, high)
-    return min(up(high), up(v))
+        low, high = 0.0, v
+        for _ in range(_HALVINGS):
+            x = (low + high) / 2
+            with decimals():
+                bets = accepting(decimal(x), STAKES)
+            low, high = (low, x) if (bets.about(counts) >= enough).all() else (x, high)
+        return min(up(high), up(v))
 
 
 def up(x: float) -> float:
