@@ -46,8 +46,8 @@ def unannounced(certificate: Mapping[str, Any], protocol: Protocol) -> Iterator[
             NO_OTHER_RUN, why="it would have a registration of its own: compare counts all that were published"
         )
     if "beacon" in body:
-        drawn = f"look it up: {protocol.beacon}"
-        yield not_checkable(f"the beacon's value was {body['beacon']}", "beacon", why=drawn)
+        why = f"it has to be looked up: {body['beacon']} as {protocol.beacon}"
+        yield not_checkable("the value of the beacon is the public one", "beacon", why=why)
     if "signature" in certificate and body.get("lab") not in protocol.lab_keys:
         yield not_checkable("whose signature it is", why="the protocol lists no key of this lab")
 

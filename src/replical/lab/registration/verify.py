@@ -15,7 +15,6 @@ from replical.lab.certificate.announced import PUBLISHED, check_signature
 from replical.lab.certificate.checks import Check, Checks, same
 from replical.lab.certificate.shape import sealed
 from replical.lab.certificate.unseen import not_checkable
-from replical.lab.names import is_name
 from replical.lab.protocol import Protocol
 from replical.lab.registered import digest_of
 
@@ -43,17 +42,9 @@ def check_against(certificate: Mapping[str, Any], registration: Mapping[str, Any
 
 def check_whole(checks: Checks, registration: Mapping[str, Any], protocol: Protocol) -> None:
     """Is the registration as it was made, and signed by its lab where the protocol lists keys?"""
-    checks(f"{REGISTERED}every part is written as it must be", lambda: _shape(registration))
     checks(f"{REGISTERED}the digest is that of what it says", lambda: _digest(registration))
     checks(f"{REGISTERED}the seal is that of digest and provenance", lambda: sealed(registration))
     check_signature(checks, registration, registration["lab"], protocol, what=REGISTERED)
-
-
-def _shape(registration: Mapping[str, Any]) -> str | None:
-    keys = ("protocol_fingerprint", "pool_fingerprint", "private_commitment")
-    if not all(is_digest(registration[key]) for key in keys):
-        return "a digest is written sha256:<64 hex digits>"
-    return None if registration["lab"] is None or is_name(registration["lab"]) else "the lab's name is no short line"
 
 
 def _digest(registration: Mapping[str, Any]) -> str | None:
