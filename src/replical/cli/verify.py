@@ -72,12 +72,8 @@ def verify_command(
         none = Check(name="the file is a certificate", status="failed", detail=str(error))
         return _say(Verification(level="self", checks=(none,)), verbose=verbose, as_json=as_json)
     confirmed = content["schema"] == CONFIRMATION
-    if confirmed and html is not None:
-        raise BadUsage(f"{certificate} is a confirmation, and --html shows certificates: leave it out")
-    if confirmed and yardstick is not None:
-        raise BadUsage(f"{certificate} is a confirmation, and nothing in it was measured on a yardstick: leave it out")
-    if confirmed and registration is not None:
-        raise BadUsage(f"{certificate} is a confirmation, and registrations are of runs: leave it out")
+    if confirmed:
+        _only_of_certificates(certificate, html, yardstick, registration)
     check = verify_confirmation if confirmed else partial(verify, yardstick=yardstick)
     verdict = check(content)
     if verdict.valid and pool is not None:
@@ -99,6 +95,16 @@ def verify_command(
     if html is not None and verdict.valid:
         write_whole(html, page(content), what="the page", refuse=BadUsage)
     return _say(verdict, verbose=verbose, as_json=as_json)
+
+
+def _only_of_certificates(file: Path, html: Path | None, yardstick: Path | None, registration: Path | None) -> None:
+    """Refuse what a confirmation does not have."""
+    if html is not None:
+        raise BadUsage(f"{file} is a confirmation, and --html shows certificates: leave it out")
+    if yardstick is not None:
+        raise BadUsage(f"{file} is a confirmation, and nothing in it was measured on a yardstick: leave it out")
+    if registration is not None:
+        raise BadUsage(f"{file} is a confirmation, and only runs are registered: leave out --registration")
 
 
 _EVIDENCE = {
