@@ -157,6 +157,34 @@ def until():
     return wait
 
 
+# ---- PostgreSQL ----
+
+
+@pytest.fixture(scope="session")
+def server():
+    """The URL of a database of a server in which others can be created; all tests share it which do it no harm."""
+    pytest.importorskip("psycopg", reason="no PostgreSQL driver: pip install 'psycopg[binary]'")
+    from support.postgres import URL, NoServer, cluster
+
+    if URL in os.environ:
+        yield os.environ[URL]
+        return
+    try:
+        with cluster() as made:
+            yield made.url
+    except NoServer as error:
+        pytest.skip(f"no PostgreSQL: install a server, or set {URL} to the URL of one ({error})")
+
+
+@pytest.fixture
+def database(server):
+    """The URL of an empty database, gone after the test."""
+    from support.postgres import empty_database
+
+    with empty_database(server) as url:
+        yield url
+
+
 # ---- labs: protocols, pools and labels small enough to answer hundreds of times ----
 
 

@@ -69,10 +69,14 @@ class Lab:
         self.answers = sorted(recorded(straight))
         self.acknowledged = set()
 
+    def words_in(self, folder):
+        """Arguments of a run whose journal and certificate are in another folder."""
+        return self._words(folder / self.path.name, folder / self.out.name)
+
     @property
     def words(self):
         """Arguments of the run that is killed."""
-        return self._words(self.path, self.out)
+        return self.words_in(self.folder)
 
     def again(self):
         """A fresh start with the same private seed."""
@@ -90,23 +94,26 @@ class Lab:
         counts.changed += len(rows) - len(there) + len(set(rows) - set(self.answers))
         return rows
 
-    def check_end(self, counts):
+    def check_end(self, counts, folder=None):
         """Has it come to the same as without us, byte for byte?"""
-        same = self.out.exists() and lasting(self.out) == lasting(self.straight)
-        counts.changed += not (same and sorted(recorded(self.path)) == self.answers)
+        folder = folder or self.folder
+        out, path = folder / self.out.name, folder / self.path.name
+        same = out.exists() and lasting(out) == lasting(self.straight)
+        counts.changed += not (same and sorted(recorded(path)) == self.answers)
 
-    def finish(self, counts):
+    def finish(self, counts, folder=None):
         """Go on to the end, undisturbed."""
-        if main([*self.words, *self.column]) not in self.codes:
+        folder = folder or self.folder
+        if main([*self.words_in(folder), *self.column]) not in self.codes:
             counts.changed += 1
-        self.check_end(counts)
+        self.check_end(counts, folder)
 
 
-def start(*words):
+def start(*words, **options):
     """Python in a process of its own, with one stream for all it says."""
     return subprocess.Popen(
         [sys.executable, *map(str, words)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
-        text=True, bufsize=1,
+        text=True, bufsize=1, **options,
     )  # fmt: skip
 
 

@@ -28,6 +28,7 @@ COMMANDS = {
     "release": ("release:release_command", "One private answer from the votes of many labs."),
     "correct": ("journal:correct_command", "Record another label for an item."),
     "export": ("journal:export_command", "The events of a journal as CSV."),
+    "keys": ("keys:keys_app", "Make and show the keys that labs sign with."),
     "study": ("study:study_command", "A grid of audits from one file: tables, figures, a report."),
     "doctor": ("doctor:doctor_command", "Versions, optional parts, and a test of the random bits."),
     "protocol": ("protocol:protocol_app", "Write and look at protocols."),

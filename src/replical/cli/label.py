@@ -11,9 +11,10 @@ import typer
 from replical.cli.outlook import Outlook
 from replical.cli.output import notes, prose, whole
 from replical.errors import BadUsage, MissingExtra
-from replical.lab.desk import Desk, Labelled
+from replical.lab.desk import Desk
 from replical.lab.journal import Journal
 from replical.lab.remote import Elsewhere
+from replical.lab.session import Session
 from replical.lab.tables import ItemColumns
 
 
@@ -61,7 +62,7 @@ def details_from(pool: Path | None, columns: list[str], id_column: str) -> ItemC
 
 
 def serve_page(
-    run: Labelled,
+    run: Session | Elsewhere,
     details: Callable[[list[str]], Any],
     title: str,
     *,
@@ -88,7 +89,8 @@ def serve_page(
         text = "" if instructions is None else instructions.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
         raise BadUsage(f"cannot read the instructions {instructions}: {error}") from error
-    token, desk = token_for(host), Desk(run, votes=votes, outlook=outlook)
+    token = token_for(host)
+    desk = Desk(run, votes=votes, outlook=outlook, reservations=run.journal.reservations)
 
     def ended() -> bool:
         with desk.lock:

@@ -1,22 +1,14 @@
 """The same flow on PostgreSQL: begin, go on, be killed, check, and be refused while somebody else runs.
 
-Needs psycopg, and a server: the one whose URL is in REPLICAL_TEST_POSTGRES (its user may create databases), or programs to
-start one, from the system or from the package ``pgserver``. Without them the tests are skipped, and say so.
+Needs psycopg and a server (`support.postgres`). Without them the tests are skipped, and say so.
 """
 
 import csv
-import importlib.util
 import io
-import os
 import random
-import secrets
-import shutil
 import signal
-import subprocess
-import tempfile
 import threading
 import time
-from pathlib import Path
 
 import pytest
 import sqlalchemy
@@ -26,116 +18,7 @@ from replical.cli import main
 from replical.errors import BadJournal
 from replical.lab.journal import Event, Journal
 
-pytest.importorskip("psycopg", reason="no PostgreSQL driver: pip install 'psycopg[binary]'")
-
-
-URL = "REPLICAL_TEST_POSTGRES"
 BATCH = 3
-
-
-def programs():
-    """Folders that hold initdb and postgres."""
-    found = [Path(each).resolve().parent for each in (shutil.which("initdb"),) if each]
-    found += sorted(Path("/usr/lib/postgresql").glob("*/bin"), reverse=True)
-    package = importlib.util.find_spec("pgserver")
-    found += (
-        [Path(each) / "pginstall" / "bin" for each in (package.submodule_search_locations or ())] if package else []
-    )
-    return [folder for folder in found if (folder / "initdb").exists() and (folder / "postgres").exists()]
-
-
-def somebody():
-    """PostgreSQL does not run as root: then it runs as nobody."""
-    if os.geteuid() != 0:
-        return {}
-    import pwd
-
-    nobody = pwd.getpwnam("nobody")
-    return {"user": nobody.pw_uid, "group": nobody.pw_gid, "extra_groups": []}
-
-
-def started(bin_folder, folder):
-    """A running server that listens on a socket in `folder` only; None with a reason if it does not start."""
-    who = somebody()
-    if who:
-        os.chown(folder, who["user"], who["group"])
-    how = who | {"cwd": folder, "env": {"PATH": os.environ["PATH"], "LC_ALL": "C", "HOME": folder}}
-    data = Path(folder) / "data"
-    make = [bin_folder / "initdb", "-D", data, "-U", "postgres", "-A", "trust", "-E", "UTF8", "--no-sync"]
-    try:
-        made = subprocess.run(make, capture_output=True, text=True, check=False, timeout=60, **how)
-    except OSError as error:
-        return None, str(error)
-    if made.returncode:
-        return None, made.stderr.strip().split("\n")[-1]
-    words = [
-        bin_folder / "postgres",
-        "-D",
-        data,
-        "-k",
-        folder,
-        "-h",
-        "",
-        "-c",
-        "fsync=off",
-    ]  # clients are killed, not the server
-    server = subprocess.Popen(words, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, **how)
-    engine = sqlalchemy.create_engine(socket_url(folder), poolclass=sqlalchemy.NullPool)
-    for _ in range(300):
-        try:
-            engine.connect().close()
-        except sqlalchemy.exc.OperationalError as error:
-            if server.poll() is not None:
-                return None, str(error.orig)
-            time.sleep(0.1)
-        else:
-            return server, ""
-    stop(server)
-    return None, "it does not answer"
-
-
-def stop(server):
-    """At once, whoever is still connected."""
-    server.send_signal(signal.SIGINT)
-    try:
-        server.wait(timeout=20)
-    except subprocess.TimeoutExpired:
-        server.kill()
-        server.wait()
-
-
-def socket_url(folder):
-    return f"postgresql+psycopg://postgres@/postgres?host={folder}"
-
-
-@pytest.fixture(scope="session")
-def server():
-    """The URL of a database in which others can be created."""
-    if URL in os.environ:
-        yield os.environ[URL]
-        return
-    reasons = []
-    for bin_folder in programs():
-        with tempfile.TemporaryDirectory(prefix="pg", dir="/tmp") as folder:  # a socket's path may not be long
-            running, why = started(bin_folder, folder)
-            if running is not None:
-                yield socket_url(folder)
-                stop(running)
-                return
-            reasons.append(f"{bin_folder}: {why}")
-    pytest.skip(f"no PostgreSQL: set {URL} or pip install pgserver ({'; '.join(reasons) or 'no programs found'})")
-
-
-@pytest.fixture
-def database(server):
-    """The URL of an empty database, gone after the test."""
-    name = f"replical_test_{secrets.token_hex(6)}"
-    engine = sqlalchemy.create_engine(server, isolation_level="AUTOCOMMIT", poolclass=sqlalchemy.NullPool)
-    with engine.connect() as connection:
-        connection.exec_driver_sql(f"CREATE DATABASE {name}")
-    yield (sqlalchemy.make_url(server).set(database=name).render_as_string(hide_password=False))
-    with engine.connect() as connection:
-        connection.exec_driver_sql(f"DROP DATABASE {name} WITH (FORCE)")
 
 
 @pytest.fixture

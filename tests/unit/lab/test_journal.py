@@ -3,6 +3,7 @@
 import os
 import re
 import sqlite3
+import stat
 import sys
 
 import pytest
@@ -48,15 +49,37 @@ def test_the_database_itself_refuses_changes(path, statement):
     assert len(before) == 3
 
 
-def test_numbers_of_events_are_never_used_again(path):
-    """AUTOINCREMENT: a line that somebody managed to remove leaves a gap that shows."""
+def test_an_end_that_was_cut_off_shows(path):
+    """AUTOINCREMENT: SQLite remembers the last number, so no event takes the place of one that somebody removed."""
     write_into(path, "DROP TRIGGER replical_no_delete")
     write_into(path, "DELETE FROM replical_events WHERE seq = 3")
     with Journal(path) as journal:
-        journal.append([Event(kind="ask", item="three")])
-        assert [event.seq for event in journal.events()] == [1, 2, 4]
+        for use in (journal.events, lambda: journal.append([Event(kind="ask", item="three")])):
+            with pytest.raises(BadJournal, match="event 3 is missing"):
+                use()
     with pytest.raises(sqlite3.IntegrityError, match="append-only"):  # and the rule is back
         write_into(path, "DELETE FROM replical_events WHERE seq = 2")
+
+
+@pytest.mark.parametrize("umask", [0o000, 0o022, 0o277])
+def test_only_its_owner_may_read_it(tmp_path, umask):
+    """It holds the private seed and what people said. Also the files beside it, while it is open."""
+    before = os.umask(umask)
+    try:
+        with Journal(tmp_path / "a.db") as journal:
+            journal.create({})
+            names = {each.name: stat.S_IMODE(each.stat().st_mode) for each in tmp_path.iterdir()}
+    finally:
+        os.umask(before)
+    assert names == dict.fromkeys(["a.db", "a.db-shm", "a.db-wal", "a.db.lock"], 0o600)
+
+
+def test_rights_that_somebody_gave_stay(path):
+    """A lab whose people label beside the run may open the file to them."""
+    path.chmod(0o640)
+    with Journal(path) as journal:
+        journal.append([Event(kind="ask", item="three")])
+    assert stat.S_IMODE(path.stat().st_mode) == 0o640
 
 
 def test_the_connection_that_writes_waits_for_the_disk(tmp_path):

@@ -15,10 +15,10 @@ import numpy as np
 
 from replical.core.canonical import fingerprint, is_digest
 from replical.core.randomness import PrivateRandomness
+from replical.lab.certificate.announced import check_announced, check_signature
 from replical.lab.certificate.checks import Checks, Verification, is_number, same
 from replical.lab.certificate.file import (
     body_of,
-    commitment,
     condition_part,
     indices_of,
     plan_of,
@@ -47,6 +47,7 @@ from replical.lab.certificate.proofs import rounded_proof, settled_proof
 from replical.lab.journal import Journal
 from replical.lab.names import is_name
 from replical.lab.protocol import Protocol
+from replical.lab.seeds import commitment
 from replical.lab.session import LabelCounts, Session
 from replical.lab.tables import LabPool
 from replical.learners.base import Proves
@@ -73,6 +74,7 @@ def verify(
     if not all(check.ok for check in checks.done[2:]):
         return Verification(level="self", checks=tuple(checks.done))
     protocol = Protocol.of(body["protocol"], yardstick=yardstick)
+    check_signature(checks, certificate, body.get("lab"), protocol)
     _by_itself(checks, body, protocol)
     if lab is None:
         return Verification(level="self", checks=tuple(checks.done))
@@ -89,7 +91,7 @@ def _parts(body: Mapping[str, Any]) -> str | None:
     more = set(_OPTIONAL) if record.certifies and not record.rounds else set()
     if record.rounds and body["certified"] and body["protocol"]["learner"].get("shift"):
         more |= {"shift_most"}
-    return same(sorted(body), sorted(keys(Body) | more | ({"lab"} & set(body))))
+    return same(sorted(body), sorted(keys(Body) | more | ({"lab", "registration", "beacon"} & set(body))))
 
 
 def sealed(certificate: Mapping[str, Any]) -> str | None:
@@ -115,6 +117,7 @@ def _by_itself(checks: Checks, body: Mapping[str, Any], protocol: Protocol) -> N
     checks("the class has this fingerprint", lambda: same(body["class_fingerprint"], C.fingerprint))
     if "lab" in body:
         checks("the lab may have this name", lambda: _named(body["lab"], protocol))
+    check_announced(checks, body, protocol)
     checks("the plan follows from the protocol", lambda: same(body["plan"], plan_of(protocol.plan)))
     checks("survivors and kept are sets of hypotheses", lambda: _sets(body, protocol))
     checks("the hypothesis is one of the class", lambda: _hypothesis(body, protocol))

@@ -8,12 +8,12 @@ from typing import Any
 
 from replical.core.exact import fraction
 from replical.errors import BadCertificate, BadJournal, BadTable
-from replical.lab.certificate.file import commitment
 from replical.lab.certificate.verify import index_of, verify
 from replical.lab.claim import Claim
 from replical.lab.journal import Journal
 from replical.lab.ledger import Ledger
 from replical.lab.protocol import Protocol
+from replical.lab.seeds import commitment
 from replical.lab.tables import LabPool
 from replical.plans.confirm import confirm_plan
 

@@ -12,13 +12,13 @@ from typing import Any
 
 from replical.core.canonical import fingerprint, is_digest
 from replical.lab.certificate.checks import Checks, Verification, same
-from replical.lab.certificate.file import commitment
 from replical.lab.certificate.parts import TranscriptPart, keys
 from replical.lab.certificate.verify import sealed
 from replical.lab.claim import Claim
 from replical.lab.confirmation.file import CandidatePart, CertificatePart, ItemsPart, body_of, digested
 from replical.lab.journal import Journal
 from replical.lab.protocol import Protocol
+from replical.lab.seeds import commitment
 from replical.lab.session import LabelCounts, Session
 from replical.lab.tables import LabPool
 from replical.plans.confirm import ConfirmPlan, confirm_plan
@@ -164,7 +164,7 @@ def _with_journal(
         return
     session = sessions[0]
     private = content["private_commitment"]
-    checks("the commitment is to the journal's private seed", lambda: same(private, commitment(session.private)))
+    checks("the commitment is to the journal's private seed", lambda: same(private, commitment(session.secret)))
     for part, again in body_of(session).items():
         checks(
             f"replayed: {part.replace('_', ' ')}",

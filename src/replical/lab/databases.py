@@ -1,0 +1,203 @@
+"""Databases that keep journals, and what their settings promise.
+
+An acknowledged label must be on the disk. That is so only with certain settings, and a server's, database's or role's
+own settings may be others. So a transaction that writes sets what it can, looks whether that took, and is refused
+otherwise:
+
+======================  ==============================================  ==============================================
+database                set and checked                                 what it promises
+======================  ==============================================  ==============================================
+SQLite                  ``journal_mode=WAL``, ``synchronous=FULL``      an acknowledged commit survives the loss of
+                                                                        power, as far as the disk itself tells the truth
+SQLite where there      whatever rollback journal on the disk the file  the same
+can be no such log      has, ``synchronous=EXTRA``
+PostgreSQL              ``synchronous_commit=on`` (``remote_apply`` is  the same, on the server's disk; and on those of
+                        more, and stays), ``fsync`` must be on          its synchronous standbys, if it has any
+the same, for           SQLite ``synchronous=NORMAL``, PostgreSQL       whole at any time, but the last commits may be
+reservations            ``synchronous_commit=off``                      gone after a crash: no label is among them
+======================  ==============================================  ==============================================
+
+Not checked, because nobody can from here: a disk that says "written" too early, ``full_page_writes=off`` on a file
+system that tears pages, a network file system that lies about locks.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import copy
+import os
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from replical.errors import BadJournal, MissingExtra
+
+_ON_DISK = {"wal": 2, "delete": 3, "truncate": 3, "persist": 3}  # SQLite's journal modes, and FULL or EXTRA for each
+_LASTING = (
+    "SELECT pg_catalog.set_config('synchronous_commit', CASE pg_catalog.current_setting('synchronous_commit') "
+    "WHEN 'remote_apply' THEN 'remote_apply' ELSE 'on' END, true), pg_catalog.current_setting('fsync')"
+)
+# A connection that is cut is noticed within two minutes, not after hours; seconds, the last in milliseconds.
+_WATCHFUL = {
+    "connect_timeout": 30,
+    "keepalives_idle": 60,
+    "keepalives_interval": 10,
+    "keepalives_count": 6,
+    "tcp_user_timeout": 120_000,
+}
+
+
+class Database:
+    """A database that is there, or an SQLite file that will be once something is written.
+
+    Parameters
+    ----------
+    where
+        A file, or the URL of a database.
+    write
+        May it be changed?
+    lasting
+        Must a commit be on the disk before it is acknowledged?
+
+    Attributes
+    ----------
+    where
+        What may be shown of it: no password.
+    file
+        The SQLite file; None for a server.
+
+    Raises
+    ------
+    BadJournal
+        If nobody can read the URL, or there is no driver or folder.
+    """
+
+    def __init__(self, where: str | Path, *, write: bool = True, lasting: bool = True) -> None:
+        self.sql = _sqlalchemy()
+        self.where = _without_password(str(where))
+        self._url, self._write, self._lasting = _url(self.sql, str(where), self.where), write, lasting
+        on_server = self._url.get_backend_name() != "sqlite"
+        self.file = None if on_server else Path(self._url.database if "://" in str(where) else where)
+        self.engine = self._engine()
+
+    def hasty(self) -> Database:
+        """The same database for what need not last: commits do not wait for the disk."""
+        other = copy.copy(self)
+        other._lasting = False
+        other.engine = other._engine()
+        return other
+
+    def close(self) -> None:
+        """Close every connection that nobody uses."""
+        self.engine.dispose()
+
+    @contextlib.contextmanager
+    def reading(self) -> Iterator[Any]:
+        """A connection to look with."""
+        with self.plain_errors(), self.engine.connect() as connection:
+            yield connection
+
+    @contextlib.contextmanager
+    def writing(self, connection: Any = None) -> Iterator[Any]:
+        """A transaction, on this `connection` or any; when it has ended, what was written in it lasts as promised.
+
+        On SQLite nobody else writes from its beginning on; on PostgreSQL it sees what others have committed, statement
+        by statement, whatever the server's usual isolation is.
+        """
+        own = self.engine.connect() if connection is None else contextlib.nullcontext(connection)
+        with self.plain_errors(), own as used, used.begin():
+            if self.file is not None:
+                used.exec_driver_sql("BEGIN IMMEDIATE")
+            elif self._lasting:
+                waits, flushes = used.exec_driver_sql(_LASTING).one()
+                self._refuse_unless(waits in ("on", "remote_apply"), f"synchronous_commit={waits}")
+                self._refuse_unless(flushes == "on", f"fsync={flushes}")
+            else:
+                used.exec_driver_sql("SET LOCAL synchronous_commit = off")
+            yield used
+
+    @contextlib.contextmanager
+    def plain_errors(self) -> Iterator[None]:
+        """What goes wrong in the database, in one sentence."""
+        try:
+            yield
+        except (self.sql.exc.SQLAlchemyError, UnicodeEncodeError) as error:
+            reason = str(getattr(error, "orig", None) or error).splitlines()[0]
+            lost = "nothing that was acknowledged is lost" if self._write else "it was not changed"
+            raise BadJournal(f"the journal {self.where} cannot be used ({reason}); {lost}") from error
+
+    def _engine(self) -> Any:
+        if self.file is not None and not self.file.parent.is_dir():
+            raise BadJournal(f"there is no folder {self.file.parent} for the journal {self.file.name}")
+        options: dict[str, Any] = {}
+        if self.file is None:
+            options["isolation_level"] = "READ COMMITTED"
+            if self._url.get_driver_name() in ("psycopg", "psycopg2"):
+                options["connect_args"] = {k: v for k, v in _WATCHFUL.items() if k not in self._url.query}
+        try:
+            engine = self.sql.create_engine(self._url, **options)
+        except (self.sql.exc.ArgumentError, self.sql.exc.NoSuchModuleError, ImportError) as error:
+            raise BadJournal(f"cannot open the journal {self.where}: {error}") from error
+        if self.file is not None and self._write:
+            self.sql.event.listen(engine, "connect", self._settle)
+        return engine
+
+    def _settle(self, connection: Any, _: object) -> None:
+        """SQLite's settings belong to a connection, and are given before its first transaction."""
+        (mode,) = connection.execute("PRAGMA journal_mode=WAL").fetchone()
+        self._refuse_unless(mode in _ON_DISK, f"journal_mode={mode}")
+        wanted = _ON_DISK[mode] if self._lasting else 1
+        connection.execute(f"PRAGMA synchronous={wanted}")
+        connection.execute("PRAGMA fullfsync=ON")  # where a plain fsync does not reach the disk: macOS
+        (found,) = connection.execute("PRAGMA synchronous").fetchone()
+        self._refuse_unless(found == wanted, f"synchronous={found}")
+
+    def _refuse_unless(self, so: bool, setting: str) -> None:
+        if not so:
+            raise BadJournal(
+                f"the database of the journal {self.where} has {setting}, and it stays so: labels could be lost after they "
+                "were acknowledged, so none is written; change its settings, or use another database"
+            )
+
+
+def only_ours(file: Path) -> None:
+    """Make a file that only its owner may read, whatever the umask; SQLite gives its other files the same rights."""
+    try:
+        if not file.exists():
+            os.close(os.open(file, os.O_RDWR | os.O_CREAT, 0o600))
+            file.chmod(0o600)
+    except OSError as error:
+        raise BadJournal(f"cannot write the journal {file}: {error.strerror}") from error
+
+
+def _sqlalchemy() -> Any:
+    try:
+        import sqlalchemy
+    except ImportError as error:
+        raise MissingExtra("a journal needs SQLAlchemy: install it with pip install 'replical[lab]'") from error
+    return sqlalchemy
+
+
+def _without_password(where: str) -> str:
+    """What may be shown of a URL, also of one that nobody can read."""
+    if "://" not in where:
+        return where
+    return re.sub(r"(?i)(password=)[^&]*", r"\1***", re.sub(r"(://[^:/@]*):.*@", r"\1:***@", where))
+
+
+def _url(sql: Any, where: str, display: str) -> Any:
+    if "://" not in where:
+        # Not as a text: there "?" and "%" would mean something.
+        return sql.URL.create("sqlite", database=str(Path(where).absolute()))
+    try:
+        url = sql.make_url(where)
+    except (sql.exc.ArgumentError, ValueError) as error:
+        raise BadJournal(f"a journal is a file or the URL of a database, got {display}") from error
+    if url.get_backend_name() not in ("sqlite", "postgresql"):
+        raise BadJournal(f"a journal is a SQLite file or a PostgreSQL database, got {display}")
+    if "@" in (url.host or ""):  # the rest of a password, which the driver would show
+        raise BadJournal(f"write '@' as %40 in the password of {display}")
+    if url.get_backend_name() == "sqlite" and (not url.database or ":" in url.database):
+        raise BadJournal(f"a journal has to be a file that outlives its run, got {display}")
+    return url
