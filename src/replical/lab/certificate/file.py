@@ -197,6 +197,18 @@ def set_of(indices: Indices) -> HypothesisSet:
 
 def indices_of(entry: Mapping[str, Any], n: int) -> Indices:
     """The set that `set_of` wrote; anything else is refused."""
+    ranges = ranges_of(entry, n)
+    return np.concatenate([np.arange(low, high + 1, dtype=np.int64) for low, high in ranges] or [np.zeros(0, np.int64)])
+
+
+def ranges_of(entry: Mapping[str, Any], n: int) -> list[tuple[int, int]]:
+    """The set that `set_of` wrote, as ascending ranges of indices below `n`, both ends included.
+
+    Raises
+    ------
+    BadCertificate
+        If it is written in another way.
+    """
     try:
         ranges = [(int(low), int(high)) for low, high in entry["ranges"]]
         count = entry["count"]
@@ -209,7 +221,7 @@ def indices_of(entry: Mapping[str, Any], n: int) -> Indices:
         before = high
     if sum(high - low + 1 for low, high in ranges) != count:
         raise BadCertificate(f"the ranges do not hold {count} hypotheses")
-    return np.concatenate([np.arange(low, high + 1, dtype=np.int64) for low, high in ranges] or [np.zeros(0, np.int64)])
+    return ranges
 
 
 def summary(protocol: Protocol, lab: LabPool) -> list[SummaryPart]:
@@ -224,8 +236,7 @@ def summary(protocol: Protocol, lab: LabPool) -> list[SummaryPart]:
 
 def summarised(protocol: Protocol) -> Indices:
     """The hypotheses whose predictions are counted: public, from the shared string."""
-    ranks = protocol.shared.ranks("summary", indices=np.arange(len(protocol.recipe.C), dtype=np.int64))
-    return np.sort(np.argsort(ranks, kind="stable")[:_SUMMARISED])
+    return protocol.shared.lowest("summary", n=len(protocol.recipe.C), count=_SUMMARISED)
 
 
 def transcript_digest(session: Session) -> str:

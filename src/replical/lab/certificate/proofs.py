@@ -62,14 +62,14 @@ def settled_proof(body: Mapping[str, Any], protocol: Protocol, named: Mapping[st
 def _levels(body: Mapping[str, Any], protocol: Protocol, plan: IdealPlan, level: Mapping[str, Any]) -> str | None:
     """Levels and threshold follow from the plan, the answer's place from the shared order."""
     part = body["settling"]
-    order = plan.prior.order_of(protocol.shared, "order", n=plan.n).tolist()
+    place = plan.prior.place_of(body["hypothesis"]["index"], protocol.shared, "order", n=plan.n)
     public = {
         "beta": float(plan["beta"]),
         "delta_A": float(plan["delta_A"]),
         "delta_I": float(plan["delta_I"]),
         "v": float(plan.threshold(protocol.shared)),
         "doubt": level["value"],
-        "place": order.index(body["hypothesis"]["index"]),
+        "place": place,
     }
     if wrong := same({key: part[key] for key in public}, public):
         return wrong

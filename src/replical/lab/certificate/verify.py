@@ -16,12 +16,14 @@ import numpy as np
 from replical.core.canonical import fingerprint, is_digest
 from replical.core.randomness import PrivateRandomness
 from replical.lab.certificate.announced import check_announced, check_signature
+from replical.lab.certificate.asked import check_asked
 from replical.lab.certificate.checks import Checks, Verification, is_number, same
 from replical.lab.certificate.file import (
     body_of,
     condition_part,
     indices_of,
     plan_of,
+    ranges_of,
     seal,
     set_of,
     shared_of,
@@ -64,6 +66,7 @@ def verify(
 ) -> Verification:
     """Check a certificate as deeply as what is given allows; a `yardstick` that is a file is given too."""
     checks, body = Checks(), certificate["body"]
+    check_asked(body.get("protocol"), deeply=lab is not None)
     checks("the digest is that of the body", lambda: same(certificate["digest"], fingerprint(body)))
     checks("the seal is that of digest and provenance", lambda: sealed(certificate))
     checks("the body has the parts it must have", lambda: _parts(body))
@@ -153,8 +156,7 @@ def index_of(body: Mapping[str, Any]) -> int | None:
 
 def _sets(body: Mapping[str, Any], protocol: Protocol) -> str | None:
     n = len(protocol.recipe.C)
-    survivors, choices = indices_of(body["survivors"], n), indices_of(body["kept"], n)
-    if len(survivors) == 0 or len(choices) == 0:
+    if not ranges_of(body["survivors"], n) or not ranges_of(body["kept"], n):
         return "nobody survived"
     return None if protocol.plan.choice == "ball" else same(body["kept"], body["survivors"])
 
@@ -169,13 +171,14 @@ def _hypothesis(body: Mapping[str, Any], protocol: Protocol) -> str | None:
 
 
 def _winner(body: Mapping[str, Any], protocol: Protocol) -> str | None:
-    choices, h = indices_of(body["kept"], len(protocol.recipe.C)), index_of(body)
+    choices, h = ranges_of(body["kept"], len(protocol.recipe.C)), index_of(body)
     if protocol.plan.choice == "labels" and not (body["certified"] and find(protocol.plan.learner).certifies):
         # decided by labels that it does not tell
-        return None if h in choices else f"hypothesis {h} is not among the survivors"
+        among = h is not None and any(low <= h <= high for low, high in choices)
+        return None if among else f"hypothesis {h} is not among the survivors"
     if h is None:
         return None if protocol.plan.abstains else f"{protocol.plan.learner} always has an answer"
-    return same(h, protocol.prior.first(protocol.shared, "order", indices=choices))
+    return same(h, protocol.prior.first_in(protocol.shared, "order", ranges=choices))
 
 
 def _counts(body: Mapping[str, Any], protocol: Protocol) -> str | None:
