@@ -20,6 +20,7 @@ COMMANDS = {
     "audit": ("audit:audit_command", "How often do pairs of simulated labs agree?"),
     "plan": ("plan:plan_command", "What will it cost in labels, and how often will labs agree?"),
     "theta": ("theta:theta_command", "The disagreement coefficient of a class."),
+    "shard": ("shard:shard_command", "Write a table larger than memory as shards, for run."),
     "run": ("run_protocol:run_command", "Run a protocol on this lab's items, label by label."),
     "label": ("label:label_command", "Serve the labelling page for a run driven elsewhere."),
     "verify": ("verify:verify_command", "Recompute a certificate."),

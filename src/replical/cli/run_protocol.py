@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import nullcontext
 from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated, Any
@@ -34,13 +35,14 @@ from replical.cli.asking import (
 )
 from replical.cli.forecasts import NO_FORECAST, rough_words
 from replical.cli.inputs import SIMULATED
-from replical.cli.options import Device
+from replical.cli.options import Cluster, Device
 from replical.cli.outlook import FIRST, Outlook
 from replical.cli.output import amount, answer, count, notes, prose, whole
 from replical.cli.proven import most_shift, rounded_words, settled_words
 from replical.cli.registering import BeaconValue, Before, Go, KeyFile, RegisterFile
 from replical.core.files import write_whole
 from replical.core.kernels.device import use
+from replical.core.workers import cluster
 from replical.errors import BadUsage, ReplicalError
 from replical.lab.certificate.file import certify, read, write
 from replical.lab.certificate.page import page
@@ -104,6 +106,7 @@ def run_command(
     public: Public = None,
     truths: Annotated[int, typer.Option(parser=whole, help="simulated worlds for the forecast; 0 for no forecast")] = 4,
     device: Device = None,
+    at: Cluster = None,
     as_json: Annotated[bool, typer.Option("--json", help="one JSON object on standard output")] = False,
 ) -> int:
     """Show the plan, ask for labels one batch after the other, and write a certificate.
@@ -111,6 +114,7 @@ def run_command(
     A run that was interrupted goes on where its journal ends. Exit code 3 while labels are pending.
     """
     use(device)
+    _check_cluster(at, pool, device)
     reads: Files = {
         "the protocol": protocol_file,
         "--pool": pool,
@@ -137,7 +141,8 @@ def run_command(
         protocol, pool, id_column, labels=labels, ask=ask, show=show, answers=answers, batches=batches, journal=journal,
         out=out, votes=votes, host=host, port=port, media=media, instructions=instructions,
     )  # fmt: skip
-    with Journal(journal) as lab_journal:
+    with cluster(at) if at is not None else nullcontext() as workers, Journal(journal) as lab_journal:
+        lab = lab.on(workers)
         fresh = not Ledger.of(lab_journal.events(limit=_OPENING)).asked
         if private and lab_name is None and Ledger.of(lab_journal.events()).lab is None:
             raise BadUsage("a vote names its lab, so that nobody votes twice: give --lab NAME")
@@ -151,7 +156,7 @@ def run_command(
             session.measure(measure_error)
         if fresh:
             _announce(protocol, session, truths)
-        outlook = Outlook(session, _tell) if truths > 0 else None
+        outlook = Outlook(session, _tell) if truths > 0 and not lab.sharded else None
         earlier = session.ledger.results[-1] if session.ledger.results else None
         changed = bool(session.ledger.results)
         batch = source.answer(session, outlook)
@@ -166,6 +171,14 @@ def run_command(
         if changed and earlier != session.result.hypothesis:
             notes.print(f"The answer has changed: it was hypothesis {earlier}.", markup=False)
     return 0
+
+
+def _check_cluster(at: str | None, pool: Path, device: str | None) -> None:
+    """What does not go with a cluster."""
+    if at is not None and device is not None:
+        raise BadUsage("--device is a card of this machine, and a cluster computes elsewhere: leave one of them out")
+    if at is not None and pool.is_file():
+        raise BadUsage(f"--cluster computes on shards, and {pool} is a table: make shards of it with replical shard")
 
 
 def _check_asked(protocol: Protocol, profile: Path | None, measure_error: int, lab_name: str | None) -> None:
@@ -252,6 +265,8 @@ def _announce(protocol: Protocol, session: Session, truths: int) -> None:
             style="bold red",
             soft_wrap=True,
         )
+    elif truths and lab.sharded:
+        notes.print("No forecast: it would read the shards many times.", markup=False)
     elif truths:
         _tell_forecast(protocol, pool, truths)
 

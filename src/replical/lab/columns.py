@@ -12,6 +12,7 @@ from abc import ABC, abstractmethod
 from codecs import BOM_UTF16_BE, BOM_UTF16_LE
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
+from copy import copy
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -56,6 +57,10 @@ class Table(ABC):
 
         The columns of a CSV file always do.
         """
+
+    def bands(self) -> Iterator[Table]:
+        """The same rows as tables of their own, one after the other: as few at a time as the file lets one read."""
+        yield self
 
 
 @contextmanager
@@ -193,6 +198,7 @@ class _Parquet(Table):
         known = {column.path for column in columns if column.physical_type == "BYTE_ARRAY"}
         coded = [name for name in texts if name in known]
         self._file = parquet.ParquetFile(path, metadata=self._file.metadata, read_dictionary=coded)
+        self._groups = list(range(self._file.num_row_groups))
         self.rows = int(self._file.metadata.num_rows)
         self._name, self._most = str(path), most_bytes(path.stat().st_size)
 
@@ -211,9 +217,15 @@ class _Parquet(Table):
     def blocks(self, columns: Sequence[str], *, together: bool = False) -> Iterator[Block]:
         for some in _some(columns, min(self.rows or 0, _ROWS), together=together):
             start = 0
-            for batch in self._file.iter_batches(_ROWS, columns=some):
+            for batch in self._file.iter_batches(_ROWS, row_groups=self._groups, columns=some):
                 yield _block(start, batch, some, self._name, self._most)
                 start += batch.num_rows
+
+    def bands(self) -> Iterator[Table]:
+        for group in self._groups:
+            band = copy(self)
+            band._groups, band.rows = [group], int(self._file.metadata.row_group(group).num_rows)
+            yield band
 
 
 class _Ipc(Table):
@@ -231,7 +243,8 @@ class _Ipc(Table):
         )
         self._ipc, self._file = ipc, pa.OSFile(str(path))
         self.names = _names(ipc.open_file(self._file).schema, path)
-        self.rows, self._largest = sum(claims.rows), max(claims.rows, default=0)
+        self._sizes = dict(enumerate(claims.rows)) if self.names else {}
+        self.rows, self._largest = sum(self._sizes.values()), max(self._sizes.values(), default=0)
         self._name, self._most = str(path), most_bytes(size)
 
     def _reader(self, fields: list[int]) -> Any:
@@ -241,10 +254,16 @@ class _Ipc(Table):
         places = {name: place for place, name in enumerate(self.names)}
         for some in _some(columns, self._largest, together=together):
             reader, start = self._reader(sorted(places[name] for name in some)), 0
-            for number in range(reader.num_record_batches):
+            for number in self._sizes:
                 batch = reader.get_batch(number)
                 yield _block(start, batch, some, self._name, self._most)
                 start += batch.num_rows
+
+    def bands(self) -> Iterator[Table]:
+        for number, rows in self._sizes.items():
+            band = copy(self)
+            band._sizes, band.rows, band._largest = {number: rows}, rows, rows
+            yield band
 
 
 class _Csv(Table):
@@ -270,6 +289,21 @@ class _Csv(Table):
         for batch in self._reader(list(columns)):
             yield _block(start, batch, columns, str(self._path))
             start += batch.num_rows
+
+    def bands(self) -> Iterator[Table]:
+        for batch in self._reader():
+            yield _Batch(batch, str(self._path))
+
+
+class _Batch(Table):
+    """A few rows in memory."""
+
+    def __init__(self, batch: Any, name: str) -> None:
+        self._batch, self.names, self.rows = batch, list(batch.schema.names), batch.num_rows
+        self._name = name
+
+    def blocks(self, columns: Sequence[str], *, together: bool = True) -> Iterator[Block]:
+        yield _block(0, self._batch, columns, self._name)
 
 
 class _Memory(Table):

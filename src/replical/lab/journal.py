@@ -131,6 +131,11 @@ class Journal:
         """May this runner add events?"""
         return self._write
 
+    @property
+    def lost(self) -> BadJournal | None:
+        """Why this runner writes nothing more, if it has noticed that its lock is lost."""
+        return None if self._fence is None else self._fence.lost
+
     @cached_property
     def reservations(self) -> reservations.SharedReservations:
         """Who is labelling what, for all desks of this run, whichever servers they are on."""

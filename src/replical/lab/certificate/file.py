@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 import platform
+from bisect import bisect_right
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from datetime import UTC, datetime
@@ -222,6 +223,19 @@ def ranges_of(entry: Mapping[str, Any], n: int) -> list[tuple[int, int]]:
     if sum(high - low + 1 for low, high in ranges) != count:
         raise BadCertificate(f"the ranges do not hold {count} hypotheses")
     return ranges
+
+
+def within(inner: Sequence[tuple[int, int]], outer: Sequence[tuple[int, int]]) -> bool:
+    """Are the numbers of ascending ranges that lie apart all in others of the kind?
+
+    Examples
+    --------
+    >>> within([(1, 2), (5, 5)], [(0, 2), (4, 9)]), within([(1, 5)], [(0, 2), (4, 9)])
+    (True, False)
+    """
+    starts = [low for low, _ in outer]
+    places = [bisect_right(starts, low) - 1 for low, _ in inner]
+    return all(place >= 0 and high <= outer[place][1] for place, (_, high) in zip(places, inner, strict=True))
 
 
 def summary(protocol: Protocol, lab: LabPool) -> list[SummaryPart]:

@@ -13,7 +13,7 @@ from typing import Any
 from replical.core.canonical import is_digest
 from replical.lab.certificate.announced import check_signature
 from replical.lab.certificate.checks import Check, Checks, same
-from replical.lab.certificate.verify import sealed
+from replical.lab.certificate.shape import sealed
 from replical.lab.names import is_name
 from replical.lab.protocol import Protocol
 from replical.lab.registered import digest_of
