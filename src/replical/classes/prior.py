@@ -205,7 +205,7 @@ class Prior:
         return int(indices[lowest[np.lexsort((indices[lowest], words[lowest]))[0]]])
 
     def first_in(self, shared: SharedRandomness, *name: str | int, ranges: Sequence[tuple[int, int]]) -> int:
-        """The first in that order of hypotheses given as `ranges` of their indices, both ends included.
+        """The first, in the order that `shared` holds under `name`, of `ranges` of indices, both ends included.
 
         The first of all is the first among the firsts of blocks, so that no more than a block is held at a time.
 
@@ -218,7 +218,7 @@ class Prior:
         return self.first(shared, *name, indices=np.array(firsts, dtype=np.int64))
 
     def place_of(self, h: int, shared: SharedRandomness, *name: str | int, n: int) -> int:
-        """How many of `n` hypotheses come before `h` in that order; a block of them is held at a time.
+        """How many of `n` hypotheses come before `h` in the order that `shared` holds under `name`, counted in blocks.
 
         Examples
         --------

@@ -12,7 +12,6 @@ from typer.core import TyperGroup
 from typer.main import get_command
 
 from replical import __version__
-from replical.core.limits import trusting_sizes
 
 # Name: where it is, and the line of the list of commands. (A module `run` would take the name of `replical.cli.run`.)
 COMMANDS = {
@@ -70,6 +69,8 @@ def _alone(name: str, function: Any) -> Any:
 
 def _trust(context: typer.Context, wanted: bool) -> None:
     if wanted:
+        from replical.core.limits import trusting_sizes
+
         context.with_resource(trusting_sizes())  # type: ignore[no-untyped-call,unused-ignore]
 
 

@@ -21,7 +21,17 @@ _trusted: ContextVar[bool] = ContextVar("trusted", default=False)
 
 @contextmanager
 def trusting_sizes(trust: bool = True) -> Iterator[None]:
-    """Believe what files say about their sizes, as far as memory goes; not where `trust` is false.
+    """Believe what files say about their sizes, as far as memory goes.
+
+    Parameters
+    ----------
+    trust
+        False ends the trust that somebody further out has begun.
+
+    Returns
+    -------
+    context
+        For a ``with`` statement: the limits are lifted inside of it.
 
     Examples
     --------

@@ -17,14 +17,15 @@ _MEASURED = 2**24  # hypotheses that are held, each with its distance: about 2 G
 _HELD = 2**22  # numbers that a class has to hold: cuts, or the normals of a net
 
 
-def check_asked(protocol: Any, *, deeply: bool = False) -> None:
-    """Refuse a `protocol` that asks for too much; where a pool is given too, hypotheses are counted on it `deeply`.
+def check_asked(body: Any, *, deeply: bool = False) -> None:
+    """Refuse a `body` whose protocol asks for too much; where a pool is given too, distances are counted `deeply`.
 
     Raises
     ------
     BadUsage
         In one sentence, unless sizes are trusted. Whatever else is wrong is for others to find.
     """
+    protocol = body.get("protocol") if isinstance(body, Mapping) else None
     if trusted() or not isinstance(protocol, Mapping) or not isinstance(protocol.get("class"), Mapping):
         return
     if (held := _held(protocol["class"])) > _HELD:

@@ -39,7 +39,7 @@ def verify(
 ) -> Verification:
     """Check a certificate as deeply as what is given allows; a `yardstick` that is a file is given too."""
     checks, body = Checks(), certificate["body"]
-    check_asked(body.get("protocol"), deeply=lab is not None)
+    check_asked(body, deeply=lab is not None)
     checks("the digest is that of the body", lambda: same(certificate["digest"], fingerprint(body)))
     checks("the seal is that of digest and provenance", lambda: shape.sealed(certificate))
     readable = checks("the body has the parts it must have", lambda: shape.parts(body))

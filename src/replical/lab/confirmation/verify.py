@@ -36,7 +36,7 @@ def verify_confirmation(
 ) -> Verification:
     """Check a confirmation as deeply as what is given allows."""
     checks = Checks()
-    check_asked(content.get("protocol"), deeply=lab is not None)
+    check_asked(content, deeply=lab is not None)
     checks("the digest is that of the body", lambda: same(content["digest"], fingerprint(digested(content))))
     checks("the seal is that of digest and provenance", lambda: sealed(content))
     checks("every part is written as it must be", lambda: _shape(content))
