@@ -15,6 +15,7 @@ from replical.lab.desk import Desk
 from replical.lab.journal import Journal
 from replical.lab.remote import Elsewhere
 from replical.lab.session import Session
+from replical.lab.shards import is_sharded
 from replical.lab.tables import ItemColumns
 
 
@@ -56,6 +57,8 @@ def columns_to_show(show: str | None, predictions: set[str]) -> list[str]:
 
 def details_from(pool: Path | None, columns: list[str], id_column: str) -> ItemColumns:
     """These columns of the pool, looked up at once: one that is not there is named before anybody labels."""
+    if columns and is_sharded(pool):
+        raise BadUsage(f"{pool} holds shards, and those have predictions alone: leave out --show {','.join(columns)}")
     details = ItemColumns(pool, columns, id_column=id_column)
     details([])
     return details
@@ -94,6 +97,8 @@ def serve_page(
 
     def ended() -> bool:
         with desk.lock:
+            if run.journal.lost is not None:  # whatever people say, it would not be written
+                return True
             run.refresh()
             return desk.ended
 
@@ -111,6 +116,8 @@ def serve_page(
             soft_wrap=True,
         )
     serve(application(desk, content, token=token), host=host, port=port, ended=ended, started=started)
+    if run.journal.lost is not None:
+        raise run.journal.lost
     if votes > 1:
         _tell_agreement(run.ledger.agreement())
 

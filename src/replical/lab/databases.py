@@ -132,7 +132,7 @@ class Database:
             raise BadJournal(f"there is no folder {self.file.parent} for the journal {self.file.name}")
         options: dict[str, Any] = {}
         if self.file is None:
-            options["isolation_level"] = "READ COMMITTED"
+            options |= {"isolation_level": "READ COMMITTED", "pool_pre_ping": True}  # servers are started again
             if self._url.get_driver_name() in ("psycopg", "psycopg2"):
                 options["connect_args"] = {k: v for k, v in _WATCHFUL.items() if k not in self._url.query}
         try:

@@ -38,7 +38,7 @@ class Event(NamedTuple):
     Attributes
     ----------
     kind
-        created, lab, measure, open, ask, answer, skip, vote, undo, correction or done.
+        created, lab, registration, beacon, measure, open, ask, answer, skip, vote, undo, correction or done.
     item, label, annotator
         What it is about, the position of the label in the protocol's label set, and who said so.
     detail
@@ -129,6 +129,11 @@ class Journal:
     def writable(self) -> bool:
         """May this runner add events?"""
         return self._write
+
+    @property
+    def lost(self) -> BadJournal | None:
+        """Why this runner writes nothing more, if it has noticed that its lock is lost."""
+        return None if self._fence is None else self._fence.lost
 
     @cached_property
     def reservations(self) -> reservations.SharedReservations:

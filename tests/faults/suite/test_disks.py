@@ -106,7 +106,6 @@ def test_power_cuts(lab_of, tmp_path, counted):
     assert counts.faults == {}
 
 
-@pytest.mark.mutant
 @pytest.mark.parametrize("level", ["OFF", pytest.param("NORMAL", marks=pytest.mark.slow)])
 def test_a_database_that_does_not_wait_for_the_disk_is_found(lab_of, tmp_path, level):
     """The layer can fail. NORMAL loses labels, and keeps the journal whole; OFF keeps nothing for certain."""

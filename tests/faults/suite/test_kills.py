@@ -9,7 +9,7 @@ import pytest
 
 from replical.lab.certificate.file import write as write_certificate
 from support.faults import Counts, scaled
-from support.kills import WAYS, Lab, kill_again_and_again, sitting, start
+from support.kills import WAYS, Lab, kill_again_and_again, race, sitting, start
 from support.lab import Run, content, world
 from support.miniature import DRIVER
 
@@ -42,7 +42,6 @@ def late(database):
 """
 
 
-@pytest.mark.mutant
 def test_a_journal_that_acknowledges_before_it_commits_is_found(lab_of):
     """The suite can fail."""
     driver = LATE + DRIVER.replace("as journal:\n", "as journal:\n    late(journal._database)\n")
@@ -63,6 +62,13 @@ def test_every_way_to_label(name, lab_of, counted):
     halfway = kill_again_and_again(WAYS[name], lab, kills, random.Random(name), counts)
     assert counts.faults == {}
     assert halfway >= kills // 3  # many kills met a run at work
+
+
+@pytest.mark.slow
+def test_several_runners(lab_of, counted):
+    counts = counted("several runners")
+    assert race(lab_of(), scaled(20, 2), random.Random("race"), counts)
+    assert counts.faults == {}
 
 
 def table(folder, name, **how):
