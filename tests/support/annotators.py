@@ -31,13 +31,22 @@ class Annotator:
         headers = {"Host": self.host, "Content-Type": "application/json"} if body is not None else {"Host": self.host}
         if self._cookies:
             headers["Cookie"] = "; ".join(f"{name}={value}" for name, value in self._cookies.items())
-        self._connection.request(method, path, None if body is None else json.dumps(body), headers)
-        reply = self._connection.getresponse()
+        reply = self._reply(method, path, None if body is None else json.dumps(body), headers)
         content = reply.read()
         for each in reply.headers.get_all("Set-Cookie") or ():
             name, _, value = each.split(";")[0].partition("=")
             self._cookies[name] = value
         return reply.status, content
+
+    def _reply(self, *request):
+        """Once more, as a browser does, where the server has let go of an idle connection."""
+        try:
+            self._connection.request(*request)
+            return self._connection.getresponse()
+        except (http.client.RemoteDisconnected, BrokenPipeError, ConnectionResetError):
+            self._connection.close()
+            self._connection.request(*request)
+            return self._connection.getresponse()
 
     def post(self, path, **message):
         """Status and what was said."""

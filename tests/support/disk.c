@@ -165,6 +165,11 @@ TRUNCATE(ftruncate64, off64_t)
 SYNC(fsync)
 SYNC(fdatasync)
 
+int access(const char *path, int mode) {
+  REAL("access", int (*)(const char *, int));
+  if (below(path) && read_only && (mode & W_OK)) return errno = EROFS, -1;
+  return real(path, mode);
+}
 int unlink(const char *path) {
   REAL("unlink", int (*)(const char *));
   if (below(path) && read_only) return errno = EROFS, -1;

@@ -5,6 +5,7 @@ import shutil
 import signal
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -164,15 +165,21 @@ def test_disks_that_fail(lab_of, counted, kind):
 
 
 @pytest.mark.slow
-def test_a_read_only_disk(lab_of, counted):
-    """A run is refused; whoever only looks is served."""
+def test_a_read_only_disk(lab_of, tmp_path, counted):
+    """A run is refused; whoever only looks is served, also where a journal is kept that nobody may change."""
     counts, lab = counted("disk: read-only"), lab_of().again()
     before = lab.path.read_bytes()
     assert refused(lab, counts, read_only=1) == 2
     assert lab.path.read_bytes() == before
     lab.finish(counts)
-    for words in (["export", lab.path], ["verify", lab.out, "--pool", lab.folder / "pool.csv", "--journal", lab.path]):
+    kept, wal = shutil.copy(lab.path, tmp_path), Path(tmp_path / f"{lab.path.name}-wal")
+    looks = [["export", kept], ["verify", lab.out, "--pool", lab.folder / "pool.csv", "--journal", kept]]
+    for words, log in [*((each, b"") for each in looks), *((each, b"labels") for each in looks)]:
+        wal.write_bytes(log)  # of a run that was killed: without it labels would be missing
         done = subprocess.run([sys.executable, "-m", "replical", *map(str, words)], capture_output=True, text=True, check=False,
-                              timeout=120, env=environment(lab.folder, read_only=1))  # fmt: skip
-        assert done.returncode == 0, done.stderr
+                              timeout=120, env=environment(tmp_path, read_only=1))  # fmt: skip
+        counts.inputs += 1
+        counts.tracebacks += "Traceback" in done.stderr
+        assert done.returncode == (2 if log else 0), done.stderr
+        assert not log or "copy both to a disk that can be written" in " ".join(done.stderr.split())
     assert counts.faults == {}

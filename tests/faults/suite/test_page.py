@@ -1,14 +1,17 @@
-"""The page under a crowd."""
+"""The page under a crowd, and among clients that neither speak nor leave."""
 
 import contextlib
 import csv
 import signal
+import socket
 import sqlite3
+import time
+from urllib.parse import urlsplit
 
 import pytest
 
 from replical import Protocol
-from support.annotators import crowd
+from support.annotators import Annotator, crowd
 from support.faults import scaled
 from support.kills import Lab, start, url_of
 from support.lab import content, world
@@ -88,4 +91,57 @@ def test_fifty_people(large, counted, servers):
     lab.acknowledged = set(heard.acknowledged)
     lab.check(counts)
     lab.finish(counts)
+    assert counts.faults == {}
+
+
+def half_open(address, source):
+    """Begins a request and never ends it."""
+    link = socket.create_connection(address, timeout=5, source_address=(source, 0))
+    link.sendall(b"POST /api/next HTTP/1.1\r\nHost: 127.0.0.1\r\n")
+    return link
+
+
+def silent(address, source):
+    """Connects, and says nothing."""
+    return socket.create_connection(address, timeout=5, source_address=(source, 0))
+
+
+def slow_body(address, source):
+    """Promises a body, and sends a byte of it."""
+    link = half_open(address, source)
+    link.sendall(b"Content-Type: application/json\r\nContent-Length: 1000\r\n\r\n{")
+    return link
+
+
+def slow_reader(address, source):
+    """Asks for more than anybody reads."""
+    link = silent(address, source)
+    link.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 1024)
+    with contextlib.suppress(OSError):
+        link.sendall(b"GET /assets/page.js HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n" * 200)
+    return link
+
+
+@pytest.mark.slow
+def test_clients_that_neither_speak_nor_leave(large, counted):
+    """From other addresses, hundreds of each kind: somebody who labels meanwhile is served."""
+    counts, lab = counted("page: slow clients"), large.again()
+    with served(lab, counts) as (url,), contextlib.ExitStack() as links:
+        address = (urlsplit(url).hostname, urlsplit(url).port)
+        person = links.enter_context(contextlib.closing(Annotator(url, "ann")))
+        for number in range(scaled(1300, 40)):
+            kind = (half_open, silent, slow_body, slow_reader)[number % 4]
+            with contextlib.suppress(OSError):  # turned away
+                links.enter_context(kind(address, f"127.0.0.{2 + number % 8}"))
+            counts.inputs += 1
+            if number % 10 == 0:
+                begun = time.monotonic()
+                item = person.next()
+                status, told = person.answer(item, str(lab.truth[item]))
+                assert status == 200, told
+                lab.acknowledged.add(item)
+                counts.acknowledged += 1
+                counts.hangs += time.monotonic() - begun > 10
+        links.enter_context(contextlib.closing(Annotator(url, "ben"))).next()  # somebody new
+    lab.check(counts)
     assert counts.faults == {}
