@@ -8,9 +8,9 @@ from fractions import Fraction
 import numpy as np
 from numpy.typing import NDArray
 
-from replical.bounds.centre import Centre
-from replical.bounds.cones import Extent, Reach, Slice, extent
 from replical.classes.linear import Floats, Linear, heights
+from replical.core.centre import Centre
+from replical.core.cones import Extent, Reach, Slice, extent
 from replical.errors import BadTable
 
 Indices = NDArray[np.int64]
