@@ -56,41 +56,55 @@ def wrong_though_enclosed(law, d, runs, **more):
 @pytest.mark.parametrize("d", [2, 4])
 def test_enclosed_labs_return_the_best_cell(law, d, record_property):
     """Surely: a single exception would refute it; and it is not vacuous."""
-    enclosed, wrong = wrong_though_enclosed(LAWS[law], d, 40)
+    enclosed, wrong = wrong_though_enclosed(LAWS[law], d, 15)
     record_property("power", f"{wrong} of {enclosed} enclosed labs off")
     assert wrong == 0
-    assert enclosed >= 10
+    assert enclosed >= 5
 
 
-def crossing(shares, number):
-    """Does a lab with few labels have another cell than the best direction, and with what probability it says it may."""
-    result, best = lab(round_law, 3, 0.4, number, budget=11, checks=0)
-    return result.hypothesis != best, shares(result)
+def all_walls(C, reach):
+    """With what probability walls cross, as a lab computes it."""
+    return cone.crossings(C, reach)
 
 
-def told(result):
-    """Every lab's own bound, over fresh strings."""
-    return result.enclosing.crossings
+def one_wall(C, reach):
+    """The mutant: walls of the widest axis in place of all."""
+    return float(((reach.high - reach.low) / C.step).max())
 
 
-def broken(shares, runs):
-    """Failures beyond what the labs' own bounds allow, by a sum of independent trials with these chances at most."""
-    found = [crossing(shares, number) for number in range(runs)]
-    useful = [(failed, chance) for failed, chance in found if chance < 0.5]
-    failures, allowed = sum(failed for failed, _ in useful), sum(chance for _, chance in useful)
+def broken(chance_of, labs=40, shifts=100):
+    """Do walls cross more often, over shifts, than labs with a fixed number of labels say? And is nobody else off?"""
+    failures, off, allowed = 0, 0, 0.0
+    for number in range(labs):
+        world = np.random.default_rng([number, 4])
+        best = world.normal(size=4)
+        best /= np.linalg.norm(best)
+        X, C = world.normal(size=(2000, 4)), Linear(4, step=0.3, seed=f"string {number}")
+        V = cone.Cone(C, X, np.arange(len(X)))
+        for _ in range(25):
+            item = V.next()
+            V.tell(item, bool(X[item] @ best >= 0))
+        reach = V.measure()
+        chance = chance_of(C, reach)
+        if chance >= 0.5:
+            continue
+        for C.shift in world.random((shifts, 4)):  # given V each is a trial of its own
+            crossed = not cone.enclosed(C, reach)
+            off += C.cell(V.direction) != C.cell(best)
+            assert crossed or C.cell(V.direction) == C.cell(best)
+            failures += crossed
+            allowed += chance
     # Chernoff: Pr[failures >= f] <= exp(f - allowed - f ln(f/allowed)) where f > allowed
     beyond = failures > allowed and failures - allowed - failures * np.log(failures / allowed) <= np.log(ALARM)
-    return beyond, len(useful), failures, allowed
+    return beyond, off, failures, allowed
 
 
 @pytest.mark.claim("lattice")
-@pytest.mark.slow
 def test_a_wall_crosses_as_often_as_is_said(record_property):
-    beyond, useful, failures, allowed = broken(told, 1500)
-    record_property("power", f"{failures} of {useful} labs off, {allowed:.0f} allowed")
+    beyond, off, failures, allowed = broken(all_walls)
+    record_property("power", f"{off} labs off, {failures} crossed by a wall, {allowed:.0f} allowed")
     assert not beyond
-    assert failures > 0
-    assert useful > 100
+    assert off > 50
 
 
 @pytest.mark.claim("lattice")
@@ -111,24 +125,24 @@ def test_the_error_is_proven(record_property):
 
 @pytest.mark.claim("lattice")
 @pytest.mark.mutant
-@pytest.mark.parametrize(
-    "mutant", ["the ellipsoid alone", "a shift of one's own", pytest.param("one wall", marks=pytest.mark.slow)]
-)
+@pytest.mark.parametrize("mutant", ["the ellipsoid alone", "a shift of one's own", "one wall"])
 def test_the_same_tests_catch_mutants(mutant, monkeypatch):
     if mutant == "the ellipsoid alone":  # what surely lies in V, in place of all that may
 
         def inner(V):
+            if V.empty:
+                return False
             place, radii = V.C.place(V.direction), V.centre.radii(V.C.rotation) / V.C.step
             low, high = (place - radii + V.C.shift) * V.C.step, (place + radii + V.C.shift) * V.C.step
             V.extent = Extent(low=low, high=high, slice_low=low, slice_high=high)
             return len(V.centre.A) >= V.C.d and cone.enclosed(V.C, V.extent)
 
         monkeypatch.setattr(cone.Cone, "look", inner)
-        assert wrong_though_enclosed(round_law, 4, 40)[1] > 0
+        assert wrong_though_enclosed(round_law, 4, 15)[1] > 0
     elif mutant == "a shift of one's own":
         one, two = (partial(lab, round_law, 3, 0.3, seed=seed) for seed in ("mine", "yours"))
-        pairs = [(one(number)[0], two(number)[0]) for number in range(12)]
+        pairs = [(one(number)[0], two(number)[0]) for number in range(6)]
         both = [pair for pair in pairs if all(each.enclosing.enclosed for each in pair)]
         assert sum(a.hypothesis != b.hypothesis for a, b in both) > 0
     else:  # walls of one axis counted in place of those of all
-        assert broken(lambda result: told(result) / 3 / 3, 1500)[0]
+        assert broken(one_wall)[0]

@@ -46,8 +46,14 @@ class Centre:
 
     def scores(self, rows: Floats) -> Floats:
         """How far each row's plane is from the centre, in radii of the ellipsoid: below 1 it surely cuts the cone."""
-        widths = np.sqrt(np.einsum("ij,jk,ik->i", rows, self.shape, rows))
-        return np.asarray(np.abs(rows @ self.w) / np.maximum(widths, 1e-300))
+        return np.asarray(np.abs(rows @ self.w) / (self._lengths(rows) + 1e-300))
+
+    def widths(self, rows: Floats) -> Floats:
+        """How wide the ellipsoid is across each row's plane, in lengths of the centre."""
+        return np.asarray(self._lengths(rows) / np.sqrt((self.w**2).sum()))
+
+    def _lengths(self, rows: Floats) -> Floats:
+        return np.asarray(np.sqrt(np.maximum(0.0, np.einsum("ij,jk,ik->i", rows, self.shape, rows))))
 
     def cut(self, a: Floats, inside: Floats | None = None) -> Centre:
         """The centre with one row `a` more.
@@ -62,7 +68,7 @@ class Centre:
         height, towards = float(a @ self.w), self.shape @ a
         width = float(a @ towards)
         w = self.w
-        if height <= 0:
+        if height <= 1e-3 * width**0.5:  # on the wrong side, or hardly on the right one
             if height**2 < width:  # half-way between the plane and the ellipsoid's end
                 w = w + (-height / width + 1 / np.sqrt(width)) / 2 * towards
             elif inside is not None:
@@ -74,7 +80,7 @@ class Centre:
     def radii(self, rows: Floats) -> Floats:
         """How far the ellipsoid surely reaches along each row, for unit vectors about the direction."""
         across = rows - np.outer(rows @ self.direction, self.direction)
-        return np.asarray(np.sqrt(np.einsum("ij,jk,ik->i", across, self.shape, across)) / np.sqrt((self.w**2).sum()))
+        return self.widths(across)
 
 
 def _centred(A: Floats, w: Floats) -> Centre:

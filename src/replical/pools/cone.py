@@ -17,6 +17,7 @@ Indices = NDArray[np.int64]
 
 _NEAREST = 256  # items near the boundary among which the best cut is looked for
 _TOUCHES = 1e-9  # a plane this near to the cone's edge does not cut it
+_THIN = 1e-7  # across an item, of the length of a direction: doubles cannot cut any finer
 
 
 class Cone:
@@ -73,6 +74,8 @@ class Cone:
         distances = np.where(self._askable, np.abs(self.rows @ self.direction), np.inf)
         count = min(_NEAREST, int(self._askable.sum()))
         nearest = np.argpartition(distances, count - 1)[:count] if count else np.zeros(0, dtype=np.int64)
+        thick = self.centre.widths(self.rows[nearest]) > _THIN
+        nearest = nearest[thick]
         scores = self.centre.scores(self.rows[nearest])
         for place in np.argsort(scores, kind="stable").tolist():
             item = int(nearest[place])
