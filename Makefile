@@ -22,7 +22,7 @@ install: $(VENV)/.installed   ## create .venv with everything the tests need
 $(VENV)/.installed: pyproject.toml constraints.txt
 	$(PYTHON) -c 'import sys; assert sys.version_info >= (3, 11), "replical needs Python 3.11 or newer"'
 	$(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[test,coverage,lint,plot,lab,sklearn,study,frames,private,fast]'
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[test,coverage,lint,plot,lab,postgres,sklearn,study,frames,private,sign,fast]'
 	touch $@
 
 demo: install  ## two labs, one published string
@@ -46,7 +46,7 @@ test-faults: install  ## kills, full disks, hostile input, as many as SCALE=1 sa
 
 $(OLDEST)/.installed: pyproject.toml constraints-oldest.txt
 	$(PYTHON) -m venv $(OLDEST)
-	$(OLDEST)/bin/python -m pip install --quiet --disable-pip-version-check -c constraints-oldest.txt -e '.[test,lab]'
+	$(OLDEST)/bin/python -m pip install --quiet --disable-pip-version-check -c constraints-oldest.txt -e '.[test,lab,sign]'
 	touch $@
 
 test-oldest: install $(OLDEST)/.installed  ## units, laws and golden values on the oldest supported versions

@@ -63,6 +63,14 @@ class BadCertificate(ReplicalError, ValueError):
     """A file that should be a certificate is none."""
 
 
+class BadRegistration(ReplicalError, ValueError):
+    """A file that should be a registration is none."""
+
+
+class BadKey(ReplicalError, ValueError):
+    """A file that should hold a key of a lab holds none, or cannot be written."""
+
+
 class BadVote(ReplicalError, ValueError):
     """A file that should be a vote is none, or belongs to something else."""
 

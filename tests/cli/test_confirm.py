@@ -138,7 +138,7 @@ def test_a_good_answer_is_confirmed_and_anyone_can_check(lab):
     }
     for files in ([], ["--pool", "b.csv"], ["--pool", "b.csv", "--journal", "b.db"]):
         lab("verify", "b.json", *files)
-    assert "Valid, checked with its pool and its journal." in lab.out
+    assert "Valid, as far as the file, its pool and its journal can show: " in lab.out
     lab("verify", "b.json", "--pool", "small.csv", code=1)
     lab("verify", "b.json", "--pool", "b.csv", "--journal", "a.db", code=1)
     assert "belongs to a run, not to a confirmation" in lab.out

@@ -92,11 +92,13 @@ def test_two_labs_publish_one_answer_that_anybody_can_check_without_their_items(
             "Fixed: with this string every certified lab returns this answer, if some hypothesis makes no" in told
         ) == fixed
     more = ("--yardstick", labs / "public.csv") if source == "file" else ()
-    code, told, _ = command("verify", labs / "a.json", *more)
+    code, told, _ = command("verify", labs / "a.json", "-v", *more)
     assert code == 0
     assert "ok  scores and rho_proven follow from yardstick and survivors" in told
-    code, told, _ = command("verify", labs / "b.json", "--pool", labs / "b.csv", "--journal", labs / "b.db", *more)
-    assert (code, "with its pool and its journal" in told) == (0, True)
+    code, told, _ = command(
+        "verify", labs / "b.json", "--pool", labs / "b.csv", "--journal", labs / "b.db", "-v", *more
+    )
+    assert (code, "the file, its pool and its journal can show" in told) == (0, True)
     both = ("compare", labs / "a.json", labs / "b.json", "--json")
     found = json.loads(command(*both, *more)[1])
     assert found["identical"]
@@ -134,7 +136,7 @@ def test_items_drawn_from_the_string_serve_classes_without_listed_cells(command,
         rows = [[f"{lab}{i}", *x, ("no", "yes")[y]] for i, (x, y) in enumerate(zip(X.tolist(), says, strict=True))]
         _write(tmp_path / f"{lab}.csv", ["id", "x0", "x1", "label"], rows)
         assert run(command, tmp_path, lab)[0] == 0
-        code, told, _ = command("verify", tmp_path / f"{lab}.json")
+        code, told, _ = command("verify", tmp_path / f"{lab}.json", "-v")
         assert (code, "scores and rho_proven follow from yardstick and survivors" in told) == (0, True)
         assert json.loads((tmp_path / f"{lab}.json").read_text())["body"]["certified"]
     assert json.loads(command("compare", tmp_path / "a.json", tmp_path / "b.json", "--json")[1])["fresh_string"] >= 0.5

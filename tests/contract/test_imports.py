@@ -142,6 +142,6 @@ def test_every_command_is_where_its_list_says():
 
     for name, (_, line) in COMMANDS.items():
         assert line.endswith((".", "?"))
-        assert load(name).params or name in ("demo", "protocol")
+        assert load(name).params or name in ("demo", "protocol", "keys")
     assert callable(cli.run)
     assert callable(cli.main)

@@ -10,6 +10,7 @@ import signal
 import sqlite3
 import subprocess
 import sys
+import textwrap
 import threading
 import time
 from dataclasses import dataclass
@@ -21,6 +22,16 @@ from support.annotators import Annotator
 from support.label_studio import Project
 from support.miniature import DRIVER
 
+# The same in a sentence where the journal cannot be used.
+SESSION = f"""
+import sys
+from replical.errors import BadJournal
+try:
+{textwrap.indent(DRIVER, "    ")}
+except BadJournal as error:
+    print(error)
+    sys.exit(2)
+"""
 PATIENCE = 120.0  # seconds until a process that neither answers nor ends counts as hanging
 
 
@@ -57,6 +68,7 @@ class Lab:
 
     def __init__(self, folder, words, truth, labels, codes=(0,), name="a"):
         self.folder, self._words, self.truth, self.codes = folder, words, truth, codes
+        self.refusals = ()  # exit codes of a run that is turned away, and may be
         self.column = ["--labels", str(labels)]
         self.path, self.out, self.batches = (folder / f"{name}-run{end}" for end in (".db", ".json", ".batches"))
         self._begun, straight, self.straight = (
@@ -69,10 +81,14 @@ class Lab:
         self.answers = sorted(recorded(straight))
         self.acknowledged = set()
 
+    def words_in(self, folder):
+        """Arguments of a run whose journal and certificate are in another folder."""
+        return self._words(folder / self.path.name, folder / self.out.name)
+
     @property
     def words(self):
         """Arguments of the run that is killed."""
-        return self._words(self.path, self.out)
+        return self.words_in(self.folder)
 
     def again(self):
         """A fresh start with the same private seed."""
@@ -82,31 +98,38 @@ class Lab:
         self.acknowledged = set()
         return self
 
+    def rows(self):
+        """Answers in the journal."""
+        return recorded(self.path)
+
     def check(self, counts):
         """Is every acknowledged label there and right, and everything there once?"""
-        rows = recorded(self.path)
+        rows = self.rows()
         there = {item for item, _ in rows}
         counts.lost += len(self.acknowledged - there)
         counts.changed += len(rows) - len(there) + len(set(rows) - set(self.answers))
         return rows
 
-    def check_end(self, counts):
+    def check_end(self, counts, folder=None):
         """Has it come to the same as without us, byte for byte?"""
-        same = self.out.exists() and lasting(self.out) == lasting(self.straight)
-        counts.changed += not (same and sorted(recorded(self.path)) == self.answers)
+        folder = folder or self.folder
+        out, path = folder / self.out.name, folder / self.path.name
+        same = out.exists() and lasting(out) == lasting(self.straight)
+        counts.changed += not (same and sorted(recorded(path)) == self.answers)
 
-    def finish(self, counts):
+    def finish(self, counts, folder=None):
         """Go on to the end, undisturbed."""
-        if main([*self.words, *self.column]) not in self.codes:
+        folder = folder or self.folder
+        if main([*self.words_in(folder), *self.column]) not in self.codes:
             counts.changed += 1
-        self.check_end(counts)
+        self.check_end(counts, folder)
 
 
-def start(*words):
+def start(*words, **options):
     """Python in a process of its own, with one stream for all it says."""
     return subprocess.Popen(
         [sys.executable, *map(str, words)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
-        text=True, bufsize=1,
+        text=True, bufsize=1, **options,
     )  # fmt: skip
 
 
@@ -164,9 +187,9 @@ def _at_terminal(lab, processes, said):
 
 def _journal_grows(lab, process):
     """None for every answer that appears in the journal while a process works."""
-    seen = len(recorded(lab.path))
+    seen = len(lab.rows())
     while process.poll() is None:
-        now = len(recorded(lab.path))
+        now = len(lab.rows())
         yield from [None] * (now - seen)
         seen = now
         time.sleep(0.002)
@@ -175,7 +198,7 @@ def _journal_grows(lab, process):
 def _from_column(lab, processes, said):
     """Nobody is told anything: what another process has seen in the journal must stay."""
     for _ in _journal_grows(lab, processes[0]):
-        yield from {item for item, _ in recorded(lab.path)} - lab.acknowledged
+        yield from {item for item, _ in lab.rows()} - lab.acknowledged
 
 
 def _fill_in(lab):
@@ -222,7 +245,8 @@ def _start_label_studio(lab):
     return [start("-m", "replical", *words)]
 
 
-def _url(process, said):
+def url_of(process, said):
+    """The address of the page that a process serves, once it says so; None if it ends before."""
     for line in process.stdout:
         said.append(line)
         if found := re.search(r"Label at (http://\S+)", line):
@@ -233,7 +257,7 @@ def _url(process, said):
 def _at_page(lab, processes, said):
     """An answer with status 200 is acknowledged."""
     server, run = processes[-1], processes[0]
-    url = _url(server, said)
+    url = url_of(server, said)
     if url is None:
         return
     with contextlib.suppress(OSError, HTTPException), contextlib.closing(Annotator(url, "ann")) as ann:
@@ -260,7 +284,7 @@ def _start_beside(lab):
 WAYS = {
     way.name: way
     for way in (
-        Way("Python session", lambda lab: [start("-c", DRIVER, lab.folder, lab.path)], _from_python, certifies=False),
+        Way("Python session", lambda lab: [start("-c", SESSION, lab.folder, lab.path)], _from_python, certifies=False),
         Way("terminal", _alone("--ask", "terminal"), _at_terminal),
         Way("labels from a column", lambda lab: [start("-m", "replical", *lab.words, *lab.column)], _from_column),
         Way("by file", _start_by_file, _by_file),
@@ -271,23 +295,28 @@ WAYS = {
 }
 
 
-def sitting(way, lab, chance, counts):
-    """One start, until it ends or is killed: sometimes while it starts, mostly while it works. Has the run ended?"""
+def sitting(way, lab, chance, counts, harm=None):
+    """One start, until it ends or is killed: sometimes while it starts, mostly while it works. Has the run ended?
+
+    `harm` is done to something else instead, a server or a connection.
+    """
     processes, said, killed = way.start(lab), [], []
     unlucky = chance.choice([processes[:1], processes[-1:], processes])
-    after, delay = (
-        (0, chance.uniform(0, 0.9)) if chance.random() < 0.2 else (chance.randint(1, 8), chance.uniform(0, 0.02))
-    )
+    early = chance.random() < 0.2
+    after, delay = (0, chance.uniform(0, 0.9)) if early else (chance.randint(1, 8), chance.uniform(0, 0.02))
 
     def kill():
+        if harm is not None:
+            counts.kills += 1
+            harm()
+            return
         for process in unlucky:
             if process.poll() is None:
                 killed.append(process)
                 process.kill()
 
     def give_up():
-        if any(process.poll() is None for process in processes):
-            counts.hangs += 1
+        counts.hangs += 1
         for process in processes:
             process.kill()
 
@@ -307,31 +336,35 @@ def sitting(way, lab, chance, counts):
     for process in processes:
         lived = process not in killed
         counts.crashes += lived and process.returncode < 0 and process.returncode != -signal.SIGTERM
-        if lived and process.returncode > 0 and process.returncode not in (*lab.codes, 3):
+        if lived and process.returncode > 0 and process.returncode not in (*lab.codes, 3, *lab.refusals):
             raise AssertionError(f"{way.name} ended with {process.returncode}: {''.join(said)}")
     return processes[0].returncode in lab.codes
 
 
 def _end(processes, killed, timers, said):
     """Whoever serves beside a run that was killed is told to go; everything else ends by itself."""
-    if killed:
-        timers[0].join()
-        for process in processes:
-            if process.poll() is None:
-                process.terminate()
+    _call_off(timers[0])
     for process in processes:
-        out, _ = process.communicate(timeout=PATIENCE)
-        said.append(out or "")
-    for timer in timers:
-        timer.cancel()
+        if killed and process.poll() is None:
+            process.terminate()
+    for process in processes:
+        said.append(process.communicate()[0] or "")
+    _call_off(timers[1])
 
 
-def kill_again_and_again(way, lab, kills, chance, counts):
+def _call_off(timer):
+    """Not at all, or to its end."""
+    timer.cancel()
+    if timer.ident is not None:
+        timer.join()
+
+
+def kill_again_and_again(way, lab, kills, chance, counts, harm=None):
     """Until so many kills have met it; a run that comes to its end begins again. How many have met it at work?"""
     lab.again()
     before, target, halfway = [], counts.kills + kills, 0
     while counts.kills < target:
-        ended = sitting(way, lab, chance, counts)
+        ended = sitting(way, lab, chance, counts, harm)
         rows = lab.check(counts)
         counts.changed += rows[: len(before)] != before  # nothing that was written moves
         before, halfway = rows, halfway + (0 < len(rows) < len(lab.answers))
@@ -341,3 +374,31 @@ def kill_again_and_again(way, lab, kills, chance, counts):
             before = []
     lab.finish(counts)
     return halfway
+
+
+def race(lab, times, chance, counts):
+    """Three runs of one journal, started together, one of them killed: at most one works, the others are turned away."""
+    lab.again()
+    refused = 0
+    for _ in range(times):
+        processes = [start("-m", "replical", *lab.words, *lab.column) for _ in range(3)]
+        time.sleep(chance.uniform(0.3, 1.5))
+        unlucky = chance.choice(processes)
+        unlucky.kill()
+        said = [process.communicate(timeout=PATIENCE)[0] for process in processes]
+        counts.kills += unlucky.returncode == -signal.SIGKILL
+        counts.tracebacks += sum("Traceback" in text for text in said)
+        for process, text in zip(processes, said, strict=True):
+            counts.crashes += process is not unlucky and process.returncode < 0
+            if process.returncode > 0:
+                refused += 1
+                told = " ".join(text.split())
+                assert "another runner" in told, told
+        seen = {item for item, _ in lab.check(counts)}
+        counts.acknowledged += len(seen - lab.acknowledged)
+        lab.acknowledged |= seen
+        if any(process.returncode in lab.codes for process in processes):
+            lab.check_end(counts)
+            lab.again()
+    lab.finish(counts)
+    return refused

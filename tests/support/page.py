@@ -89,9 +89,11 @@ def serving(world, monkeypatch):
     running.thread = threading.Thread(target=run)
     running.thread.start()
     assert ready.wait(20)
-    yield running
-    running.ended = lambda: True
-    running.thread.join(20)
+    try:
+        yield running
+    finally:
+        running.ended = lambda: True
+        running.thread.join(20)
     assert not running.thread.is_alive()
 
 
@@ -101,3 +103,11 @@ def get(port, path="/"):
     status = connection.getresponse().status
     connection.close()
     return status
+
+
+def serve_for_ever(folder):
+    """For a process of its own, which is killed in the end; it says its port."""
+    with opened(folder) as world:
+        serve.serve(
+            application(*world), host="127.0.0.1", port=0, ended=lambda: False, started=lambda at: print(at, flush=True)
+        )

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any
+from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,6 +20,15 @@ from replical.core.blocks import blocks
 _BLOCK = 2**20  # codes unpacked at a time: they stay in the cache
 _FEW = 8  # one column in so many is picked from its words, more are unpacked with all the others
 _WORDS = 8  # words of all rows moved at a time when rows change places: a line of the cache
+
+
+@runtime_checkable
+class InBlocks(Protocol):
+    """Rows of codes that come in blocks, with where these stand."""
+
+    def blocks(self, codes: int = ...) -> Iterator[tuple[slice, Codes]]:
+        """All codes, so many at a time."""
+        ...
 
 
 class PackedRows:
@@ -199,7 +208,7 @@ def fits(items: int, hypotheses: int, labels: int) -> None:
     memory.check(items * row, f"the packed predictions of {hypotheses:,} hypotheses on {items:,} items", remedy)
 
 
-def digest(items: Items | PackedRows, *, after: bytes = b"", progress: Callable[[int], None] | None = None) -> str:
+def digest(items: Items | InBlocks, *, after: bytes = b"", progress: Callable[[int], None] | None = None) -> str:
     """SHA-256, in hexadecimal, of items as little-endian bytes in the order of rows, `after` other bytes.
 
     Packed rows count as the 16-bit codes they stand for; `progress` is told how many rows are done.
@@ -213,7 +222,7 @@ def digest(items: Items | PackedRows, *, after: bytes = b"", progress: Callable[
     True
     """
     state = hashlib.sha256(after)
-    for at, block in items.blocks() if isinstance(items, PackedRows) else [(slice(0, len(items)), items)]:
+    for at, block in items.blocks() if isinstance(items, InBlocks) else [(slice(0, len(items)), items)]:
         plain = np.ascontiguousarray(block)
         state.update(plain.astype(plain.dtype.newbyteorder("<"), copy=False).data)
         if progress is not None:

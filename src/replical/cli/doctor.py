@@ -22,6 +22,7 @@ _OPTIONAL = (
     "dask",
     "scikit-learn",
     "opendp",
+    "cryptography",
     "numba",
     "torch",
 )

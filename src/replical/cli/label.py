@@ -11,9 +11,11 @@ import typer
 from replical.cli.outlook import Outlook
 from replical.cli.output import notes, prose, whole
 from replical.errors import BadUsage, MissingExtra
-from replical.lab.desk import Desk, Labelled
+from replical.lab.desk import Desk
 from replical.lab.journal import Journal
 from replical.lab.remote import Elsewhere
+from replical.lab.session import Session
+from replical.lab.shards import is_sharded
 from replical.lab.tables import ItemColumns
 
 
@@ -55,13 +57,15 @@ def columns_to_show(show: str | None, predictions: set[str]) -> list[str]:
 
 def details_from(pool: Path | None, columns: list[str], id_column: str) -> ItemColumns:
     """These columns of the pool, looked up at once: one that is not there is named before anybody labels."""
+    if columns and is_sharded(pool):
+        raise BadUsage(f"{pool} holds shards, and those have predictions alone: leave out --show {','.join(columns)}")
     details = ItemColumns(pool, columns, id_column=id_column)
     details([])
     return details
 
 
 def serve_page(
-    run: Labelled,
+    run: Session | Elsewhere,
     details: Callable[[list[str]], Any],
     title: str,
     *,
@@ -88,10 +92,13 @@ def serve_page(
         text = "" if instructions is None else instructions.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
         raise BadUsage(f"cannot read the instructions {instructions}: {error}") from error
-    token, desk = token_for(host), Desk(run, votes=votes, outlook=outlook)
+    token = token_for(host)
+    desk = Desk(run, votes=votes, outlook=outlook, reservations=run.journal.reservations)
 
     def ended() -> bool:
         with desk.lock:
+            if run.journal.lost is not None:  # whatever people say, it would not be written
+                return True
             run.refresh()
             return desk.ended
 
@@ -109,6 +116,8 @@ def serve_page(
             soft_wrap=True,
         )
     serve(application(desk, content, token=token), host=host, port=port, ended=ended, started=started)
+    if run.journal.lost is not None:
+        raise run.journal.lost
     if votes > 1:
         _tell_agreement(run.ledger.agreement())
 

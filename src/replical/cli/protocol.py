@@ -24,6 +24,7 @@ from replical.errors import BadProtocol, BadTable, BadUsage
 from replical.lab.protocol import Protocol
 from replical.lab.public import FEW, PublicSample, read_public
 from replical.lab.shape import SCHEMA
+from replical.lab.signatures import read_public as read_key
 from replical.lab.tables import read_pool
 from replical.lab.yardstick import MEANING, file_section
 from replical.plans.boosted import USUAL
@@ -93,6 +94,18 @@ def new_command(
     lab: Annotated[
         list[str] | None, typer.Option(help="a lab that takes part; once for each, in an order that stays")
     ] = None,
+    lab_key: Annotated[
+        list[str] | None, typer.Option(help="NAME=FILE: the public key (PEM) of a lab that signs; once for each")
+    ] = None,
+    register: Annotated[
+        bool, typer.Option("--register", help="every lab registers its run before its first label")
+    ] = False,
+    beacon: Annotated[
+        str | None,
+        typer.Option(
+            help="which public value, not known when labs register, takes part in their private seeds; in words"
+        ),
+    ] = None,
     max_labels: Annotated[int | None, parameter("max_labels")] = None,
     title: Annotated[str | None, typer.Option(help="for people; not in the fingerprint")] = None,
     force: Annotated[bool, typer.Option("--force", help="replace an existing file")] = False,
@@ -123,7 +136,9 @@ def new_command(
     content: dict[str, Any] = {"schema": SCHEMA}
     if title is not None:
         content["title"] = title
-    content |= {"seed": text, "class": section, "labels": {"values": list(values)}}
+    content |= {"seed": text} | ({"register": True} if register else {})
+    content |= {} if beacon is None else {"beacon": beacon}
+    content |= {"class": section, "labels": {"values": list(values)}}
     if sample is not None:
         content["prior"] = sample.section
     elif public.kind == "weights" and public.values is not None:
@@ -137,7 +152,7 @@ def new_command(
     learner_section |= _finish(learner_section, models=models) | _boosting(learner_section)
     learner_section |= _many(learner_section, lab or [], public=yardstick is not None)
     content["learner"] = {key: value for key, value in learner_section.items() if value is not None}
-    content |= {"labs": {"names": lab}} if lab else {}
+    content |= _labs_section(lab or [], lab_key or [])
     beside = out.parent / content["yardstick"]["file"] if "file" in content.get("yardstick", {}) else None
     protocol = Protocol.of(content, yardstick=beside)
     needed = _items_needed(protocol)
@@ -258,6 +273,19 @@ def _many(learner: dict[str, Any], names: list[str], *, public: bool) -> dict[st
     if learner["labs"] is not None or not record.uses("labs") or any_number or len(names) < 2:
         return {}
     return {"labs": len(names)}
+
+
+def _labs_section(names: list[str], keys: list[str]) -> dict[str, Any]:
+    """Who takes part, and who of them signs with which key."""
+    found = {}
+    for text in keys:
+        name = next((each for each in names if text.startswith(f"{each}=")), None)
+        if name is None:
+            raise BadProtocol(f"--lab-key is NAME=FILE with the name of a lab that --lab lists, got {text!r}")
+        if name in found:
+            raise BadProtocol(f"--lab-key gives the lab {name!r} two keys: every lab has one")
+        found[name] = read_key(Path(text.removeprefix(f"{name}=")))
+    return ({"labs": {"names": names} | ({"keys": found} if found else {})}) if names else {}
 
 
 def _needed(flag: str, value: Any, default: str | None = None) -> str:

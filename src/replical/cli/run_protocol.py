@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import nullcontext
 from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated, Any
@@ -34,14 +35,16 @@ from replical.cli.asking import (
 )
 from replical.cli.forecasts import NO_FORECAST, rough_words
 from replical.cli.inputs import SIMULATED
-from replical.cli.options import Device
+from replical.cli.options import Cluster, Device
 from replical.cli.outlook import FIRST, Outlook
 from replical.cli.output import amount, answer, count, notes, prose, whole
 from replical.cli.proven import most_shift, rounded_words, settled_words
+from replical.cli.registering import BeaconValue, Before, Go, KeyFile, RegisterFile
 from replical.core.files import write_whole
 from replical.core.kernels.device import use
+from replical.core.workers import cluster
 from replical.errors import BadUsage, ReplicalError
-from replical.lab.certificate.file import certify, commitment, read, write
+from replical.lab.certificate.file import certify, read, write
 from replical.lab.certificate.page import page
 from replical.lab.certificate.profile import check_plan, profile_of
 from replical.lab.certificate.profile import write as write_profile
@@ -52,8 +55,8 @@ from replical.lab.protocol import Protocol
 from replical.lab.release.vote import SCHEMA as VOTE
 from replical.lab.release.vote import vote_of
 from replical.lab.release.vote import write as write_vote
+from replical.lab.seeds import commitment
 from replical.lab.session import Session
-from replical.lab.tables import LabPool
 from replical.learners.measured import Measured
 from replical.learners.rounded import ACCURATE, CERTIFIED, NEAR
 from replical.learners.settled import PROVEN
@@ -61,13 +64,19 @@ from replical.plans.bills import bills
 from replical.pools.pool import Pool
 from replical.worlds.forecast import forecast as forecast_of
 
+_OPENING = 20  # events of a journal among which the first item is asked
+
 
 def run_command(
     protocol_file: Annotated[Path, typer.Argument(metavar="PROTOCOL", help="the published protocol")],
     pool: PoolFile,
     journal: JournalFile,
-    out: Annotated[Path, typer.Option(help="the certificate to write, or the vote")],
+    out: Annotated[Path | None, typer.Option(help="the certificate to write, or the vote")] = None,
     lab_name: Annotated[str | None, typer.Option("--lab", help="the lab's name; the certificate carries it")] = None,
+    register: RegisterFile = None,
+    go: Go = False,
+    beacon: BeaconValue = None,
+    key: KeyFile = None,
     labels: LabelColumn = None,
     ask: Ask = None,
     show: Show = None,
@@ -97,6 +106,7 @@ def run_command(
     public: Public = None,
     truths: Annotated[int, typer.Option(parser=whole, help="simulated worlds for the forecast; 0 for no forecast")] = 4,
     device: Device = None,
+    at: Cluster = None,
     as_json: Annotated[bool, typer.Option("--json", help="one JSON object on standard output")] = False,
 ) -> int:
     """Show the plan, ask for labels one batch after the other, and write a certificate.
@@ -104,6 +114,7 @@ def run_command(
     A run that was interrupted goes on where its journal ends. Exit code 3 while labels are pending.
     """
     use(device)
+    _check_cluster(at, pool, device)
     reads: Files = {
         "the protocol": protocol_file,
         "--pool": pool,
@@ -111,35 +122,42 @@ def run_command(
         "--public": public,
         "--answers": answers,
     }
-    check_usage(labels, ask, writes={"--out": out, "--html": html, "--profile": profile}, reads=reads)
+    before = Before(file=register, go=go, beacon=beacon, key=key)
+    if not before.stops:
+        writes = {"--out": out, "--html": html, "--profile": profile, "--register": register}
+        check_usage(labels, ask, writes=writes, reads=reads)
     check_truths(truths)
     _check_private(private=private, approve=approve, html=html, profile=profile)
     protocol = Protocol.read(protocol_file)
-    if profile is not None:
-        check_plan(protocol.plan)
-    if measure_error:
-        Measured(protocol.learner, measure_error)  # refuses what cannot be measured, before anything is written
-    if lab_name is not None:
-        check_name(lab_name, protocol.lab_names)
+    before.check(protocol, reads)
+    _check_asked(protocol, profile, measure_error, lab_name)
     lab = items_of(protocol, pool, id_column, public)
+    if before.stops:
+        with Journal(journal) as lab_journal:
+            return before.register(protocol, lab, lab_journal, lab_name, as_json=as_json)
+    if out is None:
+        raise BadUsage("Missing option '--out': the certificate to write, or the vote")
     source = source_of(
         protocol, pool, id_column, labels=labels, ask=ask, show=show, answers=answers, batches=batches, journal=journal,
         out=out, votes=votes, host=host, port=port, media=media, instructions=instructions,
     )  # fmt: skip
-    with Journal(journal) as lab_journal:
-        fresh = lab_journal.created is None
+    with cluster(at) if at is not None else nullcontext() as workers, Journal(journal) as lab_journal:
+        lab = lab.on(workers)
+        fresh = not Ledger.of(lab_journal.events(limit=_OPENING)).asked
         if private and lab_name is None and Ledger.of(lab_journal.events()).lab is None:
             raise BadUsage("a vote names its lab, so that nobody votes twice: give --lab NAME")
+        before.begin(protocol, lab, lab_journal, lab_name, as_json=as_json)
         session = Session(protocol, lab, lab_journal, annotator=annotator)
         _check_out(out, session)
         if lab_name is not None:
             session.sign(lab_name)
+        before.check_key(protocol, session.ledger.lab, signs=not private)
         if measure_error:
             session.measure(measure_error)
         if fresh:
-            _announce(protocol, lab, truths)
-        outlook = Outlook(session, _tell) if truths > 0 else None
-        before = session.ledger.results[-1] if session.ledger.results else None
+            _announce(protocol, session, truths)
+        outlook = Outlook(session, _tell) if truths > 0 and not lab.sharded else None
+        earlier = session.ledger.results[-1] if session.ledger.results else None
         changed = bool(session.ledger.results)
         batch = source.answer(session, outlook)
         if session.open:
@@ -147,12 +165,30 @@ def run_command(
         session.finish()
         if private:
             return _voted(session, out, approve=approve, as_json=as_json)
-        certificate = certify(session)
+        certificate = before.signed(certify(session))
         _write(session, certificate, out, html, profile)
         _done(session, certificate["body"], lab_journal.where, out, as_json=as_json)
-        if changed and before != session.result.hypothesis:
-            notes.print(f"The answer has changed: it was hypothesis {before}.", markup=False)
+        if changed and earlier != session.result.hypothesis:
+            notes.print(f"The answer has changed: it was hypothesis {earlier}.", markup=False)
     return 0
+
+
+def _check_cluster(at: str | None, pool: Path, device: str | None) -> None:
+    """What does not go with a cluster."""
+    if at is not None and device is not None:
+        raise BadUsage("--device is a card of this machine, and a cluster computes elsewhere: leave one of them out")
+    if at is not None and pool.is_file():
+        raise BadUsage(f"--cluster computes on shards, and {pool} is a table: make shards of it with replical shard")
+
+
+def _check_asked(protocol: Protocol, profile: Path | None, measure_error: int, lab_name: str | None) -> None:
+    """Refuse what the protocol does not allow, before anything is written."""
+    if profile is not None:
+        check_plan(protocol.plan)
+    if measure_error:
+        Measured(protocol.learner, measure_error)
+    if lab_name is not None:
+        check_name(lab_name, protocol.lab_names)
 
 
 def _write(session: Session, certificate: dict[str, Any], out: Path, html: Path | None, profile: Path | None) -> None:
@@ -173,7 +209,7 @@ def _check_out(out: Path, session: Session) -> None:
         private = read(out)["body"]["private_commitment"]
     except ReplicalError:  # no certificate
         return
-    if private != commitment(session.private):
+    if private != commitment(session.secret):
         raise BadUsage(f"{out} is the certificate of another run: give another --out, or move it away")
 
 
@@ -198,15 +234,22 @@ def _voted(session: Session, out: Path, *, approve: bool, as_json: bool) -> int:
     return 0
 
 
-def _announce(protocol: Protocol, lab: LabPool, truths: int) -> None:
+def _announce(protocol: Protocol, session: Session, truths: int) -> None:
     """The plan first: what it may cost and how likely the labs agree."""
-    plan, C = protocol.plan, protocol.recipe.C
+    plan, C, lab = protocol.plan, protocol.recipe.C, session.lab
     notes.print(
         f"{protocol.title or 'Protocol'} ({protocol.fingerprint[:23]}): {plan.learner}, {len(C):,} hypotheses, "
         f"{len(lab):,} items",
         markup=False,
         soft_wrap=True,
     )
+    if session.ledger.registration is None:
+        notes.print(
+            f"Not registered: items {lab.fingerprint[:23]}, private seed committed to as {commitment(session.secret)[:23]}. "
+            "Others can tell a run that was thrown away if --register FILE is published before the first label.",
+            markup=False,
+            soft_wrap=True,
+        )
     most = plan.labels_most
     if most is not None:
         notes.print(f"At most {amount(most)} labels.", markup=False)
@@ -222,6 +265,8 @@ def _announce(protocol: Protocol, lab: LabPool, truths: int) -> None:
             style="bold red",
             soft_wrap=True,
         )
+    elif truths and lab.sharded:
+        notes.print("No forecast: it would read the shards many times.", markup=False)
     elif truths:
         _tell_forecast(protocol, pool, truths)
 

@@ -44,9 +44,15 @@ def verify_command(
     ] = None,
     id_column: Annotated[str, typer.Option("--id", help="column with the ids of the items")] = "id",
     html: Annotated[Path | None, typer.Option(help="the certificate as a readable page")] = None,
+    verbose: Annotated[
+        bool, typer.Option("--verbose", "-v", help="list what was checked, and what could not be and why")
+    ] = False,
     as_json: Annotated[bool, typer.Option("--json", help="one JSON object on standard output")] = False,
 ) -> int:
-    """Recompute what a certificate says: alone, with the pool, or with pool and journal. Exit code 1 if it is wrong."""
+    """Recompute what a certificate says: alone, with the pool, or with pool and journal. Exit code 1 if it is wrong.
+
+    One line says how much was checked and how much could not be; -v lists both.
+    """
     if journal is not None and pool is None:
         raise BadUsage("a journal is replayed on its pool: give --pool too")
     never_over({"--html": html}, {"the certificate": certificate, "--pool": pool, "--journal": journal})
@@ -55,10 +61,8 @@ def verify_command(
     try:
         content = read_either(certificate)
     except BadCertificate as error:
-        verdict = Verification(
-            level="self", checks=(Check(name="the file is a certificate", ok=False, detail=str(error)),)
-        )
-        return _say(verdict, as_json=as_json)
+        none = Check(name="the file is a certificate", status="failed", detail=str(error))
+        return _say(Verification(level="self", checks=(none,)), verbose=verbose, as_json=as_json)
     confirmed = content["schema"] == CONFIRMATION
     if confirmed and html is not None:
         raise BadUsage(f"{certificate} is a confirmation, and --html shows certificates: leave it out")
@@ -73,6 +77,8 @@ def verify_command(
             raise BadUsage(f"distances were measured on {named}, published with the protocol: give --yardstick FILE")
         with reading(pool) as update:
             lab = read_pool(pool, protocol.recipe, id_column=id_column, progress=update)
+            if lab.sharded:  # what their table of contents says is not what they hold
+                lab = lab.recomputed(update)
         if journal is None:
             verdict = check(content, lab)
         else:
@@ -80,21 +86,41 @@ def verify_command(
                 verdict = check(content, lab, lab_journal)
     if html is not None and verdict.valid:
         write_whole(html, page(content), what="the page", refuse=BadUsage)
-    return _say(verdict, as_json=as_json)
+    return _say(verdict, verbose=verbose, as_json=as_json)
 
 
-def _say(verdict: Verification, *, as_json: bool) -> int:
+_EVIDENCE = {
+    "self": "the file alone",
+    "pool": "the file and its pool",
+    "journal": "the file, its pool and its journal",
+}
+_MARKS = {"checked": "ok  ", "not checkable": "?   ", "failed": "NO  "}
+
+
+def _say(verdict: Verification, *, verbose: bool, as_json: bool) -> int:
     if as_json:
-        checks = [asdict(check) for check in verdict.checks]
+        checks = [check.told() for check in verdict.checks]
         answer({"schema": "replical.verify/1", "valid": verdict.valid, "level": verdict.level, "checks": checks})
+        return 0 if verdict.valid else NO
+    for check in verdict.checks if verbose else verdict.failed:
+        prose.print(_MARKS[check.status] + _told(check), markup=False, soft_wrap=True)
+    checked, unchecked = len(verdict.checked), len(verdict.unchecked)
+    listed = "" if verbose else " (-v lists them)"
+    if verdict.valid:
+        shown = f"Valid, as far as {_EVIDENCE[verdict.level]} can show"
+        prose.print(f"{shown}: {checked} things checked, {unchecked} not checkable{listed}.", soft_wrap=True)
     else:
-        for check in verdict.checks:
-            mark = "ok  " if check.ok else "NO  "
-            detail = f": {check.detail}" if check.detail else ""
-            prose.print(f"{mark}{check.name}{detail}", markup=False, soft_wrap=True)
-        evidence = {"self": "alone", "pool": "with its pool", "journal": "with its pool and its journal"}[verdict.level]
-        prose.print(f"{'Valid' if verdict.valid else 'Not valid'}, checked {evidence}.")
+        wrong = len(verdict.failed)
+        prose.print(
+            f"Not valid: {wrong} of {wrong + checked} things checked {'is' if wrong == 1 else 'are'} wrong{listed}."
+        )
     return 0 if verdict.valid else NO
+
+
+def _told(check: Check) -> str:
+    """What it is about, what is wrong or why it is not known, and what would show it."""
+    shows = f"; --{check.needs} shows it" if check.needs else ""
+    return f"{check.name}: {check.detail}{shows}" if check.detail else check.name
 
 
 def compare_command(
@@ -123,7 +149,7 @@ def compare_command(
         check = verify_confirmation if certificate["schema"] == CONFIRMATION else partial(verify, yardstick=yardstick)
         verdict = check(certificate)
         if not verdict.valid:
-            wrong = next(check for check in verdict.checks if not check.ok)
+            wrong = verdict.failed[0]
             raise BadCertificate(f"{path} is not valid ({wrong.name}: {wrong.detail}), so it is not compared")
         contents.append(certificate)
     comparison = compare(contents)

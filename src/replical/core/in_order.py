@@ -67,14 +67,30 @@ def in_order(
     ['0', '1', '2']
     """
     with workers.holding(task) as held:
-        yield from _Running(held, count, workers, what).pieces()
+        yield from _Running(held, range(count), workers, what).pieces()
+
+
+def each_in_order(
+    task: Callable[[Any], Piece], pieces: Sequence[Any], workers: Workers, what: str = "piece"
+) -> Generator[Piece, None, None]:
+    """``task(piece)`` for each of `pieces`, in their order, on `workers`: as `in_order`, where pieces travel themselves.
+
+    Examples
+    --------
+    >>> from replical.core.workers import local
+    >>> with local(1) as here:
+    ...     list(each_in_order(len, ["one", "three"], here))
+    [3, 5]
+    """
+    yield from _Running(task, pieces, workers, what).pieces()
 
 
 class _Running(Generic[Piece]):
     """What is handed in, what is back, and what comes next."""
 
-    def __init__(self, task: Callable[[int], Piece], count: int, workers: Workers, what: str) -> None:
-        self._task, self._count, self._workers, self._what = task, count, workers, what
+    def __init__(self, task: Callable[[Any], Piece], pieces: Sequence[Any], workers: Workers, what: str) -> None:
+        self._task, self._pieces, self._workers, self._what = task, pieces, workers, what
+        self._count = len(pieces)
         self._handed = 0  # the next number to hand in
         self._flying: dict[Future[_Told[Piece]], range] = {}
         self._back: dict[int, _Told[Piece]] = {}  # by first number, until those in front of them are back too
@@ -102,7 +118,8 @@ class _Running(Generic[Piece]):
                 self._handed = numbers.stop
             else:
                 return
-            self._flying[self._workers.submit(_run, self._task, numbers)] = numbers
+            some = self._pieces[numbers.start : numbers.stop]
+            self._flying[self._workers.submit(_run, self._task, some)] = numbers
 
     def _worth(self) -> int:
         """How many to send at a time: about a second's, and fewer towards the end, so that all are busy until then."""
@@ -143,11 +160,11 @@ def _words(what: str, numbers: Sequence[int]) -> str:
     return f"{what} {numbers[0]}" if len(numbers) == 1 else f"{what}s {numbers[0]} to {numbers[-1]}"
 
 
-def _run(task: Callable[[int], Any], numbers: range) -> _Told[Any]:
+def _run(task: Callable[[Any], Any], some: Sequence[Any]) -> _Told[Any]:
     started, pieces, refused = time.perf_counter(), [], None
     try:
-        for number in numbers:
-            pieces.append(task(number))
+        for piece in some:
+            pieces.append(task(piece))
     except ReplicalError as error:  # told when its turn comes, as if one process had run everything
         refused = error
     return _Told(pieces=pieces, refused=refused, seconds=time.perf_counter() - started)

@@ -7,8 +7,10 @@ Whoever labels sees what the lab chose to show of an item and nothing else: no p
 from __future__ import annotations
 
 import csv
+import errno
 import io
 import json
+import os
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -17,7 +19,7 @@ from typing import Any
 from xml.sax.saxutils import escape, quoteattr
 
 from replical.classes.base import Label
-from replical.core.files import read_bytes, read_csv
+from replical.core.files import read_bytes, read_csv, write_whole
 from replical.errors import BadLabel, BadTable
 from replical.lab.values import label_code
 
@@ -58,21 +60,26 @@ def write_batch(
                 f"the label {label!r} cannot be written into a file to fill in: label at the page (--ask page) or from a "
                 "column (--labels FILE:COLUMN)"
             )
-    path = folder / f"batch-{number:04d}.csv"
+    path, rows = folder / f"batch-{number:04d}.csv", io.StringIO(newline="")
+    writer = csv.writer(rows)
+    writer.writerow(["id", *map(_harmless, columns), "label"])
+    for item in items:
+        shown = (_harmless(fields.get(item, {}).get(column, "")) for column in columns)
+        writer.writerow([_harmless(item), *shown, ""])
+    tasks = [{"data": _data(item, fields.get(item, {}), columns)} for item in items]
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        with path.open("x", newline="", encoding="utf-8") as file:
-            writer = csv.writer(file)
-            writer.writerow(["id", *map(_harmless, columns), "label"])
-            for item in items:
-                writer.writerow(
-                    [_harmless(item), *(_harmless(fields.get(item, {}).get(column, "")) for column in columns), ""]
-                )
-        tasks = [{"data": _data(item, fields.get(item, {}), columns)} for item in items]
-        path.with_suffix(".json").write_text(json.dumps(tasks, ensure_ascii=False, indent=1) + "\n", encoding="utf-8")
-        (folder / "label-studio.xml").write_text(config(columns, labels), encoding="utf-8")
+        if path.exists():
+            raise FileExistsError(errno.EEXIST, os.strerror(errno.EEXIST))
     except OSError as error:
         raise BadTable(f"cannot write the batch {path}: {error.strerror or error}") from error
+    # The table last: where there is one, the tasks for Label Studio are there too, whatever happened meanwhile.
+    for file, text in (
+        (folder / "label-studio.xml", config(columns, labels)),
+        (path.with_suffix(".json"), json.dumps(tasks, ensure_ascii=False, indent=1) + "\n"),
+        (path, rows.getvalue()),
+    ):
+        write_whole(file, text, what="the batch", refuse=BadTable)
     return path
 
 

@@ -10,6 +10,7 @@ from abc import ABC, abstractmethod
 from codecs import BOM_UTF16_BE, BOM_UTF16_LE
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
+from copy import copy
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -50,6 +51,10 @@ class Table(ABC):
 
         The columns of a CSV file always do.
         """
+
+    def bands(self) -> Iterator[Table]:
+        """The same rows as tables of their own, one after the other: as few at a time as the file lets one read."""
+        yield self
 
 
 @contextmanager
@@ -173,14 +178,21 @@ class _Parquet(Table):
 
         self._file = parquet.ParquetFile(path, read_dictionary=list(categories))
         self.names = _names(self._file.schema_arrow, path)
+        self._groups = list(range(self._file.num_row_groups))
         self.rows = int(self._file.metadata.num_rows)
 
     def blocks(self, columns: Sequence[str], *, together: bool = False) -> Iterator[Block]:
         for some in _some(columns, min(self.rows or 0, _ROWS), together=together):
             start = 0
-            for batch in self._file.iter_batches(_ROWS, columns=some):
+            for batch in self._file.iter_batches(_ROWS, row_groups=self._groups, columns=some):
                 yield _block(start, batch, some)
                 start += batch.num_rows
+
+    def bands(self) -> Iterator[Table]:
+        for group in self._groups:
+            band = copy(self)
+            band._groups, band.rows = [group], int(self._file.metadata.row_group(group).num_rows)
+            yield band
 
 
 class _Ipc(Table):
@@ -195,8 +207,10 @@ class _Ipc(Table):
         self._ipc, self._file = ipc, pa.OSFile(str(path))
         self.names = _names(ipc.open_file(self._file).schema, path)
         first = self._reader([0]) if self.names else None
-        sizes = [first.get_batch(number).num_rows for number in range(first.num_record_batches)] if first else []
-        self.rows, self._largest = sum(sizes), max(sizes, default=0)
+        self._sizes = (
+            {number: first.get_batch(number).num_rows for number in range(first.num_record_batches)} if first else {}
+        )
+        self.rows, self._largest = sum(self._sizes.values()), max(self._sizes.values(), default=0)
 
     def _reader(self, fields: list[int]) -> Any:
         return self._ipc.open_file(self._file, options=self._ipc.IpcReadOptions(included_fields=fields))
@@ -205,10 +219,16 @@ class _Ipc(Table):
         places = {name: place for place, name in enumerate(self.names)}
         for some in _some(columns, self._largest, together=together):
             reader, start = self._reader(sorted(places[name] for name in some)), 0
-            for number in range(reader.num_record_batches):
+            for number in self._sizes:
                 batch = reader.get_batch(number)
                 yield _block(start, batch, some)
                 start += batch.num_rows
+
+    def bands(self) -> Iterator[Table]:
+        for number, rows in self._sizes.items():
+            band = copy(self)
+            band._sizes, band.rows, band._largest = {number: rows}, rows, rows
+            yield band
 
 
 class _Csv(Table):
@@ -234,6 +254,20 @@ class _Csv(Table):
         for batch in self._reader(list(columns)):
             yield _block(start, batch, columns)
             start += batch.num_rows
+
+    def bands(self) -> Iterator[Table]:
+        for batch in self._reader():
+            yield _Batch(batch)
+
+
+class _Batch(Table):
+    """A few rows in memory."""
+
+    def __init__(self, batch: Any) -> None:
+        self._batch, self.names, self.rows = batch, list(batch.schema.names), batch.num_rows
+
+    def blocks(self, columns: Sequence[str], *, together: bool = True) -> Iterator[Block]:
+        yield _block(0, self._batch, columns)
 
 
 class _Memory(Table):

@@ -30,6 +30,7 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
+from urllib.parse import quote
 
 from replical.errors import BadJournal, MissingExtra
 
@@ -132,16 +133,30 @@ class Database:
             raise BadJournal(f"there is no folder {self.file.parent} for the journal {self.file.name}")
         options: dict[str, Any] = {}
         if self.file is None:
-            options["isolation_level"] = "READ COMMITTED"
+            options |= {"isolation_level": "READ COMMITTED", "pool_pre_ping": True}  # servers are started again
             if self._url.get_driver_name() in ("psycopg", "psycopg2"):
                 options["connect_args"] = {k: v for k, v in _WATCHFUL.items() if k not in self._url.query}
         try:
-            engine = self.sql.create_engine(self._url, **options)
+            engine = self.sql.create_engine(self._seen(), **options)
         except (self.sql.exc.ArgumentError, self.sql.exc.NoSuchModuleError, ImportError) as error:
             raise BadJournal(f"cannot open the journal {self.where}: {error}") from error
         if self.file is not None and self._write:
             self.sql.event.listen(engine, "connect", self._settle)
         return engine
+
+    def _seen(self) -> Any:
+        """The URL, for a file that nobody can change in a way that asks for no lock and no log beside it."""
+        file = self.file
+        if self._write or file is None or not file.exists() or os.access(file.parent, os.W_OK):
+            return self._url
+        log = file.with_name(f"{file.name}-wal")
+        if log.exists() and log.stat().st_size:
+            raise BadJournal(
+                f"the journal {self.where} lies on a disk that cannot be written, and its last labels are still in "
+                f"{log.name} beside it: copy both to a disk that can be written, and look at them there"
+            )
+        as_it_is = f"file:{quote(str(file.absolute()))}?immutable=1"
+        return self.sql.URL.create("sqlite", database=as_it_is, query={"uri": "true"})
 
     def _settle(self, connection: Any, _: object) -> None:
         """SQLite's settings belong to a connection, and are given before its first transaction."""

@@ -14,6 +14,7 @@ from typing import Any, Protocol
 from replical.classes.base import Label
 from replical.errors import BadLabel, ValueOutOfRange
 from replical.lab.ledger import Ledger
+from replical.lab.reservations import Reservations, Reserving
 
 # For how long an item is left to whoever was shown it: three times the usual answer, within these limits, in seconds.
 _LEAST, _FIRST, _MOST, _TIMES, _RECENT = 10.0, 30.0, 120.0, 3, 50
@@ -104,6 +105,8 @@ class Desk:
         How many people label each item; the commonest label counts.
     outlook
         Who estimates how many labels are left; nobody if left out.
+    reservations
+        Who is labelling what; known to this desk only if left out, to all desks of a run with `Journal.reservations`.
     """
 
     def __init__(
@@ -112,13 +115,14 @@ class Desk:
         *,
         votes: int = 1,
         outlook: Outlook | None = None,
+        reservations: Reserving | None = None,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         if isinstance(votes, bool) or not isinstance(votes, int) or votes < 1 or votes % 2 == 0:
             raise ValueOutOfRange(f"votes must be an odd number, so that they decide, got {votes!r}")
-        self.session, self.votes, self._outlook, self._clock = session, votes, outlook, clock
+        self.session, self.votes, self._outlook = session, votes, outlook
+        self._reservations = Reservations(clock) if reservations is None else reservations
         self.lock = threading.RLock()
-        self._handouts: dict[str, dict[str, float]] = {}  # item: annotator: when
         self._took: deque[float] = deque(maxlen=_RECENT)  # seconds of the last answers
         self._history: dict[str, list[Done]] = {}
         self.masses: list[tuple[int, float]] = []
@@ -132,22 +136,29 @@ class Desk:
         """
         with self.lock:
             self.session.refresh()
-            voted = self.session.ledger.votes
-            mine = [item for item in self.session.open if not self._voted(annotator, item)]
-            own_items = [item for item in mine if annotator in self._handouts.get(item, {})]
-            busy = {item: self._busy(item) for item in mine}
-            # While enough votes are tied, or more are open after a vote was taken back, one more person decides.
-            free = [item for item in mine if busy[item] < max(1, self.votes - len(voted.get(item, {})))]
-            if not own_items and not free:
-                return None
-            item = own_items[0] if own_items else min(free, key=busy.__getitem__)
-            self._handouts.setdefault(item, {}).setdefault(annotator, self._clock())
-            return item
+            item = self._reservations.take(annotator, self._places(annotator), self._patience)
+            while item is not None:
+                self.session.refresh()  # another desk may have heard the last answer since, and have freed the place
+                places = self._places(annotator)
+                if item in places:
+                    return item
+                self._reservations.release(annotator, item, labelled=item not in self.session.open)
+                item = self._reservations.take(annotator, places, self._patience)
+            return None
 
-    def _busy(self, item: str) -> int:
-        """How many people are labelling an item now."""
-        patience = min(max(_LEAST, _TIMES * median(self._took)), _MOST) if self._took else _FIRST
-        return sum(self._clock() - when < patience for when in self._handouts.get(item, {}).values())
+    def _places(self, annotator: str) -> dict[str, int]:
+        """Items that this annotator may label, and how many people may be at each.
+
+        While enough votes are tied, or more are open after a vote was taken back, one more person decides.
+        """
+        voted = self.session.ledger.votes
+        mine = [item for item in self.session.open if not self._voted(annotator, item)]
+        return {item: max(1, self.votes - len(voted.get(item, {}))) for item in mine}
+
+    @property
+    def _patience(self) -> float:
+        """For how long an item is left to whoever was shown it, in seconds."""
+        return min(max(_LEAST, _TIMES * median(self._took)), _MOST) if self._took else _FIRST
 
     def answer(self, annotator: str, item: str, label: Label) -> None:
         """A label or a vote; when this returns it is on the disk."""
@@ -177,7 +188,7 @@ class Desk:
             done = self._history[annotator][-1]
             self.session.undo(done.item, annotator=annotator)
             self._history[annotator].pop()  # only now: writing may fail
-            self._handouts.setdefault(done.item, {})[annotator] = self._clock()
+            self._reservations.hold(annotator, done.item)
             self._note_mass()
             return done.item
 
@@ -202,11 +213,9 @@ class Desk:
 
     def _did(self, annotator: str, item: str, kind: str) -> None:
         self._history.setdefault(annotator, []).append(Done(item, kind))
-        handouts = self._handouts.get(item, {})
-        if annotator in handouts:
-            self._took.append(self._clock() - handouts.pop(annotator))
-        if item not in self.session.open:
-            self._handouts.pop(item, None)
+        took = self._reservations.release(annotator, item, labelled=item not in self.session.open)
+        if took is not None:
+            self._took.append(took)
         self._note_mass()
 
     def _note_mass(self) -> None:

@@ -41,6 +41,7 @@ class Fence:
     def __init__(self, database: Database) -> None:
         self._database = database
         self._epoch: int | None = None
+        self._overtaken = False
         self._thread = threading.RLock()  # a server's connection serves one thread at a time
         busy = f"another runner is using the journal {database.where}: wait until it ends, or give this run its own journal"
         self._lock: Any = None
@@ -73,20 +74,28 @@ class Fence:
     def writing(self) -> Iterator[Any]:
         """A transaction in which this is the runner, from its beginning to its end."""
         with self._thread:
-            own = None if self._database.file is not None else self._lock
-            if self._lock is None:
-                raise self._lost("it was closed")
-            if own is not None and own.invalidated:
-                raise self._lost("the connection that kept other runners away was cut")
-            with self._database.writing(own) as connection:
+            if (lost := self.lost) is not None:
+                raise lost
+            with self._database.writing(None if self._database.file is not None else self._lock) as connection:
                 if self._epoch is not None:
                     at_end = "" if self._database.file is not None else " FOR UPDATE"
                     now = connection.exec_driver_sql(f"SELECT epoch FROM replical_runner{at_end}").scalar()
-                    if now != self._epoch:
-                        raise self._lost("another runner has taken over")
+                    self._overtaken = now != self._epoch
+                if (lost := self.lost) is not None:
+                    raise lost
                 yield connection
 
-    def _lost(self, why: str) -> BadJournal:
+    @property
+    def lost(self) -> BadJournal | None:
+        """Why this runner writes nothing more, as far as it has noticed; None while it may."""
+        if self._lock is None:
+            why = "it was closed"
+        elif self._overtaken:
+            why = "another runner has taken over"
+        elif self._database.file is None and self._lock.invalidated:
+            why = "the connection that kept other runners away was cut"
+        else:
+            return None
         return BadJournal(
             f"the journal {self._database.where} is no longer this run's to write: {why}; nothing that was acknowledged is "
             "lost, and the same command goes on from there once no other runner is at work"

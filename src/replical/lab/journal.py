@@ -22,7 +22,7 @@ from pathlib import Path
 from typing import Any, TextIO
 
 from replical.errors import BadJournal
-from replical.lab import event_table
+from replical.lab import event_table, reservations
 from replical.lab.chain import FIELDS, Link, Row, followed, linked, whole
 from replical.lab.databases import Database, only_ours
 from replical.lab.fence import Fence
@@ -39,7 +39,7 @@ class Event:
     Attributes
     ----------
     kind
-        created, lab, measure, open, ask, answer, skip, vote, undo, correction or done.
+        created, lab, registration, beacon, measure, open, ask, answer, skip, vote, undo, correction or done.
     item, label, annotator
         What it is about, the position of the label in the protocol's label set, and who said so.
     detail
@@ -94,6 +94,7 @@ class Journal:
                 with self._fence.writing() as connection:
                     self._events.metadata.create_all(connection)
                     event_table.protect(connection)
+                    reservations.make(connection)
                 self._fence.open()
             with self._database.plain_errors():
                 self._check()
@@ -111,6 +112,8 @@ class Journal:
         """Let the next runner in."""
         if self._fence is not None and self._database.file is None:
             self._fence.close()  # its connection goes back to the others, which are closed next
+        if "reservations" in self.__dict__:
+            self.reservations.close()
         self._database.close()
         if self._fence is not None:
             self._fence.close()
@@ -127,6 +130,16 @@ class Journal:
     def writable(self) -> bool:
         """May this runner add events?"""
         return self._write
+
+    @property
+    def lost(self) -> BadJournal | None:
+        """Why this runner writes nothing more, if it has noticed that its lock is lost."""
+        return None if self._fence is None else self._fence.lost
+
+    @cached_property
+    def reservations(self) -> reservations.SharedReservations:
+        """Who is labelling what, for all desks of this run, whichever servers they are on."""
+        return reservations.SharedReservations(self._database)
 
     @property
     def created(self) -> Mapping[str, Any] | None:

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import csv
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from itertools import combinations
-from typing import TextIO
+from typing import Any, TextIO
 
 from replical.lab.journal import Event, Journal
 
@@ -28,6 +28,9 @@ class Ledger:
     corrected: int = 0
     measure: int = 0  # labels to measure the answer's error with
     lab: str | None = None  # its name
+    registration: Mapping[str, Any] | None = None  # as it was published before the first label
+    beacon: str | None = None  # the public value that came between the two
+    begun: bool = False  # has anybody said anything of an item?
     results: list[int | str | None] = field(default_factory=list)  # answers, or outcomes of a confirmation
 
     @classmethod
@@ -41,7 +44,8 @@ class Ledger:
     def hear(self, event: Event) -> None:
         """The first answer counts until it is taken back or corrected: a second one came at the same time from elsewhere.
 
-        A label given later lifts a skip. People take back what they did themselves; who runs (no name) anything.
+        A label given later lifts a skip. People take back what they did themselves; who runs (no name) anything. A
+        registration counts if it comes before all of that, and a beacon's value if it comes between the two.
         """
         if event.kind == "open" and event.detail is not None:
             self.announced = list(event.detail["items"])
@@ -51,7 +55,10 @@ class Ledger:
             self.lab = str(event.detail["name"])
         elif event.kind == "done" and event.detail is not None:
             self.results.append(event.detail.get("outcome", event.detail.get("hypothesis")))
+        elif event.kind in ("registration", "beacon") and event.detail is not None:
+            self._before(event.kind, event.detail)
         elif event.item is not None:
+            self.begun = self.begun or event.kind != "ask"
             if event.kind == "ask":
                 self.asked.add(event.item)
             elif event.kind == "skip" and event.item not in self.labels:
@@ -67,6 +74,13 @@ class Ledger:
                 self.labels[event.item] = event.label
                 self.skipped.discard(event.item)
                 self.sources[event.item] = event
+
+    def _before(self, kind: str, detail: Mapping[str, Any]) -> None:
+        """Something that comes before the first label: the first registration counts, then the last value of the beacon."""
+        if kind == "registration" and self.registration is None and not self.begun:
+            self.registration = detail
+        elif kind == "beacon" and self.registration is not None and not self.begun:
+            self.beacon = str(detail["value"])
 
     def by(self, item: str) -> str | None:
         """Who gave the label, or the skip, that counts."""

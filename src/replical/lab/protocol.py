@@ -22,7 +22,7 @@ from replical.core.files import decode, read_bytes, read_csv
 from replical.core.randomness import SharedRandomness
 from replical.core.toml import toml_lines
 from replical.errors import BadProtocol
-from replical.lab.shape import TOP, check_shape
+from replical.lab.shape import PLAIN, SECTIONS, check_shape
 from replical.lab.yardstick import read_items, yardstick_of
 from replical.learners.base import Learner
 from replical.learners.for_plan import learner_for
@@ -131,6 +131,23 @@ class Protocol:
         return tuple(self.content.get("labs", {}).get("names", ()))
 
     @property
+    def lab_keys(self) -> Mapping[str, str]:
+        """Public keys of the labs that sign, by their names."""
+        found: Mapping[str, str] = self.content.get("labs", {}).get("keys", {})
+        return found
+
+    @property
+    def beacon(self) -> str | None:
+        """Which public value takes part in the private seeds, in words; None where there is none."""
+        found: str | None = self.content.get("beacon")
+        return found
+
+    @property
+    def registers(self) -> bool:
+        """Must every lab register before its first label?"""
+        return self.beacon is not None or bool(self.content.get("register", False))
+
+    @property
     def labs_most(self) -> int | None:
         """K, where the promise is about so many labs together; None where it is about any two of them."""
         own = "yardstick" not in self.content  # where the plan for two labs does not say so
@@ -219,8 +236,8 @@ class Protocol:
 
     def toml(self) -> str:
         """The protocol as a file; reading it gives the same fingerprint."""
-        lines = toml_lines({key: self.content[key] for key in TOP[:4] if key in self.content})
-        for section in TOP[4:]:
+        lines = toml_lines({key: self.content[key] for key in PLAIN if key in self.content})
+        for section in SECTIONS:
             if section in self.content:
                 lines += ["", f"[{section}]", *toml_lines(self.content[section])]
         return "\n".join(lines) + "\n"

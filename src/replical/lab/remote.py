@@ -21,7 +21,7 @@ class Elsewhere:
         created = journal.created
         if created is None:
             raise BadJournal(f"the journal {journal.where} is empty: start the run first, with --ask journal")
-        self._journal = journal
+        self.journal = journal
         self.labels: tuple[Label, ...] = tuple(created["protocol"]["labels"]["values"])
         # the protocol's budget is for its own runs
         self.budget: int | None = None if "claim" in created else created["protocol"]["learner"].get("max_labels")
@@ -32,7 +32,7 @@ class Elsewhere:
 
     def refresh(self) -> None:
         """Take in what the run and other people have written."""
-        for event in self._journal.events(after=self._last_event):
+        for event in self.journal.events(after=self._last_event):
             self._last_event = event.seq
             self.ledger.hear(event)
             if event.kind in ("done", "open", "undo", "skip", "correction"):  # a late answer changes nothing
@@ -74,12 +74,12 @@ class Elsewhere:
             raise BadLabel("the run has ended: its labels are changed with replical correct")
         if not self.ledger.gave(item, annotator):
             raise BadLabel(f"there is nothing of yours to take back about the item {item!r}")
-        self._journal.append([Event(kind="undo", item=item, annotator=annotator)])
+        self.journal.append([Event(kind="undo", item=item, annotator=annotator)])
         self.refresh()
 
     def _write(self, item: str, events: list[Event]) -> None:
         self.refresh()
         if item not in self.open:
             raise BadLabel(f"the item {item!r} has its label already, or is not asked for: take the next one")
-        self._journal.append(events)
+        self.journal.append(events)
         self.refresh()

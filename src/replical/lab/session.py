@@ -8,18 +8,20 @@ whatever happened between two labels, the same journal gives the same result to 
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any, TypedDict
+from typing import TypedDict
 
 import numpy as np
 
 from replical.classes.base import Label
 from replical.core.randomness import PrivateRandomness
 from replical.errors import BadJournal, BadLabel, ReplicalError
+from replical.lab.binding import bind, named
 from replical.lab.claim import Claim
 from replical.lab.journal import Event, Journal
 from replical.lab.ledger import Ledger
-from replical.lab.names import check_name
 from replical.lab.protocol import Protocol
+from replical.lab.registered import check_registered
+from replical.lab.seeds import seed_of
 from replical.lab.tables import LabPool
 from replical.learners.base import Course, Learner
 from replical.learners.measured import Measured
@@ -60,13 +62,16 @@ class Session:
     ledger
         What the journal says of the items: ``ledger.labels`` are label codes by item, ``ledger.skipped`` the items that
         nobody could label.
+    secret
+        What this lab commits to.
     private
-        The secret of this lab's private randomness.
+        The seed of its private randomness: the secret, or the hash of it and of the beacon's value where the protocol names
+        a beacon.
 
     Raises
     ------
     BadJournal
-        If the journal belongs to another protocol or pool, or is damaged.
+        If the journal belongs to another protocol or pool, is damaged, or lacks a registration that the protocol asks for.
     PlanMismatch
         If the protocol's plan was not made for such a pool.
 
@@ -104,7 +109,8 @@ class Session:
         self._measure = measure
         self._places = {each: number for number, each in enumerate(lab.ids)}
         self.ledger = Ledger()
-        self._bind()
+        self.secret = bind(protocol, lab, journal, self.learner, claim)
+        self.private = b""
         self._last_event = 0  # its number
         self._course: Course | None = None
         self.refresh()
@@ -118,47 +124,15 @@ class Session:
             self._last_event = event.seq
             if lifted or event.kind in ("skip", "undo", "correction", "measure"):
                 self._course = None  # what was said before has changed
+        if not self.private:
+            self._draw()
         self._go_on()
 
-    def _bind(self) -> None:
-        """Register protocol, pool and claim before the first label, or find them as they were."""
-        created = self.journal.created
-        now = {"protocol_fingerprint": self.protocol.fingerprint, "pool_fingerprint": self.lab.fingerprint}
-        if created is None:
-            self.learner.plan.check(self.lab.pool(PrivateRandomness.fresh()))
-            claim = {} if self.claim is None else {"claim": self.claim.bound}
-            self.journal.create({"protocol": dict(self.protocol.content), "items": len(self.lab), **now, **claim})
-            created = self.journal.created or {}
-        for key in (*now, "private", "items"):
-            if key not in created:
-                raise BadJournal(f"the first event of {self.journal.where} is damaged: it does not say {key!r}")
-        self._check_claim(created.get("claim"))
-        if created["protocol_fingerprint"] != self.protocol.fingerprint:
-            raise BadJournal(
-                f"the journal {self.journal.where} belongs to the protocol {created['protocol_fingerprint'][:23]}, this one "
-                f"is {self.protocol.fingerprint[:23]}: a changed protocol needs a journal of its own"
-            )
-        if created["pool_fingerprint"] != self.lab.fingerprint:
-            raise BadJournal(
-                f"the pool has changed since the journal {self.journal.where} began: it had {created['items']} items and "
-                f"the fingerprint {created['pool_fingerprint'][:23]}, now {len(self.lab)} and {self.lab.fingerprint[:23]}"
-            )
-        self.private = bytes.fromhex(created["private"])
-
-    def _check_claim(self, created: Any) -> None:
-        """The journal of a run is no journal of a confirmation, nor one of another confirmation."""
-        now = None if self.claim is None else self.claim.bound
-        if now == created:
-            return
-        own = "give this one a journal of its own"
-        if now is None or not isinstance(created, dict):
-            kinds = ("a run", "a confirmation") if created is None else ("a confirmation", "a run")
-            raise BadJournal(f"the journal {self.journal.where} belongs to {kinds[0]}, not to {kinds[1]}: {own}")
-        key = next((each for each in now if created.get(each) != now[each]), "claim")
-        raise BadJournal(
-            f"the journal {self.journal.where} belongs to a confirmation with {key} {created.get(key)}, here it is "
-            f"{now.get(key)}: {own}"
-        )
+    def _draw(self) -> None:
+        """The private seed. A run of a protocol that asks for a registration waits for it, and for the beacon's value."""
+        if self.claim is None:
+            check_registered(self.protocol, self.lab, self.journal, self.ledger, self.secret)
+        self.private = seed_of(self.secret, None if self.claim is not None else self.ledger.beacon)
 
     def _check(self, event: Event) -> None:
         if event.item is not None and event.item not in self._places:
@@ -299,14 +273,7 @@ class Session:
         BadJournal
             If the journal has another one.
         """
-        check_name(name, self.protocol.lab_names)
-        if self.ledger.lab not in (None, name):
-            raise BadJournal(
-                f"the journal {self.journal.where} is that of the lab {self.ledger.lab!r}, not of {name!r}: give every lab "
-                "a journal of its own"
-            )
-        if self.ledger.lab is None:
-            self._record([Event(kind="lab", detail={"name": name})])
+        self._record(named(self.protocol, self.journal, self.ledger, name))
 
     def answer(self, item: str, label: Label, *, annotator: str | None = None) -> None:
         """Give an open `item` its `label`; when this returns it is on the disk, with who gave it (`annotator`).

@@ -11,11 +11,14 @@ from typing import Any
 from replical.core.canonical import is_digest
 from replical.errors import BadProtocol
 from replical.lab.names import LONGEST, is_name
+from replical.lab.signatures import is_public_key
 from replical.lab.yardstick import check_section
 from replical.plans.parameters import PARAMETERS
 
 SCHEMA = "replical.protocol/1"
-TOP = ("schema", "title", "notes", "seed", "class", "labels", "prior", "yardstick", "learner", "labs")
+PLAIN = ("schema", "title", "notes", "seed", "register", "beacon")
+SECTIONS = ("class", "labels", "prior", "yardstick", "learner", "labs")
+TOP = (*PLAIN, *SECTIONS)
 _CANDIDATE = ("name", "digest", "weight")
 # What a value in a file must be, by the kind of its parameter.
 _KINDS: dict[str, tuple[str, Any]] = {
@@ -36,12 +39,13 @@ def check_shape(content: Mapping[str, Any]) -> None:
     for key in ("seed", "class", "labels", "learner"):
         if key not in content:
             raise BadProtocol(f"the key {key!r} is missing")
-    for key in ("title", "notes", "seed"):
+    for key in ("title", "notes", "seed", "beacon"):
         if not isinstance(content.get(key, ""), str):
             raise BadProtocol(f"{key} must be a text, got {content[key]!r:.40}")
     if not content["seed"].strip():
         raise BadProtocol("seed is empty: publish a text that nobody could choose after seeing data")
-    for key in TOP[4:]:
+    _check_registration(content)
+    for key in SECTIONS:
         if not isinstance(content.get(key, {}), Mapping):
             raise BadProtocol(f"{key} must be a section [{key}], got {content[key]!r:.40}")
     _check_labels(content["labels"])
@@ -51,6 +55,15 @@ def check_shape(content: Mapping[str, Any]) -> None:
         check_section(content["yardstick"])
     if "labs" in content:
         _check_labs(content["labs"])
+
+
+def _check_registration(content: Mapping[str, Any]) -> None:
+    if not isinstance(content.get("register", True), bool):
+        raise BadProtocol(f"register must be true or false, got {content['register']!r:.40}")
+    if not content.get("beacon", "named").strip():
+        raise BadProtocol("beacon is empty: name a public value that will exist after all labs have registered")
+    if "beacon" in content and content.get("register") is False:
+        raise BadProtocol("with a beacon every lab registers before it is drawn: leave out register = false")
 
 
 def _check_labels(section: Mapping[str, Any]) -> None:
@@ -67,8 +80,8 @@ def _check_labels(section: Mapping[str, Any]) -> None:
 
 def _check_labs(section: Mapping[str, Any]) -> None:
     for key in section:
-        if key != "names":
-            raise BadProtocol(f"[labs] has no key {key!r}; it has one key, names")
+        if key not in ("names", "keys"):
+            raise BadProtocol(f"[labs] has no key {key!r}; it has names, and keys of labs that sign")
     names = section.get("names")
     if not isinstance(names, list) or len(names) < 2:
         raise BadProtocol(f"[labs] lists the names of two or more labs: names = [..], got {names!r:.40}")
@@ -79,6 +92,23 @@ def _check_labs(section: Mapping[str, Any]) -> None:
             )
         if name in names[:number]:
             raise BadProtocol(f"the lab {name!r} is listed twice: give every lab a name of its own")
+    if "keys" in section:
+        _check_keys(section["keys"], names)
+
+
+def _check_keys(keys: Any, names: list[str]) -> None:
+    if not isinstance(keys, Mapping) or not keys:
+        raise BadProtocol(f'keys of labs are written keys = {{ NAME = "KEY", .. }}, got {keys!r:.40}')
+    owners: dict[str, str] = {}
+    for name, key in keys.items():
+        if name not in names:
+            raise BadProtocol(f"there is a key of {name!r:.90}, which is no lab that the protocol lists")
+        if not is_public_key(key):
+            raise BadProtocol(
+                f"the key of the lab {name!r} must be an Ed25519 public key as replical keys show prints it, got {key!r:.80}"
+            )
+        if (other := owners.setdefault(key, name)) != name:
+            raise BadProtocol(f"the labs {other!r} and {name!r} have one key: every lab makes its own")
 
 
 def _check_learner(section: Mapping[str, Any]) -> None:

@@ -8,21 +8,25 @@ Needs pyarrow: ``pip install 'replical[lab]'``.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import pairwise
+from pathlib import Path
 from typing import Any, cast
 
 import numpy as np
 
 from replical.classes.base import Indices, Items, Label
 from replical.classes.predictions import Predictions, predictions_of
+from replical.classes.predictions.sharded_rows import ShardedRows
 from replical.classes.recipe import Recipe
 from replical.classes.rows import PackedRows, digest, fits
 from replical.core.canonical import canonical
 from replical.core.randomness import PrivateRandomness
+from replical.core.workers import Workers
 from replical.errors import BadTable
 from replical.lab.columns import Block, Table, name_of, opened
+from replical.lab.shards import is_sharded, read_shards
 from replical.lab.values import Column, Seen, codes_of, feature_of, ids_of, labels_of, plain, twice
 from replical.pools.pool import Pool
 
@@ -57,6 +61,26 @@ class LabPool:
     def _predictions(self) -> Predictions:
         return predictions_of(self.recipe.C, self.items)
 
+    @property
+    def sharded(self) -> bool:
+        """Are the predictions in shards on a disk?"""
+        return isinstance(self.items, ShardedRows)
+
+    def on(self, workers: Workers | None) -> LabPool:
+        """The same pool, where `workers` compute on its shards."""
+        if workers is None or not isinstance(self.items, ShardedRows):
+            return self
+        return replace(self, items=self.items.on(workers))
+
+    def recomputed(self, progress: Progress | None = None) -> LabPool:
+        """The same pool with its fingerprint made from ids and items, whatever a table of contents says.
+
+        `progress` is told how many items are done, and how many there are.
+        """
+        tell = progress or (lambda done, total: None)
+        found = pool_fingerprint(self.ids, self.items, lambda done: tell(done, len(self)))
+        return replace(self, fingerprint=found)
+
     def pool(self, private: PrivateRandomness) -> Pool:
         """The pool in this lab's order, which is `private`."""
         everything, order = np.arange(len(self), dtype=np.int64), private.permutation(len(self))
@@ -69,7 +93,8 @@ def read_pool(source: Any, recipe: Recipe, *, id_column: str = "id", progress: P
     Parameters
     ----------
     source
-        A path, a data frame, a mapping of names to arrays, or anything that speaks Arrow.
+        A path, a data frame, a mapping of names to arrays, or anything that speaks Arrow; or a folder of shards, of which
+        little is read before it is needed.
     recipe
         The class and the columns it needs, from a protocol.
     id_column
@@ -105,6 +130,9 @@ def read_pool(source: Any, recipe: Recipe, *, id_column: str = "id", progress: P
     >>> pool.ids, pool.items.tolist()
     (('a', 'b'), [1.5, 0.5])
     """
+    if is_sharded(source):
+        found = read_shards(Path(source), recipe)
+        return LabPool(recipe=recipe, ids=found.ids, items=found.items, fingerprint=found.fingerprint)
     predictions, numbers = (recipe.columns, ()) if recipe.predicts else ((), recipe.columns)
     wanted = (id_column, *recipe.columns)
     with opened(source, wanted, texts=(id_column,), categories=predictions, numbers=numbers) as table:
@@ -198,13 +226,15 @@ class _Reading:
         return np.array(order, dtype=np.int64)
 
     def fingerprint(self, items: Items) -> str:
-        """Ids, then items as little-endian bytes."""
-        about = {"ids": self.ids, "shape": list(items.shape), "type": items.dtype.kind}
+        """What both have in common with every other form of the same pool."""
         rows = len(self.ids)
-        hashed = digest(
-            items, after=canonical(about).encode(), progress=lambda done: self._progress(rows + done, 2 * rows)
-        )
-        return f"sha256:{hashed}"
+        return pool_fingerprint(self.ids, items, lambda done: self._progress(rows + done, 2 * rows))
+
+
+def pool_fingerprint(ids: Sequence[str], items: Items, progress: Callable[[int], None]) -> str:
+    """Ids, then items as little-endian bytes; `progress` is told how many items are done."""
+    about = {"ids": tuple(ids), "shape": list(items.shape), "type": items.dtype.kind}
+    return f"sha256:{digest(items, after=canonical(about).encode(), progress=progress)}"
 
 
 def read_labels(source: Any, column: str, labels: tuple[Label, ...], *, id_column: str = "id") -> dict[str, int]:

@@ -27,6 +27,7 @@ from replical.pools.query import Answers, Query
 from replical.pools.version_space import VersionSpace
 
 Conversation = Generator[Query, Answers, Result]
+MASSES = "disagreement mass is known, so the error bound speaks of the distribution"
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -253,5 +254,4 @@ def stop_condition(V: VersionSpace, plan: Plan, *, held: bool) -> Condition:
 
 def masses_known(pool: AnyPool) -> Condition:
     """Where Δ is measured on a finite pool, "error at most ε" is about that pool, not about its distribution."""
-    name = "disagreement mass is known, so the error bound speaks of the distribution"
-    return Condition(name=name, value=float(pool.exact), bound=1.0, held=pool.exact)
+    return Condition(name=MASSES, value=float(pool.exact), bound=1.0, held=pool.exact)

@@ -108,7 +108,7 @@ class Paired:
         """All labels heard so far that `h` got wrong."""
         items: Indices = np.concatenate([S.items for S in self._answers])
         counts = np.concatenate([S.counts for S in self._answers])
-        counts[np.arange(len(items)), V.predictions.codes(h)[items]] = 0
+        counts[np.arange(len(items)), V.predictions.codes(h, items)] = 0
         return Answers(items=items, counts=counts)
 
     def keep(self, mask: Mask) -> None:

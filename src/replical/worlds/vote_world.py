@@ -8,6 +8,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
+from replical.classes.predictions.sharded_rows import ShardedRows
 from replical.classes.rows import PackedRows
 from replical.core.randomness import PrivateRandomness
 from replical.pools.pool import Pool
@@ -68,7 +69,7 @@ class VoteLabels:
     @cached_property
     def _law(self) -> Numbers:
         """Of every item at once: a label at a time would take longer."""
-        if not isinstance(self._items, PackedRows):
+        if not isinstance(self._items, PackedRows | ShardedRows):
             return self._world.law(self._items)
         return np.concatenate([self._world.law(codes) for _, codes in self._items.blocks(_CODES)])
 

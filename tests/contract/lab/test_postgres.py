@@ -55,11 +55,11 @@ def on_sqlite(files, url, folder, lasting):
     return lasting(folder / "sqlite.json"), answers(folder / "sqlite.db")
 
 
-def test_a_run_from_its_beginning_to_its_certificate(files, database, tmp_path, run, command, lasting):
+def test_a_run_from_its_beginning_to_its_certificate(files, database, tmp_path, command, lasting):
     """Begun without labels, gone on with some and then with all of them, checked, exported: as on SQLite to the byte."""
     out, pool = tmp_path / "a.json", tmp_path / "pool.csv"
     (tmp_path / "none.csv").write_text("id,y\ni0,\n")
-    code, _, err = run(*files.run(database, out, labels="none"))
+    code, _, err = command(*files.run(database, out, labels="none"))
     assert code == 2
     assert "has no label for the item" in err
     kinds = [event.kind for event in events(database)]
@@ -68,10 +68,10 @@ def test_a_run_from_its_beginning_to_its_certificate(files, database, tmp_path, 
     expected, rows = on_sqlite(files, database, tmp_path, lasting)
     half = rows[: 4 * BATCH]
     (tmp_path / "some.csv").write_text("id,y\n" + "".join(f"{item},{['no', 'yes'][label]}\n" for item, label in half))
-    assert run(*files.run(database, out, labels="some"))[0] == 2
+    assert command(*files.run(database, out, labels="some"))[0] == 2
     assert not out.exists()
     assert answers(database) == half
-    code, said, err = run(*files.run(database, out, "--annotator", "Zoë ☃"))
+    code, said, err = command(*files.run(database, out, "--annotator", "Zoë ☃"))
     assert code == 0, err
     assert "Certificate" in said
     whole = answers(database)
@@ -87,6 +87,7 @@ def test_a_run_from_its_beginning_to_its_certificate(files, database, tmp_path, 
     assert told == [(item, ["no", "yes"][label]) for item, label in whole]
 
 
+@pytest.mark.slow
 def test_skips_and_corrections(files, database, tmp_path, run, processes):
     """At the terminal: one item skipped, one answered, left; then the answer corrected and the run replayed."""
     words = files.run(database, tmp_path / "a.json", "--ask", "terminal", labels=None)
@@ -106,6 +107,7 @@ def test_skips_and_corrections(files, database, tmp_path, run, processes):
         assert len([event for event in journal.events() if event.kind == "ask"]) == BATCH + 1
 
 
+@pytest.mark.slow
 def test_two_runners_and_kills(files, database, tmp_path, run, processes, lasting):
     """One runner at a time; kill -9 ends its claim. No acknowledged label is lost, and the end is the same as ever."""
     process = processes.driver(tmp_path, database, "patiently")
@@ -133,13 +135,9 @@ def test_two_runners_and_kills(files, database, tmp_path, run, processes, lastin
     assert lasting(tmp_path / "a.json") == on_sqlite(files, database, tmp_path, lasting)[0]
 
 
-def test_what_the_database_cannot_hold_is_a_sentence(files, database, tmp_path, processes):
+def test_what_the_database_cannot_hold_is_a_sentence(files, database, tmp_path, command):
     """PostgreSQL has no text with a zero byte in it: refused, and nothing of the batch is recorded."""
-    code = (
-        "import sys; from replical.cli import main; sys.exit(main([w.replace('ZERO', chr(0)) for w in sys.argv[1:]]))"
-    )
-    words = files.run(database, tmp_path / "a.json", "--annotator", "ZERO")
-    code, out, err = processes.finish(processes.start("-c", code, *words))
+    code, out, err = command(*files.run(database, tmp_path / "a.json", "--annotator", "\0"))
     assert (code, out) == (2, "")
     assert "Traceback" not in err
     assert "nothing that was acknowledged is lost" in " ".join(err.split())

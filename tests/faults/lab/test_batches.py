@@ -1,13 +1,15 @@
-"""Files that come back damaged: answers or one sentence, never a traceback."""
+"""Files that come back damaged: answers or one sentence, never a traceback. And batches whose writing is interrupted."""
 
 import json
+from itertools import count
+from pathlib import Path
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from replical.errors import BadTable, ReplicalError
-from replical.lab.batches import read_batch
+from replical.lab.batches import items_of, read_batch, write_batch
 
 LABELS = ("no", "yes")
 json_values = st.recursive(
@@ -46,3 +48,27 @@ def test_damaged_exports_are_a_sentence(tmp_path, text):
     (tmp_path / "export.json").write_text(text)
     with pytest.raises(BadTable):
         read_batch(tmp_path / "export.json", LABELS)
+
+
+@pytest.mark.parametrize("stop", range(1, 5))
+def test_a_batch_is_there_with_all_its_files_or_not_at_all(tmp_path, monkeypatch, stop):
+    """Interrupted while one of the files is written: whatever batch is found afterwards is whole, and so are its tasks."""
+    calls, write_text = count(1), Path.write_text
+
+    def interrupted(path, text, *more, **how):
+        if next(calls) == stop:
+            write_text(path, text[: len(text) // 2], *more, **how)
+            raise KeyboardInterrupt
+        return write_text(path, text, *more, **how)
+
+    monkeypatch.setattr(Path, "write_text", interrupted)
+    try:
+        write_batch(tmp_path / "batches", 1, ["u1", "u2"], {}, LABELS)
+    except KeyboardInterrupt:
+        assert stop < 4
+    else:
+        assert stop == 4
+    for path in (tmp_path / "batches").glob("batch-*.csv"):
+        assert items_of(path) == {"u1", "u2"}
+        assert len(json.loads(path.with_suffix(".json").read_text(encoding="utf-8"))) == 2
+        assert (tmp_path / "batches" / "label-studio.xml").read_text(encoding="utf-8").endswith("</View>\n")

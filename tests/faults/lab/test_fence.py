@@ -2,12 +2,17 @@
 
 import os
 import re
+import time
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
 from replical import Session
+from replical.cli.label import serve_page
 from replical.errors import BadJournal
 from replical.lab.journal import Event, Journal
+from replical.lab.tables import ItemColumns
+from support.annotators import Annotator
 from support.postgres import execute
 
 LOST = "no longer this run's to write"
@@ -69,6 +74,51 @@ def test_the_first_of_two_runners_writes_nothing_more(where, lose, world):
         with Journal(where, write=False) as journal:
             answers = [event.item for event in journal.events() if event.kind == "answer"]
     assert len(answers) == len(set(answers)) == len(after.ledger.labels)
+
+
+@pytest.mark.parametrize("where", ["postgres", pytest.param("sqlite", marks=pytest.mark.slow)], indirect=True)
+def test_two_processes(where, lose, world, tmp_path, processes, command):
+    """The first one waits for a person; when they answer at last another process has ended the run."""
+    files = world.write(tmp_path)
+    process = processes.driver(tmp_path, where, "patiently")
+    first = process.stdout.readline().strip()
+    words = files.run(where, tmp_path / "a.json")
+    assert "another runner is using the journal" in " ".join(command(*words)[2].split())
+    lose()
+    assert command(*words)[0] == 0
+    with Journal(where, write=False) as journal:
+        known = journal.events()
+    process.stdin.write("\n")
+    code, said, err = processes.finish(process)
+    assert (code, said) == (1, "")  # nothing more is acknowledged
+    assert "nothing that was acknowledged is lost" in err
+    with Journal(where, write=False) as journal:
+        assert journal.events() == known
+    assert known[-1].kind == "done"
+    assert [event.item for event in known if event.kind == "answer"].count(first) == 1
+
+
+@pytest.mark.parametrize("where", ["sqlite", pytest.param("postgres", marks=pytest.mark.slow)], indirect=True)
+def test_a_page_whose_run_is_lost_ends(where, lose, world, tmp_path, monkeypatch):
+    """Whoever answers is told, and whoever started the run: one sentence, and the page is gone."""
+    monkeypatch.setattr("replical.lab.page.serve._GRACE", 0.1)
+    ports = []
+    monkeypatch.setattr("replical.cli.label.notes.print", lambda line, **_: ports.append(line))
+    with Journal(where) as first, ThreadPoolExecutor(1) as pool:
+        session = Session(world.protocol, world.lab, first)
+        options = {"votes": 1, "host": "127.0.0.1", "port": 0, "media": None, "instructions": None}
+        served = pool.submit(serve_page, session, ItemColumns(None, []), "Labelling", **options)
+        while not ports:
+            time.sleep(0.02)
+        ann = Annotator(ports[0].removeprefix("Label at "), "ann")
+        item = ann.next()
+        lose()
+        with Journal(where) as second:
+            assert ann.answer(item, world.truth[item])[0] == 503
+            ann.close()
+            with pytest.raises(BadJournal, match=LOST):
+                served.result(60)
+            assert [event for event in second.events() if event.kind == "answer"] == []
 
 
 def test_nobody_came_and_yet_nothing_is_written(database):

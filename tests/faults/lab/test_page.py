@@ -56,14 +56,26 @@ def test_other_links_stay_text(link):
         {"origin": "http://evil.example"},
         {"sec-fetch-site": "cross-site"},
         {"sec-fetch-site": "same-site"},
-        {"content-type": "text/plain"},
-        {"content-type": "application/x-www-form-urlencoded"},
+        {"origin": "null"},
+        {"origin": "http://evil.example", "content-type": "text/plain"},
     ],
 )
 def test_posts_from_other_sites_are_refused(world, headers):
     app = application(*world)
     assert call(app, "/api/next", {"annotator": "ann"}, headers=headers)[0] == 403
     assert call(app, "/api/next", {"annotator": "ann"}, headers={"origin": "http://127.0.0.1:8765"})[0] == 200
+
+
+@pytest.mark.parametrize(
+    "kind",
+    ["", "text/plain", "application/x-www-form-urlencoded", "multipart/form-data; boundary=x", "application/jsonx",
+     "application/json-seq", "text/plain; application/json", "application/json; charset=latin-1", "application/json,text/plain"],
+)  # fmt: skip
+def test_posts_are_json_exactly(world, kind):
+    app = application(*world)
+    assert call(app, "/api/next", {"annotator": "ann"}, headers={"content-type": kind})[0] == 415
+    for right in ("application/json", "Application/JSON; charset=UTF-8"):
+        assert call(app, "/api/next", {"annotator": "ann"}, headers={"content-type": right})[0] == 200
 
 
 def test_media_come_from_their_folder_alone(world):

@@ -9,28 +9,13 @@ import pytest
 
 from replical.lab.certificate.file import write as write_certificate
 from support.faults import Counts, scaled
-from support.kills import WAYS, Lab, kill_again_and_again, sitting, start
+from support.kills import WAYS, Lab, kill_again_and_again, race, sitting, start
 from support.lab import Run, content, world
 from support.miniature import DRIVER
 
 pytestmark = pytest.mark.skipif(not hasattr(signal, "SIGKILL"), reason="needs kill -9")
 KILLS = {"Python session": 150, "labels from a column": 70, "terminal": 70, "page": 70, "page beside the run": 50,
          "by file": 70, "Label Studio": 50}  # fmt: skip
-
-
-@pytest.fixture(scope="session")
-def lab_of(make_world, tmp_path_factory):
-    """A lab in a folder of its own, with so many items open at once."""
-
-    def make(batch=3):
-        folder = tmp_path_factory.mktemp("lab")
-        world = make_world({"name": "rounded-a2", "batch": batch, "epsilon": 0.3, "kappa": 0.2}, noise=0.03)
-        files = world.write(folder)
-        return Lab(
-            folder, lambda journal, out: files.run(journal, out, labels=None), world.truth, folder / "labels.csv:y"
-        )
-
-    return make
 
 
 def test_a_few_kills(lab_of, counted):
@@ -43,34 +28,28 @@ def test_a_few_kills(lab_of, counted):
 
 # Reads what it has written, and so notices nothing; but only every fourth time it is on the disk.
 LATE = """
-import contextlib
-class Late:
-    def __init__(self, engine):
-        self._engine, self._held, self._times = engine, engine.connect(), 0
-    def __getattr__(self, name):
-        return getattr(self._engine, name)
+import contextlib, itertools
+def late(database):
+    held, times = database.engine.connect(), itertools.count(1)
     @contextlib.contextmanager
-    def connect(self):
-        yield self._held
-    @contextlib.contextmanager
-    def begin(self):
-        yield self._held
-        self._times += 1
-        if self._times % 4 == 0:
-            self._held.commit()
+    def writing(connection=None):
+        if not held.connection.driver_connection.in_transaction:
+            held.exec_driver_sql("BEGIN IMMEDIATE")
+        yield held
+        if next(times) % 4 == 0:
+            held.commit()
+    database.writing, database.reading = writing, lambda: contextlib.nullcontext(held)
 """
 
 
-@pytest.mark.mutant
 def test_a_journal_that_acknowledges_before_it_commits_is_found(lab_of):
     """The suite can fail."""
-    driver = LATE + DRIVER.replace("as journal:\n", "as journal:\n    journal._engine = Late(journal._engine)\n")
-    late = replace(WAYS["Python session"], start=lambda lab: [start("-c", driver, lab.folder, lab.path)])
+    driver = LATE + DRIVER.replace("as journal:\n", "as journal:\n    late(journal._database)\n")
+    way = replace(WAYS["Python session"], start=lambda lab: [start("-c", driver, lab.folder, lab.path)])
     counts, lab, chance = Counts("late"), lab_of().again(), random.Random(1)
     while not counts.lost and counts.kills < 8:
-        sitting(late, lab, chance, counts)
+        sitting(way, lab, chance, counts)
         lab.check(counts)
-    assert counts.lost
     assert counts.faults.keys() == {"lost"}
 
 
@@ -83,6 +62,13 @@ def test_every_way_to_label(name, lab_of, counted):
     halfway = kill_again_and_again(WAYS[name], lab, kills, random.Random(name), counts)
     assert counts.faults == {}
     assert halfway >= kills // 3  # many kills met a run at work
+
+
+@pytest.mark.slow
+def test_several_runners(lab_of, counted):
+    counts = counted("several runners")
+    assert race(lab_of(), scaled(20, 2), random.Random("race"), counts)
+    assert counts.faults == {}
 
 
 def table(folder, name, **how):

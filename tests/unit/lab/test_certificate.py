@@ -10,7 +10,6 @@ from replical.errors import BadCertificate
 from replical.lab.certificate.compare import compare
 from replical.lab.certificate.file import (
     certify,
-    commitment,
     indices_of,
     read,
     text_of,
@@ -19,6 +18,7 @@ from replical.lab.certificate.file import (
 from replical.lab.certificate.page import page
 from replical.lab.certificate.verify import verify
 from replical.lab.journal import Journal
+from replical.lab.seeds import commitment
 from replical.lab.session import Session
 from support.certificates import Tags, valid, verdicts
 from support.lab import KINDS, Run, content, finished, private, world

@@ -111,7 +111,7 @@ def test_a_missing_key_is_named(said, place, key, message):
         (["prior"], True, "prior must be a section [prior], got True"),
         (["learner"], 3, "learner must be a section [learner], got 3"),
         (["labs"], "a, b", "labs must be a section [labs], got 'a, b'"),
-        (["labs"], {"names": ["a", "b"], "keys": []}, "[labs] has no key 'keys'; it has one key, names"),
+        (["labs"], {"names": ["a", "b"], "key": []}, "[labs] has no key 'key'; it has names, and keys of labs that sign"),
         (["labs"], {}, "[labs] lists the names of two or more labs: names = [..], got None"),
         (["labs"], {"names": ["a"]}, "two or more labs: names = [..], got ['a']"),
         (["labs"], {"names": ["a", "b", "a"]}, "the lab 'a' is listed twice"),

@@ -71,6 +71,11 @@ class PackedPredictions:
         return self._size
 
     @property
+    def planes(self) -> Packed:
+        """The bits, ``planes[digit, item, word]``."""
+        return self._planes
+
+    @property
     def shape(self) -> tuple[int, ...]:
         """Digits, items and words."""
         return self._planes.shape

@@ -11,7 +11,10 @@ from numpy.typing import NDArray
 from replical.classes.base import Codes, Indices
 from replical.classes.predictions import Predictions
 from replical.classes.predictions.packed import PackedNearness, PackedPredictions
+from replical.classes.predictions.sharded import ShardedPredictions
 from replical.core import bits
+
+Matrix = PackedPredictions | ShardedPredictions
 
 _SMALL = 2**17  # words, 1 MiB: what stays in the cache is fast as it is
 _SHRINKS = 24  # times that the matrix gets smaller, at least
@@ -24,7 +27,7 @@ def moved_together(predictions: Predictions, alive: Indices, within: Indices, lo
     Parameters
     ----------
     predictions
-        In any form; only packed ones change.
+        In any form; only packed ones and those in shards change.
     alive
         The survivors, ascending.
     within
@@ -33,12 +36,19 @@ def moved_together(predictions: Predictions, alive: Indices, within: Indices, lo
         Bits that could have been moved in the time spent looking at `predictions` so far: moving never costs more than
         looking has.
     """
-    if isinstance(predictions, PackedPredictions):
-        if pays(predictions.shape, len(alive), len(within), looked):
-            return Survivors(predictions, predictions.part(alive, within), alive, within)
-    elif isinstance(predictions, Survivors):
+    if isinstance(predictions, Survivors):
         return predictions.among(alive, within, looked)
-    return predictions
+    if not isinstance(predictions, PackedPredictions | ShardedPredictions):
+        return predictions
+    part = _moved(predictions, alive, within, looked)
+    return predictions if part is None else Survivors(predictions, part, alive, within)
+
+
+def _moved(matrix: Matrix, alive: Indices, within: Indices, looked: int) -> Matrix | None:
+    """The part of a matrix, if it is time to move it."""
+    if isinstance(matrix, ShardedPredictions):
+        return matrix.part(alive, within) if matrix.pays(len(alive), len(within)) else None
+    return matrix.part(alive, within) if pays(matrix.shape, len(alive), len(within), looked) else None
 
 
 def pays(shape: tuple[int, ...], alive: int, within: int, looked: int) -> bool:
@@ -68,7 +78,7 @@ class Survivors:
     Hypotheses and items keep their numbers.
     """
 
-    def __init__(self, whole: PackedPredictions, part: PackedPredictions, alive: Indices, within: Indices) -> None:
+    def __init__(self, whole: Matrix, part: Matrix, alive: Indices, within: Indices) -> None:
         self._whole, self._part = whole, part
         self._column, self._row = (np.full(count, -1, dtype=np.int64) for count in (whole.size, whole.shape[1]))
         self._column[alive], self._row[within] = np.arange(len(alive)), np.arange(len(within))
@@ -76,9 +86,8 @@ class Survivors:
     def among(self, alive: Indices, within: Indices, looked: int) -> Survivors:
         """These survivors, or fewer of them moved together once more."""
         columns, rows = self._column[alive], self._row[within]
-        if not _held(columns, rows) or not pays(self._part.shape, len(alive), len(within), looked):
-            return self
-        return Survivors(self._whole, self._part.part(columns, rows), alive, within)
+        part = _moved(self._part, columns, rows, looked) if _held(columns, rows) else None
+        return self if part is None else Survivors(self._whole, part, alive, within)
 
     def unseen(self, items: int) -> Indices:
         """Nothing seen of so many items yet."""

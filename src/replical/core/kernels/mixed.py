@@ -65,13 +65,29 @@ def mixed(planes: Packed, rows: Indices, columns: Columns, seen: Indices | None 
         return _compiled(planes, rows, columns, unseen(len(rows)) if seen is None else seen)
     elif seen is None:
         return _once(planes, rows, columns)
-    among = columns.full_mask[seen[0] >> 7]
-    differs = seen[1].view(np.uint64) & among
-    found: Bits = (differs != 0) & ((seen[0] >> 7 > columns.chosen[0] >> 6) | (differs != among))
+    found = still_mixed(columns, seen)
     for digit in range(len(planes)):
         left = np.flatnonzero(~found & ((seen[0] >> 1) & 63 <= digit))
         if len(left):
             found[left] = in_plane(planes, digit, rows[left], columns, seen, left)
+    return found
+
+
+def still_mixed(columns: Columns, seen: Indices) -> Bits:
+    """For each row: do the columns hold both values in the word that was kept of it? False where that does not tell.
+
+    Examples
+    --------
+    >>> seen = unseen(2)
+    >>> planes = np.array([[[5], [7]]], dtype=np.uint64)
+    >>> mixed(planes, np.array([0, 1]), Columns(np.arange(3), 3), seen).tolist()
+    [True, False]
+    >>> still_mixed(Columns(np.array([0, 1]), 3), seen).tolist(), still_mixed(Columns(np.array([0, 2]), 3), seen).tolist()
+    ([True, False], [False, False])
+    """
+    among = columns.full_mask[seen[0] >> 7]
+    differs = seen[1].view(np.uint64) & among
+    found: Bits = (differs != 0) & ((seen[0] >> 7 > columns.chosen[0] >> 6) | (differs != among))
     return found
 
 

@@ -1,27 +1,55 @@
-"""What checking a certificate comes to: one check after the other, each with what it found."""
+"""What checking a certificate comes to: what was checked, what could not be and why, and what is wrong."""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Callable
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, replace
+from typing import Any, Literal
 
 from replical.errors import ReplicalError
+
+Status = Literal["checked", "not checkable", "failed"]
 
 
 @dataclass(frozen=True, kw_only=True)
 class Check:
-    """One thing that was checked."""
+    """One thing that a certificate says.
+
+    Attributes
+    ----------
+    name
+        What has to be so.
+    status
+        It was checked and is so, it cannot be checked with what was given, or it was checked and is not so.
+    detail
+        What is wrong, or why it cannot be checked; empty if all is well.
+    needs
+        What would show it: ``"pool"``, ``"journal"``, ``"yardstick"``, ..; empty if it was checked, or no file can show it.
+    fields
+        Which fields of the body are believed until then; a field stands for all that is inside it.
+    """
 
     name: str
-    ok: bool
+    status: Status
     detail: str = ""
+    needs: str = ""
+    fields: tuple[str, ...] = ()
+
+    @property
+    def ok(self) -> bool:
+        """Was nothing wrong found?"""
+        return self.status != "failed"
+
+    def told(self) -> dict[str, Any]:
+        """For an answer in JSON."""
+        told = {"name": self.name, "status": self.status, "ok": self.ok, "detail": self.detail}
+        return told if self.status != "not checkable" else told | {"needs": self.needs, "fields": list(self.fields)}
 
 
 @dataclass(frozen=True, kw_only=True)
 class Verification:
-    """What was checked, how deeply, and whether all of it held."""
+    """What was checked, how deeply, what could not be checked, and whether all that was held."""
 
     level: str
     checks: tuple[Check, ...]
@@ -29,7 +57,31 @@ class Verification:
     @property
     def valid(self) -> bool:
         """Did every check hold?"""
-        return all(check.ok for check in self.checks)
+        return not self.failed
+
+    @property
+    def checked(self) -> tuple[Check, ...]:
+        """What was found to be so."""
+        return self._of("checked")
+
+    @property
+    def unchecked(self) -> tuple[Check, ...]:
+        """What could not be checked with what was given."""
+        return self._of("not checkable")
+
+    @property
+    def failed(self) -> tuple[Check, ...]:
+        """What was found to be wrong."""
+        return self._of("failed")
+
+    def adding(self, *checks: Check) -> Verification:
+        """The same with more `checks`; one of a name that could not be checked before stands in its place."""
+        names = {check.name for check in checks}
+        kept = (check for check in self.checks if check.status != "not checkable" or check.name not in names)
+        return replace(self, checks=(*kept, *checks))
+
+    def _of(self, status: Status) -> tuple[Check, ...]:
+        return tuple(check for check in self.checks if check.status == status)
 
 
 class Checks:
@@ -38,8 +90,13 @@ class Checks:
     def __init__(self) -> None:
         self.done: list[Check] = []
 
-    def __call__(self, name: str, test: Callable[[], str | None]) -> None:
-        """Make one check; the test returns what is wrong, or nothing."""
+    @property
+    def all_hold(self) -> bool:
+        """Has every check so far held?"""
+        return all(check.ok for check in self.done)
+
+    def __call__(self, name: str, test: Callable[[], str | None]) -> bool:
+        """Make one check; the test returns what is wrong, or nothing. Did it hold?"""
         try:
             detail = test()
         except ReplicalError as error:
@@ -54,7 +111,12 @@ class Checks:
             MemoryError,
         ) as error:
             detail = f"damaged ({type(error).__name__}: {error})"
-        self.done.append(Check(name=name, ok=detail is None, detail=detail or ""))
+        self.done.append(Check(name=name, status="checked" if detail is None else "failed", detail=detail or ""))
+        return detail is None
+
+    def found(self, level: str) -> Verification:
+        """What they come to, at this depth."""
+        return Verification(level=level, checks=tuple(self.done))
 
 
 def same(claim: Any, result: Any) -> str | None:
@@ -73,3 +135,8 @@ def _short(value: Any) -> str:
 def is_number(value: Any) -> bool:
     """A number, and not true or false."""
     return isinstance(value, int | float) and not isinstance(value, bool)
+
+
+def is_count(value: Any) -> bool:
+    """A whole number of at least 0."""
+    return isinstance(value, int) and not isinstance(value, bool) and value >= 0

@@ -33,6 +33,7 @@ from replical.lab.certificate.parts import (
     VerdictPart,
 )
 from replical.lab.protocol import Protocol
+from replical.lab.seeds import commitment
 from replical.lab.session import Session, transcript
 from replical.lab.tables import LabPool
 from replical.learners.findings import Proven, Settling
@@ -99,7 +100,7 @@ def body_of(session: Session) -> Body:
         "rho_proven": None if proven is None else proven.rho_proven,
         "rho_predicted": _rounded(proven),
         "pool": {"items": len(lab), "fingerprint": lab.fingerprint, "summary": summary(protocol, lab)},
-        "private_commitment": commitment(session.private),
+        "private_commitment": commitment(session.secret),
         "transcript": {
             "entries": sum(map(len, session.used)),
             "digest": transcript_digest(session),
@@ -108,6 +109,10 @@ def body_of(session: Session) -> Body:
     }
     if ledger.lab is not None:
         body["lab"] = ledger.lab
+    if ledger.registration is not None:
+        body["registration"] = ledger.registration["digest"]
+    if ledger.beacon is not None:
+        body["beacon"] = ledger.beacon
     if (most := shift_told(protocol.plan, result)) is not None:
         body["shift_most"] = most
     if result.settling is not None and result.verdict is not None:
@@ -223,11 +228,6 @@ def summarised(protocol: Protocol) -> Indices:
     return np.sort(np.argsort(ranks, kind="stable")[:_SUMMARISED])
 
 
-def commitment(private: bytes) -> str:
-    """Binds a lab to its private seed without telling it."""
-    return digest_of(b"replical private seed\0" + private)
-
-
 def transcript_digest(session: Session) -> str:
     """Binds a lab to its labels without telling them: the salt is the private seed."""
     content = canonical(transcript(session)).encode()
@@ -246,11 +246,16 @@ def text_of(certificate: Mapping[str, Any]) -> str:
 
 def read(path: Path) -> dict[str, Any]:
     """Read a certificate that is written as we write it; a file changed in any byte that matters to JSON is refused."""
-    return read_as(path, {SCHEMA: PARTS})
+    return read_as(path, {SCHEMA: PARTS}, optional=("signature",))
 
 
 def read_as(
-    path: Path, parts: Mapping[str, Sequence[str]], *, what: str = "certificate", refuse: Refuse = BadCertificate
+    path: Path,
+    parts: Mapping[str, Sequence[str]],
+    *,
+    what: str = "certificate",
+    refuse: Refuse = BadCertificate,
+    optional: Sequence[str] = (),
 ) -> dict[str, Any]:
     """Read a file of one of several schemas, each with the parts that it must have; `what` it is and how it is refused."""
     try:
@@ -266,7 +271,7 @@ def read_as(
     wanted = parts.get(content["schema"])
     if wanted is None:
         raise refuse(f"{path} says {content['schema']!r}, this version reads {' and '.join(map(repr, parts))}")
-    if set(content) != set(wanted) or not isinstance(content.get("body", {}), dict):
+    if set(content) - set(optional) != set(wanted) or not isinstance(content.get("body", {}), dict):
         raise refuse(f"{path} has other parts than {', '.join(wanted[:-1])} and {wanted[-1]}")
     try:
         untouched = text_of(content).encode() == raw

@@ -120,11 +120,14 @@ class Required(TypedDict):
 class Body(Required, total=False):
     """Everything that is digested.
 
-    `lab` is there where it has a name, `shift_most` where a protocol with a shift is certified, the last three are those of
+    `lab` is there where it has a name, `registration`, a digest, where the run was registered, `beacon` where a public value
+    took part in its private seed, `shift_most` where a protocol with a shift is certified, the last three are those of
     a settled run.
     """
 
     lab: str
+    registration: str
+    beacon: str
     shift_most: float
     settling: SettlingPart
     verdict: VerdictPart

@@ -8,12 +8,13 @@ from typing import Any
 
 from replical.core.exact import fraction
 from replical.errors import BadCertificate, BadJournal, BadTable
-from replical.lab.certificate.file import commitment
-from replical.lab.certificate.verify import index_of, verify
+from replical.lab.certificate.shape import index_of
+from replical.lab.certificate.verify import verify
 from replical.lab.claim import Claim
 from replical.lab.journal import Journal
 from replical.lab.ledger import Ledger
 from replical.lab.protocol import Protocol
+from replical.lab.seeds import commitment
 from replical.lab.tables import LabPool
 from replical.plans.confirm import confirm_plan
 
@@ -55,7 +56,7 @@ def claim_of(
     """
     verdict = verify(certificate)
     if not verdict.valid:
-        wrong = next(check for check in verdict.checks if not check.ok)
+        wrong = verdict.failed[0]
         raise BadCertificate(f"the certificate is not valid ({wrong.name}: {wrong.detail}), so it is not confirmed")
     body = certificate["body"]
     protocol, h = Protocol.of(body["protocol"]), index_of(body)

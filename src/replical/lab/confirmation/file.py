@@ -12,8 +12,9 @@ from typing import Any, TypedDict, cast
 
 from replical.core.canonical import Json, fingerprint
 from replical.lab.certificate import file as certificates
-from replical.lab.certificate.file import commitment, provenance, read_as, transcript_digest
+from replical.lab.certificate.file import provenance, read_as, transcript_digest
 from replical.lab.certificate.parts import TranscriptPart
+from replical.lab.seeds import commitment
 from replical.lab.session import LabelCounts, Session
 
 SCHEMA = "replical.confirm/1"
@@ -106,7 +107,7 @@ def body_of(session: Session) -> Body:
         "protocol": protocol.body,
         "protocol_fingerprint": protocol.fingerprint,
         "class_fingerprint": protocol.recipe.C.fingerprint,
-        "private_commitment": commitment(session.private),
+        "private_commitment": commitment(session.secret),
         "transcript": {"entries": len(ledger.labels) + len(ledger.skipped), "digest": transcript_digest(session)},
         "runs_in_journal": len(ledger.results),
     }
@@ -124,4 +125,4 @@ def write(content: Mapping[str, Any], path: Path) -> None:
 
 def read_either(path: Path) -> dict[str, Any]:
     """Read a certificate or a confirmation."""
-    return read_as(path, {certificates.SCHEMA: certificates.PARTS, SCHEMA: PARTS})
+    return read_as(path, {certificates.SCHEMA: certificates.PARTS, SCHEMA: PARTS}, optional=("signature",))

@@ -12,13 +12,14 @@ from typing import Any
 
 from replical.core.canonical import fingerprint, is_digest
 from replical.lab.certificate.checks import Checks, Verification, same
-from replical.lab.certificate.file import commitment
 from replical.lab.certificate.parts import TranscriptPart, keys
-from replical.lab.certificate.verify import sealed
+from replical.lab.certificate.shape import sealed
+from replical.lab.certificate.unseen import beyond, not_checkable
 from replical.lab.claim import Claim
 from replical.lab.confirmation.file import CandidatePart, CertificatePart, ItemsPart, body_of, digested
 from replical.lab.journal import Journal
 from replical.lab.protocol import Protocol
+from replical.lab.seeds import commitment
 from replical.lab.session import LabelCounts, Session
 from replical.lab.tables import LabPool
 from replical.plans.confirm import ConfirmPlan, confirm_plan
@@ -39,24 +40,50 @@ def verify_confirmation(
     checks("every part is written as it must be", lambda: _shape(content))
     checks("the protocol is valid and has this fingerprint", lambda: _protocol(content))
     if not all(check.ok for check in checks.done[2:]):
-        return Verification(level="self", checks=tuple(checks.done))
+        return checks.found("self")
+    level = _all(checks, content, lab, journal)
+    return checks.found(level).adding(*beyond(level, *_UNSEEN))
+
+
+_UNSEEN = (
+    not_checkable(
+        "these are the lab's items", "pool.fingerprint", "pool.items", needs="pool",
+        why="the file names the pool, and does not hold it",
+    ),
+    not_checkable(
+        "the labels decide it", "outcome", "against", "labels", "pool.scanned", "pool.unlabelled", "transcript.entries",
+        needs="journal", why="labels are not in the file",
+    ),
+    not_checkable(
+        "private seed and labels are those committed to", "private_commitment", "transcript.digest", "runs_in_journal",
+        needs="journal", why="the file holds digests of them",
+    ),
+    not_checkable(
+        "the answer is that of the certificate named", "answer", "certificate", needs="certificate",
+        why="the file names the certificate, and does not hold it",
+    ),
+)  # fmt: skip
+
+
+def _all(checks: Checks, content: Mapping[str, Any], lab: LabPool | None, journal: Journal | None) -> str:
+    """Check as deeply as what is given allows; how deep that was."""
     protocol = Protocol.of(content["protocol"])
     class_fingerprint = protocol.recipe.C.fingerprint
     checks("the class has this fingerprint", lambda: same(content["class_fingerprint"], class_fingerprint))
     checks("margin, level, batch and budget are such numbers", lambda: _numbers(content, protocol))
     if not checks.done[-1].ok:
-        return Verification(level="self", checks=tuple(checks.done))
+        return "self"
     checks("answer and opponent are of the class", lambda: _candidates(content, protocol))
     checks("labels and items add up", lambda: _counts(content))
     checks("so many items and labels can decide this", lambda: _possible(content, _plan(content, protocol)))
     if lab is None:
-        return Verification(level="self", checks=tuple(checks.done))
+        return "self"
     checks("the pool has this fingerprint", lambda: same(content["pool"]["fingerprint"], lab.fingerprint))
     checks("the pool has so many items", lambda: same(content["pool"]["items"], len(lab)))
-    if journal is None or not all(check.ok for check in checks.done):
-        return Verification(level="pool", checks=tuple(checks.done))
+    if journal is None or not checks.all_hold:
+        return "pool"
     _with_journal(checks, content, protocol, lab, journal)
-    return Verification(level="journal", checks=tuple(checks.done))
+    return "journal"
 
 
 def _shape(content: Mapping[str, Any]) -> str | None:
@@ -164,7 +191,7 @@ def _with_journal(
         return
     session = sessions[0]
     private = content["private_commitment"]
-    checks("the commitment is to the journal's private seed", lambda: same(private, commitment(session.private)))
+    checks("the commitment is to the journal's private seed", lambda: same(private, commitment(session.secret)))
     for part, again in body_of(session).items():
         checks(
             f"replayed: {part.replace('_', ' ')}",

@@ -15,7 +15,7 @@ from urllib.parse import quote
 
 from starlette.applications import Starlette
 from starlette.concurrency import run_in_threadpool
-from starlette.requests import Request
+from starlette.requests import ClientDisconnect, Request
 from starlette.responses import FileResponse, JSONResponse, Response
 from starlette.routing import Route
 
@@ -205,6 +205,6 @@ def _name(value: object) -> str | None:
 async def _read_json(request: Request) -> dict[str, Any]:
     try:
         message = json.loads(await request.body())
-    except (ValueError, RecursionError):
+    except (ValueError, RecursionError, ClientDisconnect):
         return {}
     return message if isinstance(message, dict) else {}

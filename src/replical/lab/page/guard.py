@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import hmac
+import ipaddress
 import re
 import time
 from typing import Any
@@ -61,7 +62,7 @@ class Guard:
     def _refused(self, scope: Any) -> Response | None:
         headers = Headers(scope=scope)
         stranger = self._unnamed(headers) if self._token is None else self._without_token(scope, headers, self._token)
-        client = (scope.get("client") or ("?", 0))[0]
+        client = network((scope.get("client") or ("?", 0))[0])
         if not self._within_rate(client, known=stranger is None):
             return _no(429, "too many requests: slow down")
         length = headers.get("content-length", "0")
@@ -71,8 +72,12 @@ class Guard:
             return _no(413, "the request is too long")
         if stranger is not None:
             return stranger
-        if scope["method"] not in ("GET", "HEAD") and not _same_site(headers):
+        if scope["method"] in ("GET", "HEAD"):
+            return None
+        if not _same_site(headers):
             return _no(403, "posts from other sites are refused")
+        if not _is_json(headers):
+            return _no(415, "posts are application/json, and nothing else")
         return None
 
     def _unnamed(self, headers: Headers) -> Response | None:
@@ -100,6 +105,19 @@ class Guard:
         return left >= 1
 
 
+def network(address: str) -> str:
+    """Whom an address belongs to: of IPv6 one house has 2⁶⁴."""
+    try:
+        found = ipaddress.ip_address(address.partition("%")[0])
+    except ValueError:
+        return address
+    if isinstance(found, ipaddress.IPv6Address):
+        if found.ipv4_mapped is None:
+            return str(ipaddress.ip_network((found, 64), strict=False))
+        found = found.ipv4_mapped
+    return str(found)
+
+
 def _no(status: int, why: str) -> Response:
     return JSONResponse({"error": why}, status_code=status)
 
@@ -113,13 +131,17 @@ def _cookie(headers: Headers, wanted: str) -> str:
 
 
 def _same_site(headers: Headers) -> bool:
-    """Our own page sends JSON, from our own address; no form and no other site can."""
+    """Our own page posts from our own address."""
     if headers.get("sec-fetch-site", "same-origin") not in ("same-origin", "none"):
-        return False
-    if not headers.get("content-type", "").startswith("application/json"):
         return False
     origin = headers.get("origin")
     return origin is None or urlsplit(origin).netloc == headers.get("host")
+
+
+def _is_json(headers: Headers) -> bool:
+    """Said once, and exactly: no form of another site can send it unasked."""
+    kinds = [kind.replace(" ", "").lower() for kind in headers.getlist("content-type")]
+    return kinds in (["application/json"], ["application/json;charset=utf-8"])
 
 
 def _limited(receive: Any) -> Any:

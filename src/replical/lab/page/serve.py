@@ -38,12 +38,17 @@ def serve(application: Any, *, host: str, port: int, ended: Callable[[], bool], 
     """Serve until `ended`; an interrupt ends it too."""
     try:
         import uvicorn
+
+        from replical.lab.page.lines import BURST, protocol, widen
     except ImportError as error:
         raise MissingExtra("the page needs uvicorn: install it with pip install 'replical[lab]'") from error
     config = uvicorn.Config(
         application,
         host=host,
         port=port,
+        backlog=BURST,
+        http=protocol(),
+        proxy_headers=False,
         log_level="error",
         access_log=False,
         server_header=False,
@@ -73,7 +78,9 @@ def serve(application: Any, *, host: str, port: int, ended: Callable[[], bool], 
         while not server.should_exit:
             if server.started and not announced:
                 announced = True
-                started(server.servers[0].sockets[0].getsockname()[1])
+                listener = server.servers[0].sockets[0]
+                widen(listener)
+                started(listener.getsockname()[1])
             since = (since or time.monotonic()) if over() else None  # the last answer may be taken back
             if since is not None and time.monotonic() - since >= _GRACE:
                 server.should_exit = True

@@ -20,7 +20,7 @@ from replical.plans.settled import SettledPlan
 
 Indices = NDArray[np.int64]
 
-_DIGITS = 10**6  # levels and bounds are rounded up to this, so that two machines publish the same
+DIGITS = 10**6  # levels and bounds are rounded up to this, so that two machines publish the same
 _HALVINGS = 40  # of [0, v], in the search for the excess bound
 
 
@@ -104,7 +104,7 @@ class Ending:
         if len(self.before):
             levels.append(float(np.exp(-self.charges.best[self.before].min())) * beta / float(plan["delta_I"]))
         above = up(min(max(levels), 1.0))
-        return min(1.0, above if above > beta else beta + 1 / _DIGITS)
+        return min(1.0, above if above > beta else beta + 1 / DIGITS)
 
     def _excess_upper(self) -> float:
         """The least x at which every rival's purse on the answer, were the bets about x, holds 1/β; at most v.
@@ -125,4 +125,4 @@ class Ending:
 
 def up(x: float) -> float:
     """Rounded up to six digits."""
-    return ceil(x * _DIGITS * (1 + 1e-9)) / _DIGITS
+    return ceil(x * DIGITS * (1 + 1e-9)) / DIGITS

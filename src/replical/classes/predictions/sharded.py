@@ -1,0 +1,358 @@
+"""Predictions in shards on a disk, for tables larger than memory: each operation is one map over shards and one reduce.
+
+Shards hold whole items, so every question falls apart: where do they disagree, who votes for what and what a hypothesis
+says stand side by side, errors are added up. The map runs in this process, on several, or on a Dask cluster, whose workers
+open the shards by their paths. What comes back are whole numbers, put together in the order of the shards: results are the
+same to the bit, whoever computed them, and the same as those of `PackedPredictions`, which looks at each shard.
+"""
+
+from __future__ import annotations
+
+import logging
+import shutil
+import tempfile
+import weakref
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from replical.classes.base import Codes, Indices
+from replical.classes.predictions.nearness import MEASURED
+from replical.classes.predictions.packed import PackedNearness, PackedPredictions
+from replical.classes.rows import PackedRows, fits
+from replical.core import bits
+from replical.core.bits import Packed
+from replical.core.in_order import each_in_order
+from replical.core.kernels.columns import Columns
+from replical.core.kernels.mixed import still_mixed, unseen
+from replical.core.shards import Part, Parts, Shard, Stamp, opened, sealed
+from replical.core.workers import Workers
+
+HELD = 2**30  # bytes of a compacted copy that are held in memory; larger ones go to the disk
+_SHRINKS = 8  # times that a compacted copy is smaller, at least
+_MOVED = 64  # bytes that are read in the time it takes to move a bit (measured: 8 ns a bit, 8 GB a second)
+SCRATCH = ".compacted-"  # beginning of the names of folders with compacted copies
+_PIECES = 4  # pieces a worker: whoever is slower does fewer, and a lost worker costs little
+
+log = logging.getLogger("replical")
+
+Operation = Callable[[PackedPredictions, Indices, Indices, Any], Any]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Table:
+    """A table of predictions in shards.
+
+    Attributes
+    ----------
+    shards
+        The files, in the order of items.
+    size, labels
+        How many hypotheses and how many labels there are.
+    folder
+        Where compacted copies go that are too large for memory.
+    workers
+        Who maps; this process if none are given.
+    held
+        Bytes of a compacted copy that are held in memory.
+    """
+
+    shards: Sequence[Shard]
+    size: int
+    labels: int
+    folder: Path
+    workers: Workers | None = None
+    held: int = HELD
+
+    @property
+    def items(self) -> int:
+        """How many items there are."""
+        return sum(shard.rows for shard in self.shards)
+
+
+@dataclass(frozen=True, eq=False)
+class _Work:
+    """What one worker is asked at a time: an operation on parts of some shards, for these survivors (packed)."""
+
+    operation: Operation
+    size: int
+    labels: int
+    alive: Packed
+    parts: list[tuple[Shard, Stamp | None, Indices | tuple[int, int], Any]]
+    adds: bool = False
+
+
+@dataclass(frozen=True, eq=False)
+class _Done:
+    """Its answers, added up or one a part, and the stamps of the shards, whose checksums hold."""
+
+    answers: list[Any]
+    stamps: list[Stamp] = field(default_factory=list)
+
+
+class ShardedPredictions:
+    """Predictions of a class on items, in the shards of a `table`.
+
+    Attributes
+    ----------
+    visited
+        Rows that were looked at so far: `passes` are so many times all of them.
+    """
+
+    def __init__(self, table: Table) -> None:
+        self._table, self._parts = table, Parts(table.shards)
+        self._stamps: dict[str, Stamp] = {}
+        self._no_room = False  # on the disk, for a compacted copy
+        self.visited = 0
+
+    @property
+    def size(self) -> int:
+        """How many hypotheses there are."""
+        return self._table.size
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """Digits, items and words."""
+        first = self._table.shards[0]
+        return first.planes, self._table.items, first.words
+
+    @property
+    def passes(self) -> float:
+        """How often all items were looked at."""
+        return self.visited / self.shape[1]
+
+    def unseen(self, items: int) -> Indices:
+        """Nothing seen of so many items yet."""
+        return unseen(items)
+
+    def disagreement(self, alive: Indices, within: Indices, seen: Indices | None = None) -> NDArray[np.bool_]:
+        """Map: items of a shard whose kept words no longer tell are looked at. Reduce: side by side."""
+        known = unseen(len(within)) if seen is None else seen
+        found = still_mixed(Columns(alive, self.size), known)
+        left = np.flatnonzero(~found)
+
+        def kept(part: Part) -> Indices | None:
+            some: Indices = known[:, left[part.places]]
+            return some if some.any() else None
+
+        for part, (disputed, now) in self._map(_disputed, within[left], alive, kept):
+            at = left[part.places]
+            found[at], known[:, at] = disputed, now
+        return found
+
+    def votes(self, alive: Indices, within: Indices) -> NDArray[np.int64]:
+        """Map: votes on the items of a shard. Reduce: side by side."""
+        votes = np.zeros((len(within), self._table.labels), dtype=np.int64)
+        for part, here in self._map(_votes, within, alive):
+            votes[part.places] = here
+        return votes
+
+    def errors(self, items: Indices, counts: NDArray[np.int64], alive: Indices) -> NDArray[np.int64]:
+        """Map: errors on the items of a shard. Reduce: their sum."""
+        everyone, which = np.unique(alive, return_inverse=True)
+        total = np.zeros(len(everyone), dtype=np.int64)
+        for here in self._reduced(_errors, items, everyone, lambda part: counts[part.places]):
+            total += here
+        return total[which]
+
+    def codes(self, h: int, within: Indices | None = None) -> Codes:
+        """Map: what hypothesis `h` says about the items of a shard. Reduce: side by side."""
+        return self.columns(within, np.array([h]))[:, 0]
+
+    def columns(self, within: Indices | None, chosen: Indices) -> Codes:
+        """What the `chosen` hypotheses (columns, in any order) say about every item (rows), or about those of `within`."""
+        items = self._everything if within is None else within
+        codes = np.zeros((len(items), len(chosen)), dtype=np.uint16)
+        for part, here in self._map(_columns, items, self._nobody, lambda part: chosen):
+            codes[part.places] = here
+        return codes
+
+    def codes_of_item(self, item: int, alive: Indices) -> Codes:
+        """What each hypothesis of `alive` says about one `item`: a row of one shard, read here."""
+        (part,) = self._parts.of(np.array([item]))
+        self.visited += 1
+        return self._open(part.shard).codes_of_item(int(part.rows[0]), alive)
+
+    def rows(self, items: Indices) -> PackedRows:
+        """What everyone says about some `items`, in memory.
+
+        Raises
+        ------
+        ValueOutOfRange
+            If that does not fit.
+        """
+        digits, _, words = self.shape
+        fits(len(items), self.size, self._table.labels)
+        planes = np.empty((digits, len(items), words), dtype=np.uint64)
+        for part, here in self._map(_rows, items, self._nobody):
+            planes[:, part.places] = here
+        return PackedRows(planes, self.size)
+
+    def take(self, items: Indices) -> PackedPredictions:
+        """The predictions on some of the items, in memory."""
+        return PackedPredictions.of(self.rows(items).planes, self.size, self._table.labels)
+
+    def nearness(self, items: Indices) -> PackedNearness:
+        """Distances between hypotheses, measured on (some of) `items` alone."""
+        some = self.take(items[:MEASURED])
+        return some.nearness(np.arange(some.shape[1]))
+
+    def pays(self, alive: int, within: int) -> bool:
+        """Is it time for a compacted copy? It never takes longer than reading has taken so far."""
+        digits, items, words = self.shape
+        smaller = _SHRINKS * within * bits.words_for(alive) <= items * words
+        return not self._no_room and smaller and _MOVED * digits * within * alive <= 8 * digits * words * self.visited
+
+    def part(self, alive: Indices, within: Indices) -> PackedPredictions | ShardedPredictions | None:
+        """The predictions of `alive` on `within`, both ascending, by themselves, numbered anew.
+
+        In memory if they fit, else in shards; None if those cannot be written. Map: the bits of a shard moved together.
+        Reduce: side by side, or nothing, where workers write them.
+        """
+        digits, width = self.shape[0], bits.words_for(len(alive))
+        if 8 * digits * len(within) * width > self._table.held:
+            return self._on_disk(alive, within)
+        planes = np.empty((digits, len(within), width), dtype=np.uint64)
+        for part, here in self._map(_together, within, alive):
+            planes[:, part.places] = here
+        return PackedPredictions.of(planes, len(alive), self._table.labels)
+
+    def _on_disk(self, alive: Indices, within: Indices) -> ShardedPredictions | None:
+        """New shards beside the old ones, removed when nobody uses them any more."""
+        folder: Path | None = None
+        try:
+            folder = Path(tempfile.mkdtemp(prefix=SCRATCH, dir=self._table.folder))
+            made = [shard for _, shard in self._map(_compacted, within, alive, lambda part: str(folder))]
+        except BaseException as error:
+            if folder is not None:
+                shutil.rmtree(folder, ignore_errors=True)
+            if not isinstance(error, OSError):
+                raise
+            log.warning("no compacted copy in %s (%s): the whole table is read on", self._table.folder, error.strerror)
+            self._no_room = True
+            return None
+        starts = np.cumsum([0, *(shard.rows for shard in made)])
+        shards = [replace(shard, start=int(start)) for shard, start in zip(made, starts[:-1], strict=True)]
+        smaller = ShardedPredictions(replace(self._table, shards=shards, size=len(alive)))
+        weakref.finalize(smaller, shutil.rmtree, folder, ignore_errors=True)
+        return smaller
+
+    @property
+    def _everything(self) -> Indices:
+        return np.arange(self.shape[1], dtype=np.int64)
+
+    @property
+    def _nobody(self) -> Indices:
+        return np.zeros(0, dtype=np.int64)
+
+    def _map(
+        self, operation: Operation, items: Indices, alive: Indices, own: Callable[[Part], Any] = lambda part: None
+    ) -> Iterator[tuple[Part, Any]]:
+        """An operation on every part that `items` fall into, with what each needs of its `own`; answers in their order."""
+        parts = list(self._parts.of(items))
+        answers = (answer for done in self._run(operation, parts, alive, own) for answer in done)
+        return zip(parts, answers, strict=True)
+
+    def _reduced(
+        self, operation: Operation, items: Indices, alive: Indices, own: Callable[[Part], Any]
+    ) -> Iterator[NDArray[np.int64]]:
+        """The same where answers are added up: each worker sends one sum."""
+        for done in self._run(operation, list(self._parts.of(items)), alive, own, adds=True):
+            yield from done
+
+    def _run(
+        self, operation: Operation, parts: list[Part], alive: Indices, own: Callable[[Part], Any], *, adds: bool = False
+    ) -> Iterator[list[Any]]:
+        marks = np.zeros(self.size, dtype=np.bool_)
+        marks[alive] = True
+        packed = bits.pack(marks)
+        workers = self._table.workers if len(parts) > 1 else None
+        count = len(parts) if workers is None else min(len(parts), _PIECES * workers.count)
+        cuts = [len(parts) * number // max(1, count) for number in range(count + 1)]
+        groups = [parts[low:high] for low, high in pairwise(cuts)]
+        pieces = (
+            _Work(
+                operation,
+                self.size,
+                self._table.labels,
+                packed,
+                [(part.shard, self._stamps.get(part.shard.path), _stretch(part.rows), own(part)) for part in group],
+                adds,
+            )
+            for group in groups
+        )
+        what = "part of the shards"
+        done = map(_work, pieces) if workers is None else each_in_order(_work, list(pieces), workers, what)
+        for group, each in zip(groups, done, strict=True):
+            self.visited += sum(len(part.rows) for part in group)
+            for part, stamp in zip(group, each.stamps, strict=True):
+                self._stamps[part.shard.path] = stamp
+            yield each.answers
+
+    def _open(self, shard: Shard) -> PackedPredictions:
+        planes, self._stamps[shard.path] = opened(shard, self._stamps.get(shard.path))
+        return PackedPredictions.of(planes, self.size, self._table.labels)
+
+
+def _stretch(rows: Indices) -> Indices | tuple[int, int]:
+    """Rows that follow each other travel as two numbers."""
+    if len(rows) and rows[-1] - rows[0] + 1 == len(rows) and (rows[1:] > rows[:-1]).all():
+        return int(rows[0]), int(rows[-1]) + 1
+    return rows
+
+
+def _work(work: _Work) -> _Done:
+    """The map: whoever works opens the shards by their paths."""
+    alive = np.flatnonzero(bits.unpack(work.alive, work.size))
+    answers: list[Any] = []
+    stamps = []
+    for shard, told, stretch, own in work.parts:
+        planes, stamp = opened(shard, told)
+        rows = np.arange(*stretch) if isinstance(stretch, tuple) else stretch
+        answer = work.operation(PackedPredictions.of(planes, work.size, work.labels), rows, alive, own)
+        if work.adds and answers:
+            answers[0] += answer
+        else:
+            answers.append(answer)
+        stamps.append(stamp)
+    return _Done(answers, stamps)
+
+
+def _disputed(
+    here: PackedPredictions, rows: Indices, alive: Indices, kept: Indices | None
+) -> tuple[NDArray[np.bool_], Indices]:
+    seen = unseen(len(rows)) if kept is None else np.ascontiguousarray(kept)
+    return here.disagreement(alive, rows, seen), seen
+
+
+def _votes(here: PackedPredictions, rows: Indices, alive: Indices, _: None) -> NDArray[np.int64]:
+    return here.votes(alive, rows)
+
+
+def _errors(here: PackedPredictions, rows: Indices, alive: Indices, counts: NDArray[np.int64]) -> NDArray[np.int64]:
+    return here.errors(rows, counts, alive)
+
+
+def _columns(here: PackedPredictions, rows: Indices, _: Indices, chosen: Indices) -> Codes:
+    return np.stack([here.codes(int(h), rows) for h in chosen], axis=1)
+
+
+def _rows(here: PackedPredictions, rows: Indices, _: Indices, __: None) -> Packed:
+    return here.take(rows).planes
+
+
+def _together(here: PackedPredictions, rows: Indices, alive: Indices, _: None) -> Packed:
+    return here.part(alive, rows).planes
+
+
+def _compacted(here: PackedPredictions, rows: Indices, alive: Indices, folder: str) -> Shard:
+    planes = _together(here, rows, alive, None)
+    with tempfile.NamedTemporaryFile(dir=folder, suffix=".bits", delete=False) as file:
+        file.write(planes.astype("<u8", copy=False).data)
+    digits, count, words = planes.shape
+    return sealed(Shard(file.name, 0, count, digits, words, digest=""))

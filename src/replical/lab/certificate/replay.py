@@ -1,0 +1,34 @@
+"""What the journal shows: the whole run again, field by field."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from replical.lab.certificate.checks import Checks, same
+from replical.lab.certificate.file import body_of
+from replical.lab.journal import Journal
+from replical.lab.protocol import Protocol
+from replical.lab.seeds import commitment
+from replical.lab.session import Session
+from replical.lab.tables import LabPool
+
+
+def replay(checks: Checks, body: Mapping[str, Any], protocol: Protocol, lab: LabPool, journal: Journal) -> None:
+    """Run it again on the labels that the journal holds; every field must come out again."""
+    sessions: list[Session] = []
+
+    def replays() -> str | None:
+        if journal.created is None:
+            return "the journal is empty"
+        if body["private_commitment"] != commitment(bytes.fromhex(str(journal.created.get("private", "")))):
+            return "this is the journal of another run: the certificate commits to another private seed"
+        error = body.get("answer_error") or {"labels": 0}
+        sessions.append(Session(protocol, lab, journal, measure=error["labels"]))
+        return None if not sessions[0].open else f"{len(sessions[0].open)} labels are still missing"
+
+    if not checks("the journal belongs to protocol and pool and holds a whole run", replays):
+        return
+    again = dict(body_of(sessions[0]))
+    for part in sorted(body):
+        checks(f"replayed: {part.replace('_', ' ')}", lambda part=part: same(body[part], again.get(part)))  # type: ignore[misc]

@@ -1,0 +1,143 @@
+"""Checking certificates against the registrations that were published before their first labels.
+
+A registration shows that a run was begun with this private seed on these items. That it was published in time is for those
+to say who received it: its own date is what the lab's clock said.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from datetime import datetime
+from typing import Any
+
+from replical.core.canonical import is_digest
+from replical.lab.certificate.announced import check_signature
+from replical.lab.certificate.checks import Check, Checks, same
+from replical.lab.certificate.shape import sealed
+from replical.lab.names import is_name
+from replical.lab.protocol import Protocol
+from replical.lab.registered import digest_of
+
+REGISTERED = "registered: "  # how the checks are named
+
+
+def check_against(certificate: Mapping[str, Any], registration: Mapping[str, Any]) -> tuple[Check, ...]:
+    """Is this the certificate of the run that was registered?"""
+    checks, body = Checks(), certificate["body"]
+    protocol = Protocol.of(body["protocol"])
+    check_whole(checks, registration, protocol)
+    checks(
+        f"{REGISTERED}the protocol", lambda: _same(registration, "protocol_fingerprint", body["protocol_fingerprint"])
+    )
+    checks(f"{REGISTERED}the items", lambda: _same(registration, "pool_fingerprint", body["pool"]["fingerprint"]))
+    checks(
+        f"{REGISTERED}the private seed", lambda: _same(registration, "private_commitment", body["private_commitment"])
+    )
+    checks(f"{REGISTERED}the lab", lambda: _same(registration, "lab", body.get("lab")))
+    checks(f"{REGISTERED}the certificate refers to it", lambda: _same(registration, "digest", body.get("registration")))
+    checks(f"{REGISTERED}before the certificate was made", lambda: _before(registration, certificate))
+    return tuple(checks.done)
+
+
+def check_whole(checks: Checks, registration: Mapping[str, Any], protocol: Protocol) -> None:
+    """Is the registration as it was made, and signed by its lab where the protocol lists keys?"""
+    checks(f"{REGISTERED}every part is written as it must be", lambda: _shape(registration))
+    checks(f"{REGISTERED}the digest is that of what it says", lambda: _digest(registration))
+    checks(f"{REGISTERED}the seal is that of digest and provenance", lambda: sealed(registration))
+    check_signature(checks, registration, registration["lab"], protocol, what=REGISTERED)
+
+
+def _shape(registration: Mapping[str, Any]) -> str | None:
+    keys = ("protocol_fingerprint", "pool_fingerprint", "private_commitment")
+    if not all(is_digest(registration[key]) for key in keys):
+        return "a digest is written sha256:<64 hex digits>"
+    return None if registration["lab"] is None or is_name(registration["lab"]) else "the lab's name is no short line"
+
+
+def _digest(registration: Mapping[str, Any]) -> str | None:
+    return same(registration["digest"], digest_of(registration))
+
+
+def _same(registration: Mapping[str, Any], key: str, certified: Any) -> str | None:
+    if registration[key] == certified:
+        return None
+    return f"{_short(registration[key])} was registered, the certificate says {_short(certified)}"
+
+
+def _short(value: Any) -> str:
+    return "nothing" if value is None else f"{value:.23}" if is_digest(value) else repr(value)
+
+
+def _before(registration: Mapping[str, Any], certificate: Mapping[str, Any]) -> str | None:
+    first, then = (datetime.fromisoformat(each["provenance"]["created"]) for each in (registration, certificate))
+    return None if first <= then else f"it is dated {first.isoformat()}, the certificate {then.isoformat()}"
+
+
+def wrong_among(certificates: Sequence[Mapping[str, Any]], registrations: Mapping[str, Mapping[str, Any]]) -> list[str]:
+    """What does not fit between the `certificates` of one protocol and the `registrations`, by file, of its labs.
+
+    Every certificate needs its registration; every registration its certificate, or a run was thrown away or is not shown;
+    and no lab registers twice.
+    """
+    return [
+        *_damaged(certificates, registrations),
+        *_unregistered(certificates, registrations),
+        *_lost(certificates, registrations),
+    ]
+
+
+def _damaged(
+    certificates: Sequence[Mapping[str, Any]], registrations: Mapping[str, Mapping[str, Any]]
+) -> Iterator[str]:
+    protocols = {each["body"]["protocol_fingerprint"]: each["body"]["protocol"] for each in certificates}
+    for file, registration in registrations.items():
+        if registration["protocol_fingerprint"] not in protocols:
+            yield f"{file} registers a run of another protocol"
+            continue
+        checks = Checks()
+        check_whole(checks, registration, Protocol.of(protocols[registration["protocol_fingerprint"]]))
+        for check in checks.done:
+            if not check.ok:
+                yield f"{file} is not valid ({check.name.removeprefix(REGISTERED)}: {check.detail})"
+
+
+def _unregistered(
+    certificates: Sequence[Mapping[str, Any]], registrations: Mapping[str, Mapping[str, Any]]
+) -> Iterator[str]:
+    """Certificates without their registration, and what their labs registered in its place."""
+    for number, certificate in enumerate(certificates, 1):
+        body, who = certificate["body"], _who(number, certificate)
+        own = [each for each in registrations.values() if each["private_commitment"] == body["private_commitment"]]
+        if not own:
+            name = body.get("lab")
+            other = [file for file, each in registrations.items() if name is not None and each["lab"] == name]
+            instead = f": {other[0]} registers another private seed of {name!r}" if other else ""
+            yield f"{who} has no registration here{instead}"
+        for each in own:
+            for check in check_against(certificate, each):
+                if not check.ok and check.name.startswith(REGISTERED):
+                    yield f"{who}, {check.name}: {check.detail}"
+
+
+def _lost(certificates: Sequence[Mapping[str, Any]], registrations: Mapping[str, Mapping[str, Any]]) -> Iterator[str]:
+    """Runs that were registered and are not here, and labs that registered twice."""
+    shown = {certificate["body"]["private_commitment"] for certificate in certificates}
+    labs: dict[str, str] = {}
+    pools: dict[str, str] = {}
+    seen: set[str] = set()
+    for file, each in registrations.items():
+        if each["private_commitment"] in seen:
+            continue  # the same run, given twice
+        seen.add(each["private_commitment"])
+        whose = f" of {each['lab']!r}" if each["lab"] is not None else ""
+        if each["private_commitment"] not in shown:
+            yield f"{file} registers a run{whose} that has no certificate here"
+        if each["lab"] is not None and (first := labs.setdefault(each["lab"], file)) != file:
+            yield f"{first} and {file} register two runs of {each['lab']!r}"
+        elif (first := pools.setdefault(each["pool_fingerprint"], file)) != file:
+            yield f"{first} and {file} register two runs on the same items"
+
+
+def _who(number: int, certificate: Mapping[str, Any]) -> str:
+    name = certificate["body"].get("lab")
+    return f"certificate {number}" + (f" ({name})" if name is not None else "")

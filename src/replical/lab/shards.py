@@ -1,0 +1,152 @@
+"""A folder of shards: a lab's prediction table on the disk, ready for runs that do not fit into memory.
+
+The folder holds shards of packed predictions, the ids, and a table of contents with the checksum of each of them. The
+table of contents is written last and appears whole: without it nothing in the folder counts.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, cast
+
+from replical.classes.base import Items
+from replical.classes.predictions.sharded import Table
+from replical.classes.predictions.sharded_rows import ShardedRows
+from replical.classes.recipe import Recipe
+from replical.core import bits
+from replical.core.canonical import Json, digest_of, fingerprint, is_digest
+from replical.core.files import decode, read_bytes, write_whole
+from replical.core.shards import Shard
+from replical.errors import BadTable, BadUsage
+
+SCHEMA = "replical.shards/1"
+CONTENTS, IDS = "contents.json", "ids.json"
+_AGAIN = "make the shards again with replical shard"
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Sharded:
+    """What a folder of shards holds: ids in their order, items, and the fingerprint of the pool."""
+
+    ids: tuple[str, ...]
+    items: Items
+    fingerprint: str
+
+
+def is_sharded(source: Any) -> bool:
+    """Is this a folder, which can only be one of shards?"""
+    return isinstance(source, str | Path) and Path(source).is_dir()
+
+
+def read_shards(folder: Path, recipe: Recipe) -> Sharded:
+    """A pool in shards, of which nothing is read yet but its table of contents and its ids.
+
+    Parameters
+    ----------
+    folder
+        Written by ``replical shard``.
+    recipe
+        The class of the protocol: its candidates and labels must be those of the shards.
+
+    Raises
+    ------
+    BadTable
+        If the folder is unfinished, damaged or made for other candidates, or a shard is missing or of the wrong size. A
+        shard's checksum is compared when the shard is first read.
+    """
+    body = _contents(folder)
+    if body["class"] != recipe.C.fingerprint:
+        raise BadTable(
+            f"the shards in {folder} were made for other candidates or labels than the protocol has: make them with "
+            "replical shard and this protocol"
+        )
+    shards = _shards(folder, body, recipe)
+    for shard in shards:
+        _check_there(shard)
+    table = Table(shards=shards, size=len(recipe.C), labels=len(recipe.C.labels), folder=folder.absolute())
+    items = cast(Items, ShardedRows(table))
+    return Sharded(ids=_ids(folder, body), items=items, fingerprint=body["fingerprint"])
+
+
+def write_contents(folder: Path, recipe: Recipe, ids: Sequence[str], shards: Sequence[Shard], pool: str) -> None:
+    """Write the ids and then, at last, the table of contents: from now on the folder counts.
+
+    Raises
+    ------
+    BadUsage
+        If they cannot be written.
+    """
+    listed = json.dumps(list(ids), ensure_ascii=False, separators=(",", ":"))
+    write_whole(folder / IDS, listed, what="the ids", refuse=BadUsage)
+    body: Json = {
+        "class": recipe.C.fingerprint,
+        "candidates": len(recipe.C),
+        "labels": len(recipe.C.labels),
+        "items": len(ids),
+        "ids": {"file": IDS, "digest": digest_of(listed.encode())},
+        "fingerprint": pool,
+        "shards": [{"file": Path(shard.path).name, "items": shard.rows, "digest": shard.digest} for shard in shards],
+    }
+    content = {"schema": SCHEMA, "body": body, "digest": fingerprint(body)}
+    text = json.dumps(content, indent=1, ensure_ascii=False) + "\n"
+    write_whole(folder / CONTENTS, text, what="the table of contents", refuse=BadUsage)
+
+
+def _contents(folder: Path) -> dict[str, Any]:
+    path = folder / CONTENTS
+    if not path.exists():
+        some = next((name for name in sorted(os.listdir(folder)) if name.endswith(".bits") or name == IDS), None)
+        if some is None:
+            raise BadTable(
+                f"{folder} is a folder without shards: a pool is a table, or a folder made by replical shard"
+            )
+        raise BadTable(f"the shards in {folder} are unfinished, there is no {CONTENTS}: remove the folder and {_AGAIN}")
+    text = decode(read_bytes(path, what="the table of contents", refuse=BadTable), path, what="it", refuse=BadTable)
+    try:
+        content = json.loads(text)
+        schema, body, digest = content["schema"], content["body"], content["digest"]
+    except (ValueError, KeyError, TypeError) as error:
+        raise BadTable(f"{path} is no table of contents of shards: {_AGAIN}") from error
+    if schema != SCHEMA:
+        raise BadTable(f"{path} has the schema {schema!r:.80}, this version reads {SCHEMA}: {_AGAIN}")
+    if not isinstance(body, dict) or digest != fingerprint(body):
+        raise BadTable(f"{path} is damaged or was changed: its own checksum does not fit, so {_AGAIN}")
+    return body
+
+
+def _shards(folder: Path, body: Mapping[str, Any], recipe: Recipe) -> list[Shard]:
+    planes, words, start = bits.planes_for(len(recipe.C.labels)), bits.words_for(len(recipe.C)), 0
+    shards = []
+    for entry in body["shards"]:
+        name, rows, digest = entry["file"], entry["items"], entry["digest"]
+        if Path(name).name != name or not isinstance(rows, int) or rows < 1 or not is_digest(digest):
+            raise BadTable(f"{folder / CONTENTS} names no shard with {entry!r:.100}: {_AGAIN}")
+        shards.append(Shard(str(folder.absolute() / name), start, rows, planes, words, digest))
+        start += rows
+    if start != body["items"] or not shards:
+        raise BadTable(f"{folder / CONTENTS} has shards of {start:,} items where there are {body['items']!r}: {_AGAIN}")
+    return shards
+
+
+def _check_there(shard: Shard) -> None:
+    try:
+        size = os.stat(shard.path).st_size
+    except OSError as error:
+        raise BadTable(f"the shard {shard.path} cannot be read ({error.strerror}): {_AGAIN}") from error
+    if size != shard.bytes:
+        raise BadTable(f"the shard {shard.path} has {size:,} bytes where {shard.bytes:,} were written: {_AGAIN}")
+
+
+def _ids(folder: Path, body: Mapping[str, Any]) -> tuple[str, ...]:
+    path = folder / IDS
+    content = read_bytes(path, what="the ids", refuse=BadTable)
+    if digest_of(content) != body["ids"]["digest"]:
+        raise BadTable(f"the ids {path} are damaged or were changed: {_AGAIN}")
+    ids = tuple(json.loads(content))
+    if len(ids) != body["items"]:
+        raise BadTable(f"{path} has {len(ids):,} ids for {body['items']:,} items: {_AGAIN}")
+    return ids

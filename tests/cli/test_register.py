@@ -1,0 +1,171 @@
+"""``run --register``, ``--beacon`` and ``--key``, and ``keys``: what a lab does before its first label."""
+
+import csv
+import json
+from pathlib import Path
+
+import pytest
+
+pytest.importorskip("pyarrow")
+pytest.importorskip("sqlalchemy")
+pytest.importorskip("cryptography")
+
+from replical.lab.certificate.verify import verify
+from support.registering import BEACON, columns
+
+
+@pytest.fixture
+def lab(tmp_path, monkeypatch, command):
+    """Commands in a folder with two tables and the keys of two labs; the words that are common to all runs are left out."""
+    monkeypatch.chdir(tmp_path)
+    for name, seed in (("a", 1), ("b", 2)):
+        table = columns(seed)
+        with Path(f"{name}.csv").open("w", newline="") as file:
+            csv.writer(file).writerows([table, *zip(*table.values(), strict=True)])
+    Path("candidates.txt").write_text("".join(f"m{c}\n" for c in range(6)))
+
+    def run(*words, code=0):
+        found = command(*words)
+        assert found[0] == code, found
+        return " ".join((found[1] if code == 0 else found[2]).split())
+
+    run.new = lambda *words, **more: run("protocol", "new", "--out", "p.toml", "--candidates", "candidates.txt",
+        "--label-values", "no,yes", "--learner", "erm", "--k-final", "15", "--epsilon", ".4", "--delta", ".2", "--rho", ".6",
+        "--seed", "a text", *words, **more)  # fmt: skip
+    run.run = lambda name, *words, **more: run("run", "p.toml", "--pool", f"{name}.csv", "--journal", f"{name}.db",
+        "--truths", "0", *words, **more)  # fmt: skip
+    run.ask = lambda name, *words, **more: run.run(
+        name, "--labels", f"{name}.csv:truth", "--out", f"{name}.json", *words, **more
+    )
+    return run
+
+
+def told(file):
+    return json.loads(Path(file).read_text())
+
+
+def test_register_stops_before_the_first_label_and_the_run_goes_on_later(lab, command):
+    lab.new("--register", "--lab", "north", "--lab", "south")
+    assert "the protocol asks every lab to register before its first label" in lab.ask("a", "--lab", "north", code=2)
+    said = lab.run("a", "--lab", "north", "--register", "a.reg.json")
+    made = told("a.reg.json")
+    assert said == (
+        f"Registered: a.reg.json, {made['digest']} No label was asked. Publish the file; run without --register once it is "
+        "public."
+    )
+    assert set(made) == {
+        *("schema", "protocol_fingerprint", "pool_fingerprint", "private_commitment", "lab", "digest", "provenance")
+    }
+    kinds = [line.split(",")[1] for line in command("export", "a.db")[1].splitlines()[1:]]
+    assert kinds == ["created", "lab", "registration"]
+    before = Path("a.reg.json").read_bytes()
+    lab.run("a", "--register", "a.reg.json")  # the journal knows: the same bytes again
+    assert Path("a.reg.json").read_bytes() == before
+    lab.ask("a")
+    assert told("a.json")["body"]["registration"] == made["digest"]
+    assert lab.run("a", "--register", "a.reg.json") == said  # also later, if the file was lost
+    message = lab.run("b", "--lab", "south", "--register", "a.reg.json", code=2)
+    assert "a.reg.json is the registration of another run: give another --register, or move it away" in message
+
+
+def test_register_and_go(lab):
+    lab.new()
+    found = json.loads(lab.run("b", "--register", "b.reg.json", "--json"))
+    assert found["status"] == "registered"
+    assert found["lab"] is None
+    lab.ask("a", "--register", "a.reg.json", "--go")
+    assert told("a.json")["body"]["registration"] == told("a.reg.json")["digest"]
+
+
+def test_a_run_without_a_registration_says_what_could_be_registered(lab, command):
+    lab.new()
+    _, _, err = command("run", "p.toml", "--pool", "a.csv", "--journal", "a.db", "--labels", "a.csv:truth", "--out",
+        "a.json", "--truths", "0")  # fmt: skip
+    body = told("a.json")["body"]
+    said = " ".join(err.split())
+    assert f"items {body['pool']['fingerprint'][:23]}" in said
+    assert f"committed to as {body['private_commitment'][:23]}" in said
+    assert "labels already: a run is registered before its first label" in lab.run("a", "--register", "r.json", code=2)
+    assert not Path("r.json").exists()
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (("--go",), "--go is about --register"),
+        (("--beacon", "4f1c"), "the protocol names no beacon: leave out --beacon 4f1c"),
+        (("--beacon", ""), "the value of a beacon is one line"),
+        (("--register", "a.csv"), "--register a.csv is also --pool"),
+        (("--register", "p.toml", "--go"), "--register p.toml is also the protocol"),
+        (("--register", "a.json", "--go"), "--register a.json is also what another option writes"),
+        (("--register", "nowhere/r.json"), "there is no folder nowhere"),
+        (("--key", "missing.pem"), "cannot read the key missing.pem"),
+        (("--key", "a.csv"), "a.csv holds no private key in PEM"),
+    ],
+)
+def test_what_makes_no_sense_is_refused_before_anything_is_written(lab, words, message):
+    lab.new()
+    assert message in lab.ask("a", *words, code=2)
+    assert not Path("a.db").exists()
+
+
+def test_a_beacon_is_waited_for(lab):
+    lab.new("--beacon", BEACON)
+    for words, message in (
+        (("--register", "a.reg.json", "--go"), f"the run waits for a public value, '{BEACON}'"),
+        (("--register", "a.reg.json", "--beacon", "4f1c"), "a run is registered before the beacon's value exists"),
+        (("--beacon", "4f1c"), "has no registration, and that comes before the beacon"),
+    ):
+        assert message in lab.ask("a", *words, code=2)
+    assert f"'{BEACON}' is known (--beacon VALUE)" in lab.run("a", "--register", "a.reg.json")
+    assert f"waits for a public value, '{BEACON}': give --beacon VALUE" in lab.ask("a", code=2)
+    lab.ask("a", "--beacon", "4f1c")
+    assert told("a.json")["body"]["beacon"] == "4f1c"
+    assert "which cannot change any more" in lab.ask("a", "--beacon", "4f1d", code=2)
+    lab("verify", "a.json", "--pool", "a.csv", "--journal", "a.db")
+
+
+def test_labs_sign_with_the_keys_that_the_protocol_lists(lab):
+    for name in ("north", "south"):
+        made = json.loads(lab("keys", "new", "--out", f"{name}.pem", "--json"))
+        assert lab("keys", "show", made["public"]) == made["key"]
+        assert "exists: a key is not overwritten" in lab("keys", "new", "--out", f"{name}.pem", code=2)
+    names = ["--lab", "north", "--lab", "south"]
+    assert "is a private key" in lab.new(*names, "--lab-key", "north=north.pem", code=2)
+    assert "got 'east=x'" in lab.new(*names, "--lab-key", "east=x", code=2)
+    lab.new(*names, "--lab-key", "north=north.pub.pem", "--lab-key", "south=south.pub.pem")
+    for words, message in (
+        ((), "the protocol lists the keys of labs, so a lab that runs it has a name: give --lab NAME"),
+        (("--lab", "north"), "the protocol lists a key of the lab 'north': sign with --key FILE"),
+        (
+            ("--lab", "north", "--key", "south.pem"),
+            "south.pem is not the key that the protocol lists for the lab 'north'",
+        ),
+    ):
+        assert message in lab.run("a", "--register", "a.reg.json", *words, code=2)
+    assert not Path("a.reg.json").exists()
+    lab.run("a", "--lab", "north", "--key", "north.pem", "--register", "a.reg.json")
+    assert "sign with --key FILE" in lab.ask("a", code=2)
+    lab.ask("a", "--key", "north.pem")
+    certificate = told("a.json")
+    assert "signed by north" in [check.name for check in verify(certificate).checks if check.ok]
+    lab("verify", "a.json")
+    unsigned = {key: value for key, value in certificate.items() if key != "signature"}
+    for forged, message in (
+        (unsigned, "it is not signed, and the protocol lists a key of 'north'"),
+        (certificate | {"signature": told("a.reg.json")["signature"]}, "the signature is forged"),
+    ):
+        assert any(message in check.detail for check in verify(forged).checks if not check.ok)
+
+
+def test_a_signature_that_nobody_asked_for_must_be_right(lab, monkeypatch):
+    lab.new()
+    lab("keys", "new", "--out", "a.pem")
+    lab.ask("a", "--key", "a.pem")
+    certificate = told("a.json")
+    assert verify(certificate).valid
+    assert not verify(certificate | {"signature": certificate["signature"] | {"value": "AAAA"}}).valid
+    monkeypatch.setitem(__import__("sys").modules, "cryptography", None)
+    assert "signatures need cryptography: install it with pip install 'replical[sign]'" in lab(
+        "verify", "a.json", code=2
+    )
