@@ -3,7 +3,7 @@
 `plan` makes the numbers of a learner, `learner_for` the learner, `learn` runs it on a `Pool` with any labels; `audit` counts
 how often two labs agree; `confirm` checks an answer that somebody else has found. A real lab publishes a `Protocol`, reads
 its items with `read_pool`, keeps labels in a `Journal` and runs a `Session`. Classes of hypotheses: `Thresholds`,
-`Intervals`, `Star`, `Stumps`, `Boxes`, `HalfSpaces`, and `PredictionTable` for models of any kind; `Linear`, all half-spaces,
+`Intervals`, `Star`, `Stumps`, `Boxes`, `HalfSpaces`, and `PredictionTable` for models of any kind; `Linear` (half-spaces)
 is learned by `Lattice` with the numbers of `lattice_plan`.
 
 Names are loaded when they are first used: ``import replical`` costs next to nothing.

@@ -114,11 +114,11 @@ class Linear:
         )
 
     def place(self, w: Floats) -> Floats:
-        """Where a unit direction lies, in cells along each axis: (Qw)/s - u."""
+        """Where a unit direction `w` lies, in cells along each axis: (Qw)/s - u."""
         return np.asarray(self.rotation @ w / self.step - self.shift)
 
     def cell(self, w: Floats) -> tuple[int, ...]:
-        """The cell of a direction, one whole number an axis.
+        """The cell of a direction `w`, one whole number an axis.
 
         Raises
         ------
@@ -132,7 +132,7 @@ class Linear:
         return tuple(int(each) for each in np.floor(self.place(w / length)))
 
     def number(self, cell: Sequence[int]) -> int:
-        """The number of a cell: its coordinates as the digits of one whole number.
+        """The number of a `cell`: its coordinates as the digits of one whole number.
 
         Raises
         ------
@@ -147,7 +147,7 @@ class Linear:
         return h
 
     def cell_of(self, h: int) -> tuple[int, ...]:
-        """The cell with this number.
+        """The cell with the number `h`.
 
         Raises
         ------
@@ -163,7 +163,7 @@ class Linear:
         return tuple(cell)
 
     def normal(self, h: int) -> Floats:
-        """The direction in the middle of a cell."""
+        """The direction in the middle of cell `h`."""
         middle = (np.array(self.cell_of(h), dtype=np.float64) + 0.5 + self.shift) * self.step
         return _coarse(self.rotation.T @ middle)
 

@@ -75,7 +75,13 @@ class Lattice:
         check_plan(self.plan, LatticePlan, "Lattice")
 
     def run(self, pool: AnyPool, shared: SharedRandomness) -> Conversation:
-        """Ask, listen, return.
+        """Look for a half-space on `pool`, with the lattice of the `shared` string.
+
+        Returns
+        -------
+        conversation
+            It returns a result whose `hypothesis` is the number of a cell, and `unrounded` too; `V` the cone of directions
+            that contradict no label; `conditions` whether it lies in one cell and whether the error is proven.
 
         Raises
         ------

@@ -105,8 +105,17 @@ def lattice_plan(
         Labels of random items, asked in the end, on which all directions that are left must be right: whether some
         half-space makes no error cannot be seen from labels near the boundary. If one is wrong, or `noisy` says so from
         the start, nothing is proven, and a direction is fitted that supposes the share `wrong` of labels to be wrong.
+    noisy
+        Take labels to be wrong from the start.
+    wrong
+        The share of wrong labels that a fit supposes.
     max_labels
         Budget, the checks included. Where labels may be wrong it is spent, and is 25 labels a coordinate if left out.
+
+    Returns
+    -------
+    plan
+        What `Lattice` takes.
 
     Raises
     ------
