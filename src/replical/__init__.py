@@ -64,6 +64,7 @@ _HOMES = {
     "read_pool": "lab.tables",
     "theta": "worlds.theta",
     "theta_bound": "worlds.theta_bound",
+    "trusting_sizes": "core.limits",
 }
 _ROOMS = ("bounds", "classes", "core", "errors", "lab", "learners", "plans", "pools", "worlds")
 
@@ -79,6 +80,7 @@ if TYPE_CHECKING:
     from replical.classes.stumps import Stumps as Stumps
     from replical.classes.table import PredictionTable as PredictionTable
     from replical.classes.thresholds import Thresholds as Thresholds
+    from replical.core.limits import trusting_sizes as trusting_sizes
     from replical.core.randomness import PrivateRandomness as PrivateRandomness
     from replical.core.randomness import SharedRandomness as SharedRandomness
     from replical.lab.journal import Journal as Journal

@@ -19,7 +19,7 @@ from replical.core.exact import fraction
 from replical.lab.certificate.checks import is_number, same
 from replical.lab.certificate.conditions import value_of
 from replical.lab.certificate.course import split
-from replical.lab.certificate.file import indices_of
+from replical.lab.certificate.file import ranges_of
 from replical.lab.protocol import Protocol
 from replical.learners.settled import LABELLED
 from replical.learners.settling.outcome import DIGITS, up
@@ -44,13 +44,12 @@ def settled_levels(body: Mapping[str, Any], protocol: Protocol) -> str | None:
     claim = (body["certified"], body["labels_sufficient"], body["rho_proven"], body["rho_predicted"])
     if wrong := same(claim, (held, held, rho, None)):
         return wrong
-    order = plan.prior.order_of(protocol.shared, "order", n=plan.n)
     public = {
         "beta": beta,
         "delta_A": float(plan["delta_A"]),
         "delta_I": float(plan["delta_I"]),
         "v": float(plan.threshold(protocol.shared)),
-        "place": int(np.flatnonzero(order == body["hypothesis"]["index"])[0]),
+        "place": plan.prior.place_of(body["hypothesis"]["index"], protocol.shared, "order", n=plan.n),
     }
     return same({key: part[key] for key in public}, public)
 
@@ -88,11 +87,13 @@ def settled_reach(body: Mapping[str, Any], protocol: Protocol) -> str | None:
         return "so few items prove nothing" if body["certified"] and short else None
     assert isinstance(plan, SettledPlan), "there is no other way to the ideal answer"
     settles, rejects = _best_wealth(plan, v, part)
-    n, survivors = plan.n, indices_of(body["survivors"], plan.n)
-    if len(survivors) < n and rejects < plan.rejects_at:
+    n, survivors = plan.n, ranges_of(body["survivors"], plan.n)
+    if body["survivors"]["count"] < n and rejects < plan.rejects_at:
         return "so few items and labels reject nobody"
-    order = plan.prior.order_of(protocol.shared, "order", n=n)
-    waiting = bool(np.isin(order[:place], survivors).any())  # somebody before the answer is not rejected
+    first = plan.prior.first_in(protocol.shared, "order", ranges=survivors)
+    waiting = (
+        plan.prior.place_of(first, protocol.shared, "order", n=n) < place
+    )  # who is before the answer is not rejected
     if body["certified"]:
         return "so few items and labels prove nothing" if place < n - 1 and settles < plan.settles_at else None
     least = _least_level(plan, settles, rejects, place, waiting=waiting) * part["beta"]
