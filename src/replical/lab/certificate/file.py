@@ -82,7 +82,7 @@ def body_of(session: Session) -> Body:
         "hypothesis": None if h is None else {"index": h, "description": protocol.recipe.describe(h)},
         "plan": plan_of(protocol.plan),
         "shared": shared_of(protocol, h),
-        "survivors": set_of(result.V.indices),
+        "survivors": set_of(result.survivors.indices),
         "kept": set_of(result.chosen_from),
         "rounds": [
             {
@@ -128,7 +128,7 @@ def shift_told(plan: Plan, result: Result) -> float | None:
     """The largest shift that a certified lab could have proven; told where the protocol has a shift at all."""
     if not isinstance(plan, RoundedPlan) or not plan.shift or result.rounding is None:
         return None
-    return shift_most(plan, result.rounding, result.V)
+    return shift_most(plan, result.rounding, result.survivors)
 
 
 def settling_part(settling: Settling) -> SettlingPart:
