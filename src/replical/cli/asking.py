@@ -146,7 +146,7 @@ def _from_column(session: Session, source: tuple[str, dict[str, int]], outlook: 
         if missing:
             raise BadLabel(f"{name} has no label for the item {missing[0]!r}, which is asked for: add it and run again")
         session.answer_all({item: values[known[item]] for item in asked})
-        if time.monotonic() - last > _EVERY and session.course.rounds:
+        if time.monotonic() - last > _EVERY and session.course.latest is not None:
             last = time.monotonic()
             _progress(session)
             if outlook is not None and last - begun > _LONG:
@@ -168,9 +168,9 @@ def _wait(session: Session, outlook: Outlook | None) -> None:
 
 def _progress(session: Session) -> None:
     """For the person who runs, never for the one who labels."""
-    if not session.course.rounds:
+    if session.course.latest is None:
         return
-    labels, left = count(len(session.ledger.labels), "label"), session.course.rounds[-1].survivors
+    labels, left = count(len(session.ledger.labels), "label"), session.course.latest.survivors
     if left == 1 and session.measuring:
         notes.print(f"{labels}, measuring the error of the answer", markup=False)
         return

@@ -150,7 +150,7 @@ def run_command(
         if private and lab_name is None and Ledger.of(lab_journal.events()).lab is None:
             raise BadUsage("a vote names its lab, so that nobody votes twice: give --lab NAME")
         before.begin(protocol, lab, lab_journal, lab_name, as_json=as_json)
-        session = Session(protocol, lab, lab_journal, annotator=annotator)
+        session = Session(protocol, lab, lab_journal, annotator=annotator, note=_note)
         _check_out(out, session)
         if lab_name is not None:
             session.sign(lab_name)
@@ -283,6 +283,10 @@ def _tell_forecast(protocol: Protocol, pool: Pool, truths: int) -> None:
         return
     for sentence in rough_words(protocol.recipe.C, forecast):
         notes.print(sentence, markup=False, soft_wrap=True)
+
+
+def _note(sentence: str) -> None:
+    notes.print(sentence, markup=False, soft_wrap=True)
 
 
 def _tell(words: str) -> None:

@@ -48,8 +48,8 @@ class Ledger:
         A label given later lifts a skip. People take back what they did themselves; who runs (no name) anything. A
         registration counts if it comes before all of that, and a beacon's value if it comes between the two.
         """
-        if event.kind == "open" and event.detail is not None:
-            self.announced = list(event.detail["items"])
+        if event.kind == "open":
+            self.announced = self.announced if event.detail is None else list(event.detail["items"])
         elif event.kind == "measure" and event.detail is not None:
             self.measure = max(self.measure, int(event.detail["labels"]))
         elif event.kind == "lab" and event.detail is not None:
