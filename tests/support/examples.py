@@ -1,6 +1,6 @@
 """Valid examples of every format, as small as they can be and still have all of its parts.
 
-They are the same whenever they are made, but for the times in journals, certificates and registrations.
+They are the same whenever they are made, but for the times in journals, certificates and registrations, and for keys.
 """
 
 import csv
@@ -9,14 +9,13 @@ import json
 
 import numpy as np
 
-from support import registering
-from support.formats import CANDIDATES, TABLES
+from support.formats import CANDIDATES, SIGNERS, TABLES
 from support.lab import Run, answered, content, world
+from support.registering import RegisteredRun
+from support.registering import said as registering
 from support.studies import BASE
 from support.studies import text_of as study_text
 from support.tables import write
-
-SECRET = b"nobody signs with this key, ever"
 
 
 def make_examples(folder, names):
@@ -27,7 +26,7 @@ def make_examples(folder, names):
     _runs(folder)
     _budgets(folder)
     _protocols(folder)
-    _announced(folder)
+    _registered(folder)
     _shards(folder)
     _studies(folder)
     _lists(folder)
@@ -105,23 +104,23 @@ def _budgets(folder):
     (folder / "budget-fresh.toml").write_text("total = 2.0\n")
 
 
-def _announced(folder):
-    """A registered run, its registration, and the two files of a key."""
-    from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
-    from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat, PublicFormat
-
+def _registered(folder):
+    """Two labs that sign, register and wait for a beacon; the certificates of both are alike."""
     from replical.lab.certificate.file import text_of
-    from replical.lab.signatures import Signer
+    from replical.lab.signatures import new_key, read_private
 
-    key = Ed25519PrivateKey.from_private_bytes(SECRET)
-    public = key.public_key().public_bytes(Encoding.PEM, PublicFormat.SubjectPublicKeyInfo)
-    (folder / "key-public.pem").write_bytes(public)
-    (folder / "key-private.pem").write_bytes(key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption()))
-    run = registering.RegisteredRun(folder, registering.said(), registering.columns(), "north")
-    signer = Signer(key)
-    (folder / "registered.json").write_text(text_of(signer.signed(run.certificate)))
-    (folder / "registration-n.json").write_text(text_of(signer.signed(run.registration)))
-    (folder / "registration-u.json").write_text(text_of(run.registration))
+    keys = {name: new_key(folder / f"key-{name}.pem")[1] for name in SIGNERS.values()}
+    protocol = registering(beacon="a draw", keys=keys, candidates=CANDIDATES)
+    for seed, (letter, name) in enumerate(SIGNERS.items()):
+        columns = world(candidates=CANDIDATES, items=60, seed=seed, best=0.0, worst=1.0)
+        write(columns, folder / f"pool-{letter}.parquet")
+        run = RegisteredRun(folder, protocol, columns, name, secret=f"journal-{letter}", beacon="4f1c")
+        signer = read_private(folder / f"key-{name}.pem")
+        for what, made in (("certificate", run.certificate), ("registration", run.registration)):
+            (folder / f"{what}-{letter}.json").write_text(text_of(signer.signed(made)))
+        (folder / f"protocol-{letter}.toml").write_text(run.protocol.toml())
+    for leftover in (*folder.glob("*.db-*"), *folder.glob("*.lock")):
+        leftover.unlink()
 
 
 def _shards(folder):

@@ -20,7 +20,8 @@ from support.lab import LABELS
 
 CANDIDATES = 6
 TABLES = ("csv", "parquet", "arrow", "feather")
-BESIDE = {"a": "b", "b": "a", "s": "t", "t": "s"}  # who ran the same protocol as whom
+BESIDE = {"a": "b", "b": "a", "s": "t", "t": "s", "n": "o", "o": "n"}  # who ran the same protocol as whom
+SIGNERS = {"n": "north", "o": "south"}  # who signs
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -168,32 +169,26 @@ def read_journal(path, folder):
     pool, protocol = folder / f"pool-{lab}.parquet", folder / f"protocol-{lab}.toml"
     verified = command("verify", folder / f"certificate-{lab}.json", "--pool", pool, "--journal", path)
     run = ("run", protocol, "--pool", pool, "--labels", f"{pool}:truth", "--journal", path)
-    return all([exported, verified, command(*run, "--out", path.with_name("again.json"))])
+    key = ("--key", folder / f"key-{SIGNERS[lab]}.pem") if lab in SIGNERS else ()
+    return all([exported, verified, command(*run, *key, "--out", path.with_name("again.json"))])
 
 
 def read_registration(path, folder):
-    """As whoever compares labs reads it, with the certificate it is about and without."""
-    from replical.lab.certificate.file import read as read_a_certificate
-    from replical.lab.registration.file import read
-    from replical.lab.registration.verify import check_against, wrong_among
-
-    verdicts = []
-
-    def against():
-        registration, certificate = read(path), read_a_certificate(folder / "registered.json")
-        verdicts.extend(check.ok for check in check_against(certificate, registration))
-        verdicts.append(not wrong_among([certificate], {"a file": registration}))
-
-    return accepted(against) and all(verdicts)
+    """With the certificate of the run that it announced, and beside that of another lab."""
+    lab, other = _lab(path)
+    own, beside = folder / f"certificate-{lab}.json", folder / f"certificate-{other}.json"
+    given = ("--registration", path, "--registration", folder / f"registration-{other}.json")
+    return all(
+        [command("verify", own, "--registration", path, "--json"), command("compare", own, beside, *given, "--json")]
+    )
 
 
 def read_key(path, folder):
-    """Public keys as a protocol lists them, private ones as a lab signs with them."""
-    from replical.lab.signatures import read_private
+    """As a private key, and as a public one, whichever it is."""
+    from replical.lab.signatures import read_private, read_public
 
-    if "public" in path.name:
-        return command("keys", "show", path)
-    return accepted(lambda: read_private(path).public)
+    private = accepted(lambda: read_private(path))
+    return accepted(lambda: read_public(path)) or private
 
 
 def read_shards(path, folder):

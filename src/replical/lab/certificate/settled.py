@@ -167,22 +167,24 @@ def _error(body: Mapping[str, Any], plan: IdealPlan) -> str | None:
         if upper is None:
             return "an excess error is told for certified answers alone"
         excess = {"low": 0.0, "high": upper, "level": min(1.0, 2 * part["beta"]), "labels": 0, "skipped": 0}
-        looked = part["scanned"] if isinstance(plan, SettledPlan) else body["pool"]["items"]
-        most = part["asked"] if isinstance(plan, SettledPlan) and not isinstance(plan, SettledCALPlan) else looked
-        return same({key: error[key] for key in excess}, excess) or _counted(error["estimate"], max(looked, 1), most)
+        wrong = same({key: error[key] for key in excess}, excess)
+        if wrong or isinstance(
+            plan, SettledPlan
+        ):  # there errors of those no longer compared are supposed, in fractions
+            return wrong
+        return _counted(error["estimate"], max(body["pool"]["items"], 1))
     if error["of"] != "error" or error["level"] != float(plan["delta"]) or error["labels"] < 1:
         return "an error is measured at the level delta, on at least one label"
-    wrong = round(error["estimate"] * error["labels"])
-    low, high = share_interval(wrong, error["labels"], error["level"])
-    return same([error["estimate"], error["low"], error["high"]], [round(wrong / error["labels"], 6), low, high])
+    errors = round(error["estimate"] * error["labels"])
+    low, high = share_interval(errors, error["labels"], error["level"])
+    return same([error["estimate"], error["low"], error["high"]], [round(errors / error["labels"], 6), low, high])
 
 
-def _counted(estimate: float, looked: int, most: int) -> str | None:
-    """Is it a number of errors on the items looked at?"""
-    errors = round(estimate * looked)
-    if errors <= most and round(errors / looked, 6) == estimate:
+def _counted(estimate: float, items: int) -> str | None:
+    """Is it a number of errors on so many items?"""
+    if round(round(estimate * items) / items, 6) == estimate:
         return None
-    return f"the estimate is no number of errors on {looked} items, of which {most} can have been errors"
+    return f"the estimate is no number of errors on {items} items"
 
 
 def _is_share(value: Any) -> bool:

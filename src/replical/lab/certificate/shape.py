@@ -34,6 +34,7 @@ _PARTS = {
     "survivors": HypothesisSet, "kept": HypothesisSet, "labels": LabelCounts, "pool": PoolPart, "transcript": TranscriptPart,
 }  # fmt: skip
 _OPTIONAL = {"settling": SettlingPart, "verdict": VerdictPart, "answer_error": AnswerErrorPart}
+_TOLD = {"lab", "registration", "beacon"}  # where there is something to tell
 _MEMBERS = {"rounds": RoundPart, "conditions": ConditionPart}
 _MOST_ITEMS = 2**53  # masses of more items are not exact in doubles, and no lab has them
 
@@ -47,12 +48,12 @@ def sealed(certificate: Mapping[str, Any]) -> str | None:
 
 
 def parts(body: Mapping[str, Any]) -> str | None:
-    """Every part that all certificates have; those of a settled run if it is one, perhaps lab, registration and beacon."""
+    """Every part that all certificates have; those of a settled run if it is one, perhaps the lab, and nothing else."""
     record = find(body["protocol"]["learner"]["name"])
     more = set(_OPTIONAL) if record.certifies and not record.rounds else set()
     if record.rounds and body["certified"] and body["protocol"]["learner"].get("shift"):
         more |= {"shift_most"}
-    return same(sorted(body), sorted(keys(Body) | more | ({"lab", "registration", "beacon"} & set(body))))
+    return same(sorted(body), sorted(keys(Body) | more | (_TOLD & set(body))))
 
 
 def shape(body: Mapping[str, Any]) -> str | None:

@@ -13,7 +13,7 @@ from typing import Any
 
 from replical.core.canonical import fingerprint
 from replical.lab.certificate import course, shape
-from replical.lab.certificate.announced import check_announced, check_signature
+from replical.lab.certificate.announced import check_announced, check_signature, unannounced
 from replical.lab.certificate.asked import check_asked
 from replical.lab.certificate.checks import Checks, Verification, same
 from replical.lab.certificate.conditions import conditions
@@ -58,7 +58,9 @@ def verify(
         if journal is not None and checks.all_hold:
             replay(checks, body, protocol, lab, journal)
             level = "journal"
-    return checks.found(level).adding(*unseen(body, protocol, level)) if readable else checks.found(level)
+    if not readable:
+        return checks.found(level)
+    return checks.found(level).adding(*unseen(body, protocol, level)).adding(*unannounced(certificate, protocol))
 
 
 def _published(body: Mapping[str, Any], yardstick: Path) -> str | None:
