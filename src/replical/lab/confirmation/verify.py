@@ -61,7 +61,7 @@ _UNSEEN = (
         needs="journal", why="the file holds digests of them",
     ),
     not_checkable(
-        "the answer is that of the certificate named", "answer", "certificate", needs="certificate",
+        "the answer is that of the certificate named", "answer", "certificate",
         why="the file names the certificate, and does not hold it",
     ),
 )  # fmt: skip
