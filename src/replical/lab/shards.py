@@ -118,12 +118,12 @@ def _contents(folder: Path) -> dict[str, Any]:
         raise BadTable(f"{path} has the schema {schema!r:.80}, this version reads {SCHEMA}: {_AGAIN}")
     if not sealed:
         raise BadTable(f"{path} is damaged or was changed: its own checksum does not fit, so {_AGAIN}")
-    if not _is_body(body):
+    if not isinstance(body, dict) or not _is_body(body):
         raise BadTable(f"{path} says something else than a table of contents of shards: {_AGAIN}")
     return body
 
 
-def _is_body(body: Any) -> bool:
+def _is_body(body: dict[str, Any]) -> bool:
     """Has it the parts that are looked at, of the right kinds?"""
     match body:
         case {"class": str(), "fingerprint": str(), "items": int(), "ids": {"digest": str()}, "shards": [*shards]}:
