@@ -54,7 +54,7 @@ def verify(
         OnPool(body, protocol, lab).check(checks)
         level = "pool"
         if journal is not None and checks.all_hold:
-            replay(checks, body, protocol, lab, journal)
+            replay(checks, certificate, protocol, lab, journal)
             level = "journal"
     return checks.found(level).adding(*unseen(body, protocol, level)) if readable else checks.found(level)
 
