@@ -73,6 +73,8 @@ class Database:
     ------
     BadJournal
         If nobody can read the URL, or there is no driver or folder.
+    MissingExtra
+        If SQLAlchemy is not installed.
     """
 
     def __init__(self, where: str | Path, *, write: bool = True, lasting: bool = True) -> None:
@@ -139,7 +141,12 @@ class Database:
                 options["connect_args"] = {k: v for k, v in _WATCHFUL.items() if k not in self._url.query}
         try:
             engine = self.sql.create_engine(self._seen(), **options)
-        except (self.sql.exc.ArgumentError, self.sql.exc.NoSuchModuleError, ImportError) as error:
+        except ImportError as error:
+            raise BadJournal(
+                f"cannot open the journal {self.where} ({error}): PostgreSQL needs a driver, install it with "
+                "pip install 'replical[postgres]'"
+            ) from error
+        except (self.sql.exc.ArgumentError, self.sql.exc.NoSuchModuleError) as error:
             raise BadJournal(f"cannot open the journal {self.where}: {error}") from error
         if self.file is not None and self._write:
             self.sql.event.listen(engine, "connect", self._settle)
@@ -212,6 +219,8 @@ def _url(sql: Any, where: str, display: str) -> Any:
         raise BadJournal(f"a journal is a file or the URL of a database, got {display}") from error
     if url.get_backend_name() not in ("sqlite", "postgresql"):
         raise BadJournal(f"a journal is a SQLite file or a PostgreSQL database, got {display}")
+    if url.drivername == "postgresql":
+        url = url.set(drivername="postgresql+psycopg")  # the one that is installed with us
     if "@" in (url.host or ""):  # the rest of a password, which the driver would show
         raise BadJournal(f"write '@' as %40 in the password of {display}")
     if url.get_backend_name() == "sqlite" and (not url.database or ":" in url.database):

@@ -30,6 +30,7 @@ class Ledger:
     changed: bool = False  # has anything been corrected, taken back or skipped since the last result?
     measure: int = 0  # labels to measure the answer's error with
     lab: str | None = None  # its name
+    people: dict[str, str] = field(default_factory=dict)  # names at the page, and the hash of whoever has one
     registration: Mapping[str, Any] | None = None  # as it was published before the first label
     beacon: str | None = None  # the public value that came between the two
     begun: bool = False  # has anybody said anything of an item?
@@ -56,6 +57,8 @@ class Ledger:
             self.measure = max(self.measure, int(event.detail["labels"]))
         elif event.kind == "lab" and event.detail is not None:
             self.lab = str(event.detail["name"])
+        elif event.kind == "join" and event.annotator is not None and event.detail is not None:
+            self.people.setdefault(event.annotator, str(event.detail.get("browser")))
         elif event.kind == "done" and event.detail is not None:
             self.results.append(event.detail.get("outcome", event.detail.get("hypothesis")))
             self.changed = False

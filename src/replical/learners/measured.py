@@ -109,11 +109,11 @@ class Measured:
                 items=batch,
                 counts=np.ones(len(batch), dtype=np.int64),
                 scanned=len(batch),
-                disagreement=(0, result.V.total),  # nobody is compared any more
+                disagreement=(0, result.survivors.total),  # nobody is compared any more
                 survivors=1,
             )
             labels = np.argmax(answers.counts, axis=1)
-            wrong += int(np.count_nonzero(result.V.predictions.codes(h, batch) != labels))
+            wrong += int(np.count_nonzero(result.survivors.predictions.codes(h, batch) != labels))
         if len(items) == 0:
             return result
         level = float(plan["delta"])

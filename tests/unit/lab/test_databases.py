@@ -1,6 +1,8 @@
 """What SQLite says about its settings decides; PostgreSQL's are tested on a real server (`faults/lab/test_postgres.py`)."""
 
+import re
 import sqlite3
+import sys
 
 import pytest
 
@@ -71,3 +73,12 @@ def test_who_writes_writes_alone(database):
     with database.writing(), pytest.raises(sqlite3.OperationalError, match="locked"):
         other.execute("BEGIN IMMEDIATE")
     other.close()
+
+
+def test_without_a_driver_the_extra_is_named(monkeypatch):
+    """And the usual one is meant where none is named."""
+    monkeypatch.setitem(sys.modules, "psycopg", None)
+    for url in ("postgresql://ada:hunter2@127.0.0.1/lab", "postgresql+psycopg://ada:hunter2@127.0.0.1/lab"):
+        with pytest.raises(BadJournal, match=re.escape("pip install 'replical[postgres]'")) as caught:
+            Database(url)
+        assert "hunter2" not in str(caught.value)
