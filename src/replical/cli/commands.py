@@ -36,7 +36,7 @@ COMMANDS = {
 
 
 # They read files that somebody else may have written.
-_READERS = frozenset({"plan", "run", "label", "verify", "compare", "confirm", "release", "protocol"})
+_READERS = frozenset({"plan", "run", "label", "verify", "compare", "confirm", "release", "protocol", "shard"})
 
 
 class Commands(TyperGroup):
