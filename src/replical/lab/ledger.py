@@ -55,7 +55,7 @@ class Ledger:
         elif event.kind == "lab" and event.detail is not None:
             self.lab = str(event.detail["name"])
         elif event.kind == "join" and event.annotator is not None and event.detail is not None:
-            self.people.setdefault(event.annotator, str(event.detail["browser"]))
+            self.people.setdefault(event.annotator, str(event.detail.get("browser")))
         elif event.kind == "done" and event.detail is not None:
             self.results.append(event.detail.get("outcome", event.detail.get("hypothesis")))
         elif event.kind in ("registration", "beacon") and event.detail is not None:
