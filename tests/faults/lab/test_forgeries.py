@@ -30,7 +30,7 @@ OTHERS = {
         400, {"theta": 1.0, "nu": 0.02, "plan": "paper", "k_loop": 4, "k_final": 6, "strings": 1, "runs": 4}
     ),
     "boosted-replical": (
-        400, {"theta": 2.0, "plan": "paper", "k_loop": 4, "k_final": 6, "strings": 1, "runs": 4}
+        1500, {"theta": 2.0, "plan": "paper", "k_loop": 4, "k_final": 6, "strings": 1, "runs": 4}
     ),
 }  # fmt: skip
 
