@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any, cast
 
 from replical.classes.base import Items
-from replical.classes.predictions.sharded import Table
+from replical.classes.predictions.sharded import ShardedTable
 from replical.classes.predictions.sharded_rows import ShardedRows
 from replical.classes.recipe import Recipe
 from replical.core import bits
@@ -69,7 +69,7 @@ def read_shards(folder: Path, recipe: Recipe) -> Sharded:
     shards = _shards(folder, body, recipe)
     for shard in shards:
         _check_there(shard)
-    table = Table(shards=shards, size=len(recipe.C), labels=len(recipe.C.labels), folder=folder.absolute())
+    table = ShardedTable(shards=shards, size=len(recipe.C), labels=len(recipe.C.labels), folder=folder.absolute())
     items = cast(Items, ShardedRows(table))
     return Sharded(ids=_ids(folder, body), items=items, fingerprint=body["fingerprint"])
 
