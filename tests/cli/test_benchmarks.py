@@ -354,11 +354,31 @@ def test_the_benchmark_of_shards_runs(tmp_path):
     """The quick form: every way finds what a table in memory tells, to the bit, and holds little."""
     pytest.importorskip("distributed")
     found = tmp_path / "shards.json"
-    words = [sys.executable, str(BENCHMARKS / "shards.py"), "--quick", "--json", str(found), "--table", str(tmp_path)]
+    words = [
+        sys.executable,
+        str(BENCHMARKS / "shards.py"),
+        "--quick",
+        "--json",
+        str(found),
+        "--table",
+        str(tmp_path / "table"),
+    ]
     done = subprocess.run(words, capture_output=True, text=True, timeout=400, check=False)
     assert done.returncode == 0, done.stderr
     assert "answers equal" in done.stderr
     told = json.loads(found.read_text())
     assert [way["way"] for way in told["ways"]] == ["one", "two", "dask"]
     assert all(0 < way["held"] < 1e9 for way in told["ways"])
-    assert (tmp_path / "shards.json").exists()
+    assert (tmp_path / "table" / "shards.json").exists()
+
+
+@pytest.mark.slow
+def test_the_benchmark_of_long_runs_goes_on_both_ways():
+    """It stops by itself if a snapshot changes what is asked, or the certificate is not valid."""
+    words = [sys.executable, str(BENCHMARKS / "resume.py"), "--quick"]
+    done = subprocess.run(words, capture_output=True, text=True, timeout=400, check=False)
+    assert done.returncode == 0, done.stderr
+    rows = [json.loads(line) for line in done.stdout.splitlines() if line.startswith("{")]
+    assert [row["labels"] for row in rows] == [3000, 4000]
+    assert all(3 * row["resume_snapshot"] < row["resume_replay"] for row in rows[:1])
+    assert all(row["certificate_megabytes"] < row["one_by_one_megabytes"] for row in rows)

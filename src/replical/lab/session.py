@@ -20,7 +20,7 @@ from replical.lab.binding import bind, named
 from replical.lab.chain import Link
 from replical.lab.claim import Claim
 from replical.lab.journal import Event, Journal
-from replical.lab.ledger import Ledger
+from replical.lab.ledger import CHANGES, Ledger
 from replical.lab.protocol import Protocol
 from replical.lab.registered import check_registered
 from replical.lab.seeds import seed_of
@@ -32,7 +32,6 @@ from replical.learners.result import Result
 from replical.pools.pool import Pool
 from replical.pools.query import Answers, Query
 
-_CHANGES = frozenset(("skip", "undo", "correction", "measure"))  # events that change what was said before
 # What a run may come to that goes on from a snapshot which is none of its own.
 _STUMBLES = (ReplicalError, ArithmeticError, AssertionError, LookupError, TypeError, ValueError)
 
@@ -118,6 +117,7 @@ class Session:
         self.claim = claim
         self._measure = measure
         self._places = {each: number for number, each in enumerate(lab.ids)}
+        self._codes = len(protocol.labels)
         self.ledger = Ledger()
         self.secret = bind(protocol, lab, journal, self.learner, claim)
         self.private = b""
@@ -131,18 +131,18 @@ class Session:
 
     def refresh(self) -> None:
         """Take in what was written to the journal since, by this session or others, and go on from there."""
-        hear, skipped, last, made_at = self.ledger.hear, self.ledger.skipped, self._link, 0
-        if self._snapshot is not None:
-            made_at = self._snapshot.link.seq
-        for event, now in self.journal.news(last.seq):
-            self._check(event)
-            if event.kind in _CHANGES or event.item in skipped:
+        ledger, heard = self.ledger, self._link
+        made = Link(0) if self._snapshot is None else self._snapshot.link
+        for event, now in self.journal.news(heard.seq):
+            if event.label is not None or event.item not in self._places:
+                self._check(event)
+            if event.kind in CHANGES or event.item in ledger.skipped:
                 self._course = None  # what was said before has changed
                 self._forget(event)
-            hear(event)
-            if event.seq > last.seq:
-                last = self._link = Link(event.seq, now)
-            if event.seq == made_at and self._snapshot is not None and now != self._snapshot.link.hash:
+            ledger.hear(event)
+            if event.seq >= heard.seq:
+                heard = self._link = Link(event.seq, now)
+            if event.seq == made.seq and now != made.hash:
                 self._ignore("it belongs to other events")
         if self._snapshot is not None and self._snapshot.link.seq > self._link.seq:
             self._ignore("it belongs to later events")
@@ -209,7 +209,7 @@ class Session:
             raise BadJournal(
                 f"event {event.seq} of {self.journal.where} is about {event.item!r}, which is not in the pool"
             )
-        if event.label is not None and not 0 <= event.label < len(self.protocol.labels):
+        if event.label is not None and not 0 <= event.label < self._codes:
             raise BadJournal(f"event {event.seq} of {self.journal.where} has a label that the protocol does not have")
 
     def pool_without(self, skipped: Iterable[str]) -> Pool:
@@ -230,12 +230,26 @@ class Session:
             self._note("The run is replayed from its first label before it ends.")
             self._snapshot = self._course = None
             query = self._heard_out()
+        self._as_before(query)
         if query is not None:
             self._keep()
         if query is not None and self.journal.writable and self.open != self.ledger.waiting:
             fresh = [Event(kind="ask", item=each) for each in self.open if each not in self.ledger.asked]
             detail = {"items": self.open, "disagreement": list(query.disagreement)}
             self._record([*fresh, Event(kind="open", detail=detail)])
+
+    def _as_before(self, query: Query | None) -> None:
+        """Refuse a run that had ended and comes to something else now, although nobody changed anything."""
+        if self.claim is not None or not self.ledger.results or self.ledger.changed:  # a claim's budget may be raised
+            return
+        was, more = self.ledger.results[-1], query is not None and self._measure is None
+        if more or (query is None and was != self.conclusion):
+            now = "asks for more labels" if more else f"comes to hypothesis {self.conclusion}"
+            raise BadJournal(
+                f"the run in the journal {self.journal.where} had ended with hypothesis {was} and {now} now, although no "
+                "label was corrected, taken back or skipped since: use the version of replical that made it, or give the "
+                "items that are wrong their labels with replical correct"
+            )
 
     def _heard_out(self) -> Query | None:
         """Tell the course every label that it asks for and that is known; what it asks for then."""
@@ -257,7 +271,7 @@ class Session:
 
     def _answers(self, query: Query) -> Answers:
         codes = np.array([self.ledger.labels[self.lab.ids[item]] for item in query.items.tolist()], dtype=np.uint16)
-        return Answers.unanimous(query, codes, len(self.protocol.labels))
+        return Answers.unanimous(query, codes, self._codes)
 
     def _record(self, events: list[Event]) -> None:
         """First on the disk, then in memory."""
