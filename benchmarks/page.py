@@ -14,9 +14,10 @@ import sys
 import tempfile
 import threading
 import time
-from http.client import HTTPConnection
+from http.client import HTTPConnection, HTTPResponse
 from pathlib import Path
 from statistics import median, quantiles
+from urllib.parse import urlsplit
 
 import numpy as np
 import pyarrow as pa
@@ -46,20 +47,33 @@ def lab(folder: Path, candidates: int, items: int) -> dict[str, str]:
 
 
 class Person:
-    """One annotator with a connection of their own."""
+    """One annotator with a connection and a browser of their own."""
 
-    def __init__(self, name: str, port: int, truth: dict[str, str]) -> None:
-        self.name, self.truth = name, truth
-        self.http = HTTPConnection("127.0.0.1", port, timeout=60)
+    def __init__(self, name: str, address: str, truth: dict[str, str]) -> None:
+        self.truth = truth
+        parts = urlsplit(address)
+        self.http = HTTPConnection("127.0.0.1", parts.port, timeout=60)
+        self.cookies: list[str] = []
         self.waited: list[float] = []
         self.errors: list[str] = []
+        self.look(f"/?{parts.query}")
+        self.say("/api/join", name=name)
+
+    def look(self, path: str) -> None:
+        """Read a page."""
+        self.http.request("GET", path, headers={"Cookie": "; ".join(self.cookies)})
+        self._heard().read()
+
+    def _heard(self) -> HTTPResponse:
+        answer = self.http.getresponse()
+        self.cookies += [each.split(";")[0] for each in answer.headers.get_all("Set-Cookie", [])]
+        return answer
 
     def say(self, path: str, **body: str) -> dict[str, object]:
         """Post and read the answer."""
-        self.http.request(
-            "POST", path, json.dumps({"annotator": self.name, **body}), {"Content-Type": "application/json"}
-        )
-        answer = self.http.getresponse()
+        headers = {"Content-Type": "application/json", "Cookie": "; ".join(self.cookies)}
+        self.http.request("POST", path, json.dumps(body), headers)
+        answer = self._heard()
         told: dict[str, object] = json.loads(answer.read())
         if answer.status != 200:
             self.errors.append(f"{answer.status}: {told}")
@@ -107,30 +121,28 @@ def main() -> int:
         assert server.stderr is not None
         try:
             address = next(line.split()[-1] for line in server.stderr if line.startswith("Label at"))
-            port = int(address.rstrip("/").rpartition(":")[2])
             threading.Thread(target=server.stderr.read, daemon=True).start()
             size = f"{given.candidates} candidates, {given.items} items"
             print(f"the page is there after {time.monotonic() - started:.0f} s ({size})")
-            return measure(port, truth, given.people, given.seconds)
+            return measure(address, truth, given.people, given.seconds)
         finally:
             server.kill()
             server.wait()
 
 
-def measure(port: int, truth: dict[str, str], people: int, seconds: float) -> int:
+def measure(address: str, truth: dict[str, str], people: int, seconds: float) -> int:
     """One person alone, then many."""
-    alone = Person("alone", port, truth)
+    alone = Person("alone", address, truth)
     bare = []
     for _ in range(100):
         asked = time.monotonic()
-        alone.http.request("GET", "/api/progress")
-        alone.http.getresponse().read()
+        alone.look("/api/progress")
         bare.append(time.monotonic() - asked)
     told("reading the progress", bare)
     time.sleep(3)
     alone.label(time.monotonic() + min(seconds, 20), 0.03)
     told("one person, as fast as it goes", alone.waited)
-    crowd = [Person(f"person {n}", port, truth) for n in range(people)]
+    crowd = [Person(f"person {n}", address, truth) for n in range(people)]
     until = time.monotonic() + seconds
     threads = [threading.Thread(target=person.label, args=(until, THINKING)) for person in crowd]
     for thread in threads:

@@ -3,7 +3,8 @@
 `plan` makes the numbers of a learner, `learner_for` the learner, `learn` runs it on a `Pool` with any labels; `audit` counts
 how often two labs agree; `confirm` checks an answer that somebody else has found. A real lab publishes a `Protocol`, reads
 its items with `read_pool`, keeps labels in a `Journal` and runs a `Session`. Classes of hypotheses: `Thresholds`,
-`Intervals`, `Star`, `Stumps`, `Boxes`, `HalfSpaces`, and `PredictionTable` for models of any kind.
+`Intervals`, `Star`, `Stumps`, `Boxes`, `HalfSpaces`, and `PredictionTable` for models of any kind; `Linear` (half-spaces)
+is learned by `Lattice` with the numbers of `lattice_plan`.
 
 Names are loaded when they are first used: ``import replical`` costs next to nothing.
 """
@@ -28,6 +29,8 @@ _HOMES = {
     "Intervals": "classes.intervals",
     "Journal": "lab.journal",
     "KnownLabels": "pools.labels.column",
+    "Lattice": "learners.lattice",
+    "Linear": "classes.linear",
     "Measured": "learners.measured",
     "Pool": "pools.pool",
     "Population": "worlds.population",
@@ -57,6 +60,7 @@ _HOMES = {
     "ball": "worlds.balls",
     "confirm": "learners.confirm",
     "curve": "worlds.balls",
+    "lattice_plan": "plans.lattice",
     "learn": "learners.base",
     "learner_for": "learners.for_plan",
     "plan": "plans.plan",
@@ -64,6 +68,7 @@ _HOMES = {
     "read_pool": "lab.tables",
     "theta": "worlds.theta",
     "theta_bound": "worlds.theta_bound",
+    "trusting_sizes": "core.limits",
 }
 _ROOMS = ("bounds", "classes", "core", "errors", "lab", "learners", "plans", "pools", "worlds")
 
@@ -74,11 +79,13 @@ if TYPE_CHECKING:
     from replical.classes.boxes import Boxes as Boxes
     from replical.classes.halfspaces import HalfSpaces as HalfSpaces
     from replical.classes.intervals import Intervals as Intervals
+    from replical.classes.linear import Linear as Linear
     from replical.classes.prior import Prior as Prior
     from replical.classes.star import Star as Star
     from replical.classes.stumps import Stumps as Stumps
     from replical.classes.table import PredictionTable as PredictionTable
     from replical.classes.thresholds import Thresholds as Thresholds
+    from replical.core.limits import trusting_sizes as trusting_sizes
     from replical.core.randomness import PrivateRandomness as PrivateRandomness
     from replical.core.randomness import SharedRandomness as SharedRandomness
     from replical.lab.journal import Journal as Journal
@@ -94,6 +101,7 @@ if TYPE_CHECKING:
     from replical.learners.confirm import confirm as confirm
     from replical.learners.erm import ERM as ERM
     from replical.learners.for_plan import learner_for as learner_for
+    from replical.learners.lattice import Lattice as Lattice
     from replical.learners.measured import Measured as Measured
     from replical.learners.replica2 import ReplicA2 as ReplicA2
     from replical.learners.replicable_erm import ReplicableERM as ReplicableERM
@@ -103,6 +111,7 @@ if TYPE_CHECKING:
     from replical.learners.settled import Settled as Settled
     from replical.learners.settled_cal import SettledCAL as SettledCAL
     from replical.learners.settled_distance import SettledDistance as SettledDistance
+    from replical.plans.lattice import lattice_plan as lattice_plan
     from replical.plans.plan import plan as plan
     from replical.pools.labels.column import KnownLabels as KnownLabels
     from replical.pools.pool import Pool as Pool

@@ -16,10 +16,12 @@ pytest.importorskip("starlette")
 pytest.importorskip("pyarrow")
 from replical import Protocol, Session, read_pool
 from replical.lab.desk import Desk
-from replical.lab.journal import Journal
+from replical.lab.journal import Event, Journal
 from replical.lab.page import serve as serving
-from replical.lab.page.app import Content, application
+from replical.lab.page.app import Content
+from replical.lab.page.people import People
 from replical.lab.tables import ItemColumns
+from support.page import application
 
 pytestmark = pytest.mark.skipif(not installed(), reason="no chromium and chromedriver on this machine")
 
@@ -136,7 +138,17 @@ def site(tmp_path, monkeypatch):
     (tmp_path / "media" / "a sound.wav").write_bytes(wav())
     with contextlib.ExitStack() as stack:
 
-        def new(labels=("no", "yes"), shown=None, *, title="Title", votes=1, items=60, learner=None, token=None):
+        def new(
+            labels=("no", "yes"),
+            shown=None,
+            *,
+            title="Title",
+            votes=1,
+            items=60,
+            learner=None,
+            token=None,
+            closed=False,
+        ):
             said = {"schema": "replical.protocol/1", "seed": "page", "labels": {"values": list(labels)}}
             said["class"] = {"kind": "table", "candidates": [{"name": name} for name in ("a", "b", "c")]}
             said["learner"] = {"name": "rounded-a2", "epsilon": 0.2, "delta": 0.1, "rho": 0.3, "batch": 3} | (
@@ -158,7 +170,7 @@ def site(tmp_path, monkeypatch):
 
             def run():
                 serving.serve(
-                    application(desk, content, token=token), host="127.0.0.1", port=0, ended=stop.is_set,
+                    application(desk, content, token=token, people=People(desk.session, closed=closed)), host="127.0.0.1", port=0, ended=stop.is_set,
                     started=lambda port: (at.append(port), ready.set()),
                 )  # fmt: skip
 
@@ -500,7 +512,7 @@ def test_a_double_tap_is_one_answer(window, site, second):
 
 
 def test_anonymous_in_one_click(window, site):
-    """Nobody has to say who they are, and two of them are two people; one who comes back is the same."""
+    """Nobody has to say who they are, and two browsers are two people; one that comes back is the same, with any name."""
     window.looks()
     url, desk = site(votes=3, learner={"batch": 1})
     item = window.start(url, name=None).removeprefix("Item ")
@@ -511,11 +523,65 @@ def test_anonymous_in_one_click(window, site):
     window.open(url)
     window.click("#who button")
     window.until("return document.querySelector('#say').innerText.startsWith('Nothing for you')")
-    window.run("sessionStorage.clear()")
+    window.open(url)
+    assert window.run("const name = document.querySelector('#name'); return [name.value, name.readOnly]") == [
+        first,
+        True,
+    ]
+    window.cdp("Network.clearBrowserCookies")  # another browser
     window.start(url, name=None)
     window.key("1")
     window.until("return document.querySelector('#say').innerText.startsWith('Nothing for you')")
     assert len(desk.session.ledger.votes[item]) == 2
+
+
+def test_a_name_that_somebody_has(window, site):
+    """It is said at once, and another name will do; after the first label the name stays."""
+    window.looks()
+    url, desk = site()
+    desk.session.journal.append([Event(kind="join", annotator="Ann", detail={"browser": "somebody else"})])
+    desk.session.refresh()
+    window.open(url)
+    window.run("localStorage.clear(); document.querySelector('#name').value = ''")
+    window.type("#name", "ann")
+    window.click("#who button")
+    window.until("return document.querySelector('#say').innerText.startsWith('somebody labels as ann already')")
+    assert window.run("return document.querySelector('#say').className") == "bad"
+    assert too_faint(window) == []
+    item = window.start(url, name="eve")
+    assert window.text("#me") == "eve"
+    window.key("1")
+    window.item(item)
+    window.open(url)
+    assert window.run("const name = document.querySelector('#name'); return [name.value, name.readOnly]") == [
+        "eve",
+        True,
+    ]
+    assert "Your name in this browser" in window.text("#name-hint")
+    window.cdp("Network.clearBrowserCookies")
+    window.key("1")
+    window.open(url)
+    window.click("#who button")  # its cookie is gone, and with it the name
+    window.until("return document.querySelector('#say').innerText.startsWith('somebody labels as eve already')")
+
+
+def test_personal_links(window, site):
+    window.looks()
+    url, desk = site(closed=True)
+    window.open(url)
+    window.until(
+        "return document.querySelector('#say').innerText.startsWith('This page is for people with a personal link')"
+    )
+    assert window.run("return document.querySelector('#who').hidden")
+    window.open(f"{url}?person={People(desk.session).link('Ann Lee')}")
+    assert window.run("return location.search") == ""
+    assert window.run("return document.cookie") == ""
+    window.click("#who button")
+    item = window.item()
+    assert window.text("#me") == "Ann Lee"
+    window.key("1")
+    window.item(item)
+    assert desk.session.ledger.by(item.removeprefix("Item ")) == "Ann Lee"
 
 
 def test_nothing_is_lost_or_counted_twice_on_a_bad_network(window, site):
@@ -560,7 +626,8 @@ def test_whoever_waits_comes_back_by_themselves(window, site):
     window.looks()
     url, _ = site()
     window.open(url)
-    window.run("window.honest = fetch; window.fetch = () => Promise.reject(new TypeError('no network'))")
+    window.run("""window.honest = fetch; window.fetch = (path, ...rest) =>
+      path === '/api/join' ? honest(path, ...rest) : Promise.reject(new TypeError('no network'))""")
     window.click("#who button")
     window.until(
         "return document.querySelector('#say').innerText.startsWith('No answer from the server; trying again')"

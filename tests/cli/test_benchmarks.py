@@ -347,3 +347,18 @@ def test_a_missed_goal_is_called_missed(monkeypatch):
     assert figure("share", 0.54, "%", goal=0.55).cells == ["share", "54%", "≥ 55%", "no"]
     assert figure("time", 0.15, "s", goal=0.15, most=True).cells == ["time", "0.15 s", "≤ 0.15 s", "yes"]
     assert figure("power", 1.26, "").cells == ["power", "1.26", "", ""]
+
+
+@pytest.mark.slow
+def test_the_benchmark_of_shards_runs(tmp_path):
+    """The quick form: every way finds what a table in memory tells, to the bit, and holds little."""
+    pytest.importorskip("distributed")
+    found = tmp_path / "shards.json"
+    words = [sys.executable, str(BENCHMARKS / "shards.py"), "--quick", "--json", str(found), "--folder", str(tmp_path)]
+    done = subprocess.run(words, capture_output=True, text=True, timeout=400, check=False)
+    assert done.returncode == 0, done.stderr
+    assert "answers equal" in done.stderr
+    told = json.loads(found.read_text())
+    assert [way["way"] for way in told["ways"]] == ["one", "two", "dask"]
+    assert all(0 < way["held"] < 1e9 for way in told["ways"])
+    assert not list(tmp_path.glob("replical-shards-*"))

@@ -46,21 +46,51 @@ def test_labs_with_one_answer_are_identical(labs, capsys):
     shown = capsys.readouterr().out
     assert f"Identical: all 3 labs chose {made['a']['body']['hypothesis']['description']}." in shown
     assert "3 of 3 are certified." in shown
+    assert "Each was checked by its file alone, which leaves 10 things to believe" in shown
     assert main(["compare", *words[:2], "--json"]) == 0
     told = json.loads(capsys.readouterr().out)
     assert told.pop("same_distribution_p") > 0.001
+    files = told["files"]
+    assert [each["file"] for each in files] == ["a.json", "b.json"]
     assert told == {
         "schema": "replical.compare/1", "identical": True, "same_protocol": True, "same_index": True,
         "first_difference": None, "warning": None, "confirmations": [],
-        "labs": [None, None], "unanimity": None, "fresh_string": None,
+        "labs": [None, None], "unanimity": None, "fresh_string": None, "registrations": {"given": 0, "wrong": []},
+        "same_items": [], "replicated": True, "files": files,
     }  # fmt: skip
+    assert {each["level"] for each in files} == {"self"}
+    assert all(each["checked"] > 10 and each["not_checkable"] > 5 for each in files)
 
 
-def test_two_runs_on_one_pool_are_no_two_labs(labs, tmp_path):
+def test_two_runs_on_one_pool_are_no_two_labs(labs, tmp_path, capsys):
+    """They used to be called identical, with a warning that no exit code told."""
+    folder, made = labs
     with Run(tmp_path, content("rounded-a2", items=1000, batch=24), world(seed=11), "again") as run:
-        found = compare([labs[1]["a"], labs[1]["b"], run.certificate])
-    assert found.identical
-    assert found.warning == "certificates 1 and 3 are about the same items: no promise holds for these two"
+        found = compare([made["a"], made["b"], run.certificate])
+        write(run.certificate, tmp_path / "again.json")
+    assert (found.identical, found.replicated, found.same_items) == (True, False, ((1, 3),))
+    assert found.warning.startswith("files 1 and 3 are about the same items: they are one lab's, or share a pool")
+    words = ["compare", str(folder / "a.json"), str(tmp_path / "again.json")]
+    assert main(words) == 1
+    shown = capsys.readouterr().out
+    assert shown.startswith("NOT DIFFERENT LABS: files 1 and 2 are about the same items")
+    assert "both labs" not in shown
+    assert main([*words, "--json"]) == 1
+    told = json.loads(capsys.readouterr().out)
+    assert (told["identical"], told["replicated"], told["same_items"]) == (True, False, [[1, 2]])
+
+
+def test_one_file_twice_and_one_private_seed_on_two_pools_are_refused(labs, tmp_path, capsys):
+    """A private seed is a lab's own: who has it twice chose among runs."""
+    folder, made = labs
+    assert main(["compare", str(folder / "a.json"), str(folder / "a.json")]) == 2
+    assert "files 1 and 2 come from one journal" in capsys.readouterr().err
+    with Run(tmp_path, content("rounded-a2", items=1000, batch=24), world(seed=12), "a") as run:  # the seed of "a"
+        assert run.certificate["body"]["private_commitment"] == made["a"]["body"]["private_commitment"]
+        assert run.certificate["body"]["pool"]["fingerprint"] != made["a"]["body"]["pool"]["fingerprint"]
+        write(run.certificate, tmp_path / "again.json")
+    assert main(["compare", str(folder / "a.json"), str(tmp_path / "again.json")]) == 2
+    assert "journals with one private seed, so they are one lab's" in capsys.readouterr().err
 
 
 def test_another_answer_is_named(labs, capsys):

@@ -3,6 +3,7 @@
 import copy
 import csv
 import io
+import itertools
 import json
 
 import pytest
@@ -51,7 +52,8 @@ def certificates(tmp_path_factory):
 def lab(certificates, tmp_path, monkeypatch, capsys):
     """A folder with the certificate and the tables, and a way to run commands in it."""
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(journal_module.secrets, "token_hex", lambda size: private("confirm"))
+    names = itertools.chain(["confirm"], map(str, itertools.count()))  # every journal has a private seed of its own
+    monkeypatch.setattr(journal_module.secrets, "token_hex", lambda size: private(next(names)))
     for name in ("a.json", "a.db", "none.json", *(f"{each}.csv" for each in ("a", *TABLES))):
         (tmp_path / name).write_bytes((certificates / name).read_bytes())
 

@@ -8,6 +8,7 @@ import sys
 
 import pytest
 
+from support.lab import world
 from support.paths import ROOT
 
 README = (ROOT / "README.md").read_text()
@@ -42,7 +43,9 @@ def test_the_code_of_the_scikit_learn_page_runs(capsys):
     page = (ROOT / "docs" / "how-to" / "use-with-scikit-learn.md").read_text(encoding="utf-8")
     code = "\n".join(re.findall(r"```python\n(.*?)```", page, re.DOTALL))
     exec(compile(code, "use-with-scikit-learn.md", "exec"), {})
-    assert len(capsys.readouterr().out.splitlines()) == 3
+    lines = capsys.readouterr().out.splitlines()
+    assert len(lines) == 4
+    assert lines[2].endswith("True True True")  # two labs without a list: certified, and the same
 
 
 @pytest.mark.parametrize("page", sorted((ROOT / "docs" / "paper").glob("*.md")), ids=lambda page: page.stem)
@@ -93,3 +96,27 @@ def test_the_way_from_candidates_to_certificates_is_as_shown(tmp_path, monkeypat
         if words[0] == "protocol" and lines:
             assert out.splitlines() == lines
     assert [kinds.count(kind) for kind in ("protocol", "run", "compare", "verify", "confirm")] == [5, 5, 3, 2, 3]
+
+
+def test_the_consortium_s_ceremony_is_as_shown(tmp_path, monkeypatch, command):
+    """Every command of the page, on small tables of the same names."""
+    for package in ("pyarrow", "sqlalchemy", "cryptography"):
+        pytest.importorskip(package)
+    import pyarrow as pa
+    from pyarrow import parquet
+
+    monkeypatch.chdir(tmp_path)
+    for name, seed, items in (("a", 1, 150), ("b", 2, 150), ("public", 3, 50)):
+        columns = {key: [{"no": "even", "yes": "odd"}.get(each, each) for each in column]
+                   for key, column in world(items=items, seed=seed, best=0.0, worst=1.0).items()}  # fmt: skip
+        columns |= {"label": columns.pop("truth"), "id": [f"{name} {item}" for item in columns["id"]]}
+        parquet.write_table(pa.table(columns), f"{name}.parquet")
+        parquet.write_table(pa.table({key: columns[key] for key in ("id", "label")}), f"{name}-labels.parquet")
+    (tmp_path / "candidates.txt").write_text("".join(f"m{number}\n" for number in range(6)))
+    kinds = []
+    for words, _ in shown((ROOT / "docs/how-to/consortium-ceremony.md").read_text()):
+        code, out, err = command(*words, *(["--truths", "0"] if words[0] == "run" else []))
+        kinds.append(words[0])
+        assert code == 0, (words, out, err)
+    assert "Registered: 2 runs, each with its certificate, one a lab." in out
+    assert kinds == ["keys", "keys", "protocol", "run", "run", "run", "run", "verify", "compare"]

@@ -1,11 +1,9 @@
 """The examples run as they are, and observe what they predict."""
 
-import json
 import re
 import shlex
 import subprocess
 import sys
-import urllib.request
 
 import pytest
 
@@ -14,6 +12,7 @@ from replical.lab.certificate.verify import verify
 from replical.lab.journal import Journal
 from replical.lab.protocol import Protocol
 from replical.lab.tables import read_pool
+from support.annotators import Annotator
 from support.paths import ROOT
 
 EXAMPLES = ROOT / "examples"
@@ -107,16 +106,13 @@ def test_the_files_of_the_tutorial_are_there_and_its_command_serves_pictures(tmp
         while told[-1] and not told[-1].startswith("Label at"):
             told.append(server.stderr.readline())
         assert told[-1], told
-        url = told[-1].split()[-1]
-        said = json.dumps({"annotator": "ann"}).encode()
-        request = urllib.request.Request(
-            f"{url}api/next", said, {"Content-Type": "application/json", "Origin": url[:-1]}
-        )
-        with urllib.request.urlopen(request, timeout=20) as reply:
-            (field,) = json.load(reply)["item"]["fields"]
+        ann = Annotator(told[-1].split()[-1], "ann")
+        _, told_next = ann.post("/api/next")
+        (field,) = told_next["item"]["fields"]
         assert field["kind"] == "image"
-        with urllib.request.urlopen(url[:-1] + field["source"], timeout=20) as reply:
-            assert reply.read(8) == b"\x89PNG\r\n\x1a\n"
+        status, picture = ann.get(field["source"])
+        assert (status, picture[:8]) == (200, b"\x89PNG\r\n\x1a\n")
+        ann.close()
         assert not any(line.startswith("The column") for line in told)
     finally:
         server.kill()

@@ -1,14 +1,17 @@
 """People at the terminal and beside a run: labels named like commands, impossible ports, agreement."""
 
 import io
+import re
+from types import SimpleNamespace
 
 import pytest
 
 from replical.cli import main
-from replical.cli.label import _tell_agreement
+from replical.cli.page import _tell_agreement
 from replical.lab.journal import Journal
 from replical.lab.protocol import Protocol
 from support.lab import content, world
+from support.page import Person, call
 
 
 @pytest.fixture
@@ -54,3 +57,85 @@ def test_agreement_is_told_to_whoever_runs(capsys):
     _tell_agreement({"pairs": 1200, "same": 0.9, "beyond_chance": 0.8})
     told = capsys.readouterr().err.replace("\n", " ")
     assert told.startswith("Two people who labelled the same item agreed in 90% of 1,200 cases (Scott's pi 0.80: ")
+
+
+@pytest.fixture
+def page(monkeypatch):
+    """What would be served, and where."""
+    pytest.importorskip("starlette")
+    served = SimpleNamespace()
+
+    def pretend(app, *, host, port, ended, started, proxy=None):
+        served.app, served.host, served.proxy = app, host, proxy
+        started(port)
+
+    monkeypatch.setattr("replical.lab.page.serve.serve", pretend)
+    return served
+
+
+def told(capsys):
+    return capsys.readouterr().err.replace("\n ", " ")
+
+
+def test_the_address_has_a_token_on_this_machine_too(folder, page, capsys):
+    """Other users and programs of this machine are strangers as well; before, they were let in."""
+    assert main([*RUN, "--ask", "page"]) == 3
+    first = re.search(r"Label at http://127\.0\.0\.1:8765/\?token=(\S{32})\n", told(capsys))[1]
+    assert call(page.app, "/")[0] == call(page.app, "/api/join", {"name": "eve"})[0] == 403
+    assert call(page.app, "/", query=f"token={first}".encode())[0] == 303
+    assert main([*RUN, "--ask", "page", "--host", "0.0.0.0"]) == 3
+    assert f"?token={first}\n" in told(capsys), "people keep their address when the page is served again"
+
+
+def test_without_a_token_if_asked_for(folder, page, capsys):
+    assert main([*RUN, "--ask", "page", "--no-token"]) == 3
+    assert "Label at http://127.0.0.1:8765/\n" in told(capsys)
+    assert call(page.app, "/")[0] == 200
+    assert call(page.app, "/", headers={"host": "evil.example"})[0] == 403
+
+
+@pytest.mark.parametrize(
+    ("words", "why"),
+    [
+        (["--no-token", "--host", "0.0.0.0"], "--no-token is for a page on this machine alone"),
+        (["--no-token", "--proxy", "127.0.0.1"], "--no-token is for a page on this machine alone"),
+        (["--host", "example"], "--host must be an address such as 127.0.0.1 or 0.0.0.0, got 'example'"),
+        (["--proxy", "nginx"], "--proxy must be an address such as 127.0.0.1 or 0.0.0.0, got 'nginx'"),
+        (["--people", "none.txt"], "cannot read the people none.txt"),
+        (["--people", "long.txt"], "a name has at most 80 letters"),
+        (["--people", "twice.txt"], "twice.txt: 'Ann' and 'ann' look like one person: change one of them"),
+        (["--people", "vote.txt"], "vote.txt: vote cannot be a name here"),
+        (["--people", "two.txt", "--votes", "3"], "--votes 3 needs as many people at least, two.txt names 2"),
+    ],
+)
+def test_what_a_page_cannot_be(folder, page, capsys, words, why):
+    files = {"twice": "Ann\nann\n", "vote": "vote\n", "two": "Ann\n\nBob\n", "long": "x" * 90}
+    for name, people in files.items():
+        (folder / f"{name}.txt").write_text(people)
+    assert main([*RUN, "--ask", "page", *words]) == 2
+    assert why in told(capsys).replace("\n", " ")
+    assert not hasattr(page, "app")
+
+
+def test_people_by_their_links(folder, page, capsys):
+    (folder / "people.txt").write_text("Ann\nBob Ö\n", encoding="utf-8")
+    assert main([*RUN, "--ask", "page", "--people", "people.txt", "--votes", "1"]) == 3
+    links = dict(re.findall(r"(.+) labels at http://127\.0\.0\.1:8765/\?person=(\S+)", said := told(capsys)))
+    assert list(links) == ["Ann", "Bob Ö"]
+    assert "token" not in said
+    ann = Person(page.app)
+    assert ann.get("/", query=f"person={links['Ann']}".encode())[0] == 303
+    assert ann.post("/api/next")[0] == 200
+    assert main(["label", "a.db", "--invite", "Ann", "--port", "80"]) == 0
+    assert capsys.readouterr().out == f"http://127.0.0.1:80/?person={links['Ann']}\n"
+    assert main(["label", "a.db", "--invite", "vote"]) == 2
+    assert "--invite: vote cannot be a name here" in told(capsys)
+
+
+def test_a_proxy_is_believed_where_it_is_named(folder, page):
+    """`Secure` cookies behind TLS; nobody else may say that they came by TLS, or from where."""
+    assert main([*RUN, "--ask", "page", "--proxy", "127.0.0.1"]) == 3
+    assert page.proxy == "127.0.0.1"
+    for scheme, secure in (("http", False), ("https", True)):
+        headers = call(page.app, "/", query=f"token={page.app._token}".encode(), scheme=scheme)[1]
+        assert ("secure" in headers["set-cookie"].lower()) is secure

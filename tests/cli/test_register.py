@@ -11,6 +11,8 @@ pytest.importorskip("sqlalchemy")
 pytest.importorskip("cryptography")
 
 from replical.lab.certificate.verify import verify
+from replical.lab.registration.file import write
+from replical.lab.signatures import read_private
 from support.registering import BEACON, columns
 
 
@@ -149,7 +151,9 @@ def test_labs_sign_with_the_keys_that_the_protocol_lists(lab):
     lab.ask("a", "--key", "north.pem")
     certificate = told("a.json")
     assert "signed by north" in [check.name for check in verify(certificate).checks if check.ok]
-    lab("verify", "a.json")
+    lab("verify", "a.json", "--html", "a.html")
+    page = Path("a.html").read_text()
+    assert all(each in page for each in (certificate["signature"]["key"], told("a.reg.json")["digest"]))
     unsigned = {key: value for key, value in certificate.items() if key != "signature"}
     for forged, message in (
         (unsigned, "it is not signed, and the protocol lists a key of 'north'"),
@@ -169,3 +173,97 @@ def test_a_signature_that_nobody_asked_for_must_be_right(lab, monkeypatch):
     assert "signatures need cryptography: install it with pip install 'replical[sign]'" in lab(
         "verify", "a.json", code=2
     )
+
+
+# ---- verify and compare ----
+
+
+@pytest.fixture
+def two(lab):
+    """Two labs that registered, waited for one value and ran."""
+    lab.new("--beacon", BEACON, "--lab", "north", "--lab", "south")
+    for name, lab_name in (("a", "north"), ("b", "south")):
+        lab.run(name, "--lab", lab_name, "--register", f"{name}.reg.json")
+        lab.ask(name, "--beacon", "4f1c")
+    return lab
+
+
+def test_verify_checks_a_certificate_against_its_registration(two, command):
+    assert "Valid" in two("verify", "a.json", "--registration", "a.reg.json")
+    told_all = json.loads(command("verify", "a.json", "--registration", "a.reg.json", "--json")[1])
+    status = {check["name"]: check["status"] for check in told_all["checks"]}
+    assert status["registered: the private seed"] == "checked"
+    assert status["the registration was published before the first label"] == "not checkable"
+    assert status["the value of the beacon is the public one"] == "not checkable"
+    alone = {check["name"]: check for check in json.loads(command("verify", "a.json", "--json")[1])["checks"]}
+    assert alone["the registration was published before the first label"]["needs"] == "registration"
+    code, out, _ = command("verify", "a.json", "--registration", "b.reg.json")
+    assert code == 1
+    for wrong in ("the items", "the private seed", "the lab"):
+        assert f"NO  registered: {wrong}: " in out
+    Path("broken.json").write_text("{}")
+    code, out, _ = command("verify", "a.json", "--registration", "broken.json")
+    assert code == 1
+    assert "NO  the file is a registration: broken.json is no registration of replical" in out
+    assert "cannot read the registration missing.json" in two(
+        "verify", "a.json", "--registration", "missing.json", code=2
+    )
+
+
+def test_compare_counts_registrations(two, command):
+    both = ["--registration", "a.reg.json", "--registration", "b.reg.json"]
+    code, out, err = command("compare", "a.json", "b.json", *both)
+    assert "Registered: 2 runs, each with its certificate, one a lab." in out
+    assert "the protocol asks labs to register" not in err
+    agree = code == 0
+    code, out, err = command("compare", "a.json", "b.json")
+    assert "Warning: the protocol asks labs to register" in err
+    assert (code == 0) == agree
+    code, out, _ = command("compare", "a.json", "b.json", "--registration", "a.reg.json")
+    assert code == 1
+    assert "Not as registered: certificate 2 (south) has no registration here." in out
+    two.run("b", "--journal", "again.db", "--lab", "south", "--register", "again.json")
+    code, out, _ = command("compare", "a.json", "b.json", *both, "--registration", "again.json", "--json")
+    assert code == 1
+    assert json.loads(out)["registrations"] == {
+        "given": 3,
+        "wrong": [
+            "again.json registers a run of 'south' that has no certificate here",
+            "b.reg.json and again.json register two runs of 'south'",
+        ],
+    }
+
+
+def test_compare_wants_one_value_of_the_beacon(two, command):
+    two.run("b", "--journal", "other.db", "--lab", "south", "--register", "other.reg.json")
+    two("run", "p.toml", "--pool", "b.csv", "--labels", "b.csv:truth", "--truths", "0", "--journal", "other.db", "--out",
+        "other.json", "--beacon", "4f1d")  # fmt: skip
+    code, out, _ = command("compare", "a.json", "other.json")
+    assert code == 1
+    assert "certificate 2 (south) has the beacon's value '4f1d', certificate 1 (north) has '4f1c'." in out
+
+
+def test_a_registration_must_be_signed_by_a_lab_that_signs(lab, command):
+    for name in ("north", "south"):
+        lab("keys", "new", "--out", f"{name}.pem")
+    lab.new(
+        "--register",
+        *(word for name in ("north", "south") for word in ("--lab", name, "--lab-key", f"{name}={name}.pub.pem")),
+    )
+    lab.run("a", "--lab", "north", "--key", "north.pem", "--register", "a.reg.json")
+    lab.ask("a", "--key", "north.pem")
+    assert "Valid" in lab("verify", "a.json", "--registration", "a.reg.json")
+    made = told("a.reg.json")
+    others = read_private(Path("south.pem")).signed(made)
+    for forged, message in (
+        (
+            {key: value for key, value in made.items() if key != "signature"},
+            "it is not signed, and the protocol lists a key",
+        ),
+        (others, "it is signed with the key of 'south', not with that of 'north'"),
+        (made | {"signature": told("a.json")["signature"]}, "the signature is forged"),
+    ):
+        write(forged, Path("forged.json"))
+        code, out, _ = command("verify", "a.json", "--registration", "forged.json")
+        assert code == 1
+        assert f"NO  registered: signed by north: {message}" in out

@@ -77,8 +77,11 @@ def test_what_does_not_go_with_shards_is_one_sentence(lab, command):
 
 
 @pytest.mark.slow
-def test_a_run_on_a_cluster(lab, command):
+def test_a_run_on_a_cluster(lab, command, monkeypatch):
+    from replical.classes.predictions import sharded
+
     pytest.importorskip("distributed")
+    monkeypatch.setattr(sharded, "_NEAR", 0)
     answered(command, "shard", lab / "p.toml", "--pool", lab / "whole.parquet", "--out", lab / "shards")
     files = ["--journal", lab / "a.db", "--out", lab / "a.json", "--labels", f"{lab / 'whole.parquet'}:truth"]
     answered(command, "run", lab / "p.toml", "--pool", lab / "shards", *files, "--cluster", "local:2")

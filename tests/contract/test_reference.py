@@ -58,7 +58,7 @@ def public():
     named |= {
         f"replical.sklearn.{name}": each
         for name, each in estimators
-        if each.__module__ == "replical.sklearn" and not name.startswith("_")
+        if each.__module__.startswith("replical.sklearn.") and not name.startswith("_")
     }
     named |= {f"{each.__module__}.{each.__name__}": each for each in RETURNED}
     return {name: each for name, each in named.items() if name not in VALUES}

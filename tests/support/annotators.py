@@ -19,13 +19,16 @@ class Annotator:
         The address that was printed, with its token.
     name
         What they call themselves.
+    cookies
+        What their browser has kept; a new browser if left out.
     """
 
-    def __init__(self, url, name, timeout=30.0):
+    def __init__(self, url, name, timeout=30.0, cookies=None):
         parts = urlsplit(url)
-        self.host, self.name, self._cookies = parts.netloc, name, {}
+        self.host, self.name, self._cookies = parts.netloc, name, {} if cookies is None else cookies
         self._connection = http.client.HTTPConnection(parts.hostname, parts.port, timeout=timeout)
         self._ask("GET", f"/?{parts.query}" if parts.query else "/")
+        self.joined = self.post("/api/join", name=name)
 
     def _ask(self, method, path, body=None):
         headers = {"Host": self.host, "Content-Type": "application/json"} if body is not None else {"Host": self.host}
@@ -37,6 +40,10 @@ class Annotator:
             name, _, value = each.split(";")[0].partition("=")
             self._cookies[name] = value
         return reply.status, content
+
+    def get(self, path):
+        """Status and content."""
+        return self._ask("GET", path)
 
     def _reply(self, *request):
         """Once more, as a browser does, where the server has let go of an idle connection."""
@@ -50,7 +57,7 @@ class Annotator:
 
     def post(self, path, **message):
         """Status and what was said."""
-        status, content = self._ask("POST", path, {"annotator": self.name, **message})
+        status, content = self._ask("POST", path, message)
         try:
             return status, json.loads(content)
         except ValueError:

@@ -19,12 +19,14 @@ import numpy as np
 from replical.cli import main
 from replical.errors import ReplicalError
 from support.lab import LABELS, Run, answered, content, world
+from support.registering import RegisteredRun
+from support.registering import said as registering
 from support.studies import BASE
 from support.studies import text_of as study_text
 from support.tables import write
 
 CANDIDATES = 6
-BESIDE = {"a": "b", "b": "a", "s": "t", "t": "s"}  # who ran the same protocol as whom
+BESIDE = {"a": "b", "b": "a", "s": "t", "t": "s", "n": "o", "o": "n"}  # who ran the same protocol as whom
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -45,7 +47,7 @@ def accepted(*calls):
         except ReplicalError as error:
             refusals.append(str(error))
     for said in refusals:
-        if not said.strip() or "\n" in said.strip():
+        if not said.strip() or "\n" in said.strip() or len(said) > 1500:
             raise AssertionError(f"no sentence: {said!r:.300}")
     return not refusals
 
@@ -140,6 +142,24 @@ def read_confirmation(path, folder):
     return all([command("verify", path, "--json"), command("compare", path, folder / f"certificate-{lab}.json")])
 
 
+def read_registration(path, folder):
+    """With the certificate of the run that it announced, and beside that of another lab."""
+    lab, other = _lab(path)
+    own, beside = folder / f"certificate-{lab}.json", folder / f"certificate-{other}.json"
+    given = ("--registration", path, "--registration", folder / f"registration-{other}.json")
+    return all(
+        [command("verify", own, "--registration", path, "--json"), command("compare", own, beside, *given, "--json")]
+    )
+
+
+def read_key(path, folder):
+    """As a private key, and as a public one, whichever it is."""
+    from replical.lab.signatures import read_private, read_public
+
+    private = accepted(lambda: read_private(path))
+    return accepted(lambda: read_public(path)) or private
+
+
 def read_profile(path, folder):
     """With the certificates that it is about."""
     lab, other = _lab(path)
@@ -230,6 +250,8 @@ FORMATS = {
     "cell": Format(kind="bytes", pattern="cell-*.parquet", read=read_cell),
     "certificate": Format(kind="sealed", pattern="certificate-*.json", read=read_certificate),
     "confirmation": Format(kind="sealed", pattern="confirmation-*.json", read=read_confirmation),
+    "registration": Format(kind="sealed", pattern="registration-*.json", read=read_registration),
+    "key": Format(kind="bytes", pattern="key-*.pem", read=read_key),
     "profile": Format(kind="sealed", pattern="profile-*.json", read=read_profile),
     "vote": Format(kind="json", pattern="vote-*.json", read=read_vote),
     "budget": Format(kind="toml", pattern="budget-*.toml", read=read_budget),
@@ -277,10 +299,16 @@ FLAWS = {
 # ---- examples ----
 
 
-def make_examples(folder):
-    """Write valid files of every format into a `folder`."""
+TABLES = ("csv", "parquet", "arrow", "feather")
+
+
+def make_examples(folder, names):
+    """Write valid files into a `folder`, of every format, or of tables where these `names` are tables alone."""
     _tables(folder)
+    if set(names) <= set(TABLES):
+        return
     _runs(folder)
+    _registered(folder)
     _budgets(folder)
     _protocols(folder)
     _studies(folder)
@@ -345,6 +373,26 @@ def _runs(folder):
     with Journal(folder / "confirming.db") as journal:
         session = answered(Session(protocol, read_pool(columns, protocol.recipe), journal, claim=claim), columns)
         (folder / "confirmation-t.json").write_text(text_of(publish(session)))
+    for leftover in (*folder.glob("*.db-*"), *folder.glob("*.lock")):
+        leftover.unlink()
+
+
+def _registered(folder):
+    """Two labs that sign, register and wait for a beacon; the certificates of both are alike."""
+    from replical.lab.certificate.file import text_of
+    from replical.lab.signatures import new_key, read_private
+
+    names = {"n": "north", "o": "south"}
+    keys = {name: new_key(folder / f"key-{name}.pem")[1] for name in names.values()}
+    protocol = registering(beacon="a draw", keys=keys, candidates=CANDIDATES)
+    for seed, (letter, name) in enumerate(names.items()):
+        columns = world(candidates=CANDIDATES, items=60, seed=seed, best=0.0, worst=1.0)
+        write(columns, folder / f"pool-{letter}.parquet")
+        run = RegisteredRun(folder, protocol, columns, name, secret=f"journal-{letter}", beacon="4f1c")
+        signer = read_private(folder / f"key-{name}.pem")
+        for what, made in (("certificate", run.certificate), ("registration", run.registration)):
+            (folder / f"{what}-{letter}.json").write_text(text_of(signer.signed(made)))
+        (folder / f"protocol-{letter}.toml").write_text(run.protocol.toml())
     for leftover in (*folder.glob("*.db-*"), *folder.glob("*.lock")):
         leftover.unlink()
 

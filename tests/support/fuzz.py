@@ -81,16 +81,22 @@ class Counts:
 
 def fuzz(count: int, seed: int, formats: Sequence[str] | None = None) -> Counts:
     """Read `count` mutated files of these `formats` (all of them, if left out), whose bytes follow from the `seed`."""
+    return replay(range(count), seed, formats)
+
+
+def replay(numbers: Sequence[int], seed: int, formats: Sequence[str] | None = None) -> Counts:
+    """Read some inputs of a seed again."""
     names, counts, started = list(formats or FORMATS), Counts(), time.perf_counter()
     with tempfile.TemporaryDirectory(prefix="fuzz-") as folder:
         examples = Path(folder) / "examples"
         examples.mkdir()
-        make = [sys.executable, "-m", "support.fuzz", "--make", examples]
+        make = [sys.executable, "-m", "support.fuzz", "--make", examples, "--formats", *names]
         subprocess.run(make, check=True, env=_environment(), stdout=subprocess.DEVNULL)
-        parallel = min(os.cpu_count() or 1, max(1, count // 50))
-        slices = [range(first, count, parallel) for first in range(parallel)]
+        parallel = min(os.cpu_count() or 1, max(1, len(numbers) // 50))
         with ThreadPoolExecutor(parallel) as pool:
-            parts = [pool.submit(_read_all, numbers, seed, names, Path(folder)) for numbers in slices]
+            parts = [
+                pool.submit(_read_all, numbers[first::parallel], seed, names, Path(folder)) for first in range(parallel)
+            ]
             for part in parts:
                 for outcome in part.result():
                     counts.add(*outcome)
@@ -120,12 +126,13 @@ class _Child:
         self._log = tempfile.TemporaryFile(dir=folder)  # noqa: SIM115 - closed with the child
         receive, send = os.pipe()
         words = [sys.executable, "-m", "support.fuzz", "--child", str(send), "--examples", str(folder / "examples")]
-        step = numbers[1] - numbers[0] if len(numbers) > 1 else 1
-        words += ["--numbers", f"{numbers[0]}:{numbers[-1] + 1}:{step}", "--seed", str(seed), "--formats", *names]
+        words += ["--seed", str(seed), "--formats", *names]
         self._process = subprocess.Popen(
-            words, pass_fds=[send], stdin=subprocess.DEVNULL, stdout=self._log, stderr=self._log, env=_environment()
+            words, pass_fds=[send], stdin=subprocess.PIPE, stdout=self._log, stderr=self._log, env=_environment()
         )
         os.close(send)
+        with self._process.stdin as told:
+            told.write(json.dumps(numbers).encode())
         self._receive, self._buffer = receive, b""
         self._line()  # it is ready
 
@@ -240,16 +247,15 @@ def _main():
     parser.add_argument("--make", type=Path, help=argparse.SUPPRESS)
     parser.add_argument("--child", type=int, help=argparse.SUPPRESS)
     parser.add_argument("--examples", type=Path, help=argparse.SUPPRESS)
-    parser.add_argument("--numbers", help=argparse.SUPPRESS)
     given = parser.parse_args()
     names = given.formats or list(FORMATS)
     if given.make:
-        make_examples(given.make)
+        make_examples(given.make, names)
     elif given.child:
-        _work(range(*map(int, given.numbers.split(":"))), given.seed, names, given.examples, given.child)
+        _work(json.load(sys.stdin), given.seed, names, given.examples, given.child)
     elif given.only is not None:
         with tempfile.TemporaryDirectory() as folder, tempfile.TemporaryDirectory() as scratch:
-            make_examples(Path(folder))
+            make_examples(Path(folder), names)
             name, file, content = _input(given.only, given.seed, names, Path(folder))
             if given.keep:
                 given.keep.write_bytes(content)

@@ -81,6 +81,7 @@ class Lab:
         assert main([*words(straight, self.straight), *self.column]) in codes
         self.answers = sorted(recorded(straight))
         self.acknowledged = set()
+        self.cookies = {}  # of the browser of whoever labels at the page
 
     def words_in(self, folder):
         """Arguments of a run whose journal and certificate are in another folder."""
@@ -257,13 +258,18 @@ def url_of(process, said):
     return None
 
 
+def _ann(lab, url):
+    """Always the same browser: it is known again after a restart."""
+    return Annotator(url, "ann", cookies=lab.cookies)
+
+
 def _at_page(lab, processes, said):
     """An answer with status 200 is acknowledged."""
     server, run = processes[-1], processes[0]
     url = url_of(server, said)
     if url is None:
         return
-    with contextlib.suppress(OSError, HTTPException), contextlib.closing(Annotator(url, "ann")) as ann:
+    with contextlib.suppress(OSError, HTTPException), contextlib.closing(_ann(lab, url)) as ann:
         while True:
             item = ann.next()
             if item is None:

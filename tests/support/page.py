@@ -12,21 +12,64 @@ import numpy as np
 from replical import Protocol, Session, read_pool
 from replical.lab.desk import Desk
 from replical.lab.journal import Journal
-from replical.lab.page import serve
-from replical.lab.page.app import Content, application
+from replical.lab.page import app, serve
+from replical.lab.page.app import Content
+from replical.lab.page.people import People
 from replical.lab.tables import ItemColumns
 
 NASTY = "<script>alert(1)</script>"
 
 
-def call(app, path, body=None, *, method=None, headers=(), raw=None, query=b"", client="127.0.0.1", pieces=1):
+def application(desk, content, *, token=None, people=None):
+    """The page, whoever comes."""
+    return app.application(desk, content, People(desk.session) if people is None else people, token=token)
+
+
+class Person:
+    """Somebody with a browser that keeps cookies, at an application without a server."""
+
+    def __init__(self, page, name=None, **headers):
+        self.page, self.cookies, self.headers = page, {}, headers
+        if name is not None:
+            status, _, text = self.post("/api/join", name=name)
+            assert status == 200, text
+
+    def get(self, path, query=b""):
+        return self._keeping(call(self.page, path, query=query, headers=self._headers()))
+
+    def post(self, path, **said):
+        return self._keeping(call(self.page, path, said, headers=self._headers()))
+
+    def item(self, path="/api/next", **said):
+        """The item that comes next; None if there is none."""
+        status, _, text = self.post(path, **said)
+        assert status == 200, text
+        shown = json.loads(text)["item"]
+        return shown and shown["id"]
+
+    def _headers(self):
+        kept = "; ".join(f"{name}={value}" for name, value in self.cookies.items())
+        return self.headers | ({"cookie": kept} if kept else {})
+
+    def _keeping(self, answer):
+        for name, value in answer[1].items():
+            if name == "set-cookie":
+                for each in value.split("\n"):
+                    key, _, rest = each.split(";")[0].partition("=")
+                    self.cookies[key] = rest.strip('"')
+        return answer
+
+
+def call(
+    app, path, body=None, *, method=None, headers=(), raw=None, query=b"", client="127.0.0.1", pieces=1, scheme="http"
+):
     """One request to an ASGI application: status, headers, body."""
     sent, data = [], raw if raw is not None else b"" if body is None else json.dumps(body).encode()
     named = {"host": "127.0.0.1:8765", "content-length": str(len(data))} | dict(headers)
     if body is not None:
         named.setdefault("content-type", "application/json")
     scope = {
-        "type": "http", "asgi": {"version": "3.0"}, "http_version": "1.1", "scheme": "http", "root_path": "",
+        "type": "http", "asgi": {"version": "3.0"}, "http_version": "1.1", "scheme": scheme, "root_path": "",
         "method": method or ("GET" if body is None and raw is None else "POST"), "path": path, "raw_path": path.encode(),
         "query_string": query, "headers": [(k.encode(), v.encode()) for k, v in named.items()],
         "client": (client, 1), "server": ("127.0.0.1", 8765),
@@ -42,7 +85,10 @@ def call(app, path, body=None, *, method=None, headers=(), raw=None, query=b"", 
     asyncio.run(app(scope, receive, send))
     start = next(message for message in sent if message["type"] == "http.response.start")
     text = b"".join(message.get("body", b"") for message in sent)
-    return start["status"], {k.decode(): v.decode() for k, v in start["headers"]}, text
+    told = {}
+    for key, value in start["headers"]:  # cookies come one a header
+        told[key.decode()] = f"{told[key.decode()]}\n{value.decode()}" if key.decode() in told else value.decode()
+    return start["status"], told, text
 
 
 @contextlib.contextmanager

@@ -37,16 +37,26 @@ def line():
     return X, np.where(X[:, 1] > 0.4, "ill", "well")
 
 
-@pytest.mark.parametrize("hypotheses", [pytest.param("stumps", marks=pytest.mark.slow), "halfspaces"])
-def test_scikit_learns_own_checks(hypotheses):
+ESTIMATORS = {
+    "stumps": "ReplicableClassifier('stumps', count=300, seed='checks')",
+    "halfspaces": "ReplicableClassifier('halfspaces', count=300, seed='checks')",
+    "linear": "ReplicableLinear(seed='checks')",
+}
+
+
+@pytest.mark.parametrize(
+    "estimator",
+    [pytest.param("stumps", marks=pytest.mark.slow), "halfspaces", pytest.param("linear", marks=pytest.mark.slow)],
+)
+def test_scikit_learns_own_checks(estimator):
     """All of them pass; array inputs of other libraries are checked only where SciPy is told so before it is imported."""
     pytest.importorskip("pandas")  # one check needs it
     code = f"""
 import json, warnings
 warnings.simplefilter("ignore")
 from sklearn.utils.estimator_checks import check_estimator
-from replical.sklearn import ReplicableClassifier
-found = check_estimator(ReplicableClassifier({hypotheses!r}, count=300, seed="checks"), on_fail=None, on_skip=None)
+from replical.sklearn import ReplicableClassifier, ReplicableLinear
+found = check_estimator({ESTIMATORS[estimator]}, on_fail=None, on_skip=None)
 print(json.dumps([[each["check_name"], each["status"]] for each in found]))
 """
     environment = {**os.environ, "SCIPY_ARRAY_API": "1"}

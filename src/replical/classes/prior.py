@@ -10,12 +10,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from replical.classes.base import HypothesisClass, Indices
 from replical.classes.table import PredictionTable
+from replical.core.blocks import numbers_in
 from replical.core.canonical import fingerprint
 from replical.core.randomness import SharedRandomness
 from replical.errors import PlanMismatch, ValueOutOfRange
@@ -24,6 +26,7 @@ Masses = NDArray[np.float64]
 
 _LN2 = float.fromhex("0x1.62e42fefa39efp-1")
 _TERMS = 12  # of the series of ln m: s² < .0295, so the first term left out is below 2⁻⁶¹
+_BLOCK = 2**20  # hypotheses that are ranked at a time
 _SMALLEST, _LARGEST = 1e-100, 1e100  # weights whose quotients stay ordinary numbers
 
 
@@ -200,6 +203,42 @@ class Prior:
         ranks = exponentials(words) / self.values[indices]
         lowest = np.flatnonzero(ranks == ranks.min())
         return int(indices[lowest[np.lexsort((indices[lowest], words[lowest]))[0]]])
+
+    def first_in(self, shared: SharedRandomness, *name: str | int, ranges: Sequence[tuple[int, int]]) -> int:
+        """The first, in the order that `shared` holds under `name`, of `ranges` of indices, both ends included.
+
+        The first of all is the first among the firsts of blocks, so that no more than a block is held at a time.
+
+        Examples
+        --------
+        >>> UNIFORM.first_in(SharedRandomness("replical"), "order", ranges=[(0, 10**6), (2 * 10**6, 3 * 10**6)])
+        591133
+        """
+        firsts = [self.first(shared, *name, indices=block) for block in numbers_in(ranges, _BLOCK)]
+        return self.first(shared, *name, indices=np.array(firsts, dtype=np.int64))
+
+    def place_of(self, h: int, shared: SharedRandomness, *name: str | int, n: int) -> int:
+        """How many of `n` hypotheses come before `h` in the order that `shared` holds under `name`, counted in blocks.
+
+        Examples
+        --------
+        >>> shared = SharedRandomness("replical")
+        >>> UNIFORM.place_of(7, shared, "order", n=100) == UNIFORM.order_of(shared, "order", n=100).tolist().index(7)
+        True
+        """
+        if self.places is not None:
+            return int(self.places[h])
+        word = np.array([shared.word(*name, index=h)], dtype=np.uint64)
+        own, before = self._rank(word, np.array([h])), 0
+        for indices in numbers_in([(0, n - 1)], _BLOCK):
+            words = shared.words(*name, start=int(indices[0]), count=len(indices))
+            ranks, equal = self._rank(words, indices), (words == word) & (indices < h)
+            before += int(((ranks < own) | ((ranks == own) & ((words < word) | equal))).sum())
+        return before
+
+    def _rank(self, words: NDArray[np.uint64], indices: Indices) -> NDArray[Any]:
+        """What the order sorts by before it looks at words and indices."""
+        return words if self.values is None else exponentials(words) / self.values[indices]
 
     def order_of(self, shared: SharedRandomness, *name: str | int, n: int) -> Indices:
         """All `n` hypotheses in the order that `shared` holds under `name`, the first first."""

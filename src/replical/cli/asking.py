@@ -12,9 +12,10 @@ import typer
 
 from replical.cli.by_file import by_file
 from replical.cli.inputs import file_and_column, never_over
-from replical.cli.label import columns_to_show, details_from, serve_page
+from replical.cli.label import columns_to_show, details_from
 from replical.cli.outlook import Outlook
-from replical.cli.output import count, notes, prose, reading, whole
+from replical.cli.output import count, notes, prose, reading
+from replical.cli.page import PageOptions, serve_page
 from replical.cli.terminal import ask_at_terminal
 from replical.errors import BadLabel, BadTable, BadUsage
 from replical.lab.protocol import Protocol
@@ -45,11 +46,6 @@ Batches = Annotated[
 ]
 IdColumn = Annotated[str, typer.Option("--id", help="column with the ids of the items")]
 Annotator = Annotated[str | None, typer.Option("--annotator", help="name recorded with the labels")]
-Votes = Annotated[int, typer.Option("--votes", parser=whole, help="page: people who label each item; an odd number")]
-Host = Annotated[str, typer.Option("--host", help="page: address; beyond this machine only with a token")]
-Port = Annotated[int, typer.Option("--port", parser=whole, help="page: port; 0 for any free one")]
-Media = Annotated[Path | None, typer.Option("--media", help="page: the folder pictures and sounds are served from")]
-Instructions = Annotated[Path | None, typer.Option("--instructions", help="page: a Markdown file for whoever labels")]
 Public = Annotated[
     Path | None,
     typer.Option("--public", help="the public table of the protocol's order: is none of its items in the pool?"),
@@ -95,11 +91,7 @@ class Source:
     details: Callable[[list[str]], Any]
     answers: Path | None
     batches: Path
-    votes: int
-    host: str
-    port: int
-    media: Path | None
-    instructions: Path | None
+    page: PageOptions
 
     def answer(self, session: Session, outlook: Outlook | None = None) -> Path | None:
         """Ask until the run has ended or nobody answers; the batch that waits to be filled in, if there is one."""
@@ -108,17 +100,7 @@ class Source:
         elif self.ask == "terminal":
             ask_at_terminal(session, self.details, outlook)
         elif self.ask == "page":
-            serve_page(
-                session,
-                self.details,
-                session.protocol.title or "Labelling",
-                votes=self.votes,
-                host=self.host,
-                port=self.port,
-                media=self.media,
-                instructions=self.instructions,
-                outlook=outlook,
-            )
+            serve_page(session, self.details, session.protocol.title or "Labelling", self.page, outlook)
         elif self.ask == "journal":
             _wait(session, outlook)
         else:
@@ -164,7 +146,7 @@ def _from_column(session: Session, source: tuple[str, dict[str, int]], outlook: 
         if missing:
             raise BadLabel(f"{name} has no label for the item {missing[0]!r}, which is asked for: add it and run again")
         session.answer_all({item: values[known[item]] for item in asked})
-        if time.monotonic() - last > _EVERY and session.course.rounds:
+        if time.monotonic() - last > _EVERY and session.course.latest is not None:
             last = time.monotonic()
             _progress(session)
             if outlook is not None and last - begun > _LONG:
@@ -186,9 +168,9 @@ def _wait(session: Session, outlook: Outlook | None) -> None:
 
 def _progress(session: Session) -> None:
     """For the person who runs, never for the one who labels."""
-    if not session.course.rounds:
+    if session.course.latest is None:
         return
-    labels, left = count(len(session.ledger.labels), "label"), session.course.rounds[-1].survivors
+    labels, left = count(len(session.ledger.labels), "label"), session.course.latest.survivors
     if left == 1 and session.measuring:
         notes.print(f"{labels}, measuring the error of the answer", markup=False)
         return

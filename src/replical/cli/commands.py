@@ -35,6 +35,10 @@ COMMANDS = {
 }
 
 
+# They read files that somebody else may have written.
+_READERS = frozenset({"plan", "run", "label", "verify", "compare", "confirm", "release", "protocol"})
+
+
 class Commands(TyperGroup):
     """Knows every command by name and line; whoever is called is loaded."""
 
@@ -49,11 +53,39 @@ def load(name: str) -> Any:
     """The command of this `name`, ready to parse its words."""
     module, attribute = COMMANDS[name][0].split(":")
     found = getattr(import_module(f"replical.cli.{module}"), attribute)
-    if isinstance(found, typer.Typer):
-        return get_command(found)
+    command = get_command(found) if isinstance(found, typer.Typer) else _alone(name, found)
+    if name in _READERS:
+        for each in command.commands.values() if isinstance(command, TyperGroup) else (command,):
+            each.params += [option for option in _alone("trusting", _trusting).params if option.name == "_"]
+    return command
+
+
+def _alone(name: str, function: Any) -> Any:
+    """A command that is no part of a group."""
     alone = typer.Typer(add_completion=False, rich_markup_mode=None)
-    alone.command(name)(found)
+    alone.command(name)(function)
     return get_command(alone)
+
+
+def _trust(context: typer.Context, wanted: bool) -> None:
+    if wanted:
+        from replical.core.limits import trusting_sizes
+
+        context.with_resource(trusting_sizes())  # type: ignore[no-untyped-call,unused-ignore]
+
+
+def _trusting(
+    _: Annotated[
+        bool,
+        typer.Option(
+            "--trust-size",
+            callback=_trust,
+            expose_value=False,
+            help="read files that say they hold far more than their own size makes likely",
+        ),
+    ] = False,
+) -> None:
+    """Never called: its option, which lifts the limits of `replical.core.limits`, is given to all who read files."""
 
 
 app = typer.Typer(cls=Commands, add_completion=False, pretty_exceptions_enable=False, rich_markup_mode=None)

@@ -17,17 +17,12 @@ from replical.cli.asking import (
     Ask,
     Batches,
     Files,
-    Host,
     IdColumn,
-    Instructions,
     JournalFile,
     LabelColumn,
-    Media,
     PoolFile,
-    Port,
     Public,
     Show,
-    Votes,
     check_truths,
     check_usage,
     items_of,
@@ -37,6 +32,7 @@ from replical.cli.asking import (
 from replical.cli.forecasts import foretold_words
 from replical.cli.inputs import SIMULATED
 from replical.cli.output import answer, notes, number, progress, prose, whole
+from replical.cli.page import Host, Instructions, Listed, Media, NoToken, PageOptions, Port, Proxy, Votes
 from replical.core.exact import fraction
 from replical.errors import BadCertificate, PoolExhausted
 from replical.lab.claim import Claim
@@ -82,6 +78,9 @@ def confirm_command(
     port: Port = 8765,
     media: Media = None,
     instructions: Instructions = None,
+    people: Listed = None,
+    no_token: NoToken = False,
+    proxy: Proxy = None,
     public: Public = None,
     truths: Annotated[
         int, typer.Option(parser=whole, help="simulated worlds for the forecast; 0 for no forecast")
@@ -112,9 +111,13 @@ def confirm_command(
     else:
         with Journal(against_journal, write=False) as original:
             check_fresh(published, claim, lab, original)
+    page = PageOptions(
+        votes=votes, host=host, port=port, media=media, instructions=instructions, people=people, no_token=no_token,
+        proxy=proxy,
+    )  # fmt: skip
     source = source_of(
         protocol, pool, id_column, labels=labels, ask=ask, show=show, answers=answers, batches=batches, journal=journal,
-        out=out, votes=votes, host=host, port=port, media=media, instructions=instructions,
+        out=out, page=page,
     )  # fmt: skip
     with Journal(journal) as lab_journal:
         fresh = lab_journal.created is None

@@ -129,4 +129,4 @@ def most_shift(result: Result, plan: Plan) -> float | None:
     """How different labs' populations may be for what this lab has proven; None where it has not, or it does not matter."""
     if not isinstance(plan, RoundedPlan) or result.rounding is None:
         return None
-    return shift_most(plan, result.rounding, result.V)
+    return shift_most(plan, result.rounding, result.survivors)

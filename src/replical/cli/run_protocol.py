@@ -16,17 +16,12 @@ from replical.cli.asking import (
     Ask,
     Batches,
     Files,
-    Host,
     IdColumn,
-    Instructions,
     JournalFile,
     LabelColumn,
-    Media,
     PoolFile,
-    Port,
     Public,
     Show,
-    Votes,
     check_truths,
     check_usage,
     items_of,
@@ -38,6 +33,7 @@ from replical.cli.inputs import SIMULATED
 from replical.cli.options import Cluster, Device
 from replical.cli.outlook import FIRST, Outlook
 from replical.cli.output import amount, answer, count, notes, prose, whole
+from replical.cli.page import Host, Instructions, Listed, Media, NoToken, PageOptions, Port, Proxy, Votes
 from replical.cli.proven import most_shift, rounded_words, settled_words
 from replical.cli.registering import BeaconValue, Before, Go, KeyFile, RegisterFile
 from replical.core.files import write_whole
@@ -100,6 +96,9 @@ def run_command(
     port: Port = 8765,
     media: Media = None,
     instructions: Instructions = None,
+    people: Listed = None,
+    no_token: NoToken = False,
+    proxy: Proxy = None,
     measure_error: Annotated[
         int, typer.Option(parser=whole, help="labels to ask for after the answer, to measure how often it errs")
     ] = 0,
@@ -137,9 +136,13 @@ def run_command(
             return before.register(protocol, lab, lab_journal, lab_name, as_json=as_json)
     if out is None:
         raise BadUsage("Missing option '--out': the certificate to write, or the vote")
+    page = PageOptions(
+        votes=votes, host=host, port=port, media=media, instructions=instructions, people=people, no_token=no_token,
+        proxy=proxy,
+    )  # fmt: skip
     source = source_of(
         protocol, pool, id_column, labels=labels, ask=ask, show=show, answers=answers, batches=batches, journal=journal,
-        out=out, votes=votes, host=host, port=port, media=media, instructions=instructions,
+        out=out, page=page,
     )  # fmt: skip
     with cluster(at) if at is not None else nullcontext() as workers, Journal(journal) as lab_journal:
         lab = lab.on(workers)
@@ -147,7 +150,7 @@ def run_command(
         if private and lab_name is None and Ledger.of(lab_journal.events()).lab is None:
             raise BadUsage("a vote names its lab, so that nobody votes twice: give --lab NAME")
         before.begin(protocol, lab, lab_journal, lab_name, as_json=as_json)
-        session = Session(protocol, lab, lab_journal, annotator=annotator)
+        session = Session(protocol, lab, lab_journal, annotator=annotator, note=_note)
         _check_out(out, session)
         if lab_name is not None:
             session.sign(lab_name)
@@ -280,6 +283,10 @@ def _tell_forecast(protocol: Protocol, pool: Pool, truths: int) -> None:
         return
     for sentence in rough_words(protocol.recipe.C, forecast):
         notes.print(sentence, markup=False, soft_wrap=True)
+
+
+def _note(sentence: str) -> None:
+    notes.print(sentence, markup=False, soft_wrap=True)
 
 
 def _tell(words: str) -> None:

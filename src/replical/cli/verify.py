@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from functools import partial
 from pathlib import Path
 from typing import Annotated, Any
@@ -14,6 +14,13 @@ import typer
 from replical.bounds.unanimity import Unanimity
 from replical.cli.inputs import never_over
 from replical.cli.output import answer, notes, prose, reading
+from replical.cli.registered import (
+    RegistrationFile,
+    RegistrationFiles,
+    say_registered,
+    with_registration,
+    wrong_registrations,
+)
 from replical.core.exact import down, up
 from replical.core.files import write_whole
 from replical.errors import BadCertificate, BadUsage
@@ -42,6 +49,7 @@ def verify_command(
         Path | None,
         typer.Option(help="the published file that distances were measured on: what is proven is recomputed"),
     ] = None,
+    registration: RegistrationFile = None,
     id_column: Annotated[str, typer.Option("--id", help="column with the ids of the items")] = "id",
     html: Annotated[Path | None, typer.Option(help="the certificate as a readable page")] = None,
     verbose: Annotated[
@@ -64,10 +72,8 @@ def verify_command(
         none = Check(name="the file is a certificate", status="failed", detail=str(error))
         return _say(Verification(level="self", checks=(none,)), verbose=verbose, as_json=as_json)
     confirmed = content["schema"] == CONFIRMATION
-    if confirmed and html is not None:
-        raise BadUsage(f"{certificate} is a confirmation, and --html shows certificates: leave it out")
-    if confirmed and yardstick is not None:
-        raise BadUsage(f"{certificate} is a confirmation, and nothing in it was measured on a yardstick: leave it out")
+    if confirmed:
+        _only_of_certificates(certificate, html, yardstick, registration)
     check = verify_confirmation if confirmed else partial(verify, yardstick=yardstick)
     verdict = check(content)
     if verdict.valid and pool is not None:
@@ -84,9 +90,21 @@ def verify_command(
         else:
             with Journal(journal, write=False) as lab_journal:
                 verdict = check(content, lab, lab_journal)
+    if registration is not None and verdict.valid:
+        verdict = with_registration(verdict, content, registration)
     if html is not None and verdict.valid:
         write_whole(html, page(content), what="the page", refuse=BadUsage)
     return _say(verdict, verbose=verbose, as_json=as_json)
+
+
+def _only_of_certificates(file: Path, html: Path | None, yardstick: Path | None, registration: Path | None) -> None:
+    """Refuse what a confirmation does not have."""
+    if html is not None:
+        raise BadUsage(f"{file} is a confirmation, and --html shows certificates: leave it out")
+    if yardstick is not None:
+        raise BadUsage(f"{file} is a confirmation, and nothing in it was measured on a yardstick: leave it out")
+    if registration is not None:
+        raise BadUsage(f"{file} is a confirmation, and only runs are registered: leave out --registration")
 
 
 _EVIDENCE = {
@@ -136,12 +154,18 @@ def compare_command(
     yardstick: Annotated[
         Path | None, typer.Option(help="the published file that distances were measured on, where it is one")
     ] = None,
+    registration: RegistrationFiles = None,
     as_json: Annotated[bool, typer.Option("--json", help="one JSON object on standard output")] = False,
 ) -> int:
-    """Do several labs have one answer to one protocol? Exit code 1 if not, 4 if a confirmation is undecided."""
+    """Do several labs have one answer to one protocol? Exit code 1 if not, 4 if a confirmation is undecided.
+
+    Each file is checked alone first. Two files of one lab are refused; labs that share their items are no two labs, which is
+    said first and is exit code 1.
+    """
     if len(certificates) < 2:
         raise BadUsage(f"compare takes two or more certificates, got {len(certificates)}")
     contents: list[dict[str, Any]] = []
+    verdicts: list[Verification] = []
     for path in certificates:
         if not os.path.exists(path):
             raise BadUsage(f"there is no certificate {path}")
@@ -152,21 +176,52 @@ def compare_command(
             wrong = verdict.failed[0]
             raise BadCertificate(f"{path} is not valid ({wrong.name}: {wrong.detail}), so it is not compared")
         contents.append(certificate)
+        verdicts.append(verdict)
     comparison = compare(contents)
+    runs, registrations = [each for each in contents if each["schema"] != CONFIRMATION], registration or []
+    unfit = wrong_registrations(runs, registrations)
+    if unfit:
+        comparison = replace(comparison, unanimity=None)  # of labs that may have chosen among runs nothing follows
     fresh = _with_a_fresh_string(comparison, contents, profile or [], yardstick)
     if as_json:
-        answer({"schema": "replical.compare/1", **asdict(comparison), "fresh_string": fresh})
+        files = [_depth(path, verdict) for path, verdict in zip(certificates, verdicts, strict=True)]
+        told = asdict(comparison) | {"replicated": comparison.replicated, "fresh_string": fresh, "files": files}
+        registered = {"given": len(registrations), "wrong": unfit}
+        answer({"schema": "replical.compare/1", **told, "registrations": registered})
     else:
         _compared(comparison, contents)
+        _depths(verdicts)
         if fresh is not None:
             prose.print(
                 f"With a fresh string these labs would return one answer with probability {down(fresh, 3)}: exact for the "
                 "data they have, no promise about other labs.",
                 soft_wrap=True,
             )
-        if comparison.warning:
+        if comparison.warning and not comparison.same_items:
             notes.print(f"Warning: {comparison.warning}", markup=False, soft_wrap=True)
-    return 0 if comparison.identical else UNDECIDED if comparison.undecided else NO
+        say_registered(runs, registrations, unfit)
+    if unfit:
+        return NO
+    if comparison.undecided and not comparison.same_items:
+        return UNDECIDED
+    return 0 if comparison.replicated else NO
+
+
+def _depth(path: Path, verdict: Verification) -> dict[str, Any]:
+    """How deeply a file was checked."""
+    counts = {"checked": len(verdict.checked), "not_checkable": len(verdict.unchecked)}
+    return {"file": path.name, "level": verdict.level, **counts}
+
+
+def _depths(verdicts: list[Verification]) -> None:
+    """The same in words."""
+    unchecked = sorted({len(verdict.unchecked) for verdict in verdicts})
+    most = f"{unchecked[0]} to {unchecked[-1]}" if len(unchecked) > 1 else str(unchecked[0])
+    prose.print(
+        f"Each was checked by its file alone, which leaves {most} things to believe: replical verify -v lists them, and "
+        "with pool and journal shows more.",
+        soft_wrap=True,
+    )
 
 
 def _with_a_fresh_string(
@@ -183,6 +238,8 @@ def _with_a_fresh_string(
 
 def _compared(comparison: Comparison, contents: list[dict[str, Any]]) -> None:
     certificates = [each["body"] for each in contents if each["schema"] != CONFIRMATION]
+    if comparison.same_items:
+        prose.print(f"NOT DIFFERENT LABS: {comparison.warning}.", markup=False, soft_wrap=True)
     if not (comparison.identical or comparison.undecided):
         prose.print(f"Different: {comparison.first_difference}.", markup=False, soft_wrap=True)
         certified = sum(body["certified"] for body in certificates)
@@ -191,6 +248,7 @@ def _compared(comparison: Comparison, contents: list[dict[str, Any]]) -> None:
     elif certificates:
         chosen, count = certificates[0]["hypothesis"]["description"], len(certificates)
         labs = {1: "1 lab", 2: "both labs"}.get(count, f"all {count} labs") + _names(certificates)
+        labs = f"all {count} files" if comparison.same_items else labs
         prose.print(f"Identical: {labs} chose {chosen}.", markup=False, soft_wrap=True)
         prose.print(f"{sum(body['certified'] for body in certificates)} of {count} are certified.")
     if comparison.unanimity is not None:

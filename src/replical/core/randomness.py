@@ -139,6 +139,23 @@ class SharedRandomness:
         blocks = [indices[start : start + _BLOCK] for start in range(0, len(indices), _BLOCK)]
         return min(self._lowest(name, block) for block in blocks)[1]
 
+    def lowest(self, *name: str | int, n: int, count: int) -> Indices:
+        """The `count` hypotheses of `n` with the lowest words of the `name`, ascending; of equal words the smaller indices.
+
+        Examples
+        --------
+        >>> SharedRandomness("replical").lowest("summary", n=1000, count=3).tolist()
+        [342, 479, 561]
+        """
+        ranks, chosen = np.zeros(0, dtype=np.uint64), np.zeros(0, dtype=np.int64)
+        for start in range(0, n, _BLOCK):
+            words = self.words(*name, start=start, count=min(_BLOCK, n - start))
+            few = np.flatnonzero(words <= np.partition(words, min(count, len(words)) - 1)[min(count, len(words)) - 1])
+            ranks, chosen = np.concatenate((ranks, words[few])), np.concatenate((chosen, start + few))
+            best = np.lexsort((chosen, ranks))[:count]
+            ranks, chosen = ranks[best], chosen[best]
+        return np.sort(chosen)
+
     def _lowest(self, name: tuple[str | int, ...], indices: Indices) -> tuple[int, int]:
         """The lowest word among some hypotheses, and whose it is."""
         ranks = self.ranks(*name, indices=indices)

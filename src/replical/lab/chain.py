@@ -38,7 +38,7 @@ Row = tuple[Any, ...]  # the fields of an event, then its hash; None in journals
 
 
 def linked(before: bytes, fields: Row) -> bytes:
-    """The hash of an event with these `fields`, after an event with the hash `before`.
+    """The hash of an event with these `fields`, after an event with the hash `before`; further fields do not count.
 
     Raises
     ------
@@ -50,7 +50,7 @@ def linked(before: bytes, fields: Row) -> bytes:
     >>> linked(FIRST, (1, "ask", "a", None, None, "2025-01-01", None)).hex()[:16]
     '8540bd6edc466345'
     """
-    seq, kind, item, label, annotator, at, detail = fields
+    seq, kind, item, label, annotator, at, detail = fields[:7]
     text = (
         f"[{int.__repr__(seq)},{spelled(kind)},{'null' if item is None else spelled(item)},"
         f"{'null' if label is None else int.__repr__(label)},{'null' if annotator is None else spelled(annotator)},"
@@ -59,8 +59,8 @@ def linked(before: bytes, fields: Row) -> bytes:
     return hashlib.sha256(before + text.encode()).digest()
 
 
-def followed(rows: Iterable[Row], link: Link, where: str, *, loose: bool) -> Iterator[tuple[Row, Link]]:
-    """Go along the chain of the journal `where`, from `link` on: every row, and how far the chain goes with it.
+def followed(rows: Iterable[Row], link: Link, where: str, *, loose: bool) -> Iterator[tuple[Row, bytes]]:
+    """Go along the chain of the journal `where`, from `link` on: every row, and its hash.
 
     Parameters
     ----------
@@ -72,33 +72,33 @@ def followed(rows: Iterable[Row], link: Link, where: str, *, loose: bool) -> Ite
     BadJournal
         At the first event that is not the one which was written there.
     """
+    last, now = link
     for row in rows:
         seq, kept = row[0], row[-1]
-        loose = loose and kept is None
         if kept is None and not loose:
             raise BadJournal(
                 f"{where}: event {seq} is not linked to the one before it, so it was put in later or its hash taken out"
                 f"{_REMEDY}"
             )
-        if not loose and seq != link.seq + 1:
-            raise BadJournal(f"{where}: {_missing(link.seq + 1, seq - 1)}{_REMEDY}")
+        if kept is not None and seq != last + 1:
+            raise BadJournal(f"{where}: {_missing(last + 1, seq - 1)}{_REMEDY}")
         try:
-            now = linked(link.hash, row[:-1])
+            now = linked(now, row)
         except (TypeError, UnicodeEncodeError) as error:
             raise BadJournal(f"{where}: event {seq} is damaged{_REMEDY}") from error
-        if not loose and now != kept:
+        if kept is not None and now != kept:
             raise BadJournal(
                 f"{where}: event {seq} is not what was written there: it was changed or damaged, or events were moved or "
                 f"put in{_REMEDY}"
             )
-        link = Link(seq, now)
-        yield row, link
+        last, loose = seq, loose and kept is None
+        yield row, now
 
 
-def whole(link: Link, written: int, where: str) -> None:
-    """Refuse a journal that ends at `link` although its database knows that event `written` was there."""
-    if link.seq < written:
-        raise BadJournal(f"{where}: {_missing(link.seq + 1, written)}{_REMEDY}")
+def whole(last: int, written: int, where: str) -> None:
+    """Refuse a journal that ends at event `last` although its database knows that event `written` was there."""
+    if last < written:
+        raise BadJournal(f"{where}: {_missing(last + 1, written)}{_REMEDY}")
 
 
 _REMEDY = "; take the journal from a backup, because what follows cannot be trusted"

@@ -1,7 +1,9 @@
 """Tables as blocks of Arrow columns, from Parquet, CSV or Arrow files, data frames or arrays.
 
 A table is looked at before it is read, and read in blocks: some columns of some rows, a few million cells, never the
-whole. A file that changes meanwhile is refused. Needs pyarrow: ``pip install 'replical[lab]'``.
+whole. What a file says of its own size is compared with how large it is before memory is taken, and every block is
+validated before anybody touches it. A file that changes meanwhile is refused.
+Needs pyarrow: ``pip install 'replical[lab]'``.
 """
 
 from __future__ import annotations
@@ -14,7 +16,11 @@ from copy import copy
 from pathlib import Path
 from typing import Any, NamedTuple
 
+import numpy as np
+
+from replical.core.limits import REMEDY, check_claims, most_bytes, trusted
 from replical.errors import BadTable, MissingExtra, ReplicalError
+from replical.lab.arrow_file import claims_of
 
 _CELLS = 2**24  # cells read at a time
 _ROWS = 2**17  # rows read at a time, at most
@@ -78,7 +84,7 @@ def opened(
         table = _open(pa, source, name, texts, categories, numbers)
         _check_names(table.names, columns, name)
         yield table
-    except (OSError, pa.ArrowException, ReplicalError) as error:
+    except (OSError, pa.ArrowException, UnicodeDecodeError, ReplicalError) as error:
         if before is not None and _stamp(source) != before:
             raise _changed(name) from error
         if isinstance(error, ReplicalError):
@@ -120,12 +126,17 @@ def _check_names(names: Sequence[str], wanted: Sequence[str], name: str) -> None
         if column not in known:
             if len(names) == 1 and (mark := next((each for each in ";\t|" if each in names[0]), None)):
                 raise BadTable(f"{name} has one column only, {names[0]!r}: save it with commas instead of {mark!r}")
-            near = f"; it has {', '.join(names[:8])}{' and more' if len(names) > 8 else ''}"
+            near = f"; it has {', '.join(map(_shown, names[:8]))}{' and more' if len(names) > 8 else ''}"
             raise BadTable(f"{name} has no column {column!r}{near}")
     if len(known) < len(names):
         for column in wanted:
             if names.count(column) > 1:
                 raise BadTable(f"{name} has {names.count(column)} columns named {column!r}")
+
+
+def _shown(name: str) -> str:
+    """A name as a sentence may have it."""
+    return name if name.isprintable() and len(name) <= 40 else f"{name[:40]!r}"
 
 
 def _open(
@@ -140,21 +151,22 @@ def _open(
         if path.suffix == ".csv":
             types = (pa.string(), texts), (pa.dictionary(pa.int32(), pa.string()), categories), (pa.float64(), numbers)
             return _Csv(path, {name: kind for kind, names in types for name in names})
-        return _Parquet(path, categories) if path.suffix == ".parquet" else _Ipc(pa, path)
+        return _Parquet(path, [*texts, *categories]) if path.suffix == ".parquet" else _Ipc(pa, path)
     except FileNotFoundError as error:
         raise BadTable(f"there is no file {path}") from error
 
 
 def _why(source: Any, error: Exception) -> str:
     """Why a table cannot be read; a CSV file in another encoding is what a spreadsheet writes most easily."""
-    what, first = f"cannot read the table {source}", str(error).splitlines()[0]
+    what, first = f"cannot read the table {source}", next(iter(str(error).splitlines()), type(error).__name__)
     if isinstance(source, str | Path) and Path(source).suffix == ".csv":
         with suppress(OSError), open(source, "rb") as file:
             if file.read(2) in (BOM_UTF16_LE, BOM_UTF16_BE):
                 return f"{what}: it is UTF-16 text; {_RESAVE}"
         if "UTF8" in first:
             return f"{what}: it is not UTF-8 text; {_RESAVE}"
-    return f"{what}: {first:.200}"  # a row of a thousand values is no sentence
+    plain = "".join(each if each.isprintable() else " " for each in first)  # it may quote what the file holds
+    return f"{what}: {plain:.200}"  # a row of a thousand values is no sentence
 
 
 def _names(schema: Any, name: Any) -> list[str]:
@@ -171,21 +183,42 @@ def _some(columns: Sequence[str], rows: int, *, together: bool) -> Iterator[list
 
 
 class _Parquet(Table):
-    """Texts are read as places in a dictionary, which is how such a file mostly stores them."""
+    """Texts are read as places in a dictionary, which is how such a file mostly stores them.
 
-    def __init__(self, path: Path, categories: Sequence[str]) -> None:
+    They stay there: a text of a megabyte that a thousand rows share is one megabyte.
+    """
+
+    def __init__(self, path: Path, texts: Sequence[str]) -> None:
         from pyarrow import parquet
 
-        self._file = parquet.ParquetFile(path, read_dictionary=list(categories))
+        self._file = parquet.ParquetFile(path)
         self.names = _names(self._file.schema_arrow, path)
+        self._check(path)
+        columns = map(self._file.schema.column, range(len(self._file.schema)))
+        known = {column.path for column in columns if column.physical_type == "BYTE_ARRAY"}
+        coded = [name for name in texts if name in known]
+        self._file = parquet.ParquetFile(path, metadata=self._file.metadata, read_dictionary=coded)
         self._groups = list(range(self._file.num_row_groups))
         self.rows = int(self._file.metadata.num_rows)
+        self._name, self._most = str(path), most_bytes(path.stat().st_size)
+
+    def _check(self, path: Path) -> None:
+        """Rows, values inside of lists, and bytes before they were compressed."""
+        about, schema = self._file.metadata, self._file.schema
+        groups = [about.row_group(number) for number in range(about.num_row_groups)]
+        nested = [place for place in range(len(schema)) if schema.column(place).max_repetition_level]
+        inside = [sum(group.column(place).num_values for group in groups) for place in nested]
+        rows = max(about.num_rows, sum(group.num_rows for group in groups), *inside, 0)
+        unpacked = sum(max(0, group.total_byte_size) for group in groups)
+        if min(about.num_rows, *(group.num_rows for group in groups), *inside, 0) < 0:
+            raise BadTable(f"cannot read the table {path}: it says it has fewer than no rows, so write it again")
+        check_claims(str(path), path.stat().st_size, rows=rows, unpacked=unpacked, refuse=BadTable)
 
     def blocks(self, columns: Sequence[str], *, together: bool = False) -> Iterator[Block]:
         for some in _some(columns, min(self.rows or 0, _ROWS), together=together):
             start = 0
             for batch in self._file.iter_batches(_ROWS, row_groups=self._groups, columns=some):
-                yield _block(start, batch, some)
+                yield _block(start, batch, some, self._name, self._most)
                 start += batch.num_rows
 
     def bands(self) -> Iterator[Table]:
@@ -204,13 +237,15 @@ class _Ipc(Table):
     def __init__(self, pa: Any, path: Path) -> None:
         from pyarrow import ipc
 
+        claims, size = claims_of(path), path.stat().st_size
+        check_claims(
+            str(path), size, rows=max(claims.values, sum(claims.rows)), unpacked=claims.unpacked, refuse=BadTable
+        )
         self._ipc, self._file = ipc, pa.OSFile(str(path))
         self.names = _names(ipc.open_file(self._file).schema, path)
-        first = self._reader([0]) if self.names else None
-        self._sizes = (
-            {number: first.get_batch(number).num_rows for number in range(first.num_record_batches)} if first else {}
-        )
+        self._sizes = dict(enumerate(claims.rows)) if self.names else {}
         self.rows, self._largest = sum(self._sizes.values()), max(self._sizes.values(), default=0)
+        self._name, self._most = str(path), most_bytes(size)
 
     def _reader(self, fields: list[int]) -> Any:
         return self._ipc.open_file(self._file, options=self._ipc.IpcReadOptions(included_fields=fields))
@@ -221,7 +256,7 @@ class _Ipc(Table):
             reader, start = self._reader(sorted(places[name] for name in some)), 0
             for number in self._sizes:
                 batch = reader.get_batch(number)
-                yield _block(start, batch, some)
+                yield _block(start, batch, some, self._name, self._most)
                 start += batch.num_rows
 
     def bands(self) -> Iterator[Table]:
@@ -252,22 +287,23 @@ class _Csv(Table):
     def blocks(self, columns: Sequence[str], *, together: bool = True) -> Iterator[Block]:
         start = 0
         for batch in self._reader(list(columns)):
-            yield _block(start, batch, columns)
+            yield _block(start, batch, columns, str(self._path))
             start += batch.num_rows
 
     def bands(self) -> Iterator[Table]:
         for batch in self._reader():
-            yield _Batch(batch)
+            yield _Batch(batch, str(self._path))
 
 
 class _Batch(Table):
     """A few rows in memory."""
 
-    def __init__(self, batch: Any) -> None:
+    def __init__(self, batch: Any, name: str) -> None:
         self._batch, self.names, self.rows = batch, list(batch.schema.names), batch.num_rows
+        self._name = name
 
     def blocks(self, columns: Sequence[str], *, together: bool = True) -> Iterator[Block]:
-        yield _block(0, self._batch, columns)
+        yield _block(0, self._batch, columns, self._name)
 
 
 class _Memory(Table):
@@ -321,10 +357,33 @@ class _Memory(Table):
         for some in _some(columns, self.rows or 0, together=together):
             start = 0
             for batch in self._part(some).to_batches(max_chunksize=_ROWS):
-                yield _block(start, batch, some)
+                yield _block(start, batch, some, self._name)
                 start += batch.num_rows
 
 
-def _block(start: int, batch: Any, columns: Sequence[str]) -> Block:
+def _block(start: int, batch: Any, columns: Sequence[str], name: str, most: int | None = None) -> Block:
+    """Some columns, validated: lengths, offsets, places in dictionaries and texts are what Arrow takes them for.
+
+    Views of texts may show the same bytes many times: they are at most `most` bytes, where a file is not trusted.
+    """
     places = {name: place for place, name in enumerate(batch.schema.names)}
-    return Block(start, {name: batch.column(places[name]) for name in columns})
+    block = Block(start, {name: batch.column(places[name]) for name in columns})
+    for column, values in block.columns.items():
+        try:
+            values.validate(full=True)
+        except (ValueError, UnicodeDecodeError) as error:  # ArrowInvalid is a ValueError
+            raise BadTable(f"{name}: the column {_shown(column)} is damaged, so write the file again") from error
+        if most is not None and not trusted() and _shown_bytes(values) > most:
+            raise BadTable(
+                f"{name}: the texts of the column {_shown(column)} show the same bytes again and again, {most:,} bytes and "
+                f"more in all: {REMEDY}"
+            )
+    return block
+
+
+def _shown_bytes(values: Any) -> int:
+    """How long the texts of a column of views are together; 0 for any other column. A view begins with its length."""
+    if str(values.type) not in ("string_view", "binary_view"):
+        return 0
+    views = np.frombuffer(values.buffers()[1], dtype=np.int32)[::4]
+    return int(views[values.offset : values.offset + len(values)].sum(dtype=np.int64))

@@ -72,6 +72,8 @@ class Database:
     ------
     BadJournal
         If nobody can read the URL, or there is no driver or folder.
+    MissingExtra
+        If SQLAlchemy is not installed.
     """
 
     def __init__(self, where: str | Path, *, write: bool = True, lasting: bool = True) -> None:
@@ -106,8 +108,9 @@ class Database:
         On SQLite nobody else writes from its beginning on; on PostgreSQL it sees what others have committed, statement
         by statement, whatever the server's usual isolation is.
         """
-        own = self.engine.connect() if connection is None else contextlib.nullcontext(connection)
-        with self.plain_errors(), own as used, used.begin():
+        with self.plain_errors(), contextlib.ExitStack() as own:
+            used = own.enter_context(self.engine.connect()) if connection is None else connection
+            own.enter_context(used.begin())
             if self.file is not None:
                 used.exec_driver_sql("BEGIN IMMEDIATE")
             elif self._lasting:
@@ -138,7 +141,12 @@ class Database:
                 options["connect_args"] = {k: v for k, v in _WATCHFUL.items() if k not in self._url.query}
         try:
             engine = self.sql.create_engine(self._seen(), **options)
-        except (self.sql.exc.ArgumentError, self.sql.exc.NoSuchModuleError, ImportError) as error:
+        except ImportError as error:
+            raise BadJournal(
+                f"cannot open the journal {self.where} ({error}): PostgreSQL needs a driver, install it with "
+                "pip install 'replical[postgres]'"
+            ) from error
+        except (self.sql.exc.ArgumentError, self.sql.exc.NoSuchModuleError) as error:
             raise BadJournal(f"cannot open the journal {self.where}: {error}") from error
         if self.file is not None and self._write:
             self.sql.event.listen(engine, "connect", self._settle)
@@ -211,6 +219,8 @@ def _url(sql: Any, where: str, display: str) -> Any:
         raise BadJournal(f"a journal is a file or the URL of a database, got {display}") from error
     if url.get_backend_name() not in ("sqlite", "postgresql"):
         raise BadJournal(f"a journal is a SQLite file or a PostgreSQL database, got {display}")
+    if url.drivername == "postgresql":
+        url = url.set(drivername="postgresql+psycopg")  # the one that is installed with us
     if "@" in (url.host or ""):  # the rest of a password, which the driver would show
         raise BadJournal(f"write '@' as %40 in the password of {display}")
     if url.get_backend_name() == "sqlite" and (not url.database or ":" in url.database):

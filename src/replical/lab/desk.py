@@ -122,6 +122,9 @@ class Desk:
             raise ValueOutOfRange(f"votes must be an odd number, so that they decide, got {votes!r}")
         self.session, self.votes, self._outlook = session, votes, outlook
         self._reservations = Reservations(clock) if reservations is None else reservations
+        self._clock = clock
+        self._spoke: set[str] = set()  # who has ever said something of an item
+        self._silent: dict[str, float] = {}  # who has not, and since when they are shown items
         self.lock = threading.RLock()
         self._took: deque[float] = deque(maxlen=_RECENT)  # seconds of the last answers
         self._history: dict[str, list[Done]] = {}
@@ -132,7 +135,8 @@ class Desk:
         """An open item for this annotator; None if there is none for them now.
 
         What one was shown stays theirs. Nobody is given an item that enough others are labelling at this moment: their
-        work would count for nothing. Somebody slow, or gone, keeps an item for a while only.
+        work would count for nothing. Somebody slow, or gone, keeps an item for a while only; somebody who has never
+        said anything keeps none after that.
         """
         with self.lock:
             self.session.refresh()
@@ -141,10 +145,19 @@ class Desk:
                 self.session.refresh()  # another desk may have heard the last answer since, and have freed the place
                 places = self._places(annotator)
                 if item in places:
+                    if self._lapsed(annotator):
+                        self._reservations.release(annotator, item, labelled=False)
                     return item
                 self._reservations.release(annotator, item, labelled=item not in self.session.open)
                 item = self._reservations.take(annotator, places, self._patience)
             return None
+
+    def _lapsed(self, annotator: str) -> bool:
+        """Has this annotator been shown items for too long, and never said a word?"""
+        if annotator in self._spoke:
+            return False
+        now = self._clock()
+        return now - self._silent.setdefault(annotator, now) >= self._patience
 
     def _places(self, annotator: str) -> dict[str, int]:
         """Items that this annotator may label, and how many people may be at each.
@@ -163,7 +176,7 @@ class Desk:
     def answer(self, annotator: str, item: str, label: Label) -> None:
         """A label or a vote; when this returns it is on the disk."""
         with self.lock:
-            self._open_for(annotator, item)
+            self.check_open(annotator, item)
             with self._remembered(annotator, item, "answer"):
                 if self.votes == 1:
                     self.session.answer(item, label, annotator=annotator)
@@ -173,7 +186,7 @@ class Desk:
     def skip(self, annotator: str, item: str) -> None:
         """The annotator cannot say."""
         with self.lock:
-            self._open_for(annotator, item)
+            self.check_open(annotator, item)
             with self._remembered(annotator, item, "skip"):
                 if self.votes == 1:
                     self.session.skip(item, annotator=annotator)
@@ -192,7 +205,10 @@ class Desk:
             self._note_mass()
             return done.item
 
-    def _open_for(self, annotator: str, item: str) -> None:
+    def check_open(self, annotator: str, item: str) -> None:
+        """Refuse what has its label, or this annotator's vote."""
+        self._spoke.add(annotator)
+        self._silent.pop(annotator, None)
         if item not in self.session.open:
             raise BadLabel(f"the item {item!r} has its label already, or is not asked for: take the next one")
         if self._voted(annotator, item):

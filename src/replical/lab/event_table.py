@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 TABLE = "replical_events"
+SNAPSHOT = "replical_snapshot"  # one row, if any: see `replical.lab.snapshot`
 
 
 def table_of(sql: Any) -> Any:
@@ -60,6 +61,14 @@ def one_writer(connection: Any) -> None:
     """Until this transaction ends nobody else adds events; SQLite lets in one writer at a time anyway."""
     if connection.dialect.name == "postgresql":
         connection.exec_driver_sql(f"LOCK TABLE {TABLE} IN EXCLUSIVE MODE")
+
+
+def keep(sql: Any, connection: Any, snapshot: bytes) -> None:
+    """Put a snapshot in the place of the last one."""
+    kind = "BLOB" if connection.dialect.name == "sqlite" else "BYTEA"
+    connection.exec_driver_sql(f"CREATE TABLE IF NOT EXISTS {SNAPSHOT} (one INTEGER PRIMARY KEY, content {kind})")
+    connection.exec_driver_sql(f"DELETE FROM {SNAPSHOT}")
+    connection.execute(sql.text(f"INSERT INTO {SNAPSHOT} VALUES (1, :content)"), {"content": snapshot})
 
 
 def last_number(connection: Any) -> int:

@@ -15,11 +15,11 @@ import csv
 import json
 import secrets
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import cached_property
+from itertools import chain
 from pathlib import Path
-from typing import Any, TextIO
+from typing import Any, NamedTuple, TextIO
 
 from replical.errors import BadJournal
 from replical.lab import event_table, reservations
@@ -32,14 +32,13 @@ BEFORE = "replical.journal/1"  # begun without a chain
 _AT_ONCE = 10_000  # rows fetched at a time
 
 
-@dataclass(frozen=True, kw_only=True)
-class Event:
+class Event(NamedTuple):
     """One line of the journal.
 
     Attributes
     ----------
     kind
-        created, lab, registration, beacon, measure, open, ask, answer, skip, vote, undo, correction or done.
+        created, lab, registration, beacon, measure, join, open, ask, answer, skip, vote, undo, correction or done.
     item, label, annotator
         What it is about, the position of the label in the protocol's label set, and who said so.
     detail
@@ -206,8 +205,9 @@ class Journal:
         if last is not None and last[-1] is not None:
             link = Link(last[0], last[-1])
         elif last is not None:
-            *_, (_, link) = followed(self._rows(connection, 0, None), link, self.where, loose=True)
-        whole(link, written, self.where)
+            *_, (last, now) = followed(self._rows(connection, 0, None), link, self.where, loose=True)
+            link = Link(last[0], now)
+        whole(link.seq, written, self.where)
         return link
 
     def _select(self) -> Any:
@@ -218,8 +218,8 @@ class Journal:
     def _rows(self, connection: Any, first: int, limit: int | None) -> Iterator[Row]:
         """Events from a number on, as they are stored, at most `limit` of them."""
         query = self._select().where(self._events.c.seq >= first).order_by(self._events.c.seq)
-        for some in connection.execute(query if limit is None else query.limit(limit)).partitions(_AT_ONCE):
-            yield from some
+        found = connection.execute(query if limit is None else query.limit(limit))
+        return chain.from_iterable(found.partitions(_AT_ONCE))
 
     def events(self, *, after: int = 0, limit: int | None = None) -> list[Event]:
         """Events in the order they were written, those `after` a number, at most `limit` of them.
@@ -231,23 +231,65 @@ class Journal:
         """
         return [_event(row, self.where) for row, _ in self._follow(after, limit)]
 
-    def _follow(self, after: int, limit: int | None) -> Iterator[tuple[Row, Link]]:
-        """Go along the chain: from the hash of event `after` on, where it has one."""
+    def news(self, after: int) -> Iterator[tuple[Event, bytes]]:
+        """The events `after` a number, one by one, each with its hash.
+
+        Of those that say what the run asks for now, which are many, the details of the last alone are told.
+
+        Raises
+        ------
+        BadJournal
+            As `events` does; events before the one that it names have been told then.
+        """
+        asking: tuple[Row, bytes] | None = None
+        for found in self._follow(after, None):
+            (seq, kind, item, label, annotator, at, detail, _), now = found
+            if kind == "open":
+                asking = found
+                yield Event(kind, None, None, None, None, seq, at), now
+            elif detail is None:
+                yield Event(kind, item, label, annotator, None, seq, at), now
+            else:
+                yield _event(found[0], self.where), now
+        if asking is not None:
+            yield _event(asking[0], self.where), asking[1]
+
+    @property
+    def drives(self) -> bool:
+        """Is this the runner's?"""
+        return self._fence is not None
+
+    @property
+    def snapshot(self) -> bytes | None:
+        """What `keep` wrote last, if anything."""
         with self._database.reading() as connection:
-            written = event_table.last_number(connection)
-            rows, last = self._rows(connection, after, None if limit is None else limit + (after > 0)), Link()
-            if after:
-                known = next(rows, None)
-                if known is not None and known[0] == after and known[-1] is not None:
-                    yield from followed(rows, Link(after, known[-1]), self.where, loose=False)
-                    return
-                rows = self._rows(connection, 0, None)
+            if not self._sql.inspect(connection).has_table(event_table.SNAPSHOT):
+                return None
+            found = connection.exec_driver_sql(f"SELECT content FROM {event_table.SNAPSHOT}").scalar()
+        return None if found is None else bytes(found) if isinstance(found, bytes | memoryview) else b""
+
+    def keep(self, snapshot: bytes) -> None:
+        """Keep a snapshot in place of the last one; it is no event."""
+        with self._writing() as connection:
+            event_table.keep(self._sql, connection, snapshot)
+
+    def _follow(self, after: int, limit: int | None) -> Iterator[tuple[Row, bytes]]:
+        """Go along the chain: from the hash of event `after` on, where it has one, else from the beginning."""
+        with self._database.reading() as connection:
+            written, last = event_table.last_number(connection), 0
+            rows = self._rows(connection, after, None if limit is None else limit + (after > 0))
+            known = next(rows, None) if after else None
+            if known is not None and known[0] == after and known[-1] is not None:
+                yield from followed(rows, Link(after, known[-1]), self.where, loose=False)
+                return
             passed = 0
-            for row, link in followed(rows, Link(), self.where, loose=self._loose):
-                last = link
-                if row[0] > after and (limit is None or passed < limit):
+            for found in followed(
+                self._rows(connection, 0, None) if after else rows, Link(), self.where, loose=self._loose
+            ):
+                last = found[0][0]
+                if last > after and (limit is None or passed < limit):
                     passed += 1
-                    yield row, link
+                    yield found
             if limit is None:
                 whole(last, written, self.where)
 

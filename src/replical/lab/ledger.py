@@ -28,6 +28,7 @@ class Ledger:
     corrected: int = 0
     measure: int = 0  # labels to measure the answer's error with
     lab: str | None = None  # its name
+    people: dict[str, str] = field(default_factory=dict)  # names at the page, and the hash of whoever has one
     registration: Mapping[str, Any] | None = None  # as it was published before the first label
     beacon: str | None = None  # the public value that came between the two
     begun: bool = False  # has anybody said anything of an item?
@@ -47,12 +48,14 @@ class Ledger:
         A label given later lifts a skip. People take back what they did themselves; who runs (no name) anything. A
         registration counts if it comes before all of that, and a beacon's value if it comes between the two.
         """
-        if event.kind == "open" and event.detail is not None:
-            self.announced = list(event.detail["items"])
+        if event.kind == "open":
+            self.announced = self.announced if event.detail is None else list(event.detail["items"])
         elif event.kind == "measure" and event.detail is not None:
             self.measure = max(self.measure, int(event.detail["labels"]))
         elif event.kind == "lab" and event.detail is not None:
             self.lab = str(event.detail["name"])
+        elif event.kind == "join" and event.annotator is not None and event.detail is not None:
+            self.people.setdefault(event.annotator, str(event.detail["browser"]))
         elif event.kind == "done" and event.detail is not None:
             self.results.append(event.detail.get("outcome", event.detail.get("hypothesis")))
         elif event.kind in ("registration", "beacon") and event.detail is not None:

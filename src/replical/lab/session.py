@@ -7,27 +7,34 @@ whatever happened between two labels, the same journal gives the same result to 
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from typing import TypedDict
+from collections.abc import Callable, Iterable
+from typing import Any, TypedDict
 
 import numpy as np
 
 from replical.classes.base import Label
+from replical.core.canonical import digest_of
 from replical.core.randomness import PrivateRandomness
 from replical.errors import BadJournal, BadLabel, ReplicalError
 from replical.lab.binding import bind, named
+from replical.lab.chain import Link
 from replical.lab.claim import Claim
 from replical.lab.journal import Event, Journal
 from replical.lab.ledger import Ledger
 from replical.lab.protocol import Protocol
 from replical.lab.registered import check_registered
 from replical.lab.seeds import seed_of
+from replical.lab.snapshot import EVERY, Snapshot, packed, unpacked
 from replical.lab.tables import LabPool
 from replical.learners.base import Course, Learner
 from replical.learners.measured import Measured
 from replical.learners.result import Result
 from replical.pools.pool import Pool
 from replical.pools.query import Answers, Query
+
+_CHANGES = frozenset(("skip", "undo", "correction", "measure"))  # events that change what was said before
+# What a run may come to that goes on from a snapshot which is none of its own.
+_STUMBLES = (ReplicalError, ArithmeticError, AssertionError, LookupError, TypeError, ValueError)
 
 
 class LabelCounts(TypedDict):
@@ -56,6 +63,8 @@ class Session:
         Labels to ask for after the answer is known, to measure how often it errs; as many as the journal says if left out.
     claim
         A published answer of this protocol that is to be confirmed, in place of a run of the protocol's learner.
+    note
+        Is told, in a sentence, what a person who runs may want to know: a snapshot that is ignored, a long replay.
 
     Attributes
     ----------
@@ -103,6 +112,7 @@ class Session:
         annotator: str | None = None,
         measure: int | None = None,
         claim: Claim | None = None,
+        note: Callable[[str], None] = lambda sentence: None,
     ) -> None:
         self.protocol, self.lab, self.journal, self._annotator = protocol, lab, journal, annotator
         self.claim = claim
@@ -111,22 +121,82 @@ class Session:
         self.ledger = Ledger()
         self.secret = bind(protocol, lab, journal, self.learner, claim)
         self.private = b""
-        self._last_event = 0  # its number
+        self._link = Link()  # how far the journal has been heard
         self._course: Course | None = None
+        self._note = note
+        self._snapshot = self._found()
+        self._trusting = False  # did the course go on from a snapshot?
+        self._replayed = 0  # labels when the last snapshot was made
         self.refresh()
 
     def refresh(self) -> None:
         """Take in what was written to the journal since, by this session or others, and go on from there."""
-        for event in self.journal.events(after=self._last_event):
+        hear, skipped, last, made_at = self.ledger.hear, self.ledger.skipped, self._link, 0
+        if self._snapshot is not None:
+            made_at = self._snapshot.link.seq
+        for event, now in self.journal.news(last.seq):
             self._check(event)
-            lifted = event.item in self.ledger.skipped
-            self.ledger.hear(event)
-            self._last_event = event.seq
-            if lifted or event.kind in ("skip", "undo", "correction", "measure"):
+            if event.kind in _CHANGES or event.item in skipped:
                 self._course = None  # what was said before has changed
+                self._forget(event)
+            hear(event)
+            if event.seq > last.seq:
+                last = self._link = Link(event.seq, now)
+            if event.seq == made_at and self._snapshot is not None and now != self._snapshot.link.hash:
+                self._ignore("it belongs to other events")
+        if self._snapshot is not None and self._snapshot.link.seq > self._link.seq:
+            self._ignore("it belongs to later events")
         if not self.private:
             self._draw()
         self._go_on()
+
+    def _found(self) -> Snapshot | None:
+        """The snapshot to go on from, as far as can be told before the journal has been read."""
+        if not self.journal.drives:
+            return None
+        try:
+            content = self.journal.snapshot
+            return None if content is None else unpacked(content, self._about)
+        except (BadJournal, ValueError) as error:
+            self._ignore(str(error))
+            return None
+
+    @property
+    def _about(self) -> dict[str, Any]:
+        """Of which run a snapshot is."""
+        claim = None if self.claim is None else self.claim.bound
+        private = digest_of(b"replical snapshot\0" + self.secret)
+        return {
+            "protocol": self.protocol.fingerprint,
+            "pool": self.lab.fingerprint,
+            "private seed": private,
+            "claim": claim,
+        }
+
+    def _ignore(self, why: str) -> None:
+        self._snapshot = None
+        self._note(
+            f"The snapshot in {self.journal.where} is ignored ({why}): the run is replayed from its first label."
+        )
+
+    def _forget(self, event: Event) -> None:
+        """A snapshot that rests on what an event changes is of no use any more."""
+        source = None if event.item is None else self.ledger.sources.get(event.item)
+        made_at = 0 if self._snapshot is None else self._snapshot.link.seq
+        if event.seq > made_at and (event.item is None or (source is not None and source.seq <= made_at)):
+            self._snapshot = None
+
+    def _keep(self) -> None:
+        """A snapshot now and then, where the run remembers anything."""
+        course = self.course
+        if not self.journal.drives or course.asked - self._replayed < EVERY:
+            return
+        self._replayed = course.asked
+        if (kept := course.kept) is not None:
+            snapshot = Snapshot(self._link, kept)
+            if (content := packed(snapshot, self._about)) is not None:
+                self.journal.keep(content)
+                self._snapshot = snapshot
 
     def _draw(self) -> None:
         """The private seed. A run of a protocol that asks for a registration waits for it, and for the beacon's value."""
@@ -155,17 +225,31 @@ class Session:
 
     def _go_on(self) -> None:
         """The conversation with every label known so far; from its beginning if need be."""
-        course = self.course
-        while (query := course.query) is not None and not self._open(query):
-            try:
-                course.tell(self._answers(query))
-            except ReplicalError:
-                self._course = None  # it cannot go on, but has not ended: the labels may still be corrected
-                raise
+        query = self._heard_out()
+        if query is None and self._trusting:
+            self._note("The run is replayed from its first label before it ends.")
+            self._snapshot = self._course = None
+            query = self._heard_out()
+        if query is not None:
+            self._keep()
         if query is not None and self.journal.writable and self.open != self.ledger.waiting:
             fresh = [Event(kind="ask", item=each) for each in self.open if each not in self.ledger.asked]
             detail = {"items": self.open, "disagreement": list(query.disagreement)}
             self._record([*fresh, Event(kind="open", detail=detail)])
+
+    def _heard_out(self) -> Query | None:
+        """Tell the course every label that it asks for and that is known; what it asks for then."""
+        course = self.course
+        while (query := course.query) is not None and not self._open(query):
+            try:
+                course.tell(self._answers(query))
+            except _STUMBLES as error:
+                self._course = None  # it cannot go on, but has not ended: the labels may still be corrected
+                if not self._trusting:
+                    raise
+                self._ignore(f"the run cannot go on from it: {error}")
+                return self._heard_out()
+        return query
 
     def _open(self, query: Query) -> list[str]:
         ids = self.lab.ids
@@ -201,7 +285,15 @@ class Session:
     def course(self) -> Course:
         """The conversation, also for those who show its progress."""
         if self._course is None:
-            self._course = Course(self.learner, self.pool_without(self.ledger.skipped), self.protocol.shared)
+            pool, shared = self.pool_without(self.ledger.skipped), self.protocol.shared
+            if self._snapshot is not None:
+                try:
+                    self._course = Course(self.learner, pool, shared, kept=self._snapshot.kept)
+                except _STUMBLES as error:
+                    self._ignore(f"the run cannot go on from it: {error}")
+            self._trusting = self._course is not None
+            self._course = Course(self.learner, pool, shared) if self._course is None else self._course
+            self._replayed = self._course.asked if self._trusting else 0
         return self._course
 
     @property
@@ -212,8 +304,8 @@ class Session:
     @property
     def mass(self) -> float:
         """Δ(V) when the present labels were asked for."""
-        rounds = self.course.rounds
-        return rounds[-1].disagreement[0] / rounds[-1].disagreement[1] if rounds else 0.0
+        latest = self.course.latest
+        return latest.disagreement[0] / latest.disagreement[1] if latest is not None else 0.0
 
     @property
     def counts(self) -> LabelCounts:

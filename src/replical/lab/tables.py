@@ -22,12 +22,13 @@ from replical.classes.predictions.sharded_rows import ShardedRows
 from replical.classes.recipe import Recipe
 from replical.classes.rows import PackedRows, digest, fits
 from replical.core.canonical import canonical
+from replical.core.limits import trusted, trusting_sizes
 from replical.core.randomness import PrivateRandomness
 from replical.core.workers import Workers
 from replical.errors import BadTable
 from replical.lab.columns import Block, Table, name_of, opened
 from replical.lab.shards import is_sharded, read_shards
-from replical.lab.values import Column, Seen, codes_of, feature_of, ids_of, labels_of, plain, twice
+from replical.lab.values import Column, Seen, codes_of, feature_of, ids_of, labels_of, plain, twice, values_of
 from replical.pools.pool import Pool
 
 Progress = Callable[[int, int], None]  # how much is done, and how much there is
@@ -244,7 +245,7 @@ def read_labels(source: Any, column: str, labels: tuple[Label, ...], *, id_colum
     with opened(source, (id_column, column), texts=(id_column,), categories=(column,)) as table:
         for block in table.blocks([id_column, column], together=True):
             ids = ids_of(block.columns[id_column], id_column, name, block.start)
-            fresh = labels_of(block.columns[column], labels, ids, name)
+            fresh = labels_of(block.columns[column], column, labels, ids, name)
             for each, code in fresh:
                 if each in codes:
                     raise BadTable(f"{name} has two labels for the item {each!r}")
@@ -264,6 +265,7 @@ class ItemColumns:
 
     def __init__(self, source: Any, columns: Sequence[str], *, id_column: str = "id") -> None:
         self._source, self._columns, self._id = source, list(columns), id_column
+        self._trusts = trusted()  # read later, perhaps by another thread
 
     def __call__(self, ids: Sequence[str]) -> dict[str, dict[str, str]]:
         """The columns of some items, by id; nothing where no column is shown."""
@@ -278,13 +280,13 @@ class ItemColumns:
         texts: dict[str, list[str]] = {column: [] for column in self._columns}
         name = name_of(self._source)
         wanted = list(dict.fromkeys((self._id, *self._columns)))
-        with opened(self._source, wanted, texts=wanted) as table:
+        with trusting_sizes(self._trusts), opened(self._source, wanted, texts=wanted) as table:
             for block in table.blocks(wanted, together=True):
                 for each in ids_of(block.columns[self._id], self._id, name, block.start):
                     if each in rows:
                         raise twice(name, each, rows[each], len(rows))
                     rows[each] = len(rows)
                 for column in self._columns:
-                    values = block.columns[column].to_pylist()
+                    values = values_of(block.columns[column], column, name)
                     texts[column] += ["" if value is None else str(value) for value in values]
         return rows, texts

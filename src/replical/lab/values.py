@@ -31,21 +31,21 @@ class Seen(NamedTuple):
 
 def ids_of(column: Any, id_column: str, name: str, before: int) -> list[str]:
     """Ids as texts."""
-    values = column.to_pylist()
+    values = values_of(column, id_column, name)
     for row, value in enumerate(values):
         if type(value) is str and value:
             continue
         if value is None or value == "":
             raise BadTable(f"{name}, row {before + row + 1}: the id in the column {id_column!r} is missing")
         if isinstance(value, bool) or not isinstance(value, str | int):
-            raise BadTable(f"{name}: ids are texts or whole numbers, got {value!r} in row {before + row + 1}")
+            raise BadTable(f"{name}: ids are texts or whole numbers, got {value!r:.80} in row {before + row + 1}")
     return [str(value) for value in values]
 
 
 def twice(name: str, each: str, one: int, two: int) -> BadTable:
     """What to raise where the id `each` stands in two rows."""
     return BadTable(
-        f"{name} has the id {each!r} twice, in rows {one + 1} and {two + 1}: every item has an id of its own"
+        f"{name} has the id {each!r:.80} twice, in rows {one + 1} and {two + 1}: every item has an id of its own"
     )
 
 
@@ -71,10 +71,12 @@ def label_code(value: Any, labels: tuple[Label, ...], what: str) -> int:
     raise BadLabel(f"{what} is {value!r:.80}, which is none of {list(labels)!r}{hint}")
 
 
-def labels_of(column: Any, labels: tuple[Label, ...], ids: list[str], name: str) -> Iterator[tuple[str, int]]:
+def labels_of(
+    column: Any, label_column: str, labels: tuple[Label, ...], ids: list[str], name: str
+) -> Iterator[tuple[str, int]]:
     """The items of a column that have a label, with its code."""
     known: dict[tuple[type, Any], int] = {}
-    for each, value in zip(ids, _values(column), strict=True):
+    for each, value in zip(ids, values_of(column, label_column, name), strict=True):
         if value is None or value == "":
             continue
         key = type(value), value
@@ -87,13 +89,19 @@ def labels_of(column: Any, labels: tuple[Label, ...], ids: list[str], name: str)
         yield each, code
 
 
-def _values(column: Any) -> list[Any]:
-    """Python values; of texts, which are many and alike, without making each anew."""
-    if hasattr(column, "dictionary") and not column.null_count:
+def values_of(column: Any, column_name: str, table: str) -> list[Any]:
+    """Python values; texts that stand in a dictionary are made once, however many rows have them."""
+    try:
+        if not hasattr(column, "dictionary"):
+            plain: list[Any] = column.to_pylist()
+            return plain
         values = column.dictionary.to_pylist()
-        return [values[place] for place in _numbers(column.indices).tolist()]
-    values_of: list[Any] = column.to_pylist()
-    return values_of
+        places = column.indices.to_pylist() if column.null_count else _numbers(column.indices).tolist()
+        return [None if place is None else values[place] for place in places]
+    except (ValueError, ArithmeticError, SystemError) as error:  # a date of the year 292278, say
+        raise BadTable(
+            f"{table}: the column {column_name!r} holds a {column.type} that cannot be shown: write it as text"
+        ) from error
 
 
 def codes_of(column: Any, name: str, labels: tuple[Label, ...], items: Seen) -> Column:

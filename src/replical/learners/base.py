@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from replical.core.randomness import SharedRandomness
 from replical.errors import BadLabel, BudgetSpent, PlanMismatch, ValueOutOfRange
+from replical.learners.memory import Kept, Memory, Remembers, like
 from replical.learners.result import STOP, Result, Round
 from replical.plans.base import Condition, Plan
 from replical.plans.catalogue import LEARNERS
@@ -195,17 +196,49 @@ class Course:
         What has to be labelled next; None when the run has ended.
     asked
         Labels asked so far, those of `query` included.
+
+    Parameters
+    ----------
+    learner, pool, shared
+        Who asks about what, with the published string.
+    kept
+        Where to go on: what an earlier course of the same learner on the same pool had `kept`.
+
+    Raises
+    ------
+    ValueError
+        If `kept` is nothing that such a course keeps.
     """
 
-    def __init__(self, learner: Learner, pool: AnyPool, shared: SharedRandomness) -> None:
+    def __init__(self, learner: Learner, pool: AnyPool, shared: SharedRandomness, kept: Kept | None = None) -> None:
         learner.plan.check(pool)
         self._plan, self._labels = learner.plan, len(pool.C.labels)
-        self._conversation = learner.run(pool, shared)
+        if kept is not None and not isinstance(learner, Remembers):
+            raise ValueError(f"{learner.plan.learner} keeps nothing")
+        self._memory = Memory(kept)
+        self._conversation: Conversation = (
+            learner.remembered(pool, shared, self._memory)
+            if isinstance(learner, Remembers)
+            else learner.run(pool, shared)
+        )
         self._rounds: list[Round] = []
         self._result: Result | None = None
-        self.asked = 0
+        self.asked = 0 if kept is None else int(like(kept.get("course", np.zeros(0)), (), np.int64))
         self.query: Query | None = None
         self._go_on(None)
+
+    @property
+    def kept(self) -> Kept | None:
+        """What is needed to go on from here in another process, with nothing of `rounds`; None where nothing is kept."""
+        kept = None if self.query is None or self._memory.look is None else self._memory.look()
+        if kept is None or self.query is None:
+            return None
+        return {**kept, "course": np.array(self.asked - self.query.total, dtype=np.int64)}
+
+    @property
+    def latest(self) -> Round | None:
+        """The last exchange."""
+        return self._rounds[-1] if self._rounds else None
 
     def tell(self, answers: Answers) -> None:
         """Answer the present query."""

@@ -197,6 +197,37 @@ class Settling:
 
 
 @dataclass(frozen=True, kw_only=True)
+class Enclosing:
+    """What a lab knows at the end of a run of Lattice.
+
+    Attributes
+    ----------
+    enclosed
+        Do all directions that contradict no label lie in one cell? Then every lab of which that is true has this cell.
+    certified
+        Is rho_proven at most ρ, and the answer's error proven to be at most ε?
+    rho_proven
+        Two labs both prove this much *and* differ with at most this probability; 0 where enclosed.
+    rho_predicted
+        An estimate of how often two labs with such labels differ, not a bound.
+    crossings
+        With what probability the walls of a fresh lattice run through the directions that are left, at most.
+    cell
+        The answer, one whole number an axis of the lattice.
+    accurate
+        Is the error proven to be at most ε?
+    """
+
+    enclosed: bool
+    certified: bool
+    rho_proven: float
+    rho_predicted: float
+    crossings: float
+    cell: tuple[int, ...]
+    accurate: bool
+
+
+@dataclass(frozen=True, kw_only=True)
 class Confirmation:
     """Does an answer hold on a lab's data: does it err at most a margin more than the best?
 

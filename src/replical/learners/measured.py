@@ -15,6 +15,8 @@ from replical.core.randomness import SharedRandomness
 from replical.errors import PlanMismatch, ValueOutOfRange
 from replical.learners.base import Conversation, Learner
 from replical.learners.findings import AnswerError
+from replical.learners.memory import Memory, Remembers
+from replical.learners.result import Result
 from replical.plans.base import Plan
 from replical.plans.settled import SettledPlan
 from replical.pools.pool import AnyPool
@@ -80,9 +82,22 @@ class Measured:
         conversation
             It ends with the learner's result, with `measured` if the pool held any fresh item.
         """
+        return self.remembered(pool, shared, Memory())
+
+    def remembered(self, pool: AnyPool, shared: SharedRandomness, memory: Memory) -> Conversation:
+        """The same, from what a `memory` has kept of the learner's own run on `pool` with the `shared` string.
+
+        Returns
+        -------
+        conversation
+            As that of `run`.
+        """
         plan = self.learner.plan
         assert isinstance(plan, SettledPlan), "checked when it was made"
-        result = yield from self.learner.run(pool, shared)
+        learner = self.learner
+        talk = learner.remembered(pool, shared, memory) if isinstance(learner, Remembers) else learner.run(pool, shared)
+        result: Result = yield from talk
+        memory.look = None  # of what follows nothing is kept
         settling, h = result.settling, result.hypothesis
         assert settling is not None, "Settled says so"
         assert h is not None, "Settled always has an answer"
@@ -94,11 +109,11 @@ class Measured:
                 items=batch,
                 counts=np.ones(len(batch), dtype=np.int64),
                 scanned=len(batch),
-                disagreement=(0, result.V.total),  # nobody is compared any more
+                disagreement=(0, result.survivors.total),  # nobody is compared any more
                 survivors=1,
             )
             labels = np.argmax(answers.counts, axis=1)
-            wrong += int(np.count_nonzero(result.V.predictions.codes(h, batch) != labels))
+            wrong += int(np.count_nonzero(result.survivors.predictions.codes(h, batch) != labels))
         if len(items) == 0:
             return result
         level = float(plan["delta"])

@@ -12,8 +12,18 @@ from numpy.typing import NDArray
 from replical.classes.base import HypothesisClass
 from replical.core.exact import up
 from replical.learners.display import Trace, html_table, picture_of
-from replical.learners.findings import AnswerError, Boosting, Confirmation, Proven, Rounding, Settling, Verdict
+from replical.learners.findings import (
+    AnswerError,
+    Boosting,
+    Confirmation,
+    Enclosing,
+    Proven,
+    Rounding,
+    Settling,
+    Verdict,
+)
 from replical.plans.base import Condition
+from replical.pools.cone import Cone
 from replical.pools.version_space import VersionSpace
 
 STOP = "disagreement mass at the stop is what the plan asks for"
@@ -65,6 +75,8 @@ class Result:
         How many runs it took and how often the winner won, where the learner is boosted.
     settling
         Whether the answer is proven to be the ideal one, where the learner asks that.
+    enclosing
+        Whether what is left lies in one cell of a shared lattice, where the learner asks that.
     confirmation
         Whether the answer holds, where one was to be confirmed.
     verdict
@@ -89,13 +101,14 @@ class Result:
 
     hypothesis: int | None
     unrounded: int
-    V: VersionSpace
+    V: VersionSpace | Cone
     conditions: tuple[Condition, ...]
     labels: int = 0
     rounds: tuple[Round, ...] = ()
     rounding: Rounding | None = None
     boosting: Boosting | None = None
     settling: Settling | None = None
+    enclosing: Enclosing | None = None
     confirmation: Confirmation | None = None
     verdict: Verdict | None = None
     measured: AnswerError | None = None
@@ -121,7 +134,13 @@ class Result:
     @property
     def chosen_from(self) -> NDArray[np.int64]:
         """The set the shared order chose from."""
-        return self.V.indices if self.ball is None else self.ball
+        return self.survivors.indices if self.ball is None else self.ball
+
+    @property
+    def survivors(self) -> VersionSpace:
+        """V, where the class is a list."""
+        assert isinstance(self.V, VersionSpace), "only asked where the class is a list"
+        return self.V
 
     def described(self, C: HypothesisClass) -> str:
         """The answer in words, as the class `C` describes it."""
@@ -169,6 +188,14 @@ class Result:
                 labels_sufficient=each.labels_sufficient,
                 rho_proven=each.rho_proven,
                 rho_predicted=each.rho_predicted,
+            )
+        if self.enclosing is not None:
+            found = self.enclosing
+            return Proven(
+                certified=found.certified,
+                labels_sufficient=found.certified,
+                rho_proven=found.rho_proven,
+                rho_predicted=found.rho_predicted,
             )
         if self.settling is None:
             return None

@@ -13,6 +13,7 @@ Reference: ours, Theorem S' (docs/claims/settled.md).
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,7 +21,9 @@ from numpy.typing import NDArray
 from replical.core.randomness import SharedRandomness
 from replical.learners.base import Conversation, check_plan
 from replical.learners.findings import Settling
+from replical.learners.memory import Memory
 from replical.learners.result import Result
+from replical.learners.settling.books import Books
 from replical.learners.settling.choice import favourite, first, opponent
 from replical.learners.settling.compare import heard
 from replical.learners.settling.groups import groups_of
@@ -91,19 +94,34 @@ class Settled:
             Its result's ``hypothesis`` is the ideal answer if ``settling.certified``; ``unrounded`` has the fewest errors,
             ``V`` holds who is not rejected, ``conditions`` says at which level the answer is proven.
         """
+        return self.remembered(pool, shared, Memory())
+
+    def remembered(self, pool: AnyPool, shared: SharedRandomness, memory: Memory) -> Conversation:
+        """The same, from what a `memory` has kept of an earlier run on `pool` with the `shared` string.
+
+        Returns
+        -------
+        conversation
+            As that of `run`.
+        """
         plan, n = self.plan, self.plan.n
         v, order = plan.threshold(shared), plan.prior.order_of(shared, "order", n=n)
         tally, is_open, settled_at = Tally(n), np.ones(n, dtype=np.bool_), np.full(n, n)
         purses = Purses(n, plan.purses(v), plan.settles_at)
         charges = Charges(n, plan.charges(v), plan.rejects_at)
-        whole, blocks, known, m, o, asked = pool.version_space(), pool.blocks(), self.known(pool), 0, 0, 0
-        share = 1.0
+        whole, blocks, known = pool.version_space(), pool.blocks(), self.known(pool)
 
         def copy(new: int, head: int) -> None:
             for kept in (tally.E, is_open, settled_at, *purses.arrays(), *charges.arrays()):
                 kept[..., new] = kept[..., head]
 
         groups = groups_of(whole, order, copy)
+
+        books = Books(
+            tally=tally, is_open=is_open, settled_at=settled_at, purses=purses, charges=charges, groups=groups,
+            known=known, blocks=blocks,
+        )  # fmt: skip
+        m, o, asked, share = books.opened(memory)
 
         def unproven(place: int) -> tuple[Mask, Mask]:
             """Which heads stand before a place and are not rejected, and which behind it are not settled there."""
@@ -120,6 +138,7 @@ class Settled:
                 break
             heads = groups.heads
             S = heads[np.flatnonzero(before | rivals | (heads == m) | ((heads == o) & before.any()))]
+            memory.look = partial(books.kept, m, o, asked, share, blocks.place)
             query = blocks.next(groups.region(S), plan.opens(asked), idle=plan.integer("idle"), V=known.V)
             if query.scanned == 0:  # the pool is used up
                 break

@@ -20,6 +20,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from replical.learners.base import check_plan
+from replical.learners.memory import Kept
 from replical.learners.settled import Settled
 from replical.learners.settling.known import Known, Labelled
 from replical.plans.settled import SettledCALPlan
@@ -75,6 +76,17 @@ class Consistent(Known):
 
     def __init__(self, V: VersionSpace) -> None:
         self.V: VersionSpace = V
+
+    def kept(self) -> Kept:
+        """Who never contradicted an answer."""
+        return {"consistent": self.V.indices}
+
+    def put_back(self, kept: Kept) -> None:
+        """Know what was kept; `ValueError` if nobody can know that."""
+        mask = np.isin(self.V.indices, kept["consistent"])
+        if not mask.any():
+            raise ValueError("nobody is consistent")
+        self.V = self.V.keep(mask)
 
     def labels(self, query: Query, answers: Answers | None) -> Labelled:
         """Those that V knew when the query was made, beside the answers; whoever contradicts one leaves V."""

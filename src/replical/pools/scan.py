@@ -179,6 +179,15 @@ class Blocks(Protocol):
         """Items not scanned yet; None where they never run out."""
         ...
 
+    @property
+    def place(self) -> tuple[int, int] | None:
+        """Where the pass is, for `go_to`; None where nobody can go back."""
+        ...
+
+    def go_to(self, place: tuple[int, int]) -> None:
+        """Go on from a place; `ValueError` if there is no such place."""
+        ...
+
     def next(self, S: VersionSpace, most: int, *, idle: int, V: VersionSpace | None = None) -> Query:
         """Items up to the `most`-th that is asked, or until `idle` in a row were not; nothing scanned: none is left.
 
@@ -198,6 +207,17 @@ class FiniteBlocks:
     def left(self) -> int:
         """Items not scanned yet."""
         return len(self._order) - self._at
+
+    @property
+    def place(self) -> tuple[int, int]:
+        """How many items have been scanned, and how many of them nobody could label."""
+        return self._at, self.unlabelled
+
+    def go_to(self, place: tuple[int, int]) -> None:
+        """Go on from a place; `ValueError` if there is no such place."""
+        if not 0 <= place[1] <= place[0] <= len(self._order):
+            raise ValueError(f"no place {place} among {len(self._order)} items")
+        self._at, self.unlabelled = place
 
     def next(self, S: VersionSpace, most: int, *, idle: int, V: VersionSpace | None = None) -> Query:
         """Items up to the `most`-th in DIS(S), and in DIS(V) where there is one, or until `idle` in a row were not."""
@@ -226,10 +246,14 @@ class ExactBlocks:
     """Blocks of independent draws: a disputed one comes after a geometric number of others."""
 
     unlabelled = 0
-    left = None
+    left = place = None
 
     def __init__(self, weights: NDArray[np.int64], generator: np.random.Generator) -> None:
         self._weights, self._generator = weights, generator
+
+    def go_to(self, place: tuple[int, int]) -> None:
+        """Nobody can: draws are not made again."""
+        raise ValueError("independent draws have no places")
 
     def next(self, S: VersionSpace, most: int, *, idle: int, V: VersionSpace | None = None) -> Query:
         """Draws up to the `most`-th inside DIS(S), or until `idle` in a row were not."""

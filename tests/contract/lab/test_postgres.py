@@ -154,6 +154,11 @@ def test_a_password_is_never_shown(database, command):
     assert "Traceback" not in err
 
 
+def test_the_usual_driver_need_not_be_named(database):
+    with Journal(database.replace("postgresql+psycopg:", "postgresql:")) as journal:
+        assert journal.events() == []
+
+
 def test_closed_is_free(database):
     """In one process: closed, refused or failed, the lock and every connection are gone."""
     for _ in range(3):

@@ -1,7 +1,6 @@
 """The page among strangers: who is let in, hostile texts and requests, and runs that stop or hang."""
 
 import http.client
-import json
 import logging
 import re
 import time
@@ -13,9 +12,9 @@ pytest.importorskip("starlette")
 
 from replical.errors import BadJournal, EmptyVersionSpace
 from replical.lab.page import guard, serve
-from replical.lab.page.app import Content, application
+from replical.lab.page.app import Content
 from replical.lab.page.markdown import to_html
-from support.page import NASTY, call, get, opened, serving
+from support.page import NASTY, Person, application, call, get, opened, serving
 
 
 @pytest.fixture
@@ -62,8 +61,12 @@ def test_other_links_stay_text(link):
 )
 def test_posts_from_other_sites_are_refused(world, headers):
     app = application(*world)
-    assert call(app, "/api/next", {"annotator": "ann"}, headers=headers)[0] == 403
-    assert call(app, "/api/next", {"annotator": "ann"}, headers={"origin": "http://127.0.0.1:8765"})[0] == 200
+    ann = Person(app, "ann")
+    ann.headers = headers
+    for path in ("/api/next", "/api/join"):
+        assert ann.post(path, name="ann")[0] == 403
+    ann.headers = {"origin": "http://127.0.0.1:8765"}
+    assert ann.post("/api/next")[0] == 200
 
 
 @pytest.mark.parametrize(
@@ -72,10 +75,10 @@ def test_posts_from_other_sites_are_refused(world, headers):
      "application/json-seq", "text/plain; application/json", "application/json; charset=latin-1", "application/json,text/plain"],
 )  # fmt: skip
 def test_posts_are_json_exactly(world, kind):
-    app = application(*world)
-    assert call(app, "/api/next", {"annotator": "ann"}, headers={"content-type": kind})[0] == 415
-    for right in ("application/json", "Application/JSON; charset=UTF-8"):
-        assert call(app, "/api/next", {"annotator": "ann"}, headers={"content-type": right})[0] == 200
+    ann = Person(application(*world), "ann")
+    for said, status in ((kind, 415), ("application/json", 200), ("Application/JSON; charset=UTF-8", 200)):
+        ann.headers = {"content-type": said}
+        assert ann.post("/api/next")[0] == status
 
 
 def test_media_come_from_their_folder_alone(world):
@@ -124,8 +127,8 @@ def test_without_the_token_nothing(world):
 def test_bodies_and_rates_have_limits(world, monkeypatch):
     app = application(*world)
     assert call(app, "/api/next", raw=b"x" * 70_000, headers={"content-type": "application/json"})[0] == 413
-    for raw in (b"", b"[1]", b"{", b"\xff", b'{"annotator": 5}', b"[" * 60_000):
-        assert call(app, "/api/next", raw=raw, headers={"content-type": "application/json"})[0] == 400
+    for raw in (b"", b"[1]", b"{", b"\xff", b'{"name": 5}', b"[" * 60_000):
+        assert call(app, "/api/join", raw=raw, headers={"content-type": "application/json"})[0] == 400
     named = {"content-type": "application/json"}
     for length in ("many", "-1", "+5", "1_0", "", "9" * 30):
         assert call(app, "/api/next", raw=b"{}", headers=named | {"content-length": length})[0] == 400
@@ -165,7 +168,7 @@ def test_no_other_name_may_be_given_to_this_machine(world, host):
     app = application(*world)
     for path in ("/", "/api/progress", "/media/x.png"):
         assert call(app, path, headers={"host": host})[0] == 403
-    assert call(app, "/api/next", {"annotator": "ann"}, headers={"host": host, "origin": f"http://{host}"})[0] == 403
+    assert call(app, "/api/join", {"name": "ann"}, headers={"host": host, "origin": f"http://{host}"})[0] == 403
 
 
 @pytest.mark.parametrize(
@@ -180,10 +183,10 @@ def test_what_stops_a_run_is_told_to_whoever_started_it(world, error, caplog):
 
     desk.session.answer = broken
     serve.say_once.cache_clear()
-    app = application(desk, content)
-    item = json.loads(call(app, "/api/next", {"annotator": "ann"})[2])["item"]["id"]
+    ann = Person(application(desk, content), "ann")
+    item = ann.item()
     for _ in range(3):
-        status, _, text = call(app, "/api/answer", {"annotator": "ann", "item": item, "label": "yes"})
+        status, _, text = ann.post("/api/answer", item=item, label="yes")
     assert (status, str(error) in text.decode()) == (503, False)
     assert [record.message for record in caplog.records] == [str(error)]
 
@@ -192,8 +195,10 @@ def test_an_error_of_ours_has_the_headers_too(world):
     desk, content = world
     content = Content(title="", columns=lambda ids: 1 / 0)
     sent = []
+    ann = Person(application(desk, content), "ann")
+    ann.page = SimpleASGI(ann.page, sent)
     with pytest.raises(ZeroDivisionError):
-        call(SimpleASGI(application(desk, content), sent), "/api/next", {"annotator": "ann"})
+        ann.post("/api/next")
     assert sent[0]["status"] == 500
     assert b"x-frame-options" in dict(sent[0]["headers"])
 

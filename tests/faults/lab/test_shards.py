@@ -51,6 +51,12 @@ def shards(made, tmp_path):
     return shutil.copytree(made / "shards", tmp_path / "shards")
 
 
+@pytest.fixture
+def far(monkeypatch):
+    """However little there is to read, workers are asked."""
+    monkeypatch.setattr(sharded, "_NEAR", 0)
+
+
 def sentence(act):
     with pytest.raises(ReplicalError) as caught:
         act()
@@ -247,6 +253,7 @@ def body(source, folder, workers=None):
         return certify(answered(Session(PROTOCOL, lab, journal), world()))["body"]
 
 
+@pytest.mark.usefixtures("far")
 @pytest.mark.parametrize(
     "who", ["here", *(pytest.param(each, marks=pytest.mark.slow) for each in ("processes", "dask"))]
 )
@@ -276,6 +283,7 @@ def kill_one(folder):
     os.kill(int(min(os.listdir(folder)).split("-")[1]), signal.SIGKILL)
 
 
+@pytest.mark.usefixtures("far")
 @pytest.mark.slow
 @pytest.mark.parametrize("who", ["processes", "dask"])
 def test_a_killed_worker_s_shards_are_read_again(who, tmp_path):
@@ -298,6 +306,7 @@ def test_a_killed_worker_s_shards_are_read_again(who, tmp_path):
     assert len(os.listdir(tmp_path / "seen")) > 8  # a shard was read twice
 
 
+@pytest.mark.usefixtures("far")
 @pytest.mark.slow
 def test_a_shard_that_a_worker_finds_damaged_is_named(shards):
     pytest.importorskip("distributed")

@@ -1,6 +1,7 @@
 """Predictions in shards say what packed ones in memory say, to the bit: wherever they are cut, whoever maps."""
 
 import tempfile
+from unittest import mock
 
 import numpy as np
 import pytest
@@ -53,7 +54,7 @@ def test_every_operation_on_shards_is_that_on_the_whole(table, workers, data):
     m, n = codes.shape
     whole = PackedPredictions.of(packed(codes, labels).planes, n, labels)
     busy = Workers(Here(), count=workers, words="") if workers else None
-    with tempfile.TemporaryDirectory() as folder:
+    with tempfile.TemporaryDirectory() as folder, mock.patch.object(sharded, "_NEAR", 0):
         shards = ShardedPredictions(in_shards(codes, labels, folder, cuts, workers=busy))
         assert (shards.size, shards.shape) == (whole.size, whole.shape)
         alive = some(data, n, ascending=True)

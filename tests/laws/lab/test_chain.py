@@ -19,6 +19,8 @@ TEXTS = st.text(st.characters(exclude_categories=["Cs"]), max_size=8)
 KINDS = st.sampled_from(["ask", "answer", "skip"])
 EVENTS = st.builds(
     Event,
+    seq=st.just(0),
+    at=st.just(""),
     kind=KINDS,
     item=st.none() | TEXTS,
     label=st.none() | st.integers(0, 3),

@@ -15,6 +15,8 @@ from replical.lab.journal import SCHEMA, Event, Journal
 TEXTS = st.text(st.characters(exclude_categories=["Cs"]), max_size=20)  # all of Unicode; a lone surrogate is no text
 EVENTS = st.builds(
     Event,
+    seq=st.just(0),
+    at=st.just(""),
     kind=st.sampled_from(["ask", "answer", "skip", "correction"]),
     item=st.none() | TEXTS,
     label=st.none() | st.integers(0, 2**31 - 1),

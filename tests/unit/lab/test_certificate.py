@@ -1,5 +1,6 @@
 """A certificate says what happened, and nothing that is private."""
 
+import copy
 from itertools import pairwise
 
 import numpy as np
@@ -20,7 +21,7 @@ from replical.lab.certificate.verify import verify
 from replical.lab.journal import Journal
 from replical.lab.seeds import commitment
 from replical.lab.session import Session
-from support.certificates import Tags, valid, verdicts
+from support.certificates import Tags, resealed, valid, verdicts
 from support.lab import KINDS, Run, content, finished, private, world
 
 LEVELS = ("self", "pool", "journal")
@@ -207,3 +208,13 @@ def test_a_prediction_is_the_same_on_every_machine(tmp_path):
         told = certify(made.session)["body"]["rho_predicted"]
         assert told == round(told, 6) > 0
         assert told == pytest.approx(made.session.result.rounding.rho_predicted, abs=1e-6)
+
+
+def test_an_estimate_of_the_excess_need_not_be_a_count(runs):
+    """Errors of candidates that are no longer compared are supposed, at the rate at which they left: that gives fractions."""
+    forged = copy.deepcopy(runs("settled certified").certificate)
+    scanned, error = forged["body"]["settling"]["scanned"], forged["body"]["answer_error"]
+    error["estimate"] = round(1.5 / scanned, 6)
+    assert verify(resealed(forged)).valid
+    error["estimate"] = 1.5
+    assert [check.name for check in verify(resealed(forged)).failed] == ["error and excess are possible"]

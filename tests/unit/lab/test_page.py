@@ -9,10 +9,10 @@ import pytest
 pytest.importorskip("starlette")
 
 from replical.errors import ValueOutOfRange
-from replical.lab.page.app import Content, application
+from replical.lab.page.app import Content
 from replical.lab.page.markdown import to_html
-from replical.lab.page.serve import token_for
-from support.page import call, get, opened, serving
+from replical.lab.page.serve import check_address
+from support.page import Person, application, call, get, opened, serving
 
 
 @pytest.fixture
@@ -24,23 +24,21 @@ def world(tmp_path):
 def test_a_person_labels_and_sees_no_predictions(world):
     desk, content = world
     app = application(desk, content)
-    status, _, text = call(app, "/api/next", {"annotator": "ann"})
-    told = json.loads(text)
-    assert status == 200
-    item = told["item"]["id"]
-    status, _, text = call(app, "/api/answer", {"annotator": "ann", "item": item, "label": "yes"})
+    ann, bob = Person(app, "ann"), Person(app, "bob")
+    item = ann.item()
+    status, _, text = ann.post("/api/answer", item=item, label="yes")
     assert status == 200
     assert desk.session.ledger.labels == {item: 1}
     for path in ("/", "/api/progress"):
-        text += call(app, path)[2]
+        text += ann.get(path)[2]
     assert b"secret" not in text  # names of candidates, let alone what they say
     assert b"survivors" not in text
-    assert call(app, "/api/answer", {"annotator": "bob", "item": item, "label": "no"})[0] == 409
-    assert call(app, "/api/answer", {"annotator": "bob", "item": item, "label": "maybe"})[0] == 400
-    assert call(app, "/api/answer", {"item": item, "label": "no"})[0] == 400
-    assert call(app, "/api/undo", {"annotator": "ann"})[0] == 200
+    assert bob.post("/api/answer", item=item, label="no")[0] == 409
+    assert bob.post("/api/answer", item=item, label="maybe")[0] == 400
+    assert Person(app).post("/api/answer", item=item, label="no")[0] == 401
+    assert ann.post("/api/undo")[0] == 200
     assert desk.session.ledger.labels == {}
-    assert call(app, "/api/skip", {"annotator": "ann", "item": item})[0] == 200
+    assert ann.post("/api/skip", item=item)[0] == 200
     assert desk.session.ledger.skipped == {item}
 
 
@@ -105,19 +103,20 @@ def test_a_value_is_a_text_unless_there_is_such_a_file(world, value, expected):
     (content.media / "a b").mkdir()
     (content.media / "a b" / "ü#?.png").write_bytes(b"picture")
     shown = Content(title="", columns=lambda ids: {each: {"what": value} for each in ids}, media=content.media)
-    told = json.loads(call(application(desk, shown), "/api/next", {"annotator": "ann"})[2])
+    told = json.loads(Person(application(desk, shown), "ann").post("/api/next")[2])
     assert told["item"]["fields"] == [{"name": "what"} | expected]
     if "source" in expected:
         path = {"/media/x.png": "/media/x.png"}.get(expected["source"], "/media/a b/ü#?.png")
         assert call(application(desk, shown), path)[0] == 200
 
 
-def test_tokens_are_for_other_machines():
-    assert token_for("127.0.0.1") is token_for("localhost") is token_for("::1") is None
-    assert len(token_for("0.0.0.0")) >= 24
-    assert token_for("0.0.0.0") != token_for("0.0.0.0")
+def test_which_addresses_are_this_machine_s():
+    assert check_address("--host", "127.0.0.1")
+    assert check_address("--host", "localhost")
+    assert check_address("--host", "::1")
+    assert not check_address("--host", "0.0.0.0")
     with pytest.raises(ValueOutOfRange, match="--host must be an address"):
-        token_for("example")
+        check_address("--host", "example")
 
 
 @pytest.mark.parametrize(
@@ -140,30 +139,31 @@ def test_there_are_no_websockets(world):
     assert asyncio.run(talk()) == [{"type": "websocket.close", "code": 1008}]
 
 
-@pytest.mark.parametrize("name", ["", "  ", "x" * 81, "a\nb", "a\0", "\ud800", 5, None, ["ann"]])
+@pytest.mark.parametrize("name", ["x" * 81, "a\nb", "a\0", "\ud800", 5, None, ["ann"], "vote", "VOTE ", "anonymous-1"])
 def test_names_that_cannot_be_written_down(world, name):
-    assert call(application(*world), "/api/next", {"annotator": name})[0] == 400
+    assert Person(application(*world)).post("/api/join", name=name)[0] == 400
 
 
-@pytest.mark.parametrize("name", ["ann", "山田　太郎", "anonymous-0a1b2c3d", " ann ", "نرگس\u200cها"])
+@pytest.mark.parametrize("name", ["ann", "山田　太郎", " ann ", "نرگس\u200cها", "", "  "])
 def test_names_that_can(world, name):
-    assert call(application(*world), "/api/next", {"annotator": name})[0] == 200
+    person = Person(application(*world), name)
+    assert person.post("/api/next")[0] == 200
+    known = json.loads(person.post("/api/join", name="")[2])["name"]
+    assert known == name.strip() or (not name.strip() and known.startswith("anonymous-"))
 
 
 @pytest.mark.parametrize("label", [[], {}, 1, None, True])
 def test_labels_are_texts(world, label):
-    assert call(application(*world), "/api/answer", {"annotator": "ann", "item": "i1", "label": label})[0] == 400
+    assert Person(application(*world), "ann").post("/api/answer", item="i1", label=label)[0] == 400
 
 
 def test_what_arrives_twice_is_done_once(world):
     """The answer to an answer may get lost; the page then says the same again, with the same turn."""
     desk, content = world
-    app = application(desk, content)
+    ann = Person(application(desk, content), "ann")
 
     def post(path, turn, **said):
-        status, _, text = call(app, f"/api/{path}", {"annotator": "ann", "turn": turn, **said})
-        assert status == 200
-        return json.loads(text)["item"]["id"]
+        return ann.item(f"/api/{path}", turn=turn, **said)
 
     first = post("next", "0")
     second = post("answer", "1", item=first, label="yes")
@@ -185,11 +185,12 @@ def test_how_often_people_agree_is_told_at_the_end(world):
     desk, content = world
     desk.votes = 3
     app = application(desk, content)
-    told = json.loads(call(app, "/api/next", {"annotator": "ann"})[2])
+    people = [Person(app, name) for name in ("ann", "bob")]
+    told = json.loads(people[0].post("/api/next")[2])
     assert set(told["progress"]) == {"labels", "open", "ended", "left", "masses"}
     item = told["item"]["id"]
-    for name in ("ann", "bob"):
-        text = call(app, "/api/answer", {"annotator": name, "item": item, "label": "yes"})[2]
+    for person in people:
+        text = person.post("/api/answer", item=item, label="yes")[2]
     assert "agreement" not in json.loads(text)["progress"]
     assert b"agreement" not in call(app, "/api/progress")[2]
     desk.progress = lambda: {"labels": 1, "open": 0, "ended": True, "left": None, "masses": [(n, 0.123456) for n in range(400)],

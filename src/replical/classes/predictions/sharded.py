@@ -34,6 +34,7 @@ from replical.core.shards import Part, Parts, Shard, Stamp, opened, sealed
 from replical.core.workers import Workers
 
 HELD = 2**30  # bytes of a compacted copy that are held in memory; larger ones go to the disk
+_NEAR = 2**24  # bytes of rows that are read here, whoever else there is: some milliseconds
 _SHRINKS = 8  # times that a compacted copy is smaller, at least
 _MOVED = 64  # bytes that are read in the time it takes to move a bit (measured: 8 ns a bit, 8 GB a second)
 SCRATCH = ".compacted-"  # beginning of the names of folders with compacted copies
@@ -271,7 +272,9 @@ class ShardedPredictions:
         marks = np.zeros(self.size, dtype=np.bool_)
         marks[alive] = True
         packed = bits.pack(marks)
-        workers = self._table.workers if len(parts) > 1 else None
+        row = 8 * self.shape[0] * self.shape[2]
+        much = row * sum(len(part.rows) for part in parts) > _NEAR
+        workers = self._table.workers if much and len(parts) > 1 else None
         count = len(parts) if workers is None else min(len(parts), _PIECES * workers.count)
         cuts = [len(parts) * number // max(1, count) for number in range(count + 1)]
         groups = [parts[low:high] for low, high in pairwise(cuts)]

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
-from replical.lab.certificate.checks import Checks, same
+from replical.lab.certificate.checks import Check, Checks, same
+from replical.lab.certificate.unseen import NO_OTHER_RUN, not_checkable
 from replical.lab.protocol import Protocol
 from replical.lab.registered import SCHEMA, digest_of
 from replical.lab.seeds import is_beacon
 from replical.lab.signatures import needs_cryptography, wrong_signature, wrong_signer
+
+PUBLISHED = "the registration was published before the first label"
 
 
 def check_announced(checks: Checks, body: Mapping[str, Any], protocol: Protocol) -> None:
@@ -32,6 +35,21 @@ def _beacon(body: Mapping[str, Any], protocol: Protocol) -> str | None:
     if protocol.beacon is None:
         return "the protocol names no beacon"
     return None if is_beacon(body.get("beacon")) else f"{protocol.beacon!r} has no value here"
+
+
+def unannounced(certificate: Mapping[str, Any], protocol: Protocol) -> Iterator[Check]:
+    """What the file, its pool and its journal do not show of all this."""
+    body = certificate["body"]
+    if "registration" in body:
+        yield not_checkable(PUBLISHED, why="the file refers to it, and does not hold it", needs="registration")
+        yield not_checkable(
+            NO_OTHER_RUN, why="it would have a registration of its own: compare counts all that were published"
+        )
+    if "beacon" in body:
+        why = f"it has to be looked up: {body['beacon']} as {protocol.beacon}"
+        yield not_checkable("the value of the beacon is the public one", "beacon", why=why)
+    if "signature" in certificate and body.get("lab") not in protocol.lab_keys:
+        yield not_checkable("whose signature it is", why="the protocol lists no key of this lab")
 
 
 def check_signature(

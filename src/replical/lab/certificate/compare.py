@@ -46,6 +46,8 @@ class Comparison:
     unanimity
         What follows for another lab, where these are all labs that the protocol lists, they agree and their pools look
         alike; else None.
+    same_items
+        Pairs of files, by their numbers from 1 on, that are about the same items: no two labs that replicate each other.
     """
 
     identical: bool
@@ -57,6 +59,12 @@ class Comparison:
     confirmations: tuple[Confirmed, ...] = ()
     labs: tuple[str | None, ...] = ()
     unanimity: Unanimity | None = None
+    same_items: tuple[tuple[int, int], ...] = ()
+
+    @property
+    def replicated(self) -> bool:
+        """Do different labs, each with items of its own, have one answer?"""
+        return self.identical and not self.same_items
 
     @property
     def undecided(self) -> bool:
@@ -68,14 +76,11 @@ class Comparison:
 def compare(certificates: Sequence[Mapping[str, Any]]) -> Comparison:
     """Do these labs have one answer to one protocol?"""
     bodies = [certificate.get("body", certificate) for certificate in certificates]  # a confirmation has no body apart
-    journals = [
-        (body.get("private_commitment", number), body["pool"].get("fingerprint")) for number, body in enumerate(bodies)
-    ]
-    for number, journal in enumerate(journals):
-        if (first := journals.index(journal)) < number:
-            raise BadUsage(
-                f"files {first + 1} and {number + 1} come from one journal, so they are one lab's: give one file a lab"
-            )
+    for first, number in _alike([body.get("private_commitment") for body in bodies]):
+        raise BadUsage(
+            f"files {first} and {number} come from one journal, or from journals with one private seed, so they are one "
+            "lab's: give one file a lab"
+        )
     protocols = [body["protocol_fingerprint"] for body in bodies]
     _once_each(bodies)
     answers = [body["answer"] if "answer" in body else body["hypothesis"] for body in bodies]
@@ -85,7 +90,8 @@ def compare(certificates: Sequence[Mapping[str, Any]]) -> Comparison:
     if same_protocol:
         _not_too_many(runs)
     p = _same_distribution(runs) if same_protocol and len(runs) > 1 else None
-    warning = _one_pool(runs)
+    same_items = tuple(_alike([body["pool"].get("fingerprint") for body in bodies]))
+    warning = _one_pool(same_items[0], bodies) if same_items else None
     if warning is None and p is not None and p < _SUSPICIOUS:
         promised = _promised(runs[0]["protocol"])
         warning = f"the pools look as if they came from different distributions (p = {p:.2g}): {promised}"
@@ -102,7 +108,15 @@ def compare(certificates: Sequence[Mapping[str, Any]]) -> Comparison:
         confirmations=confirmations,
         labs=tuple(body.get("lab") for body in bodies),
         unanimity=_unanimous(runs) if identical and warning is None else None,
+        same_items=same_items,
     )
+
+
+def _alike(marks: Sequence[str | None]) -> Iterator[tuple[int, int]]:
+    """Who has the mark of an earlier one, with that one; numbers from 1 on."""
+    for number, mark in enumerate(marks):
+        if mark is not None and (first := marks.index(mark)) < number:
+            yield first + 1, number + 1
 
 
 def _promised(protocol: Mapping[str, Any]) -> str:
@@ -114,14 +128,15 @@ def _promised(protocol: Mapping[str, Any]) -> str:
     return f"the promise is about labs {apart or 'that sample one population'}"
 
 
-def _one_pool(runs: Sequence[Any]) -> str | None:
-    """Two runs on the same items are no two labs."""
-    seen: dict[str, int] = {}
-    for number, body in enumerate(runs, 1):
-        first = seen.setdefault(body["pool"].get("fingerprint", str(number)), number)
-        if first < number:
-            return f"certificates {first} and {number} are about the same items: no promise holds for these two"
-    return None
+def _one_pool(pair: tuple[int, int], bodies: Sequence[Any]) -> str:
+    """Two runs on the same items are no two labs, whatever they agree on."""
+    own = "each lab needs items of its own"
+    if "yardstick" in bodies[pair[0] - 1]["protocol"]:
+        own = "public is the yardstick alone, each lab labels items of its own"
+    return (
+        f"files {pair[0]} and {pair[1]} are about the same items: they are one lab's, or share a pool, so that they agree "
+        f"says nothing of labs that do not; {own}"
+    )
 
 
 def _once_each(bodies: Sequence[Any]) -> None:

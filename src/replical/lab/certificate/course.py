@@ -56,8 +56,6 @@ def rounds(body: Mapping[str, Any], protocol: Protocol) -> str | None:
         return f"the first round begins with {choosing[0]['survivors']} hypotheses, the class has {n}"
     if choosing and choosing[0]["disagreement"][0] < _apart(body) and total == items:
         return "hypotheses of the summary differ on more items than are disputed in the first round"
-    if body["survivors"]["count"] == n and not choosing and measuring:
-        return "an error was measured, and nothing was asked before"
     if plan.shrinks and (wrong := _shrinking(body, choosing)):
         return wrong
     scanned = sum(each["scanned"] for each in body["rounds"])

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 import platform
+from bisect import bisect_right
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from datetime import UTC, datetime
@@ -81,7 +82,7 @@ def body_of(session: Session) -> Body:
         "hypothesis": None if h is None else {"index": h, "description": protocol.recipe.describe(h)},
         "plan": plan_of(protocol.plan),
         "shared": shared_of(protocol, h),
-        "survivors": set_of(result.V.indices),
+        "survivors": set_of(result.survivors.indices),
         "kept": set_of(result.chosen_from),
         "rounds": [
             {
@@ -127,7 +128,7 @@ def shift_told(plan: Plan, result: Result) -> float | None:
     """The largest shift that a certified lab could have proven; told where the protocol has a shift at all."""
     if not isinstance(plan, RoundedPlan) or not plan.shift or result.rounding is None:
         return None
-    return shift_most(plan, result.rounding, result.V)
+    return shift_most(plan, result.rounding, result.survivors)
 
 
 def settling_part(settling: Settling) -> SettlingPart:
@@ -197,6 +198,18 @@ def set_of(indices: Indices) -> HypothesisSet:
 
 def indices_of(entry: Mapping[str, Any], n: int) -> Indices:
     """The set that `set_of` wrote; anything else is refused."""
+    ranges = ranges_of(entry, n)
+    return np.concatenate([np.arange(low, high + 1, dtype=np.int64) for low, high in ranges] or [np.zeros(0, np.int64)])
+
+
+def ranges_of(entry: Mapping[str, Any], n: int) -> list[tuple[int, int]]:
+    """The set that `set_of` wrote, as ascending ranges of indices below `n`, both ends included.
+
+    Raises
+    ------
+    BadCertificate
+        If it is written in another way.
+    """
     try:
         ranges = [(int(low), int(high)) for low, high in entry["ranges"]]
         count = entry["count"]
@@ -209,7 +222,20 @@ def indices_of(entry: Mapping[str, Any], n: int) -> Indices:
         before = high
     if sum(high - low + 1 for low, high in ranges) != count:
         raise BadCertificate(f"the ranges do not hold {count} hypotheses")
-    return np.concatenate([np.arange(low, high + 1, dtype=np.int64) for low, high in ranges] or [np.zeros(0, np.int64)])
+    return ranges
+
+
+def within(inner: Sequence[tuple[int, int]], outer: Sequence[tuple[int, int]]) -> bool:
+    """Are the numbers of ascending ranges that lie apart all in others of the kind?
+
+    Examples
+    --------
+    >>> within([(1, 2), (5, 5)], [(0, 2), (4, 9)]), within([(1, 5)], [(0, 2), (4, 9)])
+    (True, False)
+    """
+    starts = [low for low, _ in outer]
+    places = [bisect_right(starts, low) - 1 for low, _ in inner]
+    return all(place >= 0 and high <= outer[place][1] for place, (_, high) in zip(places, inner, strict=True))
 
 
 def summary(protocol: Protocol, lab: LabPool) -> list[SummaryPart]:
@@ -224,8 +250,7 @@ def summary(protocol: Protocol, lab: LabPool) -> list[SummaryPart]:
 
 def summarised(protocol: Protocol) -> Indices:
     """The hypotheses whose predictions are counted: public, from the shared string."""
-    ranks = protocol.shared.ranks("summary", indices=np.arange(len(protocol.recipe.C), dtype=np.int64))
-    return np.sort(np.argsort(ranks, kind="stable")[:_SUMMARISED])
+    return protocol.shared.lowest("summary", n=len(protocol.recipe.C), count=_SUMMARISED)
 
 
 def transcript_digest(session: Session) -> str:

@@ -37,13 +37,16 @@ def page(certificate: Mapping[str, Any]) -> str:
         f"{body['labels']['corrected']} corrected)",
         "pool": f"{body['pool']['items']:,} items",
         **(_settled(body) if "settling" in body else _survived(body)),
+        **({"beacon": body["beacon"]} if "beacon" in body else {}),
         "written": f"{certificate['provenance']['created']}, replical {certificate['provenance']['replical']}",
     }
     prints = {
         "protocol": body["protocol_fingerprint"],
         "class": body["class_fingerprint"],
         "pool": body["pool"]["fingerprint"],
+        **({"registration": body["registration"]} if "registration" in body else {}),
         "this certificate": certificate["digest"],
+        **({"signed with the key": certificate["signature"]["key"]} if "signature" in certificate else {}),
     }
     conditions = "".join(
         f'<tr><td>{escape(each["name"])}</td><td class="n">{each["value"]:g}</td><td class="n">{each["bound"]:g}</td>'

@@ -8,11 +8,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-import numpy as np
-
 from replical.lab.certificate.checks import same
 from replical.lab.certificate.conditions import value_of
-from replical.lab.certificate.file import indices_of
+from replical.lab.certificate.file import ranges_of, within
 from replical.lab.certificate.measured import measured_on
 from replical.lab.protocol import Protocol
 from replical.learners.rounded import ACCURATE, NEAR
@@ -69,12 +67,15 @@ def _on_own_items(body: Mapping[str, Any], protocol: Protocol, plan: RoundedPlan
 
 def _kept(body: Mapping[str, Any], protocol: Protocol, plan: RoundedPlan, U: int, kappa: int) -> str | None:
     """Survivors are within the slack of the centre: all are kept if the shared distance is as large, and else not all."""
-    survivors, kept = (indices_of(body[name], plan.n) for name in ("survivors", "kept"))
-    v, inside = plan.threshold(protocol.shared, U), bool(np.isin(survivors, kept).all())
+    v, inside = plan.threshold(protocol.shared, U), _all_kept(body, plan.n)
     if kappa <= v and not inside:
         return (
             f"survivors are within {kappa} items of the centre and the shared distance is {v}, so all of them are kept"
         )
-    if kappa > v and inside and len(kept) > len(survivors):
+    if kappa > v and inside and body["kept"]["count"] > body["survivors"]["count"]:
         return f"some survivor is {kappa} items from the centre, farther than the shared distance {v}, and yet all are kept"
     return None
+
+
+def _all_kept(body: Mapping[str, Any], n: int) -> bool:
+    return within(ranges_of(body["survivors"], n), ranges_of(body["kept"], n))

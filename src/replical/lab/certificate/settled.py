@@ -19,7 +19,7 @@ from replical.core.exact import fraction
 from replical.lab.certificate.checks import is_number, same
 from replical.lab.certificate.conditions import value_of
 from replical.lab.certificate.course import split
-from replical.lab.certificate.file import indices_of
+from replical.lab.certificate.file import ranges_of
 from replical.lab.protocol import Protocol
 from replical.learners.settled import LABELLED
 from replical.learners.settling.outcome import DIGITS, up
@@ -44,13 +44,12 @@ def settled_levels(body: Mapping[str, Any], protocol: Protocol) -> str | None:
     claim = (body["certified"], body["labels_sufficient"], body["rho_proven"], body["rho_predicted"])
     if wrong := same(claim, (held, held, rho, None)):
         return wrong
-    order = plan.prior.order_of(protocol.shared, "order", n=plan.n)
     public = {
         "beta": beta,
         "delta_A": float(plan["delta_A"]),
         "delta_I": float(plan["delta_I"]),
         "v": float(plan.threshold(protocol.shared)),
-        "place": int(np.flatnonzero(order == body["hypothesis"]["index"])[0]),
+        "place": plan.prior.place_of(body["hypothesis"]["index"], protocol.shared, "order", n=plan.n),
     }
     return same({key: part[key] for key in public}, public)
 
@@ -88,11 +87,13 @@ def settled_reach(body: Mapping[str, Any], protocol: Protocol) -> str | None:
         return "so few items prove nothing" if body["certified"] and short else None
     assert isinstance(plan, SettledPlan), "there is no other way to the ideal answer"
     settles, rejects = _best_wealth(plan, v, part)
-    n, survivors = plan.n, indices_of(body["survivors"], plan.n)
-    if len(survivors) < n and rejects < plan.rejects_at:
+    n, survivors = plan.n, ranges_of(body["survivors"], plan.n)
+    if body["survivors"]["count"] < n and rejects < plan.rejects_at:
         return "so few items and labels reject nobody"
-    order = plan.prior.order_of(protocol.shared, "order", n=n)
-    waiting = bool(np.isin(order[:place], survivors).any())  # somebody before the answer is not rejected
+    first = plan.prior.first_in(protocol.shared, "order", ranges=survivors)
+    waiting = (
+        plan.prior.place_of(first, protocol.shared, "order", n=n) < place
+    )  # who is before the answer is not rejected
     if body["certified"]:
         return "so few items and labels prove nothing" if place < n - 1 and settles < plan.settles_at else None
     least = _least_level(plan, settles, rejects, place, waiting=waiting) * part["beta"]
@@ -166,22 +167,24 @@ def _error(body: Mapping[str, Any], plan: IdealPlan) -> str | None:
         if upper is None:
             return "an excess error is told for certified answers alone"
         excess = {"low": 0.0, "high": upper, "level": min(1.0, 2 * part["beta"]), "labels": 0, "skipped": 0}
-        looked = part["scanned"] if isinstance(plan, SettledPlan) else body["pool"]["items"]
-        most = part["asked"] if isinstance(plan, SettledPlan) and not isinstance(plan, SettledCALPlan) else looked
-        return same({key: error[key] for key in excess}, excess) or _counted(error["estimate"], max(looked, 1), most)
+        wrong = same({key: error[key] for key in excess}, excess)
+        if wrong or isinstance(
+            plan, SettledPlan
+        ):  # there errors of those no longer compared are supposed, in fractions
+            return wrong
+        return _counted(error["estimate"], max(body["pool"]["items"], 1))
     if error["of"] != "error" or error["level"] != float(plan["delta"]) or error["labels"] < 1:
         return "an error is measured at the level delta, on at least one label"
-    wrong = round(error["estimate"] * error["labels"])
-    low, high = share_interval(wrong, error["labels"], error["level"])
-    return same([error["estimate"], error["low"], error["high"]], [round(wrong / error["labels"], 6), low, high])
+    errors = round(error["estimate"] * error["labels"])
+    low, high = share_interval(errors, error["labels"], error["level"])
+    return same([error["estimate"], error["low"], error["high"]], [round(errors / error["labels"], 6), low, high])
 
 
-def _counted(estimate: float, looked: int, most: int) -> str | None:
-    """Is it a number of errors on the items looked at?"""
-    errors = round(estimate * looked)
-    if errors <= most and round(errors / looked, 6) == estimate:
+def _counted(estimate: float, items: int) -> str | None:
+    """Is it a number of errors on so many items?"""
+    if round(round(estimate * items) / items, 6) == estimate:
         return None
-    return f"the estimate is no number of errors on {looked} items, of which {most} can have been errors"
+    return f"the estimate is no number of errors on {items} items"
 
 
 def _is_share(value: Any) -> bool:

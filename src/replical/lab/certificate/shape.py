@@ -10,7 +10,7 @@ from typing import Any
 
 from replical.core.canonical import is_digest
 from replical.lab.certificate.checks import is_count, is_number, same
-from replical.lab.certificate.file import indices_of, seal, summarised
+from replical.lab.certificate.file import ranges_of, seal, summarised
 from replical.lab.certificate.parts import (
     AnswerErrorPart,
     Body,
@@ -34,6 +34,7 @@ _PARTS = {
     "survivors": HypothesisSet, "kept": HypothesisSet, "labels": LabelCounts, "pool": PoolPart, "transcript": TranscriptPart,
 }  # fmt: skip
 _OPTIONAL = {"settling": SettlingPart, "verdict": VerdictPart, "answer_error": AnswerErrorPart}
+_TOLD = {"lab", "registration", "beacon"}  # where there is something to tell
 _MEMBERS = {"rounds": RoundPart, "conditions": ConditionPart}
 _MOST_ITEMS = 2**53  # masses of more items are not exact in doubles, and no lab has them
 
@@ -47,12 +48,12 @@ def sealed(certificate: Mapping[str, Any]) -> str | None:
 
 
 def parts(body: Mapping[str, Any]) -> str | None:
-    """Every part that all certificates have; those of a settled run if it is one, perhaps lab, registration and beacon."""
+    """Every part that all certificates have; those of a settled run if it is one, perhaps the lab, and nothing else."""
     record = find(body["protocol"]["learner"]["name"])
     more = set(_OPTIONAL) if record.certifies and not record.rounds else set()
     if record.rounds and body["certified"] and body["protocol"]["learner"].get("shift"):
         more |= {"shift_most"}
-    return same(sorted(body), sorted(keys(Body) | more | ({"lab", "registration", "beacon"} & set(body))))
+    return same(sorted(body), sorted(keys(Body) | more | (_TOLD & set(body))))
 
 
 def shape(body: Mapping[str, Any]) -> str | None:
@@ -123,8 +124,7 @@ def index_of(body: Mapping[str, Any]) -> int | None:
 def sets(body: Mapping[str, Any], protocol: Protocol) -> str | None:
     """Are survivors, and whom the shared order chose from, sets of hypotheses?"""
     n = len(protocol.recipe.C)
-    survivors, choices = indices_of(body["survivors"], n), indices_of(body["kept"], n)
-    if len(survivors) == 0 or len(choices) == 0:
+    if not ranges_of(body["survivors"], n) or not ranges_of(body["kept"], n):
         return "nobody survived"
     return None if protocol.plan.choice == "ball" else same(body["kept"], body["survivors"])
 
@@ -141,12 +141,13 @@ def hypothesis(body: Mapping[str, Any], protocol: Protocol) -> str | None:
 
 def winner(body: Mapping[str, Any], protocol: Protocol) -> str | None:
     """Is the answer the first in the shared order among those it was chosen from?"""
-    plan, choices, h = protocol.plan, indices_of(body["kept"], len(protocol.recipe.C)), index_of(body)
+    plan, choices, h = protocol.plan, ranges_of(body["kept"], len(protocol.recipe.C)), index_of(body)
     if decided_by_labels(body, protocol):
-        return None if h in choices else f"hypothesis {h} is not among the survivors"
+        among = h is not None and any(low <= h <= high for low, high in choices)
+        return None if among else f"hypothesis {h} is not among the survivors"
     if h is None:
         return None if plan.abstains else f"{plan.learner} always has an answer"
-    return same(h, protocol.prior.first(protocol.shared, "order", indices=choices))
+    return same(h, protocol.prior.first_in(protocol.shared, "order", ranges=choices))
 
 
 def decided_by_labels(body: Mapping[str, Any], protocol: Protocol) -> bool:

@@ -13,7 +13,8 @@ from typing import Any
 
 from replical.core.canonical import fingerprint
 from replical.lab.certificate import course, shape
-from replical.lab.certificate.announced import check_announced, check_signature
+from replical.lab.certificate.announced import check_announced, check_signature, unannounced
+from replical.lab.certificate.asked import check_asked
 from replical.lab.certificate.checks import Checks, Verification, same
 from replical.lab.certificate.conditions import conditions
 from replical.lab.certificate.file import plan_of, shared_of
@@ -38,6 +39,7 @@ def verify(
 ) -> Verification:
     """Check a certificate as deeply as what is given allows; a `yardstick` that is a file is given too."""
     checks, body = Checks(), certificate["body"]
+    check_asked(body, deeply=lab is not None)
     checks("the digest is that of the body", lambda: same(certificate["digest"], fingerprint(body)))
     checks("the seal is that of digest and provenance", lambda: shape.sealed(certificate))
     readable = checks("the body has the parts it must have", lambda: shape.parts(body))
@@ -56,7 +58,9 @@ def verify(
         if journal is not None and checks.all_hold:
             replay(checks, body, protocol, lab, journal)
             level = "journal"
-    return checks.found(level).adding(*unseen(body, protocol, level)) if readable else checks.found(level)
+    if not readable:
+        return checks.found(level)
+    return checks.found(level).adding(*unseen(body, protocol, level)).adding(*unannounced(certificate, protocol))
 
 
 def _published(body: Mapping[str, Any], yardstick: Path) -> str | None:

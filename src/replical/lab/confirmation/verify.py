@@ -11,6 +11,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from replical.core.canonical import fingerprint, is_digest
+from replical.lab.certificate.asked import check_asked
 from replical.lab.certificate.checks import Checks, Verification, same
 from replical.lab.certificate.parts import TranscriptPart, keys
 from replical.lab.certificate.shape import sealed
@@ -35,6 +36,7 @@ def verify_confirmation(
 ) -> Verification:
     """Check a confirmation as deeply as what is given allows."""
     checks = Checks()
+    check_asked(content, deeply=lab is not None)
     checks("the digest is that of the body", lambda: same(content["digest"], fingerprint(digested(content))))
     checks("the seal is that of digest and provenance", lambda: sealed(content))
     checks("every part is written as it must be", lambda: _shape(content))
@@ -59,7 +61,7 @@ _UNSEEN = (
         needs="journal", why="the file holds digests of them",
     ),
     not_checkable(
-        "the answer is that of the certificate named", "answer", "certificate", needs="certificate",
+        "the answer is that of the certificate named", "answer", "certificate",
         why="the file names the certificate, and does not hold it",
     ),
 )  # fmt: skip

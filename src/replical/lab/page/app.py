@@ -5,7 +5,6 @@ from __future__ import annotations
 import html
 import json
 import re
-import unicodedata
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from importlib.resources import files
@@ -19,10 +18,11 @@ from starlette.requests import ClientDisconnect, Request
 from starlette.responses import FileResponse, JSONResponse, Response
 from starlette.routing import Route
 
-from replical.errors import BadLabel, ReplicalError
+from replical.errors import BadLabel, BadUsage, ReplicalError
 from replical.lab.desk import Desk
-from replical.lab.page.guard import Guard
+from replical.lab.page.guard import REMEMBERED, Guard, cookie_of, keep
 from replical.lab.page.markdown import to_html
+from replical.lab.page.people import People
 from replical.lab.page.serve import say_once
 
 _ASSETS = {"page.css": "text/css", "page.js": "text/javascript"}
@@ -30,12 +30,17 @@ _MEDIA = {  # not the machine's own list, which may know some of them or none
     ".png": "image/png", ".jpg": "image/jpeg", ".jpeg": "image/jpeg", ".gif": "image/gif", ".webp": "image/webp",
     ".wav": "audio/wav", ".mp3": "audio/mpeg", ".ogg": "audio/ogg", ".flac": "audio/flac",
 }  # fmt: skip
-_LONGEST_NAME = 80
+_LONGEST_TURN = 80
 _LONGEST_PATH = 400
 _POINTS = 100  # of the plot
 _STUCK = "the run cannot go on: take your last answer back if it was a slip, or tell whoever started the run"
 
 Columns = Callable[[list[str]], Mapping[str, Mapping[str, str]]]
+Act = Callable[[str], object]
+
+
+class _UnknownError(Exception):
+    """Nobody has said who they are."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -58,20 +63,21 @@ class Content:
     instructions: str = ""
 
 
-def application(desk: Desk, content: Content, *, token: str | None = None) -> Guard:
-    """The page for a desk; with a token only for those who know it."""
-    page = _Page(desk, content)
+def application(desk: Desk, content: Content, people: People, *, token: str | None = None) -> Guard:
+    """The page for a desk; with a token only for those who know it, or have a personal link."""
+    page = _Page(desk, content, people)
     routes = [
         Route("/", page.index),
         Route("/assets/{name}", page.asset),
         Route("/media/{name:path}", page.file),
+        Route("/api/join", page.join, methods=["POST"]),
         Route("/api/next", page.next, methods=["POST"]),
         Route("/api/answer", page.answer, methods=["POST"]),
         Route("/api/skip", page.skip, methods=["POST"]),
         Route("/api/undo", page.undo, methods=["POST"]),
         Route("/api/progress", page.progress),
     ]
-    return Guard(Starlette(routes=routes), token)
+    return Guard(Starlette(routes=routes), token, people)
 
 
 def not_served(content: Content, items: list[str]) -> dict[str, str]:
@@ -89,14 +95,17 @@ def not_served(content: Content, items: list[str]) -> dict[str, str]:
 
 
 class _Page:
-    def __init__(self, desk: Desk, content: Content) -> None:
-        self._desk, self._content = desk, content
+    def __init__(self, desk: Desk, content: Content, people: People) -> None:
+        self._desk, self._content, self._people = desk, content, people
         self._turns: dict[str, str] = {}  # what each annotator did last, by the page's own name for it
 
-    async def index(self, _: Request) -> Response:
+    async def index(self, request: Request) -> Response:
         text = files("replical.lab.page").joinpath("assets/index.html").read_text(encoding="utf-8")
         rules = to_html(self._content.instructions)
+        name, settled = await run_in_threadpool(self._known, self._credential(request))
         parts = {
+            "name": html.escape(name),
+            "may": "keep" if settled else "nothing" if self._people.closed else "choose",
             "title": html.escape(self._content.title),
             "labels": html.escape(json.dumps([str(label) for label in self._desk.session.labels])),
             "rules": rules and f'<details id="rules" open><summary>Instructions</summary><div>{rules}</div></details>',
@@ -115,46 +124,88 @@ class _Page:
         path = _file(self._content.media, request.path_params["name"])
         return _missing() if path is None else FileResponse(path, media_type=_MEDIA[path.suffix.lower()])
 
+    def _credential(self, request: Request) -> str:
+        return cookie_of(request.headers, self._people.cookie)
+
+    async def join(self, request: Request) -> Response:
+        """Who are you? From now on this browser is that person."""
+        said = (await _read_json(request)).get("name")
+        try:
+            name, credential = await run_in_threadpool(self._joined, self._credential(request), said)
+        except BadUsage as error:
+            return JSONResponse({"error": str(error)}, status_code=400)
+        except BadLabel as error:
+            return JSONResponse({"error": str(error)}, status_code=409)
+        response = JSONResponse({"name": name})
+        keep(response, request.scope, self._people.cookie, credential, days=REMEMBERED)
+        return response
+
+    def _known(self, credential: str) -> tuple[str, bool]:
+        with self._desk.lock:
+            return self._people.who(credential) or "", self._people.settled(credential)
+
+    def _joined(self, credential: str, said: object) -> tuple[str, str]:
+        with self._desk.lock:
+            return self._people.join(credential, said)
+
     async def next(self, request: Request) -> Response:
-        return await self._then(await _read_json(request), None)
+        return await self._then(request, await _read_json(request), None)
 
     async def answer(self, request: Request) -> Response:
         message = await _read_json(request)
         labels = {str(label): label for label in self._desk.session.labels}
-        value = message.get("label")
+        value, item = message.get("label"), str(message.get("item"))
         if not isinstance(value, str) or value not in labels:
             return JSONResponse({"error": f"{value!r} is no label of the protocol"}, status_code=400)
-        return await self._then(message, lambda who: self._desk.answer(who, str(message.get("item")), labels[value]))
+
+        def act(who: str) -> None:
+            self._bind(request, who, item)
+            self._desk.answer(who, item, labels[value])
+
+        return await self._then(request, message, act)
 
     async def skip(self, request: Request) -> Response:
         message = await _read_json(request)
-        return await self._then(message, lambda who: self._desk.skip(who, str(message.get("item"))))
+        item = str(message.get("item"))
+
+        def act(who: str) -> None:
+            self._bind(request, who, item)
+            self._desk.skip(who, item)
+
+        return await self._then(request, message, act)
+
+    def _bind(self, request: Request, who: str, item: str) -> None:
+        """Whoever labels has their name for good."""
+        self._desk.check_open(who, item)
+        self._people.bind(self._credential(request), who)
 
     async def undo(self, request: Request) -> Response:
-        return await self._then(await _read_json(request), self._desk.undo)
+        return await self._then(request, await _read_json(request), self._desk.undo)
 
     async def progress(self, _: Request) -> Response:
         return JSONResponse(await run_in_threadpool(self._progress))
 
-    async def _then(self, message: dict[str, Any], act: Callable[[str], object] | None) -> Response:
+    async def _then(self, request: Request, message: dict[str, Any], act: Act | None) -> Response:
         """Do what was said, then hand out the next item."""
-        who, turn = _name(message.get("annotator")), str(message.get("turn") or "")[:_LONGEST_NAME]
-        if who is None:
-            return JSONResponse({"error": "say who labels: a name of at most 80 letters"}, status_code=400)
+        turn = str(message.get("turn") or "")[:_LONGEST_TURN]
         try:
-            return JSONResponse(await run_in_threadpool(self._acted, who, act, turn))
+            return JSONResponse(await run_in_threadpool(self._acted, self._credential(request), act, turn))
+        except _UnknownError:
+            return JSONResponse({"error": "say who labels, please"}, status_code=401)
         except BadLabel as error:
             return JSONResponse({"error": str(error)}, status_code=409)
         except ReplicalError as error:
             say_once(str(error))
             return JSONResponse({"error": _STUCK}, status_code=503)
 
-    def _acted(self, who: str, act: Callable[[str], object] | None, turn: str) -> dict[str, Any]:
-        if act is not None:
-            with self._desk.lock:
-                if not turn or self._turns.get(who) != turn:  # else it was heard before, and our answer got lost
-                    act(who)
-                    self._turns[who] = turn
+    def _acted(self, credential: str, act: Act | None, turn: str) -> dict[str, Any]:
+        with self._desk.lock:
+            who = self._people.who(credential)
+            if who is None:
+                raise _UnknownError
+            if act is not None and (not turn or self._turns.get(who) != turn):  # else it was heard before
+                act(who)
+                self._turns[who] = turn
         item = self._desk.next(who)
         reply = {"progress": self._progress(), "item": None}
         if item is None:
@@ -193,13 +244,6 @@ def _file(folder: Path | None, name: str) -> Path | None:
 
 def _missing() -> Response:
     return JSONResponse({"error": "there is no such file"}, status_code=404)
-
-
-def _name(value: object) -> str | None:
-    """A name without what cannot be written down; None if it is none."""
-    if not isinstance(value, str) or len(value) > _LONGEST_NAME or not value.strip():
-        return None
-    return None if any(unicodedata.category(letter) in ("Cc", "Cs") for letter in value.strip()) else value.strip()
 
 
 async def _read_json(request: Request) -> dict[str, Any]:

@@ -14,11 +14,14 @@ from starlette.datastructures import Headers, MutableHeaders
 from starlette.exceptions import HTTPException
 from starlette.responses import JSONResponse, RedirectResponse, Response
 
+from replical.lab.page.people import People
+
 _LONGEST_BODY = 64 * 1024
 # Requests a second of one address, and at once. Behind an institution's proxy all who label have the same one; strangers,
 # who are refused anyway, are counted apart, so that they use up nobody's allowance.
 _PEOPLE, _STRANGERS = (500.0, 2000.0), (50.0, 200.0)
 _CLIENTS = 4096  # whose requests are counted at a time
+REMEMBERED = 90  # days for which a browser stays the same person
 _LOOPBACK = re.compile(r"(localhost|127(\.\d{1,3}){3}|\[::1\])(:\d+)?", re.IGNORECASE)
 _HEADERS = {
     "Content-Security-Policy": "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; "
@@ -40,10 +43,12 @@ class Guard:
     token
         Nothing is served without it. None: only to a browser on this machine that calls us by a name of this machine,
         since any site may give its own name our address.
+    people
+        Whose personal links there are; they let in too.
     """
 
-    def __init__(self, app: Any, token: str | None) -> None:
-        self._app, self._token = app, token
+    def __init__(self, app: Any, token: str | None, people: People) -> None:
+        self._app, self._token, self._people = app, token, people
         # Client, and whether it may come in: requests left, and when; the latest is last.
         self._allowance: dict[tuple[str, bool], tuple[float, float]] = {}
         # Cookies know no ports: two pages on one machine must not forget each other's.
@@ -61,15 +66,18 @@ class Guard:
 
     def _refused(self, scope: Any) -> Response | None:
         headers = Headers(scope=scope)
-        stranger = self._unnamed(headers) if self._token is None else self._without_token(scope, headers, self._token)
+        stranger = self._unnamed(headers) if self._token is None else self._without_token(headers, self._token)
+        welcome = self._welcome(scope)
         client = network((scope.get("client") or ("?", 0))[0])
-        if not self._within_rate(client, known=stranger is None):
+        if not self._within_rate(client, known=stranger is None or welcome is not None):
             return _no(429, "too many requests: slow down")
         length = headers.get("content-length", "0")
         if not re.fullmatch("[0-9]{1,18}", length):
             return _no(400, "the request does not tell its length in digits")
         if int(length) > _LONGEST_BODY:
             return _no(413, "the request is too long")
+        if welcome is not None and (self._token is not None or stranger is None):
+            return welcome
         if stranger is not None:
             return stranger
         if scope["method"] in ("GET", "HEAD"):
@@ -85,15 +93,25 @@ class Guard:
             return None
         return _no(403, "this page is for this machine: open the address that was printed")
 
-    def _without_token(self, scope: Any, headers: Headers, token: str) -> Response | None:
-        attempt = parse_qs(scope["query_string"].decode("latin-1")).get("token", [""])[0]
-        if attempt and hmac.compare_digest(attempt.encode(), token.encode()):
-            response = RedirectResponse("/", status_code=303)  # out of the address bar, into a cookie
-            response.set_cookie(self._cookie, token, httponly=True, samesite="lax")  # also for a link in a mail
-            return response
-        if not hmac.compare_digest(_cookie(headers, self._cookie).encode(), token.encode()):
-            return _no(403, "open the address with the token that was printed")
+    def _without_token(self, headers: Headers, token: str) -> Response | None:
+        if not hmac.compare_digest(cookie_of(headers, self._cookie).encode(), token.encode()):
+            return _no(403, "open the address with the token that was printed, or your personal link")
         return None
+
+    def _welcome(self, scope: Any) -> Response | None:
+        """A link that lets in: out of the address bar, into cookies."""
+        said = parse_qs(scope["query_string"].decode("latin-1"))
+        attempt, person = said.get("token", [""])[0], said.get("person", [""])[0]
+        linked = bool(person) and self._people.linked(person) is not None
+        known = self._token is not None and hmac.compare_digest(attempt.encode(), self._token.encode())
+        if not linked and not known:
+            return None
+        response = RedirectResponse("/", status_code=303)
+        if self._token is not None:
+            keep(response, scope, self._cookie, self._token)
+        if linked:
+            keep(response, scope, self._people.cookie, person, days=REMEMBERED)
+        return response
 
     def _within_rate(self, client: str, *, known: bool) -> bool:
         now, (rate, burst) = time.monotonic(), _PEOPLE if known else _STRANGERS
@@ -122,7 +140,20 @@ def _no(status: int, why: str) -> Response:
     return JSONResponse({"error": why}, status_code=status)
 
 
-def _cookie(headers: Headers, wanted: str) -> str:
+def keep(response: Response, scope: Any, name: str, value: str, *, days: int | None = None) -> None:
+    """Give the browser a cookie that no script can read; not strict, so that links in mails work."""
+    response.set_cookie(
+        name,
+        value,
+        max_age=None if days is None else days * 86_400,
+        httponly=True,
+        samesite="lax",
+        secure=scope["scheme"] == "https",  # what a proxy says of it counts where it is trusted
+    )
+
+
+def cookie_of(headers: Headers, wanted: str) -> str:
+    """What a browser kept under a name; nothing if it has not."""
     for part in headers.get("cookie", "").split(";"):
         name, _, value = part.strip().partition("=")
         if name == wanted:

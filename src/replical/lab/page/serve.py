@@ -5,7 +5,6 @@ from __future__ import annotations
 import ipaddress
 import logging
 import os
-import secrets
 import threading
 import time
 from collections.abc import Callable
@@ -19,13 +18,12 @@ _LOOK = 0.2
 _HANGING = 3  # seconds that the end of a run waits for those who neither speak nor leave
 
 
-def token_for(host: str) -> str | None:
-    """None on loopback; elsewhere a token, without which nothing is served."""
+def check_address(flag: str, address: str) -> bool:
+    """Refuse what is none; is it this machine's own, which no other machine reaches?"""
     try:
-        local = host == "localhost" or ipaddress.ip_address(host).is_loopback
+        return address == "localhost" or ipaddress.ip_address(address).is_loopback
     except ValueError:
-        raise ValueOutOfRange(f"--host must be an address such as 127.0.0.1 or 0.0.0.0, got {host!r}") from None
-    return None if local else secrets.token_urlsafe(24)
+        raise ValueOutOfRange(f"{flag} must be an address such as 127.0.0.1 or 0.0.0.0, got {address!r}") from None
 
 
 @lru_cache(maxsize=64)
@@ -34,11 +32,20 @@ def say_once(sentence: str) -> None:
     logging.getLogger("replical.lab.page").error(sentence)
 
 
-def serve(application: Any, *, host: str, port: int, ended: Callable[[], bool], started: Callable[[int], None]) -> None:
-    """Serve until `ended`; an interrupt ends it too."""
+def serve(
+    application: Any,
+    *,
+    host: str,
+    port: int,
+    ended: Callable[[], bool],
+    started: Callable[[int], None],
+    proxy: str | None = None,
+) -> None:
+    """Serve until `ended`; an interrupt ends it too. Only of a `proxy` is believed who comes from where, and how."""
     try:
         import uvicorn
 
+        from replical.lab.page.guard import network
         from replical.lab.page.lines import BURST, protocol, widen
     except ImportError as error:
         raise MissingExtra("the page needs uvicorn: install it with pip install 'replical[lab]'") from error
@@ -47,8 +54,9 @@ def serve(application: Any, *, host: str, port: int, ended: Callable[[], bool], 
         host=host,
         port=port,
         backlog=BURST,
-        http=protocol(),
-        proxy_headers=False,
+        http=protocol(frozenset() if proxy is None else frozenset({network(proxy)})),
+        proxy_headers=proxy is not None,
+        forwarded_allow_ips=proxy,
         log_level="error",
         access_log=False,
         server_header=False,

@@ -10,16 +10,19 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from replical.core.canonical import is_digest
 from replical.errors import BadJournal, BadRegistration, BadUsage
 from replical.lab.binding import bind, named
 from replical.lab.certificate import file as certificates
 from replical.lab.journal import Event, Journal
 from replical.lab.ledger import Ledger
+from replical.lab.names import is_name
 from replical.lab.protocol import Protocol
 from replical.lab.registered import BODY, SCHEMA, check_registered, digest_of, registered
 from replical.lab.seeds import beacon_value
 from replical.lab.tables import LabPool
 
+_DIGESTS = ("protocol_fingerprint", "pool_fingerprint", "private_commitment")
 PARTS = (*BODY, "digest", "provenance")
 
 
@@ -86,6 +89,15 @@ def write(registration: Mapping[str, Any], path: Path) -> None:
 
 def read(path: Path) -> dict[str, Any]:
     """Read a registration that is written as we write it."""
-    return certificates.read_as(
+    found = certificates.read_as(
         path, {SCHEMA: PARTS}, what="registration", refuse=BadRegistration, optional=("signature",)
     )
+    if not all(
+        is_digest(found[key]) for key in ("protocol_fingerprint", "pool_fingerprint", "private_commitment", "digest")
+    ):
+        raise BadRegistration(f"{path} is no registration: its digests are not written sha256:<64 hex digits>")
+    if found["lab"] is not None and not is_name(found["lab"]):
+        raise BadRegistration(f"{path} is no registration: {found['lab']!r:.90} is no name of a lab")
+    if not isinstance(found["provenance"], dict):
+        raise BadRegistration(f"{path} is no registration: it does not say when it was made")
+    return found

@@ -11,10 +11,10 @@ from datetime import datetime
 from typing import Any
 
 from replical.core.canonical import is_digest
-from replical.lab.certificate.announced import check_signature
+from replical.lab.certificate.announced import PUBLISHED, check_signature
 from replical.lab.certificate.checks import Check, Checks, same
 from replical.lab.certificate.shape import sealed
-from replical.lab.names import is_name
+from replical.lab.certificate.unseen import not_checkable
 from replical.lab.protocol import Protocol
 from replical.lab.registered import digest_of
 
@@ -36,22 +36,15 @@ def check_against(certificate: Mapping[str, Any], registration: Mapping[str, Any
     checks(f"{REGISTERED}the lab", lambda: _same(registration, "lab", body.get("lab")))
     checks(f"{REGISTERED}the certificate refers to it", lambda: _same(registration, "digest", body.get("registration")))
     checks(f"{REGISTERED}before the certificate was made", lambda: _before(registration, certificate))
-    return tuple(checks.done)
+    why = "its date is what the lab's clock said: when it was published is known to those who received it"
+    return (*checks.done, not_checkable(PUBLISHED, why=why))
 
 
 def check_whole(checks: Checks, registration: Mapping[str, Any], protocol: Protocol) -> None:
     """Is the registration as it was made, and signed by its lab where the protocol lists keys?"""
-    checks(f"{REGISTERED}every part is written as it must be", lambda: _shape(registration))
     checks(f"{REGISTERED}the digest is that of what it says", lambda: _digest(registration))
     checks(f"{REGISTERED}the seal is that of digest and provenance", lambda: sealed(registration))
     check_signature(checks, registration, registration["lab"], protocol, what=REGISTERED)
-
-
-def _shape(registration: Mapping[str, Any]) -> str | None:
-    keys = ("protocol_fingerprint", "pool_fingerprint", "private_commitment")
-    if not all(is_digest(registration[key]) for key in keys):
-        return "a digest is written sha256:<64 hex digits>"
-    return None if registration["lab"] is None or is_name(registration["lab"]) else "the lab's name is no short line"
 
 
 def _digest(registration: Mapping[str, Any]) -> str | None:
@@ -84,6 +77,18 @@ def wrong_among(certificates: Sequence[Mapping[str, Any]], registrations: Mappin
         *_unregistered(certificates, registrations),
         *_lost(certificates, registrations),
     ]
+
+
+def other_beacons(certificates: Sequence[Mapping[str, Any]]) -> Iterator[str]:
+    """Labs of one protocol that waited for one public value, and have another."""
+    first: dict[str, tuple[int, Mapping[str, Any]]] = {}
+    for number, each in enumerate(certificates, 1):
+        body = each["body"]
+        before, with_it = first.setdefault(body["protocol_fingerprint"], (number, each))
+        value, other = body.get("beacon"), with_it["body"].get("beacon")
+        if value != other:
+            one, two = _who(before, with_it), _who(number, each)
+            yield f"{two} has the beacon's value {value!r:.80}, {one} has {other!r:.80}"
 
 
 def _damaged(

@@ -17,6 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from replical.classes.predictions.line import LinePredictions
+from replical.learners.memory import Kept
 from replical.pools.version_space import VersionSpace
 
 Codes = NDArray[np.uint16]
@@ -31,6 +32,13 @@ class Everyone:
         self._whole = self._last = whole
         self._order, self._compared = order, np.zeros(0, dtype=np.int64)
         self.heads = np.arange(len(order))  # places, ascending
+
+    def kept(self) -> Kept:
+        """Who is in which group."""
+        return {}
+
+    def put_back(self, kept: Kept) -> None:
+        """Be the groups that were kept; `ValueError` if there are no such groups."""
 
     def choose(self, favourite: int, opponent: int) -> None:
         """No group holds one of them and somebody else, or stands on both sides of the favourite."""
@@ -83,6 +91,26 @@ class Line(Everyone):
         )  # of each group, by head
         self.heads = np.zeros(1, dtype=np.int64)
         self._set(0, whole.indices, places)
+
+    def kept(self) -> Kept:
+        """Of each place the head of its group."""
+        speaker = np.empty(len(self._order), dtype=np.int64)
+        for head in self.heads.tolist():
+            speaker[self._members[head][1]] = head
+        return {"speaker": speaker}
+
+    def put_back(self, kept: Kept) -> None:
+        """Be the groups that were kept; `ValueError` if there are no such groups."""
+        speaker, places = kept["speaker"], np.arange(len(self._order))
+        if speaker.shape != places.shape or speaker.dtype != places.dtype or (speaker > places).any():
+            raise ValueError("no groups of these places")
+        if not np.array_equal(speaker[speaker], speaker):  # nobody stands before the head of a group, which is in it
+            raise ValueError("a head speaks for itself")
+        by_cut = np.argsort(self._order)
+        by_head = by_cut[np.argsort(speaker[by_cut], kind="stable")]
+        self.heads, sizes = np.unique(speaker, return_counts=True)
+        for head, members in zip(self.heads.tolist(), np.split(by_head, np.cumsum(sizes)[:-1]), strict=True):
+            self._set(head, self._order[members], members)
 
     def choose(self, favourite: int, opponent: int) -> None:
         """No group holds one of them and somebody else, or stands on both sides of the favourite."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from replical.learners.memory import Kept
 from replical.pools.query import Answers, Indices, Query
 from replical.pools.version_space import VersionSpace
 
@@ -21,6 +22,13 @@ class Known:
     """
 
     V: VersionSpace | None = None
+
+    def kept(self) -> Kept:
+        """What is known beside the answers themselves."""
+        return {}
+
+    def put_back(self, kept: Kept) -> None:
+        """Know what was kept; `ValueError` if nobody can know that."""
 
     def labels(self, query: Query, answers: Answers | None) -> Labelled:
         """The labels known of the items that a query passed; no answers where nothing was asked."""

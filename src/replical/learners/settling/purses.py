@@ -38,10 +38,14 @@ class Purses:
         self._logs: dict[int, Floats] = {}
         self.best: dict[int, Floats] = {}  # the largest ln of wealth seen so far at a favourite's place
 
-    def settle(self, m: int, among: Mask, block: Block) -> Indices:
-        """Settle the bets of the favourite `m` against the rivals `among` those compared in a block; who is settled?"""
+    def begin(self, m: int) -> None:
+        """Purses for the favourite `m`, if it has none."""
         if m not in self._counts:
             self._counts[m], self._logs[m], self.best[m] = np.zeros((3, self._n), np.int64), *np.zeros((2, self._n))
+
+    def settle(self, m: int, among: Mask, block: Block) -> Indices:
+        """Settle the bets of the favourite `m` against the rivals `among` those compared in a block; who is settled?"""
+        self.begin(m)
         which = np.flatnonzero(among)
         rivals = block.places[which]
         zeros, plus, minus = block.at_worst(m, which)

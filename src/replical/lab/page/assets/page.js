@@ -1,9 +1,11 @@
 "use strict";
-// One item at a time: show it, send what was said, show the next. Nothing is kept here but the name.
+// One item at a time: show it, send what was said, show the next. Who says it is in a cookie that nothing here can read.
 const LOOK = 500, PATIENCE = 30000, PICTURES = 5000, TAP = 350; // milliseconds
 const LEVEL = .2; // of its height the plot has to fall or rise
 const LOST = "No answer from the server. Please try again: nothing is counted twice. If the run has ended, you are done.";
 const AGAIN = "No answer from the server; trying again. If the run has ended, you are done.";
+const MINE = "Your name in this browser. Somebody else needs another browser, or a personal link.";
+const CLOSED = "This page is for people with a personal link. Please open yours.";
 const WAIT = "Nothing for you right now; the next item comes by itself.";
 const byId = (id) => document.getElementById(id);
 const labels = JSON.parse(document.body.dataset.labels);
@@ -41,13 +43,16 @@ async function act(path, said = {}, done = "") {
   if (!waits && unsure.words !== words) unsure = { words, turn: random() };
   const slow = setTimeout(() => waits || say("One moment …"), 1000);
   try {
-    try { await show(await ask(path, { annotator: who, turn: unsure.turn, ...said }), done); }
+    try { await show(await ask(path, { turn: unsure.turn, ...said }), done); }
     catch (error) {
       if (error.status !== 409) throw error;
-      await show(await ask("/api/next", { annotator: who }), error.message, true);
+      await show(await ask("/api/next", {}), error.message, true);
     }
     if (!waits) unsure = {};
-  } catch (error) { say(waits && !error.status ? AGAIN : error.message, true); }
+  } catch (error) {
+    if (error.status === 401) leave(); // the name went to somebody else, or the cookie is gone
+    say(waits && !error.status ? AGAIN : error.message, true);
+  }
   clearTimeout(slow);
   busy = false; byId("main").classList.remove("busy");
 }
@@ -144,19 +149,23 @@ function progress(now) {
   byId("mass").textContent = percent(last[1]) + " of items in dispute";
 }
 
-function anonymous() {
-  const kept = keep("sessionStorage", "replical-anonymous");
-  if (kept) return kept;
-  const fresh = "anonymous-" + random();
-  keep("sessionStorage", "replical-anonymous", fresh);
-  return fresh;
+function leave() {
+  who = ""; item = null;
+  for (const id of ["jump", "item", "choices", "more", "help"]) byId(id).hidden = true;
+  byId("who").hidden = false; byId("me").textContent = "";
 }
 
-byId("who").addEventListener("submit", (event) => {
+byId("who").addEventListener("submit", async (event) => {
   event.preventDefault();
+  if (busy) return;
+  busy = true;
   const name = byId("name").value.trim();
   keep("localStorage", "replical-name", name);
-  who = name || anonymous();
+  try { who = (await ask("/api/join", { name })).name; say(""); }
+  catch (error) { say(error.message, true); }
+  busy = false;
+  if (!who) return;
+  byId("me").textContent = who;
   byId("who").hidden = true;
   if (byId("rules")) byId("rules").open = false;
   act("/api/next");
@@ -194,7 +203,9 @@ document.addEventListener("keydown", (event) => {
 });
 byId("range").append(...keys.flatMap((text) => [key(text), " "]));
 byId("foot").classList.toggle("few", labels.length <= 4 && labels.join("").length <= 60); // more would cover the item
-byId("name").value = keep("localStorage", "replical-name");
+byId("name").value = document.body.dataset.name || keep("localStorage", "replical-name");
+if (document.body.dataset.may === "keep") { byId("name").readOnly = true; byId("name-hint").textContent = MINE; }
+if (document.body.dataset.may === "nothing") { byId("who").hidden = true; say(CLOSED); }
 look();
 let ticks = 0;
 setInterval(() => { ticks += 1; if ((who && item === null) || ticks % 3 === 0) look(); }, LOOK); // who waits looks more often

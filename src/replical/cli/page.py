@@ -1,0 +1,169 @@
+"""The labelling page, for every command that asks people: its flags, who may label, and serving it until the end."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from replical.cli.outlook import Outlook
+from replical.cli.output import notes, whole
+from replical.errors import BadUsage, MissingExtra
+from replical.lab.desk import Desk
+from replical.lab.remote import Elsewhere
+from replical.lab.session import Session
+
+Votes = Annotated[int, typer.Option("--votes", parser=whole, help="page: people who label each item; an odd number")]
+Host = Annotated[str, typer.Option("--host", help="page: address to listen on")]
+Port = Annotated[int, typer.Option("--port", parser=whole, help="page: port; 0 for any free one")]
+Media = Annotated[Path | None, typer.Option("--media", help="page: the folder pictures and sounds are served from")]
+Instructions = Annotated[Path | None, typer.Option("--instructions", help="page: a Markdown file for whoever labels")]
+Listed = Annotated[
+    Path | None, typer.Option("--people", help="page: a file of names, one a line, who get personal links; nobody else")
+]
+NoToken = Annotated[
+    bool, typer.Option("--no-token", help="page: every user and program of this machine may label; no token")
+]
+Proxy = Annotated[
+    str | None, typer.Option("--proxy", help="page: address of a proxy that says who comes from where, by https or not")
+]
+
+
+@dataclass(frozen=True, kw_only=True)
+class PageOptions:
+    """What the flags of a page say."""
+
+    votes: int = 1
+    host: str = "127.0.0.1"
+    port: int = 8765
+    media: Path | None = None
+    instructions: Path | None = None
+    people: Path | None = None
+    no_token: bool = False
+    proxy: str | None = None
+
+
+def serve_page(
+    run: Session | Elsewhere,
+    details: Callable[[list[str]], Any],
+    title: str,
+    options: PageOptions,
+    outlook: Outlook | None = None,
+) -> None:
+    """Serve until the run has ended."""
+    try:
+        from replical.lab.page.app import Content, application, not_served
+        from replical.lab.page.people import People
+        from replical.lab.page.serve import check_address, serve
+    except ImportError as error:
+        raise MissingExtra(
+            "the page needs starlette and uvicorn: install them with pip install 'replical[lab]'"
+        ) from error
+    host, media = options.host, options.media
+    _check_options(options, local=check_address("--host", host))
+    if options.proxy is not None:
+        check_address("--proxy", options.proxy)
+    listed = None if options.people is None else _listed(options.people, options.votes)
+    people = People(run, closed=listed is not None)
+    token = None if options.no_token else people.made_for("token")
+    desk = Desk(run, votes=options.votes, outlook=outlook, reservations=run.journal.reservations)
+
+    def ended() -> bool:
+        with desk.lock:
+            if run.journal.lost is not None:  # whatever people say, it would not be written
+                return True
+            run.refresh()
+            return desk.ended
+
+    def started(at: int) -> None:
+        if listed is None:
+            notes.print(f"Label at {address_of(host, at, token=token)}", markup=False, soft_wrap=True)
+        for name in listed or ():
+            link = address_of(host, at, person=people.link(name))
+            notes.print(f"{name} labels at {link}", markup=False, soft_wrap=True)
+
+    text = _text(options.instructions)
+    content = Content(title=title, columns=details, media=media, instructions=text)
+    where = "no --media folder is given" if media is None else f"they are not in the folder {media}"
+    for column, kind in not_served(content, run.open).items():
+        notes.print(
+            f"The column {column} names {kind} files, but {where}: people will see the names only.",
+            markup=False,
+            soft_wrap=True,
+        )
+    app = application(desk, content, people, token=token)
+    serve(app, host=host, port=options.port, proxy=options.proxy, ended=ended, started=started)
+    if run.journal.lost is not None:
+        raise run.journal.lost
+    if options.votes > 1:
+        _tell_agreement(run.ledger.agreement())
+
+
+def _check_options(options: PageOptions, *, local: bool) -> None:
+    """Refuse what cannot be meant."""
+    if not 0 <= options.port <= 65535:
+        raise BadUsage(f"a port is a number from 0 to 65535, got {options.port}")
+    if options.no_token and not (local and options.proxy is None):
+        raise BadUsage("--no-token is for a page on this machine alone, without --proxy: others need the token")
+    if options.media is not None and not options.media.is_dir():
+        raise BadUsage(f"there is no folder {options.media}")
+
+
+def _text(instructions: Path | None) -> str:
+    try:
+        return "" if instructions is None else instructions.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise BadUsage(f"cannot read the instructions {instructions}: {error}") from error
+
+
+def _listed(file: Path, votes: int) -> list[str]:
+    """Names, one a line."""
+    try:
+        lines = file.read_text(encoding="utf-8").splitlines()
+    except (OSError, UnicodeDecodeError) as error:
+        raise BadUsage(f"cannot read the people {file}: {error}") from error
+    names = [line.strip() for line in lines if line.strip()]
+    check_names(names, str(file))
+    if len(names) < votes:
+        raise BadUsage(f"--votes {votes} needs as many people at least, {file} names {len(names)}")
+    return names
+
+
+def check_names(names: list[str], where: str) -> None:
+    """Names that a page knows apart."""
+    from replical.lab.page.people import looks_like, name_of
+
+    seen: dict[str, str] = {}
+    for name in names:
+        try:
+            kept = name_of(name)
+        except BadUsage as error:
+            raise BadUsage(f"{where}: {error}, got {name!r:.90}") from error
+        if kept != name or not name:
+            raise BadUsage(f"{where}: {name!r:.90} is no name as it would be kept, {kept!r}")
+        if looks_like(name) in seen:
+            raise BadUsage(f"{where}: {seen[looks_like(name)]!r} and {name!r} look like one person: change one of them")
+        seen[looks_like(name)] = name
+
+
+def address_of(host: str, port: int, **secret: str | None) -> str:
+    """Where the page is; whoever comes from elsewhere puts this machine's name in place of the address."""
+    name = "127.0.0.1" if host in ("0.0.0.0", "::") else f"[{host}]" if ":" in host else host
+    said = "&".join(f"{key}={value}" for key, value in secret.items() if value is not None)
+    return f"http://{name}:{port}/" + (f"?{said}" if said else "")
+
+
+def _tell_agreement(agreement: Mapping[str, float | int | None]) -> None:
+    """For whoever runs: people who vote would be swayed by it."""
+    if agreement["pairs"]:
+        chance = agreement["beyond_chance"]
+        beyond = "" if chance is None else f" (Scott's pi {chance:.2f}: 1 is always, 0 what chance would give)"
+        notes.print(
+            f"Two people who labelled the same item agreed in {agreement['same']:.0%} of {agreement['pairs']:,} "
+            f"cases{beyond}.",
+            markup=False,
+            soft_wrap=True,
+        )

@@ -1,0 +1,198 @@
+"""Lattice: half-spaces without a list, where some half-space makes no error.
+
+    V <- all directions
+    repeat:
+      an item whose plane cuts V near its middle, and its label
+      V <- V without the directions that the answer contradicts
+    until V lies in one cell of the shared lattice, and that cell's half-space errs little
+    the labels of some random items: is V right about them? If not, labels may be wrong (lattice_noisy)
+    return the cell
+
+Claim: the best direction is in V, so whoever stops this way returns its cell: all such labs return the identical half-space,
+surely, with any string. A lab whose V still touches several cells returns that of its middle; a wall crosses V with
+probability Σ widths/s over the string, at most.
+Reference: ours, docs/claims/lattice.md.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Generator
+from dataclasses import dataclass
+from fractions import Fraction
+
+import numpy as np
+
+from replical.classes.base import Indices
+from replical.classes.linear import Linear
+from replical.core.randomness import SharedRandomness
+from replical.errors import PlanMismatch
+from replical.learners.base import Conversation, check_plan
+from replical.learners.findings import AnswerError, Enclosing, Verdict
+from replical.learners.lattice_noisy import Heard, fit_noisy
+from replical.learners.result import Result
+from replical.plans.base import Condition
+from replical.plans.lattice import LatticePlan
+from replical.pools.cone import Cone, crossings, differ_estimate
+from replical.pools.pool import AnyPool
+from replical.pools.query import Answers, Query
+
+ENCLOSED = "all directions that contradict no label lie in one cell of the lattice"
+
+
+@dataclass(frozen=True)
+class Lattice:
+    """Learn a half-space that another lab, with other items and the same string, learns too.
+
+    Parameters
+    ----------
+    plan
+        ``lattice_plan(C, epsilon=.., delta=.., rho=..)``.
+
+    Raises
+    ------
+    PlanMismatch
+        If the plan was made for another learner.
+
+    Examples
+    --------
+    >>> from replical import KnownLabels, Pool, PrivateRandomness, SharedRandomness, learn
+    >>> from replical.classes.linear import step_for
+    >>> from replical.plans.lattice import lattice_plan
+    >>> C, string = Linear(3, step=step_for(.05, 3), seed="published"), SharedRandomness("published")
+    >>> learner = Lattice(lattice_plan(C, epsilon=.05, delta=.05, rho=.1))
+    >>> def lab(name):
+    ...     X = np.random.default_rng(name).normal(size=(20_000, 3))
+    ...     y = KnownLabels(C, (X @ [.6, .64, .48] >= 0).astype(int))
+    ...     return learn(learner, Pool(C, X, PrivateRandomness.simulated("doctest", name)), y, string)
+    >>> one, two = lab(1), lab(2)
+    >>> one.described(C), one.hypothesis == two.hypothesis, one.labels, two.labels, one.proven.rho_proven
+    ('1 if 0.628 x0 + 0.601 x1 + 0.483 x2 >= 0 else 0', True, 34, 33, 0.0)
+    """
+
+    plan: LatticePlan
+
+    def __post_init__(self) -> None:
+        check_plan(self.plan, LatticePlan, "Lattice")
+
+    def run(self, pool: AnyPool, shared: SharedRandomness) -> Conversation:
+        """Look for a half-space on `pool`, with the lattice of the `shared` string.
+
+        Returns
+        -------
+        conversation
+            It returns a result whose `hypothesis` is the number of a cell, and `unrounded` too; `V` the cone of directions
+            that contradict no label; `conditions` whether it lies in one cell and whether the error is proven.
+
+        Raises
+        ------
+        PlanMismatch
+            If the lattice was drawn from another string.
+        """
+        C, plan = pool.C, self.plan
+        assert isinstance(C, Linear), "checked by the plan"
+        if shared.seed != C.seed:
+            raise PlanMismatch("the lattice was drawn from another string than the one that is shared")
+        order = _askable(pool)
+        V, heard = Cone(C, pool.items, order), Heard()
+        if not plan.noisy:
+            most = None if plan.max_labels is None else plan.max_labels - plan.checks
+            while not (V.look() and self._accurate(V, pool)) and len(heard.items) != most:
+                if (item := V.next()) is None:
+                    break
+                heard.hear((yield _about(item, V, pool)))
+                V.tell(item, heard.ones[-1])
+            if (yield from self._separable(V, pool, order, heard)):
+                return self._result(V, pool)
+        return (yield from fit_noisy(plan, V, order, heard))
+
+    def _accurate(self, V: Cone, pool: AnyPool) -> bool:
+        """Is the answer's error proven, or can no further label change that?"""
+        wrong, open_ = _errors(V, pool)
+        proven = self.plan.error_at_most(wrong + open_, len(pool.items)) <= self.plan.epsilon
+        return proven or self.plan.error_at_most(wrong, len(pool.items)) > self.plan.epsilon
+
+    def _separable(self, V: Cone, pool: AnyPool, order: Indices, heard: Heard) -> Generator[Query, Answers, bool]:
+        """Are random items, about which V is of one opinion, what V says? Labels near the boundary cannot tell."""
+        certain, says = V.certain()[order], V.says(pool.items)
+        for item in order[certain & ~np.isin(order, heard.items)][: self.plan.checks].tolist():
+            heard.hear((yield _about(item, V, pool)))
+            if heard.ones[-1] != says[item]:
+                return False
+        return True
+
+    def _result(self, V: Cone, pool: AnyPool) -> Result:
+        plan, enclosed, reach = self.plan, V.look(), V.measure()
+        C, h = V.C, int(V.indices[0])
+        crossed = 1.0 if reach is None else min(1.0, crossings(C, reach))
+        proven = 0.0 if enclosed else plan.proven(crossed)
+        wrong, open_ = _errors(V, pool)
+        items = len(pool.items)
+        high = plan.error_at_most(wrong + open_, items)
+        error = AnswerError(
+            estimate=(wrong + open_ / 2) / items, low=0.0, high=high, level=float(plan["delta"]), of="error", labels=0
+        )
+        accurate = high <= plan.epsilon
+        enclosing = Enclosing(
+            enclosed=enclosed,
+            certified=proven <= plan.rho and accurate,
+            rho_proven=proven,
+            rho_predicted=0.0 if enclosed else differ_estimate(V),
+            crossings=crossed,
+            cell=C.cell_of(h),
+            accurate=accurate,
+        )
+        return Result(
+            hypothesis=h,
+            unrounded=h,
+            V=V,
+            conditions=(
+                *plan.conditions,
+                Condition(name=ENCLOSED, value=float(V.size), bound=1.0, held=enclosed),
+                Condition(name="the answer's error is proven", value=high, bound=float(plan.epsilon), held=accurate),
+            ),
+            enclosing=enclosing,
+            verdict=_verdict(plan, enclosing),
+            measured=error,
+        )
+
+
+def _askable(pool: AnyPool) -> Indices:
+    """The private order, without what nobody can label."""
+    order = pool.tail(Fraction(1))
+    return order[~np.isin(order, pool.unasked)]
+
+
+def _about(item: int, V: Cone, pool: AnyPool) -> Query:
+    one = np.array([1], dtype=np.int64)
+    disputed = (len(pool.items) if V.extent is None else int((~V.certain()).sum()), len(pool.items))
+    return Query(items=item * one, counts=one, scanned=1, disagreement=disputed, survivors=V.size)
+
+
+def _errors(V: Cone, pool: AnyPool) -> tuple[int, int]:
+    """Items on which the cell's half-space is surely wrong, and those of which it cannot be known."""
+    certain = V.certain()
+    says = V.C.codes(pool.items, [int(V.indices[0])])[0].astype(np.bool_)
+    wrong = certain & (says != V.says(pool.items))
+    return int(wrong.sum()), int((~certain).sum())
+
+
+def _verdict(plan: LatticePlan, found: Enclosing) -> Verdict:
+    if found.certified:
+        return Verdict(certified=True)
+    if found.rho_proven > plan.rho:
+        if found.crossings >= 1:
+            return Verdict(
+                certified=False,
+                why="the labels leave directions in many cells of the lattice",
+                helps="more labels, more items near the boundary, fewer features, or a coarser lattice (a larger epsilon)",
+            )
+        return Verdict(
+            certified=False,
+            why="a wall of the lattice runs through the directions that are left",
+            helps="more items near the boundary or a larger budget; for most other strings these labels would do",
+        )
+    return Verdict(
+        certified=False,
+        why="the answer is the one that other labs have, but its error is not proven to be at most epsilon",
+        helps="a larger epsilon, with a lattice of the same step",
+    )

@@ -1,0 +1,158 @@
+"""The plan of Lattice: when its proof is good enough. Claim: docs/claims/lattice.md."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+from replical.classes.linear import Linear
+from replical.classes.prior import UNIFORM
+from replical.core.binomial import clopper_pearson
+from replical.core.exact import fraction, in_open
+from replical.errors import PlanMismatch, ValueOutOfRange
+from replical.plans.base import Choice, Number, Plan
+from replical.plans.parameters import PARAMETERS
+from replical.pools.pool import AnyPool
+
+
+@dataclass(frozen=True, kw_only=True)
+class LatticePlan(Plan):
+    """Ask near the boundary until the version space lies in one cell of the shared lattice."""
+
+    class_fingerprint: str
+
+    @property
+    def labs(self) -> int:
+        """K, how many labs the promise is for."""
+        return self.integer("labs")
+
+    @property
+    def checks(self) -> int:
+        """Labels asked to find out whether the classes can be separated at all."""
+        return self.integer("checks")
+
+    @property
+    def noisy(self) -> bool:
+        """Are labels taken to be wrong from the start?"""
+        return bool(self["noisy"])
+
+    def noisy_start(self, d: int) -> int:
+        """Labels of random items before any is asked near the plane."""
+        return 5 * d
+
+    def noisy_batch(self, heard: int) -> int:
+        """Labels between two fits."""
+        return max(1, heard // 20)
+
+    def noisy_labels(self, items: int) -> int:
+        """Labels in all, where labels may be wrong."""
+        planned = self.integer("noisy_labels") if self.max_labels is None else self.max_labels
+        return min(planned, items)
+
+    @property
+    def rho(self) -> Fraction:
+        """How often any two of the labs may differ."""
+        return self["rho"]
+
+    def proven(self, crossings: float) -> float:
+        """What a lab proves that stopped at a time which does not look at the lattice: each of K labs may be off."""
+        return min(1.0, self.labs * crossings)
+
+    def error_at_most(self, wrong: int, items: int) -> float:
+        """A bound on the answer's error at the level δ, if it errs on at most so many of these items."""
+        return clopper_pearson(wrong, items, 1 - 2 * float(self["delta"]))[1]
+
+    @property
+    def labels_most(self) -> int | None:
+        """The budget."""
+        return self.max_labels
+
+    @property
+    def choice(self) -> Choice:
+        """Nobody is chosen from a list."""
+        return "labels"
+
+    def check(self, pool: AnyPool) -> None:
+        """Refuse a `pool` of other items than those of this lattice."""
+        if not isinstance(pool.C, Linear) or pool.C.fingerprint != self.class_fingerprint:
+            raise PlanMismatch("the plan is for a lattice, and the pool's class is another one")
+
+
+def lattice_plan(
+    C: Linear,
+    *,
+    epsilon: Any,
+    delta: Any,
+    rho: Any,
+    labs: Any = 2,
+    checks: Any = 20,
+    noisy: bool = False,
+    wrong: Any = 0.1,
+    max_labels: Any = None,
+) -> LatticePlan:
+    """The numbers of a run that looks for a half-space.
+
+    Parameters
+    ----------
+    C
+        The lattice.
+    epsilon, delta
+        The error to be proven, and how often that proof may fail.
+    rho, labs
+        How often any two of so many labs may differ.
+    checks
+        Labels of random items, asked in the end, on which all directions that are left must be right: whether some
+        half-space makes no error cannot be seen from labels near the boundary. If one is wrong, or `noisy` says so from
+        the start, nothing is proven, and a direction is fitted that supposes the share `wrong` of labels to be wrong.
+    noisy
+        Take labels to be wrong from the start.
+    wrong
+        The share of wrong labels that a fit supposes.
+    max_labels
+        Budget, the checks included. Where labels may be wrong it is spent, and is 25 labels a coordinate if left out.
+
+    Returns
+    -------
+    plan
+        What `Lattice` takes.
+
+    Raises
+    ------
+    ValueOutOfRange
+        For a number out of its range, and a budget that leaves no label beside the checks.
+
+    Examples
+    --------
+    >>> made = lattice_plan(Linear(2, step=.1, seed="published"), epsilon=.1, delta=.05, rho=.1)
+    >>> made.labs, made.proven(.02), round(made.error_at_most(10, 1000), 4)
+    (2, 0.04, 0.0169)
+    """
+    if isinstance(checks, bool) or not isinstance(checks, int) or checks < 0:
+        raise ValueOutOfRange(f"checks must be a whole number of at least 0, got {checks!r}")
+    numbers = (
+        Number(name="delta", value=fraction(in_open("delta", delta, 0, 0.5)), source="given"),
+        Number(name="rho", value=fraction(in_open("rho", rho, 0, 1)), source="given"),
+        Number(name="labs", value=PARAMETERS["labs"].check(labs), source="K, how many labs shall agree"),
+        Number(name="checks", value=checks, source="labels that test whether a half-space makes no error"),
+        Number(name="noisy", value=int(noisy), source="given: are labels taken to be wrong from the start?"),
+        Number(name="wrong", value=fraction(in_open("wrong", wrong, 0, 0.5)), source="share of wrong labels in a fit"),
+        Number(
+            name="noisy_labels", value=25 * C.d, source="25 a coordinate: about where labs agree at 5% wrong labels"
+        ),
+    )
+    budget = None if max_labels is None else PARAMETERS["max_labels"].check(max_labels)
+    if budget is not None and budget <= checks:
+        raise ValueOutOfRange(
+            f"max_labels must be above the {checks} labels that check the answer, got {budget}: raise the budget or give "
+            "fewer checks"
+        )
+    plan = LatticePlan(
+        learner="lattice",
+        name="tight",
+        n=0,
+        epsilon=fraction(in_open("epsilon", epsilon, 0, 1)),
+        numbers=numbers,
+        class_fingerprint=C.fingerprint,
+    )
+    return plan.under(UNIFORM, budget)

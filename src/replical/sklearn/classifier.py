@@ -1,0 +1,176 @@
+"""A rule on features."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from replical.classes.base import HypothesisClass
+from replical.classes.halfspaces import HalfSpaces
+from replical.classes.stumps import Stumps
+from replical.sklearn.base import Oracle, Replicable
+
+
+class ReplicableClassifier(Replicable):
+    """A classifier that another lab, with other data and the same seed, would have chosen too.
+
+    Parameters
+    ----------
+    hypotheses
+        ``"stumps"`` (one feature, one public cut), ``"halfspaces"`` (a public net), or a class of your own. Cuts lie
+        between -`span` and `span`, so scale features by public constants, not by this sample.
+    epsilon, delta
+        Error asked for, and how often it may be missed.
+    rho
+        How often two labs may differ.
+    nu, theta
+        Upper bound on the error of the best hypothesis, and the disagreement coefficient; for learners that need them.
+    kappa
+        Where the learner may stop uncertified, as in `replical.plan`; at most epsilon.
+    learner
+        A learner id, as in `replical.plan`.
+    bins, span, count
+        Cuts a feature and their range; half-spaces in the net.
+    max_labels
+        Budget.
+    classes
+        The label set, where it cannot be read off `y`.
+    seed
+        The published string. If left out one is drawn, kept in ``seed_``, and warned about.
+    random_state
+        Fixes the private order in which labels are asked for.
+
+    Attributes
+    ----------
+    result_
+        What the run returned: a `Result`.
+    hypothesis_
+        Index of the chosen hypothesis.
+    n_labels_
+        Labels that were looked at.
+    certified_
+        Did the learner prove ρ on these items? False for learners that prove nothing.
+    seed_
+        The published string that was used.
+    classes_
+        The label set.
+    class_
+        The class of hypotheses it is one of.
+
+    Examples
+    --------
+    >>> X = np.random.default_rng(0).normal(size=(2000, 2))
+    >>> y = np.where(X[:, 0] > .3, "yes", "no")
+    >>> model = ReplicableClassifier(seed="published", random_state=0).fit(X, y)
+    >>> model.n_labels_, model.class_.describe(model.hypothesis_), float((model.predict(X) == y).mean())
+    (89, '1 if x0 >= 0.272727 else 0', 0.9885)
+    """
+
+    def __init__(
+        self,
+        hypotheses: str | HypothesisClass = "stumps",
+        *,
+        epsilon: float = 0.1,
+        delta: float = 0.05,
+        rho: float = 0.1,
+        nu: float | None = None,
+        theta: float | None = None,
+        kappa: float | None = 0.05,
+        learner: str = "rounded-a2",
+        bins: int = 32,
+        span: float = 3.0,
+        count: int = 1000,
+        max_labels: int | None = None,
+        classes: Sequence[Any] | None = None,
+        seed: str | None = None,
+        random_state: Any = None,
+    ) -> None:
+        self.hypotheses = hypotheses
+        self.epsilon = epsilon
+        self.delta = delta
+        self.rho = rho
+        self.nu = nu
+        self.theta = theta
+        self.kappa = kappa
+        self.learner = learner
+        self.bins = bins
+        self.span = span
+        self.count = count
+        self.max_labels = max_labels
+        self.classes = classes
+        self.seed = seed
+        self.random_state = random_state
+
+    def fit(self, X: Any, y: Any = None, *, oracle: Oracle | None = None) -> ReplicableClassifier:
+        """Choose a hypothesis, looking at a label only when it is asked for.
+
+        Parameters
+        ----------
+        X
+            Items, one row each.
+        y
+            Their labels; or
+        oracle
+            a function from row numbers to labels, called once a label.
+
+        Returns
+        -------
+        self
+            The fitted estimator.
+
+        Raises
+        ------
+        ValueError
+            If labels come from nowhere or from both, there are not exactly two of them, or `hypotheses` is unknown.
+        ReplicalError
+            Whatever plan and run refuse, e.g. `BudgetSpent` or `ValueOutOfRange`.
+        """
+        X, classes, labels = self._two_classes(X, y, oracle)
+        seed = self._seed()
+        C = self._class(X.shape[1], seed)
+        if isinstance(self.hypotheses, str) and self.hypotheses == "stumps":
+            self._look_at_scale(X)
+        self._keep(self._run(C, X, labels, seed), classes, seed)
+        self.class_ = C
+        return self
+
+    def _look_at_scale(self, X: NDArray[Any]) -> None:
+        """Cuts are public, so they cannot follow the data; say so where they miss it."""
+        beyond = np.flatnonzero((np.abs(X) > self.span).mean(axis=0) > 0.5)
+        if len(beyond):
+            named = getattr(self, "feature_names_in_", range(X.shape[1]))
+            warnings.warn(
+                f"most values of feature {named[beyond[0]]!r} lie beyond ±{self.span:g}, where no cut is"
+                + (f" ({len(beyond)} of {X.shape[1]} features)" if len(beyond) > 1 else "")
+                + ": scale features by public constants, or give a larger span.",
+                UserWarning,
+                stacklevel=3,
+            )
+
+    def _class(self, features: int, seed: str) -> HypothesisClass:
+        if not isinstance(self.hypotheses, str):
+            return self.hypotheses
+        if self.hypotheses == "stumps":
+            line = [self.span * (2 * (b + 1) / (self.bins + 1) - 1) for b in range(self.bins)]
+            return Stumps(cuts=[line] * features)
+        if self.hypotheses == "halfspaces":
+            return HalfSpaces(features, self.count, seed=seed)
+        raise ValueError(f"hypotheses must be 'stumps', 'halfspaces' or a class, got {self.hypotheses!r}")
+
+    def predict(self, X: ArrayLike) -> NDArray[Any]:
+        """What the chosen hypothesis says about every row of `X`."""
+        check_is_fitted(self)
+        X = validate_data(self, X, reset=False)
+        codes = self.class_.codes(self.class_.items(X), np.array([self.hypothesis_]))[0]
+        labels: NDArray[Any] = self.classes_[codes]
+        return labels
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.classifier_tags.multi_class = False
+        return tags

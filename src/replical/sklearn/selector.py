@@ -1,0 +1,159 @@
+"""One of several fitted estimators."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from numpy.typing import ArrayLike, NDArray
+from sklearn.utils.validation import check_consistent_length, check_is_fitted, column_or_1d, validate_data
+
+from replical.classes.rows import PackedRows
+from replical.classes.table import PredictionTable
+from replical.sklearn.base import Oracle, Replicable, codes_of
+
+
+class ReplicableSelector(Replicable):
+    """Choose one of several fitted estimators, as another lab with the same seed would.
+
+    Parameters
+    ----------
+    estimators
+        (name, fitted estimator) pairs; their order is public.
+    epsilon, delta
+        Error asked for, and how often it may be missed.
+    rho
+        How often two labs may differ.
+    nu, theta
+        Upper bound on the error of the best hypothesis, and the disagreement coefficient; for learners that need them.
+    kappa
+        Where the learner may stop uncertified, as in `replical.plan`; at most epsilon.
+    learner
+        A learner id, as in `replical.plan`. Near-ties at the shared threshold make `settled` ask on: give it `max_labels`
+        where labels are dear.
+    max_labels
+        Budget.
+    classes
+        The label set, where it cannot be read off `y` and the estimators.
+    seed
+        The published string. If left out one is drawn, kept in ``seed_``, and warned about.
+    random_state
+        Fixes the private order in which labels are asked for.
+
+    Attributes
+    ----------
+    best_estimator_, best_name_
+        The chosen one.
+    result_
+        What the run returned: a `Result`.
+    hypothesis_
+        Its place in `estimators`; None where boosting found no frequent winner.
+    n_labels_
+        Labels that were looked at.
+    certified_
+        Did the learner prove ρ on these items? False for learners that prove nothing.
+    seed_
+        The published string that was used.
+    classes_
+        The label set.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sklearn.tree import DecisionTreeClassifier
+    >>> rng = np.random.default_rng(0)
+    >>> public, X = rng.normal(size=(200, 2)), rng.normal(size=(2000, 2))
+    >>> trees = [DecisionTreeClassifier(max_depth=depth, random_state=0) for depth in (1, 2, 4)]
+    >>> named = [(f"depth {tree.max_depth}", tree.fit(public, public.sum(axis=1) > 0)) for tree in trees]
+    >>> chosen = ReplicableSelector(named, epsilon=.1, seed="published", random_state=0).fit(X, X.sum(axis=1) > 0)
+    >>> chosen.best_name_, chosen.n_labels_, chosen.certified_
+    ('depth 2', 138, True)
+    """
+
+    def __init__(
+        self,
+        estimators: Sequence[tuple[str, Any]] = (),
+        *,
+        epsilon: float = 0.05,
+        delta: float = 0.05,
+        rho: float = 0.1,
+        nu: float | None = None,
+        theta: float | None = None,
+        kappa: float | None = 0.02,
+        learner: str = "settled",
+        max_labels: int | None = None,
+        classes: Sequence[Any] | None = None,
+        seed: str | None = None,
+        random_state: Any = None,
+    ) -> None:
+        self.estimators = estimators
+        self.epsilon = epsilon
+        self.delta = delta
+        self.rho = rho
+        self.nu = nu
+        self.theta = theta
+        self.kappa = kappa
+        self.learner = learner
+        self.max_labels = max_labels
+        self.classes = classes
+        self.seed = seed
+        self.random_state = random_state
+
+    def fit(self, X: Any, y: ArrayLike | None = None, *, oracle: Oracle | None = None) -> ReplicableSelector:
+        """Choose an estimator: all of them predict every row, and labels are looked at only where they differ.
+
+        Parameters
+        ----------
+        X
+            Items, one row each.
+        y
+            Their labels; or
+        oracle
+            a function from row numbers to labels, called once a label.
+
+        Returns
+        -------
+        self
+            The fitted selector.
+
+        Raises
+        ------
+        ValueError
+            If there are no estimators, labels come from nowhere or from both, or one of them is not in the label set.
+        ReplicalError
+            Whatever plan and run refuse, e.g. `BudgetSpent` or `ValueOutOfRange`.
+        """
+        if not self.estimators:
+            raise ValueError("give the fitted estimators to choose among, as (name, estimator) pairs")
+        if y is not None:
+            y = column_or_1d(y)
+            check_consistent_length(X, y)
+        candidate_labels = [known for _, estimator in self.estimators for known in getattr(estimator, "classes_", ())]
+        classes, labels = self._labels(y, oracle, candidate_labels)
+        seed = self._seed()
+        C = PredictionTable([name for name, _ in self.estimators], labels=range(len(classes)))
+        codes = self._predictions(X, classes)
+        validate_data(self, X, skip_check_array=True)  # notes the features and their names
+        self._keep(self._run(C, codes, labels, seed), classes, seed)
+        self.best_name_, self.best_estimator_ = self.estimators[self.hypothesis_ or 0]
+        return self
+
+    def _predictions(self, X: Any, classes: NDArray[Any]) -> PackedRows:
+        """What the candidates say about `X`, as codes; of eight candidates at a time, then packed."""
+        rows: PackedRows | None = None
+        for first in range(0, len(self.estimators), 8):
+            said = [codes_of(estimator.predict(X), classes) for _, estimator in self.estimators[first : first + 8]]
+            if rows is None:
+                rows = PackedRows.blank(len(said[0]), len(self.estimators), labels=len(classes))
+            rows.write_columns(slice(0, len(rows)), first, said)
+        assert rows is not None, "there is a candidate"
+        return rows
+
+    def __sklearn_clone__(self) -> ReplicableSelector:
+        """The candidates stay fitted, as they are: they are what is chosen among."""
+        return type(self)(**self.get_params(deep=False))
+
+    def predict(self, X: Any) -> Any:
+        """What the chosen estimator says about `X`."""
+        check_is_fitted(self)
+        return self.best_estimator_.predict(X)

@@ -1,0 +1,111 @@
+"""Lattice on awkward data: nothing breaks, and nothing is certified that is not so (docs/claims/lattice.md)."""
+
+import numpy as np
+import pytest
+
+from replical import AskTell, KnownLabels, Pool, PrivateRandomness, SharedRandomness, Thresholds, learn
+from replical.classes.linear import Linear
+from replical.errors import BadTable, PlanMismatch, ReplicalError
+from replical.learners.lattice import Lattice
+from replical.plans.lattice import lattice_plan
+
+
+def run(X, y, *, step=0.3, string="a", **more):
+    C = Linear(np.shape(X)[1], step=step, seed="a")
+    plan = lattice_plan(C, **({"epsilon": 0.2, "delta": 0.05, "rho": 0.1} | more))
+    pool = Pool(C, X, PrivateRandomness.simulated("test"))
+    return learn(Lattice(plan), pool, KnownLabels(C, np.asarray(y).astype(int)), SharedRandomness(string))
+
+
+def items(count, d, seed=0):
+    return np.random.default_rng(seed).normal(size=(count, d))
+
+
+def test_fewer_items_than_features():
+    X = items(5, 8)
+    result = run(X, X[:, 0] >= 0)
+    assert not result.enclosing.certified
+    assert result.enclosing.rho_proven == 1.0
+    assert "cells" in result.verdict.why
+
+
+@pytest.mark.parametrize("d", [2, 3])
+def test_no_margin(d):
+    """Items on the boundary itself, again and again."""
+    X = np.round(items(3000, d), 1)
+    X = np.vstack([X, np.repeat([[0.0, 1.0, 0.0][:d]], 50, axis=0), -np.repeat([[0.0, 1.0, 0.0][:d]], 50, axis=0)])
+    result = run(X, X[:, 0] >= 0)
+    if result.enclosing.enclosed:
+        C = Linear(d, step=0.3, seed="a")
+        assert result.hypothesis == C.number(C.cell(np.eye(d)[0]))
+
+
+def test_constant_and_equal_features():
+    X = items(2000, 2)
+    X = np.column_stack([X, X[:, 0], np.ones(len(X))])
+    result = run(X, X[:, 0] + X[:, 1] >= 0)
+    assert not result.enclosing.enclosed  # weight may be moved between equal features
+    assert result.labels <= 2000
+
+
+def test_one_label_alone():
+    X = np.abs(items(500, 2)) + 0.1
+    assert run(X, np.ones(500)).labels > 0
+
+
+def test_items_that_are_0():
+    with pytest.raises(BadTable, match="0 in all features"):
+        run(np.zeros((10, 2)), np.ones(10))
+    X = np.vstack([np.zeros((100, 2)), items(2000, 2)])
+    assert run(X, X[:, 0] >= 0).enclosing.enclosed
+
+
+def test_wrong_labels_are_noticed_and_nothing_is_proven():
+    X = items(3000, 2)
+    wrong = np.random.default_rng(1).random(3000) < 0.3
+    result = run(X, (X[:, 0] >= 0) ^ wrong)
+    assert not result.enclosing.certified
+    assert result.enclosing.rho_proven == 1.0
+    assert 0 < result.enclosing.rho_predicted <= 1
+    assert "contradict" in result.verdict.why
+
+
+def test_labels_are_asked_one_at_a_time_and_within_the_budget():
+    X = items(2000, 5)
+    result = run(X, X[:, 0] >= 0, max_labels=30)
+    assert result.labels <= 30
+    assert run(X, X[:, 0] >= 0, max_labels=30, noisy=True).labels == 30
+
+
+def test_ask_and_tell():
+    X, C = items(2000, 2), Linear(2, step=0.3, seed="a")
+    plan = lattice_plan(C, epsilon=0.2, delta=0.05, rho=0.1)
+    going = AskTell(Lattice(plan), Pool(C, X, PrivateRandomness.simulated("test")), SharedRandomness("a"))
+    while going.open:
+        going.tell({row: int(X[row, 0] >= 0) for row in going.open})
+    assert going.result.hypothesis == run(X, X[:, 0] >= 0).hypothesis
+    assert going.result.described(C).startswith("1 if ")
+
+
+@pytest.mark.parametrize(
+    ("wrong", "words"),
+    [
+        ({"checks": -1}, "checks must be a whole number of at least 0, got -1"),
+        ({"max_labels": 20}, "above the 20 labels that check the answer, got 20"),
+        ({"labs": 1}, "labs must be a whole number of at least 2, got 1"),
+        ({"epsilon": 0}, "epsilon must be in"),
+        ({"wrong": 0.5}, "wrong must be in"),
+    ],
+)
+def test_bad_numbers_are_named(wrong, words):
+    with pytest.raises(ReplicalError, match=words):
+        run(items(100, 2), np.ones(100), **wrong)
+
+
+def test_other_strings_and_classes_are_refused():
+    with pytest.raises(PlanMismatch, match="another string"):
+        run(items(100, 2), np.ones(100), string="b")
+    plan = lattice_plan(Linear(1, step=0.3, seed="a"), epsilon=0.2, delta=0.05, rho=0.1)
+    pool = Pool(Thresholds(3), [0, 1], PrivateRandomness.simulated("test"))
+    with pytest.raises(PlanMismatch, match="another one"):
+        learn(Lattice(plan), pool, KnownLabels(Thresholds(3), [0, 1]), SharedRandomness("a"))
