@@ -33,7 +33,7 @@ import numpy as np
 
 from replical import KnownLabels, Pool, PredictionTable, PrivateRandomness, SharedRandomness, learn, plan
 from replical.classes.predictions.packed import PackedPredictions
-from replical.classes.predictions.sharded import ShardedPredictions, Table
+from replical.classes.predictions.sharded import ShardedPredictions, ShardedTable
 from replical.classes.predictions.sharded_rows import ShardedRows
 from replical.core import bits
 from replical.core.kernels import choice
@@ -51,6 +51,11 @@ RUNS = {"settled": {"max_labels": 1000, "batch": 8}, "rounded-a2": {"max_labels"
 SHARED = SharedRandomness("benchmarks/shards")
 
 Answer = dict[str, Any]
+
+
+def runs(candidates: int) -> dict[str, dict[str, int]]:
+    """Whole runs: in the quick form one of Rounded too, which reads the table many times."""
+    return {learner: options for learner, options in RUNS.items() if learner == "settled" or candidates < FULL[0]}
 
 
 def truth_of(items: int) -> np.ndarray:
@@ -80,9 +85,9 @@ def make(folder: Path, candidates: int, items: int, size: int) -> float:
     return time.perf_counter() - started
 
 
-def table_of(folder: Path, candidates: int, workers: Workers | None = None) -> Table:
+def table_of(folder: Path, candidates: int, workers: Workers | None = None) -> ShardedTable:
     shards = [Shard(**each) for each in json.loads((folder / "shards.json").read_text())]
-    return Table(shards=shards, size=candidates, labels=2, folder=folder, workers=workers)
+    return ShardedTable(shards=shards, size=candidates, labels=2, folder=folder, workers=workers)
 
 
 def digest(*arrays: Any) -> str:
@@ -140,7 +145,7 @@ def working(way: str) -> Iterator[Workers | None]:
 
 def one_way(way: str, folder: Path, candidates: int) -> Answer:
     """All operations and runs, in this process and those it starts."""
-    found: Answer = {"operations": [], "runs": []}
+    found: Answer = {"operations": [], "runs": [], "load": os.getloadavg()[0]}
     with working(way) as workers:
         if workers is not None:  # numba is loaded, or not, before the clock runs
             warm = ShardedPredictions(table_of(folder, candidates, workers))
@@ -153,7 +158,7 @@ def one_way(way: str, folder: Path, candidates: int) -> Answer:
             seconds = time.perf_counter() - started
             passes = (predictions.visited - before) / table.items
             found["operations"].append({"what": name, "seconds": seconds, "passes": passes, "digest": digest(answer)})
-        for learner, options in RUNS.items():
+        for learner, options in runs(candidates).items():
             rows = ShardedRows(table)
             started = time.perf_counter()
             answer = whole_run(learner, options, rows.predictions, rows, candidates)
@@ -169,7 +174,9 @@ def in_memory(folder: Path, candidates: int) -> Answer:
     packed = PackedPredictions.of(rows.planes, candidates, 2)
     return {
         "operations": [{"digest": digest(act())} for _, act in operations(packed, candidates, table.items)],
-        "runs": [whole_run(learner, options, packed, rows, candidates) for learner, options in RUNS.items()],
+        "runs": [
+            whole_run(learner, options, packed, rows, candidates) for learner, options in runs(candidates).items()
+        ],
     }
 
 

@@ -69,6 +69,7 @@ _HOMES = {
     "theta": "worlds.theta",
     "theta_bound": "worlds.theta_bound",
     "trusting_sizes": "core.limits",
+    "write_shards": "lab.sharding",
 }
 _ROOMS = ("bounds", "classes", "core", "errors", "lab", "learners", "plans", "pools", "worlds")
 
@@ -91,6 +92,7 @@ if TYPE_CHECKING:
     from replical.lab.journal import Journal as Journal
     from replical.lab.protocol import Protocol as Protocol
     from replical.lab.session import Session as Session
+    from replical.lab.sharding import write_shards as write_shards
     from replical.lab.tables import read_pool as read_pool
     from replical.learners.a2 import A2 as A2
     from replical.learners.a2 import A2Rounds as A2Rounds

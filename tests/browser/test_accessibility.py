@@ -558,6 +558,7 @@ def test_a_name_that_somebody_has(window, site):
         True,
     ]
     assert "Your name in this browser" in window.text("#name-hint")
+    assert too_faint(window) == []
     window.cdp("Network.clearBrowserCookies")
     window.key("1")
     window.open(url)

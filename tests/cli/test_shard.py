@@ -1,12 +1,15 @@
 """Tables beyond memory, by the commands: shards are a pool like the table, to the bit."""
 
 import json
+import shlex
 import shutil
 
 import pytest
 
+from replical import Protocol
 from support.commands import answered
 from support.lab import content, world
+from support.paths import ROOT
 from support.tables import write
 
 pytest.importorskip("pyarrow")
@@ -15,8 +18,6 @@ pytest.importorskip("pyarrow")
 @pytest.fixture
 def lab(tmp_path):
     """A protocol, a table in two parts, its labels, and the shards."""
-    from replical import Protocol
-
     protocol, columns = tmp_path / "p.toml", world()
     protocol.write_text(Protocol.of(content("settled", epsilon=0.3, batch=4)).toml(), encoding="utf-8")
     for name, rows in (("whole", slice(None)), ("one", slice(600)), ("two", slice(600, None))):
@@ -87,3 +88,20 @@ def test_a_run_on_a_cluster(lab, command, monkeypatch):
     answered(command, "run", lab / "p.toml", "--pool", lab / "shards", *files, "--cluster", "local:2")
     words = ["verify", lab / "a.json", "--pool", lab / "whole.parquet", "--journal", lab / "a.db"]
     assert answered(command, *words)["valid"]
+
+
+@pytest.mark.slow
+def test_the_page_about_large_tables_is_as_shown(tmp_path, monkeypatch, command):
+    """All its commands, one after the other, on a small table."""
+    pytest.importorskip("distributed")
+    monkeypatch.chdir(tmp_path)
+    columns = world()
+    (tmp_path / "protocol.toml").write_text(Protocol.of(content("settled", epsilon=0.3, batch=4)).toml())
+    write(columns, tmp_path / "a.parquet")
+    write({"id": columns["id"], "label": columns["truth"]}, tmp_path / "a-labels.parquet")
+    page = (ROOT / "docs" / "how-to" / "very-large-tables.md").read_text(encoding="utf-8")
+    lines = [line for line in page.splitlines() if line.startswith("$ replical ")]
+    for line in lines:
+        code, _, err = command(*shlex.split(line)[2:])
+        assert code == 0, err
+    assert [line.split()[2] for line in lines] == ["shard", "run", "verify", "run"]

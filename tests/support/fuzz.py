@@ -2,7 +2,7 @@
 
 `fuzz(count, seed)` makes so many inputs, the formats in turn, and hands each to those who read such files. Readers run in
 child processes, a new one after each death, so that a crash is counted like everything else. Input `number` of a seed is
-always the same file: ``python -m support.fuzz --seed 1 --only 1234 --keep FILE`` makes it again and reads it here.
+always the same file, but for times in it: ``python -m support.fuzz --seed 1 --only 1234 --keep FILE`` makes it again and reads it here.
 """
 
 import argparse
@@ -24,7 +24,8 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from support.formats import FLAWS, FORMATS, make_examples
+from support.examples import make_examples
+from support.formats import FLAWS, FORMATS
 from support.mutations import mutated
 
 PATIENCE = 30.0  # seconds for one input, on a machine that has other things to do

@@ -90,6 +90,14 @@ class Run:
         self.protocol = Protocol.of(said)
         self.lab = read_pool(columns, self.protocol.recipe)
         self.journal = Journal(self.path)
+        try:
+            self._run(name, skips, corrects, measure)
+        except BaseException:
+            self.journal.close()
+            raise
+
+    def _run(self, name, skips, corrects, measure):
+        columns = self.columns
         begin(self.journal, self.protocol, self.lab, name)
         session = Session(self.protocol, self.lab, self.journal)
         if measure:

@@ -119,7 +119,7 @@ def opened(tmp_path):
 
 
 @contextlib.contextmanager
-def serving(world, monkeypatch):
+def serving(world, monkeypatch, *, token=None, proxy=None):
     """Serve in a thread, until `ended` says so."""
     monkeypatch.setattr(serve, "_GRACE", 0.5)
     running = SimpleNamespace(ended=lambda: False)
@@ -130,7 +130,8 @@ def serving(world, monkeypatch):
         ready.set()
 
     def run():
-        serve.serve(application(*world), host="127.0.0.1", port=0, ended=lambda: running.ended(), started=started)
+        page = application(*world, token=token)
+        serve.serve(page, host="127.0.0.1", port=0, ended=lambda: running.ended(), started=started, proxy=proxy)
 
     running.thread = threading.Thread(target=run)
     running.thread.start()

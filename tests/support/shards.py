@@ -8,7 +8,7 @@ from pathlib import Path
 
 import numpy as np
 
-from replical.classes.predictions.sharded import Table
+from replical.classes.predictions.sharded import ShardedTable
 from replical.classes.rows import PackedRows
 from replical.core.shards import Shard, sealed
 
@@ -29,7 +29,7 @@ def in_shards(codes, labels, folder, cuts=(), **how):
         path = Path(tempfile.mkstemp(dir=folder, suffix=".bits")[1])
         path.write_bytes(np.ascontiguousarray(planes[:, start:stop]).astype("<u8").tobytes())
         shards.append(sealed(Shard(str(path), start, stop - start, digits, words, "")))
-    return Table(shards=shards, size=codes.shape[1], labels=labels, folder=Path(folder), **how)
+    return ShardedTable(shards=shards, size=codes.shape[1], labels=labels, folder=Path(folder), **how)
 
 
 def slow_votes(here, rows, alive, folder):

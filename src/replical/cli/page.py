@@ -81,6 +81,8 @@ def serve_page(
     def started(at: int) -> None:
         if listed is None:
             notes.print(f"Label at {address_of(host, at, token=token)}", markup=False, soft_wrap=True)
+            if options.votes > 1:
+                notes.print("Votes are counted by browsers: --people FILE gives every person a link.", markup=False)
         for name in listed or ():
             link = address_of(host, at, person=people.link(name))
             notes.print(f"{name} labels at {link}", markup=False, soft_wrap=True)

@@ -184,6 +184,11 @@ def _remarks(protocol: Protocol, sample: PublicSample | None, needed: int | None
         yield f"The columns {columns} and their ranges are placeholders: write yours into the file, then publish it."
     if needed is not None:
         yield f"Each lab needs about {needed:,} items: with fewer its run ends without an answer."
+    if protocol.registers:
+        waits = "" if protocol.beacon is None else f", then waits for a public value, {protocol.beacon}"
+        yield f"Every lab registers before its first label (replical run --register FILE){waits}."
+    if keys := protocol.lab_keys:
+        yield f"Labs that sign: {', '.join(keys)}."
     if (better := protocol.record.instead) is not None:
         yield (
             f"Note: {protocol.plan.learner} is kept to study the paper; {better} promises as much and was better wherever "

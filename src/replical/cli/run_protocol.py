@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from contextlib import nullcontext
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import asdict
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -38,7 +38,6 @@ from replical.cli.proven import most_shift, rounded_words, settled_words
 from replical.cli.registering import BeaconValue, Before, Go, KeyFile, RegisterFile
 from replical.core.files import write_whole
 from replical.core.kernels.device import use
-from replical.core.workers import cluster
 from replical.errors import BadUsage, ReplicalError
 from replical.lab.certificate.file import certify, read, write
 from replical.lab.certificate.page import page
@@ -59,6 +58,9 @@ from replical.learners.settled import PROVEN
 from replical.plans.bills import bills
 from replical.pools.pool import Pool
 from replical.worlds.forecast import forecast as forecast_of
+
+if TYPE_CHECKING:
+    from replical.core.workers import Workers
 
 _OPENING = 20  # events of a journal among which the first item is asked
 
@@ -144,7 +146,7 @@ def run_command(
         protocol, pool, id_column, labels=labels, ask=ask, show=show, answers=answers, batches=batches, journal=journal,
         out=out, page=page,
     )  # fmt: skip
-    with cluster(at) if at is not None else nullcontext() as workers, Journal(journal) as lab_journal:
+    with _workers(at) as workers, Journal(journal) as lab_journal:
         lab = lab.on(workers)
         fresh = not Ledger.of(lab_journal.events(limit=_OPENING)).asked
         if private and lab_name is None and Ledger.of(lab_journal.events()).lab is None:
@@ -174,6 +176,15 @@ def run_command(
         if changed and earlier != session.result.hypothesis:
             notes.print(f"The answer has changed: it was hypothesis {earlier}.", markup=False)
     return 0
+
+
+def _workers(at: str | None) -> AbstractContextManager[Workers | None]:
+    """Who computes on shards: a cluster, or this process."""
+    if at is None:
+        return nullcontext()
+    from replical.core.workers import cluster
+
+    return cluster(at)
 
 
 def _check_cluster(at: str | None, pool: Path, device: str | None) -> None:

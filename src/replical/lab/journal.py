@@ -152,8 +152,15 @@ class Journal:
         with self._database.reading() as connection:
             return self._last(connection)
 
-    def append(self, events: Iterable[Event]) -> None:
+    def hash_of(self, seq: int) -> str | None:
+        """The hash of event `seq`, as published files spell it; None if there is no such event."""
+        return next((Link(row[0], now).digest for row, now in self._follow(seq - 1, 1) if row[0] == seq), None)
+
+    def append(self, events: Iterable[Event], *, last: int | None = None) -> bool:
         """Write `events`; when this returns they are on the disk.
+
+        With the number of the `last` event one knows of, only if it still is the last one: False if somebody else has
+        written since, so that what was to be written may have to be thought over. True otherwise.
 
         Raises
         ------
@@ -177,8 +184,11 @@ class Journal:
         if told:
             with self._writing() as connection:
                 event_table.one_writer(connection)
-                rows = self._linked(told, self._last(connection))
-                connection.execute(self._events.insert(), rows)
+                link = self._last(connection)
+                if last is not None and link.seq != last:
+                    return False
+                connection.execute(self._events.insert(), self._linked(told, link))
+        return True
 
     def _writing(self) -> contextlib.AbstractContextManager[Any]:
         """A transaction that lasts once it has ended; of a runner, one in which it still is the runner."""

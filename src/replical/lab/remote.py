@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from replical.classes.base import Label
 from replical.errors import BadJournal, BadLabel
 from replical.lab.journal import Event, Journal
@@ -53,33 +55,38 @@ class Elsewhere:
 
     def answer(self, item: str, label: Label, *, annotator: str | None = None) -> None:
         """A label; the run hears it when it looks at the journal."""
-        self._write(item, [Event(kind="answer", item=item, label=self.labels.index(label), annotator=annotator)])
-        if self.ledger.by(item) != annotator:  # written at the same moment: nothing holds two writers apart
-            raise BadLabel(f"somebody else has labelled the item {item!r} at the same time, and theirs counts")
+        event = Event(kind="answer", item=item, label=self.labels.index(label), annotator=annotator)
+        self._write(lambda: self._if_open(item, [event]))
 
     def vote(self, item: str, label: Label | None, *, annotator: str, needed: int) -> None:
         """One of several opinions."""
-        self.refresh()
         code = None if label is None else self.labels.index(label)
-        self._write(item, self.ledger.ballot(item, code, annotator, needed))
+        self._write(lambda: self._if_open(item, self.ledger.ballot(item, code, annotator, needed)))
 
     def skip(self, item: str, *, annotator: str | None = None) -> None:
         """Nobody can say."""
-        self._write(item, [Event(kind="skip", item=item, annotator=annotator)])
+        self._write(lambda: self._if_open(item, [Event(kind="skip", item=item, annotator=annotator)]))
 
     def undo(self, item: str, *, annotator: str | None = None) -> None:
         """Take back."""
-        self.refresh()
-        if self._done:
-            raise BadLabel("the run has ended: its labels are changed with replical correct")
-        if not self.ledger.gave(item, annotator):
-            raise BadLabel(f"there is nothing of yours to take back about the item {item!r}")
-        self.journal.append([Event(kind="undo", item=item, annotator=annotator)])
-        self.refresh()
 
-    def _write(self, item: str, events: list[Event]) -> None:
-        self.refresh()
+        def events() -> list[Event]:
+            if self._done:
+                raise BadLabel("the run has ended: its labels are changed with replical correct")
+            if not self.ledger.gave(item, annotator):
+                raise BadLabel(f"there is nothing of yours to take back about the item {item!r}")
+            return [Event(kind="undo", item=item, annotator=annotator)]
+
+        self._write(events)
+
+    def _if_open(self, item: str, events: list[Event]) -> list[Event]:
         if item not in self.open:
             raise BadLabel(f"the item {item!r} has its label already, or is not asked for: take the next one")
-        self.journal.append(events)
+        return events
+
+    def _write(self, events: Callable[[], list[Event]]) -> None:
+        """Look and write as one: whatever somebody else writes in between is heard first, and the events made anew."""
+        self.refresh()
+        while not self.journal.append(events(), last=self._last_event):
+            self.refresh()
         self.refresh()

@@ -17,7 +17,7 @@ from typing import cast
 import numpy as np
 
 from replical.classes.base import Indices, Items
-from replical.classes.predictions.sharded import Table as ShardTable
+from replical.classes.predictions.sharded import ShardedTable
 from replical.classes.predictions.sharded_rows import ShardedRows
 from replical.classes.recipe import Recipe
 from replical.classes.rows import PackedRows
@@ -42,7 +42,7 @@ def write_shards(
     size: int = SIZE,
     progress: Progress | None = None,
 ) -> LabPool:
-    """Write the prediction tables `sources`, one below the other, as a folder of shards.
+    r"""Write the prediction tables `sources`, one below the other, as a folder of shards.
 
     Parameters
     ----------
@@ -70,6 +70,18 @@ def write_shards(
         As for `read_pool`.
     BadUsage
         If the class has no prediction table, the folder is in use, or the disk is full; nothing is left behind then.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from replical.classes.catalogue import recipe
+    >>> models = recipe({"kind": "table", "candidates": [{"name": "a"}, {"name": "b"}]}, ("no", "yes"), "seed")
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     table = Path(folder, "pool.csv")
+    ...     _ = table.write_text("id,a,b\n7,no,yes\n3,yes,yes\n")
+    ...     pool = write_shards([table], models, Path(folder, "shards"))
+    ...     pool.ids, np.asarray(pool.items).tolist()
+    (('3', '7'), [[1, 1], [0, 1]])
     """
     if not recipe.predicts:
         raise BadUsage(
@@ -78,7 +90,7 @@ def write_shards(
     with _fresh(folder):
         sharding = _Sharding(sources, recipe, folder, id_column, progress or (lambda done, total: None))
         shards = sharding.shards(size)
-        table = ShardTable(shards=shards, size=len(recipe.C), labels=len(recipe.C.labels), folder=folder.absolute())
+        table = ShardedTable(shards=shards, size=len(recipe.C), labels=len(recipe.C.labels), folder=folder.absolute())
         pool = sharding.pool(cast(Items, ShardedRows(table)))
         write_contents(folder, recipe, pool.ids, shards, pool.fingerprint)
     return pool

@@ -10,11 +10,13 @@ import json
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import islice
+from operator import lt
 from pathlib import Path
 from typing import Any, cast
 
 from replical.classes.base import Items
-from replical.classes.predictions.sharded import Table
+from replical.classes.predictions.sharded import ShardedTable
 from replical.classes.predictions.sharded_rows import ShardedRows
 from replical.classes.recipe import Recipe
 from replical.core import bits
@@ -67,7 +69,7 @@ def read_shards(folder: Path, recipe: Recipe) -> Sharded:
     shards = _shards(folder, body, recipe)
     for shard in shards:
         _check_there(shard)
-    table = Table(shards=shards, size=len(recipe.C), labels=len(recipe.C.labels), folder=folder.absolute())
+    table = ShardedTable(shards=shards, size=len(recipe.C), labels=len(recipe.C.labels), folder=folder.absolute())
     items = cast(Items, ShardedRows(table))
     return Sharded(ids=_ids(folder, body), items=items, fingerprint=body["fingerprint"])
 
@@ -109,13 +111,24 @@ def _contents(folder: Path) -> dict[str, Any]:
     try:
         content = json.loads(text)
         schema, body, digest = content["schema"], content["body"], content["digest"]
-    except (ValueError, KeyError, TypeError) as error:
+        sealed = digest == fingerprint(body)
+    except (ValueError, KeyError, TypeError, RecursionError) as error:
         raise BadTable(f"{path} is no table of contents of shards: {_AGAIN}") from error
     if schema != SCHEMA:
         raise BadTable(f"{path} has the schema {schema!r:.80}, this version reads {SCHEMA}: {_AGAIN}")
-    if not isinstance(body, dict) or digest != fingerprint(body):
+    if not sealed:
         raise BadTable(f"{path} is damaged or was changed: its own checksum does not fit, so {_AGAIN}")
+    if not isinstance(body, dict) or not _is_body(body):
+        raise BadTable(f"{path} says something else than a table of contents of shards: {_AGAIN}")
     return body
+
+
+def _is_body(body: dict[str, Any]) -> bool:
+    """Has it the parts that are looked at, of the right kinds?"""
+    match body:
+        case {"class": str(), "fingerprint": str(), "items": int(), "ids": {"digest": str()}, "shards": [*shards]}:
+            return all(isinstance(each, dict) and {"file", "items", "digest"} <= set(each) for each in shards)
+    return False
 
 
 def _shards(folder: Path, body: Mapping[str, Any], recipe: Recipe) -> list[Shard]:
@@ -123,7 +136,8 @@ def _shards(folder: Path, body: Mapping[str, Any], recipe: Recipe) -> list[Shard
     shards = []
     for entry in body["shards"]:
         name, rows, digest = entry["file"], entry["items"], entry["digest"]
-        if Path(name).name != name or not isinstance(rows, int) or rows < 1 or not is_digest(digest):
+        named = isinstance(name, str) and name.isprintable() and Path(name).name == name
+        if not named or isinstance(rows, bool) or not isinstance(rows, int) or rows < 1 or not is_digest(digest):
             raise BadTable(f"{folder / CONTENTS} names no shard with {entry!r:.100}: {_AGAIN}")
         shards.append(Shard(str(folder.absolute() / name), start, rows, planes, words, digest))
         start += rows
@@ -146,7 +160,14 @@ def _ids(folder: Path, body: Mapping[str, Any]) -> tuple[str, ...]:
     content = read_bytes(path, what="the ids", refuse=BadTable)
     if digest_of(content) != body["ids"]["digest"]:
         raise BadTable(f"the ids {path} are damaged or were changed: {_AGAIN}")
-    ids = tuple(json.loads(content))
+    try:
+        ids = json.loads(content)
+    except (ValueError, RecursionError) as error:
+        raise BadTable(f"{path} is no list of ids: {_AGAIN}") from error
+    if not isinstance(ids, list) or not all(type(each) is str for each in ids):
+        raise BadTable(f"{path} is no list of ids: {_AGAIN}")
     if len(ids) != body["items"]:
         raise BadTable(f"{path} has {len(ids):,} ids for {body['items']:,} items: {_AGAIN}")
-    return ids
+    if not all(map(lt, ids, islice(ids, 1, None))):
+        raise BadTable(f"{path} has ids that are not in their order, each once: {_AGAIN}")
+    return tuple(ids)

@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import pairwise
 from pathlib import Path
-from typing import Any, cast
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
@@ -24,12 +24,14 @@ from replical.classes.rows import PackedRows, digest, fits
 from replical.core.canonical import canonical
 from replical.core.limits import trusted, trusting_sizes
 from replical.core.randomness import PrivateRandomness
-from replical.core.workers import Workers
-from replical.errors import BadTable
+from replical.errors import BadTable, ValueOutOfRange
 from replical.lab.columns import Block, Table, name_of, opened
 from replical.lab.shards import is_sharded, read_shards
 from replical.lab.values import Column, Seen, codes_of, feature_of, ids_of, labels_of, plain, twice, values_of
 from replical.pools.pool import Pool
+
+if TYPE_CHECKING:
+    from replical.core.workers import Workers
 
 Progress = Callable[[int, int], None]  # how much is done, and how much there is
 
@@ -154,7 +156,7 @@ class _Reading:
         if self._table.rows is None:
             rows, order = self._by_rows()
         else:
-            fits(self._table.rows, len(self._recipe.columns), len(self._recipe.C.labels))
+            self._check_fits(self._table.rows)
             ids: list[str] = []
             for block in self._table.blocks([self._id]):
                 ids += ids_of(block.columns[self._id], self._id, self._name, block.start)
@@ -186,13 +188,19 @@ class _Reading:
         parts: list[PackedRows] = []
         for number, block in enumerate(self._table.blocks([self._id, *columns]), start=1):
             ids += ids_of(block.columns.pop(self._id), self._id, self._name, block.start)
-            fits(len(ids), len(columns), len(labels))
+            self._check_fits(len(ids))
             part = PackedRows.blank(block.rows, len(columns), labels=len(labels))
             part.write_columns(slice(0, block.rows), 0, self._codes(block, ids))
             parts.append(part)
             self._progress(min(number, self._table.pieces), 2 * self._table.pieces)
         order = self._in_order(ids)
         return PackedRows.stacked(parts), order
+
+    def _check_fits(self, rows: int) -> None:
+        try:
+            fits(rows, len(self._recipe.columns), len(self._recipe.C.labels))
+        except ValueOutOfRange as error:
+            raise ValueOutOfRange(f"{error}, or write the table as shards with replical shard") from error
 
     def _codes(self, block: Block, ids: list[str]) -> list[Column]:
         labels, seen = self._recipe.C.labels, Seen(ids, block.start, self._name)

@@ -8,7 +8,7 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 
 from replical import Session
-from replical.cli.label import serve_page
+from replical.cli.page import PageOptions, serve_page
 from replical.errors import BadJournal
 from replical.lab.journal import Event, Journal
 from replical.lab.tables import ItemColumns
@@ -103,11 +103,10 @@ def test_a_page_whose_run_is_lost_ends(where, lose, world, tmp_path, monkeypatch
     """Whoever answers is told, and whoever started the run: one sentence, and the page is gone."""
     monkeypatch.setattr("replical.lab.page.serve._GRACE", 0.1)
     ports = []
-    monkeypatch.setattr("replical.cli.label.notes.print", lambda line, **_: ports.append(line))
+    monkeypatch.setattr("replical.cli.page.notes.print", lambda line, **_: ports.append(line))
     with Journal(where) as first, ThreadPoolExecutor(1) as pool:
         session = Session(world.protocol, world.lab, first)
-        options = {"votes": 1, "host": "127.0.0.1", "port": 0, "media": None, "instructions": None}
-        served = pool.submit(serve_page, session, ItemColumns(None, []), "Labelling", **options)
+        served = pool.submit(serve_page, session, ItemColumns(None, []), "Labelling", PageOptions(port=0))
         while not ports:
             time.sleep(0.02)
         ann = Annotator(ports[0].removeprefix("Label at "), "ann")

@@ -1,5 +1,6 @@
 """Nobody is somebody else at the page: answers, votes and what is taken back are those of one browser or one link."""
 
+import http.client
 import json
 from concurrent.futures import ThreadPoolExecutor
 
@@ -14,7 +15,7 @@ from replical.lab.desk import Desk
 from replical.lab.journal import Journal
 from replical.lab.page.people import LONGEST_NAME, People, Taken, looks_like, name_of
 from replical.lab.remote import Elsewhere
-from support.page import Person, application, opened
+from support.page import Person, application, opened, serving
 
 
 @pytest.fixture
@@ -133,6 +134,18 @@ def test_cookies_are_for_the_server_alone(world):
         words = {word.strip().lower() for word in cookie.split(";")}
         assert {"httponly", "samesite=lax", "path=/"} <= words
         assert "secure" not in words  # it would never come back, without TLS
+
+
+@pytest.mark.parametrize(("proxy", "secure"), [(None, False), ("127.0.0.1", True), ("10.0.0.1", False)])
+def test_only_a_proxy_that_is_named_says_that_it_was_tls(world, monkeypatch, proxy, secure):
+    """Before, every program of this machine could say where it came from, and how."""
+    with serving(world, monkeypatch, token="secret", proxy=proxy) as running:
+        client = http.client.HTTPConnection("127.0.0.1", running.port, timeout=5)
+        client.request("GET", "/?token=secret", headers={"X-Forwarded-Proto": "https", "X-Forwarded-For": "10.9.9.9"})
+        answer = client.getresponse()
+        assert ("secure" in answer.headers["Set-Cookie"].lower()) is secure
+        assert answer.headers["Location"] == "/"
+        client.close()
 
 
 def test_a_personal_link_is_a_person_and_lets_in(world):

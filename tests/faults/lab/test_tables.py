@@ -95,7 +95,7 @@ def test_a_table_that_is_too_large_is_refused_at_once_with_what_would_fit(tmp_pa
     path, looked = write(MANY, tmp_path / f"pool{suffix}"), []
     words = (
         "the packed predictions of 2 hypotheses on 3,000 items need 0.0 MiB, more than 0.0 MiB: use a smaller class or pool "
-        "(1,000 of the items would fit)"
+        "(1,000 of the items would fit), or write the table as shards with replical shard"
     )
     with mock.patch.object(memory, "MOST", 8000), mock.patch.object(columns, "_BYTES", (2**12, 2**12)):
         said = refused(path, progress=lambda done, total: looked.append(done))

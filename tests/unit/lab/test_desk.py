@@ -296,19 +296,43 @@ def test_the_second_of_two_servers_is_told(tmp_path):
         item = session.open[0]
         append = third.append
 
-        def late(events):
+        def late(events, **known):
+            third.append = append
             one.answer(item, "yes", annotator="ann")  # between the other's look and its writing
-            append(events)
+            return append(events, **known)
 
         third.append = late
-        with pytest.raises(BadLabel, match="somebody else has labelled"):
+        with pytest.raises(BadLabel, match="has its label already"):
             two.answer(item, "no", annotator="bob")
-        third.append = append
+        assert [event.label for event in journal.events() if event.kind == "answer"] == [1]
         assert session.labels[Session(made, pool, journal).ledger.labels[item]] == "yes"
         with pytest.raises(BadLabel, match="has its label already"):
             two.skip(item, annotator="bob")
         with pytest.raises(BadLabel, match="nothing of yours"):
             two.undo(item, annotator="bob")
+
+
+def test_votes_of_two_servers_at_the_same_moment_decide(tmp_path):
+    """Two votes are written at once after a first one: three people have voted, and nobody else is needed."""
+    made = protocol()
+    pool, _ = lab(made)
+    path = tmp_path / "a.db"
+    with Journal(path) as journal, Journal(path, runner=False) as beside, Journal(path, runner=False) as third:
+        item = Session(made, pool, journal).open[0]
+        one, two = Elsewhere(beside), Elsewhere(third)
+        one.vote(item, "yes", annotator="ann", needed=3)
+        append = third.append
+
+        def late(events, **known):
+            third.append = append
+            one.vote(item, "no", annotator="bob", needed=3)  # between the other's look and its writing
+            return append(events, **known)
+
+        third.append = late
+        two.vote(item, "yes", annotator="cat", needed=3)
+        assert two.ledger.votes[item] == {"ann": 1, "bob": 0, "cat": 1}
+        assert two.ledger.labels[item] == 1
+        assert item not in two.open
 
 
 def test_a_run_that_has_ended_is_not_reopened_from_beside(tmp_path):

@@ -217,7 +217,7 @@ def test_another_beacon_than_the_journal_s_is_found(tmp_path):
 
 def test_a_certificate_without_the_registration_that_its_protocol_asks_for_is_marked(tmp_path):
     run = RegisteredRun(tmp_path, said(), columns(), "north")
-    name = "the run was registered before its first label"
+    name = "it refers to a registration of this run"
     body = {key: value for key, value in run.certificate["body"].items() if key != "registration"}
     found = wrong(verify(resealed_certificate({**run.certificate, "body": body})).checks)
     assert found == {name: "the protocol asks every lab to register, and this run did not"}
@@ -272,6 +272,11 @@ def test_runs_without_their_registration_and_registrations_without_a_run_are_nam
     assert wrong_among([again.certificate, south.certificate], files) == [
         "certificate 1 (north) has no registration here: n.json registers another private seed of 'north'",
         "n.json registers a run of 'north' that has no certificate here",
+    ]
+    moved = resealed(north.registration | {"pool_fingerprint": "sha256:" + "1" * 64})  # the same secret, other items
+    assert wrong_among(both, {**files, "m.json": moved})[-2:] == [
+        "m.json registers a run of 'north' that has no certificate here",
+        "n.json and m.json register two runs of 'north'",
     ]
     other = RegisteredRun(tmp_path, said(seed="another text"), columns(3), "south", secret="other")
     assert "o.json registers a run of another protocol" in wrong_among(both, {**files, "o.json": other.registration})

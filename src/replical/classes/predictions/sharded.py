@@ -16,7 +16,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import pairwise
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -27,11 +27,12 @@ from replical.classes.predictions.packed import PackedNearness, PackedPrediction
 from replical.classes.rows import PackedRows, fits
 from replical.core import bits
 from replical.core.bits import Packed
-from replical.core.in_order import each_in_order
 from replical.core.kernels.columns import Columns
 from replical.core.kernels.mixed import still_mixed, unseen
 from replical.core.shards import Part, Parts, Shard, Stamp, opened, sealed
-from replical.core.workers import Workers
+
+if TYPE_CHECKING:
+    from replical.core.workers import Workers
 
 HELD = 2**30  # bytes of a compacted copy that are held in memory; larger ones go to the disk
 _NEAR = 2**24  # bytes of rows that are read here, whoever else there is: some milliseconds
@@ -46,7 +47,7 @@ Operation = Callable[[PackedPredictions, Indices, Indices, Any], Any]
 
 
 @dataclass(frozen=True, kw_only=True)
-class Table:
+class ShardedTable:
     """A table of predictions in shards.
 
     Attributes
@@ -105,7 +106,7 @@ class ShardedPredictions:
         Rows that were looked at so far: `passes` are so many times all of them.
     """
 
-    def __init__(self, table: Table) -> None:
+    def __init__(self, table: ShardedTable) -> None:
         self._table, self._parts = table, Parts(table.shards)
         self._stamps: dict[str, Stamp] = {}
         self._no_room = False  # on the disk, for a compacted copy
@@ -289,8 +290,7 @@ class ShardedPredictions:
             )
             for group in groups
         )
-        what = "part of the shards"
-        done = map(_work, pieces) if workers is None else each_in_order(_work, list(pieces), workers, what)
+        done = map(_work, pieces) if workers is None else _asked(list(pieces), workers)
         for group, each in zip(groups, done, strict=True):
             self.visited += sum(len(part.rows) for part in group)
             for part, stamp in zip(group, each.stamps, strict=True):
@@ -300,6 +300,12 @@ class ShardedPredictions:
     def _open(self, shard: Shard) -> PackedPredictions:
         planes, self._stamps[shard.path] = opened(shard, self._stamps.get(shard.path))
         return PackedPredictions.of(planes, self.size, self._table.labels)
+
+
+def _asked(pieces: list[_Work], workers: Workers) -> Iterator[_Done]:
+    from replical.core.in_order import each_in_order
+
+    return each_in_order(_work, pieces, workers, "part of the shards")
 
 
 def _stretch(rows: Indices) -> Indices | tuple[int, int]:

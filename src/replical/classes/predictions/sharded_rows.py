@@ -4,15 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from replical.classes.base import Codes
-from replical.classes.predictions.sharded import ShardedPredictions, Table
+from replical.classes.predictions.sharded import ShardedPredictions, ShardedTable
 from replical.core.blocks import blocks
-from replical.core.workers import Workers
+
+if TYPE_CHECKING:
+    from replical.core.workers import Workers
 
 _READ = 2**26  # codes read at a time, packed
 _BLOCK = 2**20  # codes unpacked at a time: they stay in the cache
@@ -30,7 +32,7 @@ class ShardedRows:
     ndim = 2
     dtype = np.dtype(np.uint16)
 
-    def __init__(self, table: Table) -> None:
+    def __init__(self, table: ShardedTable) -> None:
         self._table, self.predictions = table, ShardedPredictions(table)
 
     def on(self, workers: Workers) -> ShardedRows:

@@ -12,13 +12,14 @@ from replical.lab.registered import SCHEMA, digest_of
 from replical.lab.seeds import is_beacon
 from replical.lab.signatures import needs_cryptography, wrong_signature, wrong_signer
 
+REFERS = "it refers to a registration of this run"
 PUBLISHED = "the registration was published before the first label"
 
 
 def check_announced(checks: Checks, body: Mapping[str, Any], protocol: Protocol) -> None:
     """Does a run that had to be registered, and to wait for a beacon, say so?"""
     if protocol.registers or "registration" in body:
-        checks("the run was registered before its first label", lambda: _registered(body))
+        checks(REFERS, lambda: _registered(body))
     if protocol.beacon is not None or "beacon" in body:
         checks("the value of the beacon is told", lambda: _beacon(body, protocol))
 

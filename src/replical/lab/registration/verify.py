@@ -126,16 +126,16 @@ def _unregistered(
 
 def _lost(certificates: Sequence[Mapping[str, Any]], registrations: Mapping[str, Mapping[str, Any]]) -> Iterator[str]:
     """Runs that were registered and are not here, and labs that registered twice."""
-    shown = {certificate["body"]["private_commitment"] for certificate in certificates}
+    shown = {certificate["body"].get("registration") for certificate in certificates}
     labs: dict[str, str] = {}
     pools: dict[str, str] = {}
     seen: set[str] = set()
     for file, each in registrations.items():
-        if each["private_commitment"] in seen:
-            continue  # the same run, given twice
-        seen.add(each["private_commitment"])
+        if (digest := digest_of(each)) in seen:
+            continue  # the same one, given twice
+        seen.add(digest)
         whose = f" of {each['lab']!r}" if each["lab"] is not None else ""
-        if each["private_commitment"] not in shown:
+        if digest not in shown:
             yield f"{file} registers a run{whose} that has no certificate here"
         if each["lab"] is not None and (first := labs.setdefault(each["lab"], file)) != file:
             yield f"{first} and {file} register two runs of {each['lab']!r}"

@@ -162,7 +162,7 @@ byId("who").addEventListener("submit", async (event) => {
   const name = byId("name").value.trim();
   keep("localStorage", "replical-name", name);
   try { who = (await ask("/api/join", { name })).name; say(""); }
-  catch (error) { say(error.message, true); }
+  catch (error) { say(error.message, true); byId("say").scrollIntoView({ block: "nearest" }); }
   busy = false;
   if (!who) return;
   byId("me").textContent = who;

@@ -1,0 +1,94 @@
+"""Whatever protocol, pool, skips and corrections: the certificate of an honest run is valid at every depth."""
+
+import pytest
+from hypothesis import HealthCheck, assume, given, settings
+from hypothesis import strategies as st
+
+pytest.importorskip("pyarrow")
+pytest.importorskip("sqlalchemy")
+
+from replical.errors import ReplicalError
+from replical.lab.certificate.verify import verify
+from replical.plans.catalogue import find
+from replical.plans.rounded import RoundedPlan
+from support.lab import Run, content, world
+
+BATCH = {"batch": st.sampled_from([1, 2, 5, 24])}
+SIZES = {"k_loop": st.sampled_from([1, 3, 8]), "k_final": st.sampled_from([1, 5, 15])}
+NOISE = {"nu": st.sampled_from([0.01, 0.05])}
+THETA = {"theta": st.sampled_from([1.0, 2.0])}
+PLAN = {"plan": st.sampled_from(["paper", "tight"])}
+BUDGET = {"max_labels": st.sampled_from([None, None, 24, 60])}
+LABS = {"labs": st.sampled_from([None, 3])}
+ROUND = {"items": st.sampled_from([None, 20, 59]), "kappa": st.sampled_from([None, 0.05]), **LABS, **BUDGET}
+# What the protocols of each learner say besides ε, δ and ρ; None is left out.
+SAID = {
+    "erm": {"k_final": st.sampled_from([1, 5, 20])},
+    "cal": {"query": st.sampled_from([None, "halving"]), **BUDGET},
+    "cal-rounds": {"k_loop": st.sampled_from([1, 3, 8]), **THETA},
+    "a2": BATCH | BUDGET,
+    "a2-paired": BATCH | BUDGET,
+    "a2-rounds": THETA | NOISE | SIZES,
+    "replicable-erm": {"k_final": st.sampled_from([1, 5, 20]), **NOISE},
+    "replica2": THETA | NOISE | SIZES | PLAN,
+    "replical": THETA | SIZES | PLAN,
+    "rounded-cal": {"query": st.sampled_from([None, "halving"]), **ROUND},
+    "rounded-a2": {"finish": st.sampled_from([None, None, "excess", "noise"]), **BATCH, **ROUND},
+    "settled": BATCH | LABS | BUDGET,
+    "settled-cal": BATCH | LABS | BUDGET,
+    "settled-distance": BATCH | LABS | BUDGET,
+}
+
+
+@st.composite
+def honest(draw, learners):
+    """A protocol, a lab's table, and how many items are skipped, corrected and measured on."""
+    learner = draw(st.sampled_from(learners))
+    said = {key: draw(values) for key, values in SAID[learner].items()}
+    said |= {"epsilon": draw(st.sampled_from([0.1, 0.2, 0.4])), "rho": draw(st.sampled_from([0.1, 0.6]))}
+    n, items = draw(st.sampled_from([1, 2, 6])), draw(st.sampled_from([20, 60, 150, 400]))
+    said["prior"] = draw(st.none() | st.permutations(range(n)).map(lambda order: {"kind": "order", "order": [*order]}))
+    best = 0.0 if find(learner).setting == "realizable" else draw(st.sampled_from([0.0, 0.02, 0.2]))
+    columns = world(
+        candidates=n,
+        items=items,
+        seed=draw(st.integers(0, 2**20)),
+        best=best,
+        worst=draw(st.sampled_from([best, 0.35])),
+    )
+    events = {"skips": draw(st.sampled_from([0, 0, 1, 5])), "corrects": draw(st.sampled_from([0, 1]))}
+    if learner in ("settled", "settled-cal"):
+        events["measure"] = draw(st.sampled_from([0, 7]))
+    told = {key: value for key, value in said.items() if value is not None}
+    return content(learner, candidates=n, seed=f"text {draw(st.integers(0, 2**20))}", **told), columns, events
+
+
+def valid_at_every_depth(folder, protocol, columns, events):
+    try:
+        run = Run(folder, protocol, columns, **events)
+    except (ReplicalError, IndexError):  # refused, used up, or nothing is open to skip or correct
+        assume(False)
+    with run:
+        for given_too in ((), (run.lab,), (run.lab, run.journal)):
+            found = verify(run.certificate, *given_too)
+            assert found.failed == (), protocol["learner"]
+
+
+@pytest.fixture
+def quick(monkeypatch):
+    """How large a pool would do is no part of a certificate, and takes long to find."""
+    monkeypatch.setattr(RoundedPlan, "pool_needed", lambda plan, distances: None)
+
+
+@settings(max_examples=12, suppress_health_check=list(HealthCheck))
+@given(drawn=honest(("settled", "rounded-a2", "cal")))
+def test_an_honest_certificate_is_never_refused(quick, tmp_path_factory, drawn):
+    valid_at_every_depth(tmp_path_factory.mktemp("honest"), *drawn)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("learner", SAID)
+@settings(max_examples=40, suppress_health_check=list(HealthCheck))
+@given(data=st.data())
+def test_an_honest_certificate_of_any_learner_is_never_refused(quick, tmp_path_factory, learner, data):
+    valid_at_every_depth(tmp_path_factory.mktemp("honest"), *data.draw(honest((learner,))))
