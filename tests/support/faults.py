@@ -108,5 +108,8 @@ def write(rows, path):
 PAGE = Path(__file__).parents[2] / "docs/explanation/reliability.md"
 
 if __name__ == "__main__":
-    PAGE.with_suffix(".json").write_text(Path(sys.argv[1]).read_text(encoding="utf-8"), encoding="utf-8")
-    PAGE.write_text(shown_on(PAGE.read_text(encoding="utf-8"), read(sys.argv[1])), encoding="utf-8")
+    measured = read(sys.argv[1])
+    os.environ[SCALE] = str(json.loads(Path(sys.argv[1]).read_text(encoding="utf-8"))["scale"])
+    PAGE.with_suffix(".json").unlink(missing_ok=True)
+    write(measured, PAGE.with_suffix(".json"))
+    PAGE.write_text(shown_on(PAGE.read_text(encoding="utf-8"), measured), encoding="utf-8")
