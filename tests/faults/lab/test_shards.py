@@ -308,6 +308,31 @@ def test_a_killed_worker_s_shards_are_read_again(who, tmp_path):
 
 @pytest.mark.usefixtures("far")
 @pytest.mark.slow
+def test_a_whole_run_survives_a_killed_worker(made, tmp_path):
+    """One of two Dask workers is killed again and again while the run goes on: the same certificate."""
+    pytest.importorskip("distributed")
+    killed = []
+    with cluster("local:2") as workers:
+        client, over = workers._executor._client, threading.Event()
+
+        def kill():
+            while not over.wait(0.5) and len(killed) < 3:
+                running = set(client.run(os.getpid, on_error="ignore").values()) - set(killed)
+                if len(running) == 2:
+                    killed.append(min(running))
+                    os.kill(killed[-1], signal.SIGKILL)
+
+        killer = threading.Thread(target=kill)
+        killer.start()
+        found = body(made / "shards", tmp_path / "shards", workers)
+        over.set()
+        killer.join()
+    assert killed
+    assert found == body(made / "pool.parquet", tmp_path / "table")
+
+
+@pytest.mark.usefixtures("far")
+@pytest.mark.slow
 def test_a_shard_that_a_worker_finds_damaged_is_named(shards):
     pytest.importorskip("distributed")
     (shards / "shard-000004.bits").write_bytes(bytes(800))
