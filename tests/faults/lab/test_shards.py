@@ -188,7 +188,7 @@ def test_a_full_disk_leaves_nothing(made, tmp_path, monkeypatch, when):
 def test_too_little_room_is_told_before_anything_is_read(made, tmp_path, monkeypatch):
     monkeypatch.setattr(sharding.shutil, "disk_usage", lambda folder: shutil._ntuple_diskusage(10, 3, 7))
     monkeypatch.setattr(sharding._Sharding, "_read", None)
-    with pytest.raises(BadUsage, match=r"the shards need 0\.0 GB and .* has room for 0\.0 GB: give --out a folder on"):
+    with pytest.raises(BadUsage, match=r"the shards need 8\.0 kB and .* has room for 7 bytes: give --out a folder on"):
         write_shards([made / "pool.parquet"], PROTOCOL.recipe, tmp_path / "new")
     assert not (tmp_path / "new").exists()
 
