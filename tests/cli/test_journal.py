@@ -2,6 +2,7 @@
 
 import csv
 import io
+import json
 from pathlib import Path
 
 import pytest
@@ -12,6 +13,7 @@ from replical.errors import (
     BadJournal,
 )
 from replical.lab.journal import Event, Journal
+from support.journals import unprotected, write_into
 
 
 def refused(*where, **how):
@@ -97,3 +99,22 @@ def test_a_correction_of_nothing_leaves_nothing_behind(folder, capsys):
     assert main(["correct", "typo.db", "--item", "u", "--label", "no"]) == 2
     assert "there is no journal typo.db" in capsys.readouterr().err
     assert not Path("typo.db").exists()
+
+
+def test_a_journal_that_is_whole_tells_its_head(tmp_path, command):
+    """What to note down; one that is not whole is refused, and the event named."""
+    with Journal(tmp_path / "a.db") as journal:
+        journal.create({"protocol": {"labels": {"values": ["no", "yes"]}}})
+        journal.append([Event(kind="answer", item="one", label=1), Event(kind="skip", item="two")])
+        head = journal.head
+    code, out, _ = command("journal", tmp_path / "a.db")
+    assert code == 0
+    assert "is whole: 3 events, 1 label, 1 skipped, 0 corrected." in out
+    assert head.digest in out
+    told = json.loads(command("journal", tmp_path / "a.db", "--json")[1])
+    assert (told["events"], told["head"], told["labels"]) == (3, head.digest, 1)
+    unprotected(tmp_path / "a.db")
+    write_into(tmp_path / "a.db", "UPDATE replical_events SET label = 0 WHERE seq = 2")
+    code, out, err = command("journal", tmp_path / "a.db")
+    assert (code, out) == (2, "")
+    assert "event 2 is not what was written there" in err

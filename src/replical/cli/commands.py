@@ -27,6 +27,7 @@ COMMANDS = {
     "confirm": ("confirm:confirm_command", "Does a published answer hold on this lab's items?"),
     "release": ("release:release_command", "One private answer from the votes of many labs."),
     "correct": ("journal:correct_command", "Record another label for an item."),
+    "journal": ("journal:show_command", "Is a journal whole? Its events, labels and head."),
     "export": ("journal:export_command", "The events of a journal as CSV."),
     "keys": ("keys:keys_app", "Make and show the keys that labs sign with."),
     "study": ("study:study_command", "A grid of audits from one file: tables, figures, a report."),

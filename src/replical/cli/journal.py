@@ -1,4 +1,4 @@
-"""``replical export`` and ``replical correct``: a journal as CSV, and another label for an item that was answered."""
+"""``replical journal``, ``export`` and ``correct``: is it whole, all of it as CSV, another label for an answered item."""
 
 from __future__ import annotations
 
@@ -9,11 +9,34 @@ from typing import Annotated
 import typer
 
 from replical.cli.inputs import never_over
-from replical.cli.output import prose
+from replical.cli.output import answer, count, prose
 from replical.errors import BadJournal, BadLabel
 from replical.lab.journal import Event, Journal
 from replical.lab.ledger import Ledger, export_labels
 from replical.lab.values import label_code
+
+
+def show_command(
+    journal: Annotated[str, typer.Argument(metavar="JOURNAL", help="file or database URL")],
+    as_json: Annotated[bool, typer.Option("--json", help="one JSON object on standard output")] = False,
+) -> None:
+    """Go along the chain of a journal, event by event; an event that was changed, moved, removed or put in is named.
+
+    The head is the hash of the last event and tells all others: whoever notes it down can tell later that nothing was cut
+    off or written anew.
+    """
+    with Journal(journal, write=False) as lab_journal:
+        ledger, head = Ledger.of(event for event, _ in lab_journal.news(0)), lab_journal.head
+        told = {"events": head.seq, "head": head.digest, "labels": len(ledger.labels), "skipped": len(ledger.skipped)}
+        told |= {"corrected": ledger.corrected, "results": len(ledger.results)}
+        if as_json:
+            answer({"schema": "replical.journal-head/1", "journal": lab_journal.where, **told})
+            return
+        labels = f"{count(len(ledger.labels), 'label')}, {len(ledger.skipped)} skipped, {ledger.corrected} corrected"
+        prose.print(
+            f"{lab_journal.where} is whole: {count(head.seq, 'event')}, {labels}.", markup=False, soft_wrap=True
+        )
+        prose.print(f"Head: {head.digest}", markup=False, soft_wrap=True)
 
 
 def export_command(

@@ -27,6 +27,7 @@ import contextlib
 import copy
 import os
 import re
+import sqlite3
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -125,7 +126,7 @@ class Database:
         """What goes wrong in the database, in one sentence."""
         try:
             yield
-        except (self.sql.exc.SQLAlchemyError, UnicodeEncodeError) as error:
+        except (self.sql.exc.SQLAlchemyError, sqlite3.Error, UnicodeError, OverflowError) as error:
             reason = str(getattr(error, "orig", None) or error).splitlines()[0]
             lost = "nothing that was acknowledged is lost" if self._write else "it was not changed"
             raise BadJournal(f"the journal {self.where} cannot be used ({reason}); {lost}") from error

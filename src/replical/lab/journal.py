@@ -152,6 +152,10 @@ class Journal:
         with self._database.reading() as connection:
             return self._last(connection)
 
+    def hash_of(self, seq: int) -> str | None:
+        """The hash of event `seq`, as published files spell it; None if there is no such event."""
+        return next((Link(row[0], now).digest for row, now in self._follow(seq - 1, 1) if row[0] == seq), None)
+
     def append(self, events: Iterable[Event], *, last: int | None = None) -> bool:
         """Write `events`; when this returns they are on the disk.
 

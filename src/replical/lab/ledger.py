@@ -12,6 +12,7 @@ from typing import Any, TextIO
 from replical.lab.journal import Event, Journal
 
 CANNOT_SAY = -1  # the vote of somebody who cannot label an item
+CHANGES = frozenset(("skip", "undo", "correction", "measure"))  # events that change what was said before
 VOTE = "vote"  # who gave a label that several people decided on
 
 
@@ -26,6 +27,7 @@ class Ledger:
     votes: dict[str, dict[str, int]] = field(default_factory=dict)
     announced: list[str] = field(default_factory=list)
     corrected: int = 0
+    changed: bool = False  # has anything been corrected, taken back or skipped since the last result?
     measure: int = 0  # labels to measure the answer's error with
     lab: str | None = None  # its name
     people: dict[str, str] = field(default_factory=dict)  # names at the page, and the hash of whoever has one
@@ -48,6 +50,7 @@ class Ledger:
         A label given later lifts a skip. People take back what they did themselves; who runs (no name) anything. A
         registration counts if it comes before all of that, and a beacon's value if it comes between the two.
         """
+        self.changed |= event.kind in CHANGES or event.item in self.skipped
         if event.kind == "open":
             self.announced = self.announced if event.detail is None else list(event.detail["items"])
         elif event.kind == "measure" and event.detail is not None:
@@ -58,6 +61,7 @@ class Ledger:
             self.people.setdefault(event.annotator, str(event.detail.get("browser")))
         elif event.kind == "done" and event.detail is not None:
             self.results.append(event.detail.get("outcome", event.detail.get("hypothesis")))
+            self.changed = False
         elif event.kind in ("registration", "beacon") and event.detail is not None:
             self._before(event.kind, event.detail)
         elif event.item is not None:

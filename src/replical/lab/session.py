@@ -20,7 +20,7 @@ from replical.lab.binding import bind, named
 from replical.lab.chain import Link
 from replical.lab.claim import Claim
 from replical.lab.journal import Event, Journal
-from replical.lab.ledger import Ledger
+from replical.lab.ledger import CHANGES, Ledger
 from replical.lab.protocol import Protocol
 from replical.lab.registered import check_registered
 from replical.lab.seeds import seed_of
@@ -32,7 +32,6 @@ from replical.learners.result import Result
 from replical.pools.pool import Pool
 from replical.pools.query import Answers, Query
 
-_CHANGES = frozenset(("skip", "undo", "correction", "measure"))  # events that change what was said before
 # What a run may come to that goes on from a snapshot which is none of its own.
 _STUMBLES = (ReplicalError, ArithmeticError, AssertionError, LookupError, TypeError, ValueError)
 
@@ -136,7 +135,7 @@ class Session:
             made_at = self._snapshot.link.seq
         for event, now in self.journal.news(last.seq):
             self._check(event)
-            if event.kind in _CHANGES or event.item in skipped:
+            if event.kind in CHANGES or event.item in skipped:
                 self._course = None  # what was said before has changed
                 self._forget(event)
             hear(event)
@@ -230,12 +229,26 @@ class Session:
             self._note("The run is replayed from its first label before it ends.")
             self._snapshot = self._course = None
             query = self._heard_out()
+        self._as_before(query)
         if query is not None:
             self._keep()
         if query is not None and self.journal.writable and self.open != self.ledger.waiting:
             fresh = [Event(kind="ask", item=each) for each in self.open if each not in self.ledger.asked]
             detail = {"items": self.open, "disagreement": list(query.disagreement)}
             self._record([*fresh, Event(kind="open", detail=detail)])
+
+    def _as_before(self, query: Query | None) -> None:
+        """Refuse a run that had ended and comes to something else now, although nobody changed anything."""
+        if self.claim is not None or not self.ledger.results or self.ledger.changed:  # a claim's budget may be raised
+            return
+        was, more = self.ledger.results[-1], query is not None and self._measure is None
+        if more or (query is None and was != self.conclusion):
+            now = "asks for more labels" if more else f"comes to hypothesis {self.conclusion}"
+            raise BadJournal(
+                f"the run in the journal {self.journal.where} had ended with hypothesis {was} and {now} now, although no "
+                "label was corrected, taken back or skipped since: use the version of replical that made it, or give the "
+                "items that are wrong their labels with replical correct"
+            )
 
     def _heard_out(self) -> Query | None:
         """Tell the course every label that it asks for and that is known; what it asks for then."""

@@ -1,10 +1,12 @@
 """Journals that are damaged, newer, something else, or held by a process that is killed."""
 
 import os
+import random
 import re
 import signal
 import subprocess
 import sys
+from collections import Counter
 
 import pytest
 
@@ -133,3 +135,68 @@ def test_a_first_event_that_says_too_little(make_world, tmp_path, detail):
     write_into(file, "INSERT INTO replical_events (kind, at, detail) VALUES ('created', 'x', ?)", detail)
     with pytest.raises(BadJournal, match=re.escape(str(file))), Journal(file) as journal:
         Session(world.protocol, world.lab, journal)
+
+
+# ---- damage anywhere in the file ----
+
+
+def mutated(content, chance):
+    """A copy with flipped bits, a piece overwritten, or its end cut off."""
+    content = bytearray(content)
+    what = chance.random()
+    if what < 0.6:
+        for _ in range(chance.choice([1, 1, 8, 64])):
+            content[chance.randrange(len(content))] ^= 1 << chance.randrange(8)
+    elif what < 0.8:
+        start = chance.randrange(len(content))
+        piece = bytes(content[start : start + chance.choice([16, 512, 4096])])
+        content[start : start + len(piece)] = chance.choice([bytes(len(piece)), chance.randbytes(len(piece))])
+    else:
+        del content[chance.randrange(len(content)) :]
+    return bytes(content)
+
+
+def damaged(tmp_path, times, seed):
+    """Read mutated journals in every way: what each comes to, counted."""
+    path, chance, counts = begun(tmp_path), random.Random(seed), Counter()
+    with Journal(path) as journal:
+        journal.append([Event(kind="answer", item=f"item {n}", label=n % 2, annotator="Ada") for n in range(200)])
+        expected = journal.events()
+    content = path.read_bytes()
+    for number in range(times):
+        copy = tmp_path / f"copy {number}.db"
+        copy.write_bytes(mutated(content, chance))
+        for how in ({"write": False}, {}):
+            try:
+                with Journal(copy, **how) as journal:
+                    found = journal.events()
+            except BadJournal as error:
+                assert str(copy) in str(error)
+                counts["refused"] += 1
+            else:
+                assert found == expected[: len(found)], "a changed event was believed"
+                counts["as it was" if found == expected else "empty" if not found else "cut"] += 1
+        for each in tmp_path.glob(f"{copy.name}*"):
+            each.unlink()
+    return counts
+
+
+def test_damage_is_found_or_did_not_matter(tmp_path):
+    """Never a traceback, and no event that was not written."""
+    counts = damaged(tmp_path, 40, seed=1)
+    assert counts["refused"] >= 20
+    assert set(counts) <= {"refused", "as it was"}, counts
+
+
+@pytest.mark.slow
+def test_damage_is_always_found_or_did_not_matter(tmp_path):
+    counts = damaged(tmp_path, 1000, seed=2)
+    assert set(counts) <= {"refused", "as it was", "empty"}, counts  # of a file of no bytes nobody can tell
+
+
+@pytest.mark.parametrize("table", ["replical_events"])
+def test_a_missing_table_is_a_sentence(path, table):
+    """Somebody dropped it: it is no journal any more, and none is made of it."""
+    write_into(path, f"DROP TABLE {table}")
+    for how in ({"write": False}, {"runner": False}, {}):
+        assert str(path) in refused(path, **how)

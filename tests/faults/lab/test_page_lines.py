@@ -111,13 +111,15 @@ def test_one_house_is_one_network(one, two, same):
     assert (network(one) == network(two)) is same
 
 
-@pytest.fixture
-def quick(world, monkeypatch):
-    """A page that waits for half a second where it would wait for half a minute."""
-    for name in ("_ARRIVING", "_TAKING"):
-        monkeypatch.setattr(lines, name, 0.5)
-    with serving(world, monkeypatch) as running:
-        yield running
+@pytest.fixture(scope="module")
+def quick(tmp_path_factory):
+    """A page that waits for half a second where it would wait for half a minute; and its folder of media."""
+    with pytest.MonkeyPatch.context() as patched, opened(tmp_path_factory.mktemp("quick")) as world:
+        for name in ("_ARRIVING", "_TAKING"):
+            patched.setattr(lines, name, 0.5)
+        with serving(world, patched) as running:
+            running.media = world[1].media
+            yield running
 
 
 def lasts(port, first, then=b"", every=0.05, most=4.0):
@@ -174,8 +176,8 @@ def test_who_thinks_between_requests_keeps_the_line(quick):
     client.close()
 
 
-def test_an_answer_has_to_be_taken(quick, world):
-    (world[1].media / "large.wav").write_bytes(bytes(20_000_000))
+def test_an_answer_has_to_be_taken(quick):
+    (quick.media / "large.wav").write_bytes(bytes(20_000_000))
     with socket.socket() as client:
         client.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
         client.settimeout(5)

@@ -33,6 +33,8 @@ from replical.lab.certificate.parts import (
     SummaryPart,
     VerdictPart,
 )
+from replical.lab.certificate.rounds import MANY, folded, unfolded
+from replical.lab.chain import Link
 from replical.lab.protocol import Protocol
 from replical.lab.seeds import commitment
 from replical.lab.session import Session, transcript
@@ -44,6 +46,7 @@ from replical.plans.base import Condition, Plan
 from replical.plans.rounded import RoundedPlan
 
 SCHEMA = "replical.certificate/1"
+FOLDED = "replical.certificate/2"  # the same with many rounds, in few bytes
 PARTS = ("schema", "body", "digest", "provenance")
 _SUMMARISED = 32  # hypotheses whose predictions are counted, to compare the pools of labs
 
@@ -52,17 +55,19 @@ def certify(session: Session) -> dict[str, Any]:
     """The certificate of a run that has ended."""
     body = body_of(session)
     digest = fingerprint(cast(Json, body))
-    return {"schema": SCHEMA, "body": body, "digest": digest, "provenance": provenance(digest)}
+    return {"schema": SCHEMA, "body": body, "digest": digest, "provenance": provenance(digest, session.journal.head)}
 
 
-def provenance(digest: str) -> dict[str, str]:
-    """Where and when something with this digest was made, sealed."""
+def provenance(digest: str, head: Link | None = None) -> dict[str, str]:
+    """Where and when something with this digest was made, and from a journal that ended where, sealed."""
     made = {
         "replical": version("replical"),
         "python": platform.python_version(),
         "numpy": np.__version__,
         "created": datetime.now(UTC).isoformat(timespec="seconds"),
     }
+    if head is not None:
+        made |= {"journal_events": str(head.seq), "journal_head": head.digest}
     return made | {"seal": seal(digest, made)}
 
 
@@ -266,6 +271,13 @@ def write(certificate: Mapping[str, Any], path: Path, *, what: str = "the certif
 
 def text_of(certificate: Mapping[str, Any]) -> str:
     """The one way a certificate is written."""
+    rounds = certificate.get("body", {}).get("rounds", ()) if certificate.get("schema") == SCHEMA else ()
+    if len(rounds) > MANY:
+        certificate = {**certificate, "schema": FOLDED, "body": {**certificate["body"], "rounds": folded(rounds)}}
+    return _spelled(certificate)
+
+
+def _spelled(certificate: Mapping[str, Any]) -> str:
     return json.dumps(certificate, indent=1, sort_keys=True, ensure_ascii=False, allow_nan=False) + "\n"
 
 
@@ -288,23 +300,33 @@ def read_as(
     except (OSError, ValueError) as error:
         raise BadUsage(f"cannot read the {what} {path}: {getattr(error, 'strerror', None) or error}") from error
     try:
-        content = json.loads(raw.decode(), parse_constant=_no_constant, object_pairs_hook=_once)
+        content: Any = json.loads(raw.decode(), parse_constant=_no_constant, object_pairs_hook=_once)
     except (UnicodeDecodeError, ValueError, RecursionError) as error:
         raise refuse(f"{path} is no {what}: it is not valid JSON ({str(error).splitlines()[0]})") from error
     if not isinstance(content, dict) or not isinstance(content.get("schema"), str):
         raise refuse(f"{path} is no {what} of replical")
+    if content["schema"] == FOLDED and SCHEMA in parts:
+        content = _unfolded(content, path, refuse)
     wanted = parts.get(content["schema"])
     if wanted is None:
         raise refuse(f"{path} says {content['schema']!r}, this version reads {' and '.join(map(repr, parts))}")
     if set(content) - set(optional) != set(wanted) or not isinstance(content.get("body", {}), dict):
         raise refuse(f"{path} has other parts than {', '.join(wanted[:-1])} and {wanted[-1]}")
     try:
-        untouched = text_of(content).encode() == raw
-    except (ValueError, RecursionError):  # numbers, texts and nests that we would not write
+        untouched = raw in (text_of(content).encode(), _spelled(content).encode())  # many rounds one by one: as before
+    except (AttributeError, LookupError, TypeError, ValueError, RecursionError):  # what we would not write
         untouched = False
     if not untouched:
         raise refuse(f"{path} is not written as replical writes it: it has been edited")
-    return content
+    return dict(content)
+
+
+def _unfolded(content: dict[str, Any], path: Path, refuse: Refuse) -> dict[str, Any]:
+    try:
+        body = {**content["body"], "rounds": unfolded(content["body"]["rounds"])}
+    except (AttributeError, KeyError, TypeError, ValueError) as error:
+        raise refuse(f"{path} is no certificate that replical wrote: its rounds are damaged ({error})") from error
+    return {**content, "schema": SCHEMA, "body": body}
 
 
 def _no_constant(name: str) -> None:

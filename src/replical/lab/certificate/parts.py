@@ -134,7 +134,7 @@ class Body(Required, total=False):
     answer_error: AnswerErrorPart | None
 
 
-class Provenance(TypedDict):
+class Made(TypedDict):
     """Where and when it was made, outside the digest."""
 
     replical: str
@@ -142,6 +142,13 @@ class Provenance(TypedDict):
     numpy: str
     created: str
     seal: str
+
+
+class Provenance(Made, total=False):
+    """How many events the journal had and the hash of the last, which those of before do not tell."""
+
+    journal_events: str
+    journal_head: str
 
 
 def keys(part: type) -> frozenset[str]:

@@ -14,8 +14,9 @@ from replical.lab.session import Session
 from replical.lab.tables import LabPool
 
 
-def replay(checks: Checks, body: Mapping[str, Any], protocol: Protocol, lab: LabPool, journal: Journal) -> None:
+def replay(checks: Checks, certificate: Mapping[str, Any], protocol: Protocol, lab: LabPool, journal: Journal) -> None:
     """Run it again on the labels that the journal holds; every field must come out again."""
+    body, provenance = certificate["body"], certificate["provenance"]
     sessions: list[Session] = []
 
     def replays() -> str | None:
@@ -29,6 +30,17 @@ def replay(checks: Checks, body: Mapping[str, Any], protocol: Protocol, lab: Lab
 
     if not checks("the journal belongs to protocol and pool and holds a whole run", replays):
         return
+    if "journal_head" in provenance:
+        told = provenance["journal_events"], provenance["journal_head"]
+        checks("the journal holds the events that it held when the certificate was made", lambda: _head(*told, journal))
     again = dict(body_of(sessions[0]))
     for part in sorted(body):
         checks(f"replayed: {part.replace('_', ' ')}", lambda part=part: same(body[part], again.get(part)))  # type: ignore[misc]
+
+
+def _head(events: str, head: str, journal: Journal) -> str | None:
+    """The chain of a journal that goes on has the same hash there; one that was cut or written anew has not."""
+    found = journal.hash_of(int(events))
+    if found is None:
+        return f"the certificate tells of {events} events, and the journal has fewer: its end was cut off"
+    return same(head, found)

@@ -56,7 +56,7 @@ def verify(
         OnPool(body, protocol, lab).check(checks)
         level = "pool"
         if journal is not None and checks.all_hold:
-            replay(checks, body, protocol, lab, journal)
+            replay(checks, certificate, protocol, lab, journal)
             level = "journal"
     if not readable:
         return checks.found(level)

@@ -74,7 +74,7 @@ def publish(session: Session) -> dict[str, Any]:
     """The file of a confirmation that has ended."""
     content = {"schema": SCHEMA, **body_of(session)}
     digest = fingerprint(cast(Json, content))
-    return {**content, "digest": digest, "provenance": provenance(digest)}
+    return {**content, "digest": digest, "provenance": provenance(digest, session.journal.head)}
 
 
 def digested(content: Mapping[str, Any]) -> dict[str, Any]:

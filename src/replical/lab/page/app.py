@@ -134,8 +134,8 @@ class _Page:
             name, credential = await run_in_threadpool(self._joined, self._credential(request), said)
         except BadUsage as error:
             return JSONResponse({"error": str(error)}, status_code=400)
-        except BadLabel as error:
-            return JSONResponse({"error": str(error)}, status_code=409)
+        except ReplicalError as error:
+            return _refusal(error)
         response = JSONResponse({"name": name})
         keep(response, request.scope, self._people.cookie, credential, days=REMEMBERED)
         return response
@@ -192,11 +192,8 @@ class _Page:
             return JSONResponse(await run_in_threadpool(self._acted, self._credential(request), act, turn))
         except _UnknownError:
             return JSONResponse({"error": "say who labels, please"}, status_code=401)
-        except BadLabel as error:
-            return JSONResponse({"error": str(error)}, status_code=409)
         except ReplicalError as error:
-            say_once(str(error))
-            return JSONResponse({"error": _STUCK}, status_code=503)
+            return _refusal(error)
 
     def _acted(self, credential: str, act: Act | None, turn: str) -> dict[str, Any]:
         with self._desk.lock:
@@ -240,6 +237,14 @@ def _file(folder: Path | None, name: str) -> Path | None:
     except (OSError, ValueError, RuntimeError):  # too long, with a zero in it, a circle of links
         return None
     return path if there else None
+
+
+def _refusal(error: ReplicalError) -> Response:
+    """People hear what they can mend; what stops the run is for whoever started it."""
+    if isinstance(error, BadLabel):
+        return JSONResponse({"error": str(error)}, status_code=409)
+    say_once(str(error))
+    return JSONResponse({"error": _STUCK}, status_code=503)
 
 
 def _missing() -> Response:

@@ -19,7 +19,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any, Protocol
 
-from replical.errors import BadLabel, BadUsage
+from replical.errors import BadJournal, BadLabel, BadUsage
 from replical.lab.journal import Event
 from replical.lab.ledger import VOTE, Ledger
 
@@ -115,6 +115,8 @@ class People:
         Taken
             If it is somebody else's, or this browser is somebody with another name.
         """
+        if credential and self.who(credential) is None:
+            self._run.refresh()  # they may have labelled at another server just now
         known = self.who(credential)
         if known is not None and said in ("", known):
             return known, credential
@@ -180,7 +182,11 @@ def name_of(said: object) -> str:
 
 def key_of(created: Mapping[str, Any]) -> bytes:
     """What all secrets of a page are made from; nothing follows from it about the lab's private seed."""
-    return hmac.digest(bytes.fromhex(created["private"]), b"replical page", "sha256")
+    try:
+        private = bytes.fromhex(created["private"])
+    except (KeyError, TypeError, ValueError) as error:
+        raise BadJournal("the first event of the journal is damaged: it has no private seed") from error
+    return hmac.digest(private, b"replical page", "sha256")
 
 
 def secret_for(key: bytes, purpose: str) -> str:

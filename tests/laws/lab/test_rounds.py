@@ -1,0 +1,78 @@
+"""However many rounds a run had: its certificate is written in few bytes, and what is read is what was written."""
+
+import json
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from replical.errors import BadCertificate
+from replical.lab.certificate.file import FOLDED, SCHEMA, read, text_of, write
+from replical.lab.certificate.rounds import MANY, folded, unfolded
+
+COUNTS = st.integers(0, 3) | st.integers(0, 10**30)
+ROUNDS = st.lists(st.tuples(COUNTS, COUNTS, COUNTS, COUNTS, COUNTS, st.integers(1, 5)), max_size=8)
+
+
+def numbered(told):
+    """Rounds as a certificate has them; the last number says how often each comes."""
+    flat = [figures for *figures, times in told for _ in range(times)]
+    return [
+        {"round": number, "disagreement": [a, b], "survivors": c, "drawn": d, "scanned": e}
+        for number, (a, b, c, d, e) in enumerate(flat, 1)
+    ]
+
+
+@settings(max_examples=50)
+@given(told=ROUNDS.filter(bool))
+def test_rounds_come_back(told):
+    rounds = numbered(told)
+    assert unfolded(folded(rounds)) == rounds
+
+
+def certificate(rounds):
+    return {"schema": SCHEMA, "body": {"rounds": rounds}, "digest": "", "provenance": {}}
+
+
+@pytest.mark.parametrize("count", [0, MANY, MANY + 1, 1000])
+def test_files_of_many_and_few(tmp_path, count):
+    """Few are written one by one, as ever; whoever reads sees no difference."""
+    told = certificate(numbered([(3, 9, 2, 1, number % 3, 1) for number in range(count)]))
+    write(told, tmp_path / "a.json")
+    assert read(tmp_path / "a.json") == told
+    kept = json.loads((tmp_path / "a.json").read_text())
+    assert (kept["schema"] == FOLDED) == (count > MANY)
+    if count > MANY:
+        assert len(text_of(told)) < 3 * count + 400
+
+
+def test_many_rounds_one_by_one_are_still_read(tmp_path):
+    """As files of before have them: they are not what is written now, and are read all the same."""
+    told = certificate(numbered([(3, 9, 2, 1, 1, 1)] * 150))
+    (tmp_path / "a.json").write_text(json.dumps(told, indent=1, sort_keys=True) + "\n")
+    assert read(tmp_path / "a.json") == told
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"scanned": "1*1000000000000"},
+        {"scanned": "1*151"},
+        {"scanned": "1 1*149"},
+        {"scanned": "-1*150"},
+        {"scanned": "1*150 "},
+        {"scanned": "01*150"},
+        {"scanned": "²*150"},
+        {"scanned": ""},
+        {"scanned": None},
+        {"scanned": 7},
+        {"scanned": "1*" + "9" * 5000},
+        {"more": "1*150"},
+    ],
+)
+def test_what_nobody_wrote_is_refused(tmp_path, change):
+    """Also texts that claim more rounds than memory holds."""
+    told = certificate(folded(numbered([(3, 9, 2, 1, 1, 1)] * 150)) | change)
+    (tmp_path / "a.json").write_text(json.dumps(told | {"schema": FOLDED}, indent=1, sort_keys=True) + "\n")
+    with pytest.raises(BadCertificate, match=r"damaged|edited"):
+        read(tmp_path / "a.json")
