@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from replical.classes.base import Codes, Indices, Items, Label, class_size, features, predict, two_labels
 from replical.classes.recipe import Recipe, Section, stacked
+from replical.core import memory
 from replical.core.bits import Packed
 from replical.core.canonical import fingerprint
 from replical.core.kernels.signs import signs
@@ -19,6 +20,7 @@ from replical.errors import ValueOutOfRange
 # Coordinates of the net are multiples of this: the last bit of a platform's logarithm then changes nothing.
 _UNIT = float(np.sqrt(12.0))  # a feature uniform on its range gets variance one
 _STEP = 2.0**-20
+_DRAWN = 64  # bytes for each number of the net while it is drawn (56 measured)
 
 
 class HalfSpaces:
@@ -43,7 +45,7 @@ class HalfSpaces:
     Raises
     ------
     ValueOutOfRange
-        If a number is not a positive whole number, or the seed is no text.
+        If a number is not a positive whole number, the seed is no text, or the net would not fit into memory.
     BadLabel
         If there are not two distinct labels.
 
@@ -62,6 +64,8 @@ class HalfSpaces:
         if not isinstance(seed, str):
             raise ValueOutOfRange(f"the net of half-spaces is drawn from a published text, got {type(seed).__name__}")
         self.seed, self.labels = seed, two_labels(labels)
+        each = _DRAWN * (self.dimensions + 1)
+        memory.check(each * self._size, f"{self._size:,} half-spaces", lambda most: f"at most {most // each:,} fit")
         shared = SharedRandomness(seed)
         normals = gaussians(shared, "halfspaces", "normals", count=count * dimensions).reshape(count, dimensions)
         length = np.sqrt((normals**2).sum(axis=1, keepdims=True))

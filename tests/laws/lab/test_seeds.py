@@ -1,6 +1,7 @@
 """Commitments, seeds and beacons: what a lab is bound to, and what it cannot know before."""
 
 import hashlib
+import math
 
 import pytest
 from hypothesis import given
@@ -69,3 +70,17 @@ def test_trying_four_secrets_gains_nothing_with_a_beacon():
         ways["beacon"] += answer(guessed, f"drawn later, for lab {lab}") == 0
     most = rejects_at(labs, 0.1, 1e-6)  # so many contradict 10%
     assert ways["beacon"] < most <= ways["alone"]
+
+
+def test_a_draw_of_few_values_leaves_a_gain_and_no_more_than_is_said():
+    """Whoever tries K secrets against all N values that a beacon can have gains sqrt(ln K / (2N)) on average, at most."""
+    labs, K, N, gains = 24, 8, 32, []
+    for lab in range(labs):
+        shares = []
+        for number in range(K):
+            secret = hashlib.sha256(f"{lab} {number}".encode()).digest()
+            wanted = [PrivateRandomness(seed_of(secret, str(value))).permutation(2)[0] == 0 for value in range(N)]
+            shares.append(sum(wanted) / N)
+        gains.append(max(shares) - 0.5)
+    # 1.42 standard deviations of a share, 0.088, is what the largest of eight is above the mean; half of that is a gain
+    assert 0.0625 < sum(gains) / labs <= math.sqrt(math.log(K) / (2 * N))

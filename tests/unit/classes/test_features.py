@@ -70,3 +70,9 @@ def test_halfspaces_by_definition_and_from_their_string_alone():
 def test_bad_feature_classes(make, kind, message):
     with pytest.raises(kind, match=message):
         make()
+
+
+def test_a_net_that_cannot_fit_is_refused_before_it_is_drawn():
+    words = r"1,000,000,000,000 half-spaces need 178813\.9 GiB, .*: at most [0-9,]* fit"
+    with pytest.raises(ReplicalError, match=words):
+        HalfSpaces(2, 10**12, seed="published")

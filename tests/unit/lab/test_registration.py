@@ -225,6 +225,17 @@ def test_a_certificate_without_the_registration_that_its_protocol_asks_for_is_ma
     assert list(wrong(verify(resealed_certificate({**run.certificate, "body": body})).checks)) == [name]
 
 
+def test_a_registration_that_nobody_asked_for_is_not_left_out(tmp_path):
+    """The lab registered of its own accord, and would rather not be reminded."""
+    run = RegisteredRun(tmp_path, said(register=False), columns(), "north")
+    body = {key: value for key, value in run.certificate["body"].items() if key != "registration"}
+    forged = resealed_certificate({**run.certificate, "body": body})
+    assert verify(forged).valid  # the file alone cannot show it
+    with Journal(run.path, write=False) as journal:
+        assert list(wrong(verify(forged, run.lab, journal).checks)) == ["replayed: registration"]
+    assert wrong_among([forged], {"r.json": run.registration})
+
+
 @pytest.mark.parametrize(
     ("change", "name"),
     [
