@@ -37,8 +37,17 @@ class Link(NamedTuple):
 Row = tuple[Any, ...]  # the fields of an event, then its hash; None in journals of before
 
 
-def linked(before: bytes, fields: Row) -> bytes:
-    """The hash of an event with these `fields`, after an event with the hash `before`; further fields do not count.
+def linked(
+    before: bytes,
+    seq: int,
+    kind: str,
+    item: str | None,
+    label: int | None,
+    annotator: str | None,
+    at: str,
+    detail: str | None,
+) -> bytes:
+    """The hash of an event with these fields, after an event with the hash `before`.
 
     Raises
     ------
@@ -47,10 +56,9 @@ def linked(before: bytes, fields: Row) -> bytes:
 
     Examples
     --------
-    >>> linked(FIRST, (1, "ask", "a", None, None, "2025-01-01", None)).hex()[:16]
+    >>> linked(FIRST, 1, "ask", "a", None, None, "2025-01-01", None).hex()[:16]
     '8540bd6edc466345'
     """
-    seq, kind, item, label, annotator, at, detail = fields[:7]
     text = (
         f"[{int.__repr__(seq)},{spelled(kind)},{'null' if item is None else spelled(item)},"
         f"{'null' if label is None else int.__repr__(label)},{'null' if annotator is None else spelled(annotator)},"
@@ -83,7 +91,7 @@ def followed(rows: Iterable[Row], link: Link, where: str, *, loose: bool) -> Ite
         if kept is not None and seq != last + 1:
             raise BadJournal(f"{where}: {_missing(last + 1, seq - 1)}{_REMEDY}")
         try:
-            now = linked(now, row)
+            now = linked(now, *row[:-1])
         except (TypeError, UnicodeEncodeError) as error:
             raise BadJournal(f"{where}: event {seq} is damaged{_REMEDY}") from error
         if kept is not None and now != kept:

@@ -200,7 +200,7 @@ class Journal:
         for each in told:
             fields = (link.seq + 1, *each)
             try:
-                link = Link(fields[0], linked(link.hash, fields))
+                link = Link(fields[0], linked(link.hash, *fields))
             except TypeError as error:
                 raise BadJournal(
                     f"an event {each!r:.80} cannot be written to {self.where}; nothing that was acknowledged is lost"

@@ -117,6 +117,7 @@ class Session:
         self.claim = claim
         self._measure = measure
         self._places = {each: number for number, each in enumerate(lab.ids)}
+        self._codes = len(protocol.labels)
         self.ledger = Ledger()
         self.secret = bind(protocol, lab, journal, self.learner, claim)
         self.private = b""
@@ -130,18 +131,18 @@ class Session:
 
     def refresh(self) -> None:
         """Take in what was written to the journal since, by this session or others, and go on from there."""
-        hear, skipped, last, made_at = self.ledger.hear, self.ledger.skipped, self._link, 0
-        if self._snapshot is not None:
-            made_at = self._snapshot.link.seq
-        for event, now in self.journal.news(last.seq):
-            self._check(event)
-            if event.kind in CHANGES or event.item in skipped:
+        ledger, heard = self.ledger, self._link
+        made = Link(0) if self._snapshot is None else self._snapshot.link
+        for event, now in self.journal.news(heard.seq):
+            if event.label is not None or event.item not in self._places:
+                self._check(event)
+            if event.kind in CHANGES or event.item in ledger.skipped:
                 self._course = None  # what was said before has changed
                 self._forget(event)
-            hear(event)
-            if event.seq > last.seq:
-                last = self._link = Link(event.seq, now)
-            if event.seq == made_at and self._snapshot is not None and now != self._snapshot.link.hash:
+            ledger.hear(event)
+            if event.seq >= heard.seq:
+                heard = self._link = Link(event.seq, now)
+            if event.seq == made.seq and now != made.hash:
                 self._ignore("it belongs to other events")
         if self._snapshot is not None and self._snapshot.link.seq > self._link.seq:
             self._ignore("it belongs to later events")
@@ -208,7 +209,7 @@ class Session:
             raise BadJournal(
                 f"event {event.seq} of {self.journal.where} is about {event.item!r}, which is not in the pool"
             )
-        if event.label is not None and not 0 <= event.label < len(self.protocol.labels):
+        if event.label is not None and not 0 <= event.label < self._codes:
             raise BadJournal(f"event {event.seq} of {self.journal.where} has a label that the protocol does not have")
 
     def pool_without(self, skipped: Iterable[str]) -> Pool:
@@ -270,7 +271,7 @@ class Session:
 
     def _answers(self, query: Query) -> Answers:
         codes = np.array([self.ledger.labels[self.lab.ids[item]] for item in query.items.tolist()], dtype=np.uint16)
-        return Answers.unanimous(query, codes, len(self.protocol.labels))
+        return Answers.unanimous(query, codes, self._codes)
 
     def _record(self, events: list[Event]) -> None:
         """First on the disk, then in memory."""
