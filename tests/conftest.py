@@ -203,8 +203,8 @@ def lasting():
 
     def read_lasting(path):
         certificate = read(path)
-        for key in ("created", "seal"):
-            del certificate["provenance"][key]
+        for key in ("created", "seal", "journal_events", "journal_head"):
+            certificate["provenance"].pop(key, None)
         return json.dumps(certificate, sort_keys=True)
 
     return read_lasting

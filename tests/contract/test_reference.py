@@ -68,7 +68,9 @@ PUBLIC = public()
 CLASSES = {name: each for name, each in PUBLIC.items() if inspect.isclass(each)}
 FUNCTIONS = {name: each for name, each in PUBLIC.items() if not inspect.isclass(each)}
 RECORDS = {
-    name: each for name, each in CLASSES.items() if dataclasses.is_dataclass(each) and each.__dataclass_params__.frozen
+    name: each
+    for name, each in CLASSES.items()
+    if (dataclasses.is_dataclass(each) and each.__dataclass_params__.frozen) or hasattr(each, "_field_defaults")
 }
 LEARNERS = {
     name: each
@@ -185,7 +187,8 @@ def test_a_class_says_what_it_is_made_from(name, each):
 
 @named(RECORDS)
 def test_a_record_lists_every_field(name, each):
-    fields = [field.name for field in dataclasses.fields(each) if not field.name.startswith("_")]
+    named = each._fields if hasattr(each, "_fields") else [field.name for field in dataclasses.fields(each)]
+    fields = [field for field in named if not field.startswith("_")]
     missing = undocumented(fields, each.__doc__, "Attributes", "Parameters")
     assert not missing, f"{name} does not list {listing(missing)} under Attributes or Parameters"
 

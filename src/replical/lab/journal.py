@@ -279,7 +279,7 @@ class Journal:
         return None if found is None else bytes(found) if isinstance(found, bytes | memoryview) else b""
 
     def keep(self, snapshot: bytes) -> None:
-        """Keep a snapshot in place of the last one; it is no event."""
+        """Keep a `snapshot` in place of the last one; it is no event."""
         with self._writing() as connection:
             event_table.keep(self._sql, connection, snapshot)
 
