@@ -4,13 +4,17 @@ One run of Settled among 20 candidates that are about equally good, so that it a
 written as a session writes it. *replay* is the plain version: every label is heard again. Both ask about the same items, or
 this stops. Seconds are those of one core.
 
-    python benchmarks/resume.py [--quick] [--labels N --batch B]
+    python benchmarks/resume.py [--quick] [--labels N --batch B] [--record]
+
+`--record` adds a file to benchmarks/history/resume. On a quiet machine about ten minutes of two cores.
 """
 
 from __future__ import annotations
 
 import argparse
 import json
+import os
+import platform
 import sys
 import tempfile
 import time
@@ -29,6 +33,7 @@ from replical.lab.protocol import Protocol
 from replical.learners.base import Course
 from replical.pools.query import Answers
 
+HISTORY = Path(__file__).parent / "history" / "resume"
 ROWS = ((100_000, 1), (1_000_000, 10))  # labels, and how many are asked at a time
 QUICK = ((3_000, 1), (4_000, 10))
 CANDIDATES, WRONG, EASY = 20, 0.3, 0.5
@@ -134,6 +139,7 @@ def main() -> None:
     parser.add_argument("--quick", action="store_true", help="few labels")
     parser.add_argument("--labels", type=int, help="one row with so many labels")
     parser.add_argument("--batch", type=int, default=1, help="how many are asked at a time in that row")
+    parser.add_argument("--record", action="store_true", help="add a file to benchmarks/history/resume")
     given = parser.parse_args()
     wanted = ((given.labels, given.batch),) if given.labels else QUICK if given.quick else ROWS
     shown = Table(title="seconds of one core; MB")
@@ -159,6 +165,11 @@ def main() -> None:
         sys.stdout.write(json.dumps(rows[-1]) + "\n")
         sys.stdout.flush()
     Console().print(shown)
+    if given.record:
+        machine = {"cores": os.cpu_count(), "load": os.getloadavg()[0], "python": platform.python_version()}
+        HISTORY.mkdir(exist_ok=True)
+        file = HISTORY / f"{len(list(HISTORY.glob('*.json'))) + 1:04d}.json"
+        file.write_text(json.dumps({"machine": machine | {"numpy": np.__version__}, "rows": rows}, indent=1) + "\n")
 
 
 if __name__ == "__main__":

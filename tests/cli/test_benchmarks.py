@@ -362,3 +362,15 @@ def test_the_benchmark_of_shards_runs(tmp_path):
     assert [way["way"] for way in told["ways"]] == ["one", "two", "dask"]
     assert all(0 < way["held"] < 1e9 for way in told["ways"])
     assert not list(tmp_path.glob("replical-shards-*"))
+
+
+@pytest.mark.slow
+def test_the_benchmark_of_long_runs_goes_on_both_ways():
+    """It stops by itself if a snapshot changes what is asked, or the certificate is not valid."""
+    words = [sys.executable, str(BENCHMARKS / "resume.py"), "--quick"]
+    done = subprocess.run(words, capture_output=True, text=True, timeout=400, check=False)
+    assert done.returncode == 0, done.stderr
+    rows = [json.loads(line) for line in done.stdout.splitlines() if line.startswith("{")]
+    assert [row["labels"] for row in rows] == [3000, 4000]
+    assert all(3 * row["resume_snapshot"] < row["resume_replay"] for row in rows[:1])
+    assert all(row["certificate_megabytes"] < row["one_by_one_megabytes"] for row in rows)

@@ -111,6 +111,22 @@ def test_one_house_is_one_network(one, two, same):
     assert (network(one) == network(two)) is same
 
 
+@pytest.mark.parametrize(
+    ("soft", "hard", "expected"),
+    [(1024, 1024, 600), (256, -1, 600), (256, 4096, 600), (256, 500, 500 - 256), (100, 100, 16), (-1, -1, 600)],
+)
+def test_lines_leave_files_for_the_rest(monkeypatch, soft, hard, expected):
+    """The process's limit is raised where it may be; -1 is none."""
+    resource = pytest.importorskip("resource")
+    limit = [(soft, hard)]
+    monkeypatch.setattr(resource, "RLIM_INFINITY", -1)
+    monkeypatch.setattr(resource, "getrlimit", lambda _: limit[0])
+    monkeypatch.setattr(resource, "setrlimit", lambda _, new: limit.insert(0, new))
+    assert lines._room() == expected
+    assert limit[0][1] == hard
+    assert soft == -1 or limit[0][0] >= soft
+
+
 @pytest.fixture(scope="module")
 def quick(tmp_path_factory):
     """A page that waits for half a second where it would wait for half a minute; and its folder of media."""

@@ -83,7 +83,7 @@ def test_snapshots_change_nothing(make_world, learner):
 
 
 @pytest.mark.slow
-@settings(max_examples=40)
+@settings(max_examples=12)
 @given(learner=st.sampled_from(LEARNERS), number=st.integers(0, 99), seed=st.integers(0, 2**32))
 def test_snapshots_never_change_anything(make_world, learner, number, seed):
     life(make_world, learner, number, seed)
