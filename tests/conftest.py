@@ -203,7 +203,7 @@ def lasting():
 
     def read_lasting(path):
         certificate = read(path)
-        for key in ("created", "seal", "journal_events", "journal_head"):
+        for key in ("created", "seal", "journal_events", "journal_head"):  # events have times too
             certificate["provenance"].pop(key, None)
         return json.dumps(certificate, sort_keys=True)
 

@@ -70,7 +70,7 @@ FUNCTIONS = {name: each for name, each in PUBLIC.items() if not inspect.isclass(
 RECORDS = {
     name: each
     for name, each in CLASSES.items()
-    if (dataclasses.is_dataclass(each) and each.__dataclass_params__.frozen) or hasattr(each, "_field_defaults")
+    if hasattr(each, "_fields") or (dataclasses.is_dataclass(each) and each.__dataclass_params__.frozen)
 }
 LEARNERS = {
     name: each
@@ -187,8 +187,8 @@ def test_a_class_says_what_it_is_made_from(name, each):
 
 @named(RECORDS)
 def test_a_record_lists_every_field(name, each):
-    named = each._fields if hasattr(each, "_fields") else [field.name for field in dataclasses.fields(each)]
-    fields = [field for field in named if not field.startswith("_")]
+    listed = each._fields if hasattr(each, "_fields") else [field.name for field in dataclasses.fields(each)]
+    fields = [field for field in listed if not field.startswith("_")]
     missing = undocumented(fields, each.__doc__, "Attributes", "Parameters")
     assert not missing, f"{name} does not list {listing(missing)} under Attributes or Parameters"
 
