@@ -1,8 +1,9 @@
 """A table larger than memory, in shards: seconds, memory and passes of each operation and of whole runs.
 
-    python benchmarks/shards.py [--quick] [--folder DIR] [--json FILE] [--ways one,two,dask]
+    python benchmarks/shards.py [--quick] [--table DIR] [--json FILE] [--ways one,two,dask]
 
-10⁵ candidates on 10⁶ items, 12.5 GB of bits, are written into a temporary folder and taken away at the end. Candidates err
+10⁵ candidates on 10⁶ items, 12.5 GB of bits, are written into a temporary folder and taken away at the end; or into DIR,
+where they are left, and used again if they are there. Candidates err
 on 1/2, 1/4, .. 1/32 of the items, each by itself; on a fifth of the items nobody errs. Then each way, in processes of its
 own: `one` process (with all cores where numba is installed), `two` processes, and `dask`, a cluster of two processes
 started here. Memory is the sum over all processes of a way of what belongs to them alone (RssAnon of /proc: mapped files,
@@ -254,7 +255,8 @@ def show(told: Answer) -> str:
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--quick", action="store_true")
-    parser.add_argument("--folder", type=Path)
+    parser.add_argument("--table", type=Path)
+    parser.add_argument("--folder", type=Path, help=argparse.SUPPRESS)
     parser.add_argument("--json", type=Path)
     parser.add_argument("--ways", default=",".join(WAYS))
     parser.add_argument("--way", choices=WAYS, help=argparse.SUPPRESS)
@@ -264,9 +266,11 @@ def main() -> int:
         print(json.dumps(one_way(given.way, given.folder, given.candidates)))
         return 0
     candidates, items = QUICK if given.quick else FULL
-    folder = Path(tempfile.mkdtemp(prefix="replical-shards-", dir=given.folder))
+    folder = given.table or Path(tempfile.mkdtemp(prefix="replical-shards-"))
     try:
-        written = make(folder, candidates, items, SIZE // 64 if given.quick else SIZE)
+        folder.mkdir(exist_ok=True)
+        there = (folder / "shards.json").exists()
+        written = 0.0 if there else make(folder, candidates, items, SIZE // 64 if given.quick else SIZE)
         size = sum(file.stat().st_size for file in folder.glob("*.bits"))
         print(
             f"{candidates:,} candidates on {items:,} items: {size / 1e9:.2f} GB, made in {written:.0f} s",
@@ -289,7 +293,8 @@ def main() -> int:
             given.json.write_text(json.dumps(told, indent=1) + "\n")
         agreed = same([*ways, in_memory(folder, candidates)] if given.quick else ways)
     finally:
-        shutil.rmtree(folder)
+        if given.table is None:
+            shutil.rmtree(folder)
     most = max(way["held"] for way in ways)
     print(f"answers {'equal' if agreed else 'DIFFER'}; {most / 1e9:.2f} GB held at most", file=sys.stderr)
     return 0 if agreed and most <= MOST else 1

@@ -1,7 +1,12 @@
-"""What the fault suite counts, and the one table it prints."""
+"""What the fault suite counts, and the one table it prints.
+
+``python tests/support/faults.py build/faults.json`` puts a full table on the page about reliability.
+"""
 
 import json
 import os
+import re
+import sys
 from dataclasses import asdict, dataclass, fields
 from pathlib import Path
 
@@ -76,9 +81,35 @@ def table(rows):
     return [line(COLUMNS), line(rule), *map(line, shown)]
 
 
+def read(path):
+    """Rows of a table that was written."""
+    return [Counts(**row) for row in json.loads(Path(path).read_text(encoding="utf-8"))["parts"]]
+
+
+def shown_on(text, rows):
+    """A page with this table between its marks."""
+    return re.sub(
+        r"(?<=<!-- table -->\n).*(?=<!-- end -->)", "".join(f"{line}\n" for line in table(rows)), text, flags=re.DOTALL
+    )
+
+
 def write(rows, path):
-    """The same as JSON."""
-    told = {"schema": "replical.faults/1", "scale": float(os.environ.get(SCALE, "0.05"))}
+    """The same as JSON; parts that were run before at this scale, and not now, stay in the file."""
+    path, scale = Path(path), float(os.environ.get(SCALE, "0.05"))
+    if path.exists() and json.loads(path.read_text(encoding="utf-8"))["scale"] == scale:
+        now = {row.part for row in rows}
+        rows = sorted([*rows, *(row for row in read(path) if row.part not in now)], key=lambda row: row.part)
+    told = {"schema": "replical.faults/1", "scale": scale}
     told |= {"parts": [asdict(row) for row in rows], "all": asdict(total(rows))}
-    Path(path).parent.mkdir(parents=True, exist_ok=True)
-    Path(path).write_text(json.dumps(told, indent=1) + "\n", encoding="utf-8")
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(json.dumps(told, indent=1) + "\n", encoding="utf-8")
+
+
+PAGE = Path(__file__).parents[2] / "docs/explanation/reliability.md"
+
+if __name__ == "__main__":
+    measured = read(sys.argv[1])
+    os.environ[SCALE] = str(json.loads(Path(sys.argv[1]).read_text(encoding="utf-8"))["scale"])
+    PAGE.with_suffix(".json").unlink(missing_ok=True)
+    write(measured, PAGE.with_suffix(".json"))
+    PAGE.write_text(shown_on(PAGE.read_text(encoding="utf-8"), measured), encoding="utf-8")

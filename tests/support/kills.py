@@ -18,6 +18,7 @@ from http.client import HTTPException
 from unittest import mock
 
 from replical.cli import main
+from support import forked
 from support.annotators import Annotator
 from support.label_studio import Project
 from support.miniature import DRIVER
@@ -128,6 +129,8 @@ class Lab:
 
 def start(*words, **options):
     """Python in a process of its own, with one stream for all it says."""
+    if not options:
+        return forked.start(words)
     return subprocess.Popen(
         [sys.executable, *map(str, words)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
         text=True, bufsize=1, **options,
@@ -309,7 +312,7 @@ def sitting(way, lab, chance, counts, harm=None):
     processes, said, killed = way.start(lab), [], []
     unlucky = chance.choice([processes[:1], processes[-1:], processes])
     early = chance.random() < 0.2
-    after, delay = (0, chance.uniform(0, 0.9)) if early else (chance.randint(1, 8), chance.uniform(0, 0.02))
+    after, delay = (0, chance.uniform(0, 0.4)) if early else (chance.randint(1, 8), chance.uniform(0, 0.02))
 
     def kill():
         if harm is not None:
@@ -388,7 +391,7 @@ def race(lab, times, chance, counts):
     refused = 0
     for _ in range(times):
         processes = [start("-m", "replical", *lab.words, *lab.column) for _ in range(3)]
-        time.sleep(chance.uniform(0.3, 1.5))
+        time.sleep(chance.uniform(0.05, 0.6))
         unlucky = chance.choice(processes)
         unlucky.kill()
         said = [process.communicate(timeout=PATIENCE)[0] for process in processes]

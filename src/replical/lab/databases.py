@@ -109,8 +109,9 @@ class Database:
         On SQLite nobody else writes from its beginning on; on PostgreSQL it sees what others have committed, statement
         by statement, whatever the server's usual isolation is.
         """
-        own = self.engine.connect() if connection is None else contextlib.nullcontext(connection)
-        with self.plain_errors(), own as used, used.begin():
+        with self.plain_errors(), contextlib.ExitStack() as own:
+            used = own.enter_context(self.engine.connect()) if connection is None else connection
+            own.enter_context(used.begin())
             if self.file is not None:
                 used.exec_driver_sql("BEGIN IMMEDIATE")
             elif self._lasting:

@@ -4,6 +4,7 @@ import os
 import random
 import re
 import signal
+import sqlite3
 import subprocess
 import sys
 from collections import Counter
@@ -74,6 +75,18 @@ def test_half_a_file_is_a_sentence(path):
     told = refused(cut, write=False)
     assert told.startswith(f"the journal {cut} cannot be used")
     assert told.endswith("it was not changed")
+
+
+def test_a_disk_that_fails_while_a_connection_is_made_is_a_sentence(path, monkeypatch):
+    """The first thing a connection does is to write, and there may be no room for it."""
+
+    def no_room(*_):
+        raise sqlite3.OperationalError("disk I/O error")
+
+    monkeypatch.setattr("replical.lab.databases.Database._settle", no_room)
+    told = refused(path)
+    assert told.startswith(f"the journal {path} cannot be used (disk I/O error)")
+    assert told.endswith("nothing that was acknowledged is lost")
 
 
 # ---- one runner at a time ----

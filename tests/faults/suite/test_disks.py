@@ -91,9 +91,9 @@ def lose_power(powered, folder, cuts, chance, counts, *, every):
             powered.finish(folder, counts)
 
 
-def test_a_few_power_cuts(lab_of, tmp_path, counted):
+def test_a_few_power_cuts(lab_of, tmp_path):
     """A small part of the next."""
-    counts, chance = counted("power cuts: a few"), random.Random("few")
+    counts, chance = Counts("few"), random.Random("few")
     lose_power(Powered(lab_of(), tmp_path), tmp_path / "after", 20, chance, counts, every=20)
     assert counts.faults == {}
     assert counts.acknowledged > 0

@@ -18,9 +18,9 @@ KILLS = {"Python session": 150, "labels from a column": 70, "terminal": 70, "pag
          "by file": 70, "Label Studio": 50}  # fmt: skip
 
 
-def test_a_few_kills(lab_of, counted):
+def test_a_few_kills(lab_of):
     """A small part of the next."""
-    counts, lab = counted("kills: a few"), lab_of()
+    counts, lab = Counts("few"), lab_of()
     for name in ("Python session", "labels from a column"):
         kill_again_and_again(WAYS[name], lab, 2, random.Random(name), counts)
     assert counts.faults == {}

@@ -5,7 +5,7 @@ from unittest import mock
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from replical import KnownLabels, Pool, PredictionTable, PrivateRandomness, SharedRandomness, learn, plan
@@ -13,7 +13,7 @@ from replical.classes.predictions import sharded
 from replical.classes.predictions.packed import PackedPredictions
 from replical.classes.predictions.sharded import ShardedPredictions
 from replical.classes.predictions.sharded_rows import ShardedRows
-from replical.core.workers import Here, Workers
+from replical.core.workers import Here, Workers, cluster, local
 from replical.learners.for_plan import learner_for
 from support.shards import in_shards, packed
 
@@ -72,6 +72,39 @@ def test_every_operation_on_shards_is_that_on_the_whole(table, workers, data):
         assert shards.take(items).planes.tolist() == whole.take(items).planes.tolist()
         near, among = (each.nearness(np.arange(m)) for each in (shards, whole)), np.arange(len(alive))[:3]
         assert len({tuple(each.nearest(alive, among)) for each in near}) == 1
+
+
+@pytest.fixture(scope="module", params=["processes", "dask"])
+def busy(request):
+    """Two workers of each kind, started once."""
+    if request.param == "dask":
+        pytest.importorskip("distributed")
+    with cluster("local:2") if request.param == "dask" else local(2) as workers:
+        yield workers
+
+
+@pytest.mark.slow
+@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(table=tables(), seed=st.integers(0, 2**32))
+def test_workers_tell_what_one_process_does(table, seed, busy, tmp_path):
+    codes, labels, cuts = table
+    m, n = codes.shape
+    generator = np.random.default_rng(seed)
+    alive = np.flatnonzero(generator.random(n) < generator.random()) if n > 1 else np.arange(n)
+    alive, items = alive if len(alive) else np.arange(n), generator.permutation(m)[: 1 + seed % m]
+    counts = generator.integers(9, size=(len(items), labels))
+    whole = PackedPredictions.of(packed(codes, labels).planes, n, labels)
+    with mock.patch.object(sharded, "_NEAR", 0):
+        shards = ShardedPredictions(in_shards(codes, labels, tmp_path, cuts, workers=busy, held=seed % 2 * 2**20))
+        for ask in (
+            lambda form: form.errors(items, counts, alive),
+            lambda form: form.votes(alive, items),
+            lambda form: form.disagreement(alive, items),
+            lambda form: form.codes(int(alive[0]), items),
+            lambda form: form.take(items).planes,
+            lambda form: form.part(alive, np.sort(items)).take(np.arange(len(items))).planes,
+        ):
+            assert ask(shards).tolist() == ask(whole).tolist()
 
 
 @settings(max_examples=25)
