@@ -74,16 +74,26 @@ class Fence:
     def writing(self) -> Iterator[Any]:
         """A transaction in which this is the runner, from its beginning to its end."""
         with self._thread:
-            if (lost := self.lost) is not None:
-                raise lost
-            with self._database.writing(None if self._database.file is not None else self._lock) as connection:
-                if self._epoch is not None:
-                    at_end = "" if self._database.file is not None else " FOR UPDATE"
-                    now = connection.exec_driver_sql(f"SELECT epoch FROM replical_runner{at_end}").scalar()
-                    self._overtaken = now != self._epoch
-                if (lost := self.lost) is not None:
-                    raise lost
-                yield connection
+            self._refuse_if_lost()
+            try:
+                with self._database.writing(None if self._database.file is not None else self._lock) as connection:
+                    self._look(connection)
+                    self._refuse_if_lost()
+                    yield connection
+            except BadJournal as error:
+                self._refuse_if_lost(error)  # the connection was cut: the sentence says how to go on
+                raise
+
+    def _look(self, connection: Any) -> None:
+        """Has another runner come since? None comes before this transaction has ended."""
+        if self._epoch is not None:
+            at_end = "" if self._database.file is not None else " FOR UPDATE"
+            now = connection.exec_driver_sql(f"SELECT epoch FROM replical_runner{at_end}").scalar()
+            self._overtaken = now != self._epoch
+
+    def _refuse_if_lost(self, error: BadJournal | None = None) -> None:
+        if (lost := self.lost) is not None:
+            raise lost from error
 
     @property
     def lost(self) -> BadJournal | None:

@@ -65,10 +65,8 @@ def test_the_first_of_two_runners_writes_nothing_more(where, lose, world):
                     lambda: before.skip(item),
                     lambda: first.create({}),
                 ):
-                    with pytest.raises(BadJournal, match=rf"{LOST}|cannot be used"):
+                    with pytest.raises(BadJournal, match=LOST):
                         attempt()
-            with pytest.raises(BadJournal, match=LOST):  # the first attempt may have found the connection cut
-                before.answer(item, "yes")
             assert told(second) == known
             world.finish(after)
         with Journal(where, write=False) as journal:
@@ -126,7 +124,7 @@ def test_nobody_came_and_yet_nothing_is_written(database):
         journal.append([Event(kind="ask", item="one")])
         execute(database, f"SELECT pg_terminate_backend(pid, 5000) {HOLDER}")
         for _ in range(3):
-            with pytest.raises(BadJournal, match=f"{LOST}|cannot be used"):
+            with pytest.raises(BadJournal, match=LOST):
                 journal.append([Event(kind="ask", item="two")])
         assert told(journal) == [("ask", "one")]  # looking is allowed
     with Journal(database) as journal:
