@@ -23,6 +23,7 @@ from replical.classes.recipe import Recipe
 from replical.classes.rows import PackedRows
 from replical.core import bits
 from replical.core.blocks import blocks
+from replical.core.limits import amount
 from replical.core.shards import SIZE, Shard, Writing
 from replical.errors import BadTable, BadUsage, ReplicalError
 from replical.lab.columns import Table, name_of, opened
@@ -201,8 +202,8 @@ class _Sharding:
         free = shutil.disk_usage(self._folder).free
         if needed > free:
             raise BadUsage(
-                f"the shards need {needed / 1e9:,.1f} GB and {self._folder} has room for {free / 1e9:,.1f} GB: give --out a "
-                "folder on another disk"
+                f"the shards need {amount(needed)} and {self._folder} has room for {amount(free)}: give --out a folder on "
+                "another disk"
             )
 
     def _read(self, number: int, places: Indices, writing: Writing, before: int) -> None:

@@ -188,7 +188,7 @@ def test_a_full_disk_leaves_nothing(made, tmp_path, monkeypatch, when):
 def test_too_little_room_is_told_before_anything_is_read(made, tmp_path, monkeypatch):
     monkeypatch.setattr(sharding.shutil, "disk_usage", lambda folder: shutil._ntuple_diskusage(10, 3, 7))
     monkeypatch.setattr(sharding._Sharding, "_read", None)
-    with pytest.raises(BadUsage, match=r"the shards need 0\.0 GB and .* has room for 0\.0 GB: give --out a folder on"):
+    with pytest.raises(BadUsage, match=r"the shards need 8\.0 kB and .* has room for 7 bytes: give --out a folder on"):
         write_shards([made / "pool.parquet"], PROTOCOL.recipe, tmp_path / "new")
     assert not (tmp_path / "new").exists()
 
@@ -304,6 +304,31 @@ def test_a_killed_worker_s_shards_are_read_again(who, tmp_path):
         assert votes.tolist() == [[(row == label).sum() for label in range(3)] for row in codes]
         assert votes.tolist() == shards.votes(np.arange(70), np.arange(80)).tolist()
     assert len(os.listdir(tmp_path / "seen")) > 8  # a shard was read twice
+
+
+@pytest.mark.usefixtures("far")
+@pytest.mark.slow
+def test_a_whole_run_survives_a_killed_worker(made, tmp_path):
+    """One of two Dask workers is killed again and again while the run goes on: the same certificate."""
+    pytest.importorskip("distributed")
+    killed = []
+    with cluster("local:2") as workers:
+        client, over = workers._executor._client, threading.Event()
+
+        def kill():
+            while not over.wait(0.5) and len(killed) < 3:
+                running = set(client.run(os.getpid, on_error="ignore").values()) - set(killed)
+                if len(running) == 2:
+                    killed.append(min(running))
+                    os.kill(killed[-1], signal.SIGKILL)
+
+        killer = threading.Thread(target=kill)
+        killer.start()
+        found = body(made / "shards", tmp_path / "shards", workers)
+        over.set()
+        killer.join()
+    assert killed
+    assert found == body(made / "pool.parquet", tmp_path / "table")
 
 
 @pytest.mark.usefixtures("far")

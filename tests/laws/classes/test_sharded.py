@@ -183,7 +183,7 @@ def facts(learner, labels, folder=None, **how):
     )
 
 
-FAST = ("rounded-a2", 2), ("settled", 3)
+FAST = (("settled", 3),)
 EVERY = [(learner, labels) for learner in LEARNERS for labels in (2, 3)]
 
 

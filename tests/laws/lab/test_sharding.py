@@ -43,9 +43,13 @@ def written(table, path, band):
     return write(table, path)
 
 
-@settings(max_examples=40, deadline=None)
+@pytest.mark.parametrize("examples", [12, pytest.param(150, marks=pytest.mark.slow)])
+def test_shards_are_the_pool_of_their_tables(examples):
+    settings(max_examples=examples, deadline=None)(shards_are_the_pool)()
+
+
 @given(tables(), st.lists(st.sampled_from([".parquet", ".csv", ".arrow"]), min_size=3, max_size=3), st.data())
-def test_shards_are_the_pool_of_their_tables(table, forms, data):
+def shards_are_the_pool(table, forms, data):
     import pyarrow.feather
     import pyarrow.parquet  # noqa: F401
 
