@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import gc
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 from replical.errors import ValueOutOfRange
@@ -23,6 +25,25 @@ def free() -> int | None:
     """
     told = [size for size in (_available(), _limit()) if size is not None]
     return min(told) if told else None
+
+
+@contextmanager
+def keeping() -> Iterator[None]:
+    """Nobody looks for garbage meanwhile: where a million small objects are made that all stay, looking takes half the time.
+
+    Examples
+    --------
+    >>> with keeping():
+    ...     gc.isenabled()
+    False
+    """
+    looked = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if looked:
+            gc.enable()
 
 
 def check(needed: int, what: str, remedy: Callable[[int], str]) -> None:

@@ -14,6 +14,7 @@ import numpy as np
 
 from replical.classes.base import Label
 from replical.core.canonical import digest_of
+from replical.core.memory import keeping
 from replical.core.randomness import PrivateRandomness
 from replical.errors import BadJournal, BadLabel, ReplicalError
 from replical.lab.binding import bind, named
@@ -131,6 +132,14 @@ class Session:
 
     def refresh(self) -> None:
         """Take in what was written to the journal since, by this session or others, and go on from there."""
+        with keeping():
+            self._hear()
+        if not self.private:
+            self._draw()
+        self._go_on()
+
+    def _hear(self) -> None:
+        """The events since the last one that was heard."""
         ledger, heard = self.ledger, self._link
         made = Link(0) if self._snapshot is None else self._snapshot.link
         for event, now in self.journal.news(heard.seq):
@@ -146,9 +155,6 @@ class Session:
                 self._ignore("it belongs to other events")
         if self._snapshot is not None and self._snapshot.link.seq > self._link.seq:
             self._ignore("it belongs to later events")
-        if not self.private:
-            self._draw()
-        self._go_on()
 
     def _found(self) -> Snapshot | None:
         """The snapshot to go on from, as far as can be told before the journal has been read."""
