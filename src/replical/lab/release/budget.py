@@ -91,7 +91,9 @@ def read(path: Path) -> Budget:
     if content.get("schema", SCHEMA) != SCHEMA:
         raise BadBudget(f"{path}: schema must be {SCHEMA!r}, got {content['schema']!r:.40}")
     if not _is_epsilon(content.get("total")):
-        raise BadBudget(f"{path}: total must be a number above 0 and at most {_MOST:g}, got {content.get('total')!r:.40}")
+        raise BadBudget(
+            f"{path}: total must be a number above 0 and at most {_MOST:g}, got {content.get('total')!r:.40}"
+        )
     budget = Budget(total=content["total"], releases=tuple(_entries(path, content.get("releases", []))))
     if content.get("spent", 0.0) != float(budget.spent):
         raise BadBudget(
