@@ -9,6 +9,7 @@ import functools
 import inspect
 import json
 import os
+import signal
 import socket
 import subprocess
 import sys
@@ -101,6 +102,9 @@ def _wait(link):
             os.dup2(streams[1], 1)
             os.dup2(streams[1], 2)
             os.closerange(3, 256)
+            signal.signal(
+                signal.SIGINT, signal.default_int_handler
+            )  # which whoever runs tests in the background has lost
             code = _code(json.loads(message))
             sys.stdout.flush()
             sys.stderr.flush()

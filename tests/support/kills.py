@@ -97,7 +97,7 @@ class Lab:
         for each in self.folder.glob(f"{self.path.stem}.*"):
             shutil.rmtree(each) if each.is_dir() else each.unlink()
         shutil.copy(self._begun, self.path)
-        self.acknowledged = set()
+        self.acknowledged, self.cookies = set(), {}
         return self
 
     def rows(self):

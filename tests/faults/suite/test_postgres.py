@@ -67,7 +67,7 @@ class OnServer(Lab):
         with Journal(self._url) as journal:
             journal.append([Event(kind="created", detail=self._first.detail)])
         self.out.unlink(missing_ok=True)
-        self.acknowledged = set()
+        self.acknowledged, self.cookies = set(), {}
         return self
 
     def rows(self):
