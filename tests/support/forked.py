@@ -90,13 +90,13 @@ def _wait(link):
         message, streams, _, _ = socket.recv_fds(link, 2**20, 2)
         if not message:
             return
+        hear, tell = os.pipe()
         between = os.fork()
         if between == 0:  # this one ends at once, so that whoever asked becomes the parent of the next
             child = os.fork()
             if child:
-                link.send(str(child).encode())
+                os.write(tell, str(child).encode())
                 os._exit(0)
-            link.close()
             os.dup2(streams[0], 0)
             os.dup2(streams[1], 1)
             os.dup2(streams[1], 2)
@@ -105,8 +105,9 @@ def _wait(link):
             sys.stdout.flush()
             sys.stderr.flush()
             os._exit(code)
-        os.waitpid(between, 0)
-        for each in streams:
+        os.waitpid(between, 0)  # only then can whoever asked wait for its child
+        link.send(os.read(hear, 32))
+        for each in (*streams, hear, tell):
             os.close(each)
 
 

@@ -45,10 +45,10 @@ def written(table, path, band):
 
 @pytest.mark.parametrize("examples", [12, pytest.param(150, marks=pytest.mark.slow)])
 def test_shards_are_the_pool_of_their_tables(examples):
-    settings(max_examples=examples, deadline=None)(shards_are_the_pool)()
+    forms = st.lists(st.sampled_from([".parquet", ".csv", ".arrow"]), min_size=3, max_size=3)
+    settings(max_examples=examples, deadline=None)(given(tables(), forms, st.data())(shards_are_the_pool))()
 
 
-@given(tables(), st.lists(st.sampled_from([".parquet", ".csv", ".arrow"]), min_size=3, max_size=3), st.data())
 def shards_are_the_pool(table, forms, data):
     import pyarrow.feather
     import pyarrow.parquet  # noqa: F401

@@ -23,6 +23,7 @@ from replical.errors import BadBudget
 SCHEMA = "replical.budget/1"
 _KEYS = ("schema", "total", "spent", "releases")
 NOBODY = -1  # in place of an index
+_MOST = 1e9  # of an epsilon: no privacy is left long before, and sums stay numbers
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -90,7 +91,9 @@ def read(path: Path) -> Budget:
     if content.get("schema", SCHEMA) != SCHEMA:
         raise BadBudget(f"{path}: schema must be {SCHEMA!r}, got {content['schema']!r:.40}")
     if not _is_epsilon(content.get("total")):
-        raise BadBudget(f"{path}: total must be a number above 0, got {content.get('total')!r:.40}")
+        raise BadBudget(
+            f"{path}: total must be a number above 0 and at most {_MOST:g}, got {content.get('total')!r:.40}"
+        )
     budget = Budget(total=content["total"], releases=tuple(_entries(path, content.get("releases", []))))
     if content.get("spent", 0.0) != float(budget.spent):
         raise BadBudget(
@@ -115,7 +118,7 @@ def _is_entry(each: Mapping[str, Any]) -> bool:
 
 
 def _is_epsilon(value: Any) -> bool:
-    return isinstance(value, int | float) and not isinstance(value, bool) and 0 < value < float("inf")
+    return isinstance(value, int | float) and not isinstance(value, bool) and 0 < value <= _MOST
 
 
 @contextmanager
