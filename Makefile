@@ -22,7 +22,7 @@ install: $(VENV)/.installed   ## create .venv with everything the tests need
 $(VENV)/.installed: pyproject.toml constraints.txt
 	$(PYTHON) -c 'import sys; assert sys.version_info >= (3, 11), "replical needs Python 3.11 or newer"'
 	$(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[test,coverage,lint,plot,lab,postgres,sklearn,study,frames,private,sign,fast]'
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[test,coverage,lint,plot,lab,postgres,sklearn,study,frames,private,sign,models,fast]'
 	touch $@
 
 demo: install  ## two labs, one published string

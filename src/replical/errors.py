@@ -55,6 +55,10 @@ class BadProtocol(ReplicalError, ValueError):
     """A protocol file says something it may not say, or leaves something out."""
 
 
+class BadRecipe(ReplicalError, ValueError):
+    """A recipe for candidates says something it may not say, or a model cannot be made as it says."""
+
+
 class BadJournal(ReplicalError):
     """A journal belongs to something else, is in use, or cannot be written."""
 

@@ -98,6 +98,22 @@ def test_the_way_from_candidates_to_certificates_is_as_shown(tmp_path, monkeypat
     assert [kinds.count(kind) for kind in ("protocol", "run", "compare", "verify", "confirm")] == [5, 5, 3, 2, 3]
 
 
+@pytest.mark.slow
+def test_a_raw_table_leads_to_a_proof(tmp_path, monkeypatch, command):
+    """The page as it is: its tables, its recipe, its commands; two labs, both certified, one answer."""
+    for package in ("pyarrow", "sqlalchemy", "sklearn", "skops", "pandas"):
+        pytest.importorskip(package)
+    monkeypatch.chdir(tmp_path)
+    page = (ROOT / "docs/how-to/from-a-table-to-a-proof.md").read_text("utf-8")
+    exec(compile(re.search(r"```python\n(.*?)```", page, re.DOTALL).group(1), "page", "exec"), {})
+    done = [(words[0], *command(*words)) for words, _ in shown(page)]
+    assert [name for name, *_ in done] == ["candidates", "protocol", "predict", "predict", "run", "run", "compare"]
+    assert [code for _, code, *_ in done] == [0] * 7
+    assert "100 candidates" in done[0][2]
+    assert "Identical" in done[-1][2]
+    assert "2 of 2 are certified" in done[-1][2]
+
+
 def test_the_consortium_s_ceremony_is_as_shown(tmp_path, monkeypatch, command):
     """Every command of the page, on small tables of the same names."""
     for package in ("pyarrow", "sqlalchemy", "cryptography"):

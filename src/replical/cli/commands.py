@@ -20,6 +20,8 @@ COMMANDS = {
     "plan": ("plan:plan_command", "What will it cost in labels, and how often will labs agree?"),
     "theta": ("theta:theta_command", "The disagreement coefficient of a class."),
     "shard": ("shard:shard_command", "Write a table larger than memory as shards, for run."),
+    "candidates": ("candidates:candidates_command", "Fit a family of models on public rows: a list to choose from."),
+    "predict": ("candidates:predict_command", "What fitted candidates say about a table: a pool for run."),
     "run": ("run_protocol:run_command", "Run a protocol on this lab's items, label by label."),
     "label": ("label:label_command", "Serve the labelling page for a run driven elsewhere."),
     "verify": ("verify:verify_command", "Recompute a certificate."),
@@ -37,7 +39,9 @@ COMMANDS = {
 
 
 # They read files that somebody else may have written.
-_READERS = frozenset({"plan", "run", "label", "verify", "compare", "confirm", "release", "protocol", "shard"})
+_READERS = frozenset(
+    {"plan", "candidates", "predict", "run", "label", "verify", "compare", "confirm", "release", "protocol", "shard"}
+)
 
 
 class Commands(TyperGroup):

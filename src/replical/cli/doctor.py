@@ -23,6 +23,7 @@ _OPTIONAL = (
     "scikit-learn",
     "opendp",
     "cryptography",
+    "skops",
     "numba",
     "torch",
 )

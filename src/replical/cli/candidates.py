@@ -1,0 +1,121 @@
+"""``replical candidates`` and ``replical predict``: models fitted on public rows become a class, and a pool."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from replical.cli.asking import IdColumn
+from replical.cli.inputs import never_over
+from replical.cli.output import answer, count, progress, prose, whole
+from replical.core.files import write_whole
+from replical.core.parallel import cores
+from replical.errors import BadTable, BadUsage, MissingExtra
+
+Workers = Annotated[
+    int | None, typer.Option(parser=whole, help="processes that work at the same time; one a core if left out")
+]
+
+
+def candidates_command(
+    recipe: Annotated[Path, typer.Argument(metavar="RECIPE", help="the recipe, a TOML file")],
+    public: Annotated[Path, typer.Option(help="public rows with features and labels: .parquet, .csv or .arrow")],
+    out: Annotated[Path, typer.Option(help="the folder to write; one that was begun is gone on with")],
+    id_column: IdColumn = "id",
+    workers: Workers = None,
+    skip_failed: Annotated[bool, typer.Option("--skip-failed", help="leave out models whose fit fails")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="one JSON object on standard output")] = False,
+) -> None:
+    """Fit every model of a recipe on public rows.
+
+    The folder then has the models, candidates.csv for protocol new --candidates, and order.txt, the public order by errors
+    on rows that no model was fitted on, for protocol new --prefer.
+    """
+    _needs_sklearn()
+    from replical.sklearn.candidates import fit_candidates
+    from replical.sklearn.family import Family
+
+    never_over({"--out": out}, {"the recipe": recipe, "--public": public})
+    family = Family.read(recipe)
+    with progress("fitted") as update:
+        models = fit_candidates(
+            family,
+            public,
+            out,
+            id_column=id_column,
+            workers=_workers(workers),
+            skip_failed=skip_failed,
+            progress=update,
+        )
+    failed = [each["name"] for each in models.content["models"] if "failed" in each]
+    best = models.content["order"][0]
+    if as_json:
+        told = {"candidates": len(models.names), "failed": failed, "best": best, "digest": models.content["digest"]}
+        answer({"schema": "replical.models/1", **told, "folder": str(out)})
+        return
+    left_out = f" ({count(len(failed), 'fit')} failed and left out: {', '.join(failed[:5])})" if failed else ""
+    prose.print(f"{count(len(models.names), 'candidate')} in {out}{left_out}.", markup=False, soft_wrap=True)
+    prose.print(f"Best on the public rows held out: {best}.", markup=False, soft_wrap=True)
+    values = ",".join(map(str, family.labels))
+    prose.print(
+        f"Next: replical protocol new --candidates {out / 'candidates.csv'}:name --prefer {out / 'order.txt'} "
+        f"--label-values {values} --out protocol.toml",
+        markup=False,
+        soft_wrap=True,
+    )
+
+
+def predict_command(
+    models: Annotated[Path, typer.Argument(metavar="MODELS", help="the folder that replical candidates wrote")],
+    table: Annotated[Path, typer.Option(help="the lab's items with their features: .parquet, .csv or .arrow")],
+    out: Annotated[Path, typer.Option(help="the pool to write, a .parquet file")],
+    id_column: IdColumn = "id",
+    keep: Annotated[list[str] | None, typer.Option(help="a column of the table to keep, e.g. one to show")] = None,
+    workers: Workers = None,
+    as_json: Annotated[bool, typer.Option("--json", help="one JSON object on standard output")] = False,
+) -> None:
+    """Write what every fitted candidate says about every item: a pool for replical run."""
+    _needs_sklearn()
+    import pyarrow as pa
+    from pyarrow import parquet
+
+    from replical.lab.columns import opened
+    from replical.sklearn.candidates import Models, read_features
+
+    never_over({"--out": out}, {"--table": table})
+    if out.suffix != ".parquet":
+        raise BadUsage(f"predictions are written as .parquet, got {out}")
+    found = Models.read(models)
+    ids, X = read_features(table, found.family.features, id_column=id_column)
+    kept: dict[str, list[Any]] = {each: [] for each in keep or []}
+    if clash := set(kept) & {id_column, *found.names}:
+        raise BadUsage(f"--keep {sorted(clash)[0]}: a column of that name is written anyway")
+    if kept:
+        with opened(table, (*kept,), texts=tuple(kept)) as rows:
+            for block in rows.blocks([*kept], together=True):
+                for name, column in block.columns.items():
+                    kept[name] += column.to_pylist()
+    with progress("models that predict") as update:
+        said = found.predict(X, workers=_workers(workers), progress=update)
+    content = {id_column: ids, **kept, **{name: pa.array(column).dictionary_encode() for name, column in said.items()}}
+    write_whole(out, lambda part: parquet.write_table(pa.table(content), part), what="the pool", refuse=BadTable)
+    if as_json:
+        told = {"items": len(ids), "candidates": len(said), "models": found.content["digest"]}
+        answer({"schema": "replical.predict/1", **told, "pool": str(out)})
+        return
+    prose.print(f"{count(len(ids), 'item')}, {count(len(said), 'candidate')}: {out}", markup=False, soft_wrap=True)
+
+
+def _workers(given: int | None) -> int:
+    if given is not None and given < 1:
+        raise BadUsage(f"--workers must be at least 1, got {given}")
+    return cores() if given is None else given
+
+
+def _needs_sklearn() -> None:
+    try:
+        import sklearn  # noqa: F401
+    except ImportError as error:
+        raise MissingExtra("candidates are fitted by scikit-learn: pip install 'replical[models]'") from error
