@@ -218,6 +218,7 @@ FAST = (
 )
 
 
+@pytest.mark.slow  # every number, for the learners of `test_forgeries.py`, is changed in the fast suite too
 def test_every_change_of_every_field_is_caught(runs, quick):
     """The table says what a reader gets from a certificate alone, and what pool and journal are needed for."""
     found = {}

@@ -107,7 +107,8 @@ def test_power_cuts(lab_of, tmp_path, counted):
     assert counts.faults == {}
 
 
-@pytest.mark.parametrize("level", ["OFF", pytest.param("NORMAL", marks=pytest.mark.slow)])
+@pytest.mark.slow
+@pytest.mark.parametrize("level", ["OFF", "NORMAL"])
 def test_a_database_that_does_not_wait_for_the_disk_is_found(lab_of, tmp_path, level):
     """The layer can fail. NORMAL loses labels, and keeps the journal whole; OFF keeps nothing for certain."""
     counts, chance = Counts(level), random.Random(level)
