@@ -69,19 +69,26 @@ class Cluster:
         words = [self._bin / "postgres", "-D", self._data, "-k", self._folder, "-h", ""]
         for name, value in self._settings.items():
             words += ["-c", f"{name}={value}"]
-        self._process = subprocess.Popen(words, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, **self._how)
+        self._launch(words)
         engine = sqlalchemy.create_engine(self.url, poolclass=sqlalchemy.NullPool)
+        patience = time.monotonic() + 20
         for _ in range(600):
             try:
                 engine.connect().close()
             except sqlalchemy.exc.OperationalError as error:
                 if self._process.poll() is not None:
-                    raise NoServer(str(error.orig)) from error
+                    if time.monotonic() > patience:
+                        raise NoServer(str(error.orig)) from error
+                    time.sleep(0.5)  # processes of one that was killed may still hold its memory
+                    self._launch(words)
                 time.sleep(0.05)
             else:
                 return
         self.stop(signal.SIGKILL)
         raise NoServer("it does not answer")
+
+    def _launch(self, words):
+        self._process = subprocess.Popen(words, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, **self._how)
 
     def stop(self, how=signal.SIGINT):
         """SIGINT: at once, whoever is connected. SIGQUIT: without writing anything down, as ``pg_ctl stop -m immediate``."""
