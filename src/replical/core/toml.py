@@ -1,11 +1,25 @@
-"""Values as TOML writes them: the standard library reads TOML and does not write it."""
+"""TOML files, read with one sentence for what is wrong, and values as TOML writes them."""
 
 from __future__ import annotations
 
 import json
 import re
+import tomllib
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
+
+from replical.core.files import Refuse
+
+
+def read_toml(path: Path, *, what: str, refuse: Refuse) -> dict[str, Any]:
+    """The content of a TOML file; `what` it is and how it is refused if it cannot be read."""
+    try:
+        return tomllib.loads(path.read_bytes().decode("utf-8-sig"))
+    except OSError as error:
+        raise refuse(f"cannot read {what} {path}: {error.strerror or error}") from error
+    except (ValueError, RecursionError) as error:  # no text, no TOML, a number of thousands of digits, or a nest
+        raise refuse(f"{path} is not a TOML file: {error}") from error
 
 
 def toml_value(value: Any) -> str:

@@ -6,7 +6,6 @@ a key it may not have is an error that names it. Its fingerprint covers everythi
 
 from __future__ import annotations
 
-import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -20,7 +19,7 @@ from replical.classes.recipe import Recipe
 from replical.core.canonical import canonical, digest_of, fingerprint, is_digest
 from replical.core.files import decode, read_bytes, read_csv
 from replical.core.randomness import SharedRandomness
-from replical.core.toml import toml_lines
+from replical.core.toml import read_toml, toml_lines
 from replical.errors import BadProtocol
 from replical.lab.shape import PLAIN, SECTIONS, check_shape
 from replical.lab.yardstick import read_items, yardstick_of
@@ -94,12 +93,7 @@ class Protocol:
         BadProtocol
             If it cannot be read, or says something it may not say.
         """
-        try:
-            content = tomllib.loads(path.read_bytes().decode("utf-8-sig"))
-        except OSError as error:
-            raise BadProtocol(f"cannot read the protocol {path}: {error.strerror or error}") from error
-        except (ValueError, RecursionError) as error:  # no text, no TOML, a number of thousands of digits, or a nest
-            raise BadProtocol(f"{path} is not a TOML file: {error}") from error
+        content = read_toml(path, what="the protocol", refuse=BadProtocol)
         try:
             return cls.of(_with_candidates(content, path.parent), yardstick=_beside(content, path.parent))
         except BadProtocol as error:

@@ -19,7 +19,6 @@ A candidate's name is that of its model, its place in the grid and its bootstrap
 
 from __future__ import annotations
 
-import tomllib
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from importlib import import_module
@@ -34,6 +33,7 @@ from replical.classes.base import Label, label_set
 from replical.core.canonical import fingerprint
 from replical.core.exact import in_open
 from replical.core.randomness import SharedRandomness, below
+from replical.core.toml import read_toml
 from replical.errors import BadRecipe, ReplicalError
 
 SCHEMA = "replical.candidates/1"
@@ -131,12 +131,7 @@ class Family:
         BadRecipe
             If it cannot be read, or says something it may not say.
         """
-        try:
-            content = tomllib.loads(path.read_bytes().decode("utf-8-sig"))
-        except OSError as error:
-            raise BadRecipe(f"cannot read the recipe {path}: {error.strerror or error}") from error
-        except (ValueError, RecursionError) as error:
-            raise BadRecipe(f"{path} is not a TOML file: {error}") from error
+        content = read_toml(path, what="the recipe", refuse=BadRecipe)
         try:
             return cls.of(content)
         except BadRecipe as error:

@@ -8,7 +8,6 @@ Format: docs/how-to/run-a-study.md.
 
 from __future__ import annotations
 
-import tomllib
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -19,6 +18,7 @@ from typing import Any
 
 from replical.classes.spec import parse, table_digest, table_path
 from replical.core.canonical import canonical, fingerprint
+from replical.core.toml import read_toml
 from replical.errors import BadStudy, ReplicalError
 from replical.study.enough import USUAL, Enough, enough_of
 from replical.study.parameters import NEEDED, PARAMETERS, STANDARD, matters, plain, short
@@ -147,12 +147,7 @@ class Study:
     @classmethod
     def read(cls, path: Path) -> Study:
         """Read a TOML file."""
-        try:
-            content = tomllib.loads(path.read_bytes().decode("utf-8-sig"))
-        except OSError as error:
-            raise BadStudy(f"cannot read the study {path}: {error.strerror or error}") from error
-        except (ValueError, RecursionError) as error:
-            raise BadStudy(f"{path} is not a TOML file: {error}") from error
+        content = read_toml(path, what="the study", refuse=BadStudy)
         try:
             return cls.of(content, file=path)
         except ReplicalError as error:
