@@ -113,6 +113,7 @@ class Lattice:
 
     def _separable(self, V: Cone, pool: AnyPool, order: Indices, heard: Heard) -> Generator[Query, Answers, bool]:
         """Are random items, about which V is of one opinion, what V says? Labels near the boundary cannot tell."""
+        V.measure()
         certain, says = V.certain()[order], V.says(pool.items)
         for item in order[certain & ~np.isin(order, heard.items)][: self.plan.checks].tolist():
             heard.hear((yield _about(item, V, pool)))

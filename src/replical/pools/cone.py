@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from fractions import Fraction
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
@@ -111,7 +112,8 @@ class Cone:
         slice_, reaches = Slice(self.centre.A, self.direction), dict[int, tuple[Reach, Reach]]()
         for j in [self._across, *(j for j in range(C.d) if j != self._across)]:
             up, down = slice_.reach(C.rotation[j]), slice_.reach(-C.rotation[j])
-            if math.floor(up.bound / C.step - C.shift[j]) != math.floor(-down.bound / C.step - C.shift[j]):
+            low, high = np.array([-down.bound, up.bound]) / C.step - C.shift[j]
+            if np.floor(low) != np.floor(high):  # or one of them is infinite
                 self._across = j
                 return False
             reaches[j] = (up, down)
@@ -132,9 +134,14 @@ class Cone:
         if self.extent is None:
             return np.zeros(len(self._items), dtype=np.bool_)
         middle, half = _box(self.extent)
-        tilted = np.linalg.solve(self.C.rotation.T, self._items.T).T  # x.z = tilted.(Qz)
+        tilted = self._tilted
         reach = np.abs(tilted) @ half * (1 + 1e-9) + 1e-9 * np.abs(tilted).sum(axis=1)
         return np.asarray(np.abs(tilted @ middle) > reach)
+
+    @cached_property
+    def _tilted(self) -> Floats:
+        """The items along the lattice's axes: x.z = tilted.(Qz)."""
+        return np.asarray(np.linalg.solve(self.C.rotation.T, self._items.T).T)
 
     @property
     def size(self) -> int:

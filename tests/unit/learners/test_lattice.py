@@ -109,3 +109,12 @@ def test_other_strings_and_classes_are_refused():
     pool = Pool(Thresholds(3), [0, 1], PrivateRandomness.simulated("test"))
     with pytest.raises(PlanMismatch, match="another one"):
         learn(Lattice(plan), pool, KnownLabels(Thresholds(3), [0, 1]), SharedRandomness("a"))
+
+
+def test_checks_are_asked_of_a_run_that_was_not_enclosed_too():
+    """Its pool ended first, and whether some half-space makes no error is asked all the same."""
+    X = items(60, 2)
+    y = X[:, 0] >= 0
+    with_checks, without = run(X, y, step=0.01), run(X, y, step=0.01, checks=0)
+    assert not without.enclosing.enclosed
+    assert with_checks.labels > without.labels
