@@ -2,7 +2,7 @@
 
 ``digits``: 240 classifiers of even and odd handwritten digits; ``breast_cancer``: 200 classifiers of tumours. All were
 fitted on public rows; the labs' items are drawn from other rows, which carry their true labels. The packaged files hold
-predictions and labels only; `benchmarks/candidates.py` makes them.
+predictions and labels only; `benchmarks/candidates.py` makes them. `twelve_models`: one of each kind, from ``digits``.
 """
 
 from __future__ import annotations
@@ -16,6 +16,20 @@ from replical.errors import BadSpec
 from replical.worlds.world import World
 
 NAMES = ("digits", "breast_cancer")
+_TWELVE = {  # one of each kind of model, fitted on all public rows, and what the packaged file calls it
+    "adaboost": "adaboost-t30-all",
+    "boosting": "boosting-t50-d3-all",
+    "discriminant": "lda-all",
+    "extra-trees": "extratrees-t40-all",
+    "forest": "forest-t40-all",
+    "logistic": "logistic-C0.3-all",
+    "nearest-5": "knn-k5-all",
+    "network": "mlp-h32-all",
+    "svm-cubic": "svm-poly-d3-all",
+    "svm-linear": "svm-linear-C1-all",
+    "svm-rbf": "svm-rbf-C1-g0.03-all",
+    "tree": "tree-d10-all",
+}
 
 
 def real_world(name: str, pool_size: int | str) -> World:
@@ -61,3 +75,29 @@ def real_world(name: str, pool_size: int | str) -> World:
         law=np.stack([1 - labels, labels], axis=1).astype(np.float64),
         pool_size=pool_size,
     )
+
+
+def twelve_models(pool_size: int | str) -> World:
+    """A world of twelve classifiers of even and odd handwritten digits, one of each kind.
+
+    Parameters
+    ----------
+    pool_size
+        Items in each lab's pool, or ``"exact"``.
+
+    Returns
+    -------
+    world
+        The twelve models under plain names, their predictions, and the true labels.
+
+    Examples
+    --------
+    >>> world = twelve_models(20_000)
+    >>> len(world.C), world.C.candidates[0], world.population().nu
+    (12, 'adaboost', Fraction(14, 1297))
+    """
+    every = real_world("digits", pool_size)
+    places = {name: place for place, name in enumerate(every.C.candidates)}
+    kept = [places[name] for name in _TWELVE.values()]
+    C = PredictionTable(list(_TWELVE))
+    return World(C=C, cells=C.items(every.cells[:, kept]), law=every.law, pool_size=pool_size)
