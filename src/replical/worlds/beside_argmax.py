@@ -138,8 +138,8 @@ class BesideArgmax:
         return order_from(pool, population.labels(pool, nobody))
 
     def _learner(self, name: str, prior: Prior, **options: Any) -> Learner:
-        numbers = {"epsilon": self.epsilon, "delta": self.delta}
-        return learner_for(plan(name, self.world.C, pool="finite", prior=prior, **numbers, **options))
+        options |= {"epsilon": self.epsilon, "delta": self.delta}
+        return learner_for(plan(name, self.world.C, pool="finite", prior=prior, **options))
 
     def _choice(self, learner: Learner, population: Population, text: str, number: int, lab: str) -> Choice:
         name = self.seed, number, lab

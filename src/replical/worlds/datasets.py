@@ -10,6 +10,7 @@ from __future__ import annotations
 from importlib.resources import as_file, files
 
 import numpy as np
+from numpy.typing import NDArray
 
 from replical.classes.table import PredictionTable
 from replical.errors import BadSpec
@@ -58,23 +59,8 @@ def real_world(name: str, pool_size: int | str) -> World:
     >>> len(world.C), world.population().nu
     (240, Fraction(13, 1297))
     """
-    if name not in NAMES:
-        raise BadSpec(f"unknown data {name!r}; there are {' and '.join(NAMES)}")
-    with (
-        as_file(files("replical.worlds") / "data" / f"{name}.npz") as path,
-        np.load(path, allow_pickle=False) as stored,
-    ):
-        models, rows = stored["shape"].tolist()
-        predictions = np.unpackbits(stored["predictions"], axis=1, count=rows)
-        labels = np.unpackbits(stored["labels"], count=rows)
-        C = PredictionTable([str(candidate) for candidate in stored["names"]])
-    assert predictions.shape == (models, rows), "a packaged file is damaged"
-    return World(
-        C=C,
-        cells=C.items(predictions.T),
-        law=np.stack([1 - labels, labels], axis=1).astype(np.float64),
-        pool_size=pool_size,
-    )
+    names, predictions, labels = _stored(name)
+    return _world(names, predictions, labels, pool_size)
 
 
 def twelve_models(pool_size: int | str) -> World:
@@ -96,8 +82,28 @@ def twelve_models(pool_size: int | str) -> World:
     >>> len(world.C), world.C.candidates[0], world.population().nu
     (12, 'adaboost', Fraction(14, 1297))
     """
-    every = real_world("digits", pool_size)
-    places = {name: place for place, name in enumerate(every.C.candidates)}
-    kept = [places[name] for name in _TWELVE.values()]
-    C = PredictionTable(list(_TWELVE))
-    return World(C=C, cells=C.items(every.cells[:, kept]), law=every.law, pool_size=pool_size)
+    names, predictions, labels = _stored("digits")
+    kept = [names.index(name) for name in _TWELVE.values()]
+    return _world(list(_TWELVE), predictions[kept], labels, pool_size)
+
+
+def _stored(name: str) -> tuple[list[str], NDArray[np.uint8], NDArray[np.uint8]]:
+    """Names of models, one row of predictions each, and the true labels, from a packaged file."""
+    if name not in NAMES:
+        raise BadSpec(f"unknown data {name!r}; there are {' and '.join(NAMES)}")
+    with (
+        as_file(files("replical.worlds") / "data" / f"{name}.npz") as path,
+        np.load(path, allow_pickle=False) as stored,
+    ):
+        models, rows = stored["shape"].tolist()
+        predictions = np.unpackbits(stored["predictions"], axis=1, count=rows)
+        labels = np.unpackbits(stored["labels"], count=rows)
+        names = [str(candidate) for candidate in stored["names"]]
+    assert predictions.shape == (models, rows), "a packaged file is damaged"
+    return names, predictions, labels
+
+
+def _world(names: list[str], predictions: NDArray[np.uint8], labels: NDArray[np.uint8], pool_size: int | str) -> World:
+    C = PredictionTable(names)
+    law = np.stack([1 - labels, labels], axis=1).astype(np.float64)
+    return World(C=C, cells=C.items(predictions.T), law=law, pool_size=pool_size)
