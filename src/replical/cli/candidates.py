@@ -83,7 +83,8 @@ def predict_command(
     from pyarrow import parquet
 
     from replical.lab.columns import opened
-    from replical.sklearn.candidates import Models, read_features
+    from replical.lab.tables import read_features
+    from replical.sklearn.candidates import Models
 
     never_over({"--out": out}, {"--table": table})
     if out.suffix != ".parquet":
