@@ -1,8 +1,8 @@
 """How far off is `rho_predicted_` of `ReplicableLinear` where labels may be wrong?
 
-Worlds with one direction and several labs each. The labs' questions do not depend on the lattice, so how often two labs differ
-is computed over many fresh lattices, not from one string: the probability of a wall between their directions. Labels are wrong
-at random (`flips`), or near the boundary, with probability 1/(1 + exp(|w.x|/.25)) (`blurred`).
+Worlds with one direction and several labs each. The labs' questions do not depend on the lattice, so how often two labs
+differ is computed over many fresh lattices, not from one string: the probability of a wall between their directions. Labels
+are wrong at random, or near the boundary, with probability 1/(1 + exp(|w.x|/.25)) (`blurred`).
 
     python benchmarks/lattice_prediction.py [--quick] [--worlds N] [--json FILE]
 """
@@ -99,12 +99,8 @@ def main() -> None:
     rows = []
     for each in QUICK if given.quick else ROWS:
         rows.append(found := row(*each, given.worlds))
-        print(
-            "| {law} | {d} | {flips} | {labels} | {measured:.3f} | {predicted:.3f} | {tenth:.3f} to {ninetieth:.3f} |".format(
-                **found
-            ),
-            flush=True,
-        )
+        first = "| {law} | {d} | {flips} | {labels} | {measured:.3f} | {predicted:.3f} ".format(**found)
+        print(first + "| {tenth:.3f} to {ninetieth:.3f} |".format(**found), flush=True)
     if given.json is not None:
         given.json.write_text(json.dumps(rows, indent=1) + "\n", encoding="utf-8")
 

@@ -162,7 +162,7 @@ class Cone:
 
     @property
     def dependent(self) -> bool:
-        """Is some direction across all items, so that no label tells about it? Features that are constant or equal make one."""
+        """Is some direction across all items, so that no label tells about it? Constant or equal features make one."""
         return int(np.linalg.matrix_rank(self.rows)) < self.C.d
 
     @property
