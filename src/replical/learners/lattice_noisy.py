@@ -94,7 +94,7 @@ def _result(plan: LatticePlan, V: Cone, h: int, predicted: float) -> Result:
         enclosing=enclosing,
         verdict=Verdict(
             certified=False,
-            why=f"{TAKEN if plan.noisy else CONTRADICTED}, and where they may be wrong nothing is proven for all half-spaces",
+            why=f"{TAKEN if plan.noisy else CONTRADICTED}, and where they may be wrong nothing can be proven for all laws",
             helps="choose among a finite list of models instead (learner settled); what labs would do here is predicted",
         ),
     )
