@@ -175,6 +175,9 @@ def _progress(session: Session) -> None:
         notes.print(f"{labels}, measuring the error of the answer", markup=False)
         return
     compared = f"{left:,} {'hypothesis' if left == 1 else 'hypotheses'}"
+    if not session.protocol.record.lists:  # how far directions reach is not computed after every label
+        notes.print(labels, markup=False)
+        return
     notes.print(f"{labels}, disagreement {session.mass:.4f}, {compared} left", markup=False)
 
 

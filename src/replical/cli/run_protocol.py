@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from replical.classes.base import listed
+from replical.classes.linear import Linear
 from replical.cli.asking import (
     PENDING,
     Annotator,
@@ -30,9 +32,10 @@ from replical.cli.asking import (
 )
 from replical.cli.forecasts import NO_FORECAST, rough_words
 from replical.cli.inputs import SIMULATED
+from replical.cli.lattice import item_warnings, lattice_remarks, lattice_words
 from replical.cli.options import Cluster, Device
 from replical.cli.outlook import FIRST, Outlook
-from replical.cli.output import amount, answer, count, notes, prose, whole
+from replical.cli.output import amount, answer, count, hypotheses, notes, prose, whole
 from replical.cli.page import Host, Instructions, Listed, Media, NoToken, PageOptions, Port, Proxy, Votes
 from replical.cli.proven import most_shift, rounded_words, settled_words
 from replical.cli.registering import BeaconValue, Before, Go, KeyFile, RegisterFile
@@ -52,10 +55,14 @@ from replical.lab.release.vote import vote_of
 from replical.lab.release.vote import write as write_vote
 from replical.lab.seeds import commitment
 from replical.lab.session import Session
+from replical.lab.tables import LabPool
+from replical.learners.lattice import ACCURATE as SMALL
+from replical.learners.lattice import ENCLOSED
 from replical.learners.measured import Measured
 from replical.learners.rounded import ACCURATE, CERTIFIED, NEAR
 from replical.learners.settled import PROVEN
 from replical.plans.bills import bills
+from replical.plans.lattice import LatticePlan
 from replical.pools.pool import Pool
 from replical.worlds.forecast import forecast as forecast_of
 
@@ -131,7 +138,7 @@ def run_command(
     _check_private(private=private, approve=approve, html=html, profile=profile)
     protocol = Protocol.read(protocol_file)
     before.check(protocol, reads)
-    _check_asked(protocol, profile, measure_error, lab_name)
+    _check_asked(protocol, profile, measure_error, lab_name, private=private)
     lab = items_of(protocol, pool, id_column, public)
     if before.stops:
         with Journal(journal) as lab_journal:
@@ -174,7 +181,7 @@ def run_command(
         _write(session, certificate, out, html, profile)
         _done(session, certificate["body"], lab_journal.where, out, as_json=as_json)
         if changed and earlier != session.result.hypothesis:
-            notes.print(f"The answer has changed: it was hypothesis {earlier}.", markup=False)
+            notes.print(f"The answer has changed: it was hypothesis {earlier}.", markup=False, soft_wrap=True)
     return 0
 
 
@@ -195,8 +202,13 @@ def _check_cluster(at: str | None, pool: Path, device: str | None) -> None:
         raise BadUsage(f"--cluster computes on shards, and {pool} is a table: make shards of it with replical shard")
 
 
-def _check_asked(protocol: Protocol, profile: Path | None, measure_error: int, lab_name: str | None) -> None:
+def _check_asked(
+    protocol: Protocol, profile: Path | None, measure_error: int, lab_name: str | None, *, private: bool
+) -> None:
     """Refuse what the protocol does not allow, before anything is written."""
+    if private and not protocol.record.lists:
+        kind = protocol.content["class"]["kind"]
+        raise BadUsage(f"a private release counts votes for hypotheses of a list, and the class {kind} is no list")
     if profile is not None:
         check_plan(protocol.plan)
     if measure_error:
@@ -252,7 +264,7 @@ def _announce(protocol: Protocol, session: Session, truths: int) -> None:
     """The plan first: what it may cost and how likely the labs agree."""
     plan, C, lab = protocol.plan, protocol.recipe.C, session.lab
     notes.print(
-        f"{protocol.title or 'Protocol'} ({protocol.fingerprint[:23]}): {plan.learner}, {len(C):,} hypotheses, "
+        f"{protocol.title or 'Protocol'} ({protocol.fingerprint[:23]}): {plan.learner}, {hypotheses(C)}, "
         f"{len(lab):,} items",
         markup=False,
         soft_wrap=True,
@@ -267,6 +279,9 @@ def _announce(protocol: Protocol, session: Session, truths: int) -> None:
     most = plan.labels_most
     if most is not None:
         notes.print(f"At most {amount(most)} labels.", markup=False)
+    if isinstance(C, Linear):
+        _announce_lattice(C, protocol, lab)
+        return
     labs = protocol.labs_most or 2
     for bill in bills(protocol.setting(), plan.learner, pool="finite", yardstick=protocol.yardstick, labs=labs):
         if bill.plan == plan.name and bill.labels is not None:
@@ -285,6 +300,15 @@ def _announce(protocol: Protocol, session: Session, truths: int) -> None:
         _tell_forecast(protocol, pool, truths)
 
 
+def _announce_lattice(C: Linear, protocol: Protocol, lab: LabPool) -> None:
+    """There is no list that a forecast could choose truths from: what is known before the first label."""
+    assert isinstance(protocol.plan, LatticePlan), "who else has a lattice?"
+    for remark in lattice_remarks(C, protocol.plan):
+        notes.print(remark, markup=False, soft_wrap=True)
+    for warning in item_warnings(C, lab.items, protocol.recipe.columns):
+        notes.print(f"Warning: {warning}.", style="bold red", markup=False, soft_wrap=True)
+
+
 def _tell_forecast(protocol: Protocol, pool: Pool, truths: int) -> None:
     options = protocol.options | {"prior": protocol.prior, "yardstick": protocol.yardstick}
     try:
@@ -294,6 +318,11 @@ def _tell_forecast(protocol: Protocol, pool: Pool, truths: int) -> None:
         return
     for sentence in rough_words(protocol.recipe.C, forecast):
         notes.print(sentence, markup=False, soft_wrap=True)
+
+
+def _numbered(protocol: Protocol, h: int) -> str:
+    """Which hypothesis of the list it is."""
+    return f" (hypothesis {h})" if listed(protocol.recipe.C) else ""
 
 
 def _note(sentence: str) -> None:
@@ -338,7 +367,7 @@ def _done(session: Session, body: dict[str, Any], journal: str, out: Path, *, as
     spent = most is not None and result.labels - measured >= most and not result.stopped
     if as_json:
         keys = ["hypothesis", "rounds", "survivors", "certified", "labels_sufficient", "rho_proven", "rho_predicted"]
-        keys += ["conditions", *(key for key in ("settling", "answer_error") if key in body)]
+        keys += ["conditions", *(key for key in ("settling", "enclosing", "answer_error") if key in body)]
         payload = _payload(session, "budget" if spent else "done") | {key: body[key] for key in keys}
         if payload["hypothesis"] is not None:
             h = payload["hypothesis"]["index"]
@@ -357,12 +386,12 @@ def _done(session: Session, body: dict[str, Any], journal: str, out: Path, *, as
     chosen = (
         "No heavy hitter: there is no answer."
         if h is None
-        else f"Chosen: {protocol.recipe.describe(h)} (hypothesis {h})."
+        else f"Chosen: {protocol.recipe.describe(h)}{_numbered(protocol, h)}."
     )
     prose.print(chosen, markup=False, soft_wrap=True)
     skipped = f", {len(session.ledger.skipped)} skipped" if session.ledger.skipped else ""
-    hypotheses = "1 hypothesis" if result.V.size == 1 else f"{result.V.size:,} hypotheses"
-    left = f", {hypotheses} left" if result.settling is None else ""
+    left = "1 hypothesis" if result.V.size == 1 else f"{result.V.size:,} hypotheses"
+    left = f", {left} left" if result.settling is None and result.enclosing is None else ""
     asked = count(result.labels - measured, "label") + (
         f" for the choice, {measured} for its error" if measured else ""
     )
@@ -372,8 +401,11 @@ def _done(session: Session, body: dict[str, Any], journal: str, out: Path, *, as
     if result.settling is not None and result.verdict is not None:
         for sentence in settled_words(result, protocol.plan):
             prose.print(sentence, markup=False, soft_wrap=True)
+    if isinstance(protocol.plan, LatticePlan):
+        for sentence in lattice_words(result, protocol.plan):
+            prose.print(sentence, markup=False, soft_wrap=True)
     for condition in result.conditions:
-        if not condition.held and condition.name not in (CERTIFIED, ACCURATE, NEAR, PROVEN):
+        if not condition.held and condition.name not in (CERTIFIED, ACCURATE, NEAR, PROVEN, ENCLOSED, SMALL):
             prose.print(
                 f"Not held: {condition.name} ({condition.value:g}, bound {condition.bound:g}).",
                 markup=False,
