@@ -8,6 +8,7 @@ from typing import Annotated, Any
 
 import typer
 
+from replical.classes.catalogue import UNLISTED
 from replical.classes.linear import step_for
 from replical.cli.output import number
 from replical.core.files import decode, read_bytes, read_csv
@@ -93,8 +94,12 @@ def with_features(section: dict[str, Any], features: Features | None) -> dict[st
 def lattice_keys(
     section: dict[str, Any], epsilon: float, step: float | None, intercept: float | None
 ) -> dict[str, Any]:
-    """The section of a lattice with its step and its constant; a step that nobody gives follows from `epsilon`."""
+    """Step and constant of a lattice; a step that nobody gives follows from `epsilon`. Other classes have neither."""
+    if section["kind"] not in UNLISTED:
+        if step is not None or intercept is not None:
+            raise BadProtocol("--step and --intercept are about the class linear: leave them out")
+        return {}
     constant = _INTERCEPT if intercept is None else intercept
     d = len(section["features"]) + (constant != 0)
     found = float(f"{step_for(epsilon, d):.3g}") if step is None else step
-    return section | {"step": found} | ({} if constant == 0 else {"intercept": constant})
+    return {"step": found} | ({} if constant == 0 else {"intercept": constant})

@@ -6,9 +6,11 @@ from collections.abc import Iterator
 
 from replical.classes.base import HypothesisClass, Items
 from replical.classes.linear import Linear, dependent
-from replical.core.exact import up, up_to
+from replical.core.words import at_most, confidence, count
+from replical.learners.findings import Enclosing
 from replical.learners.result import Result
 from replical.plans.lattice import LatticePlan
+from replical.pools.cone import cells_of
 
 _FEW = 3  # columns that are named
 
@@ -48,31 +50,35 @@ def item_warnings(C: Linear, items: Items, names: tuple[str, ...]) -> Iterator[s
         )
 
 
-def lattice_words(result: Result, plan: LatticePlan) -> Iterator[str]:
-    """The end of a run: proven or predicted, why not, what would help; how good the answer is."""
-    found, verdict, error = result.enclosing, result.verdict, result.measured
+def lattice_proof(result: Result, plan: LatticePlan) -> str:
+    """What a certified run has proven."""
+    found, supposed = result.enclosing, "if some half-space makes no error"
     assert found is not None, "asked of such runs only"
-    assert verdict is not None, "asked of such runs only"
-    if found.certified and found.enclosed:
-        yield (
-            "Certified: every half-space that contradicts no label lies in this cell of the lattice. All labs of which that "
-            "is true return this very rule, surely, if some half-space makes no error."
+    if found.enclosed:
+        return (
+            "every half-space that contradicts no label lies in this cell of the lattice. All labs of which that is true "
+            f"return this very rule, surely, {supposed}"
         )
-    elif found.certified:
-        labs = "two labs both prove this" if plan.labs == 2 else f"of {plan.labs} labs two prove this"
-        yield (
-            f"Certified: that {labs} and yet differ has probability at most {up(found.rho_proven, 3)}, if some half-space "
-            "makes no error."
-        )
-    else:
-        yield f"Not certified: {verdict.why}. What helps: {verdict.helps}."
-        if not found.enclosed:
-            yield f"Predicted, not proven: another lab differs with probability {found.rho_predicted:.3f}."
+    labs = "two labs both prove this" if plan.labs == 2 else f"of {plan.labs} labs two prove this"
+    return f"that {labs} and yet differ has probability at most {at_most(found.rho_proven)}, {supposed}"
+
+
+def lattice_error(result: Result, plan: LatticePlan) -> str:
+    """How often the answer errs, as far as it is proven: where not all is in one cell the lab may have another rule."""
+    found, error = result.enclosing, result.measured
+    assert found is not None, "asked of such runs only"
     level = 1.0 if error is None else error.level + found.rho_proven / plan.labs
-    if error is None or level >= 1 or found.rho_proven >= 1:
-        yield "How often it errs is not proven."
-    else:
-        yield f"It errs on at most {up(error.high, 4)} of all items, at level {up_to(level, 3)}."
+    if error is None or found.rho_proven >= 1 or level >= 1:
+        return "no bound is proven"
+    return f"at most {at_most(error.high, 4)} if some half-space makes no error, with confidence {confidence(level)}"
+
+
+def lattice_details(found: Enclosing) -> str:
+    """What else a run can tell: the cell, and where nothing contradicts how far the directions reach that are left."""
+    cell = f"The answer is cell {' '.join(map(str, found.cell))} of the lattice"
+    if found.axes is None:
+        return f"{cell}; how far other directions reach is not known."
+    return f"{cell}; directions that contradict no label lie in {count(cells_of(found.axes), 'cell')}."
 
 
 def bill_words(C: Linear, plan: LatticePlan, items: Items | None, names: tuple[str, ...]) -> str:

@@ -16,6 +16,7 @@ import typer
 
 from replical.classes.base import HypothesisClass, listed, size_of
 from replical.core.exact import down, fraction, up, up_to
+from replical.core.words import count
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -137,11 +138,6 @@ def amount(x: float) -> str:
 def hypotheses(C: HypothesisClass) -> str:
     """How many hypotheses a class has, in words."""
     if listed(C):
-        return f"{len(C):,} hypotheses"
+        return count(len(C), "hypothesis", "hypotheses")
     size = size_of(C)
     return f"a lattice of {size:,} cells" if size < 10**6 else f"a lattice of about 10^{len(str(size)) - 1} cells"
-
-
-def count(number: int, what: str) -> str:
-    """A number of things, in words that fit one of them too."""
-    return f"{number:,} {what}{'' if number == 1 else 's'}"

@@ -25,15 +25,18 @@ from replical.cli.features import (
     lattice_keys,
     with_features,
 )
+from replical.cli.finite import losses_of
 from replical.cli.inputs import file_and_column, read_prior
 from replical.cli.lattice import lattice_remarks
 from replical.cli.options import CLASSES, parameter
 from replical.cli.options import learner as learner_flag
-from replical.cli.output import answer, hypotheses, notes, number, progress, prose, reading
+from replical.cli.output import answer, hypotheses, notes, number, progress, prose, reading, whole
 from replical.core.files import decode, read_bytes, read_csv, write_whole
 from replical.errors import BadProtocol, BadTable, BadUsage
 from replical.lab.protocol import Protocol
 from replical.lab.public import FEW, PublicSample, read_public
+from replical.lab.quantiles import KINDS as CUT
+from replical.lab.quantiles import quantile_section
 from replical.lab.shape import SCHEMA
 from replical.lab.signatures import read_public as read_key
 from replical.lab.tables import read_pool
@@ -46,6 +49,7 @@ from replical.worlds.population import Population
 from replical.worlds.theta import theta as disagreement_coefficient
 
 _MOST = 10**10  # items that no pool holds
+_USUAL_BINS = 100  # cuts a public column
 
 protocol_app = typer.Typer(help="Write and look at protocols.", add_completion=False, rich_markup_mode=None)
 
@@ -66,6 +70,13 @@ def new_command(
     features_from: FeatureFile = None,
     step: Step = None,
     intercept: Intercept = None,
+    cuts_from: Annotated[
+        str | None,
+        typer.Option(
+            help="FILE:COLUMN: cuts at quantiles of this public column, for --class thresholds; COLUMN,COLUMN for stumps"
+        ),
+    ] = None,
+    bins: Annotated[int | None, typer.Option(parser=whole, help="with --cuts-from: cuts a column (100)")] = None,
     label_values: Annotated[str | None, typer.Option(help="the labels in their public order, e.g. no,yes")] = None,
     learner: Annotated[str | None, learner_flag(*BEYOND_LISTS)] = None,
     epsilon: Annotated[float | None, parameter("epsilon")] = None,
@@ -135,12 +146,10 @@ def new_command(
     values = _label_values(_needed("--label-values", label_values))
     text = _seed(seed, seed_file, fresh=fresh_seed)
     named = features_of(features, features_from)
-    section = with_features(_class_section(class_spec, candidates, named), named)
+    section = with_features(_class_section(class_spec, candidates, cuts_from, bins, named), named)
     if section["kind"] in UNLISTED:
         epsilon = number(_needed("--epsilon", epsilon))
-        section = lattice_keys(section, epsilon, step, intercept)
-    elif step is not None or intercept is not None:
-        raise BadProtocol("--step and --intercept are about the class linear: leave them out")
+    section |= lattice_keys(section, epsilon or 1.0, step, intercept)
     class_recipe = recipe(section, values, text)
     public = read_prior(class_recipe.C, prior, prefer)
     sample = None if order_from is None else _order_from(order_from, class_recipe, prior, prefer)
@@ -208,6 +217,7 @@ def _remarks(
     if protocol.yardstick is not None:
         source = protocol.content["yardstick"]["source"]
         yield f"Distances are measured on {protocol.yardstick.size:,} public items: {MEANING[source]}."
+    yield from losses_of(protocol.content["class"], protocol.given("epsilon"), protocol.given("delta"))
     yield from _placeholders(protocol.content["class"], named)
     if isinstance(plan := protocol.plan, LatticePlan):
         yield from lattice_remarks(protocol.recipe.C, plan)
@@ -230,7 +240,7 @@ def _placeholders(section: Mapping[str, Any], named: Features | None) -> Iterato
     columns: list[str] = section.get("features", [])
     said = ", ".join(columns[:3]) + (" .." if len(columns) > 3 else "")
     ranges = "range" in section and (named is None or named.ranges is None)
-    if columns and named is None:
+    if columns and named is None and "quantiles" not in section:
         also = " and their ranges" if ranges or section["kind"] not in UNLISTED else ""
         yield f"The columns {said}{also} are placeholders: write yours into the file, then publish it."
     elif ranges:
@@ -250,6 +260,8 @@ def show_command(
         answer(payload | {"learner": protocol.plan.learner, "fingerprint": protocol.fingerprint})
     else:
         prose.print(f"{protocol_file}: {hypotheses(C)}, learner {protocol.plan.learner}.", markup=False, soft_wrap=True)
+        for lost in losses_of(protocol.content["class"], protocol.given("epsilon"), protocol.given("delta")):
+            prose.print(lost, markup=False, soft_wrap=True)
         prose.print(f"Fingerprint {protocol.fingerprint}", markup=False, soft_wrap=True)
 
 
@@ -373,7 +385,13 @@ def _seed(seed: str | None, file: Path | None, *, fresh: bool) -> str:
     return _needed("--seed", seed)
 
 
-def _class_section(spec: str | None, candidates: str | None, named: Features | None) -> dict[str, Any]:
+def _class_section(
+    spec: str | None, candidates: str | None, cuts_from: str | None, bins: int | None, named: Features | None
+) -> dict[str, Any]:
+    if cuts_from is not None:
+        return _cut(spec, cuts_from, bins)
+    if bins is not None:
+        raise BadUsage("--bins is for --cuts-from; else write the number into --class, e.g. stumps:5,40")
     if (spec is None) == (candidates is None):
         raise BadProtocol("give --class SPEC or --candidates FILE, and not both")
     if candidates is not None:
@@ -383,6 +401,17 @@ def _class_section(spec: str | None, candidates: str | None, named: Features | N
     kind, sizes = numbers(spec or "", BadProtocol)
     assert kind.section is not None, "whatever has numbers can be written as a section"
     return kind.section(sizes)
+
+
+def _cut(spec: str | None, source: str, bins: int | None) -> dict[str, Any]:
+    """Cuts at quantiles of public columns."""
+    if spec not in CUT:
+        raise BadUsage(
+            f"--cuts-from makes the cuts of --class {' or --class '.join(CUT)}, without numbers; got {spec!r}"
+        )
+    file, column = file_and_column("--cuts-from", source)
+    columns = [column] if spec == "thresholds" else column.split(",")
+    return quantile_section(spec, file, columns, _USUAL_BINS if bins is None else bins)
 
 
 def _listed(source: str) -> list[dict[str, str]]:
