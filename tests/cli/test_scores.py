@@ -20,7 +20,7 @@ from replical.errors import BadTable, ReplicalError
 from replical.lab.tables import read_labels
 
 MODELS, CUTS = ["a", "b", "c"], [0.3, 0.5, 0.7]
-FLAGS = ["--label-values", "no,yes", "--epsilon", ".15", "--delta", ".05", "--rho", ".1", "--seed", "published"]
+FLAGS = ["--label-values", "no,yes", "--epsilon", ".3", "--delta", ".05", "--rho", ".1", "--seed", "published"]
 SECTION = {"kind": "table", "candidates": [{"name": name} for name in MODELS], "cuts": CUTS}
 SHARES = st.sampled_from([0.0, 0.3, 0.5, 0.7, 1.0]) | st.floats(0, 1)
 
