@@ -70,6 +70,10 @@ def new_command(
     features_from: FeatureFile = None,
     step: Step = None,
     intercept: Intercept = None,
+    cuts: Annotated[
+        str | None,
+        typer.Option(help="with --candidates: their columns hold probabilities of the second label; cut there"),
+    ] = None,
     cuts_from: Annotated[
         str | None,
         typer.Option(
@@ -146,7 +150,7 @@ def new_command(
     values = _label_values(_needed("--label-values", label_values))
     text = _seed(seed, seed_file, fresh=fresh_seed)
     named = features_of(features, features_from)
-    section = with_features(_class_section(class_spec, candidates, cuts_from, bins, named), named)
+    section = with_features(_class_section(class_spec, candidates, cuts, cuts_from, bins, named), named)
     if section["kind"] in UNLISTED:
         epsilon = number(_needed("--epsilon", epsilon))
     section |= lattice_keys(section, epsilon or 1.0, step, intercept)
@@ -386,16 +390,24 @@ def _seed(seed: str | None, file: Path | None, *, fresh: bool) -> str:
 
 
 def _class_section(
-    spec: str | None, candidates: str | None, cuts_from: str | None, bins: int | None, named: Features | None
+    spec: str | None,
+    candidates: str | None,
+    cuts: str | None,
+    cuts_from: str | None,
+    bins: int | None,
+    named: Features | None,
 ) -> dict[str, Any]:
     if cuts_from is not None:
         return _cut(spec, cuts_from, bins)
     if bins is not None:
         raise BadUsage("--bins is for --cuts-from; else write the number into --class, e.g. stumps:5,40")
+    if cuts is not None and candidates is None:
+        raise BadUsage("--cuts are for the scores of --candidates; for a feature give --cuts-from")
     if (spec is None) == (candidates is None):
         raise BadProtocol("give --class SPEC or --candidates FILE, and not both")
     if candidates is not None:
-        return {"kind": "table", "candidates": _listed(candidates)}
+        at = {} if cuts is None else {"cuts": [number(word.strip()) for word in cuts.split(",")]}
+        return {"kind": "table", "candidates": _listed(candidates)} | at
     if spec in UNLISTED and named is not None:
         spec = f"{spec}:{len(named.names)}"
     kind, sizes = numbers(spec or "", BadProtocol)
