@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from replical.classes.base import HypothesisClass, Items
+from replical.classes.base import HypothesisClass, Items, listed, size_of
 from replical.classes.linear import Linear, dependent
 from replical.core.words import at_most, confidence, count
 from replical.learners.findings import Enclosing
@@ -13,6 +13,14 @@ from replical.plans.lattice import LatticePlan
 from replical.pools.cone import cells_of
 
 _FEW = 3  # columns that are named
+
+
+def hypotheses(C: HypothesisClass) -> str:
+    """How many hypotheses a class has, in words."""
+    if listed(C):
+        return count(len(C), "hypothesis", "hypotheses")
+    size = size_of(C)
+    return f"a lattice of {size:,} cells" if size < 10**6 else f"a lattice of about 10^{len(str(size)) - 1} cells"
 
 
 def lattice_remarks(C: HypothesisClass, plan: LatticePlan) -> Iterator[str]:

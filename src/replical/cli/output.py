@@ -14,9 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
-from replical.classes.base import HypothesisClass, listed, size_of
 from replical.core.exact import down, fraction, up, up_to
-from replical.core.words import count
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -133,11 +131,3 @@ def interval(low: float, high: float, digits: int = 1) -> str:
 def amount(x: float) -> str:
     """A count of labels a person can read at a glance."""
     return f"{x:,.0f}" if x == int(x) and x < 1e9 else f"{x:,.1f}" if x < 1e6 else up_to(x, 3)
-
-
-def hypotheses(C: HypothesisClass) -> str:
-    """How many hypotheses a class has, in words."""
-    if listed(C):
-        return count(len(C), "hypothesis", "hypotheses")
-    size = size_of(C)
-    return f"a lattice of {size:,} cells" if size < 10**6 else f"a lattice of about 10^{len(str(size)) - 1} cells"

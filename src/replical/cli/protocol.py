@@ -27,10 +27,10 @@ from replical.cli.features import (
 )
 from replical.cli.finite import losses_of
 from replical.cli.inputs import file_and_column, read_prior
-from replical.cli.lattice import lattice_remarks
+from replical.cli.lattice import hypotheses, lattice_remarks
 from replical.cli.options import CLASSES, parameter
 from replical.cli.options import learner as learner_flag
-from replical.cli.output import answer, hypotheses, notes, number, progress, prose, reading, whole
+from replical.cli.output import answer, notes, number, progress, prose, reading, whole
 from replical.core.files import decode, read_bytes, read_csv, write_whole
 from replical.errors import BadProtocol, BadTable, BadUsage
 from replical.lab.protocol import Protocol

@@ -32,10 +32,10 @@ from replical.cli.asking import (
 )
 from replical.cli.forecasts import NO_FORECAST, rough_words
 from replical.cli.inputs import SIMULATED
-from replical.cli.lattice import item_warnings, lattice_remarks
+from replical.cli.lattice import hypotheses, item_warnings, lattice_remarks
 from replical.cli.options import Cluster, Device
 from replical.cli.outlook import FIRST, Outlook
-from replical.cli.output import amount, answer, hypotheses, notes, prose, whole
+from replical.cli.output import amount, answer, notes, prose, whole
 from replical.cli.page import Host, Instructions, Listed, Media, NoToken, PageOptions, Port, Proxy, Votes
 from replical.cli.proven import detail_words, error_words, most_shift, proof_words
 from replical.cli.registering import BeaconValue, Before, Go, KeyFile, RegisterFile
