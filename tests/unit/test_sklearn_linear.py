@@ -56,7 +56,7 @@ def test_more_features_than_labels(noisy):
     model, heard = fitted(X, X[:, 0] >= 0, noisy=noisy)
     assert not model.certified_
     assert (model.rho_proven_, model.rho_predicted_) == (1.0, 1.0)
-    assert ("taken to be wrong" if noisy else "fewer items than features") in heard
+    assert ("taken to be wrong" if noisy else "fewer labels than features") in heard
     assert "What would help" in heard
 
 
@@ -66,7 +66,7 @@ def test_features_that_depend_on_each_other_are_named(feature):
     more = {"constant": np.ones(len(X)), "repeated": X[:, 0], "zero": np.zeros(len(X))}[feature]
     model, heard = fitted(np.column_stack([X, more]), X @ W >= 0, intercept=1.0 if feature == "constant" else None)
     assert not model.certified_
-    assert "leave out constant and repeated features" in heard
+    assert "features are constant, repeated or depend on each other" in heard
     assert model.score(np.column_stack([X, more]), X @ W >= 0) > 0.8
 
 
@@ -89,7 +89,7 @@ def test_all_items_on_one_side():
 def test_a_pool_of_hardly_any_item(count):
     model, heard = fitted(items(count), np.arange(count), classes=[0, 1])
     assert not model.certified_
-    assert "fewer items than features" in heard
+    assert "fewer labels than features" in heard
 
 
 def test_labels_wrong_near_the_boundary_alone_are_noticed():
@@ -114,7 +114,7 @@ def test_labels_wrong_near_the_boundary_alone_are_noticed():
         ({"intercept": 0.0}, "public constant above 0, got 0.0"),
         ({"intercept": float("nan")}, "public constant above 0, got nan"),
         ({"intercept": "x"}, "public constant above 0, got 'x'"),
-        ({"max_labels": 10}, "raise the budget or give fewer checks"),
+        ({"max_labels": 10}, "raise the budget"),
     ],
 )
 def test_bad_numbers_are_named(more, words):

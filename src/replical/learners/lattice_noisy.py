@@ -27,8 +27,8 @@ from replical.plans.lattice import LatticePlan
 from replical.pools.cone import Cone
 from replical.pools.query import Answers, Indices, Query
 
-TAKEN, CONTRADICTED = "labels are taken to be wrong now and then", "labels contradict every half-space"
 SEPARABLE = "some half-space makes no error"
+CONTRADICTED = Condition(name=SEPARABLE, value=0.0, bound=1.0, held=False)
 
 
 @dataclass
@@ -90,13 +90,19 @@ def _result(plan: LatticePlan, V: Cone, h: int, predicted: float) -> Result:
         hypothesis=h,
         unrounded=h,
         V=V,
-        conditions=(*plan.conditions, Condition(name=SEPARABLE, value=0.0, bound=1.0, held=False)),
+        conditions=(*plan.conditions, CONTRADICTED),
         enclosing=enclosing,
-        verdict=Verdict(
-            certified=False,
-            why=f"{TAKEN if plan.noisy else CONTRADICTED}, and where they may be wrong nothing can be proven for all laws",
-            helps="choose among a finite list of models instead (learner settled); what labs would do here is predicted",
-        ),
+        verdict=noisy_verdict(plan),
+    )
+
+
+def noisy_verdict(plan: LatticePlan) -> Verdict:
+    """Why nothing is proven, in words."""
+    told = "labels are taken to be wrong now and then" if plan.noisy else "labels contradict every half-space"
+    return Verdict(
+        certified=False,
+        why=f"{told}, and where labels may be wrong nothing is proven for all half-spaces",
+        helps="choose among a finite list of models instead (learner settled); what labs would do here is predicted",
     )
 
 
