@@ -19,14 +19,24 @@ help:          ## show this help
 
 install: $(VENV)/.installed   ## create .venv with everything the tests need
 
-$(VENV)/.installed: pyproject.toml constraints.txt
-	$(PYTHON) -c 'import sys; assert sys.version_info >= (3, 11), "replical needs Python 3.11 or newer"'
-	$(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[test,coverage,lint,plot,lab,postgres,sklearn,study,frames,private,sign,models,fast]'
-	touch $@
+NEW_VENV = $(PYTHON) -c 'import sys; assert sys.version_info >= (3, 11), "replical needs Python 3.11 or newer"' \
+  && $(PYTHON) -m venv $(VENV)
+INSTALL  = $(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e
 
-demo: install  ## two labs, one published string
-	$(BIN)/replical demo
+# What the demo and the commands it ends with need; `make install` adds the rest, in either order.
+$(VENV)/.light: pyproject.toml constraints.txt
+	@echo "Setting up $(VENV): about half a minute, 470 MB."
+	@$(NEW_VENV)
+	@$(INSTALL) '.[lab]'
+	@touch $@
+
+$(VENV)/.installed: pyproject.toml constraints.txt
+	$(NEW_VENV)
+	$(INSTALL) '.[test,coverage,lint,plot,lab,postgres,sklearn,study,frames,private,sign,models,fast]'
+	touch $(VENV)/.light $@
+
+demo: $(VENV)/.light  ## three labs, one published text, one model: proven
+	@$(BIN)/replical demo
 
 # Compiled once, so that no two tests compile the same kernel at the same time.
 $(VENV)/.compiled: $(VENV)/.installed $(wildcard src/replical/core/kernels/*.py)

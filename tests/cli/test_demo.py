@@ -1,28 +1,52 @@
 """``replical demo`` says what it promises."""
 
+import re
 import subprocess
 import sys
 
 import pytest
 
-from support.commands import replical
-
-FEWER = "import replical.cli.demo as demo; demo.PAIRS = 6; from replical.cli import run; run()"
+FEWER = "import replical.cli.demo as demo; demo.TEXTS = {}; from replical.cli import run; run()"
 
 
-def assert_says(done):
+def demo(texts, *flags):
+    words = [sys.executable, "-c", FEWER.format(texts), "demo", *flags]
+    return subprocess.run(words, capture_output=True, text=True, timeout=300, check=False)
+
+
+def said(done):
     assert done.returncode == 0, done.stderr
-    shown = " ".join(done.stdout.split())
-    assert "replical demo / pair 0" in shown
-    assert all(word in shown for word in ("Settled", "A2, at its", "best on", "240 classifiers", "identical", "Proven"))
+    return " ".join(done.stdout.split())
 
 
-def test_demo():
-    """As people run it, with a tenth of the pairs."""
-    words = [sys.executable, "-c", FEWER, "demo"]
-    assert_says(subprocess.run(words, capture_output=True, text=True, timeout=300, check=False))
+def test_demo_proves_and_says_what_cannot_be_proven():
+    """As people run it, with a tenth of the texts."""
+    shown = said(done := demo(6))
+    assert "6 of 6 texts ended with every lab certified and all 3 labs with the identical model" in shown
+    same = int(re.search(r"were identical with (\d) of 6, and could prove nothing", shown).group(1))
+    assert same < 6
+    assert "18 of 18" in shown  # labs with a proof
+    assert "replical demo --hard" in shown
+    lines = done.stderr.splitlines()  # not a terminal: lines, none of them twice
+    assert lines
+    assert len(set(lines)) == len(lines)
 
 
 @pytest.mark.slow
-def test_demo_with_all_its_pairs():
-    assert_says(replical("demo"))
+def test_a_lab_without_a_proof_is_told_why_and_what_helps():
+    shown = said(demo(6, "--hard"))
+    assert re.search(r"Not certified: the pool was used up before .* What helps: roughly [\d,]+ more labels", shown)
+    assert re.search(r"(\d) of 6 texts ended with every lab certified", shown).group(1) < "6"
+
+
+@pytest.mark.slow
+def test_demo_with_all_its_texts():
+    """Sixty texts; the first line comes while they are still to be computed."""
+    words = [sys.executable, "-m", "replical", "demo"]
+    with subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True) as running:
+        first = running.stdout.readline()
+        assert running.poll() is None
+        shown = " ".join((first + running.stdout.read()).split())
+    assert first.startswith("Three labs choose one of 12 models")
+    assert "60 of 60 texts ended with every lab certified and all 3 labs with the identical model" in shown
+    assert "were identical with 1 of 60, and could prove nothing" in shown

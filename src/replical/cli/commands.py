@@ -15,7 +15,7 @@ from replical import __version__
 
 # Name: where it is, and the line of the list of commands. (A module `run` would take the name of `replical.cli.run`.)
 COMMANDS = {
-    "demo": ("demo:demo_command", "Watch two labs with independent data choose the identical model."),
+    "demo": ("demo:demo_command", "Watch three labs choose the identical model, and prove it."),
     "audit": ("audit:audit_command", "How often do pairs of simulated labs agree?"),
     "plan": ("plan:plan_command", "What will it cost in labels, and how often will labs agree?"),
     "theta": ("theta:theta_command", "The disagreement coefficient of a class."),

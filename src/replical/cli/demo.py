@@ -1,104 +1,160 @@
-"""``replical demo``: two labs choose among real models; no input needed."""
+"""``replical demo``: three labs choose among twelve real models, and prove it; no input needed."""
 
 from __future__ import annotations
 
 import time
-from typing import Any
+from collections.abc import Sequence
+from contextlib import closing
+from dataclasses import dataclass
+from statistics import fmean
+from typing import Annotated
 
+import typer
 from rich.table import Table
 
-from replical.classes.prior import Prior
-from replical.cli.output import amount, interval, progress, prose
-from replical.core.randomness import PrivateRandomness
-from replical.learners.base import Learner
-from replical.learners.for_plan import learner_for
-from replical.plans.plan import plan
-from replical.worlds.audit import audit, pair_string, run_pair
-from replical.worlds.datasets import real_world
-from replical.worlds.figures import Audit
-from replical.worlds.supposed import order_from
-from replical.worlds.world import World
+from replical.classes.base import HypothesisClass
+from replical.cli.output import interval, progress, prose
+from replical.core.binomial import clopper_pearson
+from replical.core.parallel import cores, in_processes
+from replical.worlds.beside_argmax import BesideArgmax, Choice, Outcome, identical
+from replical.worlds.datasets import twelve_models
 
 SEED = "replical demo"
-EPSILON, DELTA, RHO = 0.05, 0.05, 0.1
-ITEMS, PUBLIC, PAIRS = 10_000, 100, 60
+TEXTS = 60  # published texts, each with three labs of its own
+_SHOWN = 3  # of them in full
 
 
-def demo_command() -> None:
-    """Two labs with independent data and one published string: who ends with the identical model?"""
-    started = time.perf_counter()
-    world = real_world("digits", ITEMS)
-    prose.print(
-        f"[bold]Two labs choose one of {len(world.C)} classifiers of handwritten digits (even or odd?).[/bold] The models "
-        f"were fitted on public data. Each lab has {ITEMS:,} unlabelled digits of its own and asks its own experts; all "
-        f"the labs share is the published text {pair_string(SEED, 0)!r}, and a public order of the models by their errors "
-        f"on {PUBLIC} labelled digits. Wanted: an error within {EPSILON:g} of the best model's, and the identical model in "
-        "both labs.\n"
+@dataclass(frozen=True, kw_only=True)
+class Setting:
+    """How many unlabelled items a lab has, and how many labelled ones all of them see."""
+
+    items: int
+    public: int | None
+
+
+USUAL, HARD = Setting(items=20_000, public=100), Setting(items=2_000, public=None)
+
+
+def demo_command(
+    hard: Annotated[
+        bool, typer.Option("--hard", help="a tenth of the items and no public ones: not every lab can prove its answer")
+    ] = False,
+) -> None:
+    """Three labs with independent data and one published text: do they choose the identical model, and can they prove it?"""
+    started, setting = time.perf_counter(), HARD if hard else USUAL
+    trial = BesideArgmax(world=twelve_models(setting.items), seed=SEED, public=setting.public)
+    prose.print(_opening(trial))
+    outcomes = _outcomes(trial)
+    prose.print(_figures(outcomes))
+    prose.print(_headline(outcomes))
+    prose.print(_doubts(outcomes, trial) if hard else _meaning(trial))
+    prose.print(f"({time.perf_counter() - started:.0f} s)")
+
+
+def _opening(trial: BesideArgmax) -> str:
+    order = (
+        "and a random order of the models that it makes"
+        if trial.public is None
+        else f"and {trial.public} labelled digits that belong to none of them, which put the models in an order"
     )
-    settled = _learner("settled", world, rho=RHO, prior=_public_order(world))
-    main = _run("Settled, public order", settled, world)
-    budget = round(main.labels_mean)
-    figures = {
-        "A2, at its own stop": _run("A2", _learner("a2", world), world),
-        f"best on {budget} labels": _run("argmax", _learner("erm", world, k_final=budget), world),
-        "Settled, random order": _run("Settled, random order", _learner("settled", world, rho=RHO), world),
-        "Settled, public order": main,
-    }
-    prose.print(_rates(figures))
-    prose.print(_one_pair(settled, world))
-    prose.print(
-        f"\n[bold]Proven[/bold] means: from its own labels this lab has proven that it found the one answer the published "
-        f"text asks for. That two labs both prove it and yet differ has probability at most {RHO:g}, and the model errs at "
-        f"most {EPSILON:g} more often than the best. What the text asks for is the first model in the order that is good "
-        "enough, so near-ties among good models cost nothing. (Whoever takes the first of the public order unseen agrees "
-        "too, and knows nothing of its error on the labs' own data.) Do it with models of your own:\n"
-        f"  docs/how-to/choose-among-my-models.md\n({time.perf_counter() - started:.0f} s)"
+    return (
+        f"[bold]Three labs choose one of {len(trial.world.C)} models that tell even from odd handwritten digits.[/bold] "
+        f"The models were fitted on public data. Each lab has {trial.world.pool_size:,} unlabelled digits of its own and "
+        f"asks its own experts for labels. All that the labs share is a published text {order}. Wanted: the identical "
+        f"model in every lab, and at most {trial.epsilon:g} more errors than the best model makes.\n"
     )
 
 
-def _public_order(world: World) -> Prior:
-    """The models by their errors on a few labelled items that no lab has."""
-    population, public = world.population(), PrivateRandomness.simulated(SEED, "public")
-    pool = population.pool(PUBLIC, public)
-    return order_from(pool, population.labels(pool, public))
+def _outcomes(trial: BesideArgmax) -> list[Outcome]:
+    """Every text; the first ones are shown as they come."""
+    done: list[Outcome] = []
+    with closing(in_processes(trial, TEXTS, cores())) as running:
+        for outcome in running:
+            _show(outcome, trial.world.C, len(done))
+            done.append(outcome)
+            if len(done) == min(_SHOWN, TEXTS):
+                break
+        prose.print("")
+        with progress(f"{TEXTS} texts, three new labs for each") as update:
+            for outcome in running:
+                done.append(outcome)
+                update(len(done), TEXTS)
+    return done
 
 
-def _learner(name: str, world: World, **options: Any) -> Learner:
-    return learner_for(plan(name, world.C, epsilon=EPSILON, delta=DELTA, pool="finite", **options))
+def _show(outcome: Outcome, models: HypothesisClass, number: int) -> None:
+    """Who chose what with one text."""
+    *others, last = (str(choice.labels) for choice in outcome.settled)
+    proofs = sum(choice.certified for choice in outcome.settled)
+    prose.print(
+        f"Text {number}: {', '.join(others)} and {last} labels, {_of(proofs, outcome.settled)} labs prove their answer"
+    )
+    for what, choices in (("settled", outcome.settled), ("fewest errors", outcome.argmax)):
+        prose.print(f"  {what:16}" + "".join(f"{_name(choice, models):14}" for choice in choices), markup=False)
 
 
-def _run(name: str, learner: Learner, world: World) -> Audit:
-    with progress(f"{PAIRS} pairs of labs, {name}") as update:
-        return audit(learner, world, seed=SEED, pairs=PAIRS, workers=None, progress=update)
+def _name(choice: Choice, models: HypothesisClass) -> str:
+    return "no answer" if choice.model is None else models.describe(choice.model)
 
 
-def _rates(figures: dict[str, Audit]) -> Table:
-    title = f"{PAIRS} pairs of labs, a new text for each: labels a lab, mean excess error"
-    table = Table(title=title, title_justify="left")
-    table.add_column("learner", no_wrap=True)
-    for column in ("identical", "95% interval", "proven", "labels", "excess"):
-        table.add_column(column, justify="right", no_wrap=True)
-    for name, outcome in figures.items():
-        proven = outcome.certified_fraction
-        table.add_row(
-            name,
-            f"{100 * outcome.agreement:.0f}%",
-            interval(outcome.agreement_low, outcome.agreement_high, 0),
-            "-" if proven is None else f"{100 * proven:.0f}%",
-            amount(round(outcome.labels_mean)),
-            f"{outcome.excess_error_mean:.4f}",
-        )
+def _figures(outcomes: list[Outcome]) -> Table:
+    """One column for each way to choose."""
+    ways = [[getattr(outcome, way) for outcome in outcomes] for way in ("settled", "argmax", "in_order")]
+    labs = [[choice for choices in way for choice in choices] for way in ways]
+    table = Table(title=f"{len(outcomes)} texts, with {len(ways[0][0])} labs each", title_justify="left")
+    table.add_column("")
+    for column in ("settled", "fewest errors on as many labels", "the same, ties in the shared order"):
+        table.add_column(column, justify="right", max_width=16)
+    table.add_row("all labs identical", *(_of(sum(map(identical, way)), way) for way in ways))
+    table.add_row("labs with a proof", _of(sum(choice.certified for choice in labs[0]), labs[0]), "none", "none")
+    table.add_row("labels per lab", *(f"{fmean(choice.labels for choice in way):.0f}" for way in labs))
+    table.add_row("errors above the best", *(f"{fmean(choice.excess_error for choice in way):.4f}" for way in labs))
     return table
 
 
-def _one_pair(learner: Learner, world: World) -> Table:
-    _, labs = run_pair(learner, world, SEED, 0)
-    table = Table(title="The first pair, Settled with a public order", title_justify="left")
-    for column in ("lab", "labels", "items looked at", "model chosen", "proven"):
-        table.add_column(column, justify="right" if column in ("labels", "items looked at") else "left")
-    for name, lab in zip("AB", labs, strict=True):
-        result = lab.result
-        assert result.settling is not None, "Settled says so"
-        row = (str(result.labels), f"{result.settling.scanned:,}", result.described(world.C))
-        table.add_row(name, *row, "yes" if result.settling.certified else "no")
-    return table
+def _of(count: int, everyone: Sequence[object]) -> str:
+    return f"{count} of {len(everyone)}"
+
+
+def _headline(outcomes: list[Outcome]) -> str:
+    proven = sum(outcome.proven for outcome in outcomes)
+    same = sum(identical(outcome.argmax) for outcome in outcomes)
+    return (
+        f"[bold]{_of(proven, outcomes)} texts ended with every lab certified and all {len(outcomes[0].settled)} labs with "
+        f"the identical model[/bold] (95% interval: {interval(*clopper_pearson(proven, len(outcomes)), 0)}). Labs that took "
+        f"the model with the fewest errors on as many labels were identical with {_of(same, outcomes)}, and could prove "
+        "nothing.\n"
+    )
+
+
+def _meaning(trial: BesideArgmax) -> str:
+    """What was proven, what cannot always be, and what to do next."""
+    return (
+        "[bold]Certified[/bold] means: the lab's own labels prove that it found the one answer the text asks for. That is "
+        "the first model in the shared order that errs at most v more often than the best, where v is drawn from the text "
+        f"and at most {trial.epsilon:g}; so near-ties among good models do not matter. That two of three certified labs "
+        f"have different models has probability at most {trial.rho:g}. (Whoever takes the first model of the public order "
+        "without any label has the same model too, and knows nothing of its errors on the lab's own items.)\n\n"
+        "[bold]Not everything can be proven.[/bold] A model may lie so close to the line between good enough and not that a "
+        "lab's items end before its proof does. The lab still gets the protocol's answer, and is told that it is not "
+        "certified, why, and what would help. With a tenth of the items and without the public ones this happens often:\n\n"
+        "  replical demo --hard\n\n"
+        "[bold]With models of your own:[/bold] docs/how-to/choose-among-my-models.md\n"
+    )
+
+
+def _doubts(outcomes: list[Outcome], trial: BesideArgmax) -> str:
+    """What the first lab that cannot prove its answer is told."""
+    lab, choice = next(
+        (lab, choice)
+        for outcome in outcomes
+        for lab, choice in zip("ABC", outcome.settled, strict=True)
+        if not choice.certified
+    )
+    assert choice.verdict is not None, "settled has one"
+    return (
+        f"[bold]What a lab without a proof is told[/bold], here the first lab {lab} that has none: Chosen: "
+        f"{_name(choice, trial.world.C)}. Not certified: {choice.verdict.why}. What helps: {choice.verdict.helps}.\n\n"
+        "The promise is about certified labs: that two of three have different models has probability at most "
+        f"{trial.rho:g}. About a lab that is not certified nothing is promised, even if it has the same model.\n"
+    )
