@@ -85,6 +85,8 @@ def test_the_way_from_candidates_to_certificates_is_as_shown(tmp_path, monkeypat
     monkeypatch.setattr(example, "ITEMS", 1000)
     example.write_tables(*example.candidates())
     (tmp_path / "seed.txt").write_text("a draw\n")
+    doses = [f"p{row},{row % 97 / 10}" for row in range(2000)]
+    (tmp_path / "doses.csv").write_text("\n".join(["id,dose", *doses]))
     pages = [README[README.index("## For real") : README.index("## What is here")]]
     names = ("choose-among-my-models", "publish-a-protocol", "replicate-a-published-result")
     pages += [(ROOT / f"docs/how-to/{name}.md").read_text() for name in names]
@@ -95,7 +97,7 @@ def test_the_way_from_candidates_to_certificates_is_as_shown(tmp_path, monkeypat
         assert code in {"compare": (0, 1, 4), "confirm": (0, 1, 4)}.get(words[0], (0,)), err
         if words[0] == "protocol" and lines:
             assert out.splitlines() == lines
-    assert [kinds.count(kind) for kind in ("protocol", "run", "compare", "verify", "confirm")] == [5, 5, 3, 2, 3]
+    assert [kinds.count(kind) for kind in ("protocol", "run", "compare", "verify", "confirm")] == [6, 5, 3, 2, 3]
 
 
 @pytest.mark.slow

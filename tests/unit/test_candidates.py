@@ -13,8 +13,9 @@ from sklearn.linear_model import LogisticRegression
 
 from replical.core.canonical import digest_of
 from replical.errors import BadRecipe, BadTable
+from replical.lab.tables import read_features
 from replical.sklearn import candidates as fitting
-from replical.sklearn.candidates import Models, fit_candidates, read_features
+from replical.sklearn.candidates import Models, fit_candidates
 from replical.sklearn.family import Family
 from replical.sklearn.model_files import load, save
 

@@ -86,7 +86,7 @@ _ALL = (
         make=lambda sizes, _: thresholds.Thresholds(sizes[0]),
         section=lambda sizes: {"kind": "thresholds", "features": ["x"], "count": sizes[0]},
         needs=frozenset({"features"}),
-        options=frozenset({"cuts", "count", "range", "bins"}),
+        options=frozenset({"cuts", "count", "range", "bins", "quantiles"}),
         recipe=thresholds.recipe,
         theta=lambda _: 2.0,
     ),
@@ -117,7 +117,7 @@ _ALL = (
         make=lambda sizes, _: stumps.Stumps(*sizes),
         section=_binned("stumps"),
         needs=frozenset({"features"}),
-        options=frozenset({"cuts", "range", "bins"}),
+        options=frozenset({"cuts", "range", "bins", "quantiles"}),
         recipe=stumps.recipe,
     ),
     Kind(

@@ -14,9 +14,10 @@ from replical.cli.by_file import by_file
 from replical.cli.inputs import file_and_column, never_over
 from replical.cli.label import columns_to_show, details_from
 from replical.cli.outlook import Outlook
-from replical.cli.output import count, notes, prose, reading
+from replical.cli.output import notes, prose, reading
 from replical.cli.page import PageOptions, serve_page
 from replical.cli.terminal import ask_at_terminal
+from replical.core.words import count
 from replical.errors import BadLabel, BadTable, BadUsage
 from replical.lab.protocol import Protocol
 from replical.lab.public import check_apart
@@ -148,7 +149,7 @@ def _from_column(session: Session, source: tuple[str, dict[str, int]], outlook: 
         session.answer_all({item: values[known[item]] for item in asked})
         if time.monotonic() - last > _EVERY and session.course.latest is not None:
             last = time.monotonic()
-            _progress(session)
+            _progress(session, outlook)
             if outlook is not None and last - begun > _LONG:
                 outlook.look()
 
@@ -166,21 +167,22 @@ def _wait(session: Session, outlook: Outlook | None) -> None:
             outlook.look()
 
 
-def _progress(session: Session) -> None:
+def _progress(session: Session, outlook: Outlook | None) -> None:
     """For the person who runs, never for the one who labels."""
     if session.course.latest is None:
         return
-    labels, left = count(len(session.ledger.labels), "label"), session.course.latest.survivors
-    if left == 1 and session.measuring:
+    labels, still = count(len(session.ledger.labels), "label"), session.course.latest.survivors
+    if still == 1 and session.measuring:
         notes.print(f"{labels}, measuring the error of the answer", markup=False)
         return
-    compared = f"{left:,} {'hypothesis' if left == 1 else 'hypotheses'}"
-    notes.print(f"{labels}, disagreement {session.mass:.4f}, {compared} left", markup=False)
+    compared = count(still, "hypothesis", "hypotheses")
+    left = "" if outlook is None else outlook.left()
+    notes.print(f"{labels}{f', {left}' if left else ''}; {compared} still in question", markup=False)
 
 
 def say_pending(session: Session, batch: Path | None) -> int:
     """Labels are missing: how many, and what to do."""
-    pending = "1 label is pending" if len(session.open) == 1 else f"{len(session.open)} labels are pending"
+    pending = count(len(session.open), "label is pending", "labels are pending")
     fill = f": fill in the column label of {batch} ('?' for an item nobody can label), then run the same command again."
     prose.print(pending + ("; run the same command to go on." if batch is None else fill), soft_wrap=True, markup=False)
     return PENDING

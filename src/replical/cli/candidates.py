@@ -9,9 +9,10 @@ import typer
 
 from replical.cli.asking import IdColumn
 from replical.cli.inputs import never_over
-from replical.cli.output import answer, count, progress, prose, whole
+from replical.cli.output import answer, progress, prose, whole
 from replical.core.files import write_whole
 from replical.core.parallel import cores
+from replical.core.words import count
 from replical.errors import BadTable, BadUsage, MissingExtra
 
 Workers = Annotated[
@@ -82,7 +83,8 @@ def predict_command(
     from pyarrow import parquet
 
     from replical.lab.columns import opened
-    from replical.sklearn.candidates import Models, read_features
+    from replical.lab.tables import read_features
+    from replical.sklearn.candidates import Models
 
     never_over({"--out": out}, {"--table": table})
     if out.suffix != ".parquet":

@@ -8,9 +8,11 @@ from typing import Annotated
 
 import typer
 
+from replical.classes.halfspaces import HalfSpaces
 from replical.classes.spec import parse
 from replical.classes.table import PredictionTable
 from replical.cli.bills import bill_payload, compared, show_bills
+from replical.cli.finite import net_words
 from replical.cli.forecasts import (
     NO_FORECAST,
     forecast_payload,
@@ -141,6 +143,10 @@ def plan_command(
     elif question.pool is not None:
         reading = f"No forecast from unlabelled items: {none_because}. From public numbers alone: {reading}"
     reading += _all_labs(labs, question, together, to_all=to_all)
+    if isinstance(question.C, HalfSpaces):
+        setting = question.setting
+        lost = net_words(question.C.dimensions, len(question.C), setting.epsilon, setting.delta)
+        reading = " ".join([reading, *lost])
     chance = released(question, labs, private, release_epsilon, nobody)
     reading += "" if chance is None else f" {release_words(question, chance)}"
     if as_json:

@@ -15,14 +15,17 @@ import typer
 from replical.classes.base import Label
 from replical.classes.catalogue import numbers, recipe
 from replical.classes.recipe import Recipe
+from replical.cli.finite import losses_of
 from replical.cli.inputs import file_and_column, read_prior
 from replical.cli.options import CLASSES, parameter
 from replical.cli.options import learner as learner_flag
-from replical.cli.output import answer, notes, number, progress, prose, reading
+from replical.cli.output import answer, notes, number, progress, prose, reading, whole
 from replical.core.files import decode, read_bytes, read_csv, write_whole
 from replical.errors import BadProtocol, BadTable, BadUsage
 from replical.lab.protocol import Protocol
 from replical.lab.public import FEW, PublicSample, read_public
+from replical.lab.quantiles import KINDS as CUT
+from replical.lab.quantiles import quantile_section
 from replical.lab.shape import SCHEMA
 from replical.lab.signatures import read_public as read_key
 from replical.lab.tables import read_pool
@@ -33,6 +36,7 @@ from replical.worlds.population import Population
 from replical.worlds.theta import theta as disagreement_coefficient
 
 _MOST = 10**10  # items that no pool holds
+_USUAL_BINS = 100  # cuts a public column
 
 protocol_app = typer.Typer(help="Write and look at protocols.", add_completion=False, rich_markup_mode=None)
 
@@ -49,6 +53,13 @@ def new_command(
     candidates: Annotated[
         str | None, typer.Option(help="FILE or FILE:COLUMN with the names of candidate models, one a row")
     ] = None,
+    cuts_from: Annotated[
+        str | None,
+        typer.Option(
+            help="FILE:COLUMN: cuts at quantiles of this public column, for --class thresholds; COLUMN,COLUMN for stumps"
+        ),
+    ] = None,
+    bins: Annotated[int | None, typer.Option(parser=whole, help="with --cuts-from: cuts a column (100)")] = None,
     label_values: Annotated[str | None, typer.Option(help="the labels in their public order, e.g. no,yes")] = None,
     learner: Annotated[str | None, learner_flag()] = None,
     epsilon: Annotated[float | None, parameter("epsilon")] = None,
@@ -117,7 +128,9 @@ def new_command(
         raise BadProtocol(f"{out} exists: a published protocol is not overwritten; use --force, or another name")
     values = _label_values(_needed("--label-values", label_values))
     text = _seed(seed, seed_file, fresh=fresh_seed)
-    section = _class_section(class_spec, candidates)
+    section = _class_section(class_spec, candidates) if cuts_from is None else _cut(class_spec, cuts_from, bins)
+    if bins is not None and cuts_from is None:
+        raise BadUsage("--bins is for --cuts-from; else write the number into --class, e.g. stumps:5,40")
     class_recipe = recipe(section, values, text)
     public = read_prior(class_recipe.C, prior, prefer)
     sample = None if order_from is None else _order_from(order_from, class_recipe, prior, prefer)
@@ -179,7 +192,9 @@ def _remarks(protocol: Protocol, sample: PublicSample | None, needed: int | None
     if protocol.yardstick is not None:
         source = protocol.content["yardstick"]["source"]
         yield f"Distances are measured on {protocol.yardstick.size:,} public items: {MEANING[source]}."
-    if features := protocol.content["class"].get("features"):
+    yield from losses_of(protocol.content["class"], protocol.given("epsilon"), protocol.given("delta"))
+    features = protocol.content["class"].get("features")
+    if features and "quantiles" not in protocol.content["class"]:
         columns = ", ".join(features[:3]) + (" .." if len(features) > 3 else "")
         yield f"The columns {columns} and their ranges are placeholders: write yours into the file, then publish it."
     if needed is not None:
@@ -211,6 +226,8 @@ def show_command(
         prose.print(
             f"{protocol_file}: {size:,} hypotheses, learner {protocol.plan.learner}.", markup=False, soft_wrap=True
         )
+        for lost in losses_of(protocol.content["class"], protocol.given("epsilon"), protocol.given("delta")):
+            prose.print(lost, markup=False, soft_wrap=True)
         prose.print(f"Fingerprint {protocol.fingerprint}", markup=False, soft_wrap=True)
 
 
@@ -333,6 +350,17 @@ def _class_section(spec: str | None, candidates: str | None) -> dict[str, Any]:
     kind, sizes = numbers(spec or "", BadProtocol)
     assert kind.section is not None, "whatever has numbers can be written as a section"
     return kind.section(sizes)
+
+
+def _cut(spec: str | None, source: str, bins: int | None) -> dict[str, Any]:
+    """Cuts at quantiles of public columns."""
+    if spec not in CUT:
+        raise BadUsage(
+            f"--cuts-from makes the cuts of --class {' or --class '.join(CUT)}, without numbers; got {spec!r}"
+        )
+    file, column = file_and_column("--cuts-from", source)
+    columns = [column] if spec == "thresholds" else column.split(",")
+    return quantile_section(spec, file, columns, _USUAL_BINS if bins is None else bins)
 
 
 def _listed(source: str) -> list[dict[str, str]]:

@@ -11,6 +11,7 @@ from typing import Any
 from replical.core.canonical import is_digest
 from replical.errors import BadProtocol
 from replical.lab.names import LONGEST, is_name
+from replical.lab.quantiles import check_quantiles
 from replical.lab.signatures import is_public_key
 from replical.lab.yardstick import check_section
 from replical.plans.parameters import PARAMETERS
@@ -51,6 +52,7 @@ def check_shape(content: Mapping[str, Any]) -> None:
     _check_labels(content["labels"])
     _check_learner(content["learner"])
     _check_candidates(content["class"])
+    check_quantiles(content["class"])
     if "yardstick" in content:
         check_section(content["yardstick"])
     if "labs" in content:

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
+from numpy.typing import NDArray
 
 from replical.classes.base import Indices, Items, Label
 from replical.classes.predictions import Predictions, predictions_of
@@ -259,6 +260,28 @@ def read_labels(source: Any, column: str, labels: tuple[Label, ...], *, id_colum
                     raise BadTable(f"{name} has two labels for the item {each!r}")
                 codes[each] = code
     return codes
+
+
+def read_features(
+    source: Any, features: Sequence[str], *, id_column: str = "id"
+) -> tuple[list[str], NDArray[np.float64]]:
+    """Ids and features of a table, one row an item.
+
+    Raises
+    ------
+    BadTable
+        If a column is missing, or a value is no finite number.
+    """
+    name, ids, parts = name_of(source), list[str](), list[NDArray[np.float64]]()
+    with opened(source, (id_column, *features), texts=(id_column,), numbers=features) as table:
+        for block in table.blocks([id_column, *features], together=True):
+            ids += ids_of(block.columns.pop(id_column), id_column, name, block.start)
+            seen = Seen(ids, block.start, name)
+            columns = [feature_of(column, each, seen) for each, column in block.columns.items()]
+            parts.append(np.column_stack(columns).astype(np.float64))
+    if not ids:
+        raise BadTable(f"{name} holds no items: write one row an item")
+    return ids, np.concatenate(parts)
 
 
 class ItemColumns:

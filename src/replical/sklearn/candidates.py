@@ -19,7 +19,8 @@ from replical.core.files import write_whole
 from replical.core.parallel import in_processes
 from replical.errors import BadRecipe, BadTable
 from replical.lab.columns import name_of, opened
-from replical.lab.values import Seen, feature_of, ids_of, labels_of
+from replical.lab.tables import read_features
+from replical.lab.values import ids_of, labels_of
 from replical.sklearn.family import Candidate, Family
 from replical.sklearn.model_files import load, save
 
@@ -30,28 +31,6 @@ Progress = Callable[[int, int], None]
 
 def _silent(done: int, total: int) -> None:
     """Tell nobody."""
-
-
-def read_features(
-    source: Any, features: Sequence[str], *, id_column: str = "id"
-) -> tuple[list[str], NDArray[np.float64]]:
-    """Ids and features of a table, one row an item.
-
-    Raises
-    ------
-    BadTable
-        If a column is missing, or a value is no finite number.
-    """
-    name, ids, parts = name_of(source), list[str](), list[NDArray[np.float64]]()
-    with opened(source, (id_column, *features), texts=(id_column,), numbers=features) as table:
-        for block in table.blocks([id_column, *features], together=True):
-            ids += ids_of(block.columns.pop(id_column), id_column, name, block.start)
-            seen = Seen(ids, block.start, name)
-            columns = [feature_of(column, each, seen) for each, column in block.columns.items()]
-            parts.append(np.column_stack(columns).astype(np.float64))
-    if not ids:
-        raise BadTable(f"{name} holds no items: write one row an item")
-    return ids, np.concatenate(parts)
 
 
 def read_public(source: Any, family: Family, *, id_column: str = "id") -> tuple[NDArray[np.float64], NDArray[np.int64]]:

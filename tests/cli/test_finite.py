@@ -1,0 +1,130 @@
+"""Lists that stand for infinite classes say what they lose: cuts at public quantiles, nets of half-spaces."""
+
+import json
+import tomllib
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+pytest.importorskip("pyarrow")
+from replical import Protocol
+from replical.bounds.finite import net_size, quantile_loss
+from replical.core.exact import up
+from replical.errors import BadProtocol
+from replical.lab.quantiles import quantile_cuts
+
+FLAGS = [
+    "--label-values",
+    "no,yes",
+    "--learner",
+    "settled",
+    "--epsilon",
+    ".05",
+    "--delta",
+    ".05",
+    "--rho",
+    ".1",
+    "--seed",
+    "published",
+]
+DOSES = np.round(np.random.default_rng(0).lognormal(size=300), 2)
+
+
+@pytest.fixture(autouse=True)
+def public(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    rows = [f"p{i},{dose},{i % 7}" for i, dose in enumerate(DOSES)]
+    (tmp_path / "public.csv").write_text("\n".join(["id,dose,age", *rows]) + "\n")
+    (tmp_path / "bad.csv").write_text("id,dose\na,1\nb,many\n")
+    (tmp_path / "hole.csv").write_text("id,dose\na,1\nb,\n")
+    (tmp_path / "none.csv").write_text("id,dose\n")
+
+
+def test_cuts_are_quantiles_of_a_public_column_and_the_loss_is_kept(command):
+    code, out, err = command("protocol", "new", "--out", "p.toml", "--class", "thresholds", "--cuts-from",
+                             "public.csv:dose", "--bins", "20", *FLAGS)  # fmt: skip
+    assert code == 0, err
+    wrote = tomllib.loads(Path("p.toml").read_text())["class"]
+    assert wrote["cuts"] == [quantile_cuts(DOSES, 20)]
+    assert wrote["quantiles"] | {"table": ""} == {
+        "rows": 300, "bins": 20, "level": 0.05, "loss": quantile_loss(300, 20, 0.05), "table": "",
+    }  # fmt: skip
+    lost = up(quantile_loss(300, 20, 0.05), 4)
+    said = f"the best of them errs at most {lost} more than the best on the whole line, except with probability 0.05"
+    assert said in out
+    assert "placeholders" not in out
+    assert said in command("protocol", "show", "p.toml")[1]
+    C = Protocol.of(tomllib.loads(Path("p.toml").read_text())).recipe.C
+    assert C.predict(DOSES)[-1].tolist() == ["no"] * 300
+
+
+def test_stumps_have_quantiles_of_several_columns(command):
+    code, out, err = command("protocol", "new", "--out", "p.toml", "--class", "stumps", "--cuts-from",
+                             "public.csv:dose,age", *FLAGS)  # fmt: skip
+    assert code == 0, err
+    assert "Cuts at 100 quantiles of 2 features in 300 public rows" in out
+    assert [len(line) for line in tomllib.loads(Path("p.toml").read_text())["class"]["cuts"]] == [
+        len(quantile_cuts(DOSES, 100)),
+        8,
+    ]
+
+
+@pytest.mark.parametrize(
+    ("flags", "message"),
+    [
+        (["--class", "thresholds:9", "--cuts-from", "public.csv:dose"], "--cuts-from makes the cuts of --class thresholds or"),
+        (["--cuts-from", "public.csv:dose"], "--cuts-from makes the cuts of --class thresholds or --class stumps"),
+        (["--class", "thresholds", "--cuts-from", "public.csv"], "--cuts-from names a file and a column, FILE:COLUMN"),
+        (["--class", "thresholds", "--cuts-from", "public.csv:size"], "'size'"),
+        (["--class", "thresholds", "--cuts-from", "nowhere.csv:dose"], "nowhere.csv"),
+        (["--class", "thresholds", "--cuts-from", "bad.csv:dose"], "'many'"),
+        (["--class", "thresholds", "--cuts-from", "hole.csv:dose"], "hole.csv"),
+        (["--class", "thresholds", "--cuts-from", "none.csv:dose"], "none.csv holds no items"),
+        (["--class", "thresholds", "--cuts-from", "public.csv:dose", "--bins", "0"], "bins must be at least 1, got 0"),
+        (["--class", "thresholds:9", "--bins", "4"], "--bins is for --cuts-from"),
+    ],
+)  # fmt: skip
+def test_bad_input_is_one_sentence(command, flags, message):
+    code, out, _ = command("protocol", "new", "--out", "p.toml", *flags, *FLAGS, "--json")
+    told = json.loads(out)
+    assert (code, told["exit"]) == (2, 2)
+    assert message in told["message"]
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"loss": 0.01}, "the loss of these quantiles is"),
+        ({"bins": 2}, "2 quantiles make at most 3 cuts"),
+        ({"rows": 0}, "whole numbers of at least 1"),
+        ({"level": 1.0}, "between 0 and 1"),
+        ({"loss": "small"}, "must be a number above 0"),
+        ({"table": "mine"}, "sha256:<64 hex digits>"),
+        ({"more": 1}, "quantiles says"),
+    ],
+)
+def test_a_loss_that_is_not_what_the_numbers_say_is_refused(command, change, message):
+    assert command("protocol", "new", "--out", "p.toml", "--class", "thresholds", "--cuts-from",
+                   "public.csv:dose", "--bins", "20", *FLAGS)[0] == 0  # fmt: skip
+    content = tomllib.loads(Path("p.toml").read_text())
+    content["class"]["quantiles"] |= change
+    with pytest.raises(BadProtocol, match=message):
+        Protocol.of(content)
+
+
+def test_a_net_says_how_many_its_dimension_takes(command):
+    _, out, _ = command("protocol", "new", "--out", "p.toml", "--class", "halfspaces:10,200", *FLAGS)
+    assert f"for 0.05 it takes about {net_size(10, 0.05, 0.05):.1e}" in out.replace("8.7e+09", "8.6e+09")
+    assert "comes within 0.3" in out
+    code, out, _ = command(
+        "plan", "--class", "halfspaces:3,300", "--epsilon", ".05", "--theta", "3", "--seed", "s", "--json"
+    )
+    reading = json.loads(out)["reading"]
+    assert code == 0
+    assert "A net of 300 half-spaces in 3 dimensions comes within" in reading
+    assert "for 0.05 it takes about 6,400" in reading
+    _, out, _ = command(
+        "plan", "--class", "halfspaces:2,900", "--epsilon", ".05", "--theta", "3", "--seed", "s", "--json"
+    )
+    assert "it takes" not in json.loads(out)["reading"]
