@@ -53,6 +53,10 @@ def new_command(
     candidates: Annotated[
         str | None, typer.Option(help="FILE or FILE:COLUMN with the names of candidate models, one a row")
     ] = None,
+    cuts: Annotated[
+        str | None,
+        typer.Option(help="with --candidates: their columns hold probabilities of the second label; cut there"),
+    ] = None,
     cuts_from: Annotated[
         str | None,
         typer.Option(
@@ -128,7 +132,7 @@ def new_command(
         raise BadProtocol(f"{out} exists: a published protocol is not overwritten; use --force, or another name")
     values = _label_values(_needed("--label-values", label_values))
     text = _seed(seed, seed_file, fresh=fresh_seed)
-    section = _class_section(class_spec, candidates) if cuts_from is None else _cut(class_spec, cuts_from, bins)
+    section = _class_section(class_spec, candidates, cuts) if cuts_from is None else _cut(class_spec, cuts_from, bins)
     if bins is not None and cuts_from is None:
         raise BadUsage("--bins is for --cuts-from; else write the number into --class, e.g. stumps:5,40")
     class_recipe = recipe(section, values, text)
@@ -342,11 +346,14 @@ def _seed(seed: str | None, file: Path | None, *, fresh: bool) -> str:
     return _needed("--seed", seed)
 
 
-def _class_section(spec: str | None, candidates: str | None) -> dict[str, Any]:
+def _class_section(spec: str | None, candidates: str | None, cuts: str | None) -> dict[str, Any]:
+    if cuts is not None and candidates is None:
+        raise BadUsage("--cuts are for the scores of --candidates; for a feature give --cuts-from")
     if (spec is None) == (candidates is None):
         raise BadProtocol("give --class SPEC or --candidates FILE, and not both")
     if candidates is not None:
-        return {"kind": "table", "candidates": _listed(candidates)}
+        at = {} if cuts is None else {"cuts": [number(word.strip()) for word in cuts.split(",")]}
+        return {"kind": "table", "candidates": _listed(candidates)} | at
     kind, sizes = numbers(spec or "", BadProtocol)
     assert kind.section is not None, "whatever has numbers can be written as a section"
     return kind.section(sizes)

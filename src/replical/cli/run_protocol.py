@@ -275,7 +275,7 @@ def _announce(protocol: Protocol, session: Session, truths: int, *, verbose: boo
         _tell_bill(protocol)
     pool = lab.pool(SIMULATED)
     if pool.version_space().mass == 0:
-        features = "" if protocol.recipe.predicts else "; do the features lie in the ranges of the protocol?"
+        features = "" if protocol.recipe.models else "; do the features lie in the ranges of the protocol?"
         notes.print(
             f"Warning: on every item all hypotheses say the same, so no label can tell them apart{features}",
             style="bold red",
@@ -357,9 +357,9 @@ def _done(
         payload = _payload(session, "budget" if spent else "done") | {key: body[key] for key in keys}
         if payload["hypothesis"] is not None:
             h = payload["hypothesis"]["index"]
-            payload["hypothesis"] = {
-                "name": protocol.recipe.columns[h] if protocol.recipe.predicts else None
-            } | payload["hypothesis"]
+            payload["hypothesis"] = {"name": protocol.recipe.describe(h) if protocol.recipe.models else None} | payload[
+                "hypothesis"
+            ]
         if result.rounding is not None and protocol.yardstick is not None:
             payload |= {"accurate": result.rounding.accurate, "fixed": result.rounding.fixed}
         if (largest := most_shift(result, protocol.plan)) is not None:
