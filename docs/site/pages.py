@@ -50,7 +50,11 @@ def _put(file: Path, text: str) -> None:
 
 
 def _contents(shelves: dict[str, list[tuple[str, str]]]) -> str:
-    lines = ["# Python reference", "", "Every public name, from its docstring. `from replical import NAME` unless said."]
+    lines = [
+        "# Python reference",
+        "",
+        "Every public name, from its docstring. `from replical import NAME` unless said.",
+    ]
     for title, names in shelves.items():
         lines += ["", f"## {title}", "", "| name | |", "|---|---|"]
         lines += [f"| [`{name}`](api/{name}.md) | {_first_line(path)} |" for name, path in sorted(names)]
@@ -76,7 +80,9 @@ def _name_page(name: str, path: str) -> str:
     # Attributes that the docstring lists are described there; a property of the same name is not shown twice.
     listed = re.findall(r"^    (\w+)$", thing.__doc__ or "", re.MULTILINE)
     twice = [name for name in listed if isinstance(getattr(thing, name, None), property)]
-    members = [":members:", *([f":exclude-members: {', '.join(twice)}"] if twice else [])] if kind == "autoclass" else []
+    members = (
+        [":members:", *([f":exclude-members: {', '.join(twice)}"] if twice else [])] if kind == "autoclass" else []
+    )
     module = path.rpartition(".")[0]
     body = [f"# {name}", "", f"`from {module} import {name}`", "", "```{eval-rst}", f".. {kind}:: {home}"]
     return "\n".join([*body, *(f"   {option}" for option in members), "```", ""])

@@ -19,7 +19,18 @@ WIDER = "return document.documentElement.scrollWidth - document.documentElement.
 
 
 def built(source, out):
-    words = [sys.executable, "-m", "sphinx", "--quiet", "--fail-on-warning", "--keep-going", "-d", out / "trees", "-c", ROOT / "docs"]
+    words = [
+        sys.executable,
+        "-m",
+        "sphinx",
+        "--quiet",
+        "--fail-on-warning",
+        "--keep-going",
+        "-d",
+        out / "trees",
+        "-c",
+        ROOT / "docs",
+    ]
     return subprocess.run([*words, source, out / "site"], capture_output=True, text=True, check=False)
 
 
@@ -33,7 +44,9 @@ def site(tmp_path_factory):
 
 def test_nothing_is_asked_of_another_machine(site):
     for page in site.rglob("*.html"):
-        asked = re.findall(r"<(?:script|link|img|iframe|source)\b[^>]*?(?:src|href)=\"(https?:[^\"]*)", page.read_text("utf-8"))
+        asked = re.findall(
+            r"<(?:script|link|img|iframe|source)\b[^>]*?(?:src|href)=\"(https?:[^\"]*)", page.read_text("utf-8")
+        )
         assert not asked, f"{page.name}: {asked}"
     for sheet in site.rglob("*.css"):
         assert not re.findall(r"(?:url\(|@import)\s*['\"]?https?:", sheet.read_text("utf-8")), sheet.name
