@@ -32,11 +32,12 @@ from replical.learners.lattice_noisy import Heard, fit_noisy
 from replical.learners.result import Result
 from replical.plans.base import Condition
 from replical.plans.lattice import LatticePlan
-from replical.pools.cone import Cone, crossings, differ_estimate
+from replical.pools.cone import Cone, axes_of, cells_of, crossings_of, differ_estimate
 from replical.pools.pool import AnyPool
 from replical.pools.query import Answers, Query
 
 ENCLOSED = "all directions that contradict no label lie in one cell of the lattice"
+ACCURATE = "the answer's error is proven"
 
 
 @dataclass(frozen=True)
@@ -124,7 +125,8 @@ class Lattice:
     def _result(self, V: Cone, pool: AnyPool) -> Result:
         plan, enclosed, reach = self.plan, V.look(), V.measure()
         C, h = V.C, int(V.indices[0])
-        crossed = 1.0 if reach is None else min(1.0, crossings(C, reach))
+        axes = None if reach is None else axes_of(C, reach)
+        crossed = 1.0 if axes is None else crossings_of(axes)
         proven = 0.0 if enclosed else plan.proven(crossed)
         wrong, open_ = _errors(V, pool)
         items = len(pool.items)
@@ -141,6 +143,9 @@ class Lattice:
             crossings=crossed,
             cell=C.cell_of(h),
             accurate=accurate,
+            axes=axes,
+            wrong=wrong,
+            open=open_,
         )
         return Result(
             hypothesis=h,
@@ -148,11 +153,10 @@ class Lattice:
             V=V,
             conditions=(
                 *plan.conditions,
-                Condition(name=ENCLOSED, value=float(V.size), bound=1.0, held=enclosed),
-                Condition(name="the answer's error is proven", value=high, bound=float(plan.epsilon), held=accurate),
+                *own_conditions(plan, C.size if axes is None else cells_of(axes), high, enclosed=enclosed),
             ),
             enclosing=enclosing,
-            verdict=_verdict(plan, enclosing),
+            verdict=verdict_of(plan, enclosing),
             measured=error,
         )
 
@@ -177,7 +181,17 @@ def _errors(V: Cone, pool: AnyPool) -> tuple[int, int]:
     return int(wrong.sum()), int((~certain).sum())
 
 
-def _verdict(plan: LatticePlan, found: Enclosing) -> Verdict:
+def own_conditions(plan: LatticePlan, cells: int, high: float, *, enclosed: bool) -> tuple[Condition, ...]:
+    """Is all that is left in one of so many cells, and is the error, `high` at most, small enough?"""
+    many = float(min(cells, 10**300))  # a double holds no more
+    return (
+        Condition(name=ENCLOSED, value=many, bound=1.0, held=enclosed),
+        Condition(name=ACCURATE, value=high, bound=float(plan.epsilon), held=high <= plan.epsilon),
+    )
+
+
+def verdict_of(plan: LatticePlan, found: Enclosing) -> Verdict:
+    """What is proven or missing, in words."""
     if found.certified:
         return Verdict(certified=True)
     if found.rho_proven > plan.rho:

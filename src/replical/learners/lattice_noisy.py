@@ -28,6 +28,7 @@ from replical.pools.cone import Cone
 from replical.pools.query import Answers, Indices, Query
 
 SEPARABLE = "some half-space makes no error"
+CONTRADICTED = Condition(name=SEPARABLE, value=0.0, bound=1.0, held=False)
 
 
 @dataclass
@@ -91,13 +92,23 @@ def _result(plan: LatticePlan, V: Cone, fit: Fit) -> Result:
         hypothesis=h,
         unrounded=h,
         V=V,
-        conditions=(*plan.conditions, Condition(name=SEPARABLE, value=0.0, bound=1.0, held=False)),
+        conditions=(*plan.conditions, CONTRADICTED),
         enclosing=enclosing,
-        verdict=Verdict(
-            certified=False,
-            why="labels contradict every half-space, and where labels may be wrong nothing is proven for all half-spaces",
-            helps="choose among a finite list of models instead (learner settled); what labs would do here is predicted",
-        ),
+        verdict=noisy_verdict(plan),
+    )
+
+
+def noisy_verdict(plan: LatticePlan) -> Verdict:
+    """Why nothing is proven, in words."""
+    told = (
+        "the protocol takes labels to be wrong now and then (nu)"
+        if plan.noisy
+        else "labels contradict every half-space"
+    )
+    return Verdict(
+        certified=False,
+        why=f"{told}, and where labels may be wrong nothing is proven for all half-spaces",
+        helps="choose among a finite list of models instead (learner settled); what labs would do here is predicted",
     )
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from fractions import Fraction
 from functools import cached_property
 
@@ -18,6 +19,7 @@ Indices = NDArray[np.int64]
 
 _NEAREST = 256  # items near the boundary among which the best cut is looked for
 _TOUCHES = 1e-9  # a plane this near to the cone's edge does not cut it
+_DIGITS = 10**6  # of a cell that are told
 _THIN = 1e-7  # across an item, of the length of a direction: doubles cannot cut any finer
 
 
@@ -181,6 +183,23 @@ def enclosed(C: Linear, each: Extent) -> bool:
     guard = 1e-9
     low, high = each.low / C.step - C.shift - guard, each.high / C.step - C.shift + guard
     return bool((np.floor(low) == np.floor(high)).all())
+
+
+def axes_of(C: Linear, each: Extent) -> tuple[tuple[float, float], ...]:
+    """The same bounds in cells along each axis, rounded outwards to six digits: what is told of them is what is proven."""
+    low, high = each.low / C.step - C.shift, each.high / C.step - C.shift
+    low, high = np.floor(low * _DIGITS - 1e-3) / _DIGITS, np.ceil(high * _DIGITS + 1e-3) / _DIGITS
+    return tuple(zip(low.tolist(), high.tolist(), strict=True))
+
+
+def crossings_of(axes: Sequence[tuple[float, float]]) -> float:
+    """With what probability a wall of a lattice with a fresh shift crosses such bounds, at most 1."""
+    return min(1.0, sum(high - low for low, high in axes) * (1 + 1e-12) + len(axes) * 2.0**-52)
+
+
+def cells_of(axes: Sequence[tuple[float, float]]) -> int:
+    """How many cells lie between such bounds."""
+    return math.prod(max(1, math.ceil(high) - math.floor(low)) for low, high in axes)
 
 
 def crossings(C: Linear, each: Extent) -> float:
