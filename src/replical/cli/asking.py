@@ -122,7 +122,7 @@ def source_of(
     **options: Any,
 ) -> Source:
     """What the flags of a command say, checked before anybody is asked."""
-    predictions = set(protocol.recipe.columns) if protocol.recipe.predicts else set()
+    predictions = set(protocol.recipe.columns) if protocol.recipe.models else set()
     return Source(
         column=None if labels is None else _labels_from(labels, protocol, id_column),
         details=details_from(pool, columns_to_show(show, predictions), id_column),
@@ -133,7 +133,7 @@ def source_of(
 
 def _labels_from(labels: str, protocol: Protocol, id_column: str) -> tuple[str, dict[str, int]]:
     file, column = file_and_column("--labels", labels)
-    if protocol.recipe.predicts and column in protocol.recipe.columns:
+    if protocol.recipe.models and column in protocol.recipe.columns:
         raise BadUsage(f"{column!r} is a candidate of the protocol: its predictions are not the labels")
     return labels, read_labels(file, column, protocol.labels, id_column=id_column)
 
@@ -175,9 +175,10 @@ def _progress(session: Session, outlook: Outlook | None) -> None:
     if still == 1 and session.measuring:
         notes.print(f"{labels}, measuring the error of the answer", markup=False)
         return
-    compared = count(still, "hypothesis", "hypotheses")
     left = "" if outlook is None else outlook.left()
-    notes.print(f"{labels}{f', {left}' if left else ''}; {compared} still in question", markup=False)
+    told = f"{labels}{f', {left}' if left else ''}"
+    compared = f"; {count(still, 'hypothesis', 'hypotheses')} still in question"
+    notes.print(f"{told}{compared if session.protocol.record.lists else ''}", markup=False)
 
 
 def say_pending(session: Session, batch: Path | None) -> int:

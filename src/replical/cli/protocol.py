@@ -6,17 +6,28 @@ import os
 import re
 import secrets
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
-from replical.classes.base import Label
-from replical.classes.catalogue import numbers, recipe
+from replical.classes.base import Label, size_of
+from replical.classes.catalogue import UNLISTED, numbers, recipe
 from replical.classes.recipe import Recipe
+from replical.cli.features import (
+    FeatureFile,
+    FeatureNames,
+    Features,
+    Intercept,
+    Step,
+    features_of,
+    lattice_keys,
+    with_features,
+)
 from replical.cli.finite import losses_of
 from replical.cli.inputs import file_and_column, read_prior
+from replical.cli.lattice import hypotheses, lattice_remarks
 from replical.cli.options import CLASSES, parameter
 from replical.cli.options import learner as learner_flag
 from replical.cli.output import answer, notes, number, progress, prose, reading, whole
@@ -31,7 +42,9 @@ from replical.lab.signatures import read_public as read_key
 from replical.lab.tables import read_pool
 from replical.lab.yardstick import MEANING, file_section
 from replical.plans.boosted import USUAL
+from replical.plans.catalogue import UNLISTED as BEYOND_LISTS
 from replical.plans.catalogue import find, standard
+from replical.plans.lattice import LatticePlan
 from replical.worlds.population import Population
 from replical.worlds.theta import theta as disagreement_coefficient
 
@@ -49,9 +62,17 @@ def protocol_group() -> None:
 @protocol_app.command("new")
 def new_command(
     out: Annotated[Path | None, typer.Option(help="the file to write")] = None,
-    class_spec: Annotated[str | None, typer.Option("--class", help=CLASSES)] = None,
+    class_spec: Annotated[str | None, typer.Option("--class", help=f"{CLASSES}; or linear:D, without a list")] = None,
     candidates: Annotated[
         str | None, typer.Option(help="FILE or FILE:COLUMN with the names of candidate models, one a row")
+    ] = None,
+    features: FeatureNames = None,
+    features_from: FeatureFile = None,
+    step: Step = None,
+    intercept: Intercept = None,
+    cuts: Annotated[
+        str | None,
+        typer.Option(help="with --candidates: their columns hold probabilities of the second label; cut there"),
     ] = None,
     cuts_from: Annotated[
         str | None,
@@ -61,7 +82,7 @@ def new_command(
     ] = None,
     bins: Annotated[int | None, typer.Option(parser=whole, help="with --cuts-from: cuts a column (100)")] = None,
     label_values: Annotated[str | None, typer.Option(help="the labels in their public order, e.g. no,yes")] = None,
-    learner: Annotated[str | None, learner_flag()] = None,
+    learner: Annotated[str | None, learner_flag(*BEYOND_LISTS)] = None,
     epsilon: Annotated[float | None, parameter("epsilon")] = None,
     delta: Annotated[float | None, parameter("delta")] = None,
     rho: Annotated[float | None, parameter("rho")] = None,
@@ -128,14 +149,20 @@ def new_command(
         raise BadProtocol(f"{out} exists: a published protocol is not overwritten; use --force, or another name")
     values = _label_values(_needed("--label-values", label_values))
     text = _seed(seed, seed_file, fresh=fresh_seed)
-    section = _class_section(class_spec, candidates) if cuts_from is None else _cut(class_spec, cuts_from, bins)
-    if bins is not None and cuts_from is None:
-        raise BadUsage("--bins is for --cuts-from; else write the number into --class, e.g. stumps:5,40")
+    named = features_of(features, features_from)
+    section = with_features(_class_section(class_spec, candidates, cuts, cuts_from, bins, named), named)
+    if section["kind"] in UNLISTED:
+        epsilon = number(_needed("--epsilon", epsilon))
+    section |= lattice_keys(section, epsilon or 1.0, step, intercept)
     class_recipe = recipe(section, values, text)
     public = read_prior(class_recipe.C, prior, prefer)
     sample = None if order_from is None else _order_from(order_from, class_recipe, prior, prefer)
     learner_section: dict[str, Any] = {
-        "name": _needed("--learner", learner, standard(models="candidates" in section, noiseless=nu == 0)),
+        "name": _needed(
+            "--learner",
+            learner,
+            standard(models="candidates" in section, noiseless=nu == 0, lists=section["kind"] not in UNLISTED),
+        ),
         "plan": plan_name,
         "epsilon": number(_needed("--epsilon", epsilon)),
         "delta": number(_needed("--delta", delta)),
@@ -179,10 +206,12 @@ def new_command(
         told = {"file": str(out), "learner": chosen, "fingerprint": protocol.fingerprint}
         answer({"schema": "replical.protocol-new/1"} | told)
     else:
-        _say_written(protocol, out, needed, sample, standard_taken=learner is None)
+        _say_written(protocol, out, needed, sample, standard_taken=learner is None, named=named)
 
 
-def _remarks(protocol: Protocol, sample: PublicSample | None, needed: int | None) -> Iterator[str]:
+def _remarks(
+    protocol: Protocol, sample: PublicSample | None, needed: int | None, named: Features | None
+) -> Iterator[str]:
     """What somebody who has just written a protocol should know."""
     if sample is not None:
         yield _first_of(sample)
@@ -193,10 +222,9 @@ def _remarks(protocol: Protocol, sample: PublicSample | None, needed: int | None
         source = protocol.content["yardstick"]["source"]
         yield f"Distances are measured on {protocol.yardstick.size:,} public items: {MEANING[source]}."
     yield from losses_of(protocol.content["class"], protocol.given("epsilon"), protocol.given("delta"))
-    features = protocol.content["class"].get("features")
-    if features and "quantiles" not in protocol.content["class"]:
-        columns = ", ".join(features[:3]) + (" .." if len(features) > 3 else "")
-        yield f"The columns {columns} and their ranges are placeholders: write yours into the file, then publish it."
+    yield from _placeholders(protocol.content["class"], named)
+    if isinstance(plan := protocol.plan, LatticePlan):
+        yield from lattice_remarks(protocol.recipe.C, plan)
     if needed is not None:
         yield f"Each lab needs about {needed:,} items: with fewer its run ends without an answer."
     if protocol.registers:
@@ -211,6 +239,18 @@ def _remarks(protocol: Protocol, sample: PublicSample | None, needed: int | None
         )
 
 
+def _placeholders(section: Mapping[str, Any], named: Features | None) -> Iterator[str]:
+    """What stands in the file and has to be replaced."""
+    columns: list[str] = section.get("features", [])
+    said = ", ".join(columns[:3]) + (" .." if len(columns) > 3 else "")
+    ranges = "range" in section and (named is None or named.ranges is None)
+    if columns and named is None and "quantiles" not in section:
+        also = " and their ranges" if ranges or section["kind"] not in UNLISTED else ""
+        yield f"The columns {said}{also} are placeholders: write yours into the file, then publish it."
+    elif ranges:
+        yield f"The ranges of {said} are placeholders: write public ones into the file, then publish it."
+
+
 @protocol_app.command("show")
 def show_command(
     protocol_file: Annotated[Path, typer.Argument(metavar="PROTOCOL", help="a protocol file")],
@@ -218,32 +258,37 @@ def show_command(
 ) -> None:
     """Check a protocol file, written by hand or not, and print its fingerprint."""
     protocol = Protocol.read(protocol_file)
-    size = len(protocol.recipe.C)
+    C = protocol.recipe.C
     if as_json:
-        payload = {"schema": "replical.protocol-show/1", "file": str(protocol_file), "hypotheses": size}
+        payload = {"schema": "replical.protocol-show/1", "file": str(protocol_file), "hypotheses": size_of(C)}
         answer(payload | {"learner": protocol.plan.learner, "fingerprint": protocol.fingerprint})
     else:
-        prose.print(
-            f"{protocol_file}: {size:,} hypotheses, learner {protocol.plan.learner}.", markup=False, soft_wrap=True
-        )
+        prose.print(f"{protocol_file}: {hypotheses(C)}, learner {protocol.plan.learner}.", markup=False, soft_wrap=True)
         for lost in losses_of(protocol.content["class"], protocol.given("epsilon"), protocol.given("delta")):
             prose.print(lost, markup=False, soft_wrap=True)
         prose.print(f"Fingerprint {protocol.fingerprint}", markup=False, soft_wrap=True)
 
 
 def _say_written(
-    protocol: Protocol, out: Path, needed: int | None, sample: PublicSample | None, *, standard_taken: bool
+    protocol: Protocol,
+    out: Path,
+    needed: int | None,
+    sample: PublicSample | None,
+    *,
+    standard_taken: bool,
+    named: Features | None,
 ) -> None:
     """What was written, and what whoever publishes it should know."""
     chosen, section = protocol.plan.learner, protocol.content["class"]
     what = "candidate models" if "candidates" in section else "rules on features"
+    what = what if protocol.record.lists else "linear rules"
     usual = f", the standard for {what}" if standard_taken else ""
     prose.print(
-        f"Wrote {out}: {len(protocol.recipe.C):,} hypotheses, learner {chosen}{usual}.",
+        f"Wrote {out}: {hypotheses(protocol.recipe.C)}, learner {chosen}{usual}.",
         markup=False,
         soft_wrap=True,
     )
-    for remark in _remarks(protocol, sample, needed):
+    for remark in _remarks(protocol, sample, needed, named):
         prose.print(remark, markup=False, soft_wrap=True)
     prose.print(f"Fingerprint {protocol.fingerprint}", markup=False, soft_wrap=True)
     prose.print("Publish the file, or at least its fingerprint, before any lab asks for a label.")
@@ -261,6 +306,8 @@ def _items_needed(protocol: Protocol) -> int | None:
     other = "" if instead is None else f", or take --learner {instead}"
     if plan.exact_only:
         raise BadProtocol(f"no lab could run this protocol: {plan.exact_only}{other}")
+    if not protocol.record.lists:
+        return None
     cost = plan.cost(protocol.setting())
     if cost.kind != "most" or cost.unlabelled is None:
         return None
@@ -342,11 +389,27 @@ def _seed(seed: str | None, file: Path | None, *, fresh: bool) -> str:
     return _needed("--seed", seed)
 
 
-def _class_section(spec: str | None, candidates: str | None) -> dict[str, Any]:
+def _class_section(
+    spec: str | None,
+    candidates: str | None,
+    cuts: str | None,
+    cuts_from: str | None,
+    bins: int | None,
+    named: Features | None,
+) -> dict[str, Any]:
+    if cuts_from is not None:
+        return _cut(spec, cuts_from, bins)
+    if bins is not None:
+        raise BadUsage("--bins is for --cuts-from; else write the number into --class, e.g. stumps:5,40")
+    if cuts is not None and candidates is None:
+        raise BadUsage("--cuts are for the scores of --candidates; for a feature give --cuts-from")
     if (spec is None) == (candidates is None):
         raise BadProtocol("give --class SPEC or --candidates FILE, and not both")
     if candidates is not None:
-        return {"kind": "table", "candidates": _listed(candidates)}
+        at = {} if cuts is None else {"cuts": [number(word.strip()) for word in cuts.split(",")]}
+        return {"kind": "table", "candidates": _listed(candidates)} | at
+    if spec in UNLISTED and named is not None:
+        spec = f"{spec}:{len(named.names)}"
     kind, sizes = numbers(spec or "", BadProtocol)
     assert kind.section is not None, "whatever has numbers can be written as a section"
     return kind.section(sizes)
