@@ -424,7 +424,7 @@ def test_keys(window, site):
     assert window.run("return document.querySelector('#name').value") == "12su"
     window.click("#who button")
     item = window.item()
-    assert "Keys: 1 2 for the labels, s if you cannot say, u to take your last answer back" in window.text("#help")
+    assert "Keys: 1 2 for the labels, ? if you cannot say, u to take your last answer back" in window.text("#help")
     for modifiers in (1, 2, 4):  # alt, control, meta
         window.key("1", modifiers=modifiers)
     window.key("S", modifiers=8)
@@ -447,7 +447,7 @@ def test_keys(window, site):
     window.click("#keys")
     window.key("1")
     window.click("#keys")
-    window.key("s")
+    window.key("?")
     window.item(item)
     assert labels(desk) == 2
     assert len(desk.session.ledger.skipped) == 1

@@ -132,8 +132,8 @@ def test_a_run_writes_its_profile(command, tmp_path):
     assert (code, "give it a name of its own" in told) == (2, True)
     code, _, told = command(*words, tmp_path / "a.profile.json", "--html", tmp_path / "a.json")
     assert (code, "a.json is also what another option writes" in told) == (2, True)
-    code, _, told = command(*words, tmp_path / "a.profile.json")
-    assert (code, "Profile: " in told) == (0, True)
+    code, told, _ = command(*words, tmp_path / "a.profile.json")
+    assert (code, "a.profile.json (profile)" in told) == (0, True)
     profile, certificate = profiles.read(tmp_path / "a.profile.json"), json.loads((tmp_path / "a.json").read_text())
     assert profile["certificate"] == certificate["digest"]
     assert (profile["lab"], profile["items"], len(profile["scores"])) == ("north", 1000, 6)

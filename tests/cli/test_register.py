@@ -82,7 +82,7 @@ def test_register_and_go(lab):
 def test_a_run_without_a_registration_says_what_could_be_registered(lab, command):
     lab.new()
     _, _, err = command("run", "p.toml", "--pool", "a.csv", "--journal", "a.db", "--labels", "a.csv:truth", "--out",
-        "a.json", "--truths", "0")  # fmt: skip
+        "a.json", "--truths", "0", "-v")  # fmt: skip
     body = told("a.json")["body"]
     said = " ".join(err.split())
     assert f"items {body['pool']['fingerprint'][:23]}" in said

@@ -3,6 +3,7 @@
 import csv
 import io
 import json
+import re
 import socket
 import sqlite3
 from pathlib import Path
@@ -10,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from replical.cli import main
+from replical.core.words import at_most
 from replical.lab import journal as journal_module
 from replical.lab.certificate.file import read
 from replical.lab.certificate.page import page
@@ -141,14 +143,15 @@ def test_the_answer_as_json_is_the_documented_one(lab):
 def test_the_plan_comes_first_and_the_answer_last(lab):
     """Before a label is asked for, the person who runs is told what it may cost and how likely the labs agree."""
     lab.protocol(batch=12, title="Which model?")
-    lab(*ALL_LABELS, "--truths", "2", "--html", "page.html")
+    lab(*ALL_LABELS, "--truths", "2", "--html", "page.html", "-v")
     assert "Which model? (sha256:" in lab.err
     assert "6 hypotheses, 150 items" in lab.err
     assert "Forecast from the unlabelled items: about" in lab.err
     assert "a rough estimate from 2 simulated worlds" in lab.err
     assert "cannot show that most candidates share a mistake" in lab.err
-    assert "hypotheses left" in lab.err
-    assert f"Chosen: {lab.body()['hypothesis']['description']} (hypothesis" in lab.out
+    assert re.search(r"^\d+ labels?, about \d+ left; 6 hypotheses still in question$", lab.err, re.MULTILINE)
+    assert lab.out.startswith(f"Answer: {lab.body()['hypothesis']['description']} (hypothesis ")
+    assert "Error: no bound is proven" in lab.out
     assert (
         "Not certified: nothing is proven of how often labs differ, and 0.6 was asked for; the pool of 150" in lab.out
     )
@@ -157,7 +160,7 @@ def test_the_plan_comes_first_and_the_answer_last(lab):
         "differs with" in lab.out
     )
     assert "Not held: " not in lab.out  # it would say the same once more
-    assert lab.out.endswith("Certificate: lab.json\n")
+    assert "\nWritten: lab.json (certificate), lab.db (journal), page.html (page).\n" in lab.out
     assert (lab.folder / "page.html").read_text() == page(read(lab.folder / "lab.json"))
     lab(*ALL_LABELS)
     assert "Forecast" not in lab.err  # only when a journal begins
@@ -195,7 +198,7 @@ def test_a_prediction_that_is_withheld_is_said_to_be_and_verifies(lab):
 
 def test_a_realizable_protocol_tells_its_bill(lab):
     lab.protocol(learner="erm")
-    lab(*ALL_LABELS)
+    lab(*ALL_LABELS, "-v")
     assert "At most 7 labels." in lab.err
     assert "The plan's bill: 7 labels (most)." in lab.err
     assert lab.body()["labels"]["asked"] == 7
@@ -627,7 +630,7 @@ def test_bad_input_is_asked_again_and_nothing_is_recorded(lab, typed):
 def test_an_item_nobody_can_label_is_skipped(lab, typed):
     """Another item of the private order takes its place, and the certificate says so."""
     lab.protocol()
-    told = typed(["s", "s", "q"], code=3)
+    told = typed(["?", "?", "q"], code=3)
     assert told["labels"] == {"asked": 1, "answered": 0, "skipped": 2, "corrected": 0}
     shown = [line.split(": ")[1] for line in lab.err.splitlines() if line.startswith("Item ")]
     assert len(set(shown)) == 3
@@ -932,9 +935,15 @@ def test_a_settled_run_says_what_is_proven_and_how_good_the_answer_is(lab):
     lab(*words)
     assert f"Certified: this is the first candidate in the shared order within {part['v']:.4f} of the best" in lab.out
     assert "Estimate, not a proof: another lab" not in lab.out  # it is proven
-    assert "How often it errs is not known; --measure-error 100 measures that" in lab.out
+    assert (
+        f" interval 0 to {at_most(part['excess_upper'], 4)}; --measure-error 100 measures the error itself." in lab.out
+    )
+    assert lab.out.count("\n") == 4
     lab(*words, "--measure-error", 30, "--html", "lab.html")
-    assert "on 30 fresh items; between" in lab.out
+    assert re.search(
+        r"^Error: .*(wrong on \d+ of|none seen on) 30 fresh items; 80% interval 0.* to 0\.\d+\.$", lab.out, re.MULTILINE
+    )
+    assert lab.out.count("\n") == 4
     assert "on 30 fresh items; between" in (lab.folder / "lab.html").read_text()
     lab("verify", "lab.json", "--pool", "a.csv", "--journal", "lab.db")
     assert lab.body()["labels"]["asked"] == part["asked"] + 30

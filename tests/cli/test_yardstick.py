@@ -156,7 +156,7 @@ def test_accuracy_is_said_apart_from_agreement(command, labs):
     assert command("verify", labs / "a.json", "--pool", labs / "a.csv", *more)[0] == 0
     code, told, _ = run(command, labs, "b")
     assert "Certified: " in told
-    assert "Not accurate: the answer differs from a survivor on" in told
+    assert "Error: no bound is proven: the answer differs from a survivor on" in told
 
 
 def test_a_certificate_that_proves_too_much_is_found_out_without_the_pool(command, labs):

@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from replical.classes import boxes, halfspaces, intervals, star, stumps, table, thresholds
+from replical.classes import boxes, halfspaces, intervals, scores, star, stumps, table, thresholds
 from replical.classes.base import HypothesisClass, Label
 from replical.classes.recipe import Recipe, Section
 from replical.errors import BadProtocol, BadSpec
@@ -147,7 +147,8 @@ _ALL = (
         make=None,
         section=None,
         needs=frozenset({"candidates"}),
-        recipe=table.recipe,
+        options=frozenset({"cuts"}),
+        recipe=lambda section: (scores if "cuts" in section.content else table).recipe(section),
     ),
 )
 KINDS: dict[str, Kind] = {kind.kind: kind for kind in _ALL}

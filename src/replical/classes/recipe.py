@@ -114,6 +114,8 @@ class Recipe:
         A hypothesis in the units of the columns, where items are rescaled.
     predicts
         Do the columns hold predictions, that is label values?
+    scores
+        Do they hold probabilities of the second label?
     """
 
     C: HypothesisClass
@@ -121,6 +123,12 @@ class Recipe:
     to_items: Callable[[list[NDArray[Any]]], Any]
     in_words: Callable[[int], str] | None = None
     predicts: bool = False
+    scores: bool = False
+
+    @property
+    def models(self) -> bool:
+        """Are the columns what models say? Whoever labels is not shown them."""
+        return self.predicts or self.scores
 
     def describe(self, h: int) -> str:
         """Hypothesis `h` in words, with the names of the features and in their units."""

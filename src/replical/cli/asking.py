@@ -14,9 +14,10 @@ from replical.cli.by_file import by_file
 from replical.cli.inputs import file_and_column, never_over
 from replical.cli.label import columns_to_show, details_from
 from replical.cli.outlook import Outlook
-from replical.cli.output import count, notes, prose, reading
+from replical.cli.output import notes, prose, reading
 from replical.cli.page import PageOptions, serve_page
 from replical.cli.terminal import ask_at_terminal
+from replical.core.words import count
 from replical.errors import BadLabel, BadTable, BadUsage
 from replical.lab.protocol import Protocol
 from replical.lab.public import check_apart
@@ -121,7 +122,7 @@ def source_of(
     **options: Any,
 ) -> Source:
     """What the flags of a command say, checked before anybody is asked."""
-    predictions = set(protocol.recipe.columns) if protocol.recipe.predicts else set()
+    predictions = set(protocol.recipe.columns) if protocol.recipe.models else set()
     return Source(
         column=None if labels is None else _labels_from(labels, protocol, id_column),
         details=details_from(pool, columns_to_show(show, predictions), id_column),
@@ -132,7 +133,7 @@ def source_of(
 
 def _labels_from(labels: str, protocol: Protocol, id_column: str) -> tuple[str, dict[str, int]]:
     file, column = file_and_column("--labels", labels)
-    if protocol.recipe.predicts and column in protocol.recipe.columns:
+    if protocol.recipe.models and column in protocol.recipe.columns:
         raise BadUsage(f"{column!r} is a candidate of the protocol: its predictions are not the labels")
     return labels, read_labels(file, column, protocol.labels, id_column=id_column)
 
@@ -148,7 +149,7 @@ def _from_column(session: Session, source: tuple[str, dict[str, int]], outlook: 
         session.answer_all({item: values[known[item]] for item in asked})
         if time.monotonic() - last > _EVERY and session.course.latest is not None:
             last = time.monotonic()
-            _progress(session)
+            _progress(session, outlook)
             if outlook is not None and last - begun > _LONG:
                 outlook.look()
 
@@ -166,21 +167,22 @@ def _wait(session: Session, outlook: Outlook | None) -> None:
             outlook.look()
 
 
-def _progress(session: Session) -> None:
+def _progress(session: Session, outlook: Outlook | None) -> None:
     """For the person who runs, never for the one who labels."""
     if session.course.latest is None:
         return
-    labels, left = count(len(session.ledger.labels), "label"), session.course.latest.survivors
-    if left == 1 and session.measuring:
+    labels, still = count(len(session.ledger.labels), "label"), session.course.latest.survivors
+    if still == 1 and session.measuring:
         notes.print(f"{labels}, measuring the error of the answer", markup=False)
         return
-    compared = f"{left:,} {'hypothesis' if left == 1 else 'hypotheses'}"
-    notes.print(f"{labels}, disagreement {session.mass:.4f}, {compared} left", markup=False)
+    compared = count(still, "hypothesis", "hypotheses")
+    left = "" if outlook is None else outlook.left()
+    notes.print(f"{labels}{f', {left}' if left else ''}; {compared} still in question", markup=False)
 
 
 def say_pending(session: Session, batch: Path | None) -> int:
     """Labels are missing: how many, and what to do."""
-    pending = "1 label is pending" if len(session.open) == 1 else f"{len(session.open)} labels are pending"
+    pending = count(len(session.open), "label is pending", "labels are pending")
     fill = f": fill in the column label of {batch} ('?' for an item nobody can label), then run the same command again."
     prose.print(pending + ("; run the same command to go on." if batch is None else fill), soft_wrap=True, markup=False)
     return PENDING

@@ -16,8 +16,8 @@ from replical.cli.options import CLASSES, Cluster, Device, parameter
 from replical.cli.options import learner as learner_flag
 from replical.cli.output import amount, answer, interval, notes, progress, prose, whole
 from replical.cli.proven import both, uncertified
-from replical.core.exact import up
 from replical.core.kernels.device import use
+from replical.core.words import about, at_most
 from replical.core.workers import Workers, cluster
 from replical.errors import BadUsage, ValueOutOfRange
 from replical.learners.base import Learner
@@ -214,8 +214,8 @@ def _show_groups(table: Any, groups: Groups, rho: float) -> None:
         differ = f"{round(groups.certified_differ * groups.groups)} of {groups.groups} groups"
         table.add_row("two certified labs differ", f"{differ}, at most {100 * rho:g}% promised")
     if groups.jaccard_distance is not None and groups.rho_proven is not None:
-        proven = up(groups.rho_proven, 4)
-        table.add_row("  over all thresholds and orders", f"{groups.jaccard_distance:.4f}, proven {proven}")
+        proven = at_most(groups.rho_proven, 4)
+        table.add_row("  over all thresholds and orders", f"{about(groups.jaccard_distance, 4)}, proven {proven}")
 
 
 def _show(figures: Audit, groups: Groups | None, inputs: dict[str, Any], seconds: float) -> None:
@@ -231,21 +231,21 @@ def _show(figures: Audit, groups: Groups | None, inputs: dict[str, Any], seconds
     table.add_row("  95% interval", interval(figures.agreement_low, figures.agreement_high))
     table.add_row("identical function", f"{100 * figures.function_agreement:.1f}%")
     table.add_row("before the last step", f"{100 * figures.base_agreement:.1f}%")
-    table.add_row("mean Jaccard distance", f"{figures.expected_jaccard:.4f}")
+    table.add_row("mean Jaccard distance", about(figures.expected_jaccard, 4))
     table.add_row("survivors, mean", amount(figures.survivors_mean))
-    table.add_row("labels a lab, mean", amount(figures.labels_mean))
-    table.add_row("labels a lab, most", amount(figures.labels_max))
-    table.add_row("excess error, mean", f"{figures.excess_error_mean:.5f}")
-    table.add_row("excess error, most", f"{figures.excess_error_max:.5f}")
+    table.add_row("labels per lab, mean", amount(figures.labels_mean))
+    table.add_row("labels per lab, most", amount(figures.labels_max))
+    table.add_row("excess error, mean", about(figures.excess_error_mean, 5))
+    table.add_row("excess error, most", about(figures.excess_error_max, 5))
     table.add_row("labs above epsilon", str(figures.excess_over_epsilon))
     table.add_row("labs stopped short", str(figures.cap_reached))
     if figures.certified_fraction is not None:
         table.add_row("labs certified", f"{100 * figures.certified_fraction:.1f}%")
         table.add_row("labs with labels enough", f"{100 * (figures.labels_sufficient_fraction or 0):.1f}%")
     if figures.rho_proven is not None:
-        table.add_row("rho proven, mean of labs", up(figures.rho_proven, 4))
+        table.add_row("rho proven, mean of labs", at_most(figures.rho_proven, 4))
     if figures.rho_predicted is not None:
-        table.add_row("rho predicted, mean of labs", f"{figures.rho_predicted:.4f}")
+        table.add_row("rho predicted, mean of labs", about(figures.rho_predicted, 4))
     prose.print(table)
     prose.print(_TERMS)
     prose.print(f"Took {seconds} s; the same seed gives the same figures on any number of workers.")
@@ -298,12 +298,10 @@ def _proof(result: Result, plan: Plan) -> str:
     if verdict is None or proven is None:
         return ""
     if verdict.certified:
-        bound = up(proven.rho_proven or 0.0, 3)
+        bound = at_most(proven.rho_proven or 0.0)
         also = f" Not accurate: {verdict.why}. What helps: {verdict.helps}." if verdict.why else ""
         return f" Certified: that {both(plan)} has probability at most {bound}.{also}"
-    if result.rounding is not None:
-        return " " + uncertified(verdict, result.rounding, plan)
-    return f" Not certified: {verdict.why}. What helps: {verdict.helps}."
+    return f" {uncertified(verdict, result, plan)}"
 
 
 def _settling(settling: Settling) -> dict[str, Any]:

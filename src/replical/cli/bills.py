@@ -28,7 +28,7 @@ def show_bills(all_bills: list[Bill], class_spec: str, setting: Setting, items: 
     from rich.table import Table
 
     public = f"{class_spec}, epsilon {setting.epsilon:g}, rho {setting.rho:g}"
-    title = escape(f"Labels a lab, from public numbers alone: {public}")
+    title = escape(f"Labels per lab, from public numbers alone: {public}")
     table = Table(title=title, box=None, padding=(0, 2, 0, 0), title_justify="left")
     for column in ("learner", "plan", "repl.", "labels", "", "rounds", "items"):
         right = column in ("labels", "rounds", "items")

@@ -9,9 +9,10 @@ import typer
 
 from replical.cli.asking import IdColumn
 from replical.cli.inputs import never_over
-from replical.cli.output import answer, count, progress, prose, whole
+from replical.cli.output import answer, progress, prose, whole
 from replical.core.files import write_whole
 from replical.core.parallel import cores
+from replical.core.words import count
 from replical.errors import BadTable, BadUsage, MissingExtra
 
 Workers = Annotated[

@@ -9,7 +9,7 @@ from typing import Any
 from replical.classes.catalogue import KINDS, numbers
 from replical.classes.spec import read_file
 from replical.cli.inputs import file_and_column
-from replical.cli.output import reading
+from replical.cli.output import number, reading
 from replical.cli.wizard import asked, at_a_terminal, spelled
 from replical.core.files import decode, read_bytes, read_csv
 from replical.errors import BadProtocol, BadTable, BadUsage
@@ -18,18 +18,21 @@ from replical.lab.quantiles import KINDS as CUT
 from replical.lab.quantiles import quantile_section
 
 _USUAL_BINS = 100  # cuts a public column
+_ONE_OF = "give --class SPEC or --candidates FILE, and not both"
 
 
 def class_section(
-    spec: str | None, candidates: str | None, cuts_from: str | None, bins: int | None
+    spec: str | None, candidates: str | None, *, cuts: str | None, cuts_from: str | None, bins: int | None
 ) -> tuple[dict[str, Any], str | None]:
     """What the flags, or a person at a terminal, say; and the labels where a table tells them."""
     if cuts_from is not None:
         return _cut(spec, cuts_from, bins), None
     if bins is not None:
         raise BadUsage("--bins is for --cuts-from; else write the number into --class, e.g. stumps:5,40")
+    if cuts is not None:
+        return _scores(spec, candidates, cuts), None
     if spec is not None and candidates is not None:
-        raise BadProtocol("give --class SPEC or --candidates FILE, and not both")
+        raise BadProtocol(_ONE_OF)
     if spec is None and candidates is None:
         if not at_a_terminal():
             raise BadProtocol(
@@ -37,6 +40,19 @@ def class_section(
             )
         return asked("--candidates", None, _chosen_from)
     return _models_section(candidates) if candidates is not None else (_rules_section(spec or ""), None)
+
+
+def _scores(spec: str | None, candidates: str | None, cuts: str) -> dict[str, Any]:
+    """Candidates that are scores, cut at public places."""
+    if candidates is None:
+        raise BadUsage("--cuts are for the scores of --candidates; for a feature give --cuts-from")
+    if spec is not None:
+        raise BadProtocol(_ONE_OF)
+    return {
+        "kind": "table",
+        "candidates": listed(candidates),
+        "cuts": [number(word.strip()) for word in cuts.split(",")],
+    }
 
 
 def _chosen_from(text: str) -> tuple[dict[str, Any], str | None]:

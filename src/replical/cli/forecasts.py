@@ -9,6 +9,7 @@ from typing import Any
 from replical.classes.base import HypothesisClass
 from replical.classes.prior import Prior
 from replical.cli.output import prose
+from replical.core.words import count
 from replical.errors import BudgetSpent, EmptyVersionSpace, PlanMismatch, PoolExhausted
 from replical.worlds.forecast import Prediction
 from replical.worlds.foretold import Foretold
@@ -36,12 +37,15 @@ def _labels(forecast: Prediction | Foretold, what: str = "") -> str:
     return f"{forecast.labels_median:,.0f}{what} ({forecast.labels_low:,.0f} to {forecast.labels_high:,.0f})"
 
 
-def rough_words(C: HypothesisClass, forecast: Prediction) -> Iterator[str]:
-    """What a lab may expect, where few worlds were looked at, and which hypotheses are hard to tell apart."""
+def rough_words(C: HypothesisClass, forecast: Prediction, *, verbose: bool) -> Iterator[str]:
+    """What a lab may expect, where few worlds were looked at; on request also what is behind it, and who is hard to tell."""
+    first = f"Forecast from the unlabelled items: about {_labels(forecast, ' labels')}"
+    if not verbose:
+        yield f"{first}; a rough estimate, -v says more."
+        return
     yield (
-        f"Forecast from the unlabelled items: about {_labels(forecast, ' labels')}, another lab differs in "
-        f"{rate(forecast.disagreement_mean, forecast.draws)} of cases. That is a rough estimate from "
-        f"{worlds(forecast.draws)}, {CAVEATS[forecast.method]}; replical plan takes more."
+        f"{first}, another lab differs in {rate(forecast.disagreement_mean, forecast.draws)} of cases. That is a rough "
+        f"estimate from {worlds(forecast.draws)}, {CAVEATS[forecast.method]}; replical plan takes more."
     )
     if forecast.ties:
         tied = max(forecast.ties, key=len)
@@ -67,14 +71,14 @@ def foretold_words(forecast: Foretold, margin: float, budget: int | None) -> Ite
 
 def worlds(draws: int) -> str:
     """How many worlds were looked at."""
-    return "1 simulated world" if draws == 1 else f"{draws} simulated worlds"
+    return count(draws, "simulated world")
 
 
 def forecast_reading(forecast: Prediction, rho: float, prior: Prior, *, yardstick: bool) -> str:
     """The same in sentences, and whether the `prior` helps."""
     differ = rate(forecast.disagreement_mean, forecast.draws)
     words = (
-        f"Expect about {_labels(forecast, ' labels a lab')} and different answers in {differ} of pairs: an estimate "
+        f"Expect about {_labels(forecast, ' labels per lab')} and different answers in {differ} of pairs: an estimate "
         f"from {forecast.items:,} unlabelled items and {worlds(forecast.draws)}, {CAVEATS[forecast.method]}"
     )
     certified = forecast.certified_fraction
@@ -106,8 +110,8 @@ def show_forecast(C: HypothesisClass, forecast: Prediction, *, yardstick: bool) 
     """What the labs may expect, line by line; the pool that a proof takes is not known with a `yardstick`."""
     differ = rate(forecast.disagreement_mean, forecast.draws)
     rows = {
-        "items a lab": f"{forecast.items:,}",
-        "labels a lab": _labels(forecast),
+        "items per lab": f"{forecast.items:,}",
+        "labels per lab": _labels(forecast),
         "labs differ": f"{differ} of pairs, plausibly up to {forecast.differ_high:.2f}",
     }
     if forecast.certified_fraction is not None:

@@ -14,7 +14,7 @@ from replical.cli.chosen_from import listed, models_section
 from replical.cli.inputs import file_and_column, never_over
 from replical.cli.options import learner as learner_flag
 from replical.cli.options import parameter
-from replical.cli.output import answer, count, prose, reading
+from replical.cli.output import answer, prose, reading
 from replical.cli.protocol import check_new, say_written, write_protocol
 from replical.cli.wizard import (
     DRAWN,
@@ -30,6 +30,7 @@ from replical.cli.wizard import (
     share,
     unless,
 )
+from replical.core.words import count
 from replical.errors import BadUsage
 from replical.lab.model_columns import ModelColumns, model_columns
 from replical.lab.protocol import Protocol

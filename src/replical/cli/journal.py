@@ -9,7 +9,8 @@ from typing import Annotated
 import typer
 
 from replical.cli.inputs import never_over
-from replical.cli.output import answer, count, prose
+from replical.cli.output import answer, prose
+from replical.core.words import count
 from replical.errors import BadJournal, BadLabel
 from replical.lab.journal import Event, Journal
 from replical.lab.ledger import Ledger, export_labels

@@ -14,7 +14,7 @@ from typing import Any
 from replical.classes.table import PredictionTable
 from replical.errors import ReplicalError
 from replical.lab.session import Session
-from replical.worlds.remaining import Remaining, remaining
+from replical.worlds.remaining import Remaining, remaining, rounded
 from replical.worlds.supposed import votes_on
 from replical.worlds.votes import Votes
 
@@ -30,6 +30,8 @@ class Outlook:
         The run.
     tell
         Called with a line of text when an estimate is finished, from another thread.
+    expected
+        Labels that were foretold for the whole run before the first, where that was done.
 
     Attributes
     ----------
@@ -37,8 +39,10 @@ class Outlook:
         The last estimate that was finished; None where nothing is known.
     """
 
-    def __init__(self, session: Session, tell: Callable[[str], None] = lambda _: None) -> None:
-        self._session, self._tell, self._next = session, tell, FIRST
+    def __init__(
+        self, session: Session, tell: Callable[[str], None] = lambda _: None, *, expected: float | None = None
+    ) -> None:
+        self._session, self._tell, self._next, self._expected = session, tell, FIRST, expected
         self._votes: Votes | None = None
         self._thread: threading.Thread | None = None
         self.latest: Remaining | None = None
@@ -67,6 +71,12 @@ class Outlook:
         if isinstance(session.protocol.recipe.C, PredictionTable) and not session.ended:
             self._estimate(session.heard, list(session.ledger.skipped))
         return self.latest
+
+    def left(self) -> str:
+        """About how many labels are left, by the last estimate or the forecast, for the end of a line; empty if unknown."""
+        heard, found = len(self._session.ledger.labels), self.latest
+        whole = self._expected if found is None else found.labels + found.median
+        return "" if whole is None or whole < heard + 1 else f"about {rounded(whole - heard):,} left"
 
     def wait(self) -> None:
         """Until the estimate under way is finished."""

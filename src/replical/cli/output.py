@@ -131,8 +131,3 @@ def interval(low: float, high: float, digits: int = 1) -> str:
 def amount(x: float) -> str:
     """A count of labels a person can read at a glance."""
     return f"{x:,.0f}" if x == int(x) and x < 1e9 else f"{x:,.1f}" if x < 1e6 else up_to(x, 3)
-
-
-def count(number: int, what: str) -> str:
-    """A number of things, in words that fit one of them too."""
-    return f"{number:,} {what}{'' if number == 1 else 's'}"

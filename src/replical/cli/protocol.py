@@ -52,6 +52,10 @@ def new_command(
     candidates: Annotated[
         str | None, typer.Option(help="FILE or FILE:COLUMN with the names of candidate models, one a row")
     ] = None,
+    cuts: Annotated[
+        str | None,
+        typer.Option(help="with --candidates: their columns hold probabilities of the second label; cut there"),
+    ] = None,
     cuts_from: Annotated[
         str | None,
         typer.Option(
@@ -124,7 +128,7 @@ def new_command(
     """Write a protocol file. At a terminal what is missing is asked for; otherwise a missing flag is an error."""
     out = asked("--out", out, Path, default="protocol.toml")
     check_new(out, force=force)
-    section, known = class_section(class_spec, candidates, cuts_from, bins)
+    section, known = class_section(class_spec, candidates, cuts=cuts, cuts_from=cuts_from, bins=bins)
     values = asked("--label-values", label_values, read_values, default=known)
     text = _seed(seed, seed_file, fresh=fresh_seed)
     class_recipe = recipe(section, values, text)

@@ -1,90 +1,154 @@
-"""What a run has proven and what it has not, in sentences."""
+"""The end of a run in sentences: how often the answer errs, what is proven, why not and what would help."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
-from replical.cli.output import count
-from replical.core.exact import down, up, up_to
-from replical.learners.findings import Rounding, Verdict
+from replical.core.exact import fraction
+from replical.core.words import about, at_least, at_most, confidence, count, percent, plural
+from replical.lab.protocol import Protocol
+from replical.learners.findings import AnswerError, Rounding, Settling, Verdict
 from replical.learners.measured import measurable
 from replical.learners.result import Result
+from replical.learners.rounded import ACCURATE, CERTIFIED, NEAR
 from replical.learners.rounding.own import shift_most
+from replical.learners.settled import PROVEN
 from replical.plans.base import Plan
 from replical.plans.catalogue import find
 from replical.plans.rounded import RoundedPlan
 from replical.plans.settled_distance import SettledDistancePlan
 
+_TOLD = (CERTIFIED, ACCURATE, NEAR, PROVEN)  # conditions that the sentences themselves are about
 
-def uncertified(verdict: Verdict, rounding: Rounding, plan: Plan) -> str:
-    """Why a lab that rounds has not proven enough, what would help, and what is known beside proofs."""
+
+def error_words(result: Result, protocol: Protocol) -> str:
+    """How often the answer errs, as far as this run knows: an estimate with its interval, or a bound."""
+    plan = protocol.plan
+    rounding, settling, verdict = result.rounding, result.settling, result.verdict
+    if result.measured is not None:
+        return f"Error: {_measured(result.measured)}."
+    more = _more_than(protocol)
+    if settling is not None:
+        hint = "; --measure-error 100 measures the error itself" if measurable(plan) else ""
+        return f"Error: {_excess(settling, more)}{hint}."
+    if rounding is not None and rounding.certified and not rounding.accurate and verdict is not None:
+        return f"Error: no bound is proven: {verdict.why}. What helps: {verdict.helps}."
+    bounded = result.sound if rounding is None else rounding.accurate
+    if not bounded or result.hypothesis is None:
+        return f"Error: no bound is proven{' (-v says why)' if [*_not_held(result)] else ''}."
+    sure = confidence(protocol.given("delta"))
+    return f"Error: at most {at_most(plan.epsilon, 4)} {more}, with confidence {sure}."
+
+
+def _measured(error: AnswerError) -> str:
+    wrong, items = round(error.estimate * error.labels), count(error.labels, "fresh item")
+    seen = f"{about(error.estimate)}, wrong on {wrong} of {items}" if wrong else f"none seen on {items}"
+    skipped = f" ({error.skipped} more could not be labelled and are left out)" if error.skipped else ""
+    return f"{seen}{skipped}; {confidence(error.level)} interval {at_least(error.low)} to {at_most(error.high)}"
+
+
+def _excess(settling: Settling, more: str) -> str:
+    """How much more often than the best: an estimate, and a bound where it is certified."""
+    estimate, most = max(settling.excess, 0.0), settling.excess_upper
+    if most is None:
+        told = f"about {about(estimate)} {more}" if estimate else "no more than the best on these labels"
+        return f"{told}, an estimate without a bound"
+    interval = f"{confidence(min(1.0, 2 * settling.beta))} interval 0 to {at_most(most, 4)}"
+    return f"about {about(min(estimate, most))} {more}, {interval}"
+
+
+def _more_than(protocol: Protocol) -> str:
+    """Errors are told beside those of the best; of one that is supposed to make none, as they are."""
+    setting = find(protocol.plan.learner).setting
+    if setting == "realizable" or (setting == "either" and not protocol.given("nu")):
+        return "if some hypothesis makes no error"
+    return "more than the best"
+
+
+def proof_words(result: Result, protocol: Protocol) -> str:
+    """Certified or not: what that means, or why not and what would help."""
+    plan, verdict = protocol.plan, result.verdict
+    if verdict is None:
+        return _no_proof(result, plan, protocol.given("rho"))
+    if not verdict.certified:
+        return uncertified(verdict, result, plan)
+    if result.settling is not None:
+        return _settled(result.settling, plan)
+    proven = 0.0 if result.proven is None else result.proven.rho_proven or 0.0
+    fixed = f" {_fixed(plan)}" if result.rounding is not None and result.rounding.fixed else ""
+    return f"Certified: that {both(plan)} has probability at most {at_most(proven)}{_supposed(plan)}.{fixed}"
+
+
+def _settled(settling: Settling, plan: Plan) -> str:
+    labs = "two labs both prove this" if settling.labs == 2 else f"of {settling.labs} labs two prove this"
+    v, far = f"{float(settling.v):.4f}", isinstance(plan, SettledDistancePlan)
+    ideal = f"that differs from the best on a share of at most {v} of all items" if far else f"within {v} of the best"
+    return (
+        f"Certified: this is the first {'hypothesis' if far else 'candidate'} in the shared order {ideal}. That {labs} "
+        f"and yet differ has probability at most {at_most(settling.rho_proven)}{_supposed(plan)}."
+    )
+
+
+def uncertified(verdict: Verdict, result: Result, plan: Plan) -> str:
+    """Why a lab has not proven enough, what would help, and what is estimated beside proofs."""
     sentence = f"Not certified: {verdict.why}. What helps: {verdict.helps}."
-    if rounding.rho_predicted is not None:
-        labs = plan.labs if isinstance(plan, RoundedPlan) else 2
-        differs = "another lab differs" if labs == 2 else f"{labs} labs do not all agree"
-        sentence += f" Predicted: {differs} with probability {rounding.rho_predicted:.3f}."
-    elif rounding.far_apart:
-        sentence += " How often another lab differs is not predicted: the hypotheses left are too far apart."
+    if result.rounding is not None:
+        return sentence + _predicted(result.rounding, plan)
+    if result.settling is not None:
+        same = f"{percent(result.settling.agreement_estimate)} of cases"
+        return f"{sentence} Estimate, not a proof: another lab with such a pool has the same answer in {same}."
     return sentence
 
 
-def rounded_words(result: Result, plan: Plan) -> Iterator[str]:
-    """What a rounded run has proven, sentence by sentence."""
-    rounding, verdict = result.rounding, result.verdict
-    if rounding is None or verdict is None:
-        return
-    if not verdict.certified:
-        yield uncertified(verdict, rounding, plan)
-        return
-    yield f"Certified: that {both(plan)} has probability at most {up(rounding.rho_proven or 0.0, 3)}{_supposed(plan)}."
+def _predicted(rounding: Rounding, plan: Plan) -> str:
+    if rounding.rho_predicted is not None:
+        labs = plan.labs if isinstance(plan, RoundedPlan) else 2
+        differs = "another lab differs" if labs == 2 else f"{labs} labs do not all agree"
+        return f" Predicted: {differs} with probability {about(rounding.rho_predicted)}."
+    if rounding.far_apart:
+        return " How often another lab differs is not predicted: the hypotheses left are too far apart."
+    return ""
+
+
+def _no_proof(result: Result, plan: Plan, rho: float) -> str:
+    """Of a learner that does not prove anything of its own runs."""
+    record, broken = find(plan.learner), [*_not_held(result)]
+    helps = f"What helps: --learner {'settled-cal' if record.setting == 'realizable' else 'settled'}, which proves it."
+    if not record.replicable:
+        return f"Not certified: {plan.learner} does not promise that labs agree. {helps}"
+    if broken:
+        return f"Not certified: the theorem of {plan.learner} does not cover this run: {'; '.join(broken)}. {helps}"
+    agree = at_least(1 - fraction(rho))
+    return (
+        f"Not certified: the theorem of {plan.learner} promises that two labs agree with probability {agree}, and no run "
+        f"proves it of itself. {helps}"
+    )
+
+
+def detail_words(result: Result, plan: Plan) -> Iterator[str]:
+    """What else a run can tell."""
+    settling = result.settling
+    if settling is not None:
+        yield (
+            f"It stands at place {settling.place + 1} of the shared order; {count(settling.scanned, 'item')} "
+            f"{plural(settling.scanned, 'was', 'were')} looked at, "
+            f"{100 * settling.asked / max(settling.scanned, 1):.0f}% of them asked."
+        )
+        if not settling.certified:
+            doubt = "nothing is" if settling.doubt >= 1 else f"only level {at_most(settling.doubt)} is"
+            yield f"The level asked for is {settling.beta:.3g}, and {doubt} proven."
+    else:
+        yield f"{count(result.V.size, 'hypothesis', 'hypotheses')} left in {count(len(result.rounds), 'round')}."
     if (largest := most_shift(result, plan)) is not None:
         yield _shift_words(plan, largest)
-    if rounding.fixed:
-        yield _fixed(plan)
-    if verdict.why:
-        yield f"Not accurate: {verdict.why}. What helps: {verdict.helps}."
+    for each in _not_held(result):
+        yield f"Not held: {each}."
 
 
-def settled_words(result: Result, plan: Plan) -> Iterator[str]:
-    """The end of a run of a `plan` of Settled: proven or not, why not, what would help; how good the answer is."""
-    settling, verdict, measured = result.settling, result.verdict, result.measured
-    assert settling is not None, "asked of settled runs only"
-    assert verdict is not None, "asked of settled runs only"
-    looked = (
-        f"It stands at place {settling.place + 1} of the shared order; {count(settling.scanned, 'item')} "
-        f"{'was' if settling.scanned == 1 else 'were'} looked at, {100 * settling.asked / max(settling.scanned, 1):.0f}% of "
-        "them asked."
-    )
-    if verdict.certified:
-        labs = "two labs both prove this" if settling.labs == 2 else f"of {settling.labs} labs two prove this"
-        v, far = f"{float(settling.v):.4f}", isinstance(plan, SettledDistancePlan)
-        ideal = (
-            f"that differs from the best on a share of at most {v} of all items" if far else f"within {v} of the best"
-        )
-        yield (
-            f"Certified: this is the first {'hypothesis' if far else 'candidate'} in the shared order {ideal}. That {labs} "
-            f"and yet differ has probability at most {up(settling.rho_proven, 3)}{_supposed(plan)}."
-        )
-        yield looked
-        most = up(settling.excess_upper or 0.0, 4)
-        yield f"It errs at most {most} more often than the best, at level {up_to(2 * settling.beta, 3)}{_supposed(plan)}."
-    else:
-        doubt = "nothing is proven yet" if settling.doubt >= 1 else f"proven only at level {up(settling.doubt, 3)}"
-        yield f"Not certified: {verdict.why} ({doubt}, asked for is {settling.beta:.3g})."
-        yield f"What helps: {verdict.helps}."
-        yield (
-            f"{looked} Estimate, not a proof: another lab with such a pool has the same answer in "
-            f"{100 * settling.agreement_estimate:.0f}% of cases."
-        )
-    if measured is None:
-        hint = "; --measure-error 100 measures that" if measurable(plan) else ""
-        yield f"How often it errs is not known{hint}."
-        return
-    skipped = f" ({measured.skipped} more could not be labelled and are left out)" if measured.skipped else ""
-    yield (
-        f"Its error: {measured.estimate:.3f} on {count(measured.labels, 'fresh item')}{skipped}; between "
-        f"{down(measured.low, 3)} and {up(measured.high, 3)} at level {measured.level:g}."
-    )
+def _not_held(result: Result) -> Iterator[str]:
+    for condition in result.conditions:
+        if not condition.held and condition.name not in _TOLD:
+            yield f"{condition.name} ({condition.value:g}, bound {condition.bound:g})"
 
 
 def both(plan: Plan) -> str:
@@ -102,7 +166,7 @@ def _fixed(plan: Plan) -> str:
     words = "Fixed: with this string every certified lab returns this answer"
     if not plan["delta_A"]:
         return f"{words}{_supposed(plan)}."
-    lost = up(plan["labs"] * plan["delta_A"], 3)
+    lost = at_most(plan["labs"] * plan["delta_A"])
     return f"{words}, unless one of {plan.integer('labs')} has lost the best hypothesis (probability at most {lost})."
 
 

@@ -8,7 +8,8 @@ from typing import Annotated, Any
 
 import typer
 
-from replical.cli.output import count, notes, prose
+from replical.cli.output import notes, prose
+from replical.core.words import count
 from replical.errors import BadRegistration
 from replical.lab.certificate.checks import Check, Verification
 from replical.lab.protocol import Protocol

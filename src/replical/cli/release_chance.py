@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from replical.bounds.release import ReleaseChance, Selection, release_chance
-from replical.cli.output import count
 from replical.cli.question import Question
 from replical.core.exact import down, up
+from replical.core.words import count
 from replical.errors import BadUsage
 from replical.lab.release.noise import check_epsilon, check_nobody
 from replical.plans.catalogue import find

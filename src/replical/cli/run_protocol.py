@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import asdict
 from pathlib import Path
@@ -32,12 +33,13 @@ from replical.cli.forecasts import NO_FORECAST, rough_words
 from replical.cli.inputs import SIMULATED
 from replical.cli.options import Cluster, Device
 from replical.cli.outlook import FIRST, Outlook
-from replical.cli.output import amount, answer, count, notes, prose, whole
+from replical.cli.output import amount, answer, notes, prose, whole
 from replical.cli.page import Host, Instructions, Listed, Media, NoToken, PageOptions, Port, Proxy, Votes
-from replical.cli.proven import most_shift, rounded_words, settled_words
+from replical.cli.proven import detail_words, error_words, most_shift, proof_words
 from replical.cli.registering import BeaconValue, Before, Go, KeyFile, RegisterFile
 from replical.core.files import write_whole
 from replical.core.kernels.device import use
+from replical.core.words import count, plural
 from replical.errors import BadUsage, ReplicalError
 from replical.lab.certificate.file import certify, read, write
 from replical.lab.certificate.page import page
@@ -53,8 +55,6 @@ from replical.lab.release.vote import write as write_vote
 from replical.lab.seeds import commitment
 from replical.lab.session import Session
 from replical.learners.measured import Measured
-from replical.learners.rounded import ACCURATE, CERTIFIED, NEAR
-from replical.learners.settled import PROVEN
 from replical.plans.bills import bills
 from replical.pools.pool import Pool
 from replical.worlds.forecast import forecast as forecast_of
@@ -108,11 +108,15 @@ def run_command(
     truths: Annotated[int, typer.Option(parser=whole, help="simulated worlds for the forecast; 0 for no forecast")] = 4,
     device: Device = None,
     at: Cluster = None,
+    verbose: Annotated[
+        bool, typer.Option("--verbose", "-v", help="say more: how it was foretold, and how it went")
+    ] = False,
     as_json: Annotated[bool, typer.Option("--json", help="one JSON object on standard output")] = False,
 ) -> int:
-    """Show the plan, ask for labels one batch after the other, and write a certificate.
+    """Say what to expect, ask for labels one batch after the other, and write a certificate.
 
-    A run that was interrupted goes on where its journal ends. Exit code 3 while labels are pending.
+    It ends with four lines: the answer, how often it errs, what is proven (or why not, and what would help), the files. A
+    run that was interrupted goes on where its journal ends. Exit code 3 while labels are pending.
     """
     use(device)
     _check_cluster(at, pool, device)
@@ -148,6 +152,7 @@ def run_command(
     )  # fmt: skip
     with _workers(at) as workers, Journal(journal) as lab_journal:
         lab = lab.on(workers)
+        forecast: float | None = None
         fresh = not Ledger.of(lab_journal.events(limit=_OPENING)).asked
         if private and lab_name is None and Ledger.of(lab_journal.events()).lab is None:
             raise BadUsage("a vote names its lab, so that nobody votes twice: give --lab NAME")
@@ -160,8 +165,8 @@ def run_command(
         if measure_error:
             session.measure(measure_error)
         if fresh:
-            _announce(protocol, session, truths)
-        outlook = Outlook(session, _tell) if truths > 0 and not lab.sharded else None
+            forecast = _announce(protocol, session, truths, verbose=verbose)
+        outlook = Outlook(session, _tell, expected=forecast) if truths > 0 and not lab.sharded else None
         earlier = session.ledger.results[-1] if session.ledger.results else None
         changed = bool(session.ledger.results)
         batch = source.answer(session, outlook)
@@ -172,7 +177,13 @@ def run_command(
             return _voted(session, out, approve=approve, as_json=as_json)
         certificate = before.signed(certify(session))
         _write(session, certificate, out, html, profile)
-        _done(session, certificate["body"], lab_journal.where, out, as_json=as_json)
+        written: dict[str, Path | str | None] = {
+            "certificate": out,
+            "journal": lab_journal.where,
+            "profile": profile,
+            "page": html,
+        }
+        _done(session, certificate["body"], written, verbose=verbose, as_json=as_json)
         if changed and earlier != session.result.hypothesis:
             notes.print(f"The answer has changed: it was hypothesis {earlier}.", markup=False)
     return 0
@@ -210,7 +221,6 @@ def _write(session: Session, certificate: dict[str, Any], out: Path, html: Path 
     write(certificate, out)
     if profile is not None:
         write_profile(profile_of(session, certificate), profile)
-        notes.print(f"Profile: {profile}", markup=False, soft_wrap=True)
     if html is not None:
         write_whole(html, page(certificate), what="the page", refuse=BadUsage)
 
@@ -248,52 +258,54 @@ def _voted(session: Session, out: Path, *, approve: bool, as_json: bool) -> int:
     return 0
 
 
-def _announce(protocol: Protocol, session: Session, truths: int) -> None:
-    """The plan first: what it may cost and how likely the labs agree."""
+def _announce(protocol: Protocol, session: Session, truths: int, *, verbose: bool) -> float | None:
+    """The plan first: what it may cost; about how many labels, where that can be foretold."""
     plan, C, lab = protocol.plan, protocol.recipe.C, session.lab
-    notes.print(
-        f"{protocol.title or 'Protocol'} ({protocol.fingerprint[:23]}): {plan.learner}, {len(C):,} hypotheses, "
-        f"{len(lab):,} items",
-        markup=False,
-        soft_wrap=True,
-    )
-    if session.ledger.registration is None:
-        notes.print(
+    hypotheses, items = count(len(C), "hypothesis", "hypotheses"), count(len(lab), "item")
+    _note(f"{protocol.title or 'Protocol'} ({protocol.fingerprint[:23]}): {plan.learner}, {hypotheses}, {items}")
+    if session.ledger.registration is None and (verbose or protocol.registers):
+        _note(
             f"Not registered: items {lab.fingerprint[:23]}, private seed committed to as {commitment(session.secret)[:23]}. "
-            "Others can tell a run that was thrown away if --register FILE is published before the first label.",
-            markup=False,
-            soft_wrap=True,
+            "Others can tell a run that was thrown away if --register FILE is published before the first label."
         )
     most = plan.labels_most
     if most is not None:
-        notes.print(f"At most {amount(most)} labels.", markup=False)
-    labs = protocol.labs_most or 2
-    for bill in bills(protocol.setting(), plan.learner, pool="finite", yardstick=protocol.yardstick, labs=labs):
-        if bill.plan == plan.name and bill.labels is not None:
-            notes.print(f"The plan's bill: {amount(bill.labels)} labels ({bill.kind}).", markup=False)
+        _note(f"At most {amount(most)} {plural(most, 'label')}.")
+    if verbose:
+        _tell_bill(protocol)
     pool = lab.pool(SIMULATED)
     if pool.version_space().mass == 0:
-        features = "" if protocol.recipe.predicts else "; do the features lie in the ranges of the protocol?"
+        features = "" if protocol.recipe.models else "; do the features lie in the ranges of the protocol?"
         notes.print(
             f"Warning: on every item all hypotheses say the same, so no label can tell them apart{features}",
             style="bold red",
             soft_wrap=True,
         )
-    elif truths and lab.sharded:
-        notes.print("No forecast: it would read the shards many times.", markup=False)
-    elif truths:
-        _tell_forecast(protocol, pool, truths)
+        return None
+    if truths and lab.sharded:
+        _note("No forecast: it would read the shards many times.")
+        return None
+    return _tell_forecast(protocol, pool, truths, verbose=verbose) if truths else None
 
 
-def _tell_forecast(protocol: Protocol, pool: Pool, truths: int) -> None:
+def _tell_bill(protocol: Protocol) -> None:
+    """What public numbers alone say."""
+    plan, labs = protocol.plan, protocol.labs_most or 2
+    for bill in bills(protocol.setting(), plan.learner, pool="finite", yardstick=protocol.yardstick, labs=labs):
+        if bill.plan == plan.name and bill.labels is not None:
+            _note(f"The plan's bill: {amount(bill.labels)} {plural(bill.labels, 'label')} ({bill.kind}).")
+
+
+def _tell_forecast(protocol: Protocol, pool: Pool, truths: int, *, verbose: bool) -> float | None:
     options = protocol.options | {"prior": protocol.prior, "yardstick": protocol.yardstick}
     try:
         forecast = forecast_of(pool, protocol.plan.learner, options, noise=protocol.given("nu"), draws=truths)
     except NO_FORECAST as error:  # the run will say so if it matters
-        notes.print(f"No forecast: {error}.", markup=False, soft_wrap=True)
-        return
-    for sentence in rough_words(protocol.recipe.C, forecast):
-        notes.print(sentence, markup=False, soft_wrap=True)
+        _note(f"No forecast: {error}.")
+        return None
+    for sentence in rough_words(protocol.recipe.C, forecast, verbose=verbose):
+        _note(sentence)
+    return forecast.labels_median
 
 
 def _note(sentence: str) -> None:
@@ -331,7 +343,10 @@ def _payload(session: Session, status: str) -> dict[str, Any]:
     }
 
 
-def _done(session: Session, body: dict[str, Any], journal: str, out: Path, *, as_json: bool) -> None:
+def _done(
+    session: Session, body: dict[str, Any], written: Mapping[str, Path | str | None], *, verbose: bool, as_json: bool
+) -> None:
+    """Four lines: the answer, its error, what is proven, the files; and more if somebody wants it."""
     result, protocol = session.result, session.protocol
     measured = 0 if result.measured is None else result.measured.labels
     most = protocol.plan.max_labels
@@ -342,41 +357,35 @@ def _done(session: Session, body: dict[str, Any], journal: str, out: Path, *, as
         payload = _payload(session, "budget" if spent else "done") | {key: body[key] for key in keys}
         if payload["hypothesis"] is not None:
             h = payload["hypothesis"]["index"]
-            payload["hypothesis"] = {
-                "name": protocol.recipe.columns[h] if protocol.recipe.predicts else None
-            } | payload["hypothesis"]
+            payload["hypothesis"] = {"name": protocol.recipe.describe(h) if protocol.recipe.models else None} | payload[
+                "hypothesis"
+            ]
         if result.rounding is not None and protocol.yardstick is not None:
             payload |= {"accurate": result.rounding.accurate, "fixed": result.rounding.fixed}
         if (largest := most_shift(result, protocol.plan)) is not None:
             payload["shift_most"] = largest
         if result.verdict is not None:
             payload["verdict"] = asdict(result.verdict)
-        answer(payload | {"journal": journal, "certificate": str(out)})
+        answer(payload | {key: str(written[key]) for key in ("journal", "certificate")})
         return
-    h = result.hypothesis
-    chosen = (
-        "No heavy hitter: there is no answer."
-        if h is None
-        else f"Chosen: {protocol.recipe.describe(h)} (hypothesis {h})."
-    )
-    prose.print(chosen, markup=False, soft_wrap=True)
-    skipped = f", {len(session.ledger.skipped)} skipped" if session.ledger.skipped else ""
-    hypotheses = "1 hypothesis" if result.V.size == 1 else f"{result.V.size:,} hypotheses"
-    left = f", {hypotheses} left" if result.settling is None else ""
-    asked = count(result.labels - measured, "label") + (
-        f" for the choice, {measured} for its error" if measured else ""
-    )
-    prose.print(f"{asked}{skipped}{left}.", markup=False)
-    for sentence in rounded_words(result, protocol.plan):
+    for sentence in (
+        _answered(session),
+        error_words(result, protocol),
+        proof_words(result, protocol),
+        f"Written: {', '.join(f'{where} ({what})' for what, where in written.items() if where is not None)}.",
+        *(detail_words(result, protocol.plan) if verbose else ()),
+    ):
         prose.print(sentence, markup=False, soft_wrap=True)
-    if result.settling is not None and result.verdict is not None:
-        for sentence in settled_words(result, protocol.plan):
-            prose.print(sentence, markup=False, soft_wrap=True)
-    for condition in result.conditions:
-        if not condition.held and condition.name not in (CERTIFIED, ACCURATE, NEAR, PROVEN):
-            prose.print(
-                f"Not held: {condition.name} ({condition.value:g}, bound {condition.bound:g}).",
-                markup=False,
-                soft_wrap=True,
-            )
-    prose.print(f"Certificate: {out}", markup=False, soft_wrap=True)
+
+
+def _answered(session: Session) -> str:
+    """The answer, and how many labels it took."""
+    result, skipped = session.result, len(session.ledger.skipped)
+    measured = 0 if result.measured is None else result.measured.labels
+    labels = count(result.labels - measured, "label")
+    labels += f" and {measured:,} more for its error" if measured else ""
+    labels += f" ({count(skipped, 'item')} skipped)" if skipped else ""
+    if result.hypothesis is None:
+        return f"Answer: none, no hypothesis was found often enough (no heavy hitter); {labels}."
+    chosen = session.protocol.recipe.describe(result.hypothesis)
+    return f"Answer: {chosen} (hypothesis {result.hypothesis}), chosen with {labels}."

@@ -9,7 +9,8 @@ import typer
 
 from replical.cli.asking import IdColumn
 from replical.cli.inputs import never_over
-from replical.cli.output import answer, count, prose, reading
+from replical.cli.output import answer, prose, reading
+from replical.core.words import count
 from replical.lab.protocol import Protocol
 from replical.lab.sharding import write_shards
 

@@ -9,6 +9,7 @@ from typing import Any
 from replical.cli.outlook import Outlook
 from replical.cli.output import notes
 from replical.errors import BadLabel
+from replical.lab.batches import SKIP
 from replical.lab.session import Session
 
 Details = Callable[[list[str]], Mapping[str, Mapping[str, str]]]
@@ -21,21 +22,23 @@ def ask_at_terminal(session: Session, details: Details, outlook: Outlook | None 
     labels = session.protocol.labels
     digits = any(str(label).isdigit() for label in labels)  # then a number is the label, not its place
     choices = ", ".join(str(label) if digits else f"{place} = {label}" for place, label in enumerate(labels, start=1))
-    skip, leave = (word if word not in map(str, labels) else f"/{word}" for word in ("s", "q"))  # labels come first
+    leave = "/q" if "q" in map(str, labels) else "q"  # labels come first; none is called SKIP
     notes.print(
-        f"Answer with the label{'' if digits else ' or its number'}: {choices}. {skip!r} skips an item you cannot label, "
+        f"Answer with the label{'' if digits else ' or its number'}: {choices}. {SKIP!r} skips an item you cannot label, "
         f"{leave!r} leaves.",
         markup=False,
+        soft_wrap=True,
     )
     while session.open:
         item = session.open[0]
-        notes.print(f"\nItem {len(session.ledger.labels) + 1}: {item}", markup=False)
+        left = "" if outlook is None else outlook.left()
+        notes.print(f"\nItem {len(session.ledger.labels) + 1}{f' ({left})' if left else ''}: {item}", markup=False)
         for column, text in details([item]).get(item, {}).items():
             notes.print(f"  {column}: {text}", markup=False)
         reply = _line()
         if reply in (None, leave):
             return
-        if reply == skip:
+        if reply == SKIP:
             session.skip(item)
             continue
         try:

@@ -107,7 +107,7 @@ def read_public(source: Any, column: str, recipe: Recipe) -> PublicSample:
     ([1, 0], [1, 0])
     """
     name = name_of(source)
-    if recipe.predicts and column in recipe.columns:
+    if recipe.models and column in recipe.columns:
         raise BadTable(f"{column!r} is a candidate, not the labels of {name}: name the column that holds the labels")
     items = read_pool(source, recipe)
     codes = read_labels(source, column, recipe.C.labels)

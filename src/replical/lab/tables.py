@@ -28,7 +28,7 @@ from replical.core.randomness import PrivateRandomness
 from replical.errors import BadTable, ValueOutOfRange
 from replical.lab.columns import Block, Table, name_of, opened
 from replical.lab.shards import is_sharded, read_shards
-from replical.lab.values import Column, Seen, codes_of, feature_of, ids_of, labels_of, plain, twice, values_of
+from replical.lab.values import Column, Seen, codes_of, feature_of, ids_of, labels_of, plain, score_of, twice, values_of
 from replical.pools.pool import Pool
 
 if TYPE_CHECKING:
@@ -214,7 +214,8 @@ class _Reading:
         for block in self._table.blocks([self._id, *self._recipe.columns], together=True):
             ids += ids_of(block.columns.pop(self._id), self._id, self._name, block.start)
             seen = Seen(ids, block.start, self._name)
-            parts.append([feature_of(column, name, seen) for name, column in block.columns.items()])
+            read = score_of if self._recipe.scores else feature_of
+            parts.append([read(column, name, seen) for name, column in block.columns.items()])
             if self._table.rows:
                 self._progress(len(ids), 2 * self._table.rows)
         order = self._in_order(ids)

@@ -111,7 +111,7 @@ def codes_of(column: Any, name: str, labels: tuple[Label, ...], items: Seen) -> 
     if types.is_floating(column.type):
         raise BadLabel(
             f"{items.table}: the column {name!r} holds scores ({column.type}) where labels {list(labels)!r} are expected: "
-            "decide on a label for every item first"
+            "decide on a label for every item first, or publish cuts for scores (replical protocol new --cuts)"
         )
     if types.is_nested(column.type):
         raise BadLabel(
@@ -173,6 +173,26 @@ def feature_of(column: Any, name: str, items: Seen) -> Column:
     if values.dtype.kind == "f" and not np.isfinite(values).all():
         row = int(np.argmin(np.isfinite(values)))
         raise BadTable(f"{items.table}: the feature {name!r} is missing or infinite for the item {items.of(row)!r}")
+    return values
+
+
+def score_of(column: Any, name: str, items: Seen) -> Column:
+    """Probabilities that a candidate gives to the second label."""
+    from pyarrow import types
+
+    if not (types.is_integer(column.type) or types.is_floating(column.type)):
+        raise BadTable(
+            f"{items.table}: the scores of {name!r} must be numbers, because the protocol has cuts for them; they are "
+            f"{column.type}"
+        )
+    values = feature_of(column, name, items)
+    out = (values < 0) | (values > 1)
+    if out.any():
+        row = int(np.argmax(out))
+        raise BadTable(
+            f"{items.table}: the score of {name!r} is {values[row]} for the item {items.of(row)!r}, and scores are "
+            "probabilities from 0 to 1"
+        )
     return values
 
 

@@ -156,7 +156,7 @@ _ALL = (
         help="share by which distances may differ between labs' populations and a common one (0); rounded learners",
         default=Decimal(0),
     ),
-    Parameter(name="max_labels", kind="count", help="budget of labels a lab"),
+    Parameter(name="max_labels", kind="count", help="budget of labels per lab"),
 )
 PARAMETERS: Mapping[str, Parameter] = {each.name: each for each in _ALL}
 

@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from math import floor, log10
 
 from replical.core.exact import down, fraction, up
+from replical.core.words import plural
 
 _RAISED = str.maketrans("0123456789-", "⁰¹²³⁴⁵⁶⁷⁸⁹⁻")
 _LONG = 1e7  # from here on a power of ten is easier to read than all digits
@@ -102,7 +103,7 @@ def some(many: float, one: str, more: str | None = None) -> str:
     >>> some(1, "cell"), some(3, "cell"), some(2, "was", "were")
     ('1 cell', '3 cells', '2 were')
     """
-    return f"{count(many)} {one if many == 1 else more or one + 's'}"
+    return f"{count(many)} {plural(many, one, more)}"
 
 
 def listed(texts: Sequence[str], most: int = 3) -> str:

@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from replical.core.randomness import SharedRandomness
+from replical.core.words import count
 from replical.learners.base import Learner, learn
 from replical.plans.catalogue import find
 from replical.pools.pool import Pool
@@ -53,9 +54,8 @@ class Remaining:
     @property
     def words(self) -> str:
         """In a line."""
-        low, median, high = (_rounded(value) for value in (self.low, self.median, self.high))
-        heard = "1 label" if self.labels == 1 else f"{self.labels:,} labels"
-        return f"{heard}; about {median:,} left ({low:,} to {high:,})"
+        low, median, high = (rounded(value) for value in (self.low, self.median, self.high))
+        return f"{count(self.labels, 'label')}; about {median:,} left ({low:,} to {high:,})"
 
 
 def remaining(
@@ -182,6 +182,6 @@ def _along_an_ellipse(
     return state, now
 
 
-def _rounded(value: float) -> int:
+def rounded(value: float) -> int:
     """To two figures: more would pretend to know."""
     return int(float(f"{value:.2g}"))

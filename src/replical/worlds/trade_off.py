@@ -32,7 +32,7 @@ class TradeOff:
     change
         What is different, in words; "as published" where nothing is.
     epsilon, labels_median, certified, differ
-        Its ε, the median labels a lab, the share of labs certified (None where the learner proves nothing), how often two
+        Its ε, the median labels per lab, the share of labs certified (None where the learner proves nothing), how often two
         labs differ.
     """
 

@@ -73,7 +73,7 @@ class Powered:
             rows = []
         counts.lost += len(told - {item for item, _ in rows})
         counts.changed += len(rows) - len(set(rows)) + len(set(rows) - set(self.lab.answers))
-        if any(line.startswith("Certificate: ") for line in said):
+        if any(line.startswith("Written: ") for line in said):
             out = folder / self._out.name
             counts.lost += not out.exists()
             counts.changed += out.exists() and lasting(out) != lasting(self.lab.straight)

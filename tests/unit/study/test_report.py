@@ -502,12 +502,12 @@ def test_parameters_that_do_not_vary_are_said_once():
     text = page([row(), row(epsilon=0.2)])
     assert "The same in all cells: class thresholds:1000, noise 0, pool 2000, δ 0.05, ρ 0.1, plan tight." in text
     heads = re.findall(r'data-head="([^"]*)"', text)
-    assert heads[:3] == ["learner", "ε", "labels a lab"]
+    assert heads[:3] == ["learner", "ε", "labels per lab"]
 
 
 def test_labels_and_their_price_come_right_after_the_parameters():
     heads = re.findall(r'data-head="([^"]*)"', page([row(), row(rho=0.2, pool_size="9"), row("cal", epsilon=0.1)]))
-    assert heads[:6] == ["learner", "pool", "ρ", "labels a lab", "× parent", "agreement, 95%"]
+    assert heads[:6] == ["learner", "pool", "ρ", "labels per lab", "× parent", "agreement, 95%"]
 
 
 def test_terms_are_explained_under_the_headline():

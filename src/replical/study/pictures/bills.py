@@ -50,7 +50,7 @@ def bills_picture(setting: Setting, against: str) -> Figure:
     axes.annotate("a million labels", (0.99, ABSURD), xycoords=line, fontsize=8, ha="right", va="bottom")
     if against in ("epsilon", "rho"):
         axes.invert_xaxis()
-    axes.set(xlabel=label, ylabel="labels a lab", title=_title(setting, against))
+    axes.set(xlabel=label, ylabel="labels per lab", title=_title(setting, against))
     axes.grid(alpha=0.25)
     axes.legend(fontsize=7.5, loc="center left", bbox_to_anchor=(1.01, 0.5), frameon=False)
     return figure

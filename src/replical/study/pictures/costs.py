@@ -107,7 +107,7 @@ def _costs(lines: list[Line]) -> Figure:
     figure = blank(width, height)
     figure.set_layout_engine("none")
     axes = figure.add_axes((names / width, _BELOW / height, _PANEL / width, tall / height), ylim=(-tall, 0))
-    axes.set(xscale="log", xlabel="labels a lab")
+    axes.set(xscale="log", xlabel="labels per lab")
     _reach(axes, [row["labels_mean"] for row in drawn])
     _all_lines(axes, list(worlds.values()))
     figure.legend(handles=entries, loc="upper left", bbox_to_anchor=(0, 1), ncols=_KEYS, columnspacing=1.2)

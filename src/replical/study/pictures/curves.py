@@ -34,7 +34,7 @@ _LEFT, _WIDTH, _LEAST, _HEAD, _BETWEEN, _FOOT = 0.75, 4.9, 2.0, 0.35, 0.85, 0.4
 _GAP, _GROUP, _LINE = 0.15, 2.05, 0.19
 _COLUMNS = (0.95, 1.4, 1.85)  # right ends of fitted, paper, ours
 _NOTE = (
-    "Points: mean labels a lab, with standard errors; dotted: slope of the paper's bound at the same points. For rounded "
+    "Points: mean labels per lab, with standard errors; dotted: slope of the paper's bound at the same points. For rounded "
     "learners that is the bound\nof the paper's own replicable learner; ours is the bound of the plan tight, for "
     "rounded-cal Theorem R1. Half filled: not proven; hollow: vacuous."
 )
@@ -91,7 +91,7 @@ def _draw(axes: Axes, panel: list[Growth], axis: str) -> None:
         if growth.paper is not None:
             axes.plot(x, _through(growth, growth.paper), color=colour(growth.learner), linestyle=":", linewidth=1.2)
     labels = [point.labels for growth in panel for point in growth.points]
-    axes.set(xscale="log", yscale="log", xlabel=_NAMES[axis], ylabel="labels a lab")
+    axes.set(xscale="log", yscale="log", xlabel=_NAMES[axis], ylabel="labels per lab")
     axes.set_title(_common(panel), loc="left")
     axes.set_ylim(min(labels) / 2, max(labels) * 2)
     _ticks(axes, sorted({point.x for growth in panel for point in growth.points}))

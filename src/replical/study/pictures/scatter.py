@@ -39,7 +39,7 @@ def difference_scatter(rows: Sequence[Row], folder: Path) -> list[Picture]:
     panels[0].set(ylim=(floor / 1.4, 1.1), ylabel="share of pairs that differ")
     with_zero(panels[0].yaxis, floor)
     if len(parts) == 2:
-        panels[0].set_xlabel("labels a lab, up to a million")
+        panels[0].set_xlabel("labels per lab, up to a million")
         panels[1].set_xlabel("over a million")
     figure.legend(handles=keys(ran), loc="outside right center")
     return [write_picture(figure, folder, "disagreement", "Disagreement against labels", _difference_caption(ran))]
@@ -49,7 +49,7 @@ def _shares(axes: Axes, rows: Sequence[Row], floor: float) -> None:
     """Each cell with its 95% interval."""
     x = [row["labels_mean"] for row in rows]
     bars = ([max(row["disagreement_low"], floor) for row in rows], [row["disagreement_high"] for row in rows])
-    axes.set(xscale="log", yscale="log", xlabel="labels a lab", xlim=(min(x) / 1.6, max(x) * 1.6))
+    axes.set(xscale="log", yscale="log", xlabel="labels per lab", xlim=(min(x) / 1.6, max(x) * 1.6))
     axes.vlines(x, *bars, colors=[colour(row["learner"]) for row in rows], linewidth=0.8, alpha=0.4)
     dots(axes, rows, ((row["labels_mean"], max(row["disagreement"], floor)) for row in rows))
     axes.axhspan(floor / 2, floor * 1.2, color="#eeeeee", zorder=0, linewidth=0)

@@ -48,7 +48,7 @@ _LEGEND = (
     ("E[J]", "expected disagreement of what the shared order chooses from; for rounded learners integrated over the shared "
      "threshold, with far less noise than counting"),
     ("ρ proven", "mean of the bounds labs computed for themselves"),
-    ("labels a lab", "mean, ± its standard error over pairs"),
+    ("labels per lab", "mean, ± its standard error over pairs"),
     ("× parent", "labels in those of the ordinary learner it is made from, in the same world"),
     ("excess error", "mean error above that of the best hypothesis"),
     ("! errors above ε", "more labs than δ allows ended above ε; p is the exact binomial probability of so many, "

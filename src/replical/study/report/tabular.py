@@ -110,7 +110,7 @@ def _figures(ran: Sequence[Row]) -> list[Column[Row]]:
         return row["labels_mean"] / parent["labels_mean"] if parent and parent["labels_mean"] else None
 
     columns = [
-        Column[Row](head="labels a lab", show=_labels, value=lambda row: row["labels_mean"]),
+        Column[Row](head="labels per lab", show=_labels, value=lambda row: row["labels_mean"]),
         Column(head="× parent", show=lambda row: number(ratio(row)), value=ratio),
         Column(head="agreement, 95%", show=_agreement, value=lambda row: row["agreement"]),
         Column(head="promise, marks", show=_promise),

@@ -198,7 +198,7 @@ document.addEventListener("keydown", (event) => {
   if (!who || !byId("keys").checked || event.target === byId("name")) return;
   const number = keys.indexOf(event.key), letter = event.shiftKey ? "" : event.key.toLowerCase();
   if (number >= 0) answer(labels[number]);
-  else if (letter === "s") skip();
+  else if (event.key === "?") skip();
   else if (letter === "u" && !ended) undo();
 });
 byId("range").append(...keys.flatMap((text) => [key(text), " "]));

@@ -1,0 +1,88 @@
+"""Numbers in sentences: one label and two labels, and shares that are small but not nothing."""
+
+from __future__ import annotations
+
+from replical.core.exact import Real, down, fraction, up
+
+
+def plural(many: float, one: str, more: str | None = None) -> str:
+    """The word that fits so `many`: `one`, or `more`, which is `one` with an s if left out.
+
+    Examples
+    --------
+    >>> plural(1, "label"), plural(2, "label"), plural(0, "is", "are")
+    ('label', 'labels', 'are')
+    """
+    return one if many == 1 else f"{one}s" if more is None else more
+
+
+def count(many: int, one: str, more: str | None = None) -> str:
+    """So `many` things, in words that fit one of them too.
+
+    Examples
+    --------
+    >>> count(1, "label"), count(1200, "label"), count(2, "hypothesis", "hypotheses")
+    ('1 label', '1,200 labels', '2 hypotheses')
+    """
+    return f"{many:,} {plural(many, one, more)}"
+
+
+def about(share: float, digits: int = 3) -> str:
+    """An estimate: 0 only if it is 0.
+
+    Examples
+    --------
+    >>> about(.0341), about(.1), about(.0002), about(0)
+    ('0.034', '0.1', '< 0.001', '0')
+    """
+    text = _short(f"{share:.{digits}f}")
+    return f"< {10**-digits:.{digits}f}" if text == "0" and share > 0 else text
+
+
+def at_most(share: Real, digits: int = 3) -> str:
+    """An upper bound: never smaller than it is, without zeros that say nothing.
+
+    Examples
+    --------
+    >>> at_most(.0341), at_most(.1), at_most(.0002), at_most(0)
+    ('0.035', '0.1', '0.001', '0')
+    """
+    return _short(up(share, digits))
+
+
+def at_least(share: Real, digits: int = 3) -> str:
+    """A lower bound: never larger than it is.
+
+    Examples
+    --------
+    >>> at_least(.0349), at_least(.9), at_least(.0002)
+    ('0.034', '0.9', '0')
+    """
+    return _short(down(share, digits))
+
+
+def confidence(level: Real, digits: int = 1) -> str:
+    """How sure something is that fails at this `level` at most.
+
+    Examples
+    --------
+    >>> confidence(.05), confidence(.1), confidence(1 / 30)
+    ('95%', '90%', '96.6%')
+    """
+    return f"{at_least(100 * (1 - fraction(level)), digits)}%"
+
+
+def percent(share: float) -> str:
+    """An estimate in percent: nobody is sure of none, or of all.
+
+    Examples
+    --------
+    >>> percent(.973), percent(.9999), percent(.001)
+    ('97%', '> 99%', '< 1%')
+    """
+    return "< 1%" if share < 0.005 else "> 99%" if share >= 0.995 else f"{100 * share:.0f}%"
+
+
+def _short(number: str) -> str:
+    """Without zeros at the end."""
+    return number.rstrip("0").rstrip(".") if "." in number else number
