@@ -6,8 +6,9 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from replical.classes.catalogue import KINDS, numbers
+from replical.classes.catalogue import KINDS, UNLISTED, numbers
 from replical.classes.spec import read_file
+from replical.cli.features import Features
 from replical.cli.inputs import file_and_column
 from replical.cli.output import number, reading
 from replical.cli.wizard import asked, at_a_terminal, spelled
@@ -22,7 +23,13 @@ _ONE_OF = "give --class SPEC or --candidates FILE, and not both"
 
 
 def class_section(
-    spec: str | None, candidates: str | None, *, cuts: str | None, cuts_from: str | None, bins: int | None
+    spec: str | None,
+    candidates: str | None,
+    *,
+    cuts: str | None,
+    cuts_from: str | None,
+    bins: int | None,
+    named: Features | None,
 ) -> tuple[dict[str, Any], str | None]:
     """What the flags, or a person at a terminal, say; and the labels where a table tells them."""
     if cuts_from is not None:
@@ -39,7 +46,11 @@ def class_section(
                 "give --class SPEC or --candidates FILE, or start from your table: replical init --pool FILE"
             )
         return asked("--candidates", None, _chosen_from)
-    return _models_section(candidates) if candidates is not None else (_rules_section(spec or ""), None)
+    if candidates is not None:
+        return _models_section(candidates)
+    if spec in UNLISTED and named is not None:
+        spec = f"{spec}:{len(named.names)}"
+    return _rules_section(spec or ""), None
 
 
 def _scores(spec: str | None, candidates: str | None, cuts: str) -> dict[str, Any]:

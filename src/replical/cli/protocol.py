@@ -5,18 +5,29 @@ from __future__ import annotations
 import os
 import re
 import secrets
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
-from replical.classes.base import Label
-from replical.classes.catalogue import recipe
+from replical.classes.base import Label, size_of
+from replical.classes.catalogue import UNLISTED, recipe
 from replical.classes.recipe import Recipe
 from replical.cli.chosen_from import class_section
+from replical.cli.features import (
+    FeatureFile,
+    FeatureNames,
+    Features,
+    Intercept,
+    Step,
+    features_of,
+    lattice_keys,
+    with_features,
+)
 from replical.cli.finite import losses_of
 from replical.cli.inputs import file_and_column, read_prior
+from replical.cli.lattice import hypotheses, lattice_remarks
 from replical.cli.options import CLASSES, parameter
 from replical.cli.options import learner as learner_flag
 from replical.cli.output import answer, notes, progress, prose, reading, whole
@@ -31,7 +42,9 @@ from replical.lab.signatures import read_public as read_key
 from replical.lab.tables import read_pool
 from replical.lab.yardstick import MEANING, file_section
 from replical.plans.boosted import USUAL
+from replical.plans.catalogue import UNLISTED as BEYOND_LISTS
 from replical.plans.catalogue import find, standard
+from replical.plans.lattice import LatticePlan
 from replical.worlds.population import Population
 from replical.worlds.theta import theta as disagreement_coefficient
 
@@ -48,10 +61,14 @@ def protocol_group() -> None:
 @protocol_app.command("new")
 def new_command(
     out: Annotated[Path | None, typer.Option(help="the file to write")] = None,
-    class_spec: Annotated[str | None, typer.Option("--class", help=CLASSES)] = None,
+    class_spec: Annotated[str | None, typer.Option("--class", help=f"{CLASSES}; or linear:D, without a list")] = None,
     candidates: Annotated[
         str | None, typer.Option(help="FILE or FILE:COLUMN with the names of candidate models, one a row")
     ] = None,
+    features: FeatureNames = None,
+    features_from: FeatureFile = None,
+    step: Step = None,
+    intercept: Intercept = None,
     cuts: Annotated[
         str | None,
         typer.Option(help="with --candidates: their columns hold probabilities of the second label; cut there"),
@@ -64,7 +81,7 @@ def new_command(
     ] = None,
     bins: Annotated[int | None, typer.Option(parser=whole, help="with --cuts-from: cuts a column (100)")] = None,
     label_values: Annotated[str | None, typer.Option(help="the labels in their public order, e.g. no,yes")] = None,
-    learner: Annotated[str | None, learner_flag()] = None,
+    learner: Annotated[str | None, learner_flag(*BEYOND_LISTS)] = None,
     epsilon: Annotated[float | None, parameter("epsilon")] = None,
     delta: Annotated[float | None, parameter("delta")] = None,
     rho: Annotated[float | None, parameter("rho")] = None,
@@ -128,13 +145,18 @@ def new_command(
     """Write a protocol file. At a terminal what is missing is asked for; otherwise a missing flag is an error."""
     out = asked("--out", out, Path, default="protocol.toml")
     check_new(out, force=force)
-    section, known = class_section(class_spec, candidates, cuts=cuts, cuts_from=cuts_from, bins=bins)
+    named = features_of(features, features_from)
+    section, known = class_section(class_spec, candidates, cuts=cuts, cuts_from=cuts_from, bins=bins, named=named)
     values = asked("--label-values", label_values, read_values, default=known)
     text = _seed(seed, seed_file, fresh=fresh_seed)
+    section = with_features(section, named)
+    if section["kind"] in UNLISTED:
+        epsilon = asked("--epsilon", epsilon, share("epsilon"), default="0.05")
+    section |= lattice_keys(section, epsilon or 1.0, step, intercept)
     class_recipe = recipe(section, values, text)
     public = read_prior(class_recipe.C, prior, prefer)
     sample = None if order_from is None else _order_from(order_from, class_recipe, prior, prefer)
-    usual = standard(models="candidates" in section, noiseless=nu == 0)
+    usual = standard(models="candidates" in section, noiseless=nu == 0, lists=section["kind"] not in UNLISTED)
     learner_section: dict[str, Any] = {
         "name": asked("--learner", learner, learner_named, default=usual, needed=False),
         "plan": plan_name,
@@ -172,7 +194,7 @@ def new_command(
         told = {"file": str(out), "learner": protocol.plan.learner, "fingerprint": protocol.fingerprint}
         answer({"schema": "replical.protocol-new/1"} | told)
     else:
-        say_written(protocol, out, needed, sample, standard_taken=learner is None)
+        say_written(protocol, out, needed, sample, standard_taken=learner is None, named=named)
 
 
 def check_new(out: Path, *, force: bool) -> None:
@@ -194,7 +216,9 @@ def write_protocol(content: dict[str, Any], out: Path, sample: PublicSample | No
     return protocol, needed
 
 
-def _remarks(protocol: Protocol, sample: PublicSample | None, needed: int | None) -> Iterator[str]:
+def _remarks(
+    protocol: Protocol, sample: PublicSample | None, needed: int | None, named: Features | None
+) -> Iterator[str]:
     """What somebody who has just written a protocol should know."""
     if sample is not None:
         yield _first_of(sample)
@@ -205,10 +229,9 @@ def _remarks(protocol: Protocol, sample: PublicSample | None, needed: int | None
         source = protocol.content["yardstick"]["source"]
         yield f"Distances are measured on {protocol.yardstick.size:,} public items: {MEANING[source]}."
     yield from losses_of(protocol.content["class"], protocol.given("epsilon"), protocol.given("delta"))
-    features = protocol.content["class"].get("features")
-    if features and "quantiles" not in protocol.content["class"]:
-        columns = ", ".join(features[:3]) + (" .." if len(features) > 3 else "")
-        yield f"The columns {columns} and their ranges are placeholders: write yours into the file, then publish it."
+    yield from _placeholders(protocol.content["class"], named)
+    if isinstance(plan := protocol.plan, LatticePlan):
+        yield from lattice_remarks(protocol.recipe.C, plan)
     if needed is not None:
         yield f"Each lab needs about {needed:,} items: with fewer its run ends without an answer."
     if protocol.registers:
@@ -223,6 +246,18 @@ def _remarks(protocol: Protocol, sample: PublicSample | None, needed: int | None
         )
 
 
+def _placeholders(section: Mapping[str, Any], named: Features | None) -> Iterator[str]:
+    """What stands in the file and has to be replaced."""
+    columns: list[str] = section.get("features", [])
+    said = ", ".join(columns[:3]) + (" .." if len(columns) > 3 else "")
+    ranges = "range" in section and (named is None or named.ranges is None)
+    if columns and named is None and "quantiles" not in section:
+        also = " and their ranges" if ranges or section["kind"] not in UNLISTED else ""
+        yield f"The columns {said}{also} are placeholders: write yours into the file, then publish it."
+    elif ranges:
+        yield f"The ranges of {said} are placeholders: write public ones into the file, then publish it."
+
+
 @protocol_app.command("show")
 def show_command(
     protocol_file: Annotated[Path, typer.Argument(metavar="PROTOCOL", help="a protocol file")],
@@ -230,32 +265,37 @@ def show_command(
 ) -> None:
     """Check a protocol file, written by hand or not, and print its fingerprint."""
     protocol = Protocol.read(protocol_file)
-    size = len(protocol.recipe.C)
+    C = protocol.recipe.C
     if as_json:
-        payload = {"schema": "replical.protocol-show/1", "file": str(protocol_file), "hypotheses": size}
+        payload = {"schema": "replical.protocol-show/1", "file": str(protocol_file), "hypotheses": size_of(C)}
         answer(payload | {"learner": protocol.plan.learner, "fingerprint": protocol.fingerprint})
     else:
-        prose.print(
-            f"{protocol_file}: {size:,} hypotheses, learner {protocol.plan.learner}.", markup=False, soft_wrap=True
-        )
+        prose.print(f"{protocol_file}: {hypotheses(C)}, learner {protocol.plan.learner}.", markup=False, soft_wrap=True)
         for lost in losses_of(protocol.content["class"], protocol.given("epsilon"), protocol.given("delta")):
             prose.print(lost, markup=False, soft_wrap=True)
         prose.print(f"Fingerprint {protocol.fingerprint}", markup=False, soft_wrap=True)
 
 
 def say_written(
-    protocol: Protocol, out: Path, needed: int | None, sample: PublicSample | None, *, standard_taken: bool
+    protocol: Protocol,
+    out: Path,
+    needed: int | None,
+    sample: PublicSample | None,
+    *,
+    standard_taken: bool,
+    named: Features | None = None,
 ) -> None:
     """What was written, and what whoever publishes it should know."""
     chosen, section = protocol.plan.learner, protocol.content["class"]
     what = "candidate models" if "candidates" in section else "rules on features"
+    what = what if protocol.record.lists else "linear rules"
     usual = f", the standard for {what}" if standard_taken else ""
     prose.print(
-        f"Wrote {out}: {len(protocol.recipe.C):,} hypotheses, learner {chosen}{usual}.",
+        f"Wrote {out}: {hypotheses(protocol.recipe.C)}, learner {chosen}{usual}.",
         markup=False,
         soft_wrap=True,
     )
-    for remark in _remarks(protocol, sample, needed):
+    for remark in _remarks(protocol, sample, needed, named):
         prose.print(remark, markup=False, soft_wrap=True)
     prose.print(f"Fingerprint {protocol.fingerprint}", markup=False, soft_wrap=True)
     prose.print("Publish the file, or at least its fingerprint, before any lab asks for a label.")
@@ -273,6 +313,8 @@ def _items_needed(protocol: Protocol) -> int | None:
     other = "" if instead is None else f", or take --learner {instead}"
     if plan.exact_only:
         raise BadProtocol(f"no lab could run this protocol: {plan.exact_only}{other}")
+    if not protocol.record.lists:
+        return None
     cost = plan.cost(protocol.setting())
     if cost.kind != "most" or cost.unlabelled is None:
         return None
