@@ -165,3 +165,18 @@ def test_commands_print_what_the_page_of_outputs_shows(tmp_path, monkeypatch):
     write_tables(tmp_path)
     page = PAGE.read_text("utf-8")
     assert written(page) == page
+
+
+def test_the_readme_s_two_labs_end_with_a_proof(tmp_path, monkeypatch, command):
+    """`quickstart` as it is, then every command of the README: two labs, both certified, one answer."""
+    for package in ("pyarrow", "sqlalchemy"):
+        pytest.importorskip(package)
+    monkeypatch.chdir(tmp_path)
+    assert command("quickstart")[0] == 0
+    monkeypatch.chdir(tmp_path / "replical-quickstart")
+    done = [(words[0], *command(*words)) for words, _ in shown(README)]
+    assert [name for name, *_ in done] == ["init", "run", "run", "compare", "verify"]
+    assert [code for _, code, *_ in done] == [0] * 5
+    assert "2 of 2 are certified" in done[3][2]
+    stated = re.findall(r"^[A-Z][a-z]+:", re.search(r"```\n(Answer:.*?)```", README, re.DOTALL).group(1), re.MULTILINE)
+    assert [line.split(":")[0] + ":" for line in done[1][2].splitlines()] == stated
