@@ -52,6 +52,7 @@ _HOMES = {
     "Star": "classes.star",
     "Stumps": "classes.stumps",
     "Thresholds": "classes.thresholds",
+    "UncertifiedWarning": "errors",
     "VersionSpace": "pools.version_space",
     "World": "worlds.world",
     "Yardstick": "pools.yardstick",
@@ -89,6 +90,7 @@ if TYPE_CHECKING:
     from replical.core.limits import trusting_sizes as trusting_sizes
     from replical.core.randomness import PrivateRandomness as PrivateRandomness
     from replical.core.randomness import SharedRandomness as SharedRandomness
+    from replical.errors import UncertifiedWarning as UncertifiedWarning
     from replical.lab.journal import Journal as Journal
     from replical.lab.protocol import Protocol as Protocol
     from replical.lab.session import Session as Session
