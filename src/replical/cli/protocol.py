@@ -13,16 +13,17 @@ from typing import Annotated, Any
 import typer
 
 from replical.classes.base import Label
-from replical.classes.catalogue import numbers, recipe
+from replical.classes.catalogue import numbers
 from replical.classes.recipe import Recipe
 from replical.cli.finite import losses_of
 from replical.cli.inputs import file_and_column, read_prior
+from replical.cli.losses import labels_section, loss_words
 from replical.cli.options import CLASSES, parameter
 from replical.cli.options import learner as learner_flag
 from replical.cli.output import answer, notes, number, progress, prose, reading, whole
 from replical.core.files import decode, read_bytes, read_csv, write_whole
 from replical.errors import BadProtocol, BadTable, BadUsage
-from replical.lab.protocol import Protocol
+from replical.lab.protocol import Protocol, priced
 from replical.lab.public import FEW, PublicSample, read_public
 from replical.lab.quantiles import KINDS as CUT
 from replical.lab.quantiles import quantile_section
@@ -65,6 +66,13 @@ def new_command(
     ] = None,
     bins: Annotated[int | None, typer.Option(parser=whole, help="with --cuts-from: cuts a column (100)")] = None,
     label_values: Annotated[str | None, typer.Option(help="the labels in their public order, e.g. no,yes")] = None,
+    weights: Annotated[
+        str | None, typer.Option(help="what an error costs, by true label, e.g. no=1,yes=5; for settled")
+    ] = None,
+    abstain: Annotated[str | None, typer.Option(help="what a candidate says that abstains; for settled")] = None,
+    price: Annotated[
+        float | None, typer.Option(parser=number, help="what abstaining costs, as a share of the costliest error")
+    ] = None,
     learner: Annotated[str | None, learner_flag()] = None,
     epsilon: Annotated[float | None, parameter("epsilon")] = None,
     delta: Annotated[float | None, parameter("delta")] = None,
@@ -135,17 +143,18 @@ def new_command(
     section = _class_section(class_spec, candidates, cuts) if cuts_from is None else _cut(class_spec, cuts_from, bins)
     if bins is not None and cuts_from is None:
         raise BadUsage("--bins is for --cuts-from; else write the number into --class, e.g. stumps:5,40")
-    class_recipe = recipe(section, values, text)
+    labels = labels_section(values, weights, abstain, price)
+    class_recipe = priced(section, labels, text)
     public = read_prior(class_recipe.C, prior, prefer)
     sample = None if order_from is None else _order_from(order_from, class_recipe, prior, prefer)
     learner_section: dict[str, Any] = {
-        "name": _needed("--learner", learner, standard(models="candidates" in section, noiseless=nu == 0)),
+        "name": _needed("--learner", learner, _standard(class_recipe, nu)),
         "plan": plan_name,
         "epsilon": number(_needed("--epsilon", epsilon)),
         "delta": number(_needed("--delta", delta)),
         "rho": number(_needed("--rho", rho)),
         "nu": nu,
-        "theta": theta if theta_from is None else _theta_from(theta_from, section, values, text),
+        "theta": theta if theta_from is None else _theta_from(theta_from, class_recipe),
         "items": items, "finish": finish, "kappa": kappa, "a": a, "b": b, "batch": batch, "query": query, "T": T,
         "k_loop": k_loop, "k_final": k_final, "stop": stop, "stop_delta": stop_delta, "boosting": boosting,
         "strings": strings, "runs": runs, "labs": labs, "shift": shift, "max_labels": max_labels,
@@ -155,7 +164,7 @@ def new_command(
         content["title"] = title
     content |= {"seed": text} | ({"register": True} if register else {})
     content |= {} if beacon is None else {"beacon": beacon}
-    content |= {"class": section, "labels": {"values": list(values)}}
+    content |= {"class": section, "labels": labels}
     if sample is not None:
         content["prior"] = sample.section
     elif public.kind == "weights" and public.values is not None:
@@ -188,6 +197,7 @@ def new_command(
 
 def _remarks(protocol: Protocol, sample: PublicSample | None, needed: int | None) -> Iterator[str]:
     """What somebody who has just written a protocol should know."""
+    yield from loss_words(protocol)
     if sample is not None:
         yield _first_of(sample)
     if protocol.record.rounds and protocol.plan.choice == "labels":
@@ -352,11 +362,16 @@ def _class_section(spec: str | None, candidates: str | None, cuts: str | None) -
     if (spec is None) == (candidates is None):
         raise BadProtocol("give --class SPEC or --candidates FILE, and not both")
     if candidates is not None:
-        at = {} if cuts is None else {"cuts": [number(word.strip()) for word in cuts.split(",")]}
+        at = {} if cuts is None else {"cuts": [_cut_or_band(word.strip()) for word in cuts.split(",")]}
         return {"kind": "table", "candidates": _listed(candidates)} | at
     kind, sizes = numbers(spec or "", BadProtocol)
     assert kind.section is not None, "whatever has numbers can be written as a section"
     return kind.section(sizes)
+
+
+def _cut_or_band(word: str) -> float | list[float]:
+    ends = [number(end) for end in word.split("-")]
+    return ends[0] if len(ends) == 1 else ends
 
 
 def _cut(spec: str | None, source: str, bins: int | None) -> dict[str, Any]:
@@ -413,14 +428,19 @@ def _order_from(source: str, class_recipe: Recipe, prior: Path | None, prefer: P
 
 def _first_of(sample: PublicSample) -> str:
     """Who comes first, and on how many items that rests."""
-    errors, describe = sample.errors, sample.items.recipe.describe
-    first = [f"{describe(h)} ({errors[h]})" for h in sample.section["order"][:3]]
-    return f"Order from {len(sample):,} public items; fewest errors: {', '.join(first)}."
+    losses, describe = sample.items.recipe.losses, sample.items.recipe.describe
+    errors, least = (sample.errors, "fewest errors") if losses is None else (sample.errors / losses.unit, "least loss")
+    first = [f"{describe(h)} ({errors[h]:.6g})" for h in sample.section["order"][:3]]
+    return f"Order from {len(sample):,} public items; {least}: {', '.join(first)}."
 
 
-def _theta_from(file: Path, section: dict[str, Any], values: tuple[Label, ...], seed: str) -> float:
+def _standard(class_recipe: Recipe, nu: float | None) -> str:
+    """The learner where nobody names one: errors that are not all alike are for settled."""
+    return standard(models=class_recipe.models or class_recipe.losses is not None, noiseless=nu == 0)
+
+
+def _theta_from(file: Path, class_recipe: Recipe) -> float:
     """Θ on a public pool, computed once and published: an estimate of each lab's own would couple nothing."""
-    class_recipe = recipe(section, values, seed)
     with reading(file) as update:
         lab = read_pool(file, class_recipe, progress=update)
     with progress("disagreement coefficient") as update:

@@ -67,6 +67,8 @@ class Record:
         Does it choose what to ask?
     certifies
         Does a lab end with what it has proven of its own replicability?
+    weighs
+        Does its proof hold for losses other than errors?
     rounds
         Does it shrink a version space and round without labels, measuring distances on a finite pool?
     paper, tight
@@ -95,6 +97,7 @@ class Record:
     options: frozenset[str] = frozenset()
     paper_options: frozenset[str] = frozenset()
     certifies: bool = False
+    weighs: bool = False
     rounds: bool = False
     parent: str | None = None
     bounds: Bounds = Bounds()
@@ -299,6 +302,7 @@ _SETTLED = Record(
     replicable=True,
     active=True,
     certifies=True,
+    weighs=True,
     paper=None,
     tight=settled.settled,
     needs=frozenset({"rho"}),
@@ -313,6 +317,7 @@ _SETTLED_CAL = replace(
     id="settled-cal",
     learner="replical.learners.settled_cal:SettledCAL",
     setting="realizable",
+    weighs=False,
     tight=settled.settled_cal,
     parent="cal",
     bounds=Bounds(paper=("replical", None)),
@@ -323,6 +328,7 @@ _SETTLED_DISTANCE = replace(
     _SETTLED,
     id="settled-distance",
     learner="replical.learners.settled_distance:SettledDistance",
+    weighs=False,
     tight=settled_distance.settled_distance,
     colour="#882255",
     marker="$\\spadesuit$",
