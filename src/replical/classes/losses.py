@@ -113,9 +113,15 @@ class Losses:
 
     def places(self, apart: Costs) -> NDArray[np.int64]:
         """The place of each difference in `differences`."""
-        order = np.argsort(self.differences)
-        found: NDArray[np.int64] = order[np.searchsorted(np.array(self.differences)[order], apart)]
+        found: NDArray[np.int64] = self._places[apart + self.unit]
         return found
+
+    @cached_property
+    def _places(self) -> NDArray[np.int64]:
+        """By difference, from the smallest there may be."""
+        places = np.zeros(2 * self.unit + 1, dtype=np.int64)
+        places[np.array(self.differences) + self.unit] = np.arange(len(self.differences))
+        return places
 
 
 def _scaled(labels: Sequence[Label], weights: Mapping[Any, float] | None) -> list[Any]:

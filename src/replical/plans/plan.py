@@ -176,7 +176,8 @@ def _weighed(made: Plan, C: HypothesisClass | int, losses: Losses, record: Recor
             f"{record.id} counts errors, all alike: leave out weights and abstaining, or take the learner settled"
         )
     if not isinstance(C, int | np.integer) and len(C.labels) != losses.labels + losses.abstains:
-        raise BadSpec(f"the losses are for {losses.labels} labels, and the class has {len(C.labels)}")
+        says = losses.labels + losses.abstains
+        raise BadSpec(f"the losses are for {says} predictions, and hypotheses of the class say {len(C.labels)} labels")
     return made
 
 

@@ -104,7 +104,8 @@ def heard(
     groups: Everyone, S: Indices, known: Labelled, unknown: Indices, scanned: int, losses: Losses | None = None
 ) -> Block:
     """Who was wrong on the items whose labels are `known`, and what they say about the `unknown` ones."""
-    wrong = [groups.codes(item, S) != code for item, code in zip(*(each.tolist() for each in known), strict=True)]
+    answered = [groups.codes(item, S) for item in known[0].tolist()]
+    wrong = [said != code for said, code in zip(answered, known[1].tolist(), strict=True)]
     says = [groups.codes(item, S) for item in unknown.tolist()]
     block = Block(
         scanned=scanned,
@@ -116,7 +117,5 @@ def heard(
         return block
     if (known[1] >= losses.labels).any():
         raise BadLabel("a label is what candidates say that abstain, and nobody's label ever is that")
-    costs = [
-        losses.table[code][groups.codes(item, S)] for item, code in zip(*(each.tolist() for each in known), strict=True)
-    ]
+    costs = [losses.table[code][said] for said, code in zip(answered, known[1].tolist(), strict=True)]
     return Priced(**vars(block), losses=losses, costs=np.array(costs, dtype=np.int64).reshape(-1, len(S)))
