@@ -152,9 +152,9 @@ def test_a_toy_learner_works_in_a_study_with_its_pictures(toy, tmp_path):
 def test_every_parameter_is_one_of_plan_and_of_a_task():
     given = set(inspect.signature(plan).parameters) - {"learner", "C", "name", "pool", "prior", "yardstick"}
     assert given == set(PARAMETERS)
-    assert {field.name for field in dataclasses.fields(Task)} == (given | {"n", "exact", "spread", "yardstick"}) - {
-        "max_labels"
-    }
+    assert {field.name for field in dataclasses.fields(Task)} == (
+        given | {"C", "n", "exact", "spread", "yardstick"}
+    ) - {"max_labels"}
     assert all(parameter.help and parameter.name == name for name, parameter in PARAMETERS.items())
 
 

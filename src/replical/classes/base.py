@@ -80,6 +80,16 @@ class DrawsItems(Protocol):
         ...
 
 
+def listed(C: HypothesisClass) -> bool:
+    """Can its hypotheses be listed? Those of a lattice (`Linear`) can be numbered, and are far too many to count up."""
+    return bool(getattr(C, "listed", True))
+
+
+def size_of(C: HypothesisClass) -> int:
+    """Its number of hypotheses, which of a lattice may have hundreds of digits."""
+    return len(C) if listed(C) else int(getattr(C, "size"))  # noqa: B009 - what is not listed has it
+
+
 def predict(C: HypothesisClass, X: ArrayLike) -> NDArray[Any]:
     """Label values of every hypothesis of the class `C` (rows) on every item of `X` (columns)."""
     return values(C.codes(C.items(X), np.arange(len(C), dtype=np.int64)), C.labels)

@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from replical.classes import boxes, halfspaces, intervals, scores, star, stumps, table, thresholds
+from replical.classes import boxes, halfspaces, intervals, linear, scores, star, stumps, table, thresholds
 from replical.classes.base import HypothesisClass, Label
 from replical.classes.recipe import Recipe, Section
 from replical.errors import BadProtocol, BadSpec
@@ -153,6 +153,21 @@ _ALL = (
 )
 KINDS: dict[str, Kind] = {kind.kind: kind for kind in _ALL}
 
+# Without a list of hypotheses: for protocols, and for learners that need no list.
+UNLISTED: dict[str, Kind] = {
+    "linear": Kind(
+        kind="linear",
+        sizes=("D",),
+        example="linear:10",
+        make=None,
+        section=lambda sizes: {"kind": "linear", "features": _columns(sizes[0])},
+        needs=frozenset({"features", "step"}),
+        options=frozenset({"intercept", "range"}),
+        recipe=linear.recipe,
+        atoms="normal",
+    )
+}
+
 
 def specs() -> str:
     """How every class is written."""
@@ -170,7 +185,7 @@ def numbers(spec: str, refuse: Callable[[str], Exception] = BadSpec) -> tuple[Ki
     ('stumps', [5, 40])
     """
     name, _, rest = spec.partition(":")
-    known = KINDS.get(name)
+    known = KINDS.get(name) or UNLISTED.get(name)
     if known is None or not known.sizes:
         *first, last = (kind.example for kind in KINDS.values())
         raise refuse(f"unknown class {spec!r:.80}; the classes are {', '.join(first)} and {last}")
@@ -205,9 +220,9 @@ def recipe(section: Mapping[str, Any], labels: Sequence[Label], seed: str, *, ab
     ('yes if dose >= 4.0 else no', ('dose',))
     """
     name = section.get("kind")
-    if not isinstance(name, str) or name not in KINDS:
-        raise BadProtocol(f"unknown kind of class {name!r}; the kinds are {', '.join(KINDS)}")
-    kind = KINDS[name]
+    kind = (KINDS.get(name) or UNLISTED.get(name)) if isinstance(name, str) else None
+    if kind is None:
+        raise BadProtocol(f"unknown kind of class {name!r}; the kinds are {', '.join((*KINDS, *UNLISTED))}")
     known = kind.needs | kind.options
     for key in section:
         if key not in known | {"kind"}:

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from replical.classes.base import Codes, Indices, Items, Label, class_size, features, predict, two_labels
-from replical.classes.recipe import Recipe, Section, stacked
+from replical.classes.recipe import UNIT, Recipe, Section, rescaled, stacked
 from replical.core import memory
 from replical.core.bits import Packed
 from replical.core.canonical import fingerprint
@@ -18,7 +18,6 @@ from replical.core.randomness import SharedRandomness
 from replical.errors import ValueOutOfRange
 
 # Coordinates of the net are multiples of this: the last bit of a platform's logarithm then changes nothing.
-_UNIT = float(np.sqrt(12.0))  # a feature uniform on its range gets variance one
 _STEP = 2.0**-20
 _DRAWN = 64  # bytes for each number of the net while it is drawn (56 measured)
 
@@ -145,13 +144,9 @@ def recipe(section: Section) -> Recipe:
         return Recipe(C=C, columns=names, to_items=stacked)
     ends = np.array(section.ranges())
 
-    def scaled(columns: list[NDArray[Any]]) -> NDArray[np.float64]:
-        around: NDArray[np.float64] = (stacked(columns) - ends.mean(axis=1)) / (ends[:, 1] - ends[:, 0]) * _UNIT
-        return around
-
     def in_words(h: int) -> str:
-        factors = C.normals[h] * _UNIT / (ends[:, 1] - ends[:, 0])
+        factors = C.normals[h] * UNIT / (ends[:, 1] - ends[:, 0])
         side = " + ".join(f"{factor:.3g} {name}" for factor, name in zip(factors, names, strict=True))
         return f"{labels[1]} if {side} >= {C.offsets[h] + factors @ ends.mean(axis=1):.3g} else {labels[0]}"
 
-    return Recipe(C=C, columns=names, to_items=scaled, in_words=in_words)
+    return Recipe(C=C, columns=names, to_items=rescaled(ends), in_words=in_words)

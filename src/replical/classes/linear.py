@@ -14,15 +14,18 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from replical.classes.base import Codes, Items, Label, class_size, features, two_labels
+from replical.classes.base import Codes, Indices, Items, Label, class_size, features, two_labels
 from replical.classes.halfspaces import gaussians
+from replical.classes.recipe import UNIT, Recipe, Section, rescaled, stacked
 from replical.core.canonical import digest_of, fingerprint
 from replical.core.randomness import SharedRandomness
-from replical.errors import ValueOutOfRange
+from replical.errors import BadProtocol, BadSpec, ValueOutOfRange
 
 Floats = NDArray[np.float64]
 
 MOST_DIMENSIONS = 1000
+_MOST_CELLS = 10**4000  # numbers beyond are not read as texts
+_DEPENDENT = 1e-9  # of a column's length: what is left of one that others explain
 _STEP = 2.0**-20  # coordinates are multiples of this: the last bit of a platform's arithmetic then changes nothing
 
 
@@ -52,7 +55,9 @@ class Linear:
     shift
         u, by which share of a cell each axis is shifted.
     size
-        Number of cells, as a Python integer; most are beyond anything that could be listed.
+        Number of cells, as a Python integer; most are beyond anything that could be listed, so there is no ``len``.
+    listed
+        False: they are no list.
 
     Raises
     ------
@@ -69,6 +74,8 @@ class Linear:
     (326, '1 if 0.63 x0 + 0.785 x1 >= 0 else 0', [[1, 0]])
     """
 
+    listed = False
+
     def __init__(
         self,
         dimensions: int,
@@ -83,9 +90,9 @@ class Linear:
             raise ValueOutOfRange(f"a lattice has at most {MOST_DIMENSIONS} dimensions, got {dimensions}")
         if not isinstance(seed, str):
             raise ValueOutOfRange(f"a lattice is drawn from a published text, got {type(seed).__name__}")
-        if not 1e-6 <= step <= 1:
+        if not isinstance(step, int | float | np.number) or not 1e-6 <= step <= 1:
             raise ValueOutOfRange(f"the step of a lattice must be in [1e-6, 1], got {step!r}")
-        if intercept is not None and not (math.isfinite(intercept) and intercept > 0):
+        if intercept is not None and not (isinstance(intercept, int | float | np.number) and 0 < intercept < math.inf):
             raise ValueOutOfRange(f"an intercept is a public constant above 0, got {intercept!r}")
         self.step, self.seed, self.labels = float(step), seed, two_labels(labels)
         self.intercept = None if intercept is None else float(intercept)
@@ -102,6 +109,12 @@ class Linear:
     def size(self) -> int:
         """Number of cells."""
         return int(self._across**self.d)
+
+    def __len__(self) -> int:
+        raise BadSpec(
+            "half-spaces on a lattice are no list, and this needs a list of hypotheses: use the learner lattice and what it "
+            "returns, or the class halfspaces:D,N, a list of N of them"
+        )
 
     @property
     def fingerprint(self) -> str:
@@ -169,9 +182,16 @@ class Linear:
 
     def describe(self, h: int) -> str:
         """Cell `h` in words."""
+        return self.in_words(h, [f"x{d}" for d in range(self.dimensions)])
+
+    def in_words(self, h: int, names: Sequence[str], ends: Floats | None = None) -> str:
+        """Cell `h` in words, with the `names` of the features; in their units if they were rescaled by `ends`."""
         w = self.normal(h)
-        side = " + ".join(f"{weight:.3g} x{d}" for d, weight in enumerate(w[: self.dimensions]))
-        offset = 0.0 if self.intercept is None else -w[-1] * self.intercept
+        weights, offset = w[: self.dimensions], 0.0 if self.intercept is None else -w[-1] * self.intercept
+        if ends is not None:
+            weights = weights * UNIT / (ends[:, 1] - ends[:, 0])
+            offset += float((weights * ends.mean(axis=1)).sum())
+        side = " + ".join(f"{weight:.3g} {name}" for weight, name in zip(weights, names, strict=True))
         return f"{self.labels[1]} if {side} >= {offset:.3g} else {self.labels[0]}"
 
     def items(self, X: ArrayLike) -> Items:
@@ -187,13 +207,18 @@ class Linear:
             return checked
         return np.column_stack([checked, np.full(len(checked), self.intercept)])
 
-    def codes(self, items: Items, hypotheses: Sequence[int]) -> Codes:
+    def codes(self, items: Items, hypotheses: Sequence[int] | Indices) -> Codes:
         """Label codes of the cells `hypotheses` (rows) on checked `items` (columns)."""
         return np.stack([(heights(items, self.normal(h)) >= 0).astype(np.uint16) for h in hypotheses])
 
     def cells(self) -> None:
         """Too many to list."""
         return
+
+    def some(self, shared: SharedRandomness, *name: str | int, count: int) -> list[int]:
+        """The cells of `count` directions that point anywhere, from the words that `shared` has under `name`."""
+        directions = _coarse(gaussians(shared, *name, count=count * self.d).reshape(count, self.d))
+        return [self.number(self.cell(w)) for w in directions]
 
 
 def heights(items: Items, w: Floats) -> Floats:
@@ -216,6 +241,48 @@ def step_for(epsilon: float, dimensions: int) -> float:
     0.0688
     """
     return min(1.0, epsilon / 2 * math.pi / math.sqrt(dimensions / 12))
+
+
+def dependent(items: Items) -> list[int]:
+    """Columns that follow from those before them, the last column (an intercept) first: constant ones, copies, sums.
+
+    No label tells anything of their weights.
+
+    Examples
+    --------
+    >>> dependent(np.array([[1.0, 2.0, 5.0], [2.0, 4.0, 1.0], [4.0, 8.0, 3.0]]))
+    [1]
+    """
+    lengths = np.sqrt((items**2).sum(axis=0))
+    scaled = np.asarray(items / np.where(lengths > 0, lengths, 1.0))
+    columns: Floats = np.linalg.qr(scaled)[1]  # the same dependences, in few rows
+    found, basis = list[int](), np.zeros((len(columns), 0))
+    for j in (items.shape[1] - 1, *range(items.shape[1] - 1)):
+        rest = columns[:, j]
+        for _ in range(2):  # twice is enough
+            rest = rest - basis @ (basis.T @ rest)
+        left = float(np.sqrt((rest**2).sum()))
+        if left < _DEPENDENT:
+            found.append(j)
+        else:
+            basis = np.column_stack([basis, rest / left])
+    return found
+
+
+def recipe(section: Section) -> Recipe:
+    """From a protocol: a lattice drawn from its string; features with a public range are brought to variance one."""
+    names, labels, content = section.features, section.labels, section.content
+    constant = section.number("intercept") if "intercept" in content else None
+    C = Linear(len(names), step=section.number("step"), seed=section.seed, intercept=constant, labels=labels)
+    if C.size > _MOST_CELLS:
+        raise BadProtocol(
+            f"a lattice with {C.d} coordinates and step {C.step:g} has too many cells to number: give a larger step or "
+            "fewer features"
+        )
+    if "range" not in content:
+        return Recipe(C=C, columns=names, to_items=stacked, in_words=lambda h: C.in_words(h, names))
+    ends = np.array(section.ranges())
+    return Recipe(C=C, columns=names, to_items=rescaled(ends), in_words=lambda h: C.in_words(h, names, ends))
 
 
 def _coarse(values: Floats) -> Floats:

@@ -21,6 +21,7 @@ from replical.errors import BadProtocol
 Columns = Mapping[str, NDArray[Any]]
 
 _MOST_CUTS = 10**7
+UNIT = float(np.sqrt(12.0))  # a feature uniform on its range gets variance one
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -69,6 +70,13 @@ class Section:
         if isinstance(value, bool) or not isinstance(value, int) or value < 1:
             raise BadProtocol(f"{key} must be a whole number of at least 1, got {value!r}")
         return value
+
+    def number(self, key: str) -> float:
+        """A number."""
+        value = self.content[key]
+        if not _number(value):
+            raise BadProtocol(f"{key} must be a number, got {value!r:.40}")
+        return float(value)
 
     def ranges(self) -> list[tuple[float, float]]:
         """Low and high of each feature."""
@@ -159,6 +167,16 @@ class Recipe:
 def stacked(columns: list[NDArray[Any]]) -> NDArray[np.float64]:
     """Features side by side, one row an item."""
     return np.stack([np.asarray(column, dtype=np.float64) for column in columns], axis=1)
+
+
+def rescaled(ends: NDArray[np.float64]) -> Callable[[list[NDArray[Any]]], NDArray[np.float64]]:
+    """Features with public ranges, low and high a row of `ends`, brought to middle 0 and variance one."""
+
+    def scaled(columns: list[NDArray[Any]]) -> NDArray[np.float64]:
+        around: NDArray[np.float64] = (stacked(columns) - ends.mean(axis=1)) / (ends[:, 1] - ends[:, 0]) * UNIT
+        return around
+
+    return scaled
 
 
 def _number(value: Any) -> bool:

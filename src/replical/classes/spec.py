@@ -14,7 +14,7 @@ from replical.classes.table import PredictionTable
 from replical.core.canonical import digest_of
 from replical.core.files import Rows, decode, read_bytes, read_csv
 from replical.core.randomness import SharedRandomness
-from replical.errors import BadTable
+from replical.errors import BadSpec, BadTable
 
 _MOST_LABELS = 256  # different predictions in a table; more are ids or scores
 ATOMS = 20_000  # points of a population whose cells cannot be listed
@@ -43,7 +43,11 @@ def parse(spec: str, *, seed: str | None = None, digest: str | None = None) -> t
     if table is not None:
         return read_table(table, digest=digest)
     kind, sizes = numbers(spec)
-    assert kind.make is not None, "whatever has numbers is made from them"
+    if kind.make is None:
+        raise BadSpec(
+            f"{spec} has no list of hypotheses, and this needs one: write it into a protocol with replical protocol new, or "
+            "take halfspaces:D,N, a list of N half-spaces"
+        )
     C = kind.make(sizes, seed)
     check_memory(C)
     cells = C.cells()

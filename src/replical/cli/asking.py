@@ -175,9 +175,10 @@ def _progress(session: Session, outlook: Outlook | None) -> None:
     if still == 1 and session.measuring:
         notes.print(f"{labels}, measuring the error of the answer", markup=False)
         return
-    compared = count(still, "hypothesis", "hypotheses")
     left = "" if outlook is None else outlook.left()
-    notes.print(f"{labels}{f', {left}' if left else ''}; {compared} still in question", markup=False)
+    told = f"{labels}{f', {left}' if left else ''}"
+    compared = f"; {count(still, 'hypothesis', 'hypotheses')} still in question"
+    notes.print(f"{told}{compared if session.protocol.record.lists else ''}", markup=False)
 
 
 def say_pending(session: Session, batch: Path | None) -> int:

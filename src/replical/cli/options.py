@@ -28,6 +28,6 @@ def parameter(name: str, help: str | None = None) -> Any:  # noqa: A002 - as typ
     return typer.Option(f"--{name.replace('_', '-')}", parser=parser, help=help or record.help)
 
 
-def learner() -> Any:
-    """The flag of a learner."""
-    return typer.Option("--learner", help=", ".join(LEARNERS))
+def learner(*more: str) -> Any:
+    """The flag of a learner; a command may know `more` of them than those that choose from a list."""
+    return typer.Option("--learner", help=", ".join((*LEARNERS, *more)))

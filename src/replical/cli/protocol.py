@@ -5,39 +5,51 @@ from __future__ import annotations
 import os
 import re
 import secrets
-import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
-from replical.classes.base import Label
-from replical.classes.catalogue import numbers
+from replical.classes.base import size_of
+from replical.classes.catalogue import UNLISTED
 from replical.classes.recipe import Recipe
+from replical.cli.chosen_from import class_section
+from replical.cli.features import (
+    FeatureFile,
+    FeatureNames,
+    Features,
+    Intercept,
+    Step,
+    features_of,
+    lattice_keys,
+    with_features,
+)
 from replical.cli.finite import losses_of
 from replical.cli.inputs import file_and_column, read_prior
+from replical.cli.lattice import hypotheses, lattice_remarks
 from replical.cli.losses import labels_section, loss_words
 from replical.cli.options import CLASSES, parameter
 from replical.cli.options import learner as learner_flag
 from replical.cli.output import answer, notes, number, progress, prose, reading, whole
-from replical.core.files import decode, read_bytes, read_csv, write_whole
-from replical.errors import BadProtocol, BadTable, BadUsage
+from replical.cli.wizard import DRAWN, asked, learner_named, seed_text, share
+from replical.cli.wizard import label_values as read_values
+from replical.core.files import write_whole
+from replical.errors import BadProtocol, BadUsage
 from replical.lab.protocol import Protocol, priced
 from replical.lab.public import FEW, PublicSample, read_public
-from replical.lab.quantiles import KINDS as CUT
-from replical.lab.quantiles import quantile_section
 from replical.lab.shape import SCHEMA
 from replical.lab.signatures import read_public as read_key
 from replical.lab.tables import read_pool
 from replical.lab.yardstick import MEANING, file_section
 from replical.plans.boosted import USUAL
+from replical.plans.catalogue import UNLISTED as BEYOND_LISTS
 from replical.plans.catalogue import find, standard
+from replical.plans.lattice import LatticePlan
 from replical.worlds.population import Population
 from replical.worlds.theta import theta as disagreement_coefficient
 
 _MOST = 10**10  # items that no pool holds
-_USUAL_BINS = 100  # cuts a public column
 
 protocol_app = typer.Typer(help="Write and look at protocols.", add_completion=False, rich_markup_mode=None)
 
@@ -50,10 +62,14 @@ def protocol_group() -> None:
 @protocol_app.command("new")
 def new_command(
     out: Annotated[Path | None, typer.Option(help="the file to write")] = None,
-    class_spec: Annotated[str | None, typer.Option("--class", help=CLASSES)] = None,
+    class_spec: Annotated[str | None, typer.Option("--class", help=f"{CLASSES}; or linear:D, without a list")] = None,
     candidates: Annotated[
         str | None, typer.Option(help="FILE or FILE:COLUMN with the names of candidate models, one a row")
     ] = None,
+    features: FeatureNames = None,
+    features_from: FeatureFile = None,
+    step: Step = None,
+    intercept: Intercept = None,
     cuts: Annotated[
         str | None,
         typer.Option(help="with --candidates: their columns hold probabilities of the second label; cut there"),
@@ -73,7 +89,7 @@ def new_command(
     price: Annotated[
         float | None, typer.Option(parser=number, help="what abstaining costs, as a share of the costliest error")
     ] = None,
-    learner: Annotated[str | None, learner_flag()] = None,
+    learner: Annotated[str | None, learner_flag(*BEYOND_LISTS)] = None,
     epsilon: Annotated[float | None, parameter("epsilon")] = None,
     delta: Annotated[float | None, parameter("delta")] = None,
     rho: Annotated[float | None, parameter("rho")] = None,
@@ -135,24 +151,30 @@ def new_command(
     as_json: Annotated[bool, typer.Option("--json", help="one JSON object on standard output")] = False,
 ) -> None:
     """Write a protocol file. At a terminal what is missing is asked for; otherwise a missing flag is an error."""
-    out = Path(_needed("--out", None if out is None else str(out)))
-    if os.path.exists(out) and not force:
-        raise BadProtocol(f"{out} exists: a published protocol is not overwritten; use --force, or another name")
-    values = _label_values(_needed("--label-values", label_values))
+    out = asked("--out", out, Path, default="protocol.toml")
+    check_new(out, force=force)
+    named = features_of(features, features_from)
+    section, known = class_section(class_spec, candidates, cuts=cuts, cuts_from=cuts_from, bins=bins, named=named)
+    values = asked("--label-values", label_values, read_values, default=known)
     text = _seed(seed, seed_file, fresh=fresh_seed)
-    section = _class_section(class_spec, candidates, cuts) if cuts_from is None else _cut(class_spec, cuts_from, bins)
-    if bins is not None and cuts_from is None:
-        raise BadUsage("--bins is for --cuts-from; else write the number into --class, e.g. stumps:5,40")
+    section = with_features(section, named)
+    if section["kind"] in UNLISTED:
+        epsilon = asked("--epsilon", epsilon, share("epsilon"), default="0.05")
+    section |= lattice_keys(section, epsilon or 1.0, step, intercept)
     labels = labels_section(values, weights, abstain, price)
     class_recipe = priced(section, labels, text)
     public = read_prior(class_recipe.C, prior, prefer)
     sample = None if order_from is None else _order_from(order_from, class_recipe, prior, prefer)
+    by_loss = class_recipe.losses is not None  # which is for settled alone
+    usual = standard(
+        models="candidates" in section or by_loss, noiseless=nu == 0, lists=section["kind"] not in UNLISTED
+    )
     learner_section: dict[str, Any] = {
-        "name": _needed("--learner", learner, _standard(class_recipe, nu)),
+        "name": asked("--learner", learner, learner_named, default=usual, needed=False),
         "plan": plan_name,
-        "epsilon": number(_needed("--epsilon", epsilon)),
-        "delta": number(_needed("--delta", delta)),
-        "rho": number(_needed("--rho", rho)),
+        "epsilon": asked("--epsilon", epsilon, share("epsilon"), default="0.05"),
+        "delta": asked("--delta", delta, share("delta"), default="0.05"),
+        "rho": asked("--rho", rho, share("rho"), default="0.1"),
         "nu": nu,
         "theta": theta if theta_from is None else _theta_from(theta_from, class_recipe),
         "items": items, "finish": finish, "kappa": kappa, "a": a, "b": b, "batch": batch, "query": query, "T": T,
@@ -179,23 +201,36 @@ def new_command(
     learner_section |= _many(learner_section, lab or [], public=yardstick is not None)
     content["learner"] = {key: value for key, value in learner_section.items() if value is not None}
     content |= _labs_section(lab or [], lab_key or [])
+    protocol, needed = write_protocol(content, out, sample)
+    if as_json:
+        told = {"file": str(out), "learner": protocol.plan.learner, "fingerprint": protocol.fingerprint}
+        answer({"schema": "replical.protocol-new/1"} | told)
+    else:
+        say_written(protocol, out, needed, sample, standard_taken=learner is None, named=named)
+
+
+def check_new(out: Path, *, force: bool) -> None:
+    """Refuse to write over a protocol that others may have."""
+    if os.path.exists(out) and not force:
+        raise BadProtocol(f"{out} exists: a published protocol is not overwritten; use --force, or another name")
+
+
+def write_protocol(content: dict[str, Any], out: Path, sample: PublicSample | None) -> tuple[Protocol, int | None]:
+    """Check the content of a protocol and write it; the protocol, and how many items every lab needs, if that is known."""
     beside = out.parent / content["yardstick"]["file"] if "file" in content.get("yardstick", {}) else None
     protocol = Protocol.of(content, yardstick=beside)
     needed = _items_needed(protocol)
     write_whole(out, protocol.toml(), what="the protocol", refuse=BadProtocol)
-    chosen = protocol.plan.learner
     if sample is not None and len(sample) < FEW:
         notes.print(
             f"Note: {len(sample)} items make a rough order; 50 to 200 labelled items are usual.", soft_wrap=True
         )
-    if as_json:
-        told = {"file": str(out), "learner": chosen, "fingerprint": protocol.fingerprint}
-        answer({"schema": "replical.protocol-new/1"} | told)
-    else:
-        _say_written(protocol, out, needed, sample, standard_taken=learner is None)
+    return protocol, needed
 
 
-def _remarks(protocol: Protocol, sample: PublicSample | None, needed: int | None) -> Iterator[str]:
+def _remarks(
+    protocol: Protocol, sample: PublicSample | None, needed: int | None, named: Features | None
+) -> Iterator[str]:
     """What somebody who has just written a protocol should know."""
     yield from loss_words(protocol)
     if sample is not None:
@@ -207,10 +242,9 @@ def _remarks(protocol: Protocol, sample: PublicSample | None, needed: int | None
         source = protocol.content["yardstick"]["source"]
         yield f"Distances are measured on {protocol.yardstick.size:,} public items: {MEANING[source]}."
     yield from losses_of(protocol.content["class"], protocol.given("epsilon"), protocol.given("delta"))
-    features = protocol.content["class"].get("features")
-    if features and "quantiles" not in protocol.content["class"]:
-        columns = ", ".join(features[:3]) + (" .." if len(features) > 3 else "")
-        yield f"The columns {columns} and their ranges are placeholders: write yours into the file, then publish it."
+    yield from _placeholders(protocol.content["class"], named)
+    if isinstance(plan := protocol.plan, LatticePlan):
+        yield from lattice_remarks(protocol.recipe.C, plan)
     if needed is not None:
         yield f"Each lab needs about {needed:,} items: with fewer its run ends without an answer."
     if protocol.registers:
@@ -225,6 +259,18 @@ def _remarks(protocol: Protocol, sample: PublicSample | None, needed: int | None
         )
 
 
+def _placeholders(section: Mapping[str, Any], named: Features | None) -> Iterator[str]:
+    """What stands in the file and has to be replaced."""
+    columns: list[str] = section.get("features", [])
+    said = ", ".join(columns[:3]) + (" .." if len(columns) > 3 else "")
+    ranges = "range" in section and (named is None or named.ranges is None)
+    if columns and named is None and "quantiles" not in section:
+        also = " and their ranges" if ranges or section["kind"] not in UNLISTED else ""
+        yield f"The columns {said}{also} are placeholders: write yours into the file, then publish it."
+    elif ranges:
+        yield f"The ranges of {said} are placeholders: write public ones into the file, then publish it."
+
+
 @protocol_app.command("show")
 def show_command(
     protocol_file: Annotated[Path, typer.Argument(metavar="PROTOCOL", help="a protocol file")],
@@ -232,32 +278,37 @@ def show_command(
 ) -> None:
     """Check a protocol file, written by hand or not, and print its fingerprint."""
     protocol = Protocol.read(protocol_file)
-    size = len(protocol.recipe.C)
+    C = protocol.recipe.C
     if as_json:
-        payload = {"schema": "replical.protocol-show/1", "file": str(protocol_file), "hypotheses": size}
+        payload = {"schema": "replical.protocol-show/1", "file": str(protocol_file), "hypotheses": size_of(C)}
         answer(payload | {"learner": protocol.plan.learner, "fingerprint": protocol.fingerprint})
     else:
-        prose.print(
-            f"{protocol_file}: {size:,} hypotheses, learner {protocol.plan.learner}.", markup=False, soft_wrap=True
-        )
+        prose.print(f"{protocol_file}: {hypotheses(C)}, learner {protocol.plan.learner}.", markup=False, soft_wrap=True)
         for lost in losses_of(protocol.content["class"], protocol.given("epsilon"), protocol.given("delta")):
             prose.print(lost, markup=False, soft_wrap=True)
         prose.print(f"Fingerprint {protocol.fingerprint}", markup=False, soft_wrap=True)
 
 
-def _say_written(
-    protocol: Protocol, out: Path, needed: int | None, sample: PublicSample | None, *, standard_taken: bool
+def say_written(
+    protocol: Protocol,
+    out: Path,
+    needed: int | None,
+    sample: PublicSample | None,
+    *,
+    standard_taken: bool,
+    named: Features | None = None,
 ) -> None:
     """What was written, and what whoever publishes it should know."""
     chosen, section = protocol.plan.learner, protocol.content["class"]
     what = "candidate models" if "candidates" in section else "rules on features"
+    what = what if protocol.record.lists else "linear rules"
     usual = f", the standard for {what}" if standard_taken else ""
     prose.print(
-        f"Wrote {out}: {len(protocol.recipe.C):,} hypotheses, learner {chosen}{usual}.",
+        f"Wrote {out}: {hypotheses(protocol.recipe.C)}, learner {chosen}{usual}.",
         markup=False,
         soft_wrap=True,
     )
-    for remark in _remarks(protocol, sample, needed):
+    for remark in _remarks(protocol, sample, needed, named):
         prose.print(remark, markup=False, soft_wrap=True)
     prose.print(f"Fingerprint {protocol.fingerprint}", markup=False, soft_wrap=True)
     prose.print("Publish the file, or at least its fingerprint, before any lab asks for a label.")
@@ -275,6 +326,8 @@ def _items_needed(protocol: Protocol) -> int | None:
     other = "" if instead is None else f", or take --learner {instead}"
     if plan.exact_only:
         raise BadProtocol(f"no lab could run this protocol: {plan.exact_only}{other}")
+    if not protocol.record.lists:
+        return None
     cost = plan.cost(protocol.setting())
     if cost.kind != "most" or cost.unlabelled is None:
         return None
@@ -324,25 +377,6 @@ def _labs_section(names: list[str], keys: list[str]) -> dict[str, Any]:
     return ({"labs": {"names": names} | ({"keys": found} if found else {})}) if names else {}
 
 
-def _needed(flag: str, value: Any, default: str | None = None) -> str:
-    """What was given, or what a person at a terminal says, or the default."""
-    if value is not None:
-        return str(value)
-    if sys.stdin.isatty() and sys.stderr.isatty():
-        return str(typer.prompt(flag.removeprefix("--").replace("-", " "), default=default, err=True))
-    if default is not None:
-        return default
-    raise BadProtocol(f"the flag {flag} is missing")
-
-
-def _label_values(text: str) -> tuple[Label, ...]:
-    words = [word.strip() for word in text.split(",")]
-    if len(words) < 2 or not all(words):
-        raise BadProtocol(f"--label-values lists the labels, separated by commas, e.g. no,yes; got {text!r}")
-    whole_numbers = all(re.fullmatch("-?[0-9]{1,18}", word) for word in words)
-    return tuple(int(word) for word in words) if whole_numbers else tuple(words)
-
-
 def _seed(seed: str | None, file: Path | None, *, fresh: bool) -> str:
     if sum((seed is not None, file is not None, fresh)) > 1:
         raise BadProtocol("give one of --seed, --seed-file and --fresh-seed")
@@ -353,55 +387,7 @@ def _seed(seed: str | None, file: Path | None, *, fresh: bool) -> str:
             return file.read_text(encoding="utf-8").strip()
         except (OSError, UnicodeDecodeError) as error:
             raise BadProtocol(f"cannot read the seed {file}: {error}") from error
-    return _needed("--seed", seed)
-
-
-def _class_section(spec: str | None, candidates: str | None, cuts: str | None) -> dict[str, Any]:
-    if cuts is not None and candidates is None:
-        raise BadUsage("--cuts are for the scores of --candidates; for a feature give --cuts-from")
-    if (spec is None) == (candidates is None):
-        raise BadProtocol("give --class SPEC or --candidates FILE, and not both")
-    if candidates is not None:
-        at = {} if cuts is None else {"cuts": [_cut_or_band(word.strip()) for word in cuts.split(",")]}
-        return {"kind": "table", "candidates": _listed(candidates)} | at
-    kind, sizes = numbers(spec or "", BadProtocol)
-    assert kind.section is not None, "whatever has numbers can be written as a section"
-    return kind.section(sizes)
-
-
-def _cut_or_band(word: str) -> float | list[float]:
-    ends = [number(end) for end in word.split("-")]
-    return ends[0] if len(ends) == 1 else ends
-
-
-def _cut(spec: str | None, source: str, bins: int | None) -> dict[str, Any]:
-    """Cuts at quantiles of public columns."""
-    if spec not in CUT:
-        raise BadUsage(
-            f"--cuts-from makes the cuts of --class {' or --class '.join(CUT)}, without numbers; got {spec!r}"
-        )
-    file, column = file_and_column("--cuts-from", source)
-    columns = [column] if spec == "thresholds" else column.split(",")
-    return quantile_section(spec, file, columns, _USUAL_BINS if bins is None else bins)
-
-
-def _listed(source: str) -> list[dict[str, str]]:
-    """Candidates: the lines of a text file, or the rows of a CSV file, with their digests where it has such a column."""
-    path, _, column = source.rpartition(":")
-    if not path or Path(source).exists():
-        path, column = source, ""
-    file, what = Path(path), "the candidates"
-    text = decode(read_bytes(file, what=what, refuse=BadTable), file, what=what, refuse=BadTable)
-    if not column and file.suffix != ".csv":
-        names = [{"name": line.strip()} for line in text.splitlines() if line.strip()]
-        if not names:
-            raise BadTable(f"{path} is empty: write the names of the candidates into it, one a line")
-        return names
-    rows = read_csv(text, file, what=what, refuse=BadTable, strict=False).named()
-    column = column or "name"
-    if not rows or column not in rows[0]:
-        raise BadTable(f"{path} has no column {column!r} with the names of candidates")
-    return [{"name": row[column]} | ({"digest": row["digest"]} if row.get("digest") else {}) for row in rows]
+    return seed if seed is not None else asked("--seed", None, seed_text, default=DRAWN)
 
 
 def _yardstick_section(source: str, out: Path, class_recipe: Recipe) -> dict[str, Any]:
@@ -432,11 +418,6 @@ def _first_of(sample: PublicSample) -> str:
     errors, least = (sample.errors, "fewest errors") if losses is None else (sample.errors / losses.unit, "least loss")
     first = [f"{describe(h)} ({errors[h]:.6g})" for h in sample.section["order"][:3]]
     return f"Order from {len(sample):,} public items; {least}: {', '.join(first)}."
-
-
-def _standard(class_recipe: Recipe, nu: float | None) -> str:
-    """The learner where nobody names one: errors that are not all alike are for settled."""
-    return standard(models=class_recipe.models or class_recipe.losses is not None, noiseless=nu == 0)
 
 
 def _theta_from(file: Path, class_recipe: Recipe) -> float:

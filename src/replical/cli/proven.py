@@ -4,10 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from replical.cli.lattice import lattice_details, lattice_error, lattice_proof
 from replical.core.exact import fraction
 from replical.core.words import about, at_least, at_most, confidence, count, percent, plural
 from replical.lab.protocol import Protocol
 from replical.learners.findings import AnswerError, Rounding, Settling, Verdict
+from replical.learners.lattice import ACCURATE as SMALL
+from replical.learners.lattice import ENCLOSED
+from replical.learners.lattice_noisy import SEPARABLE
 from replical.learners.measured import measurable
 from replical.learners.result import Result
 from replical.learners.rounded import ACCURATE, CERTIFIED, NEAR
@@ -15,15 +19,26 @@ from replical.learners.rounding.own import shift_most
 from replical.learners.settled import PROVEN
 from replical.plans.base import Plan
 from replical.plans.catalogue import find
+from replical.plans.lattice import LatticePlan
 from replical.plans.rounded import RoundedPlan
 from replical.plans.settled_distance import SettledDistancePlan
 
-_TOLD = (CERTIFIED, ACCURATE, NEAR, PROVEN)  # conditions that the sentences themselves are about
+_TOLD = (
+    CERTIFIED,
+    ACCURATE,
+    NEAR,
+    PROVEN,
+    ENCLOSED,
+    SMALL,
+    SEPARABLE,
+)  # conditions that the sentences themselves are about
 
 
 def error_words(result: Result, protocol: Protocol) -> str:
     """How often the answer errs, as far as this run knows: an estimate with its interval, or a bound."""
     plan = protocol.plan
+    if isinstance(plan, LatticePlan):
+        return f"Error: {lattice_error(result, plan)}."
     rounding, settling, verdict = result.rounding, result.settling, result.verdict
     if result.measured is not None:
         return f"Error: {_measured(result.measured)}."
@@ -73,6 +88,8 @@ def proof_words(result: Result, protocol: Protocol) -> str:
         return _no_proof(result, plan, protocol.given("rho"))
     if not verdict.certified:
         return uncertified(verdict, result, plan)
+    if isinstance(plan, LatticePlan):
+        return f"Certified: {lattice_proof(result, plan)}."
     if result.settling is not None:
         return _settled(result.settling, plan)
     proven = 0.0 if result.proven is None else result.proven.rho_proven or 0.0
@@ -98,6 +115,9 @@ def uncertified(verdict: Verdict, result: Result, plan: Plan) -> str:
     if result.settling is not None:
         same = f"{percent(result.settling.agreement_estimate)} of cases"
         return f"{sentence} Estimate, not a proof: another lab with such a pool has the same answer in {same}."
+    if result.enclosing is not None and not result.enclosing.enclosed:
+        differs = about(result.enclosing.rho_predicted)
+        return f"{sentence} Predicted, not proven: another lab differs with probability {differs}."
     return sentence
 
 
@@ -138,6 +158,8 @@ def detail_words(result: Result, plan: Plan) -> Iterator[str]:
         if not settling.certified:
             doubt = "nothing is" if settling.doubt >= 1 else f"only level {at_most(settling.doubt)} is"
             yield f"The level asked for is {settling.beta:.3g}, and {doubt} proven."
+    elif result.enclosing is not None:
+        yield lattice_details(result.enclosing)
     else:
         yield f"{count(result.V.size, 'hypothesis', 'hypotheses')} left in {count(len(result.rounds), 'round')}."
     if (largest := most_shift(result, plan)) is not None:

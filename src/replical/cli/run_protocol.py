@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from replical.classes.linear import Linear
 from replical.cli.asking import (
     PENDING,
     Annotator,
@@ -31,6 +32,7 @@ from replical.cli.asking import (
 )
 from replical.cli.forecasts import NO_FORECAST, rough_words
 from replical.cli.inputs import SIMULATED
+from replical.cli.lattice import hypotheses, item_warnings, lattice_remarks
 from replical.cli.options import Cluster, Device
 from replical.cli.outlook import FIRST, Outlook
 from replical.cli.output import amount, answer, notes, prose, whole
@@ -54,8 +56,10 @@ from replical.lab.release.vote import vote_of
 from replical.lab.release.vote import write as write_vote
 from replical.lab.seeds import commitment
 from replical.lab.session import Session
+from replical.lab.tables import LabPool
 from replical.learners.measured import Measured
 from replical.plans.bills import bills
+from replical.plans.lattice import LatticePlan
 from replical.pools.pool import Pool
 from replical.worlds.forecast import forecast as forecast_of
 
@@ -135,7 +139,7 @@ def run_command(
     _check_private(private=private, approve=approve, html=html, profile=profile)
     protocol = Protocol.read(protocol_file)
     before.check(protocol, reads)
-    _check_asked(protocol, profile, measure_error, lab_name)
+    _check_asked(protocol, profile, measure_error, lab_name, private=private)
     lab = items_of(protocol, pool, id_column, public)
     if before.stops:
         with Journal(journal) as lab_journal:
@@ -185,7 +189,7 @@ def run_command(
         }
         _done(session, certificate["body"], written, verbose=verbose, as_json=as_json)
         if changed and earlier != session.result.hypothesis:
-            notes.print(f"The answer has changed: it was hypothesis {earlier}.", markup=False)
+            notes.print(f"The answer has changed: it was hypothesis {earlier}.", markup=False, soft_wrap=True)
     return 0
 
 
@@ -206,8 +210,13 @@ def _check_cluster(at: str | None, pool: Path, device: str | None) -> None:
         raise BadUsage(f"--cluster computes on shards, and {pool} is a table: make shards of it with replical shard")
 
 
-def _check_asked(protocol: Protocol, profile: Path | None, measure_error: int, lab_name: str | None) -> None:
+def _check_asked(
+    protocol: Protocol, profile: Path | None, measure_error: int, lab_name: str | None, *, private: bool
+) -> None:
     """Refuse what the protocol does not allow, before anything is written."""
+    if private and not protocol.record.lists:
+        kind = protocol.content["class"]["kind"]
+        raise BadUsage(f"a private release counts votes for hypotheses of a list, and the class {kind} is no list")
     if profile is not None:
         check_plan(protocol.plan)
     if measure_error:
@@ -261,8 +270,8 @@ def _voted(session: Session, out: Path, *, approve: bool, as_json: bool) -> int:
 def _announce(protocol: Protocol, session: Session, truths: int, *, verbose: bool) -> float | None:
     """The plan first: what it may cost; about how many labels, where that can be foretold."""
     plan, C, lab = protocol.plan, protocol.recipe.C, session.lab
-    hypotheses, items = count(len(C), "hypothesis", "hypotheses"), count(len(lab), "item")
-    _note(f"{protocol.title or 'Protocol'} ({protocol.fingerprint[:23]}): {plan.learner}, {hypotheses}, {items}")
+    items = count(len(lab), "item")
+    _note(f"{protocol.title or 'Protocol'} ({protocol.fingerprint[:23]}): {plan.learner}, {hypotheses(C)}, {items}")
     if session.ledger.registration is None and (verbose or protocol.registers):
         _note(
             f"Not registered: items {lab.fingerprint[:23]}, private seed committed to as {commitment(session.secret)[:23]}. "
@@ -271,6 +280,8 @@ def _announce(protocol: Protocol, session: Session, truths: int, *, verbose: boo
     most = plan.labels_most
     if most is not None:
         _note(f"At most {amount(most)} {plural(most, 'label')}.")
+    if isinstance(C, Linear):
+        return _announce_lattice(C, protocol, lab)
     if verbose:
         _tell_bill(protocol)
     pool = lab.pool(SIMULATED)
@@ -286,6 +297,16 @@ def _announce(protocol: Protocol, session: Session, truths: int, *, verbose: boo
         _note("No forecast: it would read the shards many times.")
         return None
     return _tell_forecast(protocol, pool, truths, verbose=verbose) if truths else None
+
+
+def _announce_lattice(C: Linear, protocol: Protocol, lab: LabPool) -> float | None:
+    """There is no list that a forecast could choose truths from: what is known before the first label."""
+    assert isinstance(protocol.plan, LatticePlan), "who else has a lattice?"
+    for remark in lattice_remarks(C, protocol.plan):
+        _note(remark)
+    for warning in item_warnings(C, lab.items, protocol.recipe.columns):
+        notes.print(f"Warning: {warning}.", style="bold red", markup=False, soft_wrap=True)
+    return None if protocol.plan.noisy else float(protocol.plan.labels_about(C))
 
 
 def _tell_bill(protocol: Protocol) -> None:
@@ -353,7 +374,7 @@ def _done(
     spent = most is not None and result.labels - measured >= most and not result.stopped
     if as_json:
         keys = ["hypothesis", "rounds", "survivors", "certified", "labels_sufficient", "rho_proven", "rho_predicted"]
-        keys += ["conditions", *(key for key in ("settling", "answer_error") if key in body)]
+        keys += ["conditions", *(key for key in ("settling", "enclosing", "answer_error") if key in body)]
         payload = _payload(session, "budget" if spent else "done") | {key: body[key] for key in keys}
         if payload["hypothesis"] is not None:
             h = payload["hypothesis"]["index"]
@@ -388,4 +409,5 @@ def _answered(session: Session) -> str:
     if result.hypothesis is None:
         return f"Answer: none, no hypothesis was found often enough (no heavy hitter); {labels}."
     chosen = session.protocol.recipe.describe(result.hypothesis)
-    return f"Answer: {chosen} (hypothesis {result.hypothesis}), chosen with {labels}."
+    numbered = f" (hypothesis {result.hypothesis})" if session.protocol.record.lists else ""
+    return f"Answer: {chosen}{numbered}, chosen with {labels}."

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from replical.classes.base import Indices, Items, Label
+from replical.classes.base import Indices, Items, Label, listed
 from replical.classes.predictions import Predictions, predictions_of
 from replical.classes.predictions.sharded_rows import ShardedRows
 from replical.classes.recipe import Recipe
@@ -62,8 +62,9 @@ class LabPool:
         return len(self.ids)
 
     @cached_property
-    def _predictions(self) -> Predictions:
-        return predictions_of(self.recipe.C, self.items)
+    def _predictions(self) -> Predictions | None:
+        """What every hypothesis says about every item; None where the class is no list."""
+        return predictions_of(self.recipe.C, self.items) if listed(self.recipe.C) else None
 
     @property
     def sharded(self) -> bool:

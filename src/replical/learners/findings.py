@@ -216,6 +216,11 @@ class Enclosing:
         The answer, one whole number an axis of the lattice.
     accurate
         Is the error proven to be at most ε?
+    axes
+        Between which numbers of cells the directions that are left lie along each axis, rounded outwards; None where
+        nothing bounds them, or labels may be wrong.
+    wrong, open
+        Items on which the answer surely errs, and those of which that cannot be known; None where labels may be wrong.
     """
 
     enclosed: bool
@@ -225,6 +230,9 @@ class Enclosing:
     crossings: float
     cell: tuple[int, ...]
     accurate: bool
+    axes: tuple[tuple[float, float], ...] | None = None
+    wrong: int | None = None
+    open: int | None = None
 
 
 @dataclass(frozen=True, kw_only=True)

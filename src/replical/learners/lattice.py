@@ -5,7 +5,8 @@
       an item whose plane cuts V near its middle, and its label
       V <- V without the directions that the answer contradicts
     until V lies in one cell of the shared lattice, and that cell's half-space errs little
-    the labels of some random items: is V right about them? If not, labels may be wrong (lattice_noisy)
+    the labels of some items of which V is sure, half of them near the boundary, half at random: is V right about them?
+    If not, labels may be wrong (lattice_noisy)
     return the cell
 
 Claim: the best direction is in V, so whoever stops this way returns its cell: all such labs return the identical half-space,
@@ -32,11 +33,12 @@ from replical.learners.lattice_noisy import Heard, fit_noisy
 from replical.learners.result import Result
 from replical.plans.base import Condition
 from replical.plans.lattice import LatticePlan
-from replical.pools.cone import Cone, crossings, differ_estimate
+from replical.pools.cone import Cone, axes_of, cells_of, crossings_of, differ_estimate
 from replical.pools.pool import AnyPool
 from replical.pools.query import Answers, Query
 
 ENCLOSED = "all directions that contradict no label lie in one cell of the lattice"
+ACCURATE = "the answer's error is proven"
 
 
 @dataclass(frozen=True)
@@ -112,10 +114,12 @@ class Lattice:
         return proven or self.plan.error_at_most(wrong, len(pool.items)) > self.plan.epsilon
 
     def _separable(self, V: Cone, pool: AnyPool, order: Indices, heard: Heard) -> Generator[Query, Answers, bool]:
-        """Are random items, about which V is of one opinion, what V says? Labels near the boundary cannot tell."""
+        """Are items about which V is of one opinion what V says? The labels that made V cannot tell."""
         V.measure()
-        certain, says = V.certain()[order], V.says(pool.items)
-        for item in order[certain & ~np.isin(order, heard.items)][: self.plan.checks].tolist():
+        sure, says = order[V.certain()[order] & ~np.isin(order, heard.items)], V.says(pool.items)
+        near = sure[np.argsort(V.distances(sure), kind="stable")][: self.plan.checks // 2]
+        rest = sure[~np.isin(sure, near)][: self.plan.checks - len(near)]
+        for item in np.concatenate([near, rest]).tolist():
             heard.hear((yield _about(item, V, pool)))
             if heard.ones[-1] != says[item]:
                 return False
@@ -124,7 +128,8 @@ class Lattice:
     def _result(self, V: Cone, pool: AnyPool) -> Result:
         plan, enclosed, reach = self.plan, V.look(), V.measure()
         C, h = V.C, int(V.indices[0])
-        crossed = 1.0 if reach is None else min(1.0, crossings(C, reach))
+        axes = None if reach is None else axes_of(C, reach)
+        crossed = 1.0 if axes is None else crossings_of(axes)
         proven = 0.0 if enclosed else plan.proven(crossed)
         wrong, open_ = _errors(V, pool)
         items = len(pool.items)
@@ -141,6 +146,9 @@ class Lattice:
             crossings=crossed,
             cell=C.cell_of(h),
             accurate=accurate,
+            axes=axes,
+            wrong=wrong,
+            open=open_,
         )
         return Result(
             hypothesis=h,
@@ -148,11 +156,10 @@ class Lattice:
             V=V,
             conditions=(
                 *plan.conditions,
-                Condition(name=ENCLOSED, value=float(V.size), bound=1.0, held=enclosed),
-                Condition(name="the answer's error is proven", value=high, bound=float(plan.epsilon), held=accurate),
+                *own_conditions(plan, C.size if axes is None else cells_of(axes), high, enclosed=enclosed),
             ),
             enclosing=enclosing,
-            verdict=_verdict(plan, enclosing),
+            verdict=verdict_of(plan, enclosing),
             measured=error,
         )
 
@@ -177,15 +184,33 @@ def _errors(V: Cone, pool: AnyPool) -> tuple[int, int]:
     return int(wrong.sum()), int((~certain).sum())
 
 
-def _verdict(plan: LatticePlan, found: Enclosing) -> Verdict:
+def own_conditions(plan: LatticePlan, cells: int, high: float, *, enclosed: bool) -> tuple[Condition, ...]:
+    """Is all that is left in one of so many cells, and is the error, `high` at most, small enough?"""
+    many = float(min(cells, 10**300))  # a double holds no more
+    return (
+        Condition(name=ENCLOSED, value=many, bound=1.0, held=enclosed),
+        Condition(name=ACCURATE, value=high, bound=float(plan.epsilon), held=high <= plan.epsilon),
+    )
+
+
+def verdict_of(plan: LatticePlan, found: Enclosing) -> Verdict:
+    """What is proven or missing, in words."""
     if found.certified:
         return Verdict(certified=True)
     if found.rho_proven > plan.rho:
+        if found.axes is None:
+            return Verdict(
+                certified=False,
+                why="nothing bounds the directions that are left: some features are constant, repeated or depend on each "
+                "other, or there are fewer labels than features",
+                helps="leave out such features, take fewer directions from public rows, or more labels",
+            )
         if found.crossings >= 1:
             return Verdict(
                 certified=False,
                 why="the labels leave directions in many cells of the lattice",
-                helps="more labels, more items near the boundary, fewer features, or a coarser lattice (a larger epsilon)",
+                helps="more labels, more items near the boundary, fewer features, or a coarser lattice (a larger epsilon); "
+                "features of about one size",
             )
         return Verdict(
             certified=False,

@@ -16,6 +16,7 @@ from typing import Literal, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from replical.classes.base import HypothesisClass
 from replical.classes.prior import UNIFORM, Prior
 from replical.core.exact import fraction
 from replical.core.randomness import SharedRandomness
@@ -74,8 +75,10 @@ class Task:
 
     Attributes
     ----------
+    C
+        The class, where that was given and not just its number of hypotheses.
     n
-        Hypotheses in the class.
+        Hypotheses in the class; 0 where they are no list.
     exact
         Are masses known, or measured on a finite pool?
     spread
@@ -84,6 +87,7 @@ class Task:
         Public items on which distances are measured, where there are some.
     """
 
+    C: HypothesisClass | None
     n: int
     exact: bool
     spread: Decimal

@@ -13,6 +13,7 @@ from typing import Literal
 from replical.errors import BadSpec
 from replical.plans import (
     a2,
+    lattice,
     paper,
     replica2,
     replica2_pools,
@@ -71,6 +72,9 @@ class Record:
         Does its proof hold for losses other than errors?
     rounds
         Does it shrink a version space and round without labels, measuring distances on a finite pool?
+    lists
+        Does it choose from a list of hypotheses? One that does not is for classes that are no list (`UNLISTED`), and stands
+        in no bill, audit or study.
     paper, tight
         Makers of its plans; None where there is no such plan.
     needs, options, paper_options
@@ -99,6 +103,7 @@ class Record:
     certifies: bool = False
     weighs: bool = False
     rounds: bool = False
+    lists: bool = True
     parent: str | None = None
     bounds: Bounds = Bounds()
     instead: str | None = None
@@ -372,15 +377,37 @@ _ALL = (
 )
 LEARNERS: dict[str, Record] = {record.id: record for record in _ALL}
 
+UNLISTED: dict[str, Record] = {
+    "lattice": Record(
+        id="lattice",
+        learner="replical.learners.lattice:Lattice",
+        setting="either",
+        replicable=True,
+        active=True,
+        certifies=True,
+        lists=False,
+        paper=None,
+        tight=lattice.lattice,
+        needs=frozenset({"rho"}),
+        options=frozenset({"nu", "labs"}),
+        colour="#000000",
+        marker="+",
+    )
+}
 
-def standard(*, models: bool, noiseless: bool) -> str:
+
+def standard(*, models: bool, noiseless: bool, lists: bool = True) -> str:
     """The learner to take where nobody says: for candidate models, or for rules on features, with labels that err or not.
+
+    Where the class is no list, there is one learner.
 
     Examples
     --------
     >>> standard(models=True, noiseless=False), standard(models=False, noiseless=True)
     ('settled', 'settled-cal')
     """
+    if not lists:
+        return "lattice"
     return "settled" if models else "settled-cal" if noiseless else "settled-distance"
 
 
@@ -397,11 +424,13 @@ def find(learner: str) -> Record:
     >>> find("rounded-a2").parent, sorted(find("cal-rounds").needs)
     ('a2', ['theta'])
     """
+    if learner in UNLISTED:
+        return UNLISTED[learner]
     if learner not in LEARNERS and str(learner).removeprefix("boosted-") in LEARNERS:
         bases = ", ".join(record.parent for record in LEARNERS.values() if record.boosts and record.parent)
         raise BadSpec(f"unknown learner {learner!r}: boosting starts from a replicable learner, one of {bases}")
     if learner not in LEARNERS:
-        raise BadSpec(f"unknown learner {learner!r}; the learners are {', '.join(LEARNERS)}")
+        raise BadSpec(f"unknown learner {learner!r}; the learners are {', '.join((*LEARNERS, *UNLISTED))}")
     return LEARNERS[learner]
 
 

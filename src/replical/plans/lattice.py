@@ -4,16 +4,19 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from fractions import Fraction
+from math import ceil, log2
 from typing import Any
 
 from replical.classes.linear import Linear
-from replical.classes.prior import UNIFORM
+from replical.classes.prior import UNIFORM, Prior
 from replical.core.binomial import clopper_pearson
 from replical.core.exact import fraction, in_open
-from replical.errors import PlanMismatch, ValueOutOfRange
-from replical.plans.base import Choice, Number, Plan
+from replical.errors import BadSpec, PlanMismatch, ValueOutOfRange
+from replical.plans.base import Choice, Number, Plan, Task
 from replical.plans.parameters import PARAMETERS
 from replical.pools.pool import AnyPool
+
+WRONG = 0.1  # share of wrong labels that a fit supposes where nobody says
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -50,10 +53,40 @@ class LatticePlan(Plan):
         planned = self.integer("noisy_labels") if self.max_labels is None else self.max_labels
         return min(planned, items)
 
+    def labels_about(self, C: Linear) -> int:
+        """About how many labels a run asks for where items look alike from every side: an estimate, no bound.
+
+        A label near the middle takes away a bit of what is left; d coordinates are to be known to 1/d of a cell, so that no
+        wall is near. Where labels may be wrong, the plan spends what it has.
+        """
+        if self.noisy:
+            return self.integer("noisy_labels") if self.max_labels is None else self.max_labels
+        about = self.checks + ceil(C.d * log2(2 * C.d / C.step))
+        return about if self.max_labels is None else min(about, self.max_labels)
+
     @property
     def rho(self) -> Fraction:
         """How often any two of the labs may differ."""
         return self["rho"]
+
+    def under(self, prior: Prior, max_labels: int | None) -> LatticePlan:
+        """The same plan with a budget of `max_labels`; nothing is preferred where nothing is listed, so no `prior` fits.
+
+        Raises
+        ------
+        BadSpec
+            If a prior prefers anybody.
+        ValueOutOfRange
+            If the budget leaves no label beside the checks.
+        """
+        if prior.kind != "uniform":
+            raise BadSpec("a lattice is no list, and a prior prefers hypotheses of a list: leave the prior out")
+        if max_labels is not None and max_labels <= self.checks:
+            raise ValueOutOfRange(
+                f"max_labels must be above the {self.checks} labels that check the answer, got {max_labels}: raise the "
+                "budget"
+            )
+        return super().under(prior, max_labels)
 
     def proven(self, crossings: float) -> float:
         """What a lab proves that stopped at a time which does not look at the lattice: each of K labs may be off."""
@@ -61,7 +94,8 @@ class LatticePlan(Plan):
 
     def error_at_most(self, wrong: int, items: int) -> float:
         """A bound on the answer's error at the level δ, if it errs on at most so many of these items."""
-        return clopper_pearson(wrong, items, 1 - 2 * float(self["delta"]))[1]
+        high = clopper_pearson(wrong, items, 1 - 2 * float(self["delta"]))[1]
+        return min(1.0, ceil(high * 10**6) / 10**6)  # as it is told
 
     @property
     def labels_most(self) -> int | None:
@@ -73,10 +107,29 @@ class LatticePlan(Plan):
         """Nobody is chosen from a list."""
         return "labels"
 
+    @property
+    def shrinks(self) -> bool:
+        """No: how far the directions reach that are left is not computed after every label."""
+        return False
+
     def check(self, pool: AnyPool) -> None:
         """Refuse a `pool` of other items than those of this lattice."""
         if not isinstance(pool.C, Linear) or pool.C.fingerprint != self.class_fingerprint:
             raise PlanMismatch("the plan is for a lattice, and the pool's class is another one")
+
+
+def lattice(task: Task) -> LatticePlan:
+    """As `replical.plan` asks for it; labels are taken to be wrong from the start exactly when ν is above 0."""
+    assert isinstance(task.C, Linear), "checked by whoever asks"
+    return lattice_plan(
+        task.C,
+        epsilon=task.epsilon,
+        delta=task.delta,
+        rho=task.rho,
+        labs=task.labs,
+        noisy=task.nu > 0,
+        wrong=task.nu or WRONG,
+    )
 
 
 def lattice_plan(
@@ -88,7 +141,7 @@ def lattice_plan(
     labs: Any = 2,
     checks: Any = 20,
     noisy: bool = False,
-    wrong: Any = 0.1,
+    wrong: Any = WRONG,
     max_labels: Any = None,
 ) -> LatticePlan:
     """The numbers of a run that looks for a half-space.
@@ -102,9 +155,10 @@ def lattice_plan(
     rho, labs
         How often any two of so many labs may differ.
     checks
-        Labels of random items, asked in the end, on which all directions that are left must be right: whether some
-        half-space makes no error cannot be seen from labels near the boundary. If one is wrong, or `noisy` says so from
-        the start, nothing is proven, and a direction is fitted that supposes the share `wrong` of labels to be wrong.
+        Labels of items, half of them near the boundary and half at random, asked in the end, on which all directions that
+        are left must be right: whether some half-space makes no error cannot be seen from the labels before. If one
+        is wrong, or `noisy` says so from the start, nothing is proven, and a direction is fitted that supposes the share
+        `wrong` of labels to be wrong.
     noisy
         Take labels to be wrong from the start.
     wrong
@@ -142,11 +196,6 @@ def lattice_plan(
         ),
     )
     budget = None if max_labels is None else PARAMETERS["max_labels"].check(max_labels)
-    if budget is not None and budget <= checks:
-        raise ValueOutOfRange(
-            f"max_labels must be above the {checks} labels that check the answer, got {budget}: raise the budget or give "
-            "fewer checks"
-        )
     plan = LatticePlan(
         learner="lattice",
         name="tight",

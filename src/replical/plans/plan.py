@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from replical.classes.base import HypothesisClass, class_size
+from replical.classes.base import HypothesisClass, class_size, listed
 from replical.classes.losses import Losses
 from replical.classes.prior import UNIFORM, Prior
 from replical.core.exact import decimal, decimals
@@ -148,9 +148,11 @@ def plan(
     if pool not in ("exact", "finite"):
         raise BadSpec(f"a plan is for an 'exact' or a 'finite' pool, got {pool!r}")
     _check_parameters(record, name, values)
-    n = class_size("the number of hypotheses", C if isinstance(C, int | np.integer) else len(C))
-    if not isinstance(C, int | np.integer):
-        prior.check(C)
+    given = None if isinstance(C, int | np.integer) else C
+    _check_class(record, given)
+    n = class_size("the number of hypotheses", C if given is None else len(given)) if record.lists else 0  # type: ignore[arg-type]
+    if given is not None:
+        prior.check(given)
     if yardstick is not None:
         _check_yardstick(record, C, yardstick)
     try:
@@ -158,7 +160,7 @@ def plan(
             exact = {each.name: each.exact(values[each.name]) for each in PARAMETERS.values()}
             budget = exact.pop("max_labels")
             spread = decimal(prior.spread(n)) if prior.kind == "weights" else decimal(n)
-            draft = make(Task(n=n, exact=pool == "exact", spread=spread, yardstick=yardstick, **exact))
+            draft = make(Task(C=given, n=n, exact=pool == "exact", spread=spread, yardstick=yardstick, **exact))
     except (DecimalException, OverflowError) as error:
         raise ValueOutOfRange(
             f"these numbers are too extreme to plan with: epsilon {epsilon}, delta {delta}, rho {rho}, theta {theta}, T {T}"
@@ -200,6 +202,20 @@ def _check_parameters(record: Record, name: str, values: Mapping[str, Any]) -> N
     for each in PARAMETERS.values():
         if each.needs is not None and values[each.name] is not None and values[each.needs[0]] != each.needs[1]:
             raise BadSpec(f"{each.name} belongs to {each.needs[0]} = {each.needs[1]!r}")
+
+
+def _check_class(record: Record, C: HypothesisClass | None) -> None:
+    """Refuse a learner that needs a list where there is none, and the other way round."""
+    if record.lists and C is not None and not listed(C):
+        raise BadSpec(
+            f"{record.id} chooses from a list of hypotheses, and the class linear has none: take the learner lattice, or "
+            "the class halfspaces, a list of half-spaces"
+        )
+    if not record.lists and (C is None or listed(C)):
+        raise BadSpec(
+            f"{record.id} rounds directions to the cells of the class linear, and got a list of hypotheses: take the class "
+            "linear, or a learner that chooses from a list, e.g. settled"
+        )
 
 
 def _check_yardstick(record: Record, C: HypothesisClass | int, yardstick: Yardstick) -> None:

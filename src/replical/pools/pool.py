@@ -11,7 +11,7 @@ from typing import Protocol, cast
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from replical.classes.base import HypothesisClass, Indices, Items
+from replical.classes.base import HypothesisClass, Indices, Items, listed
 from replical.classes.predictions import Predictions, predictions_of
 from replical.core.randomness import PrivateRandomness
 from replical.errors import PoolExhausted, ValueOutOfRange
@@ -151,7 +151,9 @@ class Pool:
         self._set(C, items, np.arange(len(items), dtype=np.int64), weights=counts, order=order)
 
     @classmethod
-    def in_order(cls, C: HypothesisClass, items: Items, ids: Indices, order: Indices, predictions: Predictions) -> Pool:
+    def in_order(
+        cls, C: HypothesisClass, items: Items, ids: Indices, order: Indices, predictions: Predictions | None
+    ) -> Pool:
         """A pool whose scan order is known.
 
         Parameters
@@ -165,7 +167,7 @@ class Pool:
         order
             The private order: item numbers, each as often as the item occurs.
         predictions
-            What every hypothesis says about every item.
+            What every hypothesis says about every item; None where the class is no list.
 
         Returns
         -------
@@ -174,7 +176,8 @@ class Pool:
         """
         pool = cls.__new__(cls)
         pool._set(C, items, ids, weights=_tally(order, len(items)), order=order)
-        pool.predictions = predictions
+        if predictions is not None:
+            pool.predictions = predictions
         return pool
 
     def _set(
@@ -197,7 +200,7 @@ class Pool:
 
     def without(self, unasked: Indices) -> Pool:
         """The same pool, whose scan passes over the items `unasked`: they still measure masses, but have no label."""
-        pool = Pool.in_order(self.C, self.items, self.ids, self._order, self.predictions)
+        pool = Pool.in_order(self.C, self.items, self.ids, self._order, self._common)
         pool._unasked = unasked
         return pool
 
@@ -219,7 +222,7 @@ class Pool:
         if items is None or items == len(self):
             return self
         order = self._order[:items]
-        return Pool.in_order(self.C, self.items, self.ids, order, self.predictions).without(self._unasked)
+        return Pool.in_order(self.C, self.items, self.ids, order, self._common).without(self._unasked)
 
     @property
     def unasked(self) -> Indices:
@@ -244,7 +247,9 @@ class Pool:
         asked, measured = self._order[:-measuring], self._order[-measuring:]
         pool = Pool.__new__(Pool)
         pool._set(self.C, self.items, self.ids, weights=_tally(measured, len(self.items)), order=asked)
-        pool.predictions, pool._unasked = self.predictions, self._unasked
+        pool._unasked = self._unasked
+        if (common := self._common) is not None:
+            pool.predictions = common
         return pool
 
     def part(self, number: int, *, of: int) -> Pool:
@@ -261,12 +266,17 @@ class Pool:
                 f"a pool of {len(self)} items has no {of} parts: bring a larger pool or make fewer runs"
             )
         order = self._order[number * size : (number + 1) * size]
-        return Pool.in_order(self.C, self.items, self.ids, order, self.predictions).without(self._unasked)
+        return Pool.in_order(self.C, self.items, self.ids, order, self._common).without(self._unasked)
 
     @cached_property
     def predictions(self) -> Predictions:
         """What every hypothesis says about every item."""
         return predictions_of(self.C, self.items)
+
+    @property
+    def _common(self) -> Predictions | None:
+        """What pools made from this one share with it; None where the class is no list."""
+        return self.predictions if listed(self.C) else None
 
     def version_space(self) -> VersionSpace:
         """V = C on this pool."""

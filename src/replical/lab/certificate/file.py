@@ -20,7 +20,8 @@ from typing import Any, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from replical.classes.base import Indices
+from replical.classes.base import Indices, size_of
+from replical.classes.linear import Linear
 from replical.core.canonical import Json, canonical, digest_of, fingerprint
 from replical.core.files import Refuse, write_whole
 from replical.errors import BadCertificate, BadUsage
@@ -28,6 +29,7 @@ from replical.lab.certificate.parts import (
     AnswerErrorPart,
     Body,
     ConditionPart,
+    EnclosingPart,
     HypothesisSet,
     SettlingPart,
     SummaryPart,
@@ -39,11 +41,12 @@ from replical.lab.protocol import Protocol
 from replical.lab.seeds import commitment
 from replical.lab.session import Session, transcript
 from replical.lab.tables import LabPool
-from replical.learners.findings import Proven, Settling
+from replical.learners.findings import Enclosing, Proven, Settling
 from replical.learners.result import Result
 from replical.learners.rounding.own import shift_most
 from replical.plans.base import Condition, Plan
 from replical.plans.rounded import RoundedPlan
+from replical.pools.cone import cells_of
 
 SCHEMA = "replical.certificate/1"
 FOLDED = "replical.certificate/2"  # the same with many rounds, in few bytes
@@ -79,7 +82,7 @@ def seal(digest: str, provenance: Mapping[str, Any]) -> str:
 def body_of(session: Session) -> Body:
     """Everything that is digested."""
     protocol, lab, result, ledger = session.protocol, session.lab, session.result, session.ledger
-    h, proven = result.hypothesis, result.proven
+    h, proven, left = result.hypothesis, result.proven, _left(protocol, result)
     body: Body = {
         "protocol": protocol.body,
         "protocol_fingerprint": protocol.fingerprint,
@@ -87,8 +90,8 @@ def body_of(session: Session) -> Body:
         "hypothesis": None if h is None else {"index": h, "description": protocol.recipe.describe(h)},
         "plan": plan_of(protocol.plan),
         "shared": shared_of(protocol, h),
-        "survivors": set_of(result.survivors.indices),
-        "kept": set_of(result.chosen_from),
+        "survivors": left["survivors"],
+        "kept": left["kept"],
         "rounds": [
             {
                 "round": number + 1,
@@ -121,12 +124,44 @@ def body_of(session: Session) -> Body:
         body["beacon"] = ledger.beacon
     if (most := shift_told(protocol.plan, result)) is not None:
         body["shift_most"] = most
-    if result.settling is not None and result.verdict is not None:
+    if (result.settling or result.enclosing) is not None and result.verdict is not None:
         body["verdict"] = cast(VerdictPart, asdict(result.verdict))
-        body["settling"] = settling_part(result.settling)
+        if result.settling is not None:
+            body["settling"] = settling_part(result.settling)
+        if result.enclosing is not None:
+            body["enclosing"] = enclosing_part(protocol, result.enclosing)
         error = result.answer_error
         body["answer_error"] = None if error is None else cast(AnswerErrorPart, asdict(error))
     return body
+
+
+def _left(protocol: Protocol, result: Result) -> dict[str, HypothesisSet]:
+    """Who is left, and whom the shared order chose from; of a lattice how many cells are left, and the one chosen."""
+    if result.enclosing is None:
+        return {"survivors": set_of(result.survivors.indices), "kept": set_of(result.chosen_from)}
+    assert result.hypothesis is not None, "Lattice always has an answer"
+    return cells_left(protocol, result.hypothesis, result.enclosing.axes)
+
+
+def cells_left(protocol: Protocol, h: int, axes: Sequence[tuple[float, float]] | None) -> dict[str, HypothesisSet]:
+    """How many cells are left between such bounds, listed where that is the answer alone; and the answer `h`."""
+    count = size_of(protocol.recipe.C) if axes is None else cells_of(axes)
+    answer: HypothesisSet = {"count": 1, "ranges": [[h, h]]}
+    return {"survivors": answer if count == 1 else {"count": count, "ranges": []}, "kept": answer}
+
+
+def enclosing_part(protocol: Protocol, found: Enclosing) -> EnclosingPart:
+    """What a run of Lattice knows, as it is written."""
+    C = protocol.recipe.C
+    assert isinstance(C, Linear), "whose cells they are"
+    return {
+        "enclosed": found.enclosed,
+        "cell": list(found.cell),
+        "direction": C.normal(C.number(found.cell)).tolist(),
+        "axes": None if found.axes is None else [list(each) for each in found.axes],
+        "wrong": found.wrong,
+        "open": found.open,
+    }
 
 
 def shift_told(plan: Plan, result: Result) -> float | None:
@@ -180,9 +215,9 @@ def plan_of(plan: Plan) -> dict[str, Any]:
 
 
 def shared_of(protocol: Protocol, h: int | None) -> dict[str, Any]:
-    """What the shared randomness said: the word behind the threshold, and the winner's place in the shared order."""
+    """What the shared randomness said: the word behind the threshold, and the winner's rank in the order of a list."""
     word = protocol.shared.word("threshold")
-    rank = None if h is None else f"{protocol.shared.word('order', index=h):016x}"
+    rank = None if h is None or not protocol.record.lists else f"{protocol.shared.word('order', index=h):016x}"
     return {"threshold": f"{word:016x}", "winner_rank": rank}
 
 
@@ -246,16 +281,20 @@ def within(inner: Sequence[tuple[int, int]], outer: Sequence[tuple[int, int]]) -
 def summary(protocol: Protocol, lab: LabPool) -> list[SummaryPart]:
     """Label-free: how often some public hypotheses predict each label. Labs of one population have similar counts."""
     C, chosen = protocol.recipe.C, summarised(protocol)
-    codes: NDArray[np.uint16] = C.codes(lab.items, chosen)
+    codes: NDArray[np.uint16] = C.codes(lab.items, cast(Indices, chosen))
     return [
         {"hypothesis": int(h), "predicts": np.bincount(row, minlength=len(C.labels)).tolist()}
         for h, row in zip(chosen, codes, strict=True)
     ]
 
 
-def summarised(protocol: Protocol) -> Indices:
+def summarised(protocol: Protocol) -> Sequence[int]:
     """The hypotheses whose predictions are counted: public, from the shared string."""
-    return protocol.shared.lowest("summary", n=len(protocol.recipe.C), count=_SUMMARISED)
+    C = protocol.recipe.C
+    if isinstance(C, Linear):
+        return C.some(protocol.shared, "summary", count=_SUMMARISED)
+    chosen: list[int] = protocol.shared.lowest("summary", n=len(C), count=_SUMMARISED).tolist()
+    return chosen
 
 
 def transcript_digest(session: Session) -> str:

@@ -65,6 +65,8 @@ class OnPool:
         checks("the pool is not the public table of the order", self._own)
         checks("the pool has so many items", lambda: same(body["pool"]["items"], len(lab)))
         checks("the summary is that of the pool", lambda: same(body["pool"]["summary"], summary(protocol, lab)))
+        if not protocol.record.lists:
+            return
         checks("disagreement in the rounds is possible on the pool", self._disagreement)
         if isinstance(protocol.plan, CALPlan | A2Plan):
             checks("disagreement at the stop is that of the survivors on the pool", self._stop)

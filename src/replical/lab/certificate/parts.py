@@ -73,6 +73,20 @@ class SettlingPart(TypedDict):
     agreement_estimate: float
 
 
+class EnclosingPart(TypedDict):
+    """What a run of Lattice knows: its cell and the direction in the middle of it, and what is left, in cells an axis.
+
+    ``axes``, ``wrong`` and ``open`` are null where labels may be wrong; ``axes`` also where nothing bounds what is left.
+    """
+
+    enclosed: bool
+    cell: list[int]
+    direction: list[float]
+    axes: list[list[float]] | None
+    wrong: int | None
+    open: int | None
+
+
 class VerdictPart(TypedDict):
     """Proven or not, why not, what would help."""
 
@@ -121,8 +135,8 @@ class Body(Required, total=False):
     """Everything that is digested.
 
     `lab` is there where it has a name, `registration`, a digest, where the run was registered, `beacon` where a public value
-    took part in its private seed, `shift_most` where a protocol with a shift is certified, the last three are those of
-    a settled run.
+    took part in its private seed, `shift_most` where a protocol with a shift is certified, `settling` is that of a settled
+    run and `enclosing` that of a lattice; both have the last two.
     """
 
     lab: str
@@ -130,6 +144,7 @@ class Body(Required, total=False):
     beacon: str
     shift_most: float
     settling: SettlingPart
+    enclosing: EnclosingPart
     verdict: VerdictPart
     answer_error: AnswerErrorPart | None
 

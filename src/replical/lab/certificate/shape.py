@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from replical.classes.base import size_of
 from replical.core.canonical import is_digest
 from replical.lab.certificate.checks import is_count, is_number, same
 from replical.lab.certificate.file import ranges_of, seal, summarised
@@ -15,6 +16,7 @@ from replical.lab.certificate.parts import (
     AnswerErrorPart,
     Body,
     ConditionPart,
+    EnclosingPart,
     HypothesisSet,
     PoolPart,
     Provenance,
@@ -33,7 +35,12 @@ from replical.plans.catalogue import find
 _PARTS = {
     "survivors": HypothesisSet, "kept": HypothesisSet, "labels": LabelCounts, "pool": PoolPart, "transcript": TranscriptPart,
 }  # fmt: skip
-_OPTIONAL = {"settling": SettlingPart, "verdict": VerdictPart, "answer_error": AnswerErrorPart}
+_OPTIONAL = {
+    "settling": SettlingPart,
+    "enclosing": EnclosingPart,
+    "verdict": VerdictPart,
+    "answer_error": AnswerErrorPart,
+}
 _TOLD = {"lab", "registration", "beacon"}  # where there is something to tell
 _MEMBERS = {"rounds": RoundPart, "conditions": ConditionPart}
 _MOST_ITEMS = 2**53  # masses of more items are not exact in doubles, and no lab has them
@@ -51,7 +58,8 @@ def sealed(certificate: Mapping[str, Any]) -> str | None:
 def parts(body: Mapping[str, Any]) -> str | None:
     """Every part that all certificates have; those of a settled run if it is one, perhaps the lab, and nothing else."""
     record = find(body["protocol"]["learner"]["name"])
-    more = set(_OPTIONAL) if record.certifies and not record.rounds else set()
+    more = {"verdict", "answer_error"} if record.certifies and not record.rounds else set()
+    more |= {"settling" if record.lists else "enclosing"} if more else set()
     if record.rounds and body["certified"] and body["protocol"]["learner"].get("shift"):
         more |= {"shift_most"}
     return same(sorted(body), sorted(keys(Body) | more | (_TOLD & set(body))))
@@ -135,7 +143,7 @@ def hypothesis(body: Mapping[str, Any], protocol: Protocol) -> str | None:
     h = index_of(body)
     if h is None:
         return None
-    if not isinstance(h, int) or isinstance(h, bool) or not 0 <= h < len(protocol.recipe.C):
+    if not isinstance(h, int) or isinstance(h, bool) or not 0 <= h < size_of(protocol.recipe.C):
         return f"there is no hypothesis {h!r}"
     return same(body["hypothesis"], {"index": h, "description": protocol.recipe.describe(h)})
 
@@ -162,4 +170,4 @@ def summed(body: Mapping[str, Any], protocol: Protocol) -> str | None:
     for each in claims:
         if len(each["predicts"]) != len(protocol.recipe.C.labels) or sum(each["predicts"]) != count:
             return f"the predictions of hypothesis {each['hypothesis']} do not add up to {count}"
-    return same([each["hypothesis"] for each in claims], summarised(protocol).tolist())
+    return same([each["hypothesis"] for each in claims], list(summarised(protocol)))

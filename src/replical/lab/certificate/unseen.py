@@ -74,12 +74,15 @@ def _in_the_file(body: Mapping[str, Any], protocol: Protocol) -> Iterator[Check]
         yield from _of_rounding(body, protocol, plan)
     elif isinstance(plan, IdealPlan):
         yield from _of_settling(body)
+    elif "enclosing" in body:
+        yield from _of_lattice(body)
     elif find(plan.learner).boosts:
         yield not_checkable("the winner won so often", "conditions[].value", "hypothesis", why=_LABELS, needs="journal")
 
 
 def _left_by_labels(body: Mapping[str, Any], protocol: Protocol) -> list[str]:
-    chosen = ["hypothesis", "shared.winner_rank"] if decided_by_labels(body, protocol) else []
+    by_labels = decided_by_labels(body, protocol) or not protocol.record.lists
+    chosen = ["hypothesis", "shared.winner_rank"] if by_labels else []
     return ["survivors", *(["kept"] if protocol.plan.choice != "ball" else []), *chosen]
 
 
@@ -117,6 +120,25 @@ def _of_rounding(body: Mapping[str, Any], protocol: Protocol, plan: RoundedPlan)
         which = f"which {plan.items} of the {items} items were used follows from the private seed"
         yield not_checkable(name, *proof, why=which, needs="journal")
     if body["rho_predicted"] is not None:
+        yield not_checkable(
+            "the prediction of rho", "rho_predicted", why="it is an estimate from labels too", needs="journal"
+        )
+
+
+def _of_lattice(body: Mapping[str, Any]) -> Iterator[Check]:
+    yield not_checkable(
+        "the labels leave directions within these bounds",
+        *(f"enclosing.{key}" for key in ("enclosed", "cell", "direction", "axes", "wrong", "open")),
+        "certified",
+        "labels_sufficient",
+        "rho_proven",
+        "answer_error",
+        "verdict",
+        "conditions",
+        why=_LABELS,
+        needs="journal",
+    )
+    if not body["enclosing"]["enclosed"]:
         yield not_checkable(
             "the prediction of rho", "rho_predicted", why="it is an estimate from labels too", needs="journal"
         )

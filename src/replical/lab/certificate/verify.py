@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from replical.core.canonical import fingerprint
-from replical.lab.certificate import course, shape
+from replical.lab.certificate import course, lattice, shape
 from replical.lab.certificate.announced import check_announced, check_signature, unannounced
 from replical.lab.certificate.asked import check_asked
 from replical.lab.certificate.checks import Checks, Verification, same
@@ -78,6 +78,8 @@ def _by_itself(checks: Checks, body: Mapping[str, Any], protocol: Protocol) -> b
     check_announced(checks, body, protocol)
     checks("the plan follows from the protocol", lambda: same(body["plan"], plan_of(plan)))
     readable = checks("the protocol can be run on so many items", lambda: shape.items(body, protocol))
+    if not protocol.record.lists:
+        return lattice.by_itself(checks, body, protocol) and readable
     readable &= checks("survivors and kept are sets of hypotheses", lambda: shape.sets(body, protocol))
     readable &= checks("the hypothesis is one of the class", lambda: shape.hypothesis(body, protocol))
     if not readable:

@@ -1,0 +1,137 @@
+"""No number of a lattice's certificate is believed in silence, and forgeries that fit together are found out."""
+
+import copy
+
+import pytest
+
+pytest.importorskip("pyarrow")
+pytest.importorskip("sqlalchemy")
+
+from faults.lab.test_forgeries import judged
+from replical.lab.certificate.file import cells_left
+from replical.lab.certificate.verify import verify
+from support.certificates import resealed
+from support.lab import Run
+from support.linear import columns, content
+
+RUNS = {
+    "enclosed": ({}, {}),
+    "not enclosed": ({"max_labels": 30}, {"items": 300}),
+    "noisy": ({"nu": 0.05, "max_labels": 40}, {"items": 300, "wrong": 0.05}),
+}
+
+
+@pytest.fixture(scope="module")
+def runs(tmp_path_factory):
+    made = {}
+    for kind, (learner, items) in RUNS.items():
+        folder = tmp_path_factory.mktemp("lattice")
+        made[kind] = Run(folder, content(**learner), columns(**({"items": 600} | items)))
+    yield made
+    for run in made.values():
+        run.journal.close()
+
+
+def test_the_runs_are_what_they_are_called(runs):
+    bodies = {kind: run.certificate["body"] for kind, run in runs.items()}
+    assert bodies["enclosed"]["certified"]
+    assert bodies["enclosed"]["rho_proven"] == 0.0
+    assert not bodies["not enclosed"]["enclosing"]["enclosed"]
+    assert bodies["noisy"]["rho_proven"] == 1.0
+    assert bodies["noisy"]["enclosing"]["axes"] is None
+
+
+@pytest.mark.parametrize("kind", RUNS)
+def test_each_level_finds_a_run_to_be_right(runs, kind):
+    run = runs[kind]
+    for given in ((), (run.lab,), (run.lab, run.journal)):
+        assert verify(run.certificate, *given).failed == ()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("kind", RUNS)
+def test_a_changed_number_is_found_out_or_listed(runs, kind):
+    found, silent = judged(runs[kind])
+    assert silent == []
+    assert found["self"] > 100
+
+
+def forged(run, change):
+    """A certificate whose body was changed, sealed again as if it were one."""
+    made = copy.deepcopy(run.certificate)
+    change(made["body"], run.protocol)
+    return resealed(made)
+
+
+def neighbour(body, protocol):
+    """Another cell, told as its own: number, words and direction fit, the bounds are moved with it."""
+    C, part = protocol.recipe.C, body["enclosing"]
+    cell = [part["cell"][0] + 1, *part["cell"][1:]]
+    h = C.number(cell)
+    body["hypothesis"] = {"index": h, "description": protocol.recipe.describe(h)}
+    part |= {"cell": cell, "direction": C.normal(h).tolist()}
+    part["axes"][0] = [round(each + 1, 6) for each in part["axes"][0]]
+    body |= cells_left(protocol, h, part["axes"])
+
+
+def other_cell(body, protocol):
+    """Another cell, and nothing else."""
+    C = protocol.recipe.C
+    cell = [body["enclosing"]["cell"][0] + 1, *body["enclosing"]["cell"][1:]]
+    h = C.number(cell)
+    body["hypothesis"] = {"index": h, "description": protocol.recipe.describe(h)}
+    body["enclosing"] |= {"cell": cell, "direction": C.normal(h).tolist()}
+
+
+def far_away(body, protocol):
+    """A corner of the lattice where no half-space lies."""
+    C, part = protocol.recipe.C, body["enclosing"]
+    cell = [3] * C.d
+    h = C.number(cell)
+    body["hypothesis"] = {"index": h, "description": protocol.recipe.describe(h)}
+    part |= {"cell": cell, "direction": C.normal(h).tolist(), "axes": [[3.2, 3.4]] * C.d}
+    body |= cells_left(protocol, h, part["axes"])
+
+
+def turned(body, _):
+    """The direction of somebody else."""
+    body["enclosing"]["direction"] = [-each for each in body["enclosing"]["direction"]]
+
+
+def narrowed(body, _):
+    """Not all is in one cell, and it is said to be."""
+    body["enclosing"]["enclosed"] = True
+
+
+def proven(body, _):
+    """Certified, without a proof."""
+    body |= {"certified": True, "labels_sufficient": True, "rho_proven": 0.0}
+    body["verdict"] = {"certified": True, "why": "", "helps": ""}
+
+
+def accurate(body, _):
+    """An error that the items told do not have."""
+    body["answer_error"]["high"] = 0.001
+
+
+@pytest.mark.parametrize(
+    ("kind", "change", "level"),
+    [
+        ("enclosed", neighbour, "journal"),
+        ("enclosed", other_cell, "self"),
+        ("enclosed", far_away, "self"),
+        ("enclosed", turned, "self"),
+        ("enclosed", accurate, "self"),
+        ("not enclosed", narrowed, "self"),
+        ("not enclosed", proven, "self"),
+        ("noisy", proven, "self"),
+        ("noisy", turned, "self"),
+    ],
+)
+def test_a_forgery_is_found_out(runs, kind, change, level):
+    run = runs[kind]
+    made = forged(run, change)
+    given = {"self": (), "journal": (run.lab, run.journal)}[level]
+    assert not verify(made, *given).valid
+    if level == "journal":
+        assert "hypothesis" in [each for check in verify(made).unchecked for each in check.fields]
