@@ -90,6 +90,7 @@ def runs(world, seed):
         yield learn(learner, Pool(C, says, private), KnownLabels(C, truth), shared)
 
 
+@pytest.mark.claim("settled")
 def test_the_worlds_are_what_they_are_called():
     for world in WORLDS.values():
         losses = [model.loss for model in world.models]

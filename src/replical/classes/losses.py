@@ -59,7 +59,7 @@ class Losses:
         abstain: Label | None = None,
         price: float | None = None,
     ) -> Losses | None:
-        """The losses that a protocol says; None where they are plain errors.
+        """The losses that a protocol says.
 
         Parameters
         ----------
@@ -69,6 +69,11 @@ class Losses:
             What a wrong prediction costs where the true label is this one; each 1 if left out.
         abstain, price
             What a candidate says that abstains, and what that costs, as a share of the costliest error.
+
+        Returns
+        -------
+        losses
+            What every prediction costs; None where errors are all alike.
 
         Raises
         ------
@@ -112,7 +117,7 @@ class Losses:
         return (0, self.unit, -self.unit, *(sign * each for each in sorted(apart) for sign in (1, -1)))
 
     def places(self, apart: Costs) -> NDArray[np.int64]:
-        """The place of each difference in `differences`."""
+        """The place of each difference, `apart`, in `differences`."""
         found: NDArray[np.int64] = self._places[apart + self.unit]
         return found
 
