@@ -26,6 +26,7 @@ COMMANDS = {
     "label": ("label:label_command", "Serve the labelling page for a run driven elsewhere."),
     "verify": ("verify:verify_command", "Recompute a certificate."),
     "compare": ("verify:compare_command", "Do several labs have one answer?"),
+    "apply": ("apply:apply_command", "What the rule of a certificate says about a table."),
     "confirm": ("confirm:confirm_command", "Does a published answer hold on this lab's items?"),
     "release": ("release:release_command", "One private answer from the votes of many labs."),
     "correct": ("journal:correct_command", "Record another label for an item."),
@@ -40,7 +41,7 @@ COMMANDS = {
 
 # They read files that somebody else may have written.
 _READERS = frozenset(
-    {"plan", "candidates", "predict", "run", "label", "verify", "compare", "confirm", "release", "protocol", "shard"}
+    "plan candidates predict run label verify compare apply confirm release protocol shard".split()  # noqa: SIM905
 )
 
 
