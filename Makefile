@@ -12,7 +12,7 @@ VERSIONLESS := --ignore-glob='*/study/*' --ignore-glob='*/plans/*' --ignore-glob
 # Tests start Python hundreds of times: even where it is told to keep no bytecode, it is kept here. (Empty means: not told.)
 export PYTHONDONTWRITEBYTECODE =
 
-.PHONY: help install demo test test-slow test-faults test-oldest coverage lint format bench bench-all clean
+.PHONY: help install demo test test-slow test-faults test-oldest coverage lint format bench bench-all docs clean
 
 help:          ## show this help
 	@grep -E '^[a-z-]+: .*##|^[a-z-]+:  *##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 16
@@ -87,6 +87,15 @@ bench: install  ## how fast, beside goals, limits, the last record and other lib
 bench-all: bench  ## every other benchmark too, ratios measured side by side
 	@for name in core elimination safety settled confirm yardstick many_labs throughput resume page theorem cost_of_replicability; do \
 	  echo "== $$name"; $(BIN)/python benchmarks/$$name.py || exit 1; done
+
+$(VENV)/.documented: $(VENV)/.installed
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[docs]'
+	touch $@
+
+docs: $(VENV)/.documented  ## the documentation as a site, in build/site; any warning is an error
+	$(BIN)/python docs/notebooks/run.py
+	$(BIN)/python -m sphinx --quiet --fail-on-warning --keep-going -d build/doctrees docs build/site
+	@echo "open build/site/index.html"
 
 clean:         ## remove environments and caches
 	rm -rf $(VENV) $(OLDEST) .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache .coverage .coverage.* htmlcov build dist

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 pytest.importorskip("sklearn")
-from sklearn.base import clone
+from sklearn.base import BaseEstimator, ClassifierMixin, clone
 from sklearn.dummy import DummyClassifier
 from sklearn.exceptions import NotFittedError
 from sklearn.linear_model import LogisticRegression
@@ -144,6 +144,45 @@ def test_choosing_among_fitted_models(line):
     assert (chosen.predict(X) == good.predict(X)).all()
     with pytest.raises(ValueError, match="give the fitted estimators"):
         ReplicableSelector(seed="s").fit(X, y)
+
+
+def test_public_rows_put_the_candidates_in_order(line):
+    """The first good enough in the order of errors on public rows: fewer labels, and the better of two good ones."""
+    X, y = line
+    models = [(f"cut at {cut}", Cut(cut).fit(X, y)) for cut in (-1.0, 0.0, 0.5, 0.45)]
+    public, ours = slice(0, 100), slice(100, None)
+    chosen = ReplicableSelector(models, public=(X[public], y[public]), epsilon=0.1, seed="published", random_state=0)
+    assert chosen.fit(X[ours], y[ours]).best_name_ == "cut at 0.45"
+    assert chosen.certified_
+    labels = [
+        ReplicableSelector(models, epsilon=0.1, seed=f"text {number}", random_state=0).fit(X[ours], y[ours]).n_labels_
+        for number in range(8)
+    ]
+    assert chosen.n_labels_ < np.mean(labels)
+    with pytest.raises(ValueError, match="inconsistent numbers of samples"):
+        ReplicableSelector(models, public=(X[public], y[:99]), seed="published").fit(X[ours], y[ours])
+
+
+def test_an_oracle_s_labels_are_those_of_the_candidates(line, two_models):
+    X, y = line
+    chosen = ReplicableSelector(two_models, seed="published", random_state=0).fit(X, oracle=lambda row: y[row])
+    assert chosen.best_name_ == "right"
+    with pytest.raises(ValueError, match="'dead' is not among the classes"):
+        ReplicableSelector(two_models, seed="published", random_state=0).fit(X, oracle=lambda row: "dead")
+
+
+class Cut(ClassifierMixin, BaseEstimator):
+    """Well up to a value of the second feature."""
+
+    def __init__(self, cut):
+        self.cut = cut
+
+    def fit(self, X, y):
+        self.classes_ = np.unique(y)
+        return self
+
+    def predict(self, X):
+        return np.where(X[:, 1] > self.cut, "ill", "well")
 
 
 @pytest.fixture

@@ -91,9 +91,9 @@ class Linear:
             raise ValueOutOfRange(f"a lattice has at most {MOST_DIMENSIONS} dimensions, got {dimensions}")
         if not isinstance(seed, str):
             raise ValueOutOfRange(f"a lattice is drawn from a published text, got {type(seed).__name__}")
-        if not 1e-6 <= step <= 1:
+        if not isinstance(step, int | float | np.number) or not 1e-6 <= step <= 1:
             raise ValueOutOfRange(f"the step of a lattice must be in [1e-6, 1], got {step!r}")
-        if intercept is not None and not (math.isfinite(intercept) and intercept > 0):
+        if intercept is not None and not (isinstance(intercept, int | float | np.number) and 0 < intercept < math.inf):
             raise ValueOutOfRange(f"an intercept is a public constant above 0, got {intercept!r}")
         self.step, self.seed, self.labels = float(step), seed, two_labels(labels)
         self.intercept = None if intercept is None else float(intercept)

@@ -16,6 +16,8 @@ from replical import __version__
 # Name: where it is, and the line of the list of commands. (A module `run` would take the name of `replical.cli.run`.)
 COMMANDS = {
     "demo": ("demo:demo_command", "Watch three labs choose the identical model, and prove it."),
+    "quickstart": ("quickstart:quickstart_command", "Two labs' tables to try it on, and five commands to type."),
+    "init": ("init:init_command", "From your table to a protocol, and the command that comes next."),
     "audit": ("audit:audit_command", "How often do pairs of simulated labs agree?"),
     "plan": ("plan:plan_command", "What will it cost in labels, and how often will labs agree?"),
     "theta": ("theta:theta_command", "The disagreement coefficient of a class."),
@@ -41,7 +43,21 @@ COMMANDS = {
 
 # They read files that somebody else may have written.
 _READERS = frozenset(
-    "plan candidates predict run label verify compare apply confirm release protocol shard".split()  # noqa: SIM905
+    {
+        "init",
+        "plan",
+        "candidates",
+        "predict",
+        "run",
+        "label",
+        "verify",
+        "compare",
+        "apply",
+        "confirm",
+        "release",
+        "protocol",
+        "shard",
+    }
 )
 
 

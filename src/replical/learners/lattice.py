@@ -5,7 +5,8 @@
       an item whose plane cuts V near its middle, and its label
       V <- V without the directions that the answer contradicts
     until V lies in one cell of the shared lattice, and that cell's half-space errs little
-    the labels of some random items: is V right about them? If not, labels may be wrong (lattice_noisy)
+    the labels of some items of which V is sure, half of them near the boundary, half at random: is V right about them?
+    If not, labels may be wrong (lattice_noisy)
     return the cell
 
 Claim: the best direction is in V, so whoever stops this way returns its cell: all such labs return the identical half-space,
@@ -113,10 +114,12 @@ class Lattice:
         return proven or self.plan.error_at_most(wrong, len(pool.items)) > self.plan.epsilon
 
     def _separable(self, V: Cone, pool: AnyPool, order: Indices, heard: Heard) -> Generator[Query, Answers, bool]:
-        """Are random items, about which V is of one opinion, what V says? Labels near the boundary cannot tell."""
+        """Are items about which V is of one opinion what V says? The labels that made V cannot tell."""
         V.measure()
-        certain, says = V.certain()[order], V.says(pool.items)
-        for item in order[certain & ~np.isin(order, heard.items)][: self.plan.checks].tolist():
+        sure, says = order[V.certain()[order] & ~np.isin(order, heard.items)], V.says(pool.items)
+        near = sure[np.argsort(V.distances(sure), kind="stable")][: self.plan.checks // 2]
+        rest = sure[~np.isin(sure, near)][: self.plan.checks - len(near)]
+        for item in np.concatenate([near, rest]).tolist():
             heard.hear((yield _about(item, V, pool)))
             if heard.ones[-1] != says[item]:
                 return False
@@ -195,11 +198,19 @@ def verdict_of(plan: LatticePlan, found: Enclosing) -> Verdict:
     if found.certified:
         return Verdict(certified=True)
     if found.rho_proven > plan.rho:
+        if found.axes is None:
+            return Verdict(
+                certified=False,
+                why="nothing bounds the directions that are left: some features are constant, repeated or depend on each "
+                "other, or there are fewer labels than features",
+                helps="leave out such features, take fewer directions from public rows, or more labels",
+            )
         if found.crossings >= 1:
             return Verdict(
                 certified=False,
                 why="the labels leave directions in many cells of the lattice",
-                helps="more labels, more items near the boundary, fewer features, or a coarser lattice (a larger epsilon)",
+                helps="more labels, more items near the boundary, fewer features, or a coarser lattice (a larger epsilon); "
+                "features of about one size",
             )
         return Verdict(
             certified=False,

@@ -7,7 +7,7 @@
     return θ's cell
 
 No lab can know from its labels how far the best direction is, for every law of items and labels. How often labs differ is
-predicted from Fisher's information, as if the model of the fit were true.
+predicted from Fisher's information, as if the model of the fit were true. How wrong that prediction is was measured.
 Reference: ours, docs/claims/lattice.md.
 """
 
@@ -18,7 +18,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from replical.bounds.direction import Fit, fitted
+from replical.bounds.direction import deviations, fitted
 from replical.classes.linear import Floats, Linear
 from replical.learners.findings import Enclosing, Verdict
 from replical.learners.result import Result
@@ -59,7 +59,8 @@ def fit_noisy(plan: LatticePlan, V: Cone, order: Indices, heard: Heard) -> Gener
         left = min(most - len(heard.items), plan.noisy_batch(len(heard.items)))
         fresh = usable[~np.isin(usable, heard.items)]
         if left <= 0 or len(fresh) == 0:
-            return _result(plan, V, fit)
+            off = deviations(rows[heard.items], np.array(heard.ones), fit.direction, C.rotation)
+            return _result(plan, V, C.number(C.cell(fit.direction)), differ_by(C, off))
         nearest = np.argsort(np.abs(rows[fresh] @ theta), kind="stable")[:left]
         heard.hear((yield _ask(fresh[nearest], V)))
 
@@ -75,17 +76,14 @@ def _ask(items: Indices, V: Cone) -> Query:
     )
 
 
-def _result(plan: LatticePlan, V: Cone, fit: Fit) -> Result:
-    C = V.C
-    h = C.number(C.cell(fit.direction))
-    predicted = differ_by(C, fit.deviations(C.rotation))
+def _result(plan: LatticePlan, V: Cone, h: int, predicted: float) -> Result:
     enclosing = Enclosing(
         enclosed=False,
         certified=False,
         rho_proven=1.0,
         rho_predicted=predicted,
         crossings=1.0,
-        cell=C.cell_of(h),
+        cell=V.C.cell_of(h),
         accurate=False,
     )
     return Result(
@@ -100,11 +98,7 @@ def _result(plan: LatticePlan, V: Cone, fit: Fit) -> Result:
 
 def noisy_verdict(plan: LatticePlan) -> Verdict:
     """Why nothing is proven, in words."""
-    told = (
-        "the protocol takes labels to be wrong now and then (nu)"
-        if plan.noisy
-        else "labels contradict every half-space"
-    )
+    told = "labels are taken to be wrong now and then" if plan.noisy else "labels contradict every half-space"
     return Verdict(
         certified=False,
         why=f"{told}, and where labels may be wrong nothing is proven for all half-spaces",
@@ -112,9 +106,11 @@ def noisy_verdict(plan: LatticePlan) -> Verdict:
     )
 
 
-def differ_by(C: Linear, deviations: Floats) -> float:
+def differ_by(C: Linear, off: Floats) -> float:
     """An estimate of how often two labs differ whose directions have these standard deviations along the axes.
 
-    They lie apart by 2σ/√π on the average, and a wall lies between them with that probability, in cells.
+    Along an axis they lie apart by 2σ/√π on the average, and a wall lies between them with that probability, in cells; the
+    shifts of the axes do not depend on each other.
     """
-    return min(1.0, float(2 / np.sqrt(np.pi) * deviations.sum() / C.step))
+    walls = np.minimum(1.0, 2 / np.sqrt(np.pi) * off / C.step)
+    return float(1 - np.prod(1 - walls))

@@ -155,9 +155,10 @@ def lattice_plan(
     rho, labs
         How often any two of so many labs may differ.
     checks
-        Labels of random items, asked in the end, on which all directions that are left must be right: whether some
-        half-space makes no error cannot be seen from labels near the boundary. If one is wrong, or `noisy` says so from
-        the start, nothing is proven, and a direction is fitted that supposes the share `wrong` of labels to be wrong.
+        Labels of items, half of them near the boundary and half at random, asked in the end, on which all directions that
+        are left must be right: whether some half-space makes no error cannot be seen from the labels before. If one
+        is wrong, or `noisy` says so from the start, nothing is proven, and a direction is fitted that supposes the share
+        `wrong` of labels to be wrong.
     noisy
         Take labels to be wrong from the start.
     wrong

@@ -20,6 +20,7 @@ Indices = NDArray[np.int64]
 _NEAREST = 256  # items near the boundary among which the best cut is looked for
 _TOUCHES = 1e-9  # a plane this near to the cone's edge does not cut it
 _DIGITS = 10**6  # of a cell that are told
+_INWARDS = 1e-3  # a corner of the slice is moved so far to its middle: inside, whatever rounding does
 _THIN = 1e-7  # across an item, of the length of a direction: doubles cannot cut any finer
 
 
@@ -46,18 +47,21 @@ class Cone:
     """
 
     def __init__(self, C: Linear, items: Floats, order: Indices) -> None:
-        self.C, self._items, self._order = C, items, order
-        lengths = np.sqrt((items**2).sum(axis=1))
-        if not (lengths > 0).any():
+        self.C, self._order = C, order
+        largest = np.abs(items).max(axis=1)
+        if not (largest > 0).any():
             raise BadTable("every item is 0 in all features: no half-space tells them apart")
-        self.rows = items / np.where(lengths > 0, lengths, 1.0)[:, None]
+        self._items = items / np.where(largest > 0, largest, 1.0)[:, None]  # their squares neither overflow nor vanish
+        lengths = np.sqrt((self._items**2).sum(axis=1))
+        self.rows = self._items / np.where(lengths > 0, lengths, 1.0)[:, None]
         self._askable = np.zeros(len(items), dtype=np.bool_)
         self._askable[order] = True
         self._askable &= lengths > 0
         self.centre = Centre.of_ball(C.d)
         self._inside: dict[int, Floats] = {}  # an item to be asked, and a direction that contradicts the centre there
         self.extent: Extent | None = None
-        self._across = 0  # the axis whose wall was crossed last
+        self._across = 0  # the axis whose wall was crossed last, and
+        self._beyond: Floats | None = None  # a direction of V beyond it
 
     @property
     def empty(self) -> bool:
@@ -74,7 +78,7 @@ class Cone:
         if self.empty:
             first = self._order[self._askable[self._order]]
             return int(first[0]) if len(first) else None
-        distances = np.where(self._askable, np.abs(self.rows @ self.direction), np.inf)
+        distances = np.where(self._askable, self.distances(), np.inf)
         count = min(_NEAREST, int(self._askable.sum()))
         nearest = np.argpartition(distances, count - 1)[:count] if count else np.zeros(0, dtype=np.int64)
         thick = self.centre.widths(self.rows[nearest]) > _THIN
@@ -86,6 +90,10 @@ class Cone:
                 return item
             self._askable[item] = False  # V says one thing about it, and will go on saying it
         return None
+
+    def distances(self, items: Indices | slice = slice(None)) -> Floats:
+        """How far items are from the plane of the middle, as an angle from their origin."""
+        return np.asarray(np.abs(self.rows[items] @ self.direction))
 
     def _cuts(self, item: int) -> bool:
         """Does some direction of V contradict the centre about this item?"""
@@ -101,12 +109,16 @@ class Cone:
         self._askable[item] = False
         row = self.rows[item] if one else -self.rows[item]
         self.centre = self.centre.cut(row, self._inside.pop(item, None))
+        if self._beyond is not None and row @ self._beyond < 0:
+            self._beyond = None
         self.extent = None
 
     def look(self) -> bool:
         """Does V lie in one cell of the lattice? How far V reaches is kept in `extent` where all of it was computed."""
         C = self.C
         if len(self.centre.A) < C.d:
+            return False
+        if self._beyond is not None and C.cell(self._beyond) != C.cell(self.direction):
             return False
         place, radii = C.place(self.direction), self.centre.radii(C.rotation) / C.step
         if (np.floor(place - radii) != np.floor(place + radii)).any():
@@ -116,13 +128,19 @@ class Cone:
             up, down = slice_.reach(C.rotation[j]), slice_.reach(-C.rotation[j])
             low, high = np.array([-down.bound, up.bound]) / C.step - C.shift[j]
             if np.floor(low) != np.floor(high):  # or one of them is infinite
-                self._across = j
+                self._across, self._beyond = j, self._other_cell(up, down)
                 return False
             reaches[j] = (up, down)
         self.extent = extent(
             C.rotation, self.direction, [reaches[j][0] for j in range(C.d)], [reaches[j][1] for j in range(C.d)]
         )
         return self.extent is not None and enclosed(C, self.extent)
+
+    def _other_cell(self, *reaches: Reach) -> Floats | None:
+        """A direction of V in another cell than its middle, from where linear programs ended."""
+        here = self.C.cell(self.direction)
+        ends = (_INWARDS * self.direction + (1 - _INWARDS) * each.point for each in reaches if each.point is not None)
+        return next((end for end in ends if self.C.cell(end) != here and (self.centre.A @ end >= 0).all()), None)
 
     def measure(self) -> Extent | None:
         """How far V reaches along every axis; None if it holds a line."""

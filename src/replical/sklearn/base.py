@@ -17,6 +17,7 @@ from sklearn.utils.validation import (
 )
 
 from replical.classes.base import Codes, HypothesisClass
+from replical.classes.prior import UNIFORM, Prior
 from replical.core.randomness import PrivateRandomness, SharedRandomness
 from replical.learners.base import Course, Learner
 from replical.learners.for_plan import learner_for
@@ -50,7 +51,14 @@ class Replicable(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             return PrivateRandomness.fresh()
         return PrivateRandomness.simulated("sklearn", int(check_random_state(self.random_state).randint(2**31)))
 
-    def _run(self, C: HypothesisClass, items: Any, labels: Callable[[NDArray[np.int64]], Codes], seed: str) -> Result:
+    def _run(
+        self,
+        C: HypothesisClass,
+        items: Any,
+        labels: Callable[[NDArray[np.int64]], Codes],
+        seed: str,
+        prior: Prior = UNIFORM,
+    ) -> Result:
         """Ask for labels as the learner wants them, and for no others."""
         options = {name: getattr(self, name) for name in ("nu", "theta", "kappa") if find(self.learner).uses(name)}
         if options.get("kappa") is not None and options["kappa"] > self.epsilon:
@@ -63,6 +71,7 @@ class Replicable(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             rho=self.rho,
             pool="finite",
             max_labels=self.max_labels,
+            prior=prior,
             **options,
         )
         return self._course(learner_for(learner_plan), C, items, labels, seed)
@@ -109,9 +118,9 @@ class Replicable(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         if y is not None and oracle is not None:
             raise ValueError("labels come from y or from an oracle: give one of them, not both")
         if oracle is not None:
-            if self.classes is None:
+            if self.classes is None and not len(candidate_labels):
                 raise ValueError("an oracle says labels one at a time: give the label set as classes=[..]")
-            known = np.asarray(self.classes)
+            known = np.unique(candidate_labels) if self.classes is None else np.asarray(self.classes)
             return known, lambda items: codes_of([oracle(int(item)) for item in items], known)
         check_classification_targets(y)
         if self.classes is not None:
@@ -131,7 +140,7 @@ def codes_of(values: Any, classes: NDArray[Any]) -> Codes:
     places = np.searchsorted(np.sort(classes), values)
     order = np.argsort(classes)
     if len(values) and not (np.isin(values, classes)).all():
-        wrong = values[~np.isin(values, classes)][0]
+        wrong = values[~np.isin(values, classes)].tolist()[0]
         raise ValueError(f"the label {wrong!r} is not among the classes {classes.tolist()!r}")
     codes: Codes = order[np.minimum(places, len(classes) - 1)].astype(np.uint16)
     return codes

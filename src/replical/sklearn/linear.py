@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from replical.classes.linear import Linear, heights, step_for
+from replical.core.exact import in_open
 from replical.learners.lattice import Lattice
 from replical.plans.lattice import lattice_plan
 from replical.sklearn.base import Oracle, Replicable
@@ -35,7 +36,8 @@ class ReplicableLinear(Replicable):
     step
         The lattice's step; if left out, one that costs about half of `epsilon` where items have no preferred direction.
     checks
-        Random items that are labelled in the end, to see whether some half-space makes no error.
+        Items that are labelled in the end, half of them near the boundary and half at random, to see whether some
+        half-space makes no error. Give more where you doubt that: labels of real tables are wrong near the boundary.
     noisy
         Take labels to be wrong now and then from the start: nothing is proven, and `max_labels` labels are asked.
     wrong
@@ -137,7 +139,7 @@ class ReplicableLinear(Replicable):
         X, classes, labels = self._two_classes(X, y, oracle)
         seed = self._seed()
         d = X.shape[1] + (self.intercept is not None)
-        step = step_for(self.epsilon, d) if self.step is None else self.step
+        step = step_for(in_open("epsilon", self.epsilon, 0, 1), d) if self.step is None else self.step
         C = Linear(X.shape[1], step=step, seed=seed, intercept=self.intercept)
         plan = lattice_plan(
             C,

@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.utils.validation import check_consistent_length, check_is_fitted, column_or_1d, validate_data
 
+from replical.classes.prior import UNIFORM, Prior
 from replical.classes.rows import PackedRows
 from replical.classes.table import PredictionTable
 from replical.sklearn.base import Oracle, Replicable, codes_of
@@ -20,6 +22,10 @@ class ReplicableSelector(Replicable):
     ----------
     estimators
         (name, fitted estimator) pairs; their order is public.
+    public
+        Labelled rows (X, y) that belong to no lab, the same for all labs: the shared order is then by the errors that the
+        estimators make on them, ties by name, and far fewer labels are needed. They must not be those that the estimators
+        were fitted on. Left out: a random order, made from the seed.
     epsilon, delta
         Error asked for, and how often it may be missed.
     rho
@@ -34,7 +40,7 @@ class ReplicableSelector(Replicable):
     max_labels
         Budget.
     classes
-        The label set, where it cannot be read off `y` and the estimators.
+        The label set, where it cannot be read off `y` or the estimators.
     seed
         The published string. If left out one is drawn, kept in ``seed_``, and warned about.
     random_state
@@ -74,6 +80,7 @@ class ReplicableSelector(Replicable):
         self,
         estimators: Sequence[tuple[str, Any]] = (),
         *,
+        public: tuple[Any, ArrayLike] | None = None,
         epsilon: float = 0.05,
         delta: float = 0.05,
         rho: float = 0.1,
@@ -87,6 +94,7 @@ class ReplicableSelector(Replicable):
         random_state: Any = None,
     ) -> None:
         self.estimators = estimators
+        self.public = public
         self.epsilon = epsilon
         self.delta = delta
         self.rho = rho
@@ -134,9 +142,18 @@ class ReplicableSelector(Replicable):
         C = PredictionTable([name for name, _ in self.estimators], labels=range(len(classes)))
         codes = self._predictions(X, classes)
         validate_data(self, X, skip_check_array=True)  # notes the features and their names
-        self._keep(self._run(C, codes, labels, seed), classes, seed)
+        self._keep(self._run(C, codes, labels, seed, self._order(C)), classes, seed)
         self.best_name_, self.best_estimator_ = self.estimators[self.hypothesis_ or 0]
         return self
+
+    def _order(self, C: PredictionTable) -> Prior:
+        """Fewest errors on the public rows first, ties by name; any order, from the seed, if there are none."""
+        if self.public is None:
+            return UNIFORM
+        X, y = self.public
+        y = column_or_1d(y)
+        check_consistent_length(X, y)
+        return Prior.by_errors(C, np.array([(estimator.predict(X) != y).sum() for _, estimator in self.estimators]))
 
     def _predictions(self, X: Any, classes: NDArray[Any]) -> PackedRows:
         """What the candidates say about `X`, as codes; of eight candidates at a time, then packed."""

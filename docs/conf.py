@@ -1,0 +1,79 @@
+"""How the documentation becomes a site: `make docs`. Nothing it writes asks another machine for anything."""
+
+from __future__ import annotations
+
+import re
+import sys
+from pathlib import Path
+
+from sphinx.application import Sphinx
+
+HERE = Path(__file__).parent
+sys.path.insert(0, str(HERE / "site"))
+
+import pages  # noqa: E402 - beside this file
+
+from replical import __version__  # noqa: E402
+
+project, author, release = "replical", "the authors of replical", __version__
+project_copyright = "Apache-2.0"
+root_doc = "index"
+
+extensions = [
+    "myst_nb",
+    "sphinx.ext.autodoc",
+    "sphinx.ext.napoleon",
+    "sphinx_copybutton",
+    "sphinx_design",
+]
+exclude_patterns = ["site/*"]
+
+# Markdown: headings are targets for links, as they are where the same files are read without a site.
+myst_heading_anchors = 4
+myst_enable_extensions = ["colon_fence"]
+nb_execution_mode = "off"  # notebooks are kept with their outputs; a test runs them and compares
+
+# Reference: signatures as they are written, parameters from the docstrings.
+default_role = "code"
+autodoc_typehints = "none"
+autodoc_member_order = "bysource"
+autodoc_preserve_defaults = True
+napoleon_google_docstring = False
+napoleon_use_rtype = False
+copybutton_exclude = ".linenos, .gp, .go"
+copybutton_prompt_text = r"\$ |>>> |\.\.\. "
+copybutton_prompt_is_regexp = True
+copybutton_line_continuation_character = "\\"
+
+html_theme = "furo"
+html_title = f"replical {release}"
+html_static_path = ["site/static"]
+html_css_files = ["replical.css"]
+html_show_sourcelink = False
+html_copy_source = False
+html_theme_options = {"navigation_with_keys": True, "top_of_page_buttons": []}
+
+
+def plain_bars(app: object, what: str, name: str, thing: object, options: object, lines: list[str]) -> None:
+    """|C| in a docstring is the size of C."""
+    lines[:] = [line.replace("|", "\\|") for line in lines]
+
+
+def not_ours(app: object, what: str, name: str, thing: object, skip: bool, options: object) -> bool | None:
+    """scikit-learn writes methods of its own into every estimator."""
+    return True if re.fullmatch(r"set_\w+_request", name) else None
+
+
+def titled(app: object, name: str, source: list[str]) -> None:
+    """Tables that a benchmark wrote have no title of their own."""
+    if name.startswith("explanation/figures/"):
+        title = name.rpartition("/")[2].replace("-", " ").capitalize()
+        source[0] = f"# {title}: all tables\n\n" + source[0].replace("### ", "## ")
+
+
+def setup(app: Sphinx) -> None:
+    """Before anything is read: the pages that are made from the code."""
+    pages.write(HERE)
+    app.connect("source-read", titled)
+    app.connect("autodoc-process-docstring", plain_bars)
+    app.connect("autodoc-skip-member", not_ours)

@@ -1,0 +1,85 @@
+"""The documentation as a site: without warnings, without the network, and it can be searched from the disk."""
+
+import re
+import subprocess
+import sys
+
+import pytest
+
+from support.browser import browsers, installed
+from support.paths import ROOT
+
+pytest.importorskip("sphinx")
+pytest.importorskip("myst_nb")
+pytestmark = pytest.mark.slow
+
+ASKED = "return performance.getEntriesByType('resource').map((each) => each.name)"
+FOUND = "return [...document.querySelectorAll('#search-results li a')].some((a) => a.href.includes(arguments[0]))"
+WIDER = "return document.documentElement.scrollWidth - document.documentElement.clientWidth"
+
+
+def built(source, out):
+    words = [
+        sys.executable,
+        "-m",
+        "sphinx",
+        "--quiet",
+        "--fail-on-warning",
+        "--keep-going",
+        "-d",
+        out / "trees",
+        "-c",
+        ROOT / "docs",
+    ]
+    return subprocess.run([*words, source, out / "site"], capture_output=True, text=True, check=False)
+
+
+@pytest.fixture(scope="module")
+def site(tmp_path_factory):
+    out = tmp_path_factory.mktemp("built")
+    done = built(ROOT / "docs", out)
+    assert done.returncode == 0, done.stderr
+    return out / "site"
+
+
+def test_nothing_is_asked_of_another_machine(site):
+    for page in site.rglob("*.html"):
+        asked = re.findall(
+            r"<(?:script|link|img|iframe|source)\b[^>]*?(?:src|href)=\"(https?:[^\"]*)", page.read_text("utf-8")
+        )
+        assert not asked, f"{page.name}: {asked}"
+    for sheet in site.rglob("*.css"):
+        assert not re.findall(r"(?:url\(|@import)\s*['\"]?https?:", sheet.read_text("utf-8")), sheet.name
+
+
+def test_every_name_and_command_has_its_place(site):
+    import replical
+    from replical.cli.commands import COMMANDS
+
+    names = {page.stem for page in (site / "reference" / "api").glob("*.html")}
+    assert names >= set(replical.__all__)
+    commands = (site / "reference" / "commands.html").read_text("utf-8")
+    assert all(f'id="replical-{name}"' in commands for name in COMMANDS)
+
+
+@pytest.mark.skipif(not installed(), reason="no chromium and chromedriver on this machine")
+def test_it_opens_from_the_disk_and_can_be_searched(site):
+    with browsers() as start:
+        window = start()
+        window.open((site / "index.html").as_uri())
+        assert "replical" in window.run("return document.title")
+        window.type("input[name=q]", "yardstick\n")
+        window.until(FOUND, "claims/yardstick")
+        assert all(address.startswith("file:") for address in window.run(ASKED))
+        phone = start(phone=True)
+        for page in ("index", "explanation/choosing", "reference/commands", "notebooks/two-labs"):
+            phone.open((site / f"{page}.html").as_uri())
+            assert phone.run(WIDER) <= 0, page
+
+
+def test_a_dead_link_is_named(tmp_path):
+    """The same settings, on a page that leads nowhere."""
+    (tmp_path / "index.md").write_text("# A page\n\n[Nowhere](missing.md)\n", encoding="utf-8")
+    done = built(tmp_path, tmp_path / "out")
+    assert done.returncode != 0
+    assert "missing.md" in done.stderr
