@@ -31,6 +31,7 @@ _HOMES = {
     "KnownLabels": "pools.labels.column",
     "Lattice": "learners.lattice",
     "Linear": "classes.linear",
+    "Losses": "classes.losses",
     "Measured": "learners.measured",
     "Pool": "pools.pool",
     "Population": "worlds.population",
@@ -83,6 +84,7 @@ if TYPE_CHECKING:
     from replical.classes.halfspaces import HalfSpaces as HalfSpaces
     from replical.classes.intervals import Intervals as Intervals
     from replical.classes.linear import Linear as Linear
+    from replical.classes.losses import Losses as Losses
     from replical.classes.prior import Prior as Prior
     from replical.classes.star import Star as Star
     from replical.classes.stumps import Stumps as Stumps

@@ -145,7 +145,10 @@ def _settled(body: Mapping[str, Any]) -> dict[str, str]:
         "same answer elsewhere": f"about {100 * part['agreement_estimate']:.0f}% of labs: an estimate, no proof",
     }
     if part["excess_upper"] is not None:
-        facts["excess error"] = f"at most {up(part['excess_upper'], 4)}, at level {up_to(2 * part['beta'], 3)}"
+        plain = not {"weights", "abstain"} & set(body["protocol"]["labels"])
+        facts["excess error" if plain else "excess loss, in costliest errors"] = (
+            f"at most {up(part['excess_upper'], 4)}, at level {up_to(2 * part['beta'], 3)}"
+        )
     if error is not None and error["of"] == "error":
         facts["error"] = (
             f"{error['estimate']:.3f} on {error['labels']} fresh items; between {down(error['low'], 3)} and "
