@@ -31,14 +31,14 @@ from replical.cli.wizard import (
     unless,
 )
 from replical.core.words import count
-from replical.errors import BadUsage
+from replical.errors import BadTable, BadUsage
 from replical.lab.model_columns import ModelColumns, model_columns
 from replical.lab.protocol import Protocol
 from replical.lab.public import PublicSample, read_public
 from replical.lab.shape import SCHEMA
 from replical.plans.catalogue import find, standard
 
-_NAMED = 6  # models that are named before two dots
+_NAMED = 4  # models that are named before two dots
 
 
 def init_command(
@@ -139,7 +139,13 @@ def _table(pool: Path | None) -> Path:
             "init reads models and labels from your table: replical init --pool FILE; to try it without one, replical "
             "quickstart makes a table"
         )
-    return asked("--pool", pool, Path)
+    return asked("--pool", pool, _existing)
+
+
+def _existing(text: str) -> Path:
+    if not Path(text).exists():
+        raise BadTable(f"there is no file {text}")
+    return Path(text)
 
 
 class PublicItems(NamedTuple):
@@ -199,9 +205,16 @@ def _say_chosen(protocol: Protocol, *, ordered: bool) -> None:
         f"delta {chosen['delta']}": "how often that may be missed",
         f"rho {chosen['rho']}": "how often labs that prove their answers may have different models",
     }
-    lines |= {f"items {chosen['items']}": "that each lab uses"} if "items" in chosen else {}
-    order = "by errors on public items" if ordered else "random; public labelled items would save labels: --public"
-    lines |= {"order": order}
+    nu, items = chosen.get("nu"), chosen.get("items")
+    unknown = "how often the best model errs; this learner does without"
+    lines |= {f"nu {UNKNOWN}": unknown} if nu is None else {f"nu {nu}": "how often the best model errs, at most"}
+    every = "that each lab uses: more of its own make a proof more likely"
+    lines |= {"items all": every} if items is None else {f"items {items}": "that each lab uses"}
+    lines |= (
+        {"order by errors": "on public items: good models come first"}
+        if ordered
+        else {"order random": "public labelled items would put good models first: --public FILE:COLUMN"}
+    )
     for what, why in lines.items():
         _line(f"  {what:18}{why}")
 
