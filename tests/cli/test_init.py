@@ -42,7 +42,8 @@ def test_a_table_is_all_it_takes(table, command):
     assert protocol.content["labels"]["values"] == ["no", "yes"]
     assert protocol.content["learner"] == {"name": "settled", "epsilon": 0.05, "delta": 0.05, "rho": 0.1}
     for said in (
-        "60 items, 6 models (m0, m1, m2, m3 ..), labels no, yes.",
+        "60 items, 6 models, labels no, yes.",
+        "Models: m0, m1, m2, m3, m4, m5.",
         "The column label holds the right answers",
     ):
         assert said in out

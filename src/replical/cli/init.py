@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Annotated, Any, NamedTuple
 
 import typer
 
+from replical.classes.base import Label
 from replical.classes.catalogue import recipe
 from replical.cli.chosen_from import listed, models_section
 from replical.cli.inputs import file_and_column, never_over
@@ -38,7 +39,7 @@ from replical.lab.public import PublicSample, read_public
 from replical.lab.shape import SCHEMA
 from replical.plans.catalogue import find, standard
 
-_NAMED = 4  # models that are named before two dots
+_FEW = 20  # names that are all listed
 
 
 def init_command(
@@ -184,15 +185,19 @@ def next_steps(out: Path, pool: Path, id_column: str, truth: str | None, public:
 
 
 def _say_found(table: Path, found: ModelColumns) -> None:
-    """What was read from the table."""
-    names = ", ".join(found.models[:_NAMED]) + (" .." if len(found.models) > _NAMED else "")
-    labels = ", ".join(map(str, found.values[:_NAMED])) + (" .." if len(found.values) > _NAMED else "")
-    _line(f"{table}: {count(found.rows, 'item')}, {count(len(found.models), 'model')} ({names}), labels {labels}.")
+    """What was read from the table: whoever sees a column that is no model can leave it out."""
+    _line(f"{table}: {count(found.rows, 'item')}, {count(len(found.models), 'model')}, labels {_some(found.values)}.")
+    _line(f"Models: {_some(found.models)}. If one is not: --leave-out COLUMN.")
     if found.truth is not None:
         _line(f"The column {found.truth} holds the right answers; a run reads one when it asks for it.")
     if found.others:
-        others = ", ".join(found.others[:_NAMED]) + (" .." if len(found.others) > _NAMED else "")
-        _line(f"Left alone: {others}.")
+        _line(f"Left alone: {_some(found.others)}.")
+
+
+def _some(names: Sequence[Label]) -> str:
+    """All names where they are few, else the first and the last ones."""
+    texts = list(map(str, names))
+    return ", ".join(texts if len(texts) <= _FEW else [*texts[:2], "..", *texts[-2:]])
 
 
 def _say_chosen(protocol: Protocol, *, ordered: bool) -> None:
