@@ -62,8 +62,14 @@ def _scores(spec: str | None, candidates: str | None, cuts: str) -> dict[str, An
     return {
         "kind": "table",
         "candidates": listed(candidates),
-        "cuts": [number(word.strip()) for word in cuts.split(",")],
+        "cuts": [_cut_or_band(word.strip()) for word in cuts.split(",")],
     }
+
+
+def _cut_or_band(word: str) -> float | list[float]:
+    """Where scores are cut, or from where to where a candidate abstains."""
+    ends = [number(end) for end in word.split("-")]
+    return ends[0] if len(ends) == 1 else ends
 
 
 def _chosen_from(text: str) -> tuple[dict[str, Any], str | None]:

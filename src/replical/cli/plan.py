@@ -22,6 +22,7 @@ from replical.cli.forecasts import (
     show_forecast,
 )
 from replical.cli.inputs import SIMULATED, items_from, read_prior
+from replical.cli.lattice_bill import lattice_bill
 from replical.cli.options import CLASSES, parameter
 from replical.cli.output import amount, answer, number, progress, prose, whole
 from replical.cli.question import Question, about_class, about_protocol, inputs, with_theta
@@ -32,9 +33,11 @@ from replical.errors import (
     BadUsage,
     ValueOutOfRange,
 )
+from replical.lab.protocol import Protocol
 from replical.plans.bills import Bill, all_agree, bills, cheapest
 from replical.plans.catalogue import find
 from replical.plans.costs import Setting
+from replical.plans.lattice import LatticePlan
 from replical.pools.pool import Pool
 from replical.study.pictures.bills import bills_picture
 from replical.study.pictures.style import check_name, save
@@ -95,10 +98,10 @@ def plan_command(
     if plot is not None:
         check_name(plot)
     if protocol_file is not None:
-        if {class_spec, epsilon, learner, delta, rho, items, kappa, max_labels, prior, prefer, yardstick, shift} != {
-            None
-        }:
-            raise BadUsage("a protocol says class, learner and their numbers: give them or a protocol, not both")
+        _alone(class_spec, epsilon, learner, delta, rho, items, kappa, max_labels, prior, prefer, yardstick, shift)
+        if isinstance((protocol := Protocol.read(protocol_file)).plan, LatticePlan):
+            lattice_bill(protocol, pool, id_column, as_json=as_json)
+            return
         question = about_protocol(protocol_file, pool, id_column, theta=theta, nu=nu)
     else:
         if class_spec is None or epsilon is None:
@@ -164,6 +167,12 @@ def plan_command(
     _show(found, everything=everything)
     if plot is not None:
         prose.print(f"Drawn against {against}: {plot}", markup=False, soft_wrap=True)
+
+
+def _alone(*said: object) -> None:
+    """Refuse what a protocol says already."""
+    if set(said) != {None}:
+        raise BadUsage("a protocol says class, learner and their numbers: give them or a protocol, not both")
 
 
 @dataclass(frozen=True)

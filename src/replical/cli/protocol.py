@@ -11,8 +11,8 @@ from typing import Annotated, Any
 
 import typer
 
-from replical.classes.base import Label, size_of
-from replical.classes.catalogue import UNLISTED, recipe
+from replical.classes.base import size_of
+from replical.classes.catalogue import UNLISTED
 from replical.classes.recipe import Recipe
 from replical.cli.chosen_from import class_section
 from replical.cli.features import (
@@ -28,14 +28,15 @@ from replical.cli.features import (
 from replical.cli.finite import losses_of
 from replical.cli.inputs import file_and_column, read_prior
 from replical.cli.lattice import hypotheses, lattice_remarks
+from replical.cli.losses import labels_section, loss_words
 from replical.cli.options import CLASSES, parameter
 from replical.cli.options import learner as learner_flag
-from replical.cli.output import answer, notes, progress, prose, reading, whole
+from replical.cli.output import answer, notes, number, progress, prose, reading, whole
 from replical.cli.wizard import DRAWN, asked, learner_named, seed_text, share
 from replical.cli.wizard import label_values as read_values
 from replical.core.files import write_whole
 from replical.errors import BadProtocol, BadUsage
-from replical.lab.protocol import Protocol
+from replical.lab.protocol import Protocol, priced
 from replical.lab.public import FEW, PublicSample, read_public
 from replical.lab.shape import SCHEMA
 from replical.lab.signatures import read_public as read_key
@@ -81,6 +82,13 @@ def new_command(
     ] = None,
     bins: Annotated[int | None, typer.Option(parser=whole, help="with --cuts-from: cuts a column (100)")] = None,
     label_values: Annotated[str | None, typer.Option(help="the labels in their public order, e.g. no,yes")] = None,
+    weights: Annotated[
+        str | None, typer.Option(help="what an error costs, by true label, e.g. no=1,yes=5; for settled")
+    ] = None,
+    abstain: Annotated[str | None, typer.Option(help="what a candidate says that abstains; for settled")] = None,
+    price: Annotated[
+        float | None, typer.Option(parser=number, help="what abstaining costs, as a share of the costliest error")
+    ] = None,
     learner: Annotated[str | None, learner_flag(*BEYOND_LISTS)] = None,
     epsilon: Annotated[float | None, parameter("epsilon")] = None,
     delta: Annotated[float | None, parameter("delta")] = None,
@@ -153,10 +161,14 @@ def new_command(
     if section["kind"] in UNLISTED:
         epsilon = asked("--epsilon", epsilon, share("epsilon"), default="0.05")
     section |= lattice_keys(section, epsilon or 1.0, step, intercept)
-    class_recipe = recipe(section, values, text)
+    labels = labels_section(values, weights, abstain, price)
+    class_recipe = priced(section, labels, text)
     public = read_prior(class_recipe.C, prior, prefer)
     sample = None if order_from is None else _order_from(order_from, class_recipe, prior, prefer)
-    usual = standard(models="candidates" in section, noiseless=nu == 0, lists=section["kind"] not in UNLISTED)
+    by_loss = class_recipe.losses is not None  # which is for settled alone
+    usual = standard(
+        models="candidates" in section or by_loss, noiseless=nu == 0, lists=section["kind"] not in UNLISTED
+    )
     learner_section: dict[str, Any] = {
         "name": asked("--learner", learner, learner_named, default=usual, needed=False),
         "plan": plan_name,
@@ -164,7 +176,7 @@ def new_command(
         "delta": asked("--delta", delta, share("delta"), default="0.05"),
         "rho": asked("--rho", rho, share("rho"), default="0.1"),
         "nu": nu,
-        "theta": theta if theta_from is None else _theta_from(theta_from, section, values, text),
+        "theta": theta if theta_from is None else _theta_from(theta_from, class_recipe),
         "items": items, "finish": finish, "kappa": kappa, "a": a, "b": b, "batch": batch, "query": query, "T": T,
         "k_loop": k_loop, "k_final": k_final, "stop": stop, "stop_delta": stop_delta, "boosting": boosting,
         "strings": strings, "runs": runs, "labs": labs, "shift": shift, "max_labels": max_labels,
@@ -174,7 +186,7 @@ def new_command(
         content["title"] = title
     content |= {"seed": text} | ({"register": True} if register else {})
     content |= {} if beacon is None else {"beacon": beacon}
-    content |= {"class": section, "labels": {"values": list(values)}}
+    content |= {"class": section, "labels": labels}
     if sample is not None:
         content["prior"] = sample.section
     elif public.kind == "weights" and public.values is not None:
@@ -220,6 +232,7 @@ def _remarks(
     protocol: Protocol, sample: PublicSample | None, needed: int | None, named: Features | None
 ) -> Iterator[str]:
     """What somebody who has just written a protocol should know."""
+    yield from loss_words(protocol)
     if sample is not None:
         yield _first_of(sample)
     if protocol.record.rounds and protocol.plan.choice == "labels":
@@ -401,14 +414,14 @@ def _order_from(source: str, class_recipe: Recipe, prior: Path | None, prefer: P
 
 def _first_of(sample: PublicSample) -> str:
     """Who comes first, and on how many items that rests."""
-    errors, describe = sample.errors, sample.items.recipe.describe
-    first = [f"{describe(h)} ({errors[h]})" for h in sample.section["order"][:3]]
-    return f"Order from {len(sample):,} public items; fewest errors: {', '.join(first)}."
+    losses, describe = sample.items.recipe.losses, sample.items.recipe.describe
+    errors, least = (sample.errors, "fewest errors") if losses is None else (sample.errors / losses.unit, "least loss")
+    first = [f"{describe(h)} ({errors[h]:.6g})" for h in sample.section["order"][:3]]
+    return f"Order from {len(sample):,} public items; {least}: {', '.join(first)}."
 
 
-def _theta_from(file: Path, section: dict[str, Any], values: tuple[Label, ...], seed: str) -> float:
+def _theta_from(file: Path, class_recipe: Recipe) -> float:
     """Θ on a public pool, computed once and published: an estimate of each lab's own would couple nothing."""
-    class_recipe = recipe(section, values, seed)
     with reading(file) as update:
         lab = read_pool(file, class_recipe, progress=update)
     with progress("disagreement coefficient") as update:

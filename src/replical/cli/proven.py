@@ -45,7 +45,8 @@ def error_words(result: Result, protocol: Protocol) -> str:
     more = _more_than(protocol)
     if settling is not None:
         hint = "; --measure-error 100 measures the error itself" if measurable(plan) else ""
-        return f"Error: {_excess(settling, more)}{hint}."
+        what = "Error" if protocol.recipe.losses is None else "Loss (1 is the costliest error)"
+        return f"{what}: {_excess(settling, more)}{hint}."
     if rounding is not None and rounding.certified and not rounding.accurate and verdict is not None:
         return f"Error: no bound is proven: {verdict.why}. What helps: {verdict.helps}."
     bounded = result.sound if rounding is None else rounding.accurate
