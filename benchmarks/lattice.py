@@ -252,7 +252,7 @@ def main() -> None:
     if given.record:
         machine = {"cores": os.cpu_count(), "load": os.getloadavg()[0], "python": platform.python_version()}
         HISTORY.mkdir(exist_ok=True)
-        file = HISTORY / f"{len(list(HISTORY.glob('*.json'))) + 1:04d}.json"
+        file = HISTORY / f"{len(list(HISTORY.glob('0*.json'))) + 1:04d}.json"
         figures = {"machine": machine | {"numpy": np.__version__}, "normal": easy, "real": real}
         file.write_text(json.dumps(figures, indent=1) + "\n", encoding="utf-8")
 
