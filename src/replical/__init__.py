@@ -31,6 +31,7 @@ _HOMES = {
     "KnownLabels": "pools.labels.column",
     "Lattice": "learners.lattice",
     "Linear": "classes.linear",
+    "Losses": "classes.losses",
     "Measured": "learners.measured",
     "Pool": "pools.pool",
     "Population": "worlds.population",
@@ -44,6 +45,7 @@ _HOMES = {
     "ReplicableERM": "learners.replicable_erm",
     "Result": "learners.result",
     "Rounded": "learners.rounded",
+    "Rule": "lab.certificate.rule",
     "Session": "lab.session",
     "Settled": "learners.settled",
     "SettledCAL": "learners.settled_cal",
@@ -66,6 +68,7 @@ _HOMES = {
     "plan": "plans.plan",
     "predict_agreement": "worlds.forecast",
     "read_pool": "lab.tables",
+    "read_rule": "lab.certificate.rule",
     "theta": "worlds.theta",
     "theta_bound": "worlds.theta_bound",
     "trusting_sizes": "core.limits",
@@ -81,6 +84,7 @@ if TYPE_CHECKING:
     from replical.classes.halfspaces import HalfSpaces as HalfSpaces
     from replical.classes.intervals import Intervals as Intervals
     from replical.classes.linear import Linear as Linear
+    from replical.classes.losses import Losses as Losses
     from replical.classes.prior import Prior as Prior
     from replical.classes.star import Star as Star
     from replical.classes.stumps import Stumps as Stumps
@@ -89,6 +93,8 @@ if TYPE_CHECKING:
     from replical.core.limits import trusting_sizes as trusting_sizes
     from replical.core.randomness import PrivateRandomness as PrivateRandomness
     from replical.core.randomness import SharedRandomness as SharedRandomness
+    from replical.lab.certificate.rule import Rule as Rule
+    from replical.lab.certificate.rule import read_rule as read_rule
     from replical.lab.journal import Journal as Journal
     from replical.lab.protocol import Protocol as Protocol
     from replical.lab.session import Session as Session

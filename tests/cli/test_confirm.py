@@ -228,7 +228,7 @@ def test_by_file_with_skips(lab):
 
 
 def test_nothing_is_confirmed_of_what_nobody_can_label(lab, monkeypatch):
-    monkeypatch.setattr("sys.stdin", io.StringIO("s\n" * 700))
+    monkeypatch.setattr("sys.stdin", io.StringIO("?\n" * 700))
     lab.confirm("--margin", ".3", "--ask", "terminal", labels=False, code=4)
     assert "items on which candidates differ could not be labelled, and only 0 were" in lab.out
     found = lab.content()

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 from support.lab import world
+from support.outputs import PAGE, write_tables, written
 from support.paths import ROOT
 
 README = (ROOT / "README.md").read_text()
@@ -113,7 +114,7 @@ def test_the_way_from_candidates_to_certificates_is_as_shown(tmp_path, monkeypat
         assert code in {"compare": (0, 1, 4), "confirm": (0, 1, 4)}.get(words[0], (0,)), err
         if words[0] == "protocol" and lines:
             assert out.splitlines() == lines
-    assert [kinds.count(kind) for kind in ("protocol", "run", "compare", "verify", "confirm")] == [5, 3, 2, 1, 3]
+    assert [kinds.count(kind) for kind in ("protocol", "run", "compare", "verify", "confirm")] == [6, 3, 2, 1, 3]
 
 
 @pytest.mark.slow
@@ -154,3 +155,28 @@ def test_the_consortium_s_ceremony_is_as_shown(tmp_path, monkeypatch, command):
         assert code == 0, (words, out, err)
     assert "Registered: 2 runs, each with its certificate, one a lab." in out
     assert kinds == ["keys", "keys", "protocol", "run", "run", "run", "run", "verify", "compare"]
+
+
+def test_commands_print_what_the_page_of_outputs_shows(tmp_path, monkeypatch):
+    """If what commands print is meant to change, write the page anew: see support/outputs.py."""
+    for package in ("pyarrow", "sqlalchemy"):
+        pytest.importorskip(package)
+    monkeypatch.chdir(tmp_path)
+    write_tables(tmp_path)
+    page = PAGE.read_text("utf-8")
+    assert written(page) == page
+
+
+def test_the_readme_s_two_labs_end_with_a_proof(tmp_path, monkeypatch, command):
+    """`quickstart` as it is, then every command of the README: two labs, both certified, one answer."""
+    for package in ("pyarrow", "sqlalchemy"):
+        pytest.importorskip(package)
+    monkeypatch.chdir(tmp_path)
+    assert command("quickstart")[0] == 0
+    monkeypatch.chdir(tmp_path / "replical-quickstart")
+    done = [(words[0], *command(*words)) for words, _ in shown(README)]
+    assert [name for name, *_ in done] == ["init", "run", "run", "compare", "verify"]
+    assert [code for _, code, *_ in done] == [0] * 5
+    assert "2 of 2 are certified" in done[3][2]
+    stated = re.findall(r"^[A-Z][a-z]+:", re.search(r"```\n(Answer:.*?)```", README, re.DOTALL).group(1), re.MULTILINE)
+    assert [line.split(":")[0] + ":" for line in done[1][2].splitlines()] == stated

@@ -102,6 +102,51 @@ def test_a_finished_run_is_run_again_without_a_label_and_json_tells_its_cell(lab
     assert found["answer_error"]["of"] == "error"
 
 
+def test_the_rule_is_used_on_a_table_that_nobody_labelled(labs, tmp_path, capsys):
+    out = told(capsys, "apply", labs / "a.json", "--table", labs / "b.csv", "--out", tmp_path / "said.csv")
+    assert out.startswith("yes if ")
+    rows = [line.rpartition(",") for line in (tmp_path / "said.csv").read_text().splitlines()]
+    assert rows[0] == ("id", ",", "label")
+    truth = dict(zip(columns(seed=2)["id"], columns(seed=2)["truth"], strict=True))
+    wrong = sum(truth[name.strip('"')] != label for name, _, label in rows[1:])
+    assert wrong / len(truth) < 0.12
+
+
+def test_a_changed_certificate_is_not_used(labs, tmp_path, capsys):
+    changed = json.loads((labs / "a.json").read_text())
+    changed["body"]["enclosing"]["cell"][0] += 1
+    (tmp_path / "a.json").write_text(json.dumps(changed, indent=1, sort_keys=True, ensure_ascii=False) + "\n")
+    apply = ["apply", tmp_path / "a.json", "--table", labs / "b.csv", "--out", tmp_path / "said.csv"]
+    assert "so its rule is not used" in refused(capsys, *apply)
+    assert not (tmp_path / "said.csv").exists()
+
+
+def test_a_plan_says_about_how_many_labels(labs, capsys):
+    assert "if items look alike from every side" in told(capsys, "plan", labs / "p.toml")
+    found = json.loads(told(capsys, "plan", labs / "p.toml", "--pool", labs / "a.csv", "--json"))
+    (bill,) = found["bills"]
+    assert (bill["learner"], bill["kind"]) == ("lattice", "estimate")
+    assert 25 < bill["labels"] < 60
+    assert found["forecast"] is None
+
+
+def test_a_certificate_is_a_page(labs):
+    page = (labs / "a.html").read_text()
+    assert "cell of the lattice" in page
+    assert "all labs that are certified in this way have this cell" in page
+
+
+def test_cells_that_differ_are_told_apart(tmp_path, capsys):
+    told(capsys, *new(tmp_path / "p.toml", "--nu", ".1", "--max-labels", "21", "--step", ".05"))
+    for number, lab in enumerate("ab", 1):
+        table = written(tmp_path / f"{lab}.csv", columns(60, seed=number, wrong=0.1))
+        run = ["run", tmp_path / "p.toml", "--pool", table, "--labels", f"{table}:truth", "--journal"]
+        told(capsys, *run, tmp_path / f"{lab}.db", "--out", tmp_path / f"{lab}.json")
+    code, out, _ = call(capsys, "compare", tmp_path / "a.json", tmp_path / "b.json")
+    assert code == 1
+    assert "their cells differ along" in out
+
+
 def test_where_labels_may_be_wrong_nothing_is_called_proven(tmp_path, capsys):
     told(capsys, *new(tmp_path / "p.toml", "--nu", ".05", "--max-labels", "60"))
     table = written(tmp_path / "a.csv", columns(400, wrong=0.05))

@@ -28,8 +28,13 @@ def test_bills_as_json(capsys):
     assert told(capsys, "--nu", ".02")["best"] == "settled-distance"
 
 
-def test_bills_as_a_table(capsys):
+def test_the_cheapest_are_told_and_all_on_request(capsys):
     assert main(POINT) == 0
+    few = capsys.readouterr().out
+    assert [line.split()[0] for line in few.splitlines() if " tight " in line] == ["cal", "settled-cal"]
+    assert "Without noise (no nu is given) the cheapest replicable learner is settled-cal with 135 labels" in few
+    assert "e+" not in few  # nothing that nobody can pay
+    assert main([*POINT, "--all"]) == 0
     out = capsys.readouterr().out
     assert "boosted-replicable-erm" in out
     assert "Left out: a2, a2-paired" in out

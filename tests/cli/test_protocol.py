@@ -1,15 +1,17 @@
 """``replical protocol``: new protocols from flags or questions, shown with their fingerprints."""
 
 import json
+import re
 import tomllib
 import types
 from pathlib import Path
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
-from replical.cli import main
-from replical.cli import protocol as protocol_cli
+from replical.cli import chosen_from, main, wizard
 from replical.lab.protocol import Protocol
 
 # ---- replical protocol new ----
@@ -49,25 +51,86 @@ def test_a_missing_flag_is_named_where_nobody_can_be_asked(new, flag):
     assert done.wrote is None
 
 
-def test_at_a_terminal_what_is_missing_is_asked_for(new, monkeypatch):
+@pytest.fixture
+def terminal(monkeypatch):
+    """Somebody at a terminal, who replies from a dictionary, one reply after the other, and else takes the default."""
+
+    def sits(replies):
+        asked = []
+
+        def prompt(what, *, default, err):
+            assert err  # standard output is for the answer
+            asked.append((what, default))
+            return replies[what].pop(0) if replies.get(what) else default
+
+        monkeypatch.setattr(wizard, "at_a_terminal", lambda: True)
+        monkeypatch.setattr(chosen_from, "at_a_terminal", lambda: True)
+        monkeypatch.setattr(wizard.typer, "prompt", prompt)
+        return asked
+
+    return sits
+
+
+def test_at_a_terminal_what_is_missing_is_asked_for(new, terminal):
     """And only what is missing."""
-    terminal = types.SimpleNamespace(isatty=lambda: True)
-    monkeypatch.setattr(protocol_cli, "sys", types.SimpleNamespace(stdin=terminal, stderr=terminal))
-    asked = []
-
-    def prompt(what, *, default, err):
-        asked.append((what, default, err))
-        return {"rho": "0.25", "label values": "a,b"}.get(what, default)
-
-    monkeypatch.setattr(protocol_cli.typer, "prompt", prompt)
+    asked = terminal({"rho": ["0.25"], "label values": ["a,b"]})
     done = new({"--rho": None, "--label-values": None})
     assert done.code == 0
-    assert sorted(asked) == [("label values", None, True), ("rho", None, True)]
+    assert sorted(asked) == [("label values", None), ("rho", "0.1")]
     assert (done.wrote["learner"]["rho"], done.wrote["labels"]["values"]) == (0.25, ["a", "b"])
     asked.clear()
     Path("names.txt").write_text("a\nb\n")
     done = new({"--class": None, "--candidates": "names.txt", "--learner": None}, "--force")
-    assert (asked, done.wrote["learner"]["name"]) == ([("learner", "settled", True)], "settled")
+    assert (asked, done.wrote["learner"]["name"]) == ([("learner", "settled")], "settled")
+
+
+def test_at_a_terminal_what_cannot_be_used_is_asked_again(new, terminal):
+    replies = {
+        "rho": ["lots", "2", "0.2"],
+        "label values": ["yes", '"a,b', '"a,b",c'],
+        "learner": ["forest", "settled"],
+    }
+    replies["candidates"] = ["nowhere.txt", "names.txt"]
+    asked = terminal(replies)
+    Path("names.txt").write_text("m1\nm2\n")
+    done = new({"--rho": None, "--label-values": None, "--class": None, "--learner": None})
+    assert done.code == 0, done.err
+    assert done.wrote["labels"]["values"] == ["a,b", "c"]
+    assert (done.wrote["learner"]["rho"], done.wrote["learner"]["name"]) == (0.2, "settled")
+    assert [what for what, _ in asked].count("rho") == 3
+    for why in ("'lots' is not a number", "rho must be in (0, 1), got 2", "a quote that does not end", "nowhere.txt"):
+        assert why in done.err
+
+
+def test_at_a_terminal_own_models_need_nothing_but_their_table(new, terminal, tmp_path):
+    """Twelve models, every question answered with return: this gave up after the third one."""
+    pytest.importorskip("pyarrow")
+    names = [f"m{number}" for number in range(12)]
+    rows = [",".join([f"i{n}", *("yes" if (n + k) % 3 else "no" for k in range(12))]) for n in range(20)]
+    (tmp_path / "mine.csv").write_text("\n".join([",".join(["id", *names]), *rows]) + "\n")
+    asked = terminal({"candidates": ["mine.csv"]})
+    done = new(dict.fromkeys(NEW))
+    assert done.code == 0, done.err
+    assert [each["name"] for each in done.wrote["class"]["candidates"]] == names
+    assert done.wrote["labels"]["values"] == ["no", "yes"]
+    assert (done.wrote["learner"], len(done.wrote["seed"])) == (
+        {"name": "settled", "epsilon": 0.05, "delta": 0.05, "rho": 0.1},
+        32,
+    )
+    assert [what for what, _ in asked] == ["candidates", "label values", "seed", "learner", "epsilon", "delta", "rho"]
+
+
+@given(words=st.lists(st.text(st.characters(exclude_categories=["Cs", "Cc"])).map(str.strip).filter(bool), min_size=2))
+@settings(max_examples=50)
+def test_any_labels_can_be_spelled_in_one_flag(words):
+    expected = tuple(map(int, words)) if all(re.fullmatch("-?[0-9]{1,18}", word) for word in words) else tuple(words)
+    assert wizard.label_values(wizard.spelled(tuple(words))) == expected
+
+
+@pytest.mark.parametrize("text", ['"a,b",c', '"a,b", c', 'c,"a,b"', '"say ""no""",c'])
+def test_labels_with_commas_stand_in_quotes(new, text):
+    done = new({"--label-values": text})
+    assert (done.code, len(done.wrote["labels"]["values"])) == (0, 2)
 
 
 def test_a_new_protocol_says_what_was_asked_for(new):
@@ -428,7 +491,10 @@ def test_bad_numbers_of_settled_are_one_sentence(models, tmp_path, changes, mess
         ({"--label-values": "yes,yes"}, "distinct labels, got ['yes', 'yes']"),
         ({"--label-values": "1,01"}, "distinct labels, got [1, 1]"),
         ({"--label-values": "a,b,c"}, "tells two labels apart"),
-        ({"--class": None}, "give --class SPEC or --candidates FILE, and not both"),
+        (
+            {"--class": None},
+            "give --class SPEC or --candidates FILE, or start from your table: replical init --pool FILE",
+        ),
         ({"--candidates": "names.txt"}, "give --class SPEC or --candidates FILE, and not both"),
         ({"--class": "forest:5"}, "unknown class 'forest:5'"),
         ({"--class": "stumps:5"}, "malformed class 'stumps:5'; write it as in stumps:5,40"),

@@ -5,6 +5,7 @@ import itertools
 import json
 import math
 import unicodedata
+from collections import Counter
 from fractions import Fraction
 from math import prod
 
@@ -377,24 +378,42 @@ def most_even(codes, order, alive):
 
 
 def settled(
-    codes, places, order, labels, v, *, delta_A, delta_I, batch=1, most=None, idle=16, infers=False, unasked=()
+    codes,
+    places,
+    order,
+    labels,
+    v,
+    *,
+    delta_A,
+    delta_I,
+    batch=1,
+    most=None,
+    idle=16,
+    infers=False,
+    unasked=(),
+    cost=lambda said, label: Fraction(int(said != label)),
 ):
     """Settled from docs/claims/settled.md alone: exact wealth, plain loops. (answer, certified, labels asked, items scanned).
 
     Where it `infers`, Settled over CAL from docs/claims/settled_cal.md; None if nobody is consistent with the labels.
+    `cost` is what a prediction loses at a label.
     """
     stakes = [Fraction(s) for s in ("4/5", "2/5", "1/5", "1/10", "1/20")]
     n, t, asked, at = len(codes), 0, 0, 0
     E, is_open, settled_at = [0.0] * n, [True] * n, [n] * n
     V, unlabelled = list(range(n)), 0
-    purse, charge = {}, {h: [0, 0, 0] for h in range(n)}
+    purse, charge = {}, {h: Counter() for h in range(n)}
     by = [codes[h] for h in places]  # candidates by place
 
-    def mean(counts, factors):
-        return sum(a ** counts[0] * b ** counts[1] * c ** counts[2] for a, b, c in factors) / len(stakes)
+    def mean(counts, factor):
+        return sum(prod(factor(s, Z) ** times for Z, times in counts.items()) for s in stakes) / len(stakes)
 
-    accept = [(1 + s * v, 1 - s * (1 - v), 1 + s * (1 + v)) for s in stakes]
-    reject = [(1 - s * v / (1 + v), 1 + s * (1 - v) / (1 + v), 1 - s) for s in stakes]
+    def accept(s, Z):
+        return 1 + s * (v - Z)
+
+    def reject(s, Z):
+        return 1 + s / (1 + v) * (Z - v)
+
     m = o = 0
     while True:
         least = min(E)
@@ -429,22 +448,22 @@ def settled(
                     since = 0
         asked, unlabelled = asked + len(block), unlabelled + len(unknown)
         told = [(item, labels[item]) for item in block] + list(inferred.values())
-        wrong = {h: [by[h][item] != label for item, label in told] for h in S}
+        wrong = {h: [cost(int(by[h][item]), int(label)) for item, label in told] for h in S}
         if infers:
             V = [h for h in V if all(by[h][item] == labels[item] for item in block)]
             if not V:
                 return None
 
         def z(h, g, wrong=wrong):
-            return [int(a) - int(b) for a, b in zip(wrong[h], wrong[g], strict=True)]
+            return [a - b for a, b in zip(wrong[h], wrong[g], strict=True)]
 
         for g in rivals:
-            counts = purse.setdefault((m, g), [0, 0, 0])
+            counts = purse.setdefault((m, g), Counter())
             differ = sum(int(by[m][item] != by[g][item]) for item in unknown) if infers else 0
             counts[0] += scanned - len(told) - differ
             counts[1] += differ
             for each in z(m, g):
-                counts[each] += 1  # -1 is the last
+                counts[each] += 1
             places_of_I = range(m + 1, g + 1)
             wealth = [
                 prod(mean(c, accept) for (k, rival), c in purse.items() if rival == g and k < i) for i in places_of_I
@@ -462,7 +481,7 @@ def settled(
         left, t_before, t = E[m], t, t + scanned
         behind = [each - left for each in E]
         for h in S:
-            E[h] += sum(wrong[h])
+            E[h] += float(sum(wrong[h]))
         for h in set(range(n)) - set(S):
             E[h] = E[m] + behind[h] * float(t) / float(t_before)
     least = min(E)

@@ -1,8 +1,9 @@
-"""Betting against a hypothesis about a mean, with wealth that three whole numbers determine.
+"""Betting against a hypothesis about a mean, with wealth that a few whole numbers determine.
 
-A bet is about Z in {-1, 0, 1}. For each of a few fixed stakes the wealth is multiplied by a factor that depends on Z alone,
-so it is known from how often each value came; what counts is the mean over the stakes. If no factor has a mean above 1, that
-wealth is a nonnegative supermartingale from 1 and reaches 1/δ with probability at most δ, at any time (Ville).
+A bet is about Z in [-1, 1] with few values, of errors 0, 1 and -1. For each of a few fixed stakes the wealth is multiplied
+by a factor that depends on Z alone, so it is known from how often each value came; what counts is the mean over the stakes.
+If no factor has a mean above 1, that wealth is a nonnegative supermartingale from 1 and reaches 1/δ with probability at
+most δ, at any time (Ville).
 
 Wealth is compared in decimals, the same to the last digit on every machine; doubles only pass over what is far from its
 bound.
@@ -24,6 +25,7 @@ from replical.core.kernels.accounts import Kinds
 Counts = NDArray[np.int64]
 Floats = NDArray[np.float64]
 
+PLAIN = (Decimal(0), Decimal(1), Decimal(-1))  # of errors
 _FEW = 256  # bets that are computed one by one: finding equal ones would take longer
 _MARGIN = Decimal("1e-30")  # relative; 50 digits and a million factors are off by less than 1e-43
 
@@ -35,11 +37,14 @@ class Bets:
     Attributes
     ----------
     factors
-        For each stake the factors for Z = 0, Z = +1 and Z = -1, all above 0.
+        For each stake the factors for every value of Z, all above 0.
+    values
+        Those values: 0, 1, -1, then perhaps others in pairs, each with its negative behind it.
     """
 
-    factors: Sequence[tuple[Decimal, Decimal, Decimal]]
-    _wealth: dict[tuple[int, int, int], Decimal] = field(default_factory=dict, compare=False, repr=False)
+    factors: Sequence[tuple[Decimal, ...]]
+    values: tuple[Decimal, ...] = PLAIN
+    _wealth: dict[tuple[int, ...], Decimal] = field(default_factory=dict, compare=False, repr=False)
 
     def __post_init__(self) -> None:
         assert all(factor > 0 for each in self.factors for factor in each), "a stake that can lose everything is no bet"
@@ -50,14 +55,14 @@ class Bets:
             return np.array([[float(factor.ln()) for factor in each] for each in self.factors])
 
     def about(self, counts: Counts) -> Floats:
-        """ln of the wealth, in doubles; `counts` has rows for Z = 0, +1, -1 and a column for each bet.
+        """ln of the wealth, in doubles; `counts` has rows for the values of Z, perhaps not the last ones, a column a bet.
 
         Examples
         --------
         >>> accepting(Decimal("0.05"), [Decimal("0.5")]).about(np.array([[40], [0], [1]])).round(3)
         array([1.41])
         """
-        if counts.shape[1] <= _FEW or (kinds := Kinds.of(counts)) is None:
+        if len(counts) > len(PLAIN) or counts.shape[1] <= _FEW or (kinds := Kinds.of(counts)) is None:
             return self._about(counts)
         table = np.empty(kinds.size)
         table[kinds.cells] = self._about(kinds.distinct)
@@ -65,34 +70,47 @@ class Bets:
 
     def _about(self, counts: Counts) -> Floats:
         """The same; a product with a single column is rounded in another way than with several."""
-        logs = self._logs @ counts
+        logs = self._logs[:, : len(counts)] @ counts
         most = logs.max(axis=0)
         about: Floats = most + np.log(np.exp(logs - most).sum(axis=0)) - np.log(len(self.factors))
         return about
 
-    def wealth(self, zeros: int, plus: int, minus: int) -> Decimal:
-        """The wealth itself, never too large."""
-        key = (zeros, plus, minus)
-        if key not in self._wealth:
+    def wealth(self, *counts: int) -> Decimal:
+        """The wealth itself, never too large; `counts` of the values of Z, perhaps not of the last ones."""
+        if counts not in self._wealth:
             with decimals():
-                each = [nought**zeros * up**plus * down**minus for nought, up, down in self.factors]
+                each = [_product(factors, counts) for factors in self.factors]
                 total = sum(each, Decimal(0))
-                self._wealth[key] = total / len(self.factors) * (1 - _MARGIN)
-        return self._wealth[key]
+                self._wealth[counts] = total / len(self.factors) * (1 - _MARGIN)
+        return self._wealth[counts]
 
 
-def accepting(v: Decimal, stakes: Sequence[Decimal]) -> Bets:
-    """Bets that a difference Z of errors has mean below `v`: factors 1 + λ(v - Z), for stakes with λ(1-v) < 1."""
+def _product(factors: Sequence[Decimal], counts: Sequence[int]) -> Decimal:
+    product = Decimal(1)
+    for factor, count in zip(factors, counts, strict=False):
+        product *= factor**count
+    return product
+
+
+def accepting(v: Decimal, stakes: Sequence[Decimal], values: tuple[Decimal, ...] = PLAIN) -> Bets:
+    """Bets that a difference Z of losses has mean below `v`: factors 1 + λ(v - Z), for stakes with λ(1-v) < 1."""
     with decimals():
-        return Bets(
-            factors=tuple((1 + each * v, 1 - each * (1 - v), 1 + each * (1 + v)) for each in stakes),
-        )
+        return Bets(factors=tuple(tuple(1 + each * (v - Z) for Z in values) for each in stakes), values=values)
 
 
-def rejecting(v: Decimal, stakes: Sequence[Decimal]) -> Bets:
+def rejecting(v: Decimal, stakes: Sequence[Decimal], values: tuple[Decimal, ...] = PLAIN) -> Bets:
     """Bets that it has mean above `v`: factors 1 + λ/(1+v)·(Z - v), for stakes λ < 1."""
     with decimals():
         scaled = [each / (1 + v) for each in stakes]
-        return Bets(
-            factors=tuple((1 - each * v, 1 + each * (1 - v), 1 - each * (1 + v)) for each in scaled),
-        )
+        return Bets(factors=tuple(tuple(1 + each * (Z - v) for Z in values) for each in scaled), values=values)
+
+
+def mirrored(rows: int) -> list[int]:
+    """Places of the values -Z, for those of Z.
+
+    Examples
+    --------
+    >>> mirrored(5)
+    [0, 2, 1, 4, 3]
+    """
+    return [0, *(place + 1 if place % 2 else place - 1 for place in range(1, rows))]

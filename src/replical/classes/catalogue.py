@@ -196,7 +196,7 @@ def numbers(spec: str, refuse: Callable[[str], Exception] = BadSpec) -> tuple[Ki
     return known, [int(word) for word in words]
 
 
-def recipe(section: Mapping[str, Any], labels: Sequence[Label], seed: str) -> Recipe:
+def recipe(section: Mapping[str, Any], labels: Sequence[Label], seed: str, *, abstains: bool = False) -> Recipe:
     """The class of a protocol, and how the columns of a pool become its items.
 
     Parameters
@@ -205,6 +205,8 @@ def recipe(section: Mapping[str, Any], labels: Sequence[Label], seed: str) -> Re
         The class section.
     labels, seed
         The label set and the published string.
+    abstains
+        Is the last of the labels the word of candidates that abstain?
 
     Raises
     ------
@@ -228,4 +230,4 @@ def recipe(section: Mapping[str, Any], labels: Sequence[Label], seed: str) -> Re
     for key in sorted(kind.needs):
         if key not in section:
             raise BadProtocol(f"a class of kind {name} needs the key {key!r}")
-    return kind.recipe(Section(content=section, labels=tuple(labels), seed=seed))
+    return kind.recipe(Section(content=section, labels=tuple(labels), seed=seed, abstains=abstains))

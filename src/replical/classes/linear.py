@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -19,7 +20,7 @@ from replical.classes.halfspaces import gaussians
 from replical.classes.recipe import UNIT, Recipe, Section, rescaled, stacked
 from replical.core.canonical import digest_of, fingerprint
 from replical.core.randomness import SharedRandomness
-from replical.errors import BadProtocol, BadSpec, ValueOutOfRange
+from replical.errors import BadSpec, ValueOutOfRange
 
 Floats = NDArray[np.float64]
 
@@ -97,13 +98,13 @@ class Linear:
         self.step, self.seed, self.labels = float(step), seed, two_labels(labels)
         self.intercept = None if intercept is None else float(intercept)
         self.d = self.dimensions + (intercept is not None)
-        shared = SharedRandomness(seed)
-        normal = gaussians(shared, "lattice", "rotation", count=self.d * self.d).reshape(self.d, self.d)
-        orthogonal, upper = np.linalg.qr(normal)
-        self.rotation: Floats = _coarse((orthogonal * np.sign(np.diag(upper))).T)
-        words = shared.words("lattice", "shift", count=self.d)
-        self.shift: Floats = (words >> np.uint64(11)).astype(np.float64) * 2.0**-53
         self._across = 2 * math.ceil(1.001 / self.step) + 3  # cells that unit vectors may lie in, along an axis
+        if self.size > _MOST_CELLS:
+            raise ValueOutOfRange(
+                f"a lattice with {self.d} coordinates and step {self.step:g} has too many cells to number: give a larger "
+                "step or fewer features"
+            )
+        self.rotation, self.shift = _drawn(seed, self.d)
 
     @property
     def size(self) -> int:
@@ -191,7 +192,11 @@ class Linear:
         if ends is not None:
             weights = weights * UNIT / (ends[:, 1] - ends[:, 0])
             offset += float((weights * ends.mean(axis=1)).sum())
-        side = " + ".join(f"{weight:.3g} {name}" for weight, name in zip(weights, names, strict=True))
+        signed = [
+            f"{'-' if weight < 0 else '+'} {abs(weight):.3g} {name}"
+            for weight, name in zip(weights, names, strict=True)
+        ]
+        side = " ".join(signed).removeprefix("+ ")
         return f"{self.labels[1]} if {side} >= {offset:.3g} else {self.labels[0]}"
 
     def items(self, X: ArrayLike) -> Items:
@@ -219,6 +224,17 @@ class Linear:
         """The cells of `count` directions that point anywhere, from the words that `shared` has under `name`."""
         directions = _coarse(gaussians(shared, *name, count=count * self.d).reshape(count, self.d))
         return [self.number(self.cell(w)) for w in directions]
+
+
+@lru_cache(maxsize=4)
+def _drawn(seed: str, d: int) -> tuple[Floats, Floats]:
+    """Rotation and shift that a text gives to d coordinates; nobody may write into them."""
+    shared = SharedRandomness(seed)
+    orthogonal, upper = np.linalg.qr(gaussians(shared, "lattice", "rotation", count=d * d).reshape(d, d))
+    rotation = _coarse((orthogonal * np.sign(np.diag(upper))).T)
+    shift = (shared.words("lattice", "shift", count=d) >> np.uint64(11)).astype(np.float64) * 2.0**-53
+    rotation.flags.writeable = shift.flags.writeable = False
+    return rotation, shift
 
 
 def heights(items: Items, w: Floats) -> Floats:
@@ -274,11 +290,6 @@ def recipe(section: Section) -> Recipe:
     names, labels, content = section.features, section.labels, section.content
     constant = section.number("intercept") if "intercept" in content else None
     C = Linear(len(names), step=section.number("step"), seed=section.seed, intercept=constant, labels=labels)
-    if C.size > _MOST_CELLS:
-        raise BadProtocol(
-            f"a lattice with {C.d} coordinates and step {C.step:g} has too many cells to number: give a larger step or "
-            "fewer features"
-        )
     if "range" not in content:
         return Recipe(C=C, columns=names, to_items=stacked, in_words=lambda h: C.in_words(h, names))
     ends = np.array(section.ranges())

@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from replical.classes.base import HypothesisClass, Label
+from replical.classes.losses import Losses
 from replical.errors import BadProtocol
 
 Columns = Mapping[str, NDArray[Any]]
@@ -35,11 +36,14 @@ class Section:
         The label set.
     seed
         The published string.
+    abstains
+        Is the last of the labels the word of candidates that abstain?
     """
 
     content: Mapping[str, Any]
     labels: tuple[Label, ...]
     seed: str
+    abstains: bool = False
 
     @property
     def features(self) -> tuple[str, ...]:
@@ -124,6 +128,8 @@ class Recipe:
         Do the columns hold predictions, that is label values?
     scores
         Do they hold probabilities of the second label?
+    losses
+        What predictions cost; None where errors are counted.
     """
 
     C: HypothesisClass
@@ -132,6 +138,12 @@ class Recipe:
     in_words: Callable[[int], str] | None = None
     predicts: bool = False
     scores: bool = False
+    losses: Losses | None = None
+
+    @property
+    def answers(self) -> tuple[Label, ...]:
+        """What labs may say: every label but the word of those who abstain."""
+        return tuple(self.C.labels) if self.losses is None else tuple(self.C.labels[: self.losses.labels])
 
     @property
     def models(self) -> bool:

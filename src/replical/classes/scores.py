@@ -1,13 +1,13 @@
 """Models that give probabilities: with public cuts each is as many candidates as there are cuts.
 
-The candidate ``name@cut`` says the second label where the model's probability of it is at least the cut. From there on it
-is a table of predictions like any other.
+The candidate ``name@cut`` says the second label where the model's probability of it is at least the cut. Where candidates
+may abstain a cut may be a band: ``name@low-high`` abstains from low on and says the second label from high on. From there
+on it is a table of predictions like any other.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -18,6 +18,8 @@ from replical.classes.recipe import Recipe, Section, stacked
 from replical.classes.table import PredictionTable
 from replical.errors import BadProtocol
 
+Cuts = tuple[tuple[float, float], ...]  # where a band begins and ends; of a plain cut both are the same
+
 
 @dataclass(frozen=True, eq=False)
 class Thresholded:
@@ -25,13 +27,13 @@ class Thresholded:
 
     Examples
     --------
-    >>> rows = Thresholded(np.array([[0.2, 0.5], [0.9, 0.4]]), (0.3, 0.5), ("no", "yes"))
+    >>> rows = Thresholded(np.array([[0.2, 0.5], [0.9, 0.4]]), ((0.3, 0.3), (0.4, 0.6)), ("no", "yes", "unsure"))
     >>> rows.shape, rows[:].tolist()
-    ((2, 4), [['no', 'no', 'yes', 'yes'], ['yes', 'yes', 'yes', 'no']])
+    ((2, 4), [['no', 'no', 'yes', 'unsure'], ['yes', 'yes', 'yes', 'unsure']])
     """
 
     scores: NDArray[np.float64]
-    cuts: tuple[float, ...]
+    cuts: Cuts
     labels: tuple[Label, ...]
 
     @property
@@ -40,37 +42,52 @@ class Thresholded:
         return len(self.scores), self.scores.shape[1] * len(self.cuts)
 
     def __getitem__(self, at: slice) -> NDArray[Any]:
-        scores = self.scores[at]
-        reached = scores[:, :, None] >= np.array(self.cuts)
-        return np.array(self.labels, dtype=object)[reached.reshape(len(scores), -1).astype(np.int64)]
+        scores = self.scores[at][:, :, None]
+        low, high = np.array(self.cuts).T
+        codes = np.where(scores >= high, 1, np.where(scores >= low, 2, 0)).reshape(len(scores), -1)
+        return np.array(self.labels, dtype=object)[codes]
 
 
 def recipe(section: Section) -> Recipe:
     """From a protocol: one column a model, with the probability of the second label."""
-    models = tuple(candidate["name"] for candidate in section.content["candidates"])
-    if heavy := [candidate["name"] for candidate in section.content["candidates"] if "weight" in candidate]:
+    listed = section.content["candidates"]
+    if heavy := [candidate["name"] for candidate in listed if "weight" in candidate]:
         raise BadProtocol(
             f"{heavy[0]!r} has a weight, and with cuts candidates are called name@cut: write [prior] weights"
         )
-    cuts, labels = _cuts(section.content["cuts"]), two_labels(section.labels)
-    C = PredictionTable([f"{model}@{cut}" for model in models for cut in cuts], labels=labels)
+    models, cuts = tuple(candidate["name"] for candidate in listed), _cuts(section.content["cuts"], section.abstains)
+    two_labels(section.labels[:-1] if section.abstains else section.labels)
+    C = PredictionTable([f"{model}@{_spelled(cut)}" for model in models for cut in cuts], labels=section.labels)
     return Recipe(
         C=C,
         columns=models,
-        to_items=lambda columns: Thresholded(stacked(columns), cuts, labels),
+        to_items=lambda columns: Thresholded(stacked(columns), cuts, section.labels),
         in_words=C.describe,
         scores=True,
     )
 
 
-def _cuts(value: Any) -> tuple[float, ...]:
-    listed = isinstance(value, list) and len(value) > 0
-    if not listed or any(isinstance(cut, bool) or not isinstance(cut, int | float) for cut in value):
+def _spelled(cut: tuple[float, float]) -> str:
+    low, high = cut
+    return f"{low}" if low == high else f"{low}-{high}"
+
+
+def _cuts(value: Any, abstains: bool) -> Cuts:
+    bands = [each if isinstance(each, list) else [each, each] for each in value] if isinstance(value, list) else []
+    numbers = [end for band in bands for end in band]
+    if not bands or any(isinstance(end, bool) or not isinstance(end, int | float) for end in numbers):
         raise BadProtocol(f"cuts of a table are a list of numbers for scores, e.g. [0.3, 0.5], got {value!r:.60}")
-    cuts = tuple(float(cut) for cut in value)
-    for cut in cuts:
-        if not 0 < cut <= 1:
-            raise BadProtocol(f"a cut for scores must lie above 0 and at most at 1, got {cut}")
-    if any(two <= one for one, two in pairwise(cuts)):
-        raise BadProtocol(f"cuts for scores must be ascending, each once, got {value!r:.60}")
+    for end in numbers:
+        if not 0 < end <= 1:
+            raise BadProtocol(f"a cut for scores must lie above 0 and at most at 1, got {end}")
+    for each, band in zip(value, bands, strict=True):
+        if isinstance(each, list) and not abstains:
+            raise BadProtocol(
+                f"the band {each!r:.40} is for candidates that abstain: give abstain and price, or one number"
+            )
+        if isinstance(each, list) and (len(band) != 2 or not band[0] < band[1]):
+            raise BadProtocol(f"a band of scores is written [low, high] with low < high, got {each!r:.40}")
+    cuts = tuple((float(low), float(high)) for low, high in bands)
+    if len(set(cuts)) < len(cuts):
+        raise BadProtocol(f"cuts for scores are listed each once, got {value!r:.60}")
     return cuts

@@ -22,8 +22,14 @@ def _plain(value: Any) -> int | float:
     return int(value) if value == int(value) else float(value)
 
 
-def show_bills(all_bills: list[Bill], class_spec: str, setting: Setting, items: int | None) -> None:
-    """A table of bills; what asks for more than the `items` that somebody has is red."""
+# In which sense a bill is meant.
+SENSES = {"expected": "expected", "estimate": "estimated", "most": "at most"}
+
+
+def show_bills(
+    all_bills: list[Bill], class_spec: str, setting: Setting, items: int | None, *, numbers: bool = True
+) -> None:
+    """A table of bills, with the `numbers` of a single learner; what asks for more than the `items` one has is red."""
     from rich.markup import escape
     from rich.table import Table
 
@@ -40,14 +46,14 @@ def show_bills(all_bills: list[Bill], class_spec: str, setting: Setting, items: 
             bill.plan,
             "yes" if bill.replicable else "no",
             f"[red]{labels}[/red]" if bill.absurd else labels,
-            {"expected": "expected", "estimate": "estimated", "most": "at most"}[bill.kind or "most"],
+            SENSES[bill.kind or "most"],
             "-" if bill.rounds is None else str(bill.rounds),
             _items(bill, items),
         )
     prose.print(table)
     if items is not None and any(bill.applies and _too_many(bill, items) for bill in all_bills):
         prose.print(f"Items in red: more than the {items:,} that you have. Never: no finite pool will do.")
-    one_learner = len({bill.learner for bill in all_bills}) == 1
+    one_learner = numbers and len({bill.learner for bill in all_bills}) == 1
     left_out: dict[str, list[str]] = {}
     for bill in all_bills:
         if one_learner and bill.applies and bill.note:
@@ -79,9 +85,9 @@ def _short(count: int | None) -> str:
 def compared(setting: Setting, all_bills: list[Bill], best: Bill | None, best_any: Bill | None) -> str:
     """The winner, the price of replicability, and what the theorem would ask for."""
     if best is None or best_any is None:
-        return "No replicable learner's bill is known for these numbers: " + "; ".join(
-            sorted({bill.note for bill in all_bills if bill.note})
-        )
+        missing = {bill.note for bill in all_bills if bill.note and not bill.applies}
+        why = missing or {bill.note for bill in all_bills if bill.note}
+        return f"No replicable learner's bill is known for these numbers: {'; '.join(sorted(why)).rstrip('.')}."
     sentence = (
         "Without noise (no nu is given) the" if setting.nu is None else "The" if setting.nu else "Without noise the"
     )

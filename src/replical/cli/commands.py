@@ -17,6 +17,8 @@ from replical.cli.completion import in_a_known_shell
 # Name: where it is, and the line of the list of commands. (A module `run` would take the name of `replical.cli.run`.)
 COMMANDS = {
     "demo": ("demo:demo_command", "Watch three labs choose the identical model, and prove it."),
+    "quickstart": ("quickstart:quickstart_command", "Two labs' tables to try it on, and five commands to type."),
+    "init": ("init:init_command", "From your table to a protocol, and the command that comes next."),
     "audit": ("audit:audit_command", "How often do pairs of simulated labs agree?"),
     "plan": ("plan:plan_command", "What will it cost in labels, and how often will labs agree?"),
     "theta": ("theta:theta_command", "The disagreement coefficient of a class."),
@@ -27,6 +29,7 @@ COMMANDS = {
     "label": ("label:label_command", "Serve the labelling page for a run driven elsewhere."),
     "verify": ("verify:verify_command", "Recompute a certificate."),
     "compare": ("verify:compare_command", "Do several labs have one answer?"),
+    "apply": ("apply:apply_command", "What the rule of a certificate says about a table."),
     "confirm": ("confirm:confirm_command", "Does a published answer hold on this lab's items?"),
     "release": ("release:release_command", "One private answer from the votes of many labs."),
     "correct": ("journal:correct_command", "Record another label for an item."),
@@ -41,7 +44,21 @@ COMMANDS = {
 
 # They read files that somebody else may have written.
 _READERS = frozenset(
-    {"plan", "candidates", "predict", "run", "label", "verify", "compare", "confirm", "release", "protocol", "shard"}
+    {
+        "init",
+        "plan",
+        "candidates",
+        "predict",
+        "run",
+        "label",
+        "verify",
+        "compare",
+        "apply",
+        "confirm",
+        "release",
+        "protocol",
+        "shard",
+    }
 )
 
 

@@ -31,9 +31,11 @@ from replical.cli.asking import (
 )
 from replical.cli.forecasts import foretold_words
 from replical.cli.inputs import SIMULATED
+from replical.cli.outlook import Outlook
 from replical.cli.output import answer, notes, number, progress, prose, whole
 from replical.cli.page import Host, Instructions, Listed, Media, NoToken, PageOptions, Port, Proxy, Votes
 from replical.core.exact import fraction
+from replical.core.words import confidence, count, plural
 from replical.errors import BadCertificate, PoolExhausted
 from replical.lab.claim import Claim
 from replical.lab.confirmation.claims import check_fresh, claim_of
@@ -124,7 +126,8 @@ def confirm_command(
         session = Session(protocol, lab, lab_journal, annotator=annotator, claim=claim)
         forecast = _announce(session, truths) if fresh else None
         before = session.ledger.results[-1] if session.ledger.results else None
-        waiting = source.answer(session)
+        expected = None if forecast is None else forecast.labels_median
+        waiting = source.answer(session, Outlook(session, expected=expected, looks=False))
         if session.open:
             return _pending(session, claim, waiting, forecast, as_json=as_json)
         session.finish()
@@ -225,35 +228,38 @@ def _done(
     assert found is not None, "the session of a confirmation"
     for sentence in _words(session, found):
         prose.print(sentence, markup=False, soft_wrap=True)
-    prose.print(f"Confirmation: {out}", markup=False, soft_wrap=True)
+    prose.print(f"Written: {out} (confirmation), {journal} (journal).", markup=False, soft_wrap=True)
 
 
 def _words(session: Session, found: Confirmation) -> Iterator[str]:
     """The outcome, against whom, and what it took."""
     describe, skipped = session.protocol.recipe.describe, len(session.ledger.skipped)
     name, best = f"{describe(found.hypothesis)} (hypothesis {found.hypothesis})", "the best candidate"
+    sure = confidence(found.level)
     if found.outcome == "confirmed":
-        yield f"Confirmed: {name} errs at most {found.margin:g} more than {best}, at level {found.level:g}."
+        yield f"Confirmed: {name} errs at most {found.margin:g} more than {best}, with confidence {sure}."
     elif found.outcome == "refuted":
-        yield f"Refuted: {name} errs more than {found.margin:g} above {best}, at level {found.level:g}."
         assert found.against is not None, "whoever is refuted lost to somebody"
-        yield f"It lost to {describe(found.against)} (hypothesis {found.against})."
+        yield (
+            f"Refuted: {name} errs more than {found.margin:g} above {best}, with confidence {sure}. It lost to "
+            f"{describe(found.against)} (hypothesis {found.against})."
+        )
     elif found.unlabelled > found.asked:
         yield (
-            f"Undecided: {found.unlabelled} items on which candidates differ could not be labelled, and only {found.asked} "
-            "were. What helps: items that somebody can label."
+            f"Undecided: {count(found.unlabelled, 'item')} on which candidates differ could not be labelled, and only "
+            f"{found.asked} {plural(found.asked, 'was', 'were')}. What helps: items that somebody can label."
         )
     else:
         spent = session.budget is not None and found.asked >= session.budget
-        end = f"the budget of {session.budget} labels was spent" if spent else "the pool was used up"
+        end = f"the budget of {count(session.budget or 0, 'label')} was spent" if spent else "the pool was used up"
         helps = "a larger budget, with the same journal" if spent else "a larger pool, with a journal of its own"
-        rivals = "1 rival is" if found.rivals == 1 else f"{found.rivals:,} rivals are"
+        rivals = count(found.rivals, "rival is", "rivals are")
         assert found.against is not None, "somebody is not done"
         yield (
             f"Undecided: {end}. {rivals} left; with the fewest errors: {describe(found.against)} (hypothesis "
             f"{found.against}). What helps: {helps}; or a larger margin."
         )
     yield (
-        f"{found.asked} labels{f', {skipped} skipped' if skipped else ''}; {found.scanned:,} of {len(session.lab):,} items "
-        "were looked at."
+        f"Asked: {count(found.asked, 'label')}{f', {skipped:,} skipped' if skipped else ''}; {found.scanned:,} of "
+        f"{count(len(session.lab), 'item')} {plural(len(session.lab), 'was', 'were')} looked at."
     )

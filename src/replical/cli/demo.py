@@ -139,7 +139,8 @@ def _meaning(trial: BesideArgmax) -> str:
         "lab's items end before its proof does. The lab still gets the protocol's answer, and is told that it is not "
         "certified, why, and what would help. With a tenth of the items and without the public ones this happens often:\n\n"
         "  replical demo --hard\n\n"
-        "[bold]With models of your own:[/bold] docs/how-to/choose-among-my-models.md\n"
+        "[bold]Next:[/bold] make the tables of two labs to try it on, and see the five commands from there to a proof.\n\n"
+        "  replical quickstart\n"
     )
 
 

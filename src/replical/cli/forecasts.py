@@ -106,7 +106,7 @@ def forecast_reading(forecast: Prediction, rho: float, prior: Prior, *, yardstic
     return words
 
 
-def show_forecast(C: HypothesisClass, forecast: Prediction, *, yardstick: bool) -> None:
+def show_forecast(C: HypothesisClass, forecast: Prediction, *, yardstick: bool, ties: bool) -> None:
     """What the labs may expect, line by line; the pool that a proof takes is not known with a `yardstick`."""
     differ = rate(forecast.disagreement_mean, forecast.draws)
     rows = {
@@ -125,7 +125,7 @@ def show_forecast(C: HypothesisClass, forecast: Prediction, *, yardstick: bool) 
     prose.print("Forecast from the unlabelled items", style="italic")
     for name, value in rows.items():
         prose.print(f"  {name:<14} {value}", markup=False)
-    for group in sorted(forecast.ties, key=len, reverse=True)[:3]:
+    for group in sorted(forecast.ties if ties else (), key=len, reverse=True)[:3]:
         names = ", ".join(C.describe(h) for h in group[:6]) + (f" and {len(group) - 6} more" if len(group) > 6 else "")
         prose.print(f"  near-ties      {names}", markup=False, soft_wrap=True)
     if len(forecast.trade_off) > 1:

@@ -33,7 +33,7 @@ def lattice_remarks(C: HypothesisClass, plan: LatticePlan) -> Iterator[str]:
         )
         return
     yield (
-        f"About {plan.labels_about(C)} labels a lab, if items look alike from every side and no wall of the lattice is in "
+        f"About {plan.labels_about(C)} labels per lab, if items look alike from every side and no wall of the lattice is in "
         "the way: an estimate, no bound. What is proven supposes that some half-space makes no error."
     )
     if plan.max_labels is not None and plan.max_labels - plan.checks < C.d:

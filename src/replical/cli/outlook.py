@@ -32,6 +32,8 @@ class Outlook:
         Called with a line of text when an estimate is finished, from another thread.
     expected
         Labels that were foretold for the whole run before the first, where that was done.
+    looks
+        Are estimates made while labels come? If not, `expected` is all that is known.
 
     Attributes
     ----------
@@ -40,9 +42,14 @@ class Outlook:
     """
 
     def __init__(
-        self, session: Session, tell: Callable[[str], None] = lambda _: None, *, expected: float | None = None
+        self,
+        session: Session,
+        tell: Callable[[str], None] = lambda _: None,
+        *,
+        expected: float | None = None,
+        looks: bool = True,
     ) -> None:
-        self._session, self._tell, self._next, self._expected = session, tell, FIRST, expected
+        self._session, self._tell, self._next, self._expected, self._looks = session, tell, FIRST, expected, looks
         self._votes: Votes | None = None
         self._thread: threading.Thread | None = None
         self.latest: Remaining | None = None
@@ -51,7 +58,7 @@ class Outlook:
         """Begin an estimate beside the run if it is time for one. To be called by whoever changes the session."""
         session = self._session
         count = len(session.ledger.labels)
-        busy = self._thread is not None and self._thread.is_alive()
+        busy = not self._looks or (self._thread is not None and self._thread.is_alive())
         if count < self._next or busy or not isinstance(session.protocol.recipe.C, PredictionTable) or session.ended:
             return
         while self._next <= count:

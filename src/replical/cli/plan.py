@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Annotated
 
@@ -11,7 +12,7 @@ import typer
 from replical.classes.halfspaces import HalfSpaces
 from replical.classes.spec import parse
 from replical.classes.table import PredictionTable
-from replical.cli.bills import bill_payload, compared, show_bills
+from replical.cli.bills import SENSES, bill_payload, compared, show_bills
 from replical.cli.finite import net_words
 from replical.cli.forecasts import (
     NO_FORECAST,
@@ -21,19 +22,23 @@ from replical.cli.forecasts import (
     show_forecast,
 )
 from replical.cli.inputs import SIMULATED, items_from, read_prior
+from replical.cli.lattice_bill import lattice_bill
 from replical.cli.options import CLASSES, parameter
 from replical.cli.options import learner as learner_flag
-from replical.cli.output import answer, number, progress, prose, whole
+from replical.cli.output import amount, answer, number, progress, prose, whole
 from replical.cli.question import Question, about_class, about_protocol, inputs, with_theta
 from replical.cli.release_chance import release_words, released
 from replical.core.exact import down_to
+from replical.core.words import plural
 from replical.errors import (
     BadUsage,
     ValueOutOfRange,
 )
-from replical.plans.bills import all_agree, bills, cheapest
+from replical.lab.protocol import Protocol
+from replical.plans.bills import Bill, all_agree, bills, cheapest
 from replical.plans.catalogue import find
 from replical.plans.costs import Setting
+from replical.plans.lattice import LatticePlan
 from replical.pools.pool import Pool
 from replical.study.pictures.bills import bills_picture
 from replical.study.pictures.style import check_name, save
@@ -46,7 +51,7 @@ def plan_command(
     protocol_file: Annotated[Path | None, typer.Argument(metavar="PROTOCOL", help="a published protocol")] = None,
     class_spec: Annotated[str | None, typer.Option("--class", help=CLASSES)] = None,
     epsilon: Annotated[float | None, parameter("epsilon")] = None,
-    learner: Annotated[str | None, learner_flag(help="this learner alone; every learner if left out")] = None,
+    learner: Annotated[str | None, learner_flag(help="this learner; the cheapest if left out")] = None,
     delta: Annotated[float | None, parameter("delta", "failure probability of the error bound (0.05)")] = None,
     rho: Annotated[float | None, parameter("rho", "how often two labs may differ (0.1)")] = None,
     theta: Annotated[
@@ -82,16 +87,22 @@ def plan_command(
     prefer: Annotated[Path | None, typer.Option(help="strict order of preference, one a line, best first")] = None,
     truths: Annotated[int, typer.Option(parser=whole, help="worlds to simulate, each with a pair of labs")] = DRAWS,
     seed: Annotated[str | None, typer.Option(help="the published text a net of half-spaces is drawn from")] = None,
+    everything: Annotated[
+        bool, typer.Option("--all", help="also the bills of every learner, and candidates that are hard to tell apart")
+    ] = False,
     as_json: Annotated[bool, typer.Option("--json", help="one JSON object on standard output")] = False,
 ) -> None:
-    """What would it cost? Every learner's label bill and, for a pool of unlabelled items, labels and agreement forecast."""
+    """What would it cost? The labels and agreement to expect from unlabelled items (--pool), or from public numbers alone.
+
+    Of a protocol its own learner is told, of a class the cheapest; --all lists the bills of every learner.
+    """
     if plot is not None:
         check_name(plot)
     if protocol_file is not None:
-        if {class_spec, epsilon, learner, delta, rho, items, kappa, max_labels, prior, prefer, yardstick, shift} != {
-            None
-        }:
-            raise BadUsage("a protocol says class, learner and their numbers: give them or a protocol, not both")
+        _alone(class_spec, epsilon, learner, delta, rho, items, kappa, max_labels, prior, prefer, yardstick, shift)
+        if isinstance((protocol := Protocol.read(protocol_file)).plan, LatticePlan):
+            lattice_bill(protocol, pool, id_column, as_json=as_json)
+            return
         question = about_protocol(protocol_file, pool, id_column, theta=theta, nu=nu)
     else:
         if class_spec is None or epsilon is None:
@@ -134,46 +145,124 @@ def plan_command(
     forecast, none_because = (None, "") if question.pool is None else _forecast(question, question.pool, noise, truths)
     if plot is not None:
         save(bills_picture(question.setting, against), plot)
-    best, best_any = cheapest(all_bills, replicable=True), cheapest(all_bills, replicable=False)
-    reading = compared(question.setting, all_bills, best, best_any)
-    if forecast is not None:
-        first = forecast_reading(
-            forecast, question.setting.rho, question.prior, yardstick=question.measured is not None
-        )
-        reading = f"{first} From public numbers alone, not looking at the items: {reading}"
-    elif question.pool is not None:
-        reading = f"No forecast from unlabelled items: {none_because}. From public numbers alone: {reading}"
-    reading += _all_labs(labs, question, together, to_all=to_all)
-    if isinstance(question.C, HalfSpaces):
-        setting = question.setting
-        lost = net_words(question.C.dimensions, len(question.C), setting.epsilon, setting.delta)
-        reading = " ".join([reading, *lost])
     chance = released(question, labs, private, release_epsilon, nobody)
-    reading += "" if chance is None else f" {release_words(question, chance)}"
+    more = [*_all_labs(labs, question, together, to_all=to_all), *_of_a_net(question)]
+    more += [] if chance is None else [release_words(question, chance)]
+    found = _Found(question, all_bills, forecast, none_because, more)
     if as_json:
         answer(
             {
                 "schema": "replical.plan/1",
                 "inputs": inputs(question, labs, noise),
                 "bills": [bill_payload(bill) for bill in all_bills],
-                "best": None if best is None else best.learner,
-                "best_any": None if best_any is None else best_any.learner,
+                "best": None if found.best is None else found.best.learner,
+                "best_any": None if found.best_any is None else found.best_any.learner,
                 "all_agree": together,
                 "release": None if chance is None else asdict(chance),
-                "reading": reading,
+                "reading": found.reading,
                 "forecast": None if forecast is None else forecast_payload(question.C, forecast),
                 "prediction": None if forecast is None else prediction_payload(question.C, forecast),
             }
         )
         return
-    if forecast is not None:
-        show_forecast(question.C, forecast, yardstick=question.measured is not None)
-        prose.print()
-    have = None if question.pool is None else question.pool.size
-    show_bills(all_bills, question.title, question.setting, have)
-    prose.print(reading, markup=False, soft_wrap=True)
+    _show(found, everything=everything)
     if plot is not None:
         prose.print(f"Drawn against {against}: {plot}", markup=False, soft_wrap=True)
+
+
+def _alone(*said: object) -> None:
+    """Refuse what a protocol says already."""
+    if set(said) != {None}:
+        raise BadUsage("a protocol says class, learner and their numbers: give them or a protocol, not both")
+
+
+@dataclass(frozen=True)
+class _Found:
+    """What is known of a question: bills, a forecast or why there is none, and what else is to be said."""
+
+    question: Question
+    bills: list[Bill]
+    forecast: Prediction | None
+    none_because: str
+    more: list[str]
+
+    @property
+    def best(self) -> Bill | None:
+        """The cheapest replicable one."""
+        return cheapest(self.bills, replicable=True)
+
+    @property
+    def best_any(self) -> Bill | None:
+        """The cheapest."""
+        return cheapest(self.bills, replicable=False)
+
+    @property
+    def foretold(self) -> str:
+        """What to expect; empty where there is no forecast."""
+        question, forecast = self.question, self.forecast
+        if forecast is None:
+            return ""
+        measured = question.measured is not None
+        return forecast_reading(forecast, question.setting.rho, question.prior, yardstick=measured)
+
+    @property
+    def reading(self) -> str:
+        """All of it."""
+        reading = compared(self.question.setting, self.bills, self.best, self.best_any)
+        if self.forecast is not None:
+            reading = f"{self.foretold} From public numbers alone, not looking at the items: {reading}"
+        elif self.question.pool is not None:
+            reading = f"No forecast from unlabelled items: {self.none_because}. From public numbers alone: {reading}"
+        return " ".join([reading, *self.more])
+
+    @property
+    def suggested(self) -> list[Bill]:
+        """The bill of a protocol's own learner; of a class the cheapest replicable one, and the cheapest of all."""
+        question = self.question
+        if question.published is not None:
+            return [bill for bill in self.bills if (bill.learner, bill.plan) == (question.learner, question.published)]
+        both = (self.best, self.best_any if self.best_any != self.best else None)
+        return [bill for bill in both if bill is not None]
+
+    @property
+    def from_numbers(self) -> str:
+        """What bills say where there is no forecast, and what says more."""
+        question = self.question
+        first = f"No forecast from unlabelled items: {self.none_because}. " if self.none_because else ""
+        if question.published is None:
+            told = self.suggested if self.best is not None else self.bills
+            return first + compared(question.setting, told, self.best, self.best_any)
+        own, better = self.suggested[0], " --pool FILE, a table of unlabelled items, foretells labels and agreement."
+        more = better if question.pool is None else ""
+        if not own.applies:
+            return f"{first}From public numbers alone there is no bill of {own.learner} ({own.note}).{more}"
+        labels = f"{amount(own.labels or 0)} {plural(own.labels or 0, 'label')} per lab ({SENSES[own.kind or 'most']})"
+        return f"{first}From public numbers alone {own.learner} asks for {labels}.{more}"
+
+
+def _show(found: _Found, *, everything: bool) -> None:
+    """For people: the learner of the protocol, the cheapest of a class; or all of them."""
+    question, forecast = found.question, found.forecast
+    have = None if question.pool is None else question.pool.size
+    if forecast is not None:
+        show_forecast(question.C, forecast, yardstick=question.measured is not None, ties=everything)
+        prose.print()
+    if everything or question.only is not None:
+        show_bills(found.bills, question.title, question.setting, have)
+        prose.print(found.reading, markup=False, soft_wrap=True)
+        return
+    if forecast is None and question.published is None and found.suggested:
+        show_bills(found.suggested, question.title, question.setting, have, numbers=False)
+    for sentence in (found.foretold or found.from_numbers, *found.more):
+        prose.print(sentence, markup=False, soft_wrap=True)
+    prose.print("--all lists the bills of every learner.", markup=False)
+
+
+def _of_a_net(question: Question) -> Iterator[str]:
+    """What a net of half-spaces loses."""
+    if isinstance(question.C, HalfSpaces):
+        setting = question.setting
+        yield from net_words(question.C.dimensions, len(question.C), setting.epsilon, setting.delta)
 
 
 def _certified_agree(question: Question, labs: int) -> float:
@@ -216,16 +305,18 @@ def _forecast(question: Question, pool: Pool, noise: str | None, truths: int) ->
             return None, str(error)
 
 
-def _all_labs(labs: int, question: Question, together: float, *, to_all: bool) -> str:
-    if labs == 2:
-        return ""
+def _all_labs(labs: int, question: Question, together: float, *, to_all: bool) -> Iterator[str]:
+    """What is promised to more than two."""
     rho = question.setting.rho
+    if labs == 2:
+        return
     if question.measured is not None:
-        return f" Of {labs} labs all that are certified agree with probability at least {down_to(together, 6)}."
-    if to_all:
+        yield f"Of {labs} labs all that are certified agree with probability at least {down_to(together, 6)}."
+    elif to_all:
         said = question.together
         new = f"publish labs = {labs}, which these numbers are for"
         numbers = new if said is None else f"the protocol says labs = {said}"
-        return f" That two of {labs} labs are certified and differ has probability at most {rho:g}: {numbers}."
-    wanted = f"publish rho = {down_to(rho / (labs - 1), 3)} if that shall be {down_to(1 - rho, 6)}"
-    return f" All {labs} labs agree with probability at least {down_to(together, 6)}; {wanted}."
+        yield f"That two of {labs} labs are certified and differ has probability at most {rho:g}: {numbers}."
+    else:
+        wanted = f"publish rho = {down_to(rho / (labs - 1), 3)} if that shall be {down_to(1 - rho, 6)}"
+        yield f"All {labs} labs agree with probability at least {down_to(together, 6)}; {wanted}."

@@ -5,16 +5,16 @@ from __future__ import annotations
 import os
 import re
 import secrets
-import sys
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
-from replical.classes.base import Label, size_of
-from replical.classes.catalogue import UNLISTED, numbers, recipe
+from replical.classes.base import size_of
+from replical.classes.catalogue import UNLISTED
 from replical.classes.recipe import Recipe
+from replical.cli.chosen_from import class_section
 from replical.cli.features import (
     FeatureFile,
     FeatureNames,
@@ -28,15 +28,16 @@ from replical.cli.features import (
 from replical.cli.finite import losses_of
 from replical.cli.inputs import file_and_column, read_prior
 from replical.cli.lattice import hypotheses, lattice_remarks
+from replical.cli.losses import labels_section, loss_words
 from replical.cli.options import CLASSES, parameter
 from replical.cli.options import learner as learner_flag
 from replical.cli.output import answer, notes, number, progress, prose, reading, whole
-from replical.core.files import decode, read_bytes, read_csv, write_whole
-from replical.errors import BadProtocol, BadTable, BadUsage
-from replical.lab.protocol import Protocol
+from replical.cli.wizard import DRAWN, asked, learner_named, seed_text, share
+from replical.cli.wizard import label_values as read_values
+from replical.core.files import write_whole
+from replical.errors import BadProtocol, BadUsage
+from replical.lab.protocol import Protocol, priced
 from replical.lab.public import FEW, PublicSample, read_public
-from replical.lab.quantiles import KINDS as CUT
-from replical.lab.quantiles import quantile_section
 from replical.lab.shape import SCHEMA
 from replical.lab.signatures import read_public as read_key
 from replical.lab.tables import read_pool
@@ -49,7 +50,6 @@ from replical.worlds.population import Population
 from replical.worlds.theta import theta as disagreement_coefficient
 
 _MOST = 10**10  # items that no pool holds
-_USUAL_BINS = 100  # cuts a public column
 
 protocol_app = typer.Typer(help="Write and look at protocols.", add_completion=False, rich_markup_mode=None)
 
@@ -82,6 +82,13 @@ def new_command(
     ] = None,
     bins: Annotated[int | None, typer.Option(parser=whole, help="with --cuts-from: cuts a column (100)")] = None,
     label_values: Annotated[str | None, typer.Option(help="the labels in their public order, e.g. no,yes")] = None,
+    weights: Annotated[
+        str | None, typer.Option(help="what an error costs, by true label, e.g. no=1,yes=5; for settled")
+    ] = None,
+    abstain: Annotated[str | None, typer.Option(help="what a candidate says that abstains; for settled")] = None,
+    price: Annotated[
+        float | None, typer.Option(parser=number, help="what abstaining costs, as a share of the costliest error")
+    ] = None,
     learner: Annotated[str | None, learner_flag(*BEYOND_LISTS)] = None,
     epsilon: Annotated[float | None, parameter("epsilon")] = None,
     delta: Annotated[float | None, parameter("delta")] = None,
@@ -144,31 +151,32 @@ def new_command(
     as_json: Annotated[bool, typer.Option("--json", help="one JSON object on standard output")] = False,
 ) -> None:
     """Write a protocol file. At a terminal what is missing is asked for; otherwise a missing flag is an error."""
-    out = Path(_needed("--out", None if out is None else str(out)))
-    if os.path.exists(out) and not force:
-        raise BadProtocol(f"{out} exists: a published protocol is not overwritten; use --force, or another name")
-    values = _label_values(_needed("--label-values", label_values))
-    text = _seed(seed, seed_file, fresh=fresh_seed)
+    out = asked("--out", out, Path, default="protocol.toml")
+    check_new(out, force=force)
     named = features_of(features, features_from)
-    section = with_features(_class_section(class_spec, candidates, cuts, cuts_from, bins, named), named)
+    section, known = class_section(class_spec, candidates, cuts=cuts, cuts_from=cuts_from, bins=bins, named=named)
+    values = asked("--label-values", label_values, read_values, default=known)
+    text = _seed(seed, seed_file, fresh=fresh_seed)
+    section = with_features(section, named)
     if section["kind"] in UNLISTED:
-        epsilon = number(_needed("--epsilon", epsilon))
+        epsilon = asked("--epsilon", epsilon, share("epsilon"), default="0.05")
     section |= lattice_keys(section, epsilon or 1.0, step, intercept)
-    class_recipe = recipe(section, values, text)
+    labels = labels_section(values, weights, abstain, price)
+    class_recipe = priced(section, labels, text)
     public = read_prior(class_recipe.C, prior, prefer)
     sample = None if order_from is None else _order_from(order_from, class_recipe, prior, prefer)
+    by_loss = class_recipe.losses is not None  # which is for settled alone
+    usual = standard(
+        models="candidates" in section or by_loss, noiseless=nu == 0, lists=section["kind"] not in UNLISTED
+    )
     learner_section: dict[str, Any] = {
-        "name": _needed(
-            "--learner",
-            learner,
-            standard(models="candidates" in section, noiseless=nu == 0, lists=section["kind"] not in UNLISTED),
-        ),
+        "name": asked("--learner", learner, learner_named, default=usual, needed=False),
         "plan": plan_name,
-        "epsilon": number(_needed("--epsilon", epsilon)),
-        "delta": number(_needed("--delta", delta)),
-        "rho": number(_needed("--rho", rho)),
+        "epsilon": asked("--epsilon", epsilon, share("epsilon"), default="0.05"),
+        "delta": asked("--delta", delta, share("delta"), default="0.05"),
+        "rho": asked("--rho", rho, share("rho"), default="0.1"),
         "nu": nu,
-        "theta": theta if theta_from is None else _theta_from(theta_from, section, values, text),
+        "theta": theta if theta_from is None else _theta_from(theta_from, class_recipe),
         "items": items, "finish": finish, "kappa": kappa, "a": a, "b": b, "batch": batch, "query": query, "T": T,
         "k_loop": k_loop, "k_final": k_final, "stop": stop, "stop_delta": stop_delta, "boosting": boosting,
         "strings": strings, "runs": runs, "labs": labs, "shift": shift, "max_labels": max_labels,
@@ -178,7 +186,7 @@ def new_command(
         content["title"] = title
     content |= {"seed": text} | ({"register": True} if register else {})
     content |= {} if beacon is None else {"beacon": beacon}
-    content |= {"class": section, "labels": {"values": list(values)}}
+    content |= {"class": section, "labels": labels}
     if sample is not None:
         content["prior"] = sample.section
     elif public.kind == "weights" and public.values is not None:
@@ -193,26 +201,38 @@ def new_command(
     learner_section |= _many(learner_section, lab or [], public=yardstick is not None)
     content["learner"] = {key: value for key, value in learner_section.items() if value is not None}
     content |= _labs_section(lab or [], lab_key or [])
+    protocol, needed = write_protocol(content, out, sample)
+    if as_json:
+        told = {"file": str(out), "learner": protocol.plan.learner, "fingerprint": protocol.fingerprint}
+        answer({"schema": "replical.protocol-new/1"} | told)
+    else:
+        say_written(protocol, out, needed, sample, standard_taken=learner is None, named=named)
+
+
+def check_new(out: Path, *, force: bool) -> None:
+    """Refuse to write over a protocol that others may have."""
+    if os.path.exists(out) and not force:
+        raise BadProtocol(f"{out} exists: a published protocol is not overwritten; use --force, or another name")
+
+
+def write_protocol(content: dict[str, Any], out: Path, sample: PublicSample | None) -> tuple[Protocol, int | None]:
+    """Check the content of a protocol and write it; the protocol, and how many items every lab needs, if that is known."""
     beside = out.parent / content["yardstick"]["file"] if "file" in content.get("yardstick", {}) else None
     protocol = Protocol.of(content, yardstick=beside)
     needed = _items_needed(protocol)
     write_whole(out, protocol.toml(), what="the protocol", refuse=BadProtocol)
-    chosen = protocol.plan.learner
     if sample is not None and len(sample) < FEW:
         notes.print(
             f"Note: {len(sample)} items make a rough order; 50 to 200 labelled items are usual.", soft_wrap=True
         )
-    if as_json:
-        told = {"file": str(out), "learner": chosen, "fingerprint": protocol.fingerprint}
-        answer({"schema": "replical.protocol-new/1"} | told)
-    else:
-        _say_written(protocol, out, needed, sample, standard_taken=learner is None, named=named)
+    return protocol, needed
 
 
 def _remarks(
     protocol: Protocol, sample: PublicSample | None, needed: int | None, named: Features | None
 ) -> Iterator[str]:
     """What somebody who has just written a protocol should know."""
+    yield from loss_words(protocol)
     if sample is not None:
         yield _first_of(sample)
     if protocol.record.rounds and protocol.plan.choice == "labels":
@@ -269,14 +289,14 @@ def show_command(
         prose.print(f"Fingerprint {protocol.fingerprint}", markup=False, soft_wrap=True)
 
 
-def _say_written(
+def say_written(
     protocol: Protocol,
     out: Path,
     needed: int | None,
     sample: PublicSample | None,
     *,
     standard_taken: bool,
-    named: Features | None,
+    named: Features | None = None,
 ) -> None:
     """What was written, and what whoever publishes it should know."""
     chosen, section = protocol.plan.learner, protocol.content["class"]
@@ -357,25 +377,6 @@ def _labs_section(names: list[str], keys: list[str]) -> dict[str, Any]:
     return ({"labs": {"names": names} | ({"keys": found} if found else {})}) if names else {}
 
 
-def _needed(flag: str, value: Any, default: str | None = None) -> str:
-    """What was given, or what a person at a terminal says, or the default."""
-    if value is not None:
-        return str(value)
-    if sys.stdin.isatty() and sys.stderr.isatty():
-        return str(typer.prompt(flag.removeprefix("--").replace("-", " "), default=default, err=True))
-    if default is not None:
-        return default
-    raise BadProtocol(f"the flag {flag} is missing")
-
-
-def _label_values(text: str) -> tuple[Label, ...]:
-    words = [word.strip() for word in text.split(",")]
-    if len(words) < 2 or not all(words):
-        raise BadProtocol(f"--label-values lists the labels, separated by commas, e.g. no,yes; got {text!r}")
-    whole_numbers = all(re.fullmatch("-?[0-9]{1,18}", word) for word in words)
-    return tuple(int(word) for word in words) if whole_numbers else tuple(words)
-
-
 def _seed(seed: str | None, file: Path | None, *, fresh: bool) -> str:
     if sum((seed is not None, file is not None, fresh)) > 1:
         raise BadProtocol("give one of --seed, --seed-file and --fresh-seed")
@@ -386,63 +387,7 @@ def _seed(seed: str | None, file: Path | None, *, fresh: bool) -> str:
             return file.read_text(encoding="utf-8").strip()
         except (OSError, UnicodeDecodeError) as error:
             raise BadProtocol(f"cannot read the seed {file}: {error}") from error
-    return _needed("--seed", seed)
-
-
-def _class_section(
-    spec: str | None,
-    candidates: str | None,
-    cuts: str | None,
-    cuts_from: str | None,
-    bins: int | None,
-    named: Features | None,
-) -> dict[str, Any]:
-    if cuts_from is not None:
-        return _cut(spec, cuts_from, bins)
-    if bins is not None:
-        raise BadUsage("--bins is for --cuts-from; else write the number into --class, e.g. stumps:5,40")
-    if cuts is not None and candidates is None:
-        raise BadUsage("--cuts are for the scores of --candidates; for a feature give --cuts-from")
-    if (spec is None) == (candidates is None):
-        raise BadProtocol("give --class SPEC or --candidates FILE, and not both")
-    if candidates is not None:
-        at = {} if cuts is None else {"cuts": [number(word.strip()) for word in cuts.split(",")]}
-        return {"kind": "table", "candidates": _listed(candidates)} | at
-    if spec in UNLISTED and named is not None:
-        spec = f"{spec}:{len(named.names)}"
-    kind, sizes = numbers(spec or "", BadProtocol)
-    assert kind.section is not None, "whatever has numbers can be written as a section"
-    return kind.section(sizes)
-
-
-def _cut(spec: str | None, source: str, bins: int | None) -> dict[str, Any]:
-    """Cuts at quantiles of public columns."""
-    if spec not in CUT:
-        raise BadUsage(
-            f"--cuts-from makes the cuts of --class {' or --class '.join(CUT)}, without numbers; got {spec!r}"
-        )
-    file, column = file_and_column("--cuts-from", source)
-    columns = [column] if spec == "thresholds" else column.split(",")
-    return quantile_section(spec, file, columns, _USUAL_BINS if bins is None else bins)
-
-
-def _listed(source: str) -> list[dict[str, str]]:
-    """Candidates: the lines of a text file, or the rows of a CSV file, with their digests where it has such a column."""
-    path, _, column = source.rpartition(":")
-    if not path or Path(source).exists():
-        path, column = source, ""
-    file, what = Path(path), "the candidates"
-    text = decode(read_bytes(file, what=what, refuse=BadTable), file, what=what, refuse=BadTable)
-    if not column and file.suffix != ".csv":
-        names = [{"name": line.strip()} for line in text.splitlines() if line.strip()]
-        if not names:
-            raise BadTable(f"{path} is empty: write the names of the candidates into it, one a line")
-        return names
-    rows = read_csv(text, file, what=what, refuse=BadTable, strict=False).named()
-    column = column or "name"
-    if not rows or column not in rows[0]:
-        raise BadTable(f"{path} has no column {column!r} with the names of candidates")
-    return [{"name": row[column]} | ({"digest": row["digest"]} if row.get("digest") else {}) for row in rows]
+    return seed if seed is not None else asked("--seed", None, seed_text, default=DRAWN)
 
 
 def _yardstick_section(source: str, out: Path, class_recipe: Recipe) -> dict[str, Any]:
@@ -469,14 +414,14 @@ def _order_from(source: str, class_recipe: Recipe, prior: Path | None, prefer: P
 
 def _first_of(sample: PublicSample) -> str:
     """Who comes first, and on how many items that rests."""
-    errors, describe = sample.errors, sample.items.recipe.describe
-    first = [f"{describe(h)} ({errors[h]})" for h in sample.section["order"][:3]]
-    return f"Order from {len(sample):,} public items; fewest errors: {', '.join(first)}."
+    losses, describe = sample.items.recipe.losses, sample.items.recipe.describe
+    errors, least = (sample.errors, "fewest errors") if losses is None else (sample.errors / losses.unit, "least loss")
+    first = [f"{describe(h)} ({errors[h]:.6g})" for h in sample.section["order"][:3]]
+    return f"Order from {len(sample):,} public items; {least}: {', '.join(first)}."
 
 
-def _theta_from(file: Path, section: dict[str, Any], values: tuple[Label, ...], seed: str) -> float:
+def _theta_from(file: Path, class_recipe: Recipe) -> float:
     """Θ on a public pool, computed once and published: an estimate of each lab's own would couple nothing."""
-    class_recipe = recipe(section, values, seed)
     with reading(file) as update:
         lab = read_pool(file, class_recipe, progress=update)
     with progress("disagreement coefficient") as update:

@@ -45,7 +45,8 @@ def error_words(result: Result, protocol: Protocol) -> str:
     more = _more_than(protocol)
     if settling is not None:
         hint = "; --measure-error 100 measures the error itself" if measurable(plan) else ""
-        return f"Error: {_excess(settling, more)}{hint}."
+        what = "Error" if protocol.recipe.losses is None else "Loss (1 is the costliest error)"
+        return f"{what}: {_excess(settling, more)}{hint}."
     if rounding is not None and rounding.certified and not rounding.accurate and verdict is not None:
         return f"Error: no bound is proven: {verdict.why}. What helps: {verdict.helps}."
     bounded = result.sound if rounding is None else rounding.accurate
@@ -64,12 +65,12 @@ def _measured(error: AnswerError) -> str:
 
 def _excess(settling: Settling, more: str) -> str:
     """How much more often than the best: an estimate, and a bound where it is certified."""
-    estimate, most = max(settling.excess, 0.0), settling.excess_upper
+    most = settling.excess_upper
+    estimate = min(max(settling.excess, 0.0), 1.0 if most is None else most)
+    told = f"about {about(estimate)} {more}" if estimate else "no more than the best on these labels"
     if most is None:
-        told = f"about {about(estimate)} {more}" if estimate else "no more than the best on these labels"
         return f"{told}, an estimate without a bound"
-    interval = f"{confidence(min(1.0, 2 * settling.beta))} interval 0 to {at_most(most, 4)}"
-    return f"about {about(min(estimate, most))} {more}, {interval}"
+    return f"{told}, {confidence(min(1.0, 2 * settling.beta))} interval 0 to {at_most(most, 4)}"
 
 
 def _more_than(protocol: Protocol) -> str:

@@ -50,6 +50,8 @@ class Question:
         Labs that a protocol's numbers are for, where they depend on it.
     measured
         The learner's plan, where distances are measured on a yardstick.
+    published
+        Which of the learner's plans a protocol names; None where there is no protocol.
     """
 
     title: str
@@ -65,6 +67,7 @@ class Question:
     nu: float | None = None
     together: int | None = None
     measured: RoundedPlan | None = None
+    published: str | None = None
 
     @property
     def yardstick(self) -> Yardstick | None:
@@ -91,6 +94,7 @@ def about_protocol(file: Path, pool: Path | None, id_column: str, *, theta: floa
         nu=protocol.given("nu") if protocol.given("nu") is not None else nu,
         together=protocol.labs_most,
         measured=None if rounded is None or rounded.yardstick is None else rounded,
+        published=protocol.plan.name,
     )
 
 

@@ -21,8 +21,8 @@ from replical.cli.registered import (
     with_registration,
     wrong_registrations,
 )
-from replical.core.exact import down, up
 from replical.core.files import write_whole
+from replical.core.words import at_least, at_most, count, plural
 from replical.errors import BadCertificate, BadUsage
 from replical.lab.certificate.checks import Check, Verification
 from replical.lab.certificate.compare import Comparison, compare
@@ -126,11 +126,11 @@ def _say(verdict: Verification, *, verbose: bool, as_json: bool) -> int:
     listed = "" if verbose else " (-v lists them)"
     if verdict.valid:
         shown = f"Valid, as far as {_EVIDENCE[verdict.level]} can show"
-        prose.print(f"{shown}: {checked} things checked, {unchecked} not checkable{listed}.", soft_wrap=True)
+        prose.print(f"{shown}: {count(checked, 'thing')} checked, {unchecked} not checkable{listed}.", soft_wrap=True)
     else:
         wrong = len(verdict.failed)
         prose.print(
-            f"Not valid: {wrong} of {wrong + checked} things checked {'is' if wrong == 1 else 'are'} wrong{listed}."
+            f"Not valid: {wrong} of {count(wrong + checked, 'thing')} checked {plural(wrong, 'is', 'are')} wrong{listed}."
         )
     return 0 if verdict.valid else NO
 
@@ -193,7 +193,7 @@ def compare_command(
         _depths(verdicts)
         if fresh is not None:
             prose.print(
-                f"With a fresh string these labs would return one answer with probability {down(fresh, 3)}: exact for the "
+                f"With a fresh string these labs would return one answer with probability {at_least(fresh)}: exact for the "
                 "data they have, no promise about other labs.",
                 soft_wrap=True,
             )
@@ -216,9 +216,9 @@ def _depth(path: Path, verdict: Verification) -> dict[str, Any]:
 def _depths(verdicts: list[Verification]) -> None:
     """The same in words."""
     unchecked = sorted({len(verdict.unchecked) for verdict in verdicts})
-    most = f"{unchecked[0]} to {unchecked[-1]}" if len(unchecked) > 1 else str(unchecked[0])
+    most = f"{unchecked[0]} to {unchecked[-1]} things" if len(unchecked) > 1 else count(unchecked[0], "thing")
     prose.print(
-        f"Each was checked by its file alone, which leaves {most} things to believe: replical verify -v lists them, and "
+        f"Each was checked by its file alone, which leaves {most} to believe: replical verify -v lists them, and "
         "with pool and journal shows more.",
         soft_wrap=True,
     )
@@ -242,15 +242,14 @@ def _compared(comparison: Comparison, contents: list[dict[str, Any]]) -> None:
         prose.print(f"NOT DIFFERENT LABS: {comparison.warning}.", markup=False, soft_wrap=True)
     if not (comparison.identical or comparison.undecided):
         prose.print(f"Different: {comparison.first_difference}.", markup=False, soft_wrap=True)
-        certified = sum(body["certified"] for body in certificates)
-        if comparison.same_protocol and certified < 2 <= len(certificates):
-            prose.print(f"{certified} of {len(certificates)} are certified: nothing was promised of the others.")
+        if comparison.same_protocol and len(certificates) > 1:
+            prose.print(_certified(certificates), markup=False, soft_wrap=True)
     elif certificates:
-        chosen, count = certificates[0]["hypothesis"]["description"], len(certificates)
-        labs = {1: "1 lab", 2: "both labs"}.get(count, f"all {count} labs") + _names(certificates)
-        labs = f"all {count} files" if comparison.same_items else labs
-        prose.print(f"Identical: {labs} chose {chosen}.", markup=False, soft_wrap=True)
-        prose.print(f"{sum(body['certified'] for body in certificates)} of {count} are certified.")
+        chosen, labs = certificates[0]["hypothesis"]["description"], len(certificates)
+        who = {1: "1 lab", 2: "both labs"}.get(labs, f"all {labs} labs") + _names(certificates)
+        who = f"all {labs} files" if comparison.same_items else who
+        prose.print(f"Identical: {who} chose {chosen}.", markup=False, soft_wrap=True)
+        prose.print(_certified(certificates), markup=False, soft_wrap=True)
     if comparison.unanimity is not None:
         for sentence in _unanimous(comparison.unanimity):
             prose.print(sentence, markup=False, soft_wrap=True)
@@ -264,6 +263,16 @@ def _compared(comparison: Comparison, contents: list[dict[str, Any]]) -> None:
         )
 
 
+def _certified(bodies: list[dict[str, Any]]) -> str:
+    """How many have proven their answer, and what that promises."""
+    certified, labs = sum(body["certified"] for body in bodies), len(bodies)
+    told = f"{certified} of {labs} {plural(certified, 'is', 'are')} certified"
+    if certified < labs:
+        return f"{told}: nothing was promised{' of the others' if certified else ''}."
+    rho = bodies[0]["protocol"]["learner"]["rho"]
+    return f"{told}: that two certified labs differ has probability at most {rho:g}."
+
+
 def _names(bodies: list[dict[str, Any]]) -> str:
     """Who they are, where all have names."""
     names = [body["lab"] for body in bodies if "lab" in body]
@@ -274,9 +283,9 @@ def _unanimous(found: Unanimity) -> Iterator[str]:
     """What follows for another lab; said of the protocol's own list alone."""
     yield (
         f"Before any of them ran: that the {found.labs} labs which the protocol lists all agree and the next one differs "
-        f"has probability at most {up(found.split, 3)}, if all sample one population."
+        f"has probability at most {at_most(found.split)}, if all sample one population."
     )
     yield (
         f"With confidence {100 * (1 - found.level):g}% another such lab with this string differs with probability at most "
-        f"{up(found.differs, 2)}."
+        f"{at_most(found.differs, 2)}."
     )

@@ -7,13 +7,14 @@ a key it may not have is an error that names it. Its fingerprint covers everythi
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any
 
 from replical.classes.base import Items, Label, label_set, listed
 from replical.classes.catalogue import recipe
+from replical.classes.losses import Losses
 from replical.classes.prior import UNIFORM, Prior
 from replical.classes.recipe import Recipe
 from replical.core.canonical import canonical, digest_of, fingerprint, is_digest
@@ -155,8 +156,8 @@ class Protocol:
 
     @cached_property
     def recipe(self) -> Recipe:
-        """The class and the columns it needs."""
-        return recipe(self.content["class"], self.labels, self.content["seed"])
+        """The class and the columns it needs, and what predictions cost."""
+        return priced(self.content["class"], self.content["labels"], self.content["seed"])
 
     @cached_property
     def prior(self) -> Prior:
@@ -189,7 +190,8 @@ class Protocol:
         """
         section = {key: value for key, value in self.content["learner"].items() if key not in ("name", "plan")}
         older = {"boosting": MODES} if self.record.uses("boosting") else {}
-        measured = {} if self.yardstick is None else {"yardstick": self.yardstick}
+        measured: dict[str, Any] = {} if self.yardstick is None else {"yardstick": self.yardstick}
+        measured |= {} if self.recipe.losses is None else {"losses": self.recipe.losses}
         return older | section | measured | {"name": self.content["learner"].get("plan", "tight")}
 
     @cached_property
@@ -235,6 +237,17 @@ class Protocol:
             if section in self.content:
                 lines += ["", f"[{section}]", *toml_lines(self.content[section])]
         return "\n".join(lines) + "\n"
+
+
+def priced(section: Mapping[str, Any], labels: Mapping[str, Any], seed: str) -> Recipe:
+    """A class `section` and the section of `labels` together: candidates may abstain, and predictions cost."""
+    values, abstain = label_set(labels["values"]), labels.get("abstain")
+    losses = Losses.of(values, weights=labels.get("weights"), abstain=abstain, price=labels.get("price"))
+    if losses is None or not losses.abstains:
+        return replace(recipe(section, values, seed), losses=losses)
+    if section.get("kind") != "table":
+        raise BadProtocol(f"only candidates of a table abstain, and the class is of kind {section.get('kind')!r:.40}")
+    return replace(recipe(section, (*values, labels["abstain"]), seed, abstains=True), losses=losses)
 
 
 def _check_many(protocol: Protocol) -> None:

@@ -48,8 +48,13 @@ class PublicSample:
 
     @cached_property
     def errors(self) -> NDArray[np.int64]:
-        """How often each hypothesis errs on them."""
+        """How often each hypothesis errs on them; or what it loses, in whole parts of the costliest error."""
         C, everything = self.items.recipe.C, np.arange(len(self), dtype=np.int64)
+        if (losses := self.items.recipe.losses) is not None:
+            hypotheses, lost = np.arange(len(C), dtype=np.int64), np.zeros(len(C), dtype=np.int64)
+            for item, label in enumerate(self.labels.tolist()):
+                lost += losses.table[label][C.codes(self.items.items[item : item + 1], hypotheses)[:, 0]]
+            return lost
         counts = np.zeros((len(self), len(C.labels)), dtype=np.int64)
         counts[everything, self.labels] = 1
         return predictions_of(C, self.items.items).errors(everything, counts, np.arange(len(C), dtype=np.int64))
@@ -110,7 +115,7 @@ def read_public(source: Any, column: str, recipe: Recipe) -> PublicSample:
     if recipe.models and column in recipe.columns:
         raise BadTable(f"{column!r} is a candidate, not the labels of {name}: name the column that holds the labels")
     items = read_pool(source, recipe)
-    codes = read_labels(source, column, recipe.C.labels)
+    codes = read_labels(source, column, recipe.answers)
     unlabelled = [each for each in items.ids if each not in codes]
     if unlabelled:
         raise BadTable(

@@ -118,7 +118,7 @@ class Session:
         self.claim = claim
         self._measure = measure
         self._places = {each: number for number, each in enumerate(lab.ids)}
-        self._codes = len(protocol.labels)
+        self._codes, self._kinds = len(protocol.labels), len(protocol.recipe.C.labels)
         self.ledger = Ledger()
         self.secret = bind(protocol, lab, journal, self.learner, claim)
         self.private = b""
@@ -277,7 +277,7 @@ class Session:
 
     def _answers(self, query: Query) -> Answers:
         codes = np.array([self.ledger.labels[self.lab.ids[item]] for item in query.items.tolist()], dtype=np.uint16)
-        return Answers.unanimous(query, codes, self._codes)
+        return Answers.unanimous(query, codes, self._kinds)
 
     def _record(self, events: list[Event]) -> None:
         """First on the disk, then in memory."""

@@ -20,6 +20,7 @@ SCHEMA = "replical.protocol/1"
 PLAIN = ("schema", "title", "notes", "seed", "register", "beacon")
 SECTIONS = ("class", "labels", "prior", "yardstick", "learner", "labs")
 TOP = (*PLAIN, *SECTIONS)
+_LABELS = ("values", "weights", "abstain", "price")
 _CANDIDATE = ("name", "digest", "weight")
 # What a value in a file must be, by the kind of its parameter.
 _KINDS: dict[str, tuple[str, Any]] = {
@@ -70,10 +71,10 @@ def _check_registration(content: Mapping[str, Any]) -> None:
 
 def _check_labels(section: Mapping[str, Any]) -> None:
     for key in section:
-        if key != "values":
-            raise BadProtocol(f"[labels] has no key {key!r}; it has one key, values")
+        if key not in _LABELS:
+            raise BadProtocol(f"[labels] has no key {key!r}; it has {', '.join(_LABELS)}")
     if not isinstance(section.get("values"), list):
-        raise BadProtocol("[labels] has one key, values: the list of labels in their public order")
+        raise BadProtocol("[labels] lists the labels in their public order: values = [..]")
     if any(isinstance(value, bool) or not isinstance(value, str | int) for value in section["values"]):
         raise BadProtocol(f"labels must be texts or whole numbers, got {section['values']!r:.60}")
     if "?" in section["values"]:

@@ -58,6 +58,10 @@ class Measured:
     items: int
 
     def __post_init__(self) -> None:
+        if isinstance(self.learner.plan, SettledPlan) and self.learner.plan.losses is not None:
+            raise PlanMismatch(
+                "errors that are not all alike are not measured after the answer: leave out measure-error"
+            )
         if not measurable(self.learner.plan):
             raise PlanMismatch(
                 f"{self.learner.plan.learner} looks at the whole pool, so no item is left to measure the error on: measure "
@@ -133,5 +137,5 @@ class Measured:
 
 
 def measurable(plan: Plan) -> bool:
-    """Does a run leave items on which its answer does not depend?"""
-    return isinstance(plan, SettledPlan)
+    """Does a run leave items on which its answer does not depend, and does it count errors, all alike?"""
+    return isinstance(plan, SettledPlan) and plan.losses is None

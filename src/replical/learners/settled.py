@@ -146,7 +146,7 @@ class Settled:
             answers = (yield replace(query, survivors=groups.size(S))) if query.total else None
             labels, unknown = known.labels(query, answers), known.unknown(query)
             S = groups.hear(S, np.concatenate([labels[0], unknown]))
-            block = heard(groups, S, labels, unknown, query.scanned)
+            block = heard(groups, S, labels, unknown, query.scanned, plan.losses)
             tally.add(groups.heads, S, block.errors, query.scanned, m)
             rivals = (m < S) & (settled_at[S] > m)
             settled_at[purses.settle(m, rivals, block)] = m  # of unsettled ones only, so never later than before

@@ -7,7 +7,8 @@ from decimal import Decimal
 from fractions import Fraction
 from typing import Self
 
-from replical.bounds.betting import Bets, accepting, rejecting
+from replical.bounds.betting import PLAIN, Bets, accepting, rejecting
+from replical.classes.losses import Losses
 from replical.classes.prior import Prior
 from replical.core.exact import decimal, decimals
 from replical.errors import PlanMismatch, ValueOutOfRange
@@ -25,9 +26,20 @@ class BettingPlan(Plan):
     ----------
     batch
         Items open at once.
+    losses
+        What predictions cost; None where errors are counted.
     """
 
     batch: int
+    losses: Losses | None = None
+
+    @property
+    def values(self) -> tuple[Decimal, ...]:
+        """By how much two hypotheses may differ in loss on an item."""
+        if self.losses is None:
+            return PLAIN
+        with decimals():
+            return tuple(Decimal(each) / self.losses.unit for each in self.losses.differences)
 
     @property
     def shrinks(self) -> bool:
@@ -66,9 +78,9 @@ class BettingPlan(Plan):
     def purses(self, v: Fraction) -> Bets:
         """Bets that an answer errs at most v more than a rival."""
         with decimals():
-            return accepting(decimal(v), STAKES)
+            return accepting(decimal(v), STAKES, self.values)
 
     def charges(self, v: Fraction) -> Bets:
         """Bets that a candidate errs more than v above an opponent."""
         with decimals():
-            return rejecting(decimal(v), STAKES)
+            return rejecting(decimal(v), STAKES, self.values)

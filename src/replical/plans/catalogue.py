@@ -68,6 +68,8 @@ class Record:
         Does it choose what to ask?
     certifies
         Does a lab end with what it has proven of its own replicability?
+    weighs
+        Does its proof hold for losses other than errors?
     rounds
         Does it shrink a version space and round without labels, measuring distances on a finite pool?
     lists
@@ -99,6 +101,7 @@ class Record:
     options: frozenset[str] = frozenset()
     paper_options: frozenset[str] = frozenset()
     certifies: bool = False
+    weighs: bool = False
     rounds: bool = False
     lists: bool = True
     parent: str | None = None
@@ -304,6 +307,7 @@ _SETTLED = Record(
     replicable=True,
     active=True,
     certifies=True,
+    weighs=True,
     paper=None,
     tight=settled.settled,
     needs=frozenset({"rho"}),
@@ -318,6 +322,7 @@ _SETTLED_CAL = replace(
     id="settled-cal",
     learner="replical.learners.settled_cal:SettledCAL",
     setting="realizable",
+    weighs=False,
     tight=settled.settled_cal,
     parent="cal",
     bounds=Bounds(paper=("replical", None)),
@@ -328,6 +333,7 @@ _SETTLED_DISTANCE = replace(
     _SETTLED,
     id="settled-distance",
     learner="replical.learners.settled_distance:SettledDistance",
+    weighs=False,
     tight=settled_distance.settled_distance,
     colour="#882255",
     marker="$\\spadesuit$",

@@ -10,10 +10,12 @@ from typing import Any
 import numpy as np
 
 from replical.classes.base import HypothesisClass, class_size, listed
+from replical.classes.losses import Losses
 from replical.classes.prior import UNIFORM, Prior
 from replical.core.exact import decimal, decimals
 from replical.errors import BadSpec, ValueOutOfRange
 from replical.plans.base import Condition, Plan, Task
+from replical.plans.betting import BettingPlan
 from replical.plans.catalogue import Record, find, owner
 from replical.plans.parameters import OPTIONS, PARAMETERS
 from replical.pools.yardstick import Yardstick
@@ -48,6 +50,7 @@ def plan(
     labs: int | None = None,
     shift: float | None = None,
     yardstick: Yardstick | None = None,
+    losses: Losses | None = None,
     prior: Prior = UNIFORM,
     max_labels: int | None = None,
 ) -> Plan:
@@ -108,6 +111,9 @@ def plan(
         distance is within a factor of 1 ± `shift` of that in one common population.
     yardstick
         Public items on which Rounded measures distances in place of each lab's own; `a` and `b` are then shares of them.
+    losses
+        What predictions cost where that is not one for each error: `Losses.of`; for settled alone. `epsilon`, `a` and `b`
+        are then in costliest errors.
     prior
         How the shared order prefers hypotheses.
     max_labels
@@ -159,7 +165,22 @@ def plan(
         raise ValueOutOfRange(
             f"these numbers are too extreme to plan with: epsilon {epsilon}, delta {delta}, rho {rho}, theta {theta}, T {T}"
         ) from error
-    return _finished(replace(draft, name=name).under(prior, budget), record)
+    made = replace(draft, name=name).under(prior, budget)
+    if losses is not None:
+        made = replace(_weighed(made, C, losses, record), losses=losses)
+    return _finished(made, record)
+
+
+def _weighed(made: Plan, C: HypothesisClass | int, losses: Losses, record: Record) -> BettingPlan:
+    """A plan that can be for losses other than errors."""
+    if not record.weighs or not isinstance(made, BettingPlan):
+        raise BadSpec(
+            f"{record.id} counts errors, all alike: leave out weights and abstaining, or take the learner settled"
+        )
+    if not isinstance(C, int | np.integer) and len(C.labels) != losses.labels + losses.abstains:
+        says = losses.labels + losses.abstains
+        raise BadSpec(f"the losses are for {says} predictions, and hypotheses of the class say {len(C.labels)} labels")
+    return made
 
 
 def _check_parameters(record: Record, name: str, values: Mapping[str, Any]) -> None:

@@ -59,8 +59,7 @@ def real_world(name: str, pool_size: int | str) -> World:
     >>> len(world.C), world.population().nu
     (240, Fraction(13, 1297))
     """
-    names, predictions, labels = _stored(name)
-    return _world(names, predictions, labels, pool_size)
+    return _world(*_stored(name), pool_size)
 
 
 def twelve_models(pool_size: int | str) -> World:
@@ -82,9 +81,13 @@ def twelve_models(pool_size: int | str) -> World:
     >>> len(world.C), world.C.candidates[0], world.population().nu
     (12, 'adaboost', Fraction(14, 1297))
     """
+    return _world(*twelve(), pool_size)
+
+
+def twelve() -> tuple[list[str], NDArray[np.uint8], NDArray[np.uint8]]:
+    """The names of the twelve models, what each says about every row of the labs (a row a model), and the true labels."""
     names, predictions, labels = _stored("digits")
-    kept = [names.index(name) for name in _TWELVE.values()]
-    return _world(list(_TWELVE), predictions[kept], labels, pool_size)
+    return list(_TWELVE), predictions[[names.index(name) for name in _TWELVE.values()]], labels
 
 
 def _stored(name: str) -> tuple[list[str], NDArray[np.uint8], NDArray[np.uint8]]:

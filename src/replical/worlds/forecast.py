@@ -17,7 +17,7 @@ import numpy as np
 from replical.classes.base import HypothesisClass
 from replical.classes.prior import UNIFORM, Prior
 from replical.core.binomial import clopper_pearson
-from replical.errors import ValueOutOfRange
+from replical.errors import PlanMismatch, ValueOutOfRange
 from replical.plans.base import Plan
 from replical.plans.catalogue import Record, find
 from replical.plans.plan import plan
@@ -222,6 +222,8 @@ def forecast(
         raise ValueOutOfRange(f"a forecast looks at 1 world or more, got {draws!r}")
     U = size or options.get("items") or len(pool)
     makers = SupposedWorlds(pool, options.get("prior", UNIFORM), noise=noise, certain=record.setting == "realizable")
+    if options.get("losses") is not None:
+        raise PlanMismatch("forecasts count errors, all alike, and the protocol has weights or candidates that abstain")
     published = chosen = plan(learner, pool.C, pool="finite", **options)
     half = max(1, draws // 2)
     others = list(changes(pool.C, record, options)) if trade_off else []

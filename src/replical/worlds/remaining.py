@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from replical.core.randomness import SharedRandomness
 from replical.core.words import count
+from replical.errors import PlanMismatch
 from replical.learners.base import Learner, learn
 from replical.plans.catalogue import find
 from replical.pools.pool import Pool
@@ -88,6 +89,8 @@ def remaining(
     remaining
         An estimate of the labels left.
     """
+    if getattr(learner.plan, "losses", None) is not None:
+        raise PlanMismatch("worlds are imagined for errors that are all alike")
     generator = np.random.default_rng([len(heard), len(pool)])  # the same labels, the same estimate
     certain = find(learner.plan.learner).setting == "realizable"
     items = np.fromiter(heard, dtype=np.int64, count=len(heard))

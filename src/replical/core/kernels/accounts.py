@@ -6,6 +6,7 @@ account is computed once a cell.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -17,10 +18,11 @@ from replical.core.kernels.columns import Indices
 Counts = NDArray[np.int64]
 
 _PASSES = 12  # that NumPy makes over the accounts
+_ROWS = 3  # of an account, where errors are counted
 _SPARSE = 4  # cells of a table for each account, at most
 
 
-def add(counts: Counts, places: Indices, more: tuple[Counts, Counts, Counts]) -> Counts:
+def add(counts: Counts, places: Indices, more: Sequence[Counts] | Counts) -> Counts:
     """Add to the columns of `counts` at `places`, each of which comes once; these columns, as they are then.
 
     Examples
@@ -29,11 +31,12 @@ def add(counts: Counts, places: Indices, more: tuple[Counts, Counts, Counts]) ->
     >>> add(np.zeros((3, 4), dtype=np.int64), np.array([3, 1]), (5 * one, one, 0 * one)).tolist()
     [[5, 5], [1, 1], [0, 0]]
     """
-    if choice.compiles(_PASSES * len(places)):
+    if len(counts) == _ROWS and choice.compiles(_PASSES * len(places)):
         from replical.core.kernels import compiled
 
-        now = np.empty((3, len(places)), dtype=np.int64)
-        compiled.add_to_accounts(counts, places, *more, now)
+        now = np.empty((_ROWS, len(places)), dtype=np.int64)
+        zeros, plus, minus = more
+        compiled.add_to_accounts(counts, places, zeros, plus, minus, now)
         return now
     for row, new in zip(counts, more, strict=True):
         row[places] += new

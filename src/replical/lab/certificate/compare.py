@@ -204,14 +204,25 @@ def _difference(
         if index is None:
             return f"{_which(number, bodies[number])} has no answer: no heavy hitter was found"
         if index != indices[0]:
+            verb, which = "is about" if "answer" in bodies[number] else "chose", _which(number, bodies[number])
+            if "enclosing" in bodies[number]:
+                rules = f"{_name(bodies[number])!r}, the first {_name(bodies[0])!r}"
+                return f"{which} {verb} {rules}: {_other_cell(bodies[0], bodies[number])}"
             first = f"the first {_name(bodies[0])!r} (hypothesis {indices[0]})"
-            verb = "is about" if "answer" in bodies[number] else "chose"
-            return f"{_which(number, bodies[number])} {verb} {_name(bodies[number])!r} (hypothesis {index}), {first}"
+            return f"{which} {verb} {_name(bodies[number])!r} (hypothesis {index}), {first}"
     for outcome in ("refuted", "undecided"):
         for each in confirmations:
             if each.outcome == outcome:
                 return f"lab {each.lab} {'refuted' if outcome == 'refuted' else 'is undecided about'} {each.answer!r}"
     return "nothing that matters"
+
+
+def _other_cell(one: Mapping[str, Any], other: Mapping[str, Any]) -> str:
+    """How far apart the cells of two labs lie."""
+    steps = [abs(a - b) for a, b in zip(one["enclosing"]["cell"], other["enclosing"]["cell"], strict=True)]
+    apart = sum(step > 0 for step in steps)
+    axes = "1 axis" if apart == 1 else f"{apart} axes"
+    return f"their cells differ along {axes} of the lattice, by {max(steps)} at most"
 
 
 def _same_distribution(bodies: Sequence[Any]) -> float:

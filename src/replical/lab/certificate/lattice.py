@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import asdict
 from typing import Any
 
 import numpy as np
@@ -18,9 +17,9 @@ from replical.lab.certificate import course, shape
 from replical.lab.certificate.checks import Checks, is_count, is_number, same
 from replical.lab.certificate.file import cells_left, condition_part, enclosing_part, shared_of
 from replical.lab.protocol import Protocol
-from replical.learners.findings import Enclosing, Verdict
-from replical.learners.lattice import own_conditions, verdict_of
-from replical.learners.lattice_noisy import CONTRADICTED, SEPARABLE, noisy_verdict
+from replical.learners.findings import Enclosing
+from replical.learners.lattice import own_conditions
+from replical.learners.lattice_noisy import CONTRADICTED, SEPARABLE
 from replical.plans.lattice import LatticePlan
 from replical.pools.cone import cells_of, crossings_of
 
@@ -168,13 +167,14 @@ def _conditions(body: Mapping[str, Any], protocol: Protocol) -> str | None:
 
 
 def _proven(body: Mapping[str, Any], protocol: Protocol) -> str | None:
-    """ρ follows from the bounds, what is certified from it and from the error, the verdict's words from both."""
-    _, plan = _lattice(protocol)
-    found = _found(body, protocol)
-    verdict: Verdict = noisy_verdict(plan) if _noisy(body) else verdict_of(plan, found)
-    claim = (body["certified"], body["labels_sufficient"], body["rho_proven"], body["verdict"])
-    if wrong := same(claim, (found.certified, found.certified, found.rho_proven, asdict(verdict))):
+    """ρ follows from the bounds, what is certified from it and from the error; the verdict has words if it is not."""
+    found, verdict = _found(body, protocol), body["verdict"]
+    claim = (body["certified"], body["labels_sufficient"], body["rho_proven"], verdict["certified"])
+    if wrong := same(claim, (found.certified, found.certified, found.rho_proven, found.certified)):
         return wrong
+    words = [verdict["why"], verdict["helps"]]
+    if not all(isinstance(each, str) and (each == "") == found.certified for each in words):
+        return "a verdict says in words why and what helps, if something is missing"
     predicted = body["rho_predicted"]
     if not (is_number(predicted) and round(predicted, 6) == predicted):
         return "the prediction of rho has six digits"

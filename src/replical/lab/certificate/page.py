@@ -36,7 +36,7 @@ def page(certificate: Mapping[str, Any]) -> str:
         "labels asked": f"{_asked(body)} ({body['labels']['skipped']} skipped, "
         f"{body['labels']['corrected']} corrected)",
         "pool": f"{body['pool']['items']:,} items",
-        **(_settled(body) if "settling" in body else _survived(body)),
+        **_known(body),
         **({"beacon": body["beacon"]} if "beacon" in body else {}),
         "written": f"{certificate['provenance']['created']}, replical {certificate['provenance']['replical']}",
     }
@@ -78,6 +78,11 @@ def _verdict(body: Mapping[str, Any]) -> str:
     """Proven or not; if not, why not and what would help, where the certificate says so."""
     if body["certified"]:
         far = any(each["name"] == NEAR and not each["held"] for each in body["conditions"])
+        if body.get("enclosing", {}).get("enclosed"):
+            return (
+                "Certified: every half-space that contradicts no label lies in this cell of the lattice. All labs of which "
+                "that is true return this very rule, surely, if some half-space makes no error."
+            )
         inaccurate = " How accurate the answer is, is not proven: it is too far from a survivor on this lab's items."
         return f"Certified: {_both(body)}.{inaccurate if far else ''}"
     verdict = body.get("verdict")
@@ -90,6 +95,34 @@ def _both(body: Mapping[str, Any]) -> str:
     numbers = {each["name"]: each["value"] for each in body["plan"]["numbers"]}
     labs = "two labs both" if numbers.get("labs", 2) == 2 else f"of {numbers['labs']} labs two"
     return f"that {labs} prove this much and yet differ has probability at most {up(body['rho_proven'], 3)}"
+
+
+def _known(body: Mapping[str, Any]) -> dict[str, str]:
+    """What a run knows besides, by the kind of its proof."""
+    if "settling" in body:
+        return _settled(body)
+    return _enclosed(body) if "enclosing" in body else _survived(body)
+
+
+def _enclosed(body: Mapping[str, Any]) -> dict[str, str]:
+    """The cell of a lattice, its direction, and what is proven or predicted of agreement."""
+    part, error = body["enclosing"], body["answer_error"]
+    count = body["survivors"]["count"]
+    cells = f"about 10^{len(str(count)) - 1} cells" if count > 10**6 else "1 cell" if count == 1 else f"{count:,} cells"
+    differ = (
+        "nothing" if body["rho_proven"] >= 1 else f"labs differ with probability at most {up(body['rho_proven'], 4)}"
+    )
+    facts = {
+        "cell of the lattice": " ".join(map(str, part["cell"])),
+        "direction": " ".join(f"{each:.6f}" for each in part["direction"]),
+        "left by the labels": cells,
+        "proven": "all labs that are certified in this way have this cell" if part["enclosed"] else differ,
+    }
+    if not part["enclosed"]:
+        facts["predicted"] = f"labs differ with probability {body['rho_predicted']:.4f}: an estimate, no proof"
+    if body["certified"] and error is not None:
+        facts["error"] = f"at most {up(error['high'], 4)}, at level {error['level']:g}"
+    return facts
 
 
 def _survived(body: Mapping[str, Any]) -> dict[str, str]:
@@ -112,7 +145,10 @@ def _settled(body: Mapping[str, Any]) -> dict[str, str]:
         "same answer elsewhere": f"about {100 * part['agreement_estimate']:.0f}% of labs: an estimate, no proof",
     }
     if part["excess_upper"] is not None:
-        facts["excess error"] = f"at most {up(part['excess_upper'], 4)}, at level {up_to(2 * part['beta'], 3)}"
+        plain = not {"weights", "abstain"} & set(body["protocol"]["labels"])
+        facts["excess error" if plain else "excess loss, in costliest errors"] = (
+            f"at most {up(part['excess_upper'], 4)}, at level {up_to(2 * part['beta'], 3)}"
+        )
     if error is not None and error["of"] == "error":
         facts["error"] = (
             f"{error['estimate']:.3f} on {error['labels']} fresh items; between {down(error['low'], 3)} and "

@@ -168,6 +168,6 @@ def summed(body: Mapping[str, Any], protocol: Protocol) -> str | None:
     """Do the predictions of the summarised hypotheses add up to the items?"""
     claims, count = body["pool"]["summary"], body["pool"]["items"]
     for each in claims:
-        if len(each["predicts"]) != len(protocol.labels) or sum(each["predicts"]) != count:
+        if len(each["predicts"]) != len(protocol.recipe.C.labels) or sum(each["predicts"]) != count:
             return f"the predictions of hypothesis {each['hypothesis']} do not add up to {count}"
     return same([each["hypothesis"] for each in claims], list(summarised(protocol)))

@@ -62,6 +62,10 @@ def claim_of(
     protocol, h = Protocol.of(body["protocol"]), index_of(body)
     if h is None:
         raise BadCertificate("the certificate has no answer, no heavy hitter was found, so there is nothing to confirm")
+    if protocol.recipe.losses is not None:
+        raise BadCertificate(
+            "confirm counts errors, all alike, and the protocol has weights or candidates that abstain"
+        )
     plan = confirm_plan(
         len(protocol.recipe.C),
         margin=protocol.given("epsilon") if margin is None else margin,

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from replical.classes.losses import Losses
+from replical.errors import BadLabel
 from replical.learners.settling.groups import Everyone
 from replical.learners.settling.known import Labelled
 
@@ -38,7 +41,7 @@ class Block:
     unknown: Codes
 
     @property
-    def errors(self) -> Counts:
+    def errors(self) -> NDArray[Any]:
         """Errors of each of them, in the order of `places`."""
         errors: Counts = self.wrong.sum(axis=0, dtype=np.int64)
         return errors
@@ -64,13 +67,55 @@ class Block:
         return counts
 
 
-def heard(groups: Everyone, S: Indices, known: Labelled, unknown: Indices, scanned: int) -> Block:
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Priced(Block):
+    """The same, where predictions cost more or less.
+
+    Attributes
+    ----------
+    losses
+        What they cost.
+    costs
+        For each disputed item whose label is known (rows), what each of them (columns) lost.
+    """
+
+    losses: Losses
+    costs: Counts
+
+    @property
+    def errors(self) -> NDArray[Any]:
+        """What each of them lost, in costliest errors."""
+        total: NDArray[np.float64] = self.costs.sum(axis=0, dtype=np.int64) / self.losses.unit
+        return total
+
+    def apart(self, one: int, others: Indices) -> Counts:
+        """For each of those at `others`: on how many items the loss of `one` less theirs had each value (rows)."""
+        place, theirs = np.searchsorted(self.places, one), self.costs.take(others, axis=1)
+        counts = np.zeros((len(self.losses.differences), theirs.shape[1]), dtype=np.int64)
+        counts[0] = self.scanned  # on whatever has no label Z is 0
+        columns = np.arange(theirs.shape[1])
+        for row, mine in zip(theirs, self.costs[:, place].tolist(), strict=True):
+            counts[0] -= 1
+            counts[self.losses.places(mine - row), columns] += 1
+        return counts
+
+
+def heard(
+    groups: Everyone, S: Indices, known: Labelled, unknown: Indices, scanned: int, losses: Losses | None = None
+) -> Block:
     """Who was wrong on the items whose labels are `known`, and what they say about the `unknown` ones."""
-    wrong = [groups.codes(item, S) != code for item, code in zip(*(each.tolist() for each in known), strict=True)]
+    answered = [groups.codes(item, S) for item in known[0].tolist()]
+    wrong = [said != code for said, code in zip(answered, known[1].tolist(), strict=True)]
     says = [groups.codes(item, S) for item in unknown.tolist()]
-    return Block(
+    block = Block(
         scanned=scanned,
         places=S,
         wrong=np.array(wrong, dtype=np.bool_).reshape(-1, len(S)),
         unknown=np.array(says, dtype=np.uint16).reshape(-1, len(S)),
     )
+    if losses is None:
+        return block
+    if (known[1] >= losses.labels).any():
+        raise BadLabel("a label is what candidates say that abstain, and nobody's label ever is that")
+    costs = [losses.table[code][said] for said, code in zip(answered, known[1].tolist(), strict=True)]
+    return Priced(**vars(block), losses=losses, costs=np.array(costs, dtype=np.int64).reshape(-1, len(S)))

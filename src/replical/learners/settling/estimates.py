@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from decimal import Decimal
 from math import ceil, floor, log10, sqrt
 
 import numpy as np
 from numpy.typing import NDArray
 
+from replical.bounds.betting import PLAIN
 from replical.learners.settling.purses import Charges, Purses
 from replical.plans.settled import SettledPlan
 
@@ -25,23 +28,23 @@ def agreement(v: float, purses: Purses, charges: Charges, place: int, heads: Ind
     """
     before, behind = heads[heads < place], heads[heads > place]
     own = np.concatenate([charges.counts[:, place, None], purses.counts(place)[:, behind]], axis=1)
-    return same_answer(v, charges.counts[:, before], own)
+    return same_answer(v, charges.counts[:, before], own, purses.bets.values)
 
 
-def same_answer(v: float, before: Counts, own: Counts) -> float:
-    """The same from how often Z was 0, +1 and -1 (rows) for those before the answer, and for the answer itself."""
+def same_answer(v: float, before: Counts, own: Counts, values: Sequence[Decimal] = PLAIN) -> float:
+    """The same from how often Z had each of its `values` (rows) for those before the answer, and for the answer itself."""
     from scipy.special import ndtr
 
-    earlier = float(np.prod(ndtr(_apart(np.unique(before, axis=1), v))))
+    earlier = float(np.prod(ndtr(_apart(np.unique(before, axis=1), v, values))))
     heard = own[:, own.sum(axis=0) > 0]
-    return round(earlier * float(ndtr((-_apart(heard, v)).min(initial=np.inf))), 6)
+    return round(earlier * float(ndtr((-_apart(heard, v, values)).min(initial=np.inf))), 6)
 
 
-def _apart(counts: Counts, v: float) -> Floats:
+def _apart(counts: Counts, v: float, values: Sequence[Decimal]) -> Floats:
     """How far the mean of Z lies above v, in standard errors of the difference between two labs."""
-    items = np.maximum(counts.sum(axis=0), 1)
-    mean = (counts[1] - counts[2]) / items
-    variance = np.maximum((counts[1] + counts[2]) / items - mean**2, 1 / items) / items
+    items, Z = np.maximum(counts.sum(axis=0), 1), np.array(values, dtype=np.float64)
+    mean = Z @ counts / items
+    variance = np.maximum(Z**2 @ counts / items - mean**2, 1 / items) / items
     apart: Floats = np.where(counts.sum(axis=0) > 0, (mean - v) / np.sqrt(2 * variance), 0.0)
     return apart
 
@@ -57,8 +60,8 @@ def items_left(
     """
     missing = np.concatenate(
         [
-            _missing(purses.counts(place)[:, rivals], v, float(plan.settles_at.ln())),
-            _missing(charges.counts[:, before], v, float(plan.rejects_at.ln())),
+            _missing(purses.counts(place)[:, rivals], v, float(plan.settles_at.ln()), plan.values),
+            _missing(charges.counts[:, before], v, float(plan.rejects_at.ln()), plan.values),
         ]
     )
     most = max(float(missing.max(initial=0.0)), float(plan["idle"]))
@@ -68,10 +71,10 @@ def items_left(
     return ceil(most / unit) * unit
 
 
-def _missing(counts: Counts, v: float, enough: float) -> Floats:
+def _missing(counts: Counts, v: float, enough: float, values: Sequence[Decimal]) -> Floats:
     """Items until the wealth suffices, for each bet that has begun."""
     counts = counts[:, counts.sum(axis=0) > 0]
     items = counts.sum(axis=0)
-    apart = np.maximum(np.abs(_apart(counts, v)) * sqrt(2) - 1, 1.0)  # in standard errors of the mean
+    apart = np.maximum(np.abs(_apart(counts, v, values)) * sqrt(2) - 1, 1.0)  # in standard errors of the mean
     missing: Floats = np.maximum(2 * enough / apart**2 - 1, 0.0) * items
     return missing

@@ -118,7 +118,7 @@ class Ending:
         for _ in range(_HALVINGS):
             x = (low + high) / 2
             with decimals():
-                bets = accepting(decimal(x), STAKES)
+                bets = accepting(decimal(x), STAKES, self.plan.values)
             low, high = (low, x) if (bets.about(counts) >= enough).all() else (x, high)
         return min(up(high), up(v))
 

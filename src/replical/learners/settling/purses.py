@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from replical.bounds.betting import Bets
+from replical.bounds.betting import Bets, mirrored
 from replical.core.exact import decimals
 from replical.core.kernels.accounts import add
 from replical.learners.settling.compare import Block
@@ -41,15 +41,17 @@ class Purses:
     def begin(self, m: int) -> None:
         """Purses for the favourite `m`, if it has none."""
         if m not in self._counts:
-            self._counts[m], self._logs[m], self.best[m] = np.zeros((3, self._n), np.int64), *np.zeros((2, self._n))
+            self._counts[m], self._logs[m], self.best[m] = (
+                np.zeros((len(self.bets.values), self._n), np.int64),
+                *np.zeros((2, self._n)),
+            )
 
     def settle(self, m: int, among: Mask, block: Block) -> Indices:
         """Settle the bets of the favourite `m` against the rivals `among` those compared in a block; who is settled?"""
         self.begin(m)
         which = np.flatnonzero(among)
         rivals = block.places[which]
-        zeros, plus, minus = block.at_worst(m, which)
-        counts = add(self._counts[m], rivals, (zeros, plus, minus))
+        counts = add(self._counts[m], rivals, block.at_worst(m, which))
         self._logs[m][rivals] = self.bets.about(counts)
         about = self._about(m, rivals)
         self.best[m][rivals] = np.maximum(self.best[m][rivals], about)
@@ -64,8 +66,8 @@ class Purses:
         yield from (*self._counts.values(), *self._logs.values(), *self.best.values())
 
     def counts(self, m: int) -> Counts:
-        """On how many items Z was 0, +1 and -1 while `m` was the favourite, for every rival."""
-        return self._counts.get(m, np.zeros((3, self._n), dtype=np.int64))
+        """On how many items Z had each value while `m` was the favourite, for every rival."""
+        return self._counts.get(m, np.zeros((len(self.bets.values), self._n), dtype=np.int64))
 
     def _about(self, m: int, rivals: Indices) -> Floats:
         """ln of the least wealth over all places behind m at which the ideal answer may be."""
@@ -96,7 +98,7 @@ class Charges:
     """Every candidate's charge against the opponents it was compared with."""
 
     def __init__(self, n: int, bets: Bets, enough: Decimal) -> None:
-        self.counts = np.zeros((3, n), dtype=np.int64)  # on how many items Z was 0, +1 and -1
+        self.counts = np.zeros((len(bets.values), n), dtype=np.int64)  # on how many items Z had each value
         self.bets, self._enough = bets, enough
         self._about_enough = float(enough.ln())
         self.best = np.zeros(n)  # the largest ln of wealth seen so far
@@ -105,8 +107,8 @@ class Charges:
         """Charge those `among` the compared against the opponent `o` on a block of items; who is rejected?"""
         which = np.flatnonzero(among)
         charged = block.places[which]
-        zeros, minus, plus = block.apart(o, which)  # Z is about their errors, not the opponent's
-        counts = add(self.counts, charged, (zeros, plus, minus))
+        apart = block.apart(o, which)
+        counts = add(self.counts, charged, apart[mirrored(len(apart))])  # Z is about their losses, not the opponent's
         about = self.bets.about(counts)
         self.best[charged] = np.maximum(self.best[charged], about)
         near = np.flatnonzero(about >= self._about_enough - _CLEAR)

@@ -6,6 +6,8 @@ divided one by one, so two machines choose alike.
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -23,7 +25,7 @@ class Tally:
         """Errors of the `heads`, without a copy where everyone is one."""
         return self.E if len(heads) == len(self.E) else self.E[heads]
 
-    def add(self, heads: Indices, S: Indices, errors: NDArray[np.int64], scanned: int, favourite: int) -> None:
+    def add(self, heads: Indices, S: Indices, errors: NDArray[Any], scanned: int, favourite: int) -> None:
         """A block of items: who is in S was heard, every other head goes on erring at the rate at which it left.
 
         Without that a bad candidate that nobody compares any more would collect no errors and look best in the end.

@@ -1,0 +1,161 @@
+"""Losses other than errors: public weights of the labels, and a price for whoever abstains.
+
+A wrong prediction costs the weight of the true label, and abstaining its price, whatever the label is. Weights are scaled
+so that the largest is 1: every loss lies in [0, 1], and its unit is the costliest error. Claim: docs/claims/settled.md.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from math import isfinite, lcm
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from replical.classes.base import Label
+from replical.core.exact import fraction
+from replical.errors import BadProtocol
+
+Costs = NDArray[np.int64]
+
+_FINEST = 10**6  # parts of the costliest error in which losses are counted
+
+
+@dataclass(frozen=True)
+class Losses:
+    """What each prediction costs at each label, in whole parts of the costliest error.
+
+    Attributes
+    ----------
+    costs
+        For each label code what every prediction code costs; where candidates may abstain, that is the last of these.
+    unit
+        So many parts are the costliest error.
+    abstains
+        May candidates abstain?
+
+    Examples
+    --------
+    >>> losses = Losses.of(("no", "yes"), weights={"no": 1, "yes": 4}, abstain="unsure", price=0.2)
+    >>> losses.costs, losses.unit
+    (((0, 5, 4), (20, 0, 4)), 20)
+    >>> losses.differences
+    (0, 20, -20, 1, -1, 4, -4, 5, -5, 16, -16)
+    """
+
+    costs: tuple[tuple[int, ...], ...]
+    unit: int
+    abstains: bool
+
+    @classmethod
+    def of(
+        cls,
+        labels: Sequence[Label],
+        *,
+        weights: Mapping[Any, float] | None = None,
+        abstain: Label | None = None,
+        price: float | None = None,
+    ) -> Losses | None:
+        """The losses that a protocol says.
+
+        Parameters
+        ----------
+        labels
+            What labs may say.
+        weights
+            What a wrong prediction costs where the true label is this one; each 1 if left out.
+        abstain, price
+            What a candidate says that abstains, and what that costs, as a share of the costliest error.
+
+        Returns
+        -------
+        losses
+            What every prediction costs; None where errors are all alike.
+
+        Raises
+        ------
+        BadProtocol
+            For weights that are not positive and finite, or not of these labels; for a price that is not a number from 0 to
+            1, or stands alone; for an abstention that is a label.
+        """
+        scaled = _scaled(labels, weights)
+        if (abstain is None) != (price is None):
+            raise BadProtocol(
+                "candidates that abstain have a word for it and its price: give abstain and price, or neither"
+            )
+        if abstain is None and len(set(scaled)) == 1:
+            return None
+        rows = [[weight * (said != true) for said in range(len(labels))] for true, weight in enumerate(scaled)]
+        if abstain is not None:
+            _check_abstain(labels, abstain)
+            rows = [[*row, fraction(_price(price))] for row in rows]
+        unit = lcm(*(cost.denominator for row in rows for cost in map(fraction, row)))
+        if unit > _FINEST:
+            raise BadProtocol(
+                f"weights and price come to losses in parts of 1/{unit} of the costliest error: round them, parts of "
+                f"1/{_FINEST} are the finest"
+            )
+        return cls(tuple(tuple(int(cost * unit) for cost in row) for row in rows), unit, abstain is not None)
+
+    @property
+    def labels(self) -> int:
+        """How many labels labs may say."""
+        return len(self.costs)
+
+    @cached_property
+    def table(self) -> Costs:
+        """`costs` as an array; a row for each label."""
+        return np.array(self.costs, dtype=np.int64)
+
+    @cached_property
+    def differences(self) -> tuple[int, ...]:
+        """By how much two predictions may differ in loss: 0, plus and minus the costliest error, then others in pairs."""
+        apart = {abs(one - two) for row in self.costs for one in row for two in row} - {0, self.unit}
+        return (0, self.unit, -self.unit, *(sign * each for each in sorted(apart) for sign in (1, -1)))
+
+    def places(self, apart: Costs) -> NDArray[np.int64]:
+        """The place of each difference, `apart`, in `differences`."""
+        found: NDArray[np.int64] = self._places[apart + self.unit]
+        return found
+
+    @cached_property
+    def _places(self) -> NDArray[np.int64]:
+        """By difference, from the smallest there may be."""
+        places = np.zeros(2 * self.unit + 1, dtype=np.int64)
+        places[np.array(self.differences) + self.unit] = np.arange(len(self.differences))
+        return places
+
+
+def _scaled(labels: Sequence[Label], weights: Mapping[Any, float] | None) -> list[Any]:
+    if weights is None:
+        return [fraction(1)] * len(labels)
+    if not isinstance(weights, Mapping):
+        raise BadProtocol(f"weights of labels are written weights = {{ {labels[0]} = 1, .. }}, got {weights!r:.60}")
+    named = {str(label): label for label in labels}
+    for name, weight in weights.items():
+        if str(name) not in named:
+            raise BadProtocol(f"there is a weight of {name!r:.60}, which is none of the labels {list(labels)!r}")
+        if isinstance(weight, bool) or not isinstance(weight, int | float) or not isfinite(weight) or weight <= 0:
+            raise BadProtocol(f"the weight of {name!r:.60} must be a finite number above 0, got {weight!r:.40}")
+    if missing := [name for name in named if name not in {str(each) for each in weights}]:
+        raise BadProtocol(f"the label {missing[0]!r} has no weight: give every label one")
+    exact = {str(name): fraction(weight) for name, weight in weights.items()}
+    return [exact[str(label)] / max(exact.values()) for label in labels]
+
+
+def _check_abstain(labels: Sequence[Label], abstain: Any) -> None:
+    if isinstance(abstain, bool) or not isinstance(abstain, str | int) or abstain in ("", "?"):
+        raise BadProtocol(f"abstain must be a text or a whole number, and neither '' nor '?', got {abstain!r:.40}")
+    if abstain in labels:
+        raise BadProtocol(
+            f"{abstain!r} is a label, so it cannot be what candidates say that abstain: take another word"
+        )
+
+
+def _price(price: Any) -> float:
+    if isinstance(price, bool) or not isinstance(price, int | float) or not 0 <= price <= 1:
+        raise BadProtocol(f"the price of abstaining must be a number from 0 to 1, got {price!r:.40}")
+    return float(price)

@@ -1,0 +1,138 @@
+"""What a protocol chooses from: models by name, from a list or a table, or a class of rules."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from replical.classes.catalogue import KINDS, UNLISTED, numbers
+from replical.classes.spec import read_file
+from replical.cli.features import Features
+from replical.cli.inputs import file_and_column
+from replical.cli.output import number, reading
+from replical.cli.wizard import asked, at_a_terminal, spelled
+from replical.core.files import decode, read_bytes, read_csv
+from replical.errors import BadProtocol, BadTable, BadUsage
+from replical.lab.model_columns import model_columns
+from replical.lab.quantiles import KINDS as CUT
+from replical.lab.quantiles import quantile_section
+
+_USUAL_BINS = 100  # cuts a public column
+_ONE_OF = "give --class SPEC or --candidates FILE, and not both"
+
+
+def class_section(
+    spec: str | None,
+    candidates: str | None,
+    *,
+    cuts: str | None,
+    cuts_from: str | None,
+    bins: int | None,
+    named: Features | None,
+) -> tuple[dict[str, Any], str | None]:
+    """What the flags, or a person at a terminal, say; and the labels where a table tells them."""
+    if cuts_from is not None:
+        return _cut(spec, cuts_from, bins), None
+    if bins is not None:
+        raise BadUsage("--bins is for --cuts-from; else write the number into --class, e.g. stumps:5,40")
+    if cuts is not None:
+        return _scores(spec, candidates, cuts), None
+    if spec is not None and candidates is not None:
+        raise BadProtocol(_ONE_OF)
+    if spec is None and candidates is None:
+        if not at_a_terminal():
+            raise BadProtocol(
+                "give --class SPEC or --candidates FILE, or start from your table: replical init --pool FILE"
+            )
+        return asked("--candidates", None, _chosen_from)
+    if candidates is not None:
+        return _models_section(candidates)
+    if spec in UNLISTED and named is not None:
+        spec = f"{spec}:{len(named.names)}"
+    return _rules_section(spec or ""), None
+
+
+def _scores(spec: str | None, candidates: str | None, cuts: str) -> dict[str, Any]:
+    """Candidates that are scores, cut at public places."""
+    if candidates is None:
+        raise BadUsage("--cuts are for the scores of --candidates; for a feature give --cuts-from")
+    if spec is not None:
+        raise BadProtocol(_ONE_OF)
+    return {
+        "kind": "table",
+        "candidates": listed(candidates),
+        "cuts": [_cut_or_band(word.strip()) for word in cuts.split(",")],
+    }
+
+
+def _cut_or_band(word: str) -> float | list[float]:
+    """Where scores are cut, or from where to where a candidate abstains."""
+    ends = [number(end) for end in word.split("-")]
+    return ends[0] if len(ends) == 1 else ends
+
+
+def _chosen_from(text: str) -> tuple[dict[str, Any], str | None]:
+    """What somebody at a terminal names: a file, or a class."""
+    kind = text.partition(":")[0]
+    rules = kind in KINDS and not Path(text).exists()
+    return (_rules_section(text), None) if rules else _models_section(text)
+
+
+def _models_section(source: str) -> tuple[dict[str, Any], str | None]:
+    """Models by name: of a list, or the columns of a table, which tell the labels too."""
+    path = Path(source)
+    if path.suffix not in (".parquet", ".arrow", ".feather") and not _is_table(path):
+        return {"kind": "table", "candidates": listed(source)}, None
+    with reading(path) as update:
+        found = model_columns(path, progress=update)
+    return models_section(found.models), spelled(found.values)
+
+
+def models_section(names: Sequence[str]) -> dict[str, Any]:
+    """The section of a protocol that lists models by name."""
+    return {"kind": "table", "candidates": [{"name": name} for name in names]}
+
+
+def _is_table(path: Path) -> bool:
+    """Is a CSV file a lab's table, and no list of names?"""
+    if path.suffix != ".csv" or not path.exists():
+        return False
+    header = read_file(path).header
+    return "id" in header and "name" not in header
+
+
+def _rules_section(spec: str) -> dict[str, Any]:
+    kind, sizes = numbers(spec, BadProtocol)
+    assert kind.section is not None, "whatever has numbers can be written as a section"
+    return kind.section(sizes)
+
+
+def _cut(spec: str | None, source: str, bins: int | None) -> dict[str, Any]:
+    """Cuts at quantiles of public columns."""
+    if spec not in CUT:
+        raise BadUsage(
+            f"--cuts-from makes the cuts of --class {' or --class '.join(CUT)}, without numbers; got {spec!r}"
+        )
+    file, column = file_and_column("--cuts-from", source)
+    columns = [column] if spec == "thresholds" else column.split(",")
+    return quantile_section(spec, file, columns, _USUAL_BINS if bins is None else bins)
+
+
+def listed(source: str) -> list[dict[str, str]]:
+    """Candidates: the lines of a text file, or the rows of a CSV file, with their digests where it has such a column."""
+    path, _, column = source.rpartition(":")
+    if not path or Path(source).exists():
+        path, column = source, ""
+    file, what = Path(path), "the candidates"
+    text = decode(read_bytes(file, what=what, refuse=BadTable), file, what=what, refuse=BadTable)
+    if not column and file.suffix != ".csv":
+        names = [{"name": line.strip()} for line in text.splitlines() if line.strip()]
+        if not names:
+            raise BadTable(f"{path} is empty: write the names of the candidates into it, one a line")
+        return names
+    rows = read_csv(text, file, what=what, refuse=BadTable, strict=False).named()
+    column = column or "name"
+    if not rows or column not in rows[0]:
+        raise BadTable(f"{path} has no column {column!r} with the names of candidates")
+    return [{"name": row[column]} | ({"digest": row["digest"]} if row.get("digest") else {}) for row in rows]

@@ -1,0 +1,220 @@
+"""``replical init``: from a lab's table to a protocol, one question at a time, and the command that comes next."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Annotated, Any, NamedTuple
+
+import typer
+
+from replical.classes.catalogue import recipe
+from replical.cli.chosen_from import listed, models_section
+from replical.cli.inputs import file_and_column, never_over
+from replical.cli.options import learner as learner_flag
+from replical.cli.options import parameter
+from replical.cli.output import answer, prose, reading
+from replical.cli.protocol import check_new, say_written, write_protocol
+from replical.cli.wizard import (
+    DRAWN,
+    LEARNER_WORDS,
+    NONE,
+    UNKNOWN,
+    amount,
+    asked,
+    at_a_terminal,
+    label_values,
+    learner_named,
+    seed_text,
+    share,
+    unless,
+)
+from replical.core.words import count
+from replical.errors import BadUsage
+from replical.lab.model_columns import ModelColumns, model_columns
+from replical.lab.protocol import Protocol
+from replical.lab.public import PublicSample, read_public
+from replical.lab.shape import SCHEMA
+from replical.plans.catalogue import find, standard
+
+_NAMED = 6  # models that are named before two dots
+
+
+def init_command(
+    pool: Annotated[
+        Path | None, typer.Option(help="your table: an id and what every model says, one row an item")
+    ] = None,
+    out: Annotated[Path, typer.Option(help="the protocol to write")] = Path("protocol.toml"),
+    id_column: Annotated[str, typer.Option("--id", help="column with the ids of the items")] = "id",
+    label_column: Annotated[
+        str | None, typer.Option(help="column with the right answers, if the table has one (one named label is found)")
+    ] = None,
+    values: Annotated[
+        str | None,
+        typer.Option("--label-values", help="the labels in their public order (default: read from the table)"),
+    ] = None,
+    candidates: Annotated[
+        str | None, typer.Option(help="FILE or FILE:COLUMN with the names of the models (default: read from the table)")
+    ] = None,
+    leave_out: Annotated[list[str] | None, typer.Option(help="a column that is no model; once for each")] = None,
+    public: Annotated[
+        str | None, typer.Option(help="FILE:COLUMN: labelled items that belong to no lab, to put good models first")
+    ] = None,
+    nu: Annotated[float | None, parameter("nu", "how often the best model errs, at most (default: unknown)")] = None,
+    learner: Annotated[str | None, learner_flag()] = None,
+    epsilon: Annotated[
+        float | None, parameter("epsilon", "how much more often than the best the chosen model may err (0.05)")
+    ] = None,
+    delta: Annotated[float | None, parameter("delta", "how often that may be missed (0.05)")] = None,
+    rho: Annotated[float | None, parameter("rho", "how often two labs may differ (0.1)")] = None,
+    items: Annotated[int | None, parameter("items", "items each lab uses, where the learner asks for it")] = None,
+    labs: Annotated[int | None, parameter("labs")] = None,
+    batch: Annotated[int | None, parameter("batch")] = None,
+    max_labels: Annotated[int | None, parameter("max_labels")] = None,
+    seed: Annotated[str | None, typer.Option(help="the published random text (default: drawn now)")] = None,
+    title: Annotated[str | None, typer.Option(help="for people; not in the fingerprint")] = None,
+    force: Annotated[bool, typer.Option("--force", help="replace an existing protocol")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="one JSON object on standard output")] = False,
+) -> None:
+    """Write a protocol for the models of a table, and say what to do next.
+
+    Models and labels are read from the table. At a terminal the rest is asked for, with a default for everything;
+    otherwise flags or defaults are taken.
+    """
+    table = _table(pool)
+    check_new(out, force=force)
+    never_over({"--out": out}, {"--pool": table})
+    models = None if candidates is None else listed(candidates)
+    with reading(table) as update:
+        found = model_columns(
+            table,
+            id_column=id_column,
+            truth=label_column,
+            values=None if values is None else label_values(values),
+            models=None if models is None else [each["name"] for each in models],
+            without=leave_out or [],
+            progress=update,
+        )
+    if not as_json:
+        _say_found(table, found)
+    section = models_section(found.models) if models is None else {"kind": "table", "candidates": models}
+    public_items = asked("--public", public, _reader_of(section, found), default=NONE, needed=False)
+    sample = None if public_items is None else public_items.sample
+    best = asked("--nu", nu, unless(UNKNOWN, share("nu")), default=UNKNOWN, needed=False)
+    usual = "settled-cal" if best == 0 else standard(models=True, noiseless=False)
+    record = find(asked("--learner", learner, learner_named, default=usual, needed=False))
+    if record.uses("items") and items is None:
+        items = asked("--items", None, amount("items"), default=str(found.rows), needed=False)
+    numbers = {
+        "epsilon": asked("--epsilon", epsilon, share("epsilon"), default="0.05", needed=False),
+        "delta": asked("--delta", delta, share("delta"), default="0.05", needed=False),
+        "rho": asked("--rho", rho, share("rho"), default="0.1", needed=False),
+        "nu": best if record.uses("nu") else None,
+        "items": items,
+        "labs": labs,
+        "batch": batch,
+        "max_labels": max_labels,
+    }
+    text = seed if seed is not None else asked("--seed", None, seed_text, default=DRAWN, needed=False)
+    content: dict[str, Any] = {"schema": SCHEMA} | ({} if title is None else {"title": title})
+    content |= {"seed": text, "class": section, "labels": {"values": list(found.values)}}
+    content |= {} if sample is None else {"prior": sample.section}
+    content["learner"] = {"name": record.id} | {key: value for key, value in numbers.items() if value is not None}
+    protocol, needed = write_protocol(content, out, sample)
+    steps = list(next_steps(out, table, id_column, found.truth, None if public_items is None else public_items.file))
+    if as_json:
+        told = {"file": str(out), "learner": record.id, "fingerprint": protocol.fingerprint}
+        answer({"schema": "replical.init/1"} | told | {"models": found.models, "labels": found.values, "next": steps})
+        return
+    _say_chosen(protocol, ordered=sample is not None)
+    say_written(protocol, out, needed, sample, standard_taken=False)
+    _say_next(steps, table)
+
+
+def _table(pool: Path | None) -> Path:
+    """The table that was named, or that a person at a terminal names."""
+    if pool is None and not at_a_terminal():
+        raise BadUsage(
+            "init reads models and labels from your table: replical init --pool FILE; to try it without one, replical "
+            "quickstart makes a table"
+        )
+    return asked("--pool", pool, Path)
+
+
+class PublicItems(NamedTuple):
+    """The public labelled items, and the file they are from."""
+
+    file: Path
+    sample: PublicSample
+
+
+def _reader_of(section: dict[str, Any], found: ModelColumns) -> Callable[[str], PublicItems | None]:
+    """Reads FILE:COLUMN as public items of these models."""
+    models = recipe(section, found.values, "")
+
+    def read(text: str) -> PublicItems | None:
+        if text.strip() in ("", NONE):
+            return None
+        file, column = file_and_column("--public", text)
+        return PublicItems(file, read_public(file, column, models))
+
+    return read
+
+
+def next_steps(out: Path, pool: Path, id_column: str, truth: str | None, public: Path | None) -> Iterator[str]:
+    """The commands that come next, as one types them."""
+    labels = ["--ask", "page"] if truth is None else ["--labels", f"{pool}:{truth}"]
+    ids = [] if id_column == "id" else ["--id", id_column]
+    apart = [] if public is None else ["--public", public]
+    certificate = pool.with_suffix(".json").name
+    files = ["--journal", pool.with_suffix(".db").name, "--out", certificate]
+    for words in (
+        ["run", out, "--pool", pool, *ids, *apart, *labels, *files],
+        ["verify", certificate, "--pool", pool, *ids, "--journal", files[1]],
+        ["compare", certificate, "OTHER-LAB.json"],
+    ):
+        yield shlex.join(["replical", *map(str, words)])
+
+
+def _say_found(table: Path, found: ModelColumns) -> None:
+    """What was read from the table."""
+    names = ", ".join(found.models[:_NAMED]) + (" .." if len(found.models) > _NAMED else "")
+    labels = ", ".join(map(str, found.values[:_NAMED])) + (" .." if len(found.values) > _NAMED else "")
+    _line(f"{table}: {count(found.rows, 'item')}, {count(len(found.models), 'model')} ({names}), labels {labels}.")
+    if found.truth is not None:
+        _line(f"The column {found.truth} holds the right answers; a run reads one when it asks for it.")
+    if found.others:
+        others = ", ".join(found.others[:_NAMED]) + (" .." if len(found.others) > _NAMED else "")
+        _line(f"Left alone: {others}.")
+
+
+def _say_chosen(protocol: Protocol, *, ordered: bool) -> None:
+    """Every number with one sentence why."""
+    chosen = protocol.content["learner"]
+    more = f"{100 * chosen['epsilon']:g}"
+    lines = {
+        f"learner {chosen['name']}": LEARNER_WORDS.get(chosen["name"], "as you asked"),
+        f"epsilon {chosen['epsilon']}": f"the chosen model makes at most {more} more errors in 100 items than the best",
+        f"delta {chosen['delta']}": "how often that may be missed",
+        f"rho {chosen['rho']}": "how often labs that prove their answers may have different models",
+    }
+    lines |= {f"items {chosen['items']}": "that each lab uses"} if "items" in chosen else {}
+    order = "by errors on public items" if ordered else "random; public labelled items would save labels: --public"
+    lines |= {"order": order}
+    for what, why in lines.items():
+        _line(f"  {what:18}{why}")
+
+
+def _say_next(steps: list[str], table: Path) -> None:
+    """What to type."""
+    run, verify, compare = steps
+    _line(f"Next, on {table}; every other lab does the same with its own table, which has the same columns:")
+    _line(f"  {run}")
+    _line("Then anyone can check the certificate, and compare it with another lab's:")
+    _line(f"  {verify}")
+    _line(f"  {compare}")
+
+
+def _line(text: str) -> None:
+    prose.print(text, markup=False, soft_wrap=True)

@@ -1,0 +1,170 @@
+"""Questions at a terminal: what a flag did not say is asked for, one sentence why, until the reply can be used."""
+
+from __future__ import annotations
+
+import csv
+import re
+import secrets
+import sys
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+import typer
+
+from replical.classes.base import Label
+from replical.cli.output import notes, number, whole
+from replical.errors import BadProtocol, ReplicalError
+from replical.plans.catalogue import LEARNERS, find
+from replical.plans.parameters import PARAMETERS
+
+Value = TypeVar("Value")
+
+# One sentence each: what the number decides, and why one takes the usual one.
+WHY = {
+    "--pool": "Your table: one row an item, with its id and what every model says about it.",
+    "--out": "The file to write: the protocol, which every lab gets before the first label.",
+    "--candidates": (
+        "The models to choose from: a lab's table with one column a model, or a file with one name a line; or a class of "
+        "rules, e.g. stumps:2,8."
+    ),
+    "--label-values": "The labels in their public order, separated by commas; quote one that has a comma: '\"a,b\",c'.",
+    "--nu": (
+        "How often the best model errs, at most: 0 if one of them is never wrong, which saves labels; unknown is always "
+        "safe."
+    ),
+    "--learner": "Who decides what is asked and when it is proven; the default is the standard here.",
+    "--epsilon": (
+        "How much more often than the best model the chosen one may err: .05 is five more errors in 100 items; a smaller "
+        "one takes more labels."
+    ),
+    "--delta": "How often that may be missed: .05 is one lab in twenty.",
+    "--rho": (
+        "How often two labs that both prove their answer may have different models: .1 is one pair in ten; a smaller one "
+        "takes a few more labels."
+    ),
+    "--items": "How many items each lab uses; all labs the same number.",
+    "--seed": "The published random text that all labs share; best drawn in public, otherwise drawn now.",
+    "--public": (
+        "FILE:COLUMN of 50 to 200 labelled items that belong to no lab: they put good models first, which saves labels; "
+        "none is allowed."
+    ),
+}
+LEARNER_WORDS = {
+    "settled": "proves its answer whatever the models' errors are",
+    "settled-cal": "takes fewer labels, but only if some model is never wrong",
+    "settled-distance": "for rules on features: counts distances without labels",
+    "rounded-a2": "measures on unlabelled items; proves less of models than settled",
+    "rounded-cal": "the same, if some model is never wrong",
+}
+DRAWN, UNKNOWN, NONE = "drawn now", "unknown", "none"  # replies that stand for no value of one's own
+
+
+def at_a_terminal() -> bool:
+    """Can somebody be asked?"""
+    return sys.stdin.isatty() and sys.stderr.isatty()
+
+
+def asked(
+    flag: str, given: Any, read: Callable[[str], Value], *, default: str | None = None, needed: bool = True
+) -> Value:
+    """What the flag says, or what a person at a terminal replies.
+
+    Parameters
+    ----------
+    flag, given
+        The flag, and its value; None if it was left out.
+    read
+        Makes a value of a text; what it refuses at a terminal is asked again.
+    default
+        What an empty reply means.
+    needed
+        Where nobody can be asked: is a flag that was left out an error, or does it have its default?
+
+    Raises
+    ------
+    BadProtocol
+        If nobody can be asked and there is nothing to take instead.
+    """
+    if given is not None:
+        return read(str(given))
+    if not at_a_terminal():
+        if needed or default is None:
+            raise BadProtocol(f"the flag {flag} is missing")
+        return read(default)
+    if why := WHY.get(flag):
+        notes.print(why, markup=False, style="dim")
+    for name in choices() if flag == "--learner" else ():
+        notes.print(f"  {name}: {LEARNER_WORDS[name]}", markup=False, style="dim")
+    while True:
+        reply = typer.prompt(flag.removeprefix("--").replace("-", " "), default=default, err=True)
+        try:
+            return read(str(reply))
+        except (ReplicalError, typer.BadParameter) as error:
+            notes.print(f"{error}", markup=False, style="red")
+
+
+def choices() -> list[str]:
+    """Learners that a list of choices shows: those that promise something and are not kept for comparison."""
+    return [name for name in LEARNER_WORDS if name in LEARNERS]
+
+
+def learner_named(text: str) -> str:
+    """The name of a learner that exists."""
+    return find(text).id
+
+
+def share(name: str) -> Callable[[str], float]:
+    """A reader of the parameter of this `name`."""
+    return lambda text: float(PARAMETERS[name].check(number(text)))
+
+
+def amount(name: str) -> Callable[[str], int]:
+    """A reader of a parameter that is a whole number."""
+    return lambda text: int(PARAMETERS[name].check(whole(text)))
+
+
+def unless(word: str, read: Callable[[str], Value]) -> Callable[[str], Value | None]:
+    """A reader for which one `word` means: nothing."""
+    return lambda text: None if text.strip() in ("", word) else read(text)
+
+
+def label_values(text: str) -> tuple[Label, ...]:
+    """Labels in their public order: a line of CSV, so that a label with a comma stands in quotes.
+
+    Raises
+    ------
+    BadProtocol
+        If there are fewer than two, or one is empty.
+
+    Examples
+    --------
+    >>> label_values("no,yes"), label_values('"benign, sure",malignant'), label_values("0,1")
+    (('no', 'yes'), ('benign, sure', 'malignant'), (0, 1))
+    """
+    try:
+        lines = list(csv.reader([text], skipinitialspace=True, strict=True))
+    except csv.Error as error:
+        raise BadProtocol(f"--label-values has a quote that does not end, or ends too early: {text!r}") from error
+    words = [word.strip() for word in lines[0]] if lines else []
+    if len(words) < 2 or not all(words):
+        raise BadProtocol(f"--label-values lists the labels, separated by commas, e.g. no,yes; got {text!r}")
+    whole_numbers = all(re.fullmatch("-?[0-9]{1,18}", word) for word in words)
+    return tuple(int(word) for word in words) if whole_numbers else tuple(words)
+
+
+def spelled(values: tuple[Label, ...]) -> str:
+    """Labels as `label_values` reads them.
+
+    Examples
+    --------
+    >>> spelled(("a,b", "c"))
+    '"a,b",c'
+    """
+    return ",".join(
+        f'"{text.replace(chr(34), chr(34) * 2)}"' if set(text) & {",", '"'} else text for text in map(str, values)
+    )
+
+
+def seed_text(text: str) -> str:
+    """What somebody replies who is asked for a published text; drawn at random if they have none."""
+    return secrets.token_hex(16) if text.strip() in ("", DRAWN) else text

@@ -1,0 +1,182 @@
+"""``replical init`` and ``replical quickstart``: from a table to a proof."""
+
+import json
+import shlex
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from replical.cli import chosen_from, init, quickstart, wizard
+from replical.lab.protocol import Protocol
+from support.lab import world
+
+pytest.importorskip("pyarrow")
+pytest.importorskip("sqlalchemy")
+
+
+@pytest.fixture
+def table(tmp_path, monkeypatch):
+    """Six models and the right answers, as a lab has them, in the present folder."""
+    import pyarrow as pa
+    from pyarrow import parquet
+
+    monkeypatch.chdir(tmp_path)
+
+    def write(name="mine.parquet", **changes):
+        columns = world(items=60, seed=5, best=0.0, worst=1.0)
+        columns |= {"label": columns.pop("truth")} | changes
+        parquet.write_table(pa.table({key: column for key, column in columns.items() if column is not None}), name)
+        return columns
+
+    write()
+    return write
+
+
+def test_a_table_is_all_it_takes(table, command):
+    code, out, err = command("init", "--pool", "mine.parquet")
+    assert (code, err) == (0, "")
+    protocol = Protocol.read(Path("protocol.toml"))
+    assert [each["name"] for each in protocol.content["class"]["candidates"]] == [f"m{k}" for k in range(6)]
+    assert protocol.content["labels"]["values"] == ["no", "yes"]
+    assert protocol.content["learner"] == {"name": "settled", "epsilon": 0.05, "delta": 0.05, "rho": 0.1}
+    for said in (
+        "60 items, 6 models (m0, m1, m2, m3, m4, m5), labels no, yes.",
+        "The column label holds the right answers",
+    ):
+        assert said in out
+    for why in ("learner settled", "epsilon 0.05", "delta 0.05", "rho 0.1", "order"):
+        assert f"  {why}" in out
+    (run,) = (line.strip() for line in out.splitlines() if line.startswith("  replical run"))
+    code, out, err = command(*shlex.split(run)[1:], "--truths", "0")
+    assert (code, Path("mine.json").exists()) == (0, True), err
+
+
+def test_the_commands_it_names_lead_to_the_end(table, command):
+    """Whatever the table, its columns and its folder are called."""
+    table("my table.parquet", id=None, key=[f"i{n}" for n in range(60)])
+    table("public.parquet", id=[f"p{n}" for n in range(60)], key=[f"p{n}" for n in range(60)])
+    words = ["--pool", "my table.parquet", "--id", "key", "--public", "public.parquet:label", "--json"]
+    code, out, _ = command("init", *words)
+    told = json.loads(out)
+    assert (code, told["schema"], told["labels"]) == (0, "replical.init/1", ["no", "yes"])
+    assert Protocol.read(Path("protocol.toml")).public is not None
+    run, verify, compare = (shlex.split(step)[1:] for step in told["next"])
+    code, _, err = command(*run, "--truths", "0")
+    assert code == 0, err
+    assert command(*verify)[0] == 0
+    assert compare == ["compare", "my table.json", "OTHER-LAB.json"]
+
+
+def test_without_right_answers_people_are_asked(table, command):
+    table(label=None)
+    assert "--ask page" in json.loads(command("init", "--pool", "mine.parquet", "--json")[1])["next"][0]
+
+
+def test_flags_are_taken(table, command):
+    words = ["--epsilon", ".1", "--rho", ".2", "--delta", ".01", "--nu", "0", "--labs", "3", "--seed", "drawn now",
+             "--label-values", "yes,no", "--leave-out", "m3", "--title", "Mine", "--out", "other.toml"]  # fmt: skip
+    code, _, err = command("init", "--pool", "mine.parquet", *words)
+    assert code == 0, err
+    protocol = Protocol.read(Path("other.toml"))
+    learner = {"name": "settled-cal", "epsilon": 0.1, "delta": 0.01, "rho": 0.2, "labs": 3}
+    assert (protocol.content["learner"], protocol.content["seed"], protocol.title) == (learner, "drawn now", "Mine")
+    assert protocol.content["labels"]["values"] == ["yes", "no"]
+    assert len(protocol.recipe.C) == 5
+
+
+def test_items_are_as_many_as_the_table_has(table, command):
+    command("init", "--pool", "mine.parquet", "--learner", "rounded-a2")
+    assert Protocol.read(Path("protocol.toml")).content["learner"]["items"] == 60
+
+
+def test_at_a_terminal_everything_is_asked_with_its_reason(table, command, monkeypatch):
+    asked = []
+
+    def prompt(what, *, default, err):
+        asked.append(what)
+        return {"pool": "mine.parquet", "epsilon": "0.2"}.get(what, default)
+
+    for module in (wizard, chosen_from, init):
+        monkeypatch.setattr(module, "at_a_terminal", lambda: True)
+    monkeypatch.setattr(wizard.typer, "prompt", prompt)
+    code, _, err = command("init")
+    assert code == 0, err
+    assert asked == ["pool", "public", "nu", "learner", "epsilon", "delta", "rho", "seed"]
+    for flag in asked:
+        assert wizard.WHY[f"--{flag}"].split(":")[0] in " ".join(err.split())
+    assert "settled-cal: takes fewer labels" in err
+    assert Protocol.read(Path("protocol.toml")).content["learner"]["epsilon"] == 0.2
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        ([], "init reads models and labels from your table: replical init --pool FILE"),
+        (["--pool", "nowhere.csv"], "there is no file nowhere.csv"),
+        (["--pool", "mine.parquet", "--label-values", "a,b"], "is a model with the labels a, b; 'm0' says no, yes"),
+        (["--pool", "mine.parquet", "--label-column", "truth"], "has no column 'truth'"),
+        (["--pool", "mine.parquet", "--epsilon", "2"], "epsilon must be in (0, 1), got 2"),
+        (["--pool", "mine.parquet", "--learner", "forest"], "unknown learner 'forest'"),
+        (["--pool", "mine.parquet", "--learner", "replical"], "replical needs theta"),
+        (["--pool", "mine.parquet", "--items", "5"], "settled"),
+        (["--pool", "mine.parquet", "--public", "mine.parquet"], "--public names a file and a column, FILE:COLUMN"),
+        (["--pool", "mine.parquet", "--public", "mine.parquet:label", "--out", "mine.parquet", "--force"], "would replace it"),
+    ],
+)  # fmt: skip
+def test_bad_input_is_one_sentence_and_nothing_is_written(table, command, tmp_path, words, message):
+    before = {file.name: file.read_bytes() for file in tmp_path.iterdir()}
+    code, out, _ = command("init", *words, "--json")
+    told = json.loads(out)["message"]
+    assert code == 2
+    assert message in told
+    assert "\n" not in told
+    assert {file.name: file.read_bytes() for file in tmp_path.iterdir()} == before
+
+
+def test_a_published_protocol_is_not_overwritten(table, command):
+    assert command("init", "--pool", "mine.parquet")[0] == 0
+    before = Protocol.read(Path("protocol.toml")).fingerprint
+    code, _, err = command("init", "--pool", "mine.parquet")
+    assert (code, "protocol.toml exists: a published protocol is not overwritten" in err) == (2, True)
+    assert Protocol.read(Path("protocol.toml")).fingerprint == before
+
+
+def test_public_items_that_are_in_the_pool_are_noticed_by_the_run(table, command):
+    """The order would depend on the items of the proof."""
+    told = json.loads(command("init", "--pool", "mine.parquet", "--public", "mine.parquet:label", "--json")[1])
+    code, _, err = command(*shlex.split(told["next"][0])[1:])
+    assert (code, "mine.parquet" in err) == (2, True)
+
+
+# ---- quickstart ----
+def test_the_five_commands_of_the_quickstart_end_in_one_proven_answer(tmp_path, monkeypatch, command):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(quickstart, "ITEMS", 2000)
+    code, out, err = command("quickstart")
+    assert code == 0, err
+    lines = [line.strip() for line in out.splitlines()]
+    assert [line for line in lines if line.startswith("replical ")] == list(quickstart.COMMANDS)
+    assert len(quickstart.COMMANDS) == 5
+    assert (tmp_path / "replical-quickstart" / ".gitignore").read_text() == "*\n"
+    code, _, err = command("quickstart")
+    assert (code, "replical-quickstart exists" in err) == (2, True)
+    monkeypatch.chdir("replical-quickstart")
+    for line in quickstart.COMMANDS:
+        words = shlex.split(line)[1:]
+        code, out, err = command(*words, *(["--truths", "0"] if words[0] == "run" else []))
+        assert code == 0, (line, out, err)
+    assert Protocol.read(Path("protocol.toml")).record.id == "settled"
+
+
+def test_without_the_extra_the_quickstart_names_it(tmp_path):
+    code = "import sys; sys.modules['pyarrow'] = None; from replical.cli import run; run()"
+    for words, then in ((["quickstart"], "then replical quickstart"), (["init", "--pool", "a.csv"], "pyarrow")):
+        done = subprocess.run(
+            [sys.executable, "-c", code, *words], cwd=tmp_path, capture_output=True, text=True, check=False
+        )
+        assert (done.returncode, done.stderr.count("\n")) == (2, 1)
+        assert "pip install 'replical[lab]'" in done.stderr
+        assert then in done.stderr
+    assert list(tmp_path.iterdir()) == []

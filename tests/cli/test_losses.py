@@ -1,0 +1,188 @@
+"""Weights and abstaining candidates from the protocol to the certificate."""
+
+import csv
+import json
+import tomllib
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+pytest.importorskip("pyarrow")
+pytest.importorskip("sqlalchemy")
+from replical import Protocol
+from replical.classes.catalogue import recipe
+from replical.classes.losses import Losses
+from replical.errors import ReplicalError
+from replical.lab.protocol import priced
+from replical.lab.public import read_public
+from replical.lab.tables import read_pool
+
+NAMES = ["bold", "careful", "silent"]
+NUMBERS = ["--label-values", "no,yes", "--epsilon", ".15", "--delta", ".05", "--rho", ".1", "--seed", "published"]
+PRICED = ["--weights", "no=1,yes=4", "--abstain", "unsure", "--price", ".05"]
+LEARNER = {"name": "settled", "epsilon": 0.1, "delta": 0.1, "rho": 0.1}
+TABLE = {"kind": "table", "candidates": [{"name": "a"}, {"name": "b"}]}
+
+
+def written(name, items, seed):
+    """A lab's table: who always answers and errs, who abstains on what is hard, who always abstains."""
+    generator = np.random.default_rng(seed)
+    truth, hard = generator.random(items) < 0.4, generator.random(items) < 0.3
+    bold = np.where(hard & (generator.random(items) < 0.7), ~truth, truth)
+    rows = [
+        [f"{name}{i}", "yes" if bold[i] else "no", "unsure" if hard[i] else "yes" if truth[i] else "no", "unsure",
+         "yes" if truth[i] else "no"]
+        for i in range(items)
+    ]  # fmt: skip
+    with Path(f"{name}.csv").open("w", newline="") as file:
+        csv.writer(file).writerows([["id", *NAMES, "label"], *rows])
+
+
+@pytest.fixture(autouse=True)
+def tables(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    Path("names.txt").write_text("\n".join(NAMES))
+    for name, items, seed in (("x", 400, 1), ("z", 400, 2), ("pub", 60, 3)):
+        written(name, items, seed)
+
+
+def new(command, *flags):
+    return command("protocol", "new", "--out", "p.toml", "--candidates", "names.txt", *NUMBERS, *flags)
+
+
+def test_labs_choose_by_loss_and_the_certificate_says_so(command):
+    code, out, err = new(command, *PRICED, "--order-from", "pub.csv:label")
+    assert code == 0, err
+    assert "by true label, no 0.25, yes 1; to abstain costs 0.05." in out
+    assert "least loss: careful" in out
+    wrote = tomllib.loads(Path("p.toml").read_text())
+    assert wrote["labels"] == {
+        "values": ["no", "yes"],
+        "weights": {"no": 1.0, "yes": 4.0},
+        "abstain": "unsure",
+        "price": 0.05,
+    }
+    for lab in "xz":
+        code, out, err = command("run", "p.toml", "--pool", f"{lab}.csv", "--public", "pub.csv", "--labels", f"{lab}.csv:label",
+                                 "--journal", f"{lab}.db", "--out", f"{lab}.json")  # fmt: skip
+        assert code == 0, err
+        assert "Answer: careful" in out
+        assert "Loss (1 is the costliest error): " in out
+        assert "Certified" in out
+        assert "No forecast: forecasts count errors, all alike" in err
+    assert command("compare", "x.json", "z.json")[0] == 0
+    code, out, _ = command("verify", "x.json", "--pool", "x.csv", "--journal", "x.db")
+    assert (code, "Valid" in out) == (0, True)
+    body = json.loads(Path("x.json").read_text())["body"]
+    assert body["protocol"]["labels"]["price"] == 0.05
+    assert "unsure" not in {entry for each in body["pool"]["summary"] for entry in map(str, each)}
+
+
+def test_verifying_replays_with_what_predictions_cost(command, monkeypatch):
+    assert new(command, *PRICED)[0] == 0
+    assert command("run", "p.toml", "--pool", "x.csv", "--labels", "x.csv:label", "--journal", "x.db", "--out", "x.json",
+                   "--truths", "0")[0] == 0  # fmt: skip
+    verify = ["verify", "x.json", "--pool", "x.csv", "--journal", "x.db"]
+    assert command(*verify)[0] == 0
+    said = Losses.of
+    monkeypatch.setattr(Losses, "of", lambda labels, **rest: said(labels, **rest | {"price": 0.9}))
+    assert command(*verify)[0] == 1
+
+
+def test_what_counts_errors_refuses(command):
+    assert new(command, *PRICED)[0] == 0
+    run = ["--pool", "x.csv", "--labels", "x.csv:label", "--truths", "0"]
+    code, _, err = command("run", "p.toml", *run, "--journal", "m.db", "--out", "m.json", "--measure-error", "9")
+    assert (code, "errors that are not all alike are not measured after the answer" in err) == (2, True)
+    assert command("run", "p.toml", *run, "--journal", "x.db", "--out", "x.json")[0] == 0
+    code, _, err = command("confirm", "x.json", "--pool", "z.csv", "--labels", "z.csv:label", "--journal", "c.db", "--out",
+                           "c.json")  # fmt: skip
+    assert (code, "confirm counts errors, all alike" in err) == (2, True)
+    code, out, _ = command("plan", "p.toml", "--pool", "x.csv", "--theta", "2", "--json")
+    assert code == 0
+    assert json.loads(out)["reading"].startswith("No forecast from unlabelled items: forecasts count errors, all alike")
+
+
+@pytest.mark.parametrize(
+    ("flags", "message"),
+    [
+        (["--weights", "no=1"], "the label 'yes' has no weight"),
+        (["--weights", "no=1,yes"], "--weights gives every label its weight, e.g. no=1,yes=5"),
+        (["--weights", "no=1,no=2,yes=1"], "--weights gives the label 'no' two weights"),
+        (["--weights", "no=1,yes=much"], "'much' is not a number"),
+        (["--weights", "no=1,yes=-4"], "the weight of 'yes' must be a finite number above 0, got -4.0"),
+        (["--weights", "no=1,maybe=4"], "a weight of 'maybe', which is none of the labels"),
+        (["--abstain", "unsure"], "give abstain and price, or neither"),
+        (["--abstain", "unsure", "--price", "2"], "the price of abstaining must be a number from 0 to 1, got 2.0"),
+        (["--abstain", "yes", "--price", ".2"], "'yes' is a label"),
+        ([*PRICED, "--learner", "rounded-a2"], "rounded-a2 counts errors, all alike"),
+        ([*PRICED, "--learner", "settled-cal"], "settled-cal counts errors, all alike"),
+        ([*PRICED, "--cuts", ".7-.3"], "a band of scores is written [low, high] with low < high"),
+        (["--cuts", ".3-.7"], "the band [0.3, 0.7] is for candidates that abstain"),
+    ],
+)
+def test_bad_input_is_one_sentence_and_nothing_is_written(command, flags, message):
+    code, out, _ = new(command, *flags, "--json")
+    told = json.loads(out)
+    assert (code, told["exit"], Path("p.toml").exists()) == (2, 2, False)
+    assert message in told["message"]
+
+
+def test_nobody_s_label_is_the_word_of_those_who_abstain(command):
+    assert new(command, *PRICED)[0] == 0
+    lines = Path("x.csv").read_text().splitlines()
+    Path("bad.csv").write_text("\n".join([lines[0], *(line.rsplit(",", 1)[0] + ",unsure" for line in lines[1:])]))
+    code, _, err = command(
+        "run", "p.toml", "--pool", "x.csv", "--labels", "bad.csv:label", "--journal", "x.db", "--out", "x.json"
+    )
+    assert code == 2
+    assert "'unsure', which is none of ['no', 'yes']" in err
+    code, _, err = command("protocol", "new", "--out", "q.toml", "--candidates", "names.txt", *NUMBERS, *PRICED, "--order-from",
+                           "bad.csv:label")  # fmt: skip
+    assert (code, "'unsure', which is none of ['no', 'yes']" in err) == (2, True)
+
+
+@pytest.mark.parametrize(
+    ("section", "labels", "message"),
+    [
+        (
+            {"kind": "thresholds", "features": ["x"], "count": 9},
+            {"abstain": "unsure", "price": 0.1},
+            "only candidates of a table",
+        ),
+        (TABLE, {"abstain": "unsure"}, "give abstain and price, or neither"),
+        (TABLE, {"prize": 0.1}, "has no key 'prize'; it has values, weights, abstain, price"),
+        (TABLE, {"weights": {"no": 1, "yes": float("inf")}}, "finite number above 0, got inf"),
+    ],
+)
+def test_protocols_by_hand_are_checked(section, labels, message):
+    content = {"schema": "replical.protocol/1", "seed": "s", "class": section, "labels": {"values": ["no", "yes"]} | labels,
+               "learner": LEARNER}  # fmt: skip
+    with pytest.raises(ReplicalError, match=message):
+        Protocol.of(content)
+
+
+def test_weights_are_for_rules_on_features_too_and_settled_is_their_standard(command):
+    flags = ["--class", "thresholds:9", *NUMBERS, "--weights", "no=1,yes=4"]
+    code, out, err = command("protocol", "new", "--out", "t.toml", *flags)
+    assert code == 0, err
+    assert "learner settled" in out
+
+
+def test_a_public_order_is_by_loss():
+    made = priced(TABLE, {"values": [0, 1], "weights": {"0": 1, "1": 5}, "abstain": 9, "price": 0.1}, "s")
+    table = {"id": [1, 2, 3], "label": [1, 0, 0], "a": [0, 0, 0], "b": [9, 1, 9]}
+    sample = read_public(table, "label", made)
+    assert sample.errors.tolist() == [10, 1 + 2 + 1]  # in tenths of the costliest error
+    assert sample.section["order"] == [1, 0]
+    plain = read_public({**table, "b": [1, 1, 0]}, "label", recipe(TABLE, (0, 1), "s"))
+    assert plain.errors.tolist() == [1, 1]
+
+
+def test_bands_abstain_between_their_ends():
+    section = {"kind": "table", "candidates": [{"name": "a"}], "cuts": [0.5, [0.3, 0.7]]}
+    made = priced(section, {"values": ["no", "yes"], "abstain": "unsure", "price": 0.1}, "s")
+    assert made.C.candidates == ("a@0.5", "a@0.3-0.7")
+    pool = read_pool({"id": [1, 2, 3, 4], "a": [0.29, 0.3, 0.69, 0.7]}, made)
+    assert np.asarray(pool.items).tolist() == [[0, 0], [0, 2], [1, 2], [1, 1]]

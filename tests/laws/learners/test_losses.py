@@ -1,0 +1,160 @@
+"""Settled with weights and abstaining candidates against its twin, and losses against their definition."""
+
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from replical import (
+    KnownLabels,
+    Losses,
+    Pool,
+    PredictionTable,
+    PrivateRandomness,
+    SharedRandomness,
+    Thresholds,
+    learn,
+    learner_for,
+    plan,
+)
+from replical.bounds.betting import mirrored
+from replical.errors import BadLabel, BadProtocol, BadSpec, PlanMismatch
+from replical.learners import settled as learners_settled
+from replical.learners.measured import Measured
+from replical.learners.settling.groups import Everyone
+from support import reference
+from support.predictions import tables
+
+WEIGHTS = st.sampled_from([1, 2, 5, 0.1, 0.25, 3])
+PRICES = st.sampled_from([None, 0.0, 0.05, 0.2, 1.0])
+
+
+@st.composite
+def priced(draw):
+    """A small table in which candidates may abstain, and what it costs."""
+    labels, codes, truth, seed = draw(tables())
+    weights, price = {label: draw(WEIGHTS) for label in labels}, draw(PRICES)
+    if price is not None:
+        away = np.random.default_rng(seed + 1).random(codes.shape) < np.linspace(0, 0.3, len(codes))[:, None]
+        codes = np.where(away, len(labels), codes)
+    return labels, codes, truth, seed, weights, price
+
+
+@pytest.mark.claim("settled")
+@given(priced(), st.sampled_from([(0.3, 0.3), (0.1, 0.2)]), st.sampled_from([1, 3]))
+@settings(max_examples=15)
+def test_with_losses_it_is_its_twin(run, ends, batch):
+    labels, codes, truth, seed, weights, price = run
+    n, (a, b) = len(codes), ends
+    says = (*labels, 9) if price is not None else labels
+    C = PredictionTable([f"m{i}" for i in range(n)], labels=says)
+    losses = Losses.of(labels, weights=weights, abstain=None if price is None else 9, price=price)
+    made = plan("settled", C, epsilon=b, delta=0.1, rho=0.4, a=a, b=b, batch=batch, pool="finite", losses=losses)
+    shared = SharedRandomness(f"twin {seed}")
+    pool = Pool(C, np.array(says)[codes].T, PrivateRandomness.simulated("twin", seed))
+    result = learn(learner_for(made), pool, KnownLabels(C, np.array(labels)[truth]), shared)
+    scaled = [Fraction(str(weights[label])) / Fraction(str(max(weights.values()))) for label in labels]
+
+    def cost(said, label):
+        return Fraction(str(price)) if said == len(labels) else (said != label) * scaled[label]
+
+    order = sorted(range(n), key=lambda h: (shared.word("order", index=h), h))
+    twin = reference.settled(
+        codes, order, pool.order.tolist(), truth, made.threshold(shared), delta_A=Fraction(3, 50), delta_I=Fraction(1, 25),
+        batch=batch, cost=cost,
+    )  # fmt: skip
+    assert (result.hypothesis, result.settling.certified, result.labels, result.settling.scanned) == twin
+
+
+@given(st.lists(WEIGHTS, min_size=2, max_size=4), PRICES)
+def test_losses_are_what_they_are_said_to_be(weights, price):
+    labels = tuple("abcd"[: len(weights)])
+    abstain = None if price is None else "?!"
+    losses = Losses.of(labels, weights=dict(zip(labels, weights, strict=True)), abstain=abstain, price=price)
+    if losses is None:
+        assert price is None
+        assert len(set(weights)) == 1
+        return
+    table = losses.table / losses.unit
+    for true, weight in enumerate(weights):
+        for said in range(len(labels)):
+            assert table[true, said] == pytest.approx((said != true) * weight / max(weights))
+        assert price is None or table[true, -1] == pytest.approx(price)
+    assert table.min() >= 0
+    assert table.max() == 1
+    values = losses.differences
+    assert values[:3] == (0, losses.unit, -losses.unit)
+    assert [values[place] for place in mirrored(len(values))] == [-each for each in values]
+    for row in losses.table:
+        apart = np.subtract.outer(row, row)
+        assert (np.array(values)[losses.places(apart)] == apart).all()
+
+
+@given(st.integers(0, 2**32), st.sampled_from([1, 4]))
+@settings(max_examples=4)
+def test_on_a_line_groups_change_nothing(seed, batch):
+    """Who says the same loses the same, so one record serves a group."""
+    C, generator = Thresholds(60), np.random.default_rng(seed)
+    items = generator.integers(0, 60, 300)
+    truth = (items >= 20) ^ (generator.random(300) < 0.1)
+    losses = Losses.of((0, 1), weights={0: 1, 1: 4})
+    made = plan("settled", C, epsilon=0.2, delta=0.1, rho=0.2, batch=batch, pool="finite", losses=losses)
+    found = []
+    for groups in (learners_settled.groups_of, lambda whole, order, copy: Everyone(whole, order)):
+        with pytest.MonkeyPatch.context() as patched:
+            patched.setattr(learners_settled, "groups_of", groups)
+            pool = Pool(C, items, PrivateRandomness.simulated("line", seed))
+            result = learn(learner_for(made), pool, KnownLabels(C, truth.astype(int)), SharedRandomness(f"line {seed}"))
+        found.append((result.hypothesis, result.settling, result.labels))
+    assert found[0] == found[1]
+
+
+def test_equal_weights_are_plain_errors():
+    assert Losses.of(("no", "yes"), weights={"no": 3, "yes": 3.0}) is None
+    assert Losses.of((0, 1), weights={"0": 1, "1": 1}) is None
+
+
+@pytest.mark.parametrize(
+    ("given_", "message"),
+    [
+        ({"weights": {"no": 1}}, "the label 'yes' has no weight: give every label one"),
+        ({"weights": {"no": 1, "yes": 0}}, "the weight of 'yes' must be a finite number above 0, got 0"),
+        ({"weights": {"no": 1, "yes": -2}}, "finite number above 0, got -2"),
+        ({"weights": {"no": 1, "yes": float("nan")}}, "finite number above 0, got nan"),
+        ({"weights": {"no": 1, "yes": float("inf")}}, "finite number above 0, got inf"),
+        ({"weights": {"no": 1, "yes": "much"}}, "finite number above 0, got 'much'"),
+        ({"weights": {"no": True, "yes": 1}}, "finite number above 0, got True"),
+        ({"weights": {"no": 1, "yes": 2, "perhaps": 3}}, "a weight of 'perhaps', which is none of the labels"),
+        ({"weights": [1, 2]}, "weights of labels are written weights ="),
+        ({"weights": {"no": 1, "yes": 1.0000001}}, "round them"),
+        ({"abstain": "unsure"}, "give abstain and price, or neither"),
+        ({"price": 0.2}, "give abstain and price, or neither"),
+        ({"abstain": "unsure", "price": 1.5}, "a number from 0 to 1, got 1.5"),
+        ({"abstain": "unsure", "price": -0.1}, "a number from 0 to 1, got -0.1"),
+        ({"abstain": "unsure", "price": float("nan")}, "a number from 0 to 1, got nan"),
+        ({"abstain": "unsure", "price": "low"}, "a number from 0 to 1, got 'low'"),
+        ({"abstain": "yes", "price": 0.2}, "'yes' is a label, so it cannot be what candidates say that abstain"),
+        ({"abstain": "?", "price": 0.2}, "neither '' nor"),
+        ({"abstain": 0.5, "price": 0.2}, "abstain must be a text or a whole number"),
+    ],
+)
+def test_bad_losses_are_one_sentence(given_, message):
+    with pytest.raises(BadProtocol, match=message.replace("?", r"\?")):
+        Losses.of(("no", "yes"), **given_)
+
+
+def test_whoever_counts_errors_refuses_losses():
+    C, losses = PredictionTable(["a", "b"], labels=(0, 1, 9)), Losses.of((0, 1), abstain=9, price=0.1)
+    for learner in ("settled-cal", "settled-distance", "rounded-a2", "a2", "erm"):
+        with pytest.raises(BadSpec, match=f"{learner} counts errors, all alike"):
+            plan(learner, C, epsilon=0.1, delta=0.1, rho=0.2, nu=None, pool="finite", losses=losses)
+    with pytest.raises(BadSpec, match="the losses are for 3 predictions, and hypotheses of the class say 2 labels"):
+        plan("settled", PredictionTable(["a"]), epsilon=0.1, delta=0.1, rho=0.2, pool="finite", losses=losses)
+    made = plan("settled", C, epsilon=0.1, delta=0.1, rho=0.2, pool="finite", losses=losses)
+    with pytest.raises(PlanMismatch, match="errors that are not all alike are not measured"):
+        Measured(learner_for(made), 10)
+    pool = Pool(C, np.array([[0, 1]] * 50), PrivateRandomness.simulated("abstain"))
+    with pytest.raises(BadLabel, match="nobody's label ever is that"):
+        learn(learner_for(made), pool, KnownLabels(C, np.full(50, 9)), SharedRandomness("abstain"))
