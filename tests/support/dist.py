@@ -25,7 +25,6 @@ from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
 LICENCES = ("LICENSE", "LICENSES/CC-BY-4.0.txt", "NOTICE")
-NOT_SHIPPED = (".ci/", ".github/", ".pre-commit-config.yaml")  # as pyproject.toml says
 COMPLETE = {"_REPLICAL_COMPLETE": "complete_bash", "COMP_WORDS": "replical de", "COMP_CWORD": "1"}
 
 
@@ -53,7 +52,7 @@ def expected(file: Path, tracked: set[str]) -> set[str]:
         code = {name.removeprefix("src/") for name in tracked if name.startswith("src/")}
         notes = {f"{about}/{name}" for name in ("METADATA", "RECORD", "WHEEL", "entry_points.txt")}
         return code | notes | {f"{about}/licenses/{name}" for name in LICENCES}
-    return {name for name in tracked if not name.startswith(NOT_SHIPPED)} | {"PKG-INFO"}
+    return tracked | {"PKG-INFO"}
 
 
 def check_names(file: Path, tracked: set[str]) -> None:
