@@ -22,8 +22,8 @@ def said(done):
 def test_demo_proves_and_says_what_cannot_be_proven():
     """As people run it, with a tenth of the texts."""
     shown = said(done := demo(6))
-    assert "6 of 6 texts ended with every lab certified and all 3 labs with the identical model" in shown
-    same = int(re.search(r"were identical with (\d) of 6, and could prove nothing", shown).group(1))
+    assert "6 of 6 texts ended with every lab certified and all three labs with the identical model" in shown
+    same = int(re.search(r"agreed in (\d) of 6 cases, and could prove nothing", shown).group(1))
     assert same < 6
     assert "18 of 18" in shown  # labs with a proof
     assert "replical demo --hard" in shown
@@ -49,5 +49,5 @@ def test_demo_with_all_its_texts():
         assert running.poll() is None
         shown = " ".join((first + running.stdout.read()).split())
     assert first.startswith("Three labs choose one of 12 models")
-    assert "60 of 60 texts ended with every lab certified and all 3 labs with the identical model" in shown
-    assert "were identical with 1 of 60, and could prove nothing" in shown
+    assert "60 of 60 texts ended with every lab certified and all three labs with the identical model" in shown
+    assert "agreed in 1 of 60 cases, and could prove nothing" in shown

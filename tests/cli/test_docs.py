@@ -112,9 +112,30 @@ def test_the_way_from_candidates_to_certificates_is_as_shown(tmp_path, monkeypat
         code, out, err = command(*words)
         kinds.append(words[0])
         assert code in {"compare": (0, 1, 4), "confirm": (0, 1, 4)}.get(words[0], (0,)), err
-        if words[0] == "protocol" and lines:
-            assert out.splitlines() == lines
+        if words[0] in ("protocol", "init") and lines:
+            assert out.replace(": 1,000 items", ": 10,000 items").splitlines() == lines
     assert [kinds.count(kind) for kind in ("protocol", "run", "compare", "verify", "confirm")] == [6, 3, 2, 1, 3]
+
+
+@pytest.mark.slow
+def test_two_labs_find_one_linear_rule(tmp_path, monkeypatch, command):
+    """The page as it is: its tables, its commands, and the rule used in Python."""
+    for package in ("pyarrow", "sqlalchemy"):
+        pytest.importorskip(package)
+    monkeypatch.chdir(tmp_path)
+    page = (ROOT / "docs/how-to/find-a-linear-rule.md").read_text("utf-8")
+    tables, used = re.findall(r"```python\n(.*?)```", page, re.DOTALL)
+    exec(compile(tables, "page", "exec"), {})
+    done = [(words[0], *command(*words)) for words, _ in shown(page)]
+    assert [name for name, *_ in done] == ["protocol", "plan", "run", "run", "verify", "compare", "apply"]
+    assert [code for _, code, *_ in done] == [0] * 7
+    section = re.search(r"```toml\n(.*?)```", page, re.DOTALL).group(1)
+    assert section in (tmp_path / "rule.toml").read_text("utf-8")
+    assert "Identical" in done[5][2]
+    assert "2 of 2 are certified" in done[5][2]
+    names = {}
+    exec(compile(used, "page", "exec"), names)
+    assert set(names["said"]) == {"p1", "p2"}
 
 
 @pytest.mark.slow
@@ -131,6 +152,29 @@ def test_a_raw_table_leads_to_a_proof(tmp_path, monkeypatch, command):
     assert "100 candidates" in done[0][2]
     assert "Identical" in done[-1][2]
     assert "2 of 2 are certified" in done[-1][2]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("number", range(6))
+def test_the_figures_of_the_open_problems_are_what_commands_print(number, capsys):
+    """Each command of the page with the lines shown below it; the last is its code."""
+    pytest.importorskip("sklearn")
+    page = (ROOT / "docs/explanation/open-problems.md").read_text("utf-8")
+    commands = [*dict.fromkeys((tuple(words), tuple(lines)) for words, lines in shown(page))]
+    assert len(commands) == 6
+    words, lines = commands[number]
+    program = [] if words[0].endswith(".py") else ["-m", "replical"]
+    done = subprocess.run([sys.executable, *program, *words], capture_output=True, text=True, cwd=ROOT, check=False)
+    assert done.returncode == 0, done.stderr
+    assert set(lines) <= set(done.stdout.splitlines())
+
+
+def test_the_code_of_the_open_problems_prints_what_is_said(capsys):
+    page = (ROOT / "docs/explanation/open-problems.md").read_text("utf-8")
+    exec(compile(re.search(r"```python\n(.*?)```", page, re.DOTALL).group(1), "page", "exec"), {})
+    printed = capsys.readouterr().out
+    assert printed == "98% in dispute, median minority 3.7%\n"
+    assert "about 98% of the 1,297 digits" in page
 
 
 def test_the_consortium_s_ceremony_is_as_shown(tmp_path, monkeypatch, command):

@@ -120,10 +120,9 @@ def _headline(outcomes: list[Outcome]) -> str:
     proven = sum(outcome.proven for outcome in outcomes)
     same = sum(identical(outcome.argmax) for outcome in outcomes)
     return (
-        f"[bold]{_of(proven, outcomes)} texts ended with every lab certified and all {len(outcomes[0].settled)} labs with "
-        f"the identical model[/bold] (95% interval: {interval(*clopper_pearson(proven, len(outcomes)), 0)}). Labs that took "
-        f"the model with the fewest errors on as many labels were identical with {_of(same, outcomes)}, and could prove "
-        "nothing.\n"
+        f"[bold]{_of(proven, outcomes)} texts ended with every lab certified and all three labs with the identical "
+        f"model[/bold] (95% interval: {interval(*clopper_pearson(proven, len(outcomes)), 0)}). Labs that took the model "
+        f"with the fewest errors on as many labels agreed in {_of(same, outcomes)} cases, and could prove nothing.\n"
     )
 
 

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Annotated, Any, NamedTuple
 
 import typer
 
+from replical.classes.base import Label
 from replical.classes.catalogue import recipe
 from replical.cli.chosen_from import listed, models_section
 from replical.cli.inputs import file_and_column, never_over
@@ -31,14 +32,14 @@ from replical.cli.wizard import (
     unless,
 )
 from replical.core.words import count
-from replical.errors import BadUsage
+from replical.errors import BadTable, BadUsage
 from replical.lab.model_columns import ModelColumns, model_columns
 from replical.lab.protocol import Protocol
 from replical.lab.public import PublicSample, read_public
 from replical.lab.shape import SCHEMA
 from replical.plans.catalogue import find, standard
 
-_NAMED = 6  # models that are named before two dots
+_FEW = 20  # names that are all listed
 
 
 def init_command(
@@ -139,7 +140,13 @@ def _table(pool: Path | None) -> Path:
             "init reads models and labels from your table: replical init --pool FILE; to try it without one, replical "
             "quickstart makes a table"
         )
-    return asked("--pool", pool, Path)
+    return asked("--pool", pool, _existing)
+
+
+def _existing(text: str) -> Path:
+    if not Path(text).exists():
+        raise BadTable(f"there is no file {text}")
+    return Path(text)
 
 
 class PublicItems(NamedTuple):
@@ -178,15 +185,19 @@ def next_steps(out: Path, pool: Path, id_column: str, truth: str | None, public:
 
 
 def _say_found(table: Path, found: ModelColumns) -> None:
-    """What was read from the table."""
-    names = ", ".join(found.models[:_NAMED]) + (" .." if len(found.models) > _NAMED else "")
-    labels = ", ".join(map(str, found.values[:_NAMED])) + (" .." if len(found.values) > _NAMED else "")
-    _line(f"{table}: {count(found.rows, 'item')}, {count(len(found.models), 'model')} ({names}), labels {labels}.")
+    """What was read from the table: whoever sees a column that is no model can leave it out."""
+    _line(f"{table}: {count(found.rows, 'item')}, {count(len(found.models), 'model')}, labels {_some(found.values)}.")
+    _line(f"Models: {_some(found.models)}. If one is not: --leave-out COLUMN.")
     if found.truth is not None:
         _line(f"The column {found.truth} holds the right answers; a run reads one when it asks for it.")
     if found.others:
-        others = ", ".join(found.others[:_NAMED]) + (" .." if len(found.others) > _NAMED else "")
-        _line(f"Left alone: {others}.")
+        _line(f"Left alone: {_some(found.others)}.")
+
+
+def _some(names: Sequence[Label]) -> str:
+    """All names where they are few, else the first and the last ones."""
+    texts = list(map(str, names))
+    return ", ".join(texts if len(texts) <= _FEW else [*texts[:2], "..", *texts[-2:]])
 
 
 def _say_chosen(protocol: Protocol, *, ordered: bool) -> None:
@@ -199,9 +210,16 @@ def _say_chosen(protocol: Protocol, *, ordered: bool) -> None:
         f"delta {chosen['delta']}": "how often that may be missed",
         f"rho {chosen['rho']}": "how often labs that prove their answers may have different models",
     }
-    lines |= {f"items {chosen['items']}": "that each lab uses"} if "items" in chosen else {}
-    order = "by errors on public items" if ordered else "random; public labelled items would save labels: --public"
-    lines |= {"order": order}
+    nu, items = chosen.get("nu"), chosen.get("items")
+    unknown = "how often the best model errs; this learner does without"
+    lines |= {f"nu {UNKNOWN}": unknown} if nu is None else {f"nu {nu}": "how often the best model errs, at most"}
+    every = "that each lab uses: more of its own make a proof more likely"
+    lines |= {"items all": every} if items is None else {f"items {items}": "that each lab uses"}
+    lines |= (
+        {"order by errors": "on public items: good models come first"}
+        if ordered
+        else {"order random": "public labelled items would put good models first: --public FILE:COLUMN"}
+    )
     for what, why in lines.items():
         _line(f"  {what:18}{why}")
 
