@@ -188,7 +188,7 @@ def packaged(name: str, data: str, words: str) -> ModelSet:
     assert world.cells is not None
     assert world.law is not None
     truth = world.law.argmax(axis=1).astype(np.uint8)
-    return ModelSet(name, words, world.C.candidates, world.cells.astype(np.uint8), truth)
+    return ModelSet(name, words, world.C.candidates, np.asarray(world.cells, dtype=np.uint8), truth)
 
 
 def iris() -> ModelSet:

@@ -8,6 +8,7 @@ from replical.classes.linear import Linear
 from replical.errors import BadTable, PlanMismatch, ReplicalError
 from replical.learners.lattice import Lattice
 from replical.plans.lattice import lattice_plan
+from replical.pools.cone import Cone
 
 
 def run(X, y, *, step=0.3, string="a", **more):
@@ -118,3 +119,11 @@ def test_checks_are_asked_of_a_run_that_was_not_enclosed_too():
     with_checks, without = run(X, y, step=0.01), run(X, y, step=0.01, checks=0)
     assert not without.enclosing.enclosed
     assert with_checks.labels > without.labels
+
+
+def test_a_direction_known_beyond_a_wall_changes_nothing(monkeypatch):
+    X = items(2000, 3)
+    found = run(X, X[:, 0] >= 0, step=0.1)
+    monkeypatch.setattr(Cone, "_other_cell", lambda self, *reaches: None)
+    without = run(X, X[:, 0] >= 0, step=0.1)
+    assert (found.hypothesis, found.labels, found.enclosing) == (without.hypothesis, without.labels, without.enclosing)
