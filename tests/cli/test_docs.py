@@ -118,6 +118,27 @@ def test_the_way_from_candidates_to_certificates_is_as_shown(tmp_path, monkeypat
 
 
 @pytest.mark.slow
+def test_two_labs_find_one_linear_rule(tmp_path, monkeypatch, command):
+    """The page as it is: its tables, its commands, and the rule used in Python."""
+    for package in ("pyarrow", "sqlalchemy"):
+        pytest.importorskip(package)
+    monkeypatch.chdir(tmp_path)
+    page = (ROOT / "docs/how-to/find-a-linear-rule.md").read_text("utf-8")
+    tables, used = re.findall(r"```python\n(.*?)```", page, re.DOTALL)
+    exec(compile(tables, "page", "exec"), {})
+    done = [(words[0], *command(*words)) for words, _ in shown(page)]
+    assert [name for name, *_ in done] == ["protocol", "plan", "run", "run", "verify", "compare", "apply"]
+    assert [code for _, code, *_ in done] == [0] * 7
+    section = re.search(r"```toml\n(.*?)```", page, re.DOTALL).group(1)
+    assert section in (tmp_path / "rule.toml").read_text("utf-8")
+    assert "Identical" in done[5][2]
+    assert "2 of 2 are certified" in done[5][2]
+    names = {}
+    exec(compile(used, "page", "exec"), names)
+    assert set(names["said"]) == {"p1", "p2"}
+
+
+@pytest.mark.slow
 def test_a_raw_table_leads_to_a_proof(tmp_path, monkeypatch, command):
     """The page as it is: its tables, its recipe, its commands; two labs, both certified, one answer."""
     for package in ("pyarrow", "sqlalchemy", "sklearn", "skops", "pandas"):

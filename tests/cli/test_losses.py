@@ -3,6 +3,7 @@
 import csv
 import json
 import tomllib
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -10,13 +11,16 @@ import pytest
 
 pytest.importorskip("pyarrow")
 pytest.importorskip("sqlalchemy")
-from replical import Protocol
+from replical import Journal, Protocol, Session
 from replical.classes.catalogue import recipe
 from replical.classes.losses import Losses
+from replical.cli.confirm import _words
 from replical.errors import ReplicalError
+from replical.lab.certificate.file import read
+from replical.lab.confirmation.claims import claim_of
 from replical.lab.protocol import priced
 from replical.lab.public import read_public
-from replical.lab.tables import read_pool
+from replical.lab.tables import read_labels, read_pool
 
 NAMES = ["bold", "careful", "silent"]
 NUMBERS = ["--label-values", "no,yes", "--epsilon", ".15", "--delta", ".05", "--rho", ".1", "--seed", "published"]
@@ -96,12 +100,53 @@ def test_what_counts_errors_refuses(command):
     code, _, err = command("run", "p.toml", *run, "--journal", "m.db", "--out", "m.json", "--measure-error", "9")
     assert (code, "errors that are not all alike are not measured after the answer" in err) == (2, True)
     assert command("run", "p.toml", *run, "--journal", "x.db", "--out", "x.json")[0] == 0
-    code, _, err = command("confirm", "x.json", "--pool", "z.csv", "--labels", "z.csv:label", "--journal", "c.db", "--out",
-                           "c.json")  # fmt: skip
-    assert (code, "confirm counts errors, all alike" in err) == (2, True)
     code, out, _ = command("plan", "p.toml", "--pool", "x.csv", "--theta", "2", "--json")
     assert code == 0
     assert json.loads(out)["reading"].startswith("No forecast from unlabelled items: forecasts count errors, all alike")
+
+
+def test_an_answer_is_confirmed_by_its_loss(command):
+    """Who always abstains loses .05 on every item: near enough to the best at that price, far from it at a high one."""
+    for price, code, word in (
+        (".05", 0, "Confirmed: silent (hypothesis 2) loses at most 0.2 more"),
+        (".9", 1, "Refuted: silent"),
+    ):
+        assert new(command, "--weights", "no=1,yes=4", "--abstain", "unsure", "--price", price, "--force")[0] == 0
+        run = [
+            "--labels",
+            "x.csv:label",
+            "--truths",
+            "0",
+            "--pool",
+            "x.csv",
+            "--journal",
+            f"x{price}.db",
+            "--out",
+            f"x{price}.json",
+        ]
+        assert command("run", "p.toml", *run)[0] == 0
+        protocol, claim = claim_of(read(Path(f"x{price}.json")), margin=0.2)
+        claim = replace(claim, hypothesis=2)
+        with Journal(f"c{price}.db") as journal:
+            session = Session(protocol, read_pool("z.csv", protocol.recipe), journal, claim=claim)
+            truth = read_labels("z.csv", "label", ("no", "yes"))
+            while session.open:
+                session.answer_all({item: ("no", "yes")[truth[item]] for item in session.open})
+            outcome = session.result.confirmation
+            assert next(_words(session, outcome)).startswith(word)
+            assert outcome.outcome == ("confirmed", "refuted")[code]
+
+
+def test_a_confirmation_is_verified_with_what_predictions_cost(command):
+    assert new(command, *PRICED)[0] == 0
+    run = ["--labels", "x.csv:label", "--truths", "0", "--pool", "x.csv", "--journal", "x.db", "--out", "x.json"]
+    assert command("run", "p.toml", *run)[0] == 0
+    code, out, err = command("confirm", "x.json", "--pool", "z.csv", "--labels", "z.csv:label", "--journal", "c.db", "--out",
+                             "c.json", "--margin", ".2")  # fmt: skip
+    assert code == 0, err
+    assert "loses at most 0.2 more than the best candidate" in out
+    assert "No forecast: forecasts count errors, all alike" in err
+    assert command("verify", "c.json", "--pool", "z.csv", "--journal", "c.db")[0] == 0
 
 
 @pytest.mark.parametrize(

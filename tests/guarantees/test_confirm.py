@@ -69,7 +69,7 @@ def test_an_outcome_is_rarely_wrong(world, alarm, request, record_property):
 def test_any_opponent_from_the_past_keeps_the_promise(alarm, request, record_property, monkeypatch):
     """The opponent is drawn by private coins: the proof needs no more than that no label is seen."""
     coins = PrivateRandomness.simulated(request.node.name).generator("coins")
-    monkeypatch.setattr(learners_confirm, "_fewest_errors", lambda purses, rivals: int(coins.choice(rivals)))
+    monkeypatch.setattr(learners_confirm, "_fewest_errors", lambda purses, rivals, _: int(coins.choice(rivals)))
     promise = Promise(ALPHA, RUNS, alarm)
     undecided = hear("at the margin", request.node.name, promise)
     record_property("power", f"{promise.told('are refuted')}; {undecided} are undecided")

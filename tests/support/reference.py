@@ -493,7 +493,10 @@ def settled(
     return int(places[place]), proven, asked, t
 
 
-def confirm(codes, h, order, labels, margin, alpha, *, batch=1, most=None, idle=16, skipped=()):
+def confirm(
+    codes, h, order, labels, margin, alpha, *, batch=1, most=None, idle=16, skipped=(),
+    cost=lambda said, label: Fraction(int(said != label)),
+):  # fmt: skip
     """Confirm from docs/claims/confirm.md alone: exact wealth, item by item. (outcome, against, asked, scanned, unlabelled)."""
     stakes = [Fraction(s) for s in ("4/5", "2/5", "1/5", "1/10", "1/20")]
     rivals = [g for g in range(len(codes)) if g != h]  # those not done
@@ -512,12 +515,12 @@ def confirm(codes, h, order, labels, margin, alpha, *, batch=1, most=None, idle=
             known = differ and item not in skipped
             unlabelled += differ and not known
             block, asked, since = block + known, asked + known, 0 if known else since + 1
-            wrong = {g: known and codes[g][item] != labels[item] for g in (h, *rivals)}
+            wrong = {g: cost(int(codes[g][item]), int(labels[item])) if known else 0 for g in (h, *rivals)}
             for g in rivals:
-                z = int(wrong[h]) - int(wrong[g])
+                z = wrong[h] - wrong[g]
                 W[g] = [w * (1 + s * (margin - z)) for w, s in zip(W[g], stakes, strict=True)]
                 E[g] -= z
-            z = int(wrong[h]) - int(wrong[o])
+            z = wrong[h] - wrong[o]
             R = [r * (1 + s / (1 + margin) * (z - margin)) for r, s in zip(R, stakes, strict=True)]
         if sum(R) / 5 >= 1 / alpha:
             return "refuted", o, asked, at, unlabelled

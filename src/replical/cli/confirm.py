@@ -31,16 +31,18 @@ from replical.cli.asking import (
 )
 from replical.cli.forecasts import foretold_words
 from replical.cli.inputs import SIMULATED
+from replical.cli.losses import loss_words
 from replical.cli.outlook import Outlook
 from replical.cli.output import answer, notes, number, progress, prose, whole
 from replical.cli.page import Host, Instructions, Listed, Media, NoToken, PageOptions, Port, Proxy, Votes
 from replical.core.exact import fraction
 from replical.core.words import confidence, count, plural
-from replical.errors import BadCertificate, PoolExhausted
+from replical.errors import BadCertificate, PlanMismatch, PoolExhausted
 from replical.lab.claim import Claim
 from replical.lab.confirmation.claims import check_fresh, claim_of
 from replical.lab.confirmation.file import SCHEMA, candidate, publish, read_either, write
 from replical.lab.journal import Journal
+from replical.lab.protocol import Protocol
 from replical.lab.session import Session
 from replical.learners.confirm import Confirm
 from replical.learners.findings import Confirmation
@@ -145,12 +147,14 @@ def _announce(session: Session, truths: int) -> Foretold | None:
     assert claim is not None, "the session of a confirmation"
     name, margin = protocol.recipe.describe(claim.hypothesis), claim.plan.margin
     notes.print(
-        f"{protocol.title or 'Protocol'} ({protocol.fingerprint[:23]}): does {name} (hypothesis {claim.hypothesis}) err at "
-        f"most {float(margin):g} more than the best of {claim.plan.n:,} hypotheses? {len(session.lab):,} items, level "
-        f"{float(claim.plan.level):g}.",
+        f"{protocol.title or 'Protocol'} ({protocol.fingerprint[:23]}): does {name} (hypothesis {claim.hypothesis}) "
+        f"{_verb(protocol)} at most {float(margin):g} more than the best of {claim.plan.n:,} hypotheses? "
+        f"{len(session.lab):,} items, level {float(claim.plan.level):g}.",
         markup=False,
         soft_wrap=True,
     )
+    for sentence in loss_words(protocol):
+        notes.print(sentence, markup=False, soft_wrap=True)
     forecast = _forecast(session, claim, truths) if truths else None
     if forecast is None:
         told: Iterable[str] = [
@@ -182,7 +186,7 @@ def _forecast(session: Session, claim: Claim, truths: int) -> Foretold | None:
             return foretell(
                 learner, pool, prior=protocol.prior, noise=protocol.given("nu"), draws=truths, progress=update
             )
-    except PoolExhausted as error:
+    except (PoolExhausted, PlanMismatch) as error:
         notes.print(f"No forecast: {error}.", markup=False, soft_wrap=True)
         return None
 
@@ -231,17 +235,23 @@ def _done(
     prose.print(f"Written: {out} (confirmation), {journal} (journal).", markup=False, soft_wrap=True)
 
 
+def _verb(protocol: Protocol) -> str:
+    """What is counted: errors, or losses in costliest errors."""
+    return "err" if protocol.recipe.losses is None else "lose"
+
+
 def _words(session: Session, found: Confirmation) -> Iterator[str]:
     """The outcome, against whom, and what it took."""
     describe, skipped = session.protocol.recipe.describe, len(session.ledger.skipped)
     name, best = f"{describe(found.hypothesis)} (hypothesis {found.hypothesis})", "the best candidate"
+    errs = f"{_verb(session.protocol)}s"
     sure = confidence(found.level)
     if found.outcome == "confirmed":
-        yield f"Confirmed: {name} errs at most {found.margin:g} more than {best}, with confidence {sure}."
+        yield f"Confirmed: {name} {errs} at most {found.margin:g} more than {best}, with confidence {sure}."
     elif found.outcome == "refuted":
         assert found.against is not None, "whoever is refuted lost to somebody"
         yield (
-            f"Refuted: {name} errs more than {found.margin:g} above {best}, with confidence {sure}. It lost to "
+            f"Refuted: {name} {errs} more than {found.margin:g} above {best}, with confidence {sure}. It lost to "
             f"{describe(found.against)} (hypothesis {found.against})."
         )
     elif found.unlabelled > found.asked:
@@ -255,8 +265,9 @@ def _words(session: Session, found: Confirmation) -> Iterator[str]:
         helps = "a larger budget, with the same journal" if spent else "a larger pool, with a journal of its own"
         rivals = count(found.rivals, "rival is", "rivals are")
         assert found.against is not None, "somebody is not done"
+        least = "least loss" if errs == "loses" else "fewest errors"
         yield (
-            f"Undecided: {end}. {rivals} left; with the fewest errors: {describe(found.against)} (hypothesis "
+            f"Undecided: {end}. {rivals} left; with the {least}: {describe(found.against)} (hypothesis "
             f"{found.against}). What helps: {helps}; or a larger margin."
         )
     yield (

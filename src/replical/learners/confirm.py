@@ -10,11 +10,13 @@ Reference: ours (docs/claims/confirm.md).
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
+from replical.classes.losses import Losses
 from replical.core.randomness import SharedRandomness
 from replical.errors import ValueOutOfRange
 from replical.learners.base import Conversation, check_plan, learn
@@ -86,7 +88,7 @@ class Confirm:
             rivals = groups.heads[(groups.heads > 0) & ~done[groups.heads]]
             if refuted or len(rivals) == 0:
                 break
-            o = _fewest_errors(purses, rivals)
+            o = _fewest_errors(purses, rivals, plan.differences)
             if not plan.opens(asked):
                 break
             S = np.concatenate(([0], rivals))
@@ -96,7 +98,7 @@ class Confirm:
             asked, scanned = asked + query.total, scanned + query.scanned
             answers = (yield replace(query, survivors=groups.size(S))) if query.total else None
             S = groups.hear(S, query.items)
-            block = heard(groups, S, known.labels(query, answers), known.unknown(query), query.scanned)
+            block = heard(groups, S, known.labels(query, answers), known.unknown(query), query.scanned, plan.losses)
             done[purses.settle(0, S > 0, block)] = True
             refuted = len(charge.reject(o, S == 0, block)) > 0
         labelled = blocks.unlabelled <= asked  # what nobody can label shows nothing
@@ -122,10 +124,10 @@ class Confirm:
         )
 
 
-def _fewest_errors(purses: Purses, rivals: NDArray[np.int64]) -> int:
-    """The rival with the fewest errors so far, the first if several have; of each it is known how many fewer it has."""
-    _, plus, minus = purses.counts(0)[:, rivals]
-    return int(rivals[np.argmax(plus - minus)])
+def _fewest_errors(purses: Purses, rivals: NDArray[np.int64], differences: Sequence[int]) -> int:
+    """The rival that lost least so far, the first if several did; of each it is known how much less it lost."""
+    less = np.array(differences, dtype=np.int64) @ purses.counts(0)[:, rivals]
+    return int(rivals[np.argmax(less)])
 
 
 def confirm(
@@ -137,6 +139,7 @@ def confirm(
     level: float = 0.05,
     batch: int = 1,
     max_labels: int | None = None,
+    losses: Losses | None = None,
 ) -> Confirmation:
     """Does the answer `h` hold on this pool: does it err at most `margin` more than the best hypothesis of the class?
 
@@ -156,6 +159,8 @@ def confirm(
         Items open at once.
     max_labels
         Budget; only the pool limits it if left out.
+    losses
+        What predictions cost where that is not one for each error; `margin` is then in costliest errors.
 
     Returns
     -------
@@ -184,7 +189,7 @@ def confirm(
     >>> found.outcome, C.describe(found.against), found.asked
     ('refuted', 'better', 40)
     """
-    plan = confirm_plan(len(pool.C), margin=margin, level=level, batch=batch, max_labels=max_labels)
+    plan = confirm_plan(len(pool.C), margin=margin, level=level, batch=batch, max_labels=max_labels, losses=losses)
     found = learn(Confirm(plan=plan, h=h), pool, labels, _UNUSED).confirmation
     assert found is not None, "Confirm says so"
     return found

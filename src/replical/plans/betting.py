@@ -42,6 +42,11 @@ class BettingPlan(Plan):
             return tuple(Decimal(each) / self.losses.unit for each in self.losses.differences)
 
     @property
+    def differences(self) -> tuple[int, ...]:
+        """The same in whole parts of the costliest error."""
+        return (0, 1, -1) if self.losses is None else self.losses.differences
+
+    @property
     def shrinks(self) -> bool:
         """Who is compared depends on what was heard, and may come back."""
         return False

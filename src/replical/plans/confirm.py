@@ -7,6 +7,7 @@ from decimal import Decimal
 from fractions import Fraction
 from typing import Any
 
+from replical.classes.losses import Losses
 from replical.classes.prior import UNIFORM
 from replical.core.exact import decimal, decimals, fraction, in_open
 from replical.plans.base import Number
@@ -35,7 +36,9 @@ class ConfirmPlan(BettingPlan):
             return 1 / decimal(self.level)
 
 
-def confirm_plan(n: int, *, margin: Any, level: Any, batch: Any = 1, max_labels: Any = None) -> ConfirmPlan:
+def confirm_plan(
+    n: int, *, margin: Any, level: Any, batch: Any = 1, max_labels: Any = None, losses: Losses | None = None
+) -> ConfirmPlan:
     """The numbers of a confirmation among `n` hypotheses.
 
     Parameters
@@ -46,6 +49,8 @@ def confirm_plan(n: int, *, margin: Any, level: Any, batch: Any = 1, max_labels:
         Does the answer err at most `margin` more than the best? Either outcome is wrong at most this often.
     batch, max_labels
         Items open at once, and the budget.
+    losses
+        What predictions cost; None where errors are counted.
 
     Raises
     ------
@@ -76,5 +81,6 @@ def confirm_plan(n: int, *, margin: Any, level: Any, batch: Any = 1, max_labels:
         epsilon=exact,
         numbers=numbers,
         batch=PARAMETERS["batch"].check(batch),
+        losses=losses,
     )
     return plan.under(UNIFORM, budget)

@@ -13,7 +13,7 @@ import numpy as np
 
 from replical.classes.prior import UNIFORM, Prior
 from replical.core.randomness import SharedRandomness
-from replical.errors import ValueOutOfRange
+from replical.errors import PlanMismatch, ValueOutOfRange
 from replical.learners.base import learn
 from replical.learners.confirm import Confirm
 from replical.pools.pool import Pool
@@ -98,11 +98,15 @@ def foretell(
     ------
     PoolExhausted
         If the pool has fewer than 50 items.
+    PlanMismatch
+        If errors are not all alike.
     ValueOutOfRange
         If `draws` is below 1.
     """
     if draws < 1:
         raise ValueOutOfRange(f"a forecast looks at 1 world or more, got {draws!r}")
+    if learner.plan.losses is not None:
+        raise PlanMismatch("forecasts count errors, all alike, and the protocol has weights or candidates that abstain")
     worlds, shared = SupposedWorlds(pool, prior, noise=noise), SharedRandomness("a confirmation shares nothing")
     ends: list[str] = []
     labels: list[int] = []

@@ -15,6 +15,7 @@ from replical import (
     PrivateRandomness,
     SharedRandomness,
     Thresholds,
+    confirm,
     learn,
     learner_for,
     plan,
@@ -22,8 +23,10 @@ from replical import (
 from replical.bounds.betting import mirrored
 from replical.errors import BadLabel, BadProtocol, BadSpec, PlanMismatch
 from replical.learners import settled as learners_settled
+from replical.learners.base import Course
 from replical.learners.measured import Measured
 from replical.learners.settling.groups import Everyone
+from replical.pools.query import Answers
 from support import reference
 from support.predictions import tables
 
@@ -42,6 +45,12 @@ def priced(draw):
     return labels, codes, truth, seed, weights, price
 
 
+def cost_of(labels, weights, price):
+    """What a prediction loses at a label, from the definition."""
+    scaled = [Fraction(str(weights[label])) / Fraction(str(max(weights.values()))) for label in labels]
+    return lambda said, label: Fraction(str(price)) if said == len(labels) else (said != label) * scaled[label]
+
+
 @pytest.mark.claim("settled")
 @given(priced(), st.sampled_from([(0.3, 0.3), (0.1, 0.2)]), st.sampled_from([1, 3]))
 @settings(max_examples=15)
@@ -55,17 +64,30 @@ def test_with_losses_it_is_its_twin(run, ends, batch):
     shared = SharedRandomness(f"twin {seed}")
     pool = Pool(C, np.array(says)[codes].T, PrivateRandomness.simulated("twin", seed))
     result = learn(learner_for(made), pool, KnownLabels(C, np.array(labels)[truth]), shared)
-    scaled = [Fraction(str(weights[label])) / Fraction(str(max(weights.values()))) for label in labels]
-
-    def cost(said, label):
-        return Fraction(str(price)) if said == len(labels) else (said != label) * scaled[label]
-
     order = sorted(range(n), key=lambda h: (shared.word("order", index=h), h))
     twin = reference.settled(
         codes, order, pool.order.tolist(), truth, made.threshold(shared), delta_A=Fraction(3, 50), delta_I=Fraction(1, 25),
-        batch=batch, cost=cost,
+        batch=batch, cost=cost_of(labels, weights, price),
     )  # fmt: skip
     assert (result.hypothesis, result.settling.certified, result.labels, result.settling.scanned) == twin
+
+
+@pytest.mark.claim("confirm")
+@given(priced(), st.integers(0, 99), st.sampled_from([0.05, 0.2]), st.sampled_from([1, 3]))
+@settings(max_examples=15)
+def test_with_losses_confirm_is_its_twin(run, answer, margin, batch):
+    labels, codes, truth, seed, weights, price = run
+    says, h = (*labels, 9) if price is not None else labels, answer % len(codes)
+    C = PredictionTable([f"m{i}" for i in range(len(codes))], labels=says)
+    losses = Losses.of(labels, weights=weights, abstain=None if price is None else 9, price=price)
+    pool = Pool(C, np.array(says)[codes].T, PrivateRandomness.simulated("twin", seed))
+    known = KnownLabels(C, np.array(labels)[truth])
+    found = confirm(h, pool, known, margin=margin, level=0.1, batch=batch, losses=losses)
+    twin = reference.confirm(
+        codes, h, pool.order.tolist(), truth, Fraction(str(margin)), Fraction(1, 10), batch=batch,
+        cost=cost_of(labels, weights, price),
+    )  # fmt: skip
+    assert (found.outcome, found.against, found.asked, found.scanned, found.unlabelled) == twin
 
 
 @given(st.lists(WEIGHTS, min_size=2, max_size=4), PRICES)
@@ -109,6 +131,31 @@ def test_on_a_line_groups_change_nothing(seed, batch):
             result = learn(learner_for(made), pool, KnownLabels(C, truth.astype(int)), SharedRandomness(f"line {seed}"))
         found.append((result.hypothesis, result.settling, result.labels))
     assert found[0] == found[1]
+
+
+@settings(max_examples=6)
+@given(priced(), st.integers(0, 10**6))
+def test_a_run_goes_on_from_what_it_kept(run, number):
+    """Accounts have more rows than those of errors, and are put back whole."""
+    labels, codes, truth, seed, weights, price = run
+    says = (*labels, 9) if price is not None else labels
+    C = PredictionTable([f"m{i}" for i in range(len(codes))], labels=says)
+    losses = Losses.of(labels, weights=weights, abstain=None if price is None else 9, price=price)
+    learner = learner_for(plan("settled", C, epsilon=0.2, delta=0.1, rho=0.4, batch=4, pool="finite", losses=losses))
+    pool, shared = Pool(C, np.array(says)[codes].T, PrivateRandomness.simulated("kept", seed)), SharedRandomness("kept")
+
+    def to_its_end(course, kept):
+        while course.query is not None:
+            kept.append(course.kept)
+            query = course.query
+            course.tell(Answers.unanimous(query, truth[query.items].astype(np.uint16), len(says)))
+        return course.ended()
+
+    kept = []
+    ended = to_its_end(Course(learner, pool, shared), kept)
+    if kept:
+        again = to_its_end(Course(learner, pool, shared, kept=kept[number % len(kept)]), [])
+        assert (again.hypothesis, again.settling, again.labels) == (ended.hypothesis, ended.settling, ended.labels)
 
 
 def test_equal_weights_are_plain_errors():

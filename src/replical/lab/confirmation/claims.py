@@ -62,16 +62,13 @@ def claim_of(
     protocol, h = Protocol.of(body["protocol"]), index_of(body)
     if h is None:
         raise BadCertificate("the certificate has no answer, no heavy hitter was found, so there is nothing to confirm")
-    if protocol.recipe.losses is not None:
-        raise BadCertificate(
-            "confirm counts errors, all alike, and the protocol has weights or candidates that abstain"
-        )
     plan = confirm_plan(
         len(protocol.recipe.C),
         margin=protocol.given("epsilon") if margin is None else margin,
         level=usual_level(protocol) if level is None else level,
         batch=(protocol.given("batch") or 1) if batch is None else batch,
         max_labels=max_labels,
+        losses=protocol.recipe.losses,
     )
     return protocol, Claim(
         certificate=certificate["digest"], computed_on=body["pool"]["fingerprint"], hypothesis=h, plan=plan

@@ -115,7 +115,7 @@ def _protocol(content: Mapping[str, Any]) -> str | None:
 
 def _plan(content: Mapping[str, Any], protocol: Protocol) -> ConfirmPlan:
     n, named = len(protocol.recipe.C), ("margin", "level", "batch", "max_labels")
-    return confirm_plan(n, **{name: content[name] for name in named})
+    return confirm_plan(n, losses=protocol.recipe.losses, **{name: content[name] for name in named})
 
 
 def _numbers(content: Mapping[str, Any], protocol: Protocol) -> str | None:
