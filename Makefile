@@ -12,7 +12,7 @@ VERSIONLESS := --ignore-glob='*/study/*' --ignore-glob='*/plans/*' --ignore-glob
 # Tests start Python hundreds of times: even where it is told to keep no bytecode, it is kept here. (Empty means: not told.)
 export PYTHONDONTWRITEBYTECODE =
 
-.PHONY: help install demo test test-slow test-faults test-oldest coverage lint format bench bench-all docs clean
+.PHONY: help install demo test test-slow test-faults test-oldest coverage lint format bench bench-all docs dist clean
 
 help:          ## show this help
 	@grep -E '^[a-z-]+: .*##|^[a-z-]+:  *##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 16
@@ -96,6 +96,15 @@ docs: $(VENV)/.documented  ## the documentation as a site, in build/site; any wa
 	$(BIN)/python docs/notebooks/run.py
 	$(BIN)/python -m sphinx --quiet --fail-on-warning --keep-going -d build/doctrees docs build/site
 	@echo "open build/site/index.html"
+
+$(VENV)/.packaging: $(VENV)/.light
+	@$(INSTALL) '.[dist]'
+	@touch $@
+
+dist: $(VENV)/.packaging  ## wheel and source archive in dist/, each tried in an empty environment; about three minutes
+	rm -rf dist
+	PIP_CONSTRAINT=$(CURDIR)/constraints.txt $(BIN)/python -m build --outdir dist .
+	$(BIN)/python tests/support/dist.py dist build
 
 clean:         ## remove environments and caches
 	rm -rf $(VENV) $(OLDEST) .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache .coverage .coverage.* htmlcov build dist

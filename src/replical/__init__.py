@@ -12,7 +12,7 @@ Names are loaded when they are first used: ``import replical`` costs next to not
 from importlib import import_module
 from typing import TYPE_CHECKING
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"
 
 # Where each public name is defined; the same list again, below, for type checkers and editors.
 _HOMES = {
@@ -54,6 +54,7 @@ _HOMES = {
     "Star": "classes.star",
     "Stumps": "classes.stumps",
     "Thresholds": "classes.thresholds",
+    "UncertifiedWarning": "errors",
     "VersionSpace": "pools.version_space",
     "World": "worlds.world",
     "Yardstick": "pools.yardstick",
@@ -93,6 +94,7 @@ if TYPE_CHECKING:
     from replical.core.limits import trusting_sizes as trusting_sizes
     from replical.core.randomness import PrivateRandomness as PrivateRandomness
     from replical.core.randomness import SharedRandomness as SharedRandomness
+    from replical.errors import UncertifiedWarning as UncertifiedWarning
     from replical.lab.certificate.rule import Rule as Rule
     from replical.lab.certificate.rule import read_rule as read_rule
     from replical.lab.journal import Journal as Journal

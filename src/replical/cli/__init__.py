@@ -26,7 +26,7 @@ def main(arguments: list[str] | None = None) -> int:
 
     as_json = "--json" in words
     try:
-        code = app(words or ["--help"], standalone_mode=False)
+        code = app(words or ["--help"], prog_name="replical", standalone_mode=False)
         if code != INTERRUPTED:  # the argument parser may turn an interrupt into its exit code
             return code if isinstance(code, int) else 0
     except ReplicalError as error:

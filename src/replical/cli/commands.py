@@ -12,6 +12,7 @@ from typer.core import TyperGroup
 from typer.main import get_command
 
 from replical import __version__
+from replical.cli.completion import in_a_known_shell
 
 # Name: where it is, and the line of the list of commands. (A module `run` would take the name of `replical.cli.run`.)
 COMMANDS = {
@@ -62,7 +63,12 @@ _READERS = frozenset(
 
 
 class Commands(TyperGroup):
-    """Knows every command by name and line; whoever is called is loaded."""
+    """Knows every command by name and line; whoever is called, or completed, is loaded."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """Parse, with a sentence of our own where a shell's completion cannot be had."""
+        with in_a_known_shell(args):
+            return super().parse_args(ctx, args)
 
     def resolve_command(self, ctx: Any, args: list[str]) -> tuple[str | None, Any, list[str]]:
         """The command that `args` name, or "No such command", in place of what stands for it in lists."""
@@ -110,7 +116,7 @@ def _trusting(
     """Never called: its option, which lifts the limits of `replical.core.limits`, is given to all who read files."""
 
 
-app = typer.Typer(cls=Commands, add_completion=False, pretty_exceptions_enable=False, rich_markup_mode=None)
+app = typer.Typer(cls=Commands, pretty_exceptions_enable=False, rich_markup_mode=None)
 
 
 def _version(wanted: bool) -> None:

@@ -28,6 +28,7 @@ def parameter(name: str, help: str | None = None) -> Any:  # noqa: A002 - as typ
     return typer.Option(f"--{name.replace('_', '-')}", parser=parser, help=help or record.help)
 
 
-def learner(*more: str) -> Any:
+def learner(*more: str, help: str | None = None) -> Any:  # noqa: A002 - as typer calls it
     """The flag of a learner; a command may know `more` of them than those that choose from a list."""
-    return typer.Option("--learner", help=", ".join((*LEARNERS, *more)))
+    names = [*LEARNERS, *more]
+    return typer.Option("--learner", help=help or ", ".join(names), autocompletion=lambda: names)

@@ -24,6 +24,7 @@ from replical.cli.forecasts import (
 from replical.cli.inputs import SIMULATED, items_from, read_prior
 from replical.cli.lattice_bill import lattice_bill
 from replical.cli.options import CLASSES, parameter
+from replical.cli.options import learner as learner_flag
 from replical.cli.output import amount, answer, number, progress, prose, whole
 from replical.cli.question import Question, about_class, about_protocol, inputs, with_theta
 from replical.cli.release_chance import release_words, released
@@ -50,7 +51,7 @@ def plan_command(
     protocol_file: Annotated[Path | None, typer.Argument(metavar="PROTOCOL", help="a published protocol")] = None,
     class_spec: Annotated[str | None, typer.Option("--class", help=CLASSES)] = None,
     epsilon: Annotated[float | None, parameter("epsilon")] = None,
-    learner: Annotated[str | None, typer.Option(help="this learner; the cheapest if left out")] = None,
+    learner: Annotated[str | None, learner_flag(help="this learner; the cheapest if left out")] = None,
     delta: Annotated[float | None, parameter("delta", "failure probability of the error bound (0.05)")] = None,
     rho: Annotated[float | None, parameter("rho", "how often two labs may differ (0.1)")] = None,
     theta: Annotated[
