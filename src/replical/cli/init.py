@@ -43,7 +43,7 @@ _FEW = 20  # names that are all listed
 
 def init_command(
     pool: Annotated[
-        Path | None, typer.Option(help="your table: an id and what every model says, one row an item")
+        Path | None, typer.Option(help="your table: an id and what every model says, one row per item")
     ] = None,
     out: Annotated[Path, typer.Option(help="the protocol to write")] = Path("protocol.toml"),
     id_column: Annotated[str, typer.Option("--id", help="column with the ids of the items")] = "id",
