@@ -22,6 +22,7 @@ SHELVES = {
     "bounds": "Bounds",
 }
 SKLEARN = "scikit-learn's way"
+MODULES = ("complexity", "subroutines", "errors")  # each on one page
 
 
 def write(docs: Path) -> None:
@@ -30,13 +31,15 @@ def write(docs: Path) -> None:
     (reference / "api").mkdir(parents=True, exist_ok=True)
     shelves: dict[str, list[tuple[str, str]]] = {title: [] for title in (SKLEARN, *SHELVES.values())}
     for name, home in replical._HOMES.items():
+        if home in MODULES:  # on the module's own page
+            continue
         shelves[SHELVES[home.split(".", maxsplit=1)[0]]].append((name, f"replical.{name}"))
     estimators = importlib.import_module("replical.sklearn")
     shelves[SKLEARN] = [(name, f"replical.sklearn.{name}") for name in estimators.__all__]
     for names in shelves.values():
         for name, path in names:
             _put(reference / "api" / f"{name}.md", _name_page(name, path))
-    modules = [(name, f"replical.{name}") for name in ("complexity", "subroutines", "errors")]
+    modules = [(name, f"replical.{name}") for name in MODULES]
     for name, path in modules:
         _put(reference / "api" / f"{name}.md", _module_page(name, path))
     _put(reference / "api.md", _contents({**shelves, "Modules": modules}))

@@ -54,6 +54,7 @@ _HOMES = {
     "Star": "classes.star",
     "Stumps": "classes.stumps",
     "Thresholds": "classes.thresholds",
+    "UncertifiedWarning": "errors",
     "VersionSpace": "pools.version_space",
     "World": "worlds.world",
     "Yardstick": "pools.yardstick",
@@ -93,6 +94,7 @@ if TYPE_CHECKING:
     from replical.core.limits import trusting_sizes as trusting_sizes
     from replical.core.randomness import PrivateRandomness as PrivateRandomness
     from replical.core.randomness import SharedRandomness as SharedRandomness
+    from replical.errors import UncertifiedWarning as UncertifiedWarning
     from replical.lab.certificate.rule import Rule as Rule
     from replical.lab.certificate.rule import read_rule as read_rule
     from replical.lab.journal import Journal as Journal

@@ -47,7 +47,7 @@ class EmptyVersionSpace(ReplicalError):
     """No hypothesis is left: the labels contradict the realizable setting."""
 
 
-class MissingExtra(ReplicalError):
+class MissingExtra(ReplicalError, ImportError):
     """An optional part of the library is not installed."""
 
 
@@ -85,6 +85,18 @@ class BadBudget(ReplicalError, ValueError):
 
 class BadUsage(ReplicalError, ValueError):
     """A command was called in a way that makes no sense."""
+
+
+class UncertifiedWarning(UserWarning):
+    """An estimator has an answer and no proof: nothing is promised of what another lab finds.
+
+    Examples
+    --------
+    Whoever wants no answer without a proof makes it an error:
+
+    >>> import warnings
+    >>> warnings.simplefilter("error", UncertifiedWarning)
+    """
 
 
 class BadStudy(ReplicalError, ValueError):

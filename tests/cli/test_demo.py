@@ -20,12 +20,12 @@ def said(done):
 
 
 def test_demo_proves_and_says_what_cannot_be_proven():
-    """As people run it, with a tenth of the texts."""
-    shown = said(done := demo(6))
-    assert "6 of 6 texts ended with every lab certified and all three labs with the identical model" in shown
-    same = int(re.search(r"agreed in (\d) of 6 cases, and could prove nothing", shown).group(1))
-    assert same < 6
-    assert "18 of 18" in shown  # labs with a proof
+    """As people run it, with a few of the texts."""
+    shown = said(done := demo(4))
+    assert "4 of 4 texts ended with every lab certified and all three labs with the identical model" in shown
+    same = int(re.search(r"agreed in (\d) of 4 cases, and could prove nothing", shown).group(1))
+    assert same < 4
+    assert "12 of 12" in shown  # labs with a proof
     assert "replical demo --hard" in shown
     assert "replical quickstart" in shown
     lines = done.stderr.splitlines()  # not a terminal: lines, none of them twice

@@ -123,7 +123,8 @@ def test_at_a_terminal_everything_is_asked_with_its_reason(table, command, monke
         (["--pool", "mine.parquet", "--learner", "replical"], "replical needs theta"),
         (["--pool", "mine.parquet", "--items", "5"], "settled"),
         (["--pool", "mine.parquet", "--public", "mine.parquet"], "--public names a file and a column, FILE:COLUMN"),
-        (["--pool", "mine.parquet", "--public", "mine.parquet:label", "--out", "mine.parquet", "--force"], "would replace it"),
+        (["--pool", "mine.parquet", "--public", "mine.parquet:label"], "public items belong to no lab, and mine.parquet is your"),
+        (["--pool", "mine.parquet", "--out", "mine.parquet", "--force"], "would replace it"),
     ],
 )  # fmt: skip
 def test_bad_input_is_one_sentence_and_nothing_is_written(table, command, tmp_path, words, message):
@@ -146,9 +147,10 @@ def test_a_published_protocol_is_not_overwritten(table, command):
 
 def test_public_items_that_are_in_the_pool_are_noticed_by_the_run(table, command):
     """The order would depend on the items of the proof."""
-    told = json.loads(command("init", "--pool", "mine.parquet", "--public", "mine.parquet:label", "--json")[1])
+    table("public.parquet")
+    told = json.loads(command("init", "--pool", "mine.parquet", "--public", "public.parquet:label", "--json")[1])
     code, _, err = command(*shlex.split(told["next"][0])[1:])
-    assert (code, "mine.parquet" in err) == (2, True)
+    assert (code, "is the public table that the protocol's order was made from" in err) == (2, True), err
 
 
 # ---- quickstart ----

@@ -1,7 +1,10 @@
 """``replical protocol``: new protocols from flags or questions, shown with their fingerprints."""
 
 import json
+import os
 import re
+import subprocess
+import sys
 import tomllib
 import types
 from pathlib import Path
@@ -581,3 +584,29 @@ def test_files_that_are_too_much(folder, capsys):
     words[words.index("p.toml")] = "p" * 300
     assert main(words) == 2
     assert main(["verify", "p" * 300]) == 2
+
+
+@pytest.mark.slow
+def test_a_real_terminal_is_asked_and_shown_the_reasons(tmp_path):
+    """Twelve own models at a pseudo-terminal: a wrong reply, a right one, and return for everything else."""
+    pty = pytest.importorskip("pty")
+    pytest.importorskip("pyarrow")
+    names = [f"m{number}" for number in range(12)]
+    rows = [",".join([f"i{n}", *("yes" if (n + k) % 3 else "no" for k in range(12))]) for n in range(20)]
+    (tmp_path / "mine.csv").write_text("\n".join([",".join(["id", *names]), *rows]) + "\n")
+    person, terminal = pty.openpty()
+    words = [sys.executable, "-m", "replical", "protocol", "new"]
+    with subprocess.Popen(words, cwd=tmp_path, stdin=terminal, stdout=terminal, stderr=terminal) as running:
+        os.close(terminal)
+        os.write(person, b"\nnowhere.csv\nmine.csv\n" + b"\n" * 6)
+        shown = b""
+        while True:
+            try:
+                shown += os.read(person, 4096)
+            except OSError:  # nobody writes there any more
+                break
+    os.close(person)
+    assert running.returncode == 0, shown.decode()
+    assert b"Wrote protocol.toml: 12 hypotheses, learner settled" in shown
+    assert b"nowhere.csv" in shown
+    assert Protocol.read(tmp_path / "protocol.toml").content["labels"]["values"] == ["no", "yes"]

@@ -9,7 +9,9 @@ import pytest
 
 from replical import Protocol, Session, audit, learner_for, plan, read_pool
 from replical.bounds.complexity import BOUNDS
-from replical.classes.catalogue import KINDS
+from replical.classes.base import listed, size_of
+from replical.classes.catalogue import KINDS, recipe
+from replical.classes.catalogue import UNLISTED as UNLISTED_KINDS
 from replical.cli import audit as audit_cli
 from replical.cli import main
 from replical.cli import protocol as protocol_cli
@@ -18,6 +20,7 @@ from replical.errors import BadSpec
 from replical.plans.base import Task
 from replical.plans.bills import bills
 from replical.plans.catalogue import LEARNERS, find
+from replical.plans.catalogue import UNLISTED as UNLISTED_LEARNERS
 from replical.plans.costs import Setting
 from replical.plans.parameters import OPTIONS, PARAMETERS
 from replical.study.pictures.bills import bills_picture
@@ -206,6 +209,30 @@ def test_a_spec_and_its_section_are_one_class(kind):
     assert len(made) == len(again)
     if kind != "stumps":  # whose cuts are listed in a section and counted in a spec
         assert made.fingerprint == again.fingerprint
+
+
+def test_what_is_no_list_stands_apart_and_is_refused_where_a_list_is_needed():
+    assert not set(UNLISTED_LEARNERS) & set(LEARNERS)
+    assert not set(UNLISTED_KINDS) & set(KINDS)
+    for learner, record in UNLISTED_LEARNERS.items():
+        assert (record.id, record.lists, find(learner)) == (learner, False, record)
+        module, _, name = record.learner.partition(":")
+        assert hasattr(import_module(module), name)
+        assert record.marker not in {each.marker for each in LEARNERS.values()}
+        with pytest.raises(BadSpec, match="got a list of hypotheses"):
+            plan(learner, 100, epsilon=0.1, delta=0.1, rho=0.3)
+    for kind, record in UNLISTED_KINDS.items():
+        assert record.kind == kind
+        section = record.section([3]) | {"step": 0.1}
+        C = recipe(section, (0, 1), "seed").C
+        assert not listed(C)
+        assert size_of(C) > 100
+        with pytest.raises(BadSpec, match="are no list"):
+            len(C)
+        for learner in LEARNERS:
+            with pytest.raises(BadSpec, match="chooses from a list of hypotheses"):
+                plan(learner, C, epsilon=0.1, delta=0.1, rho=0.3, theta=2.0, nu=0.0)
+        assert plan("lattice", C, epsilon=0.1, delta=0.1, rho=0.3).learner == "lattice"
 
 
 def test_a_toy_class_works_everywhere_by_its_record_and_file(monkeypatch, tmp_path):

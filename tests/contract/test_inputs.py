@@ -86,4 +86,4 @@ def test_every_error_has_one_root():
     from replical import errors
 
     kinds = [kind for kind in vars(errors).values() if isinstance(kind, type) and issubclass(kind, Exception)]
-    assert all(issubclass(kind, ReplicalError) for kind in kinds)
+    assert all(issubclass(kind, ReplicalError | Warning) for kind in kinds)

@@ -10,6 +10,7 @@ from replical import (
     HalfSpaces,
     Intervals,
     KnownLabels,
+    Linear,
     Pool,
     PredictionTable,
     Prior,
@@ -60,6 +61,7 @@ def fingerprints():
         "stumps:5,40": Stumps(5, 40),
         "boxes:2,8": Boxes(2, 8),
         "halfspaces:2,20": HalfSpaces(2, 20, seed="golden"),
+        "linear:3": Linear(3, step=0.1, seed="golden", intercept=1.0),
         "table": PredictionTable(["résnet", "vit"], labels=("benign", "malignant")),
     }
     return {name: C.fingerprint for name, C in made.items()}

@@ -20,6 +20,7 @@ PROVENANCE = {"replical": "golden", "python": "golden", "numpy": "golden", "crea
 LABELS = ["no", "yes"]
 ITEMS = 1000
 LINE = (np.arange(ITEMS) * 7919) % 199
+AGE = (np.arange(ITEMS) * 104729) % 97
 TRUTH = (LINE >= 79).astype(int)
 
 
@@ -40,6 +41,7 @@ def protocols():
     line = {"kind": "thresholds", "features": ["dose"], "range": [[0, 199]], "bins": 60}
     rounded = {"name": "rounded-a2", "batch": 20, "items": ITEMS, **numbers}
     order = {"kind": "order", "order": [4, 0, 3, 1, 5, 2]}
+    plane = {"kind": "linear", "features": ["dose", "age"], "range": [[0, 199], [0, 97]], "step": 0.5, "intercept": 1.0}
     return {
         "rounded-a2 order": said | {"class": table, "prior": order, "learner": rounded},
         "rounded-a2": said | {"class": table, "learner": rounded},
@@ -52,12 +54,15 @@ def protocols():
             "class": line,
             "learner": {"name": "replical", "plan": "paper", "theta": 2.0, "k_loop": 10, "k_final": 20, **numbers},
         },
+        "lattice": said | {"class": plane, "learner": {"name": "lattice", **numbers}},
+        "lattice noisy": said
+        | {"class": plane, "learner": {"name": "lattice", "nu": 0.05, "max_labels": 40, **numbers}},
     }
 
 
 def pool(protocol):
     """The same thousand items for everyone."""
-    columns = {"id": [f"item {number:04d}" for number in range(ITEMS)], "dose": LINE}
+    columns = {"id": [f"item {number:04d}" for number in range(ITEMS)], "dose": LINE, "age": AGE}
     columns |= {name: np.array(LABELS, dtype=object)[codes] for name, codes in candidates().items()}
     return read_pool(columns, protocol.recipe)
 

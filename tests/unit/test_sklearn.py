@@ -83,6 +83,7 @@ def test_a_label_is_counted_once_and_an_oracle_hears_no_other_rows(line):
     assert ReplicableClassifier(seed="published", random_state=3).fit(X, blind).hypothesis_ == model.hypothesis_
 
 
+@pytest.mark.filterwarnings("ignore::replical.errors.UncertifiedWarning")
 def test_two_labs_with_one_seed_agree_and_with_two_seeds_differ(line):
     """Different samples and private orders: the seed is what they share."""
     rng = np.random.default_rng(1)

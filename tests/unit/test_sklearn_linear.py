@@ -7,7 +7,7 @@ import pytest
 
 pytest.importorskip("sklearn")
 
-from replical.errors import ReplicalError
+from replical.errors import ReplicalError, UncertifiedWarning
 from replical.sklearn import ReplicableLinear
 
 W = np.array([1.0, 0.5, -0.2])
@@ -23,7 +23,8 @@ def fitted(X, y, **more):
     with warnings.catch_warnings(record=True) as heard:
         warnings.simplefilter("always")
         model = ReplicableLinear(**given).fit(X, y)
-    assert all(each.category is UserWarning for each in heard)  # nothing overflows or is divided by 0
+    assert all(each.category in (UserWarning, UncertifiedWarning) for each in heard)  # nothing is divided by 0
+    assert model.certified_ != any(each.category is UncertifiedWarning for each in heard)
     return model, " ".join(str(each.message) for each in heard)
 
 

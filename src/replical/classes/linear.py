@@ -269,8 +269,10 @@ def dependent(items: Items) -> list[int]:
     >>> dependent(np.array([[1.0, 2.0, 5.0], [2.0, 4.0, 1.0], [4.0, 8.0, 3.0]]))
     [1]
     """
-    lengths = np.sqrt((items**2).sum(axis=0))
-    scaled = np.asarray(items / np.where(lengths > 0, lengths, 1.0))
+    largest = np.abs(items).max(axis=0)
+    unit = items / np.where(largest > 0, largest, 1.0)  # their squares neither overflow nor vanish
+    lengths = np.sqrt((unit**2).sum(axis=0))
+    scaled = np.asarray(unit / np.where(lengths > 0, lengths, 1.0))
     columns: Floats = np.linalg.qr(scaled)[1]  # the same dependences, in few rows
     found, basis = list[int](), np.zeros((len(columns), 0))
     for j in (items.shape[1] - 1, *range(items.shape[1] - 1)):

@@ -13,7 +13,6 @@ from replical.classes.base import Label
 from replical.classes.catalogue import recipe
 from replical.cli.chosen_from import listed, models_section
 from replical.cli.inputs import file_and_column, never_over
-from replical.cli.options import learner as learner_flag
 from replical.cli.options import parameter
 from replical.cli.output import answer, prose, reading
 from replical.cli.protocol import check_new, say_written, write_protocol
@@ -44,7 +43,7 @@ _FEW = 20  # names that are all listed
 
 def init_command(
     pool: Annotated[
-        Path | None, typer.Option(help="your table: an id and what every model says, one row an item")
+        Path | None, typer.Option(help="your table: an id and what every model says, one row per item")
     ] = None,
     out: Annotated[Path, typer.Option(help="the protocol to write")] = Path("protocol.toml"),
     id_column: Annotated[str, typer.Option("--id", help="column with the ids of the items")] = "id",
@@ -63,7 +62,10 @@ def init_command(
         str | None, typer.Option(help="FILE:COLUMN: labelled items that belong to no lab, to put good models first")
     ] = None,
     nu: Annotated[float | None, parameter("nu", "how often the best model errs, at most (default: unknown)")] = None,
-    learner: Annotated[str | None, learner_flag()] = None,
+    learner: Annotated[
+        str | None,
+        typer.Option(help=f"{', '.join(LEARNER_WORDS)}, or any other (default: settled; with --nu 0 settled-cal)"),
+    ] = None,
     epsilon: Annotated[
         float | None, parameter("epsilon", "how much more often than the best the chosen model may err (0.05)")
     ] = None,
@@ -100,7 +102,7 @@ def init_command(
     if not as_json:
         _say_found(table, found)
     section = models_section(found.models) if models is None else {"kind": "table", "candidates": models}
-    public_items = asked("--public", public, _reader_of(section, found), default=NONE, needed=False)
+    public_items = asked("--public", public, _reader_of(section, found, table), default=NONE, needed=False)
     sample = None if public_items is None else public_items.sample
     best = asked("--nu", nu, unless(UNKNOWN, share("nu")), default=UNKNOWN, needed=False)
     usual = "settled-cal" if best == 0 else standard(models=True, noiseless=False)
@@ -156,14 +158,16 @@ class PublicItems(NamedTuple):
     sample: PublicSample
 
 
-def _reader_of(section: dict[str, Any], found: ModelColumns) -> Callable[[str], PublicItems | None]:
-    """Reads FILE:COLUMN as public items of these models."""
+def _reader_of(section: dict[str, Any], found: ModelColumns, table: Path) -> Callable[[str], PublicItems | None]:
+    """Reads FILE:COLUMN as public items of these models, which are not those of the table."""
     models = recipe(section, found.values, "")
 
     def read(text: str) -> PublicItems | None:
         if text.strip() in ("", NONE):
             return None
         file, column = file_and_column("--public", text)
+        if file.exists() and file.samefile(table):
+            raise BadUsage(f"public items belong to no lab, and {file} is your table: give --public a table of its own")
         return PublicItems(file, read_public(file, column, models))
 
     return read

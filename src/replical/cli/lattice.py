@@ -47,7 +47,8 @@ def item_warnings(C: Linear, items: Items, names: tuple[str, ...]) -> Iterator[s
     """What is wrong with items on which no proof is possible."""
     columns = (*names, "the intercept")
     if len(items) < C.d:
-        yield f"{len(items)} items cannot tell {C.d} coordinates apart, so nothing can be proven: bring more items"
+        few = count(len(items), "item")
+        yield f"{few} cannot tell {C.d} coordinates apart, so nothing can be proven: bring more items"
         return
     if found := dependent(items):
         said = ", ".join(columns[j] for j in found[:_FEW]) + (" .." if len(found) > _FEW else "")

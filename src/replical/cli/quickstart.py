@@ -39,7 +39,7 @@ def quickstart_command(
         answer({"schema": "replical.quickstart/1", "folder": str(out), "commands": list(COMMANDS)})
         return
     prose.print(
-        f"Made the folder {out}: a.parquet and b.parquet, the tables of two labs. One row an item, {ITEMS:,} of them, with "
+        f"Made the folder {out}: a.parquet and b.parquet, the tables of two labs. One row per item, {ITEMS:,} of them, with "
         "its id, what twelve models say about it (is this handwritten digit even or odd?), and in the column label the "
         f"right answer, which a run reads only where it asks. public.parquet has {PUBLIC} labelled items that belong to no "
         "lab.\n",

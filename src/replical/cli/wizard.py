@@ -21,11 +21,11 @@ Value = TypeVar("Value")
 
 # One sentence each: what the number decides, and why one takes the usual one.
 WHY = {
-    "--pool": "Your table: one row an item, with its id and what every model says about it.",
+    "--pool": "Your table: one row per item, with its id and what every model says about it.",
     "--out": "The file to write: the protocol, which every lab gets before the first label.",
     "--candidates": (
-        "The models to choose from: a lab's table with one column a model, or a file with one name a line; or a class of "
-        "rules, e.g. stumps:2,8."
+        "The models to choose from: a lab's table with one column per model, or a file with one name per line; or a class "
+        "of rules, e.g. stumps:2,8."
     ),
     "--label-values": "The labels in their public order, separated by commas; quote one that has a comma: '\"a,b\",c'.",
     "--nu": (

@@ -147,7 +147,7 @@ def model_columns(
         wanted = [name for name in wanted if name in (*models, truth)]
     seen, rows = _read(source, wanted, max(MOST, len(values or ())), progress)
     if wanted and not rows:
-        raise BadTable(f"{name_of(source)} holds no items: write one row an item")
+        raise BadTable(f"{name_of(source)} holds no items: write one row per item")
     found = _Finder(name_of(source), seen, truth, values)
     chosen = found.named(models) if models is not None else found.group()
     labels = found.labels(chosen)
@@ -241,9 +241,10 @@ class _Finder:
             )
         odd = next(((name, each.why) for name, each in self._seen.items() if each.why in (_SCORES, _TRUTHS)), None)
         hint = f" ({odd[0]!r} holds {odd[1]})" if odd else ""
+        cut = "; scores can be cut at public places, replical protocol new --cuts" if odd and odd[1] == _SCORES else ""
         return (
-            f"{self._table} has no column that looks like a model{hint}: write one column a model, with the label it gives "
-            f"to every item, then {again}"
+            f"{self._table} has no column that looks like a model{hint}: write one column per model, with the label it "
+            f"gives to every item, then {again}{cut}"
         )
 
     def labels(self, models: Sequence[str]) -> tuple[Label, ...]:

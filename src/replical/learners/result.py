@@ -51,7 +51,7 @@ class Round:
     scanned: int
 
 
-@dataclass(frozen=True, kw_only=True, eq=False)
+@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
 class Result:
     """What a run returns.
 
@@ -93,6 +93,8 @@ class Result:
     >>> pool = Pool(C, X, PrivateRandomness.simulated("doctest"))
     >>> cal = CAL(plan("cal", C, epsilon=.1, delta=.1, pool="finite"))
     >>> result = learn(cal, pool, KnownLabels(C, [int(x >= 20) for x in X]), SharedRandomness("published"))
+    >>> result
+    Result(hypothesis=19, labels=8)
     >>> result.described(C), result.labels, result.V.size, result.stopped
     ('1 if x >= 19 else 0', 8, 6, True)
     >>> [f"{each.name}: {each.held}" for each in result.conditions][-1]
@@ -152,6 +154,12 @@ class Result:
         masses = [each.disagreement[0] / each.disagreement[1] for each in self.rounds]
         sizes = [each.survivors for each in self.rounds]
         return Trace(labels=asked, masses=[*masses, float(self.V.mass)], survivors=[*sizes, self.V.size])
+
+    def __repr__(self) -> str:
+        told: dict[str, object] = {"hypothesis": self.hypothesis, "labels": self.labels}
+        if self.proven is not None:
+            told |= {"certified": self.proven.certified, "rho_proven": self.proven.rho_proven}
+        return f"Result({', '.join(f'{name}={value}' for name, value in told.items())})"
 
     def _repr_html_(self) -> str:
         rows: dict[str, object] = {

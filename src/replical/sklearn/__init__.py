@@ -3,6 +3,15 @@
 Needs scikit-learn: ``pip install 'replical[sklearn]'``.
 """
 
+from replical.errors import MissingExtra
+
+try:
+    import sklearn  # noqa: F401 - asked for once, so that one sentence says what is missing
+except ImportError as error:
+    raise MissingExtra(
+        "replical.sklearn needs scikit-learn: install it with pip install 'replical[sklearn]'"
+    ) from error
+
 from replical.sklearn.classifier import ReplicableClassifier
 from replical.sklearn.linear import ReplicableLinear
 from replical.sklearn.selector import ReplicableSelector

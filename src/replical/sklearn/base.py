@@ -19,6 +19,8 @@ from sklearn.utils.validation import (
 from replical.classes.base import Codes, HypothesisClass
 from replical.classes.prior import UNIFORM, Prior
 from replical.core.randomness import PrivateRandomness, SharedRandomness
+from replical.core.words import plural
+from replical.errors import UncertifiedWarning
 from replical.learners.base import Course, Learner
 from replical.learners.for_plan import learner_for
 from replical.learners.result import Result
@@ -92,6 +94,32 @@ class Replicable(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         self.hypothesis_ = result.hypothesis
         self.certified_ = result.proven is not None and result.proven.certified
 
+    def _tell(self) -> None:
+        """Warn where nothing was proven: why, and what would help. The last thing a fit does."""
+        if self.certified_:
+            return
+        verdict = self.result_.verdict
+        learner = getattr(self, "learner", "")
+        why = f"the learner {learner} does not prove that labs agree" if verdict is None else verdict.why
+        instead = "settled-cal" if verdict is None and find(learner).setting == "realizable" else "settled"
+        helps = f"learner={instead!r}" if verdict is None else in_python(verdict.helps)
+        warnings.warn(
+            f"not certified: {why}, so another lab may well have another answer. What would help: {helps}.",
+            UncertifiedWarning,
+            stacklevel=3,
+        )
+
+    def _look_at_scaling(self, X: Any) -> None:
+        """Features that this very sample was used to scale: another lab's are scaled otherwise, so that is said."""
+        how = scaled_by_itself(X)
+        if how:
+            warnings.warn(
+                f"the features look as if they were scaled by these rows themselves ({how}): another lab's rows scale them "
+                "otherwise, and the same rule means something else there. Fit the scaler on public rows, once for all labs.",
+                UserWarning,
+                stacklevel=3,
+            )
+
     def _two_classes(
         self, X: Any, y: Any, oracle: Oracle | None
     ) -> tuple[NDArray[Any], NDArray[Any], Callable[[NDArray[np.int64]], Codes]]:
@@ -105,7 +133,8 @@ class Replicable(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         classes, labels = self._labels(y, oracle)
         if (count := len(classes)) != 2:
             raise ValueError(
-                f"Only binary classification is supported. {count} class{'' if count == 1 else 'es'} given."
+                f"Only binary classification is supported. {count} {plural(count, 'class', 'classes')} given. For more than "
+                "two, fit models of any kind on public rows and choose among them: ReplicableSelector."
             )
         return X, classes, labels
 
@@ -132,6 +161,47 @@ class Replicable(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "result_")
+
+
+# What would help, as a command says it and as Python does.
+_SAID = {"protocol new --order-from": "public=..", "--learner ": "learner=", ", all of them in a new protocol": ""}
+
+
+def in_python(helps: str) -> str:
+    """What would help, in the words of somebody who types no command.
+
+    Examples
+    --------
+    >>> in_python("more labels, a public order of preference (protocol new --order-from), or --learner settled")
+    'more labels, a public order of preference (public=..), or learner=settled'
+    """
+    for command, python in _SAID.items():
+        helps = helps.replace(command, python)
+    return helps
+
+
+def scaled_by_itself(X: Any) -> str:
+    """By what the columns of `X` look scaled that was fitted on them: nothing else hits its marks to the last digit.
+
+    Examples
+    --------
+    >>> X = np.random.default_rng(0).normal(size=(100, 2)) + 1
+    >>> scaled_by_itself((X - X.mean(axis=0)) / X.std(axis=0)), scaled_by_itself(X)
+    ('means of 0 and deviations of 1', '')
+    """
+    if not isinstance(X, np.ndarray) or X.ndim != 2 or len(X) < 3 or X.dtype.kind != "f":
+        return ""
+    varied = X[:, X.min(axis=0) < X.max(axis=0)]
+    if not varied.shape[1] or not np.isfinite(varied).all():
+        return ""
+    low, high = varied.min(axis=0), varied.max(axis=0)
+    tiny = 1e-9 if X.dtype == np.float64 else 1e-5
+    with np.errstate(over="ignore", invalid="ignore"):
+        if (abs(varied.mean(axis=0)) < tiny).all() and (abs(varied.std(axis=0) - 1) < tiny).all():
+            return "means of 0 and deviations of 1"
+    between = ((varied > low) & (varied < high)).any(axis=0).all()
+    ends = (low == 0).all() and (abs(high - 1) < tiny).all()
+    return "smallest values of 0 and largest of 1" if between and ends else ""
 
 
 def codes_of(values: Any, classes: NDArray[Any]) -> Codes:

@@ -19,11 +19,16 @@ from replical.sklearn.base import Oracle, Replicable
 class ReplicableClassifier(Replicable):
     """A classifier that another lab, with other data and the same seed, would have chosen too.
 
+    It knows two classes. For three and more, fit models of any kind on public rows and choose with `ReplicableSelector`.
+    Where nothing is proven, `fit` warns (`UncertifiedWarning`).
+
     Parameters
     ----------
     hypotheses
         ``"stumps"`` (one feature, one public cut), ``"halfspaces"`` (a public net), or a class of your own. Cuts lie
-        between -`span` and `span`, so scale features by public constants, not by this sample.
+        between -`span` and `span`, so scale features by public constants, not by this sample: a ``StandardScaler`` in a
+        pipeline is fitted on each lab's own rows, so the same cut would mean something else in every lab. It is warned
+        about; fit the scaler on public rows instead.
     epsilon, delta
         Error asked for, and how often it may be missed.
     rho
@@ -33,7 +38,7 @@ class ReplicableClassifier(Replicable):
     kappa
         Where the learner may stop uncertified, as in `replical.plan`; at most epsilon.
     learner
-        A learner id, as in `replical.plan`.
+        A learner id, as in `replical.plan`. Some thousand rows are enough for ``"settled-distance"`` to prove its answer.
     bins, span, count
         Cuts a feature and their range; half-spaces in the net.
     max_labels
@@ -68,7 +73,7 @@ class ReplicableClassifier(Replicable):
     >>> y = np.where(X[:, 0] > .3, "yes", "no")
     >>> model = ReplicableClassifier(seed="published", random_state=0).fit(X, y)
     >>> model.n_labels_, model.class_.describe(model.hypothesis_), float((model.predict(X) == y).mean())
-    (89, '1 if x0 >= 0.272727 else 0', 0.9885)
+    (79, '1 if x0 >= 0.272727 else 0', 0.9885)
     """
 
     def __init__(
@@ -81,7 +86,7 @@ class ReplicableClassifier(Replicable):
         nu: float | None = None,
         theta: float | None = None,
         kappa: float | None = 0.05,
-        learner: str = "rounded-a2",
+        learner: str = "settled-distance",
         bins: int = 32,
         span: float = 3.0,
         count: int = 1000,
@@ -135,8 +140,10 @@ class ReplicableClassifier(Replicable):
         C = self._class(X.shape[1], seed)
         if isinstance(self.hypotheses, str) and self.hypotheses == "stumps":
             self._look_at_scale(X)
+        self._look_at_scaling(X)
         self._keep(self._run(C, X, labels, seed), classes, seed)
         self.class_ = C
+        self._tell()
         return self
 
     def _look_at_scale(self, X: NDArray[Any]) -> None:

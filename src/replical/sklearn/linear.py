@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Sequence
 from typing import Any
 
@@ -137,6 +136,7 @@ class ReplicableLinear(Replicable):
             Whatever plan and run refuse, e.g. `ValueOutOfRange`.
         """
         X, classes, labels = self._two_classes(X, y, oracle)
+        self._look_at_scaling(X)
         seed = self._seed()
         d = X.shape[1] + (self.intercept is not None)
         step = step_for(in_open("epsilon", self.epsilon, 0, 1), d) if self.step is None else self.step
@@ -153,21 +153,15 @@ class ReplicableLinear(Replicable):
             max_labels=self.max_labels,
         )
         result = self._course(Lattice(plan), C, X, labels, seed)
-        found, verdict, h = result.enclosing, result.verdict, result.hypothesis
+        found, h = result.enclosing, result.hypothesis
         assert found is not None, "every run of Lattice says this"
-        assert verdict is not None, "this"
         assert h is not None, "and this"
         self._keep(result, classes, seed)
         self.class_, w = C, C.normal(h)
         self.coef_ = w[None, : X.shape[1]]
         self.intercept_ = np.array([0.0 if self.intercept is None else w[-1] * self.intercept])
         self.rho_proven_, self.rho_predicted_ = found.rho_proven, found.rho_predicted
-        if not self.certified_:
-            warnings.warn(
-                f"not certified: {verdict.why}. What would help: {verdict.helps}.",
-                UserWarning,
-                stacklevel=2,
-            )
+        self._tell()
         return self
 
     def decision_function(self, X: ArrayLike) -> NDArray[np.float64]:

@@ -7,21 +7,35 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_consistent_length, check_is_fitted, column_or_1d, validate_data
 
 from replical.classes.prior import UNIFORM, Prior
 from replical.classes.rows import PackedRows
 from replical.classes.table import PredictionTable
 from replical.sklearn.base import Oracle, Replicable, codes_of
+from replical.sklearn.named import Candidates, check_fitted, named_estimators
+
+
+def _has_probabilities(selector: ReplicableSelector) -> bool:
+    """Does the chosen estimator have them; before a fit, does any?"""
+    if hasattr(selector, "best_estimator_"):
+        return hasattr(selector.best_estimator_, "predict_proba")
+    return any(hasattr(each, "predict_proba") for _, each in named_estimators(selector.estimators))
 
 
 class ReplicableSelector(Replicable):
     """Choose one of several fitted estimators, as another lab with the same seed would.
 
+    Any number of classes. Where nothing is proven, `fit` warns (`UncertifiedWarning`).
+
     Parameters
     ----------
     estimators
-        (name, fitted estimator) pairs; their order is public.
+        The fitted estimators: a list, a dict of names, or (name, estimator) pairs. Their order is public and the same in
+        all labs. A scaler inside one of them is fitted on public rows with it, and is fine; one that stands before the
+        selector in a pipeline is fitted on each lab's own rows, so that candidates would say other things in other labs:
+        it is warned about.
     public
         Labelled rows (X, y) that belong to no lab, the same for all labs: the shared order is then by the errors that the
         estimators make on them, ties by name, and far fewer labels are needed. They must not be those that the estimators
@@ -78,7 +92,7 @@ class ReplicableSelector(Replicable):
 
     def __init__(
         self,
-        estimators: Sequence[tuple[str, Any]] = (),
+        estimators: Candidates = (),
         *,
         public: tuple[Any, ArrayLike] | None = None,
         epsilon: float = 0.05,
@@ -127,44 +141,37 @@ class ReplicableSelector(Replicable):
         Raises
         ------
         ValueError
-            If there are no estimators, labels come from nowhere or from both, or one of them is not in the label set.
+            If there are no estimators or some are not fitted, labels come from nowhere or from both, or one of them is not
+            in the label set.
         ReplicalError
             Whatever plan and run refuse, e.g. `BudgetSpent` or `ValueOutOfRange`.
         """
-        if not self.estimators:
-            raise ValueError("give the fitted estimators to choose among, as (name, estimator) pairs")
+        named = named_estimators(self.estimators)
+        check_fitted(named, X)
         if y is not None:
             y = column_or_1d(y)
             check_consistent_length(X, y)
-        candidate_labels = [known for _, estimator in self.estimators for known in getattr(estimator, "classes_", ())]
+        candidate_labels = [known for _, estimator in named for known in getattr(estimator, "classes_", ())]
         classes, labels = self._labels(y, oracle, candidate_labels)
         seed = self._seed()
-        C = PredictionTable([name for name, _ in self.estimators], labels=range(len(classes)))
-        codes = self._predictions(X, classes)
+        C = PredictionTable([name for name, _ in named], labels=range(len(classes)))
+        candidates = [estimator for _, estimator in named]
+        codes = _predictions(candidates, X, classes)
         validate_data(self, X, skip_check_array=True)  # notes the features and their names
-        self._keep(self._run(C, codes, labels, seed, self._order(C)), classes, seed)
-        self.best_name_, self.best_estimator_ = self.estimators[self.hypothesis_ or 0]
+        self._look_at_scaling(X)
+        self._keep(self._run(C, codes, labels, seed, self._order(C, candidates)), classes, seed)
+        self.best_name_, self.best_estimator_ = named[self.hypothesis_ or 0]
+        self._tell()
         return self
 
-    def _order(self, C: PredictionTable) -> Prior:
+    def _order(self, C: PredictionTable, candidates: Sequence[Any]) -> Prior:
         """Fewest errors on the public rows first, ties by name; any order, from the seed, if there are none."""
         if self.public is None:
             return UNIFORM
         X, y = self.public
         y = column_or_1d(y)
         check_consistent_length(X, y)
-        return Prior.by_errors(C, np.array([(estimator.predict(X) != y).sum() for _, estimator in self.estimators]))
-
-    def _predictions(self, X: Any, classes: NDArray[Any]) -> PackedRows:
-        """What the candidates say about `X`, as codes; of eight candidates at a time, then packed."""
-        rows: PackedRows | None = None
-        for first in range(0, len(self.estimators), 8):
-            said = [codes_of(estimator.predict(X), classes) for _, estimator in self.estimators[first : first + 8]]
-            if rows is None:
-                rows = PackedRows.blank(len(said[0]), len(self.estimators), labels=len(classes))
-            rows.write_columns(slice(0, len(rows)), first, said)
-        assert rows is not None, "there is a candidate"
-        return rows
+        return Prior.by_errors(C, np.array([(each.predict(X) != y).sum() for each in candidates]))
 
     def __sklearn_clone__(self) -> ReplicableSelector:
         """The candidates stay fitted, as they are: they are what is chosen among."""
@@ -174,3 +181,25 @@ class ReplicableSelector(Replicable):
         """What the chosen estimator says about `X`."""
         check_is_fitted(self)
         return self.best_estimator_.predict(X)
+
+    @available_if(_has_probabilities)  # type: ignore[untyped-decorator]
+    def predict_proba(self, X: Any) -> NDArray[np.float64]:
+        """How probable the chosen estimator takes each class to be for every row of `X`, in the order of ``classes_``."""
+        check_is_fitted(self)
+        said = self.best_estimator_.predict_proba(X)
+        known = getattr(self.best_estimator_, "classes_", self.classes_)
+        found = np.zeros((len(said), len(self.classes_)))
+        found[:, codes_of(known, self.classes_)] = said
+        return found
+
+
+def _predictions(candidates: Sequence[Any], X: Any, classes: NDArray[Any]) -> PackedRows:
+    """What the candidates say about `X`, as codes; of eight candidates at a time, then packed."""
+    rows: PackedRows | None = None
+    for first in range(0, len(candidates), 8):
+        said = [codes_of(each.predict(X), classes) for each in candidates[first : first + 8]]
+        if rows is None:
+            rows = PackedRows.blank(len(said[0]), len(candidates), labels=len(classes))
+        rows.write_columns(slice(0, len(rows)), first, said)
+    assert rows is not None, "there is a candidate"
+    return rows

@@ -70,6 +70,8 @@ def test_shares_of_nets_are_what_counting_finds(dimensions, eta):
     share = net_share(dimensions, eta)
     assert abs(near.mean() - share) < 6 * np.sqrt(share / 6000) + 0.002
     assert net_share(dimensions, eta) < cap_share(dimensions, eta)
+    farther = (says != (items[:, :1] >= 1)).mean(axis=0) <= eta  # not the middle: more of a net are near
+    assert farther.mean() > share
 
 
 @settings(max_examples=20)

@@ -91,7 +91,7 @@ NO, YES = ["no", "no"], ["no", "yes"]
     ("columns", "options", "message"),
     [
         ({"m": YES}, {}, "has one model only, 'm': add a column for every other model, then replical init --pool the dict"),
-        ({}, {}, "has no column that looks like a model: write one column a model"),
+        ({}, {}, "has no column that looks like a model: write one column per model"),
         ({"s": [0.5, 0.25]}, {}, "no column that looks like a model ('s' holds scores): write one column"),
         ({"t": [True, False]}, {}, "('t' holds true and false)"),
         ({"label": YES}, {}, "has no column that looks like a model"),

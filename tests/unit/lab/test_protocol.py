@@ -68,7 +68,7 @@ def test_an_unknown_key_is_named_wherever_it_stands(said, place):
             (content(), ["learner"], key, f"[learner] needs the key {key!r}")
             for key in ("name", "epsilon", "delta", "rho")
         ),
-        (content(), ["labels"], "values", "[labels] has one key, values"),
+        (content(), ["labels"], "values", "[labels] lists the labels in their public order"),
         (content(), ["class"], "kind", "unknown kind of class None"),
         (content(), ["class", "candidates", 1], "name", "candidate 1 needs a name"),
         *(
@@ -117,7 +117,7 @@ def test_a_missing_key_is_named(said, place, key, message):
         (["labs"], {"names": ["a", "b", "a"]}, "the lab 'a' is listed twice"),
         (["labs"], {"names": ["a", " b"]}, "without blanks around it, got ' b'"),
         (["labs"], {"names": ["a", 5]}, "one line of 1 to 80 characters without blanks around it, got 5"),
-        (["labels", "values"], "yes", "[labels] has one key, values"),
+        (["labels", "values"], "yes", "[labels] lists the labels in their public order"),
         (["labels", "values"], [1.0, 2.0], "labels must be texts or whole numbers, got [1.0, 2.0]"),
         (["labels", "values"], [True, False], "labels must be texts or whole numbers"),
         (["labels", "values"], ["yes"], "2 to 65536 distinct labels, got ['yes']"),

@@ -281,20 +281,19 @@ def within(inner: Sequence[tuple[int, int]], outer: Sequence[tuple[int, int]]) -
 def summary(protocol: Protocol, lab: LabPool) -> list[SummaryPart]:
     """Label-free: how often some public hypotheses predict each label. Labs of one population have similar counts."""
     C, chosen = protocol.recipe.C, summarised(protocol)
-    codes: NDArray[np.uint16] = C.codes(lab.items, cast(Indices, chosen))
+    codes: NDArray[np.uint16] = C.codes(lab.items, chosen)
     return [
         {"hypothesis": int(h), "predicts": np.bincount(row, minlength=len(C.labels)).tolist()}
         for h, row in zip(chosen, codes, strict=True)
     ]
 
 
-def summarised(protocol: Protocol) -> Sequence[int]:
+def summarised(protocol: Protocol) -> NDArray[Any]:
     """The hypotheses whose predictions are counted: public, from the shared string."""
     C = protocol.recipe.C
     if isinstance(C, Linear):
-        return C.some(protocol.shared, "summary", count=_SUMMARISED)
-    chosen: list[int] = protocol.shared.lowest("summary", n=len(C), count=_SUMMARISED).tolist()
-    return chosen
+        return np.array(C.some(protocol.shared, "summary", count=_SUMMARISED), dtype=object)  # beyond 64 bits
+    return protocol.shared.lowest("summary", n=len(C), count=_SUMMARISED)
 
 
 def transcript_digest(session: Session) -> str:

@@ -170,4 +170,4 @@ def summed(body: Mapping[str, Any], protocol: Protocol) -> str | None:
     for each in claims:
         if len(each["predicts"]) != len(protocol.recipe.C.labels) or sum(each["predicts"]) != count:
             return f"the predictions of hypothesis {each['hypothesis']} do not add up to {count}"
-    return same([each["hypothesis"] for each in claims], list(summarised(protocol)))
+    return same([each["hypothesis"] for each in claims], summarised(protocol).tolist())
