@@ -47,7 +47,7 @@ def written(name, items, seed):
 def tables(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     Path("names.txt").write_text("\n".join(NAMES))
-    for name, items, seed in (("x", 400, 1), ("z", 400, 2), ("pub", 60, 3)):
+    for name, items, seed in (("x", 250, 1), ("z", 250, 2), ("pub", 60, 3)):
         written(name, items, seed)
 
 
@@ -105,6 +105,7 @@ def test_what_counts_errors_refuses(command):
     assert json.loads(out)["reading"].startswith("No forecast from unlabelled items: forecasts count errors, all alike")
 
 
+@pytest.mark.slow
 def test_an_answer_is_confirmed_by_its_loss(command):
     """Who always abstains loses .05 on every item: near enough to the best at that price, far from it at a high one."""
     for price, code, word in (
@@ -137,6 +138,7 @@ def test_an_answer_is_confirmed_by_its_loss(command):
             assert outcome.outcome == ("confirmed", "refuted")[code]
 
 
+@pytest.mark.slow
 def test_a_confirmation_is_verified_with_what_predictions_cost(command):
     assert new(command, *PRICED)[0] == 0
     run = ["--labels", "x.csv:label", "--truths", "0", "--pool", "x.csv", "--journal", "x.db", "--out", "x.json"]

@@ -342,7 +342,7 @@ def test_plan_says_how_likely_the_release_is_right(command):
         "A private release with epsilon 1, if 20 labs run settled-cal, are certified and vote: it is the ideal answer"
         in said
     )
-    assert "with probability at least 0.999. For 0.950 it takes 10 labs." in said
+    assert "with probability at least 0.999. For 0.95 it takes 10 labs." in said
     _, out, _ = command(*words, "--learner", "replicable-erm", "--release-epsilon", ".5", "--nobody", "5")
     assert "the string's commonest answer with probability at least 0." in " ".join(out.split())
     assert json.loads(command(*words[:-1], "--learner", "settled-cal", "--json")[1])["release"] is None

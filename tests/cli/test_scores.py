@@ -10,7 +10,7 @@ import pytest
 pytest.importorskip("pyarrow")
 pytest.importorskip("sqlalchemy")
 import pyarrow as pa
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from pyarrow import parquet
 
@@ -39,6 +39,7 @@ def written(name, items, seed):
 
 
 @given(rows=st.lists(st.tuples(SHARES, SHARES, SHARES), min_size=1, max_size=8))
+@settings(max_examples=25)
 def test_cut_scores_are_the_table_one_would_write(rows):
     made = recipe(SECTION, ("no", "yes"), "s")
     table = {"id": list(range(len(rows)))} | {m: [row[i] for row in rows] for i, m in enumerate(MODELS)}

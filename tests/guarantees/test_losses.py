@@ -68,7 +68,6 @@ WORLDS = {
     "fewer errors, but costly ones": World([Model(zero=0.0, one=0.3), Model(zero=0.3, one=0.02)], 1),
     "hardly an error, but away": World([Model(zero=0.02, one=0.02, away=0.8), BEST], 1, 600),
 }
-FAST = ("hardly an error, but away",)
 
 
 def runs(world, seed):
@@ -104,10 +103,9 @@ def test_the_worlds_are_what_they_are_called():
     assert first.loss > best.loss + V
 
 
+@pytest.mark.slow
 @pytest.mark.claim("settled")
-@pytest.mark.parametrize(
-    "world", [pytest.param(each, marks=() if each in FAST else pytest.mark.slow) for each in WORLDS]
-)
+@pytest.mark.parametrize("world", WORLDS)
 def test_a_certified_answer_is_ideal_by_its_loss(world, alarm, request, record_property):
     promise = Promise(BETA, 200, alarm)
     share = wrongly_sure(runs(world, request.node.name), WORLDS[world].ideal, promise)

@@ -17,7 +17,7 @@ from replical.cli.options import learner as learner_flag
 from replical.cli.output import amount, answer, interval, notes, progress, prose, whole
 from replical.cli.proven import both, uncertified
 from replical.core.kernels.device import use
-from replical.core.words import about, at_most
+from replical.core.words import about, at_most, count, plural
 from replical.core.workers import Workers, cluster
 from replical.errors import BadUsage, ValueOutOfRange
 from replical.learners.base import Learner
@@ -266,8 +266,9 @@ def _one_pair(learner: Learner, world: World, inputs: dict[str, Any], number: in
     for name, lab, report in zip("AB", labs, reports, strict=True):
         hypothesis = report["hypothesis"]
         prose.print(
-            f"Lab {name} asked for {amount(report['labels'])} labels in {len(report['rounds'])} rounds and chose hypothesis "
-            f"{hypothesis['index']} ({hypothesis['description']}); {report['survivors']} survived."
+            f"Lab {name} asked for {amount(report['labels'])} {plural(report['labels'], 'label')} in "
+            f"{count(len(report['rounds']), 'round')} and chose hypothesis {hypothesis['index']} "
+            f"({hypothesis['description']}); {report['survivors']} survived."
             f"{_proof(lab.result, learner.plan)}",
             markup=False,
         )

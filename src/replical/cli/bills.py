@@ -7,6 +7,7 @@ from typing import Any
 
 from replical.cli.output import amount, prose
 from replical.core.exact import up_to
+from replical.core.words import plural
 from replical.plans.bills import ABSURD, Bill
 from replical.plans.catalogue import find
 from replical.plans.costs import Setting
@@ -91,7 +92,8 @@ def compared(setting: Setting, all_bills: list[Bill], best: Bill | None, best_an
     sentence = (
         "Without noise (no nu is given) the" if setting.nu is None else "The" if setting.nu else "Without noise the"
     )
-    sentence += f" cheapest replicable learner is {best.learner} with {amount(best.labels or 0)} labels"
+    labels = f"{amount(best.labels or 0)} {plural(best.labels or 0, 'label')}"
+    sentence += f" cheapest replicable learner is {best.learner} with {labels}"
     if not best_any.replicable:
         sentence += f", where {best_any.learner} without replicability needs {amount(best_any.labels or 0)}"
     absurd = [bill for bill in all_bills if bill.absurd and bill.plan == "paper" and _of_the_paper(bill.learner)]

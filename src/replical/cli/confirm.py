@@ -148,8 +148,9 @@ def _announce(session: Session, truths: int) -> Foretold | None:
     name, margin = protocol.recipe.describe(claim.hypothesis), claim.plan.margin
     notes.print(
         f"{protocol.title or 'Protocol'} ({protocol.fingerprint[:23]}): does {name} (hypothesis {claim.hypothesis}) "
-        f"{_verb(protocol)} at most {float(margin):g} more than the best of {claim.plan.n:,} hypotheses? "
-        f"{len(session.lab):,} items, level {float(claim.plan.level):g}.",
+        f"{_verb(protocol)} at most {float(margin):g} more than the best of "
+        f"{count(claim.plan.n, 'hypothesis', 'hypotheses')}? {count(len(session.lab), 'item')}, "
+        f"level {float(claim.plan.level):g}.",
         markup=False,
         soft_wrap=True,
     )

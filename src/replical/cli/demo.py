@@ -153,7 +153,7 @@ def _doubts(outcomes: list[Outcome], trial: BesideArgmax) -> str:
     )
     assert choice.verdict is not None, "settled has one"
     return (
-        f"[bold]What a lab without a proof is told[/bold], here the first lab {lab} that has none: Chosen: "
+        f"[bold]What a lab without a proof is told[/bold], here the first lab {lab} that has none: Answer: "
         f"{_name(choice, trial.world.C)}. Not certified: {choice.verdict.why}. What helps: {choice.verdict.helps}.\n\n"
         "The promise is about certified labs: that two of three have different models has probability at most "
         f"{trial.rho:g}. About a lab that is not certified nothing is promised, even if it has the same model.\n"

@@ -65,7 +65,7 @@ def foretold_words(forecast: Foretold, margin: float, budget: int | None) -> Ite
     if forecast.close:
         yield f"Expect thousands of labels: the answer may lie close to the margin. What helps: {easier}."
     elif forecast.open_end:
-        limit, more = ("this pool", "pool") if budget is None else (f"a budget of {budget:,} labels", "budget")
+        limit, more = ("this pool", "pool") if budget is None else (f"a budget of {count(budget, 'label')}", "budget")
         yield f"Probably {limit} will not decide it. What helps: a larger {more}, or {easier}."
 
 
@@ -91,7 +91,7 @@ def forecast_reading(forecast: Prediction, rho: float, prior: Prior, *, yardstic
     elif forecast.pool_for_rho is None:
         words += f"; {rho:g} cannot be proven with 10^7 items: raise rho or epsilon."
     elif forecast.pool_for_rho > forecast.items:
-        words += f"; to prove {rho:g} about {forecast.pool_for_rho:,} items are needed."
+        words += f"; to prove {rho:g} about {count(forecast.pool_for_rho, 'item is', 'items are')} needed."
     else:
         words += f"; the pool could prove {rho:g}, but the labels that would take are not reached."
     if prior.kind != "uniform" and forecast.uniform_disagreement is not None:
@@ -137,7 +137,7 @@ def _show_trade_off(forecast: Prediction) -> None:
     from rich.table import Table
 
     draws = max(1, forecast.draws // 2)
-    title = f"What a change would do, in the same {draws} worlds"
+    title = f"What a change would do, in the same {count(draws, 'world')}"
     table = Table(title=title, box=None, padding=(0, 2, 0, 0), title_justify="left")
     for column in ("protocol", "labels", "certified", "labs differ"):
         table.add_column(column, justify="left" if column == "protocol" else "right", no_wrap=True)

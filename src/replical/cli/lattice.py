@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from replical.classes.base import HypothesisClass, Items, listed, size_of
 from replical.classes.linear import Linear, dependent
-from replical.core.words import at_most, confidence, count
+from replical.core.words import at_most, confidence, count, plural
 from replical.learners.findings import Enclosing
 from replical.learners.result import Result
 from replical.plans.lattice import LatticePlan
@@ -28,13 +28,13 @@ def lattice_remarks(C: HypothesisClass, plan: LatticePlan) -> Iterator[str]:
     assert isinstance(C, Linear), "a plan of lattices has one"
     if plan.noisy:
         yield (
-            f"Each lab asks for {plan.labels_about(C)} labels. Labels may be wrong (nu), so nothing will be proven: how "
-            "often labs differ is predicted, and called so."
+            f"Each lab asks for {count(plan.labels_about(C), 'label')}. Labels may be wrong (nu), so nothing will be "
+            "proven: how often labs differ is predicted, and called so."
         )
         return
     yield (
-        f"About {plan.labels_about(C)} labels per lab, if items look alike from every side and no wall of the lattice is in "
-        "the way: an estimate, no bound. What is proven supposes that some half-space makes no error."
+        f"About {count(plan.labels_about(C), 'label')} per lab, if items look alike from every side and no wall of "
+        "the lattice is in the way: an estimate, no bound. What is proven supposes that some half-space makes no error."
     )
     if plan.max_labels is not None and plan.max_labels - plan.checks < C.d:
         yield (
@@ -52,7 +52,7 @@ def item_warnings(C: Linear, items: Items, names: tuple[str, ...]) -> Iterator[s
         return
     if found := dependent(items):
         said = ", ".join(columns[j] for j in found[:_FEW]) + (" .." if len(found) > _FEW else "")
-        follow = "follows" if len(found) == 1 else "follow"
+        follow = plural(len(found), "follows", "follow")
         yield (
             f"on these items {said} {follow} from the other features (constant, a copy, a sum), so no label can tell their "
             "weights and nothing can be proven: publish a protocol without them"

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from replical.bounds.release import ReleaseChance, Selection, release_chance
 from replical.cli.question import Question
-from replical.core.exact import down, up
-from replical.core.words import count
+from replical.core.words import at_least, at_most, count
 from replical.errors import BadUsage
 from replical.lab.release.noise import check_epsilon, check_nobody
 from replical.plans.catalogue import find
@@ -46,10 +45,10 @@ def release_words(question: Question, found: ReleaseChance) -> str:
     ideal = "the ideal answer" if record.certifies and alone else "the string's commonest answer"
     words = (
         f"A private release with epsilon {found.epsilon:g}, if {found.labs} labs {voting}: it is "
-        f"{ideal} with probability at least {down(1 - found.misses, 3)}."
+        f"{ideal} with probability at least {at_least(1 - found.misses)}."
     )
-    target = f"{down(1 - found.limit - found.tolerance, 3)}"
-    two = f" Two such groups with one string release different answers with probability at most {up(found.apart, 3)}."
+    target = at_least(1 - found.limit - found.tolerance)
+    two = f" Two such groups with one string release different answers with probability at most {at_most(found.apart)}."
     if found.enough is None:
         return words + f" No number of labs makes that {target}: raise the release's epsilon, or lower rho." + two
     return words + f" For {target} it takes {count(found.enough, 'lab')}." + two

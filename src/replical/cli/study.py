@@ -15,6 +15,7 @@ from rich.progress import Progress as Bar
 
 from replical.cli.options import Cluster
 from replical.cli.output import answer, notes, prose, whole
+from replical.core.words import plural
 from replical.core.workers import cluster, local
 from replical.errors import ValueOutOfRange
 from replical.study.report.findings import TERMS
@@ -83,6 +84,6 @@ def _tell(done: Done) -> None:
     prose.print(done.sentence, markup=False)
     prose.print(TERMS, markup=False)
     for reason, count in done.refused.items():
-        prose.print(f"Not run, {count} {'cell' if count == 1 else 'cells'}: {reason}", markup=False)
+        prose.print(f"Not run, {count} {plural(count, 'cell')}: {reason}", markup=False)
     tables = f"{done.folder / 'results.parquet'}, results.csv"
     prose.print(f"Tables: {tables}; report: {done.folder / 'report.html'}", markup=False)

@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from replical.classes.predictions import predictions_of
 from replical.classes.prior import Prior
 from replical.classes.recipe import Recipe
+from replical.core.words import plural
 from replical.errors import BadProtocol, BadTable
 from replical.lab.columns import name_of
 from replical.lab.protocol import Protocol
@@ -180,6 +181,6 @@ def check_apart(protocol: Protocol, source: Any, lab: LabPool) -> None:
     both = set(sample.ids) & set(lab.ids)
     if both:
         raise BadTable(
-            f"{len(both)} of {len(lab)} items of the pool {'is' if len(both) == 1 else 'are'} in the public table {name}, "
+            f"{len(both)} of {len(lab)} items of the pool {plural(len(both), 'is', 'are')} in the public table {name}, "
             f"e.g. {min(both)!r:.60}: take those rows out of the pool, the order must not depend on items that a lab scans"
         )

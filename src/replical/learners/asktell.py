@@ -10,6 +10,7 @@ import numpy as np
 
 from replical.classes.base import Label
 from replical.core.randomness import SharedRandomness
+from replical.core.words import count
 from replical.errors import BadLabel, ReplicalError
 from replical.learners.base import Course, Learner, check_copies
 from replical.learners.result import Result
@@ -97,4 +98,4 @@ class AskTell:
     def _repr_html_(self) -> Any:
         if self._course.query is None:
             return self.result._repr_html_()
-        return f"<p>{len(self._codes)} labels told, {len(self.open)} open.</p>"
+        return f"<p>{count(len(self._codes), 'label')} told, {len(self.open)} open.</p>"

@@ -63,7 +63,7 @@ def test_caps_are_those_of_the_circle_and_the_sphere():
 def test_shares_of_nets_are_what_counting_finds(dimensions, eta):
     """Brute force: directions and offsets as the class draws them, distances counted on normal items."""
     generator = np.random.default_rng(dimensions)
-    items, w = generator.standard_normal((4000, dimensions)), generator.standard_normal((6000, dimensions))
+    items, w = generator.standard_normal((2000, dimensions)), generator.standard_normal((6000, dimensions))
     w /= np.sqrt((w**2).sum(axis=1, keepdims=True))
     says = items @ w.T >= generator.standard_normal(6000)
     near = (says != (items[:, :1] >= 0)).mean(axis=0) <= eta
@@ -74,7 +74,7 @@ def test_shares_of_nets_are_what_counting_finds(dimensions, eta):
     assert farther.mean() > share
 
 
-@settings(max_examples=20)
+@settings(max_examples=5)
 @given(dimensions=st.integers(2, 40), eta=st.floats(0.01, 0.45), beta=LEVELS)
 def test_reach_and_size_belong_together(dimensions, eta, beta):
     size = net_size(dimensions, eta, beta)

@@ -53,7 +53,7 @@ def cost_of(labels, weights, price):
 
 @pytest.mark.claim("settled")
 @given(priced(), st.sampled_from([(0.3, 0.3), (0.1, 0.2)]), st.sampled_from([1, 3]))
-@settings(max_examples=15)
+@settings(max_examples=5)
 def test_with_losses_it_is_its_twin(run, ends, batch):
     labels, codes, truth, seed, weights, price = run
     n, (a, b) = len(codes), ends
@@ -74,7 +74,7 @@ def test_with_losses_it_is_its_twin(run, ends, batch):
 
 @pytest.mark.claim("confirm")
 @given(priced(), st.integers(0, 99), st.sampled_from([0.05, 0.2]), st.sampled_from([1, 3]))
-@settings(max_examples=15)
+@settings(max_examples=10)
 def test_with_losses_confirm_is_its_twin(run, answer, margin, batch):
     labels, codes, truth, seed, weights, price = run
     says, h = (*labels, 9) if price is not None else labels, answer % len(codes)
@@ -115,7 +115,7 @@ def test_losses_are_what_they_are_said_to_be(weights, price):
 
 
 @given(st.integers(0, 2**32), st.sampled_from([1, 4]))
-@settings(max_examples=4)
+@settings(max_examples=2)
 def test_on_a_line_groups_change_nothing(seed, batch):
     """Who says the same loses the same, so one record serves a group."""
     C, generator = Thresholds(60), np.random.default_rng(seed)
@@ -133,7 +133,7 @@ def test_on_a_line_groups_change_nothing(seed, batch):
     assert found[0] == found[1]
 
 
-@settings(max_examples=6)
+@settings(max_examples=4)
 @given(priced(), st.integers(0, 10**6))
 def test_a_run_goes_on_from_what_it_kept(run, number):
     """Accounts have more rows than those of errors, and are put back whole."""

@@ -6,7 +6,7 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
-from replical.core.exact import up
+from replical.core.words import at_most
 from replical.errors import BadCertificate
 from replical.lab.certificate.compare import compare
 from replical.lab.certificate.file import (
@@ -167,10 +167,10 @@ def test_the_page_says_what_the_certificate_says(runs, kind):
     if (
         body["rho_proven"] is not None and "settling" not in body
     ):  # a bound is rounded up, and said of both labs at once
-        assert f"at most {up(body['rho_proven'], 4)}" in seen.texts
+        assert f"at most {at_most(body['rho_proven'], 4)}" in seen.texts
         if body["certified"]:
             labs = "of 4 labs two" if "many labs" in kind else "two labs both"
-            said = f"that {labs} prove this much and yet differ has probability at most {up(body['rho_proven'], 3)}."
+            said = f"that {labs} prove this much and yet differ has probability at most {at_most(body['rho_proven'])}."
             assert said in seen.texts
     assert ("not held" in seen.texts) == any(not each["held"] for each in body["conditions"])
 

@@ -10,6 +10,7 @@ from fractions import Fraction
 from itertools import accumulate, pairwise
 from typing import Any
 
+from replical.core.words import count
 from replical.lab.certificate.checks import same
 from replical.lab.certificate.measured import askable, measured_on
 from replical.lab.certificate.parts import RoundPart
@@ -28,11 +29,12 @@ def counts(body: Mapping[str, Any], protocol: Protocol) -> str | None:
     labels, rounds, items = body["labels"], body["rounds"], body["pool"]["items"]
     asked = sum(each["drawn"] for each in rounds)
     if labels["asked"] != asked:
-        return f"{labels['asked']} labels were asked, the rounds ask for {asked}"
+        return f"{count(labels['asked'], 'label was', 'labels were')} asked, the rounds ask for {asked}"
     if labels["asked"] > labels["answered"]:
-        return f"{labels['asked']} labels were asked, and only {labels['answered']} answered"
+        return f"{count(labels['asked'], 'label was', 'labels were')} asked, and only {labels['answered']} answered"
     if labels["answered"] + labels["skipped"] > items:
-        return f"{labels['answered']} items were answered and {labels['skipped']} skipped, and there are {items}"
+        answered = count(labels["answered"], "item was", "items were")
+        return f"{answered} answered and {labels['skipped']} skipped, and there are {items}"
     if body["transcript"]["entries"] != labels["answered"] + labels["skipped"]:
         return "the transcript does not hold every answer and skip"
     if body["runs_in_journal"] < 1:

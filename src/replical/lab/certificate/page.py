@@ -6,7 +6,8 @@ from collections.abc import Mapping
 from html import escape
 from typing import Any
 
-from replical.core.exact import down, up, up_to
+from replical.core.exact import up_to
+from replical.core.words import about, at_least, at_most, count, percent
 from replical.learners.rounded import ACCURATE, CERTIFIED, NEAR
 
 _STYLE = """
@@ -35,7 +36,7 @@ def page(certificate: Mapping[str, Any]) -> str:
         "learner": f"{learner['name']}, ε = {learner['epsilon']:g}, δ = {learner['delta']:g}, ρ = {learner['rho']:g}",
         "labels asked": f"{_asked(body)} ({body['labels']['skipped']} skipped, "
         f"{body['labels']['corrected']} corrected)",
-        "pool": f"{body['pool']['items']:,} items",
+        "pool": count(body["pool"]["items"], "item"),
         **_known(body),
         **({"beacon": body["beacon"]} if "beacon" in body else {}),
         "written": f"{certificate['provenance']['created']}, replical {certificate['provenance']['replical']}",
@@ -94,7 +95,7 @@ def _verdict(body: Mapping[str, Any]) -> str:
 def _both(body: Mapping[str, Any]) -> str:
     numbers = {each["name"]: each["value"] for each in body["plan"]["numbers"]}
     labs = "two labs both" if numbers.get("labs", 2) == 2 else f"of {numbers['labs']} labs two"
-    return f"that {labs} prove this much and yet differ has probability at most {up(body['rho_proven'], 3)}"
+    return f"that {labs} prove this much and yet differ has probability at most {at_most(body['rho_proven'])}"
 
 
 def _known(body: Mapping[str, Any]) -> dict[str, str]:
@@ -107,10 +108,12 @@ def _known(body: Mapping[str, Any]) -> dict[str, str]:
 def _enclosed(body: Mapping[str, Any]) -> dict[str, str]:
     """The cell of a lattice, its direction, and what is proven or predicted of agreement."""
     part, error = body["enclosing"], body["answer_error"]
-    count = body["survivors"]["count"]
-    cells = f"about 10^{len(str(count)) - 1} cells" if count > 10**6 else "1 cell" if count == 1 else f"{count:,} cells"
+    left = body["survivors"]["count"]
+    cells = f"about 10^{len(str(left)) - 1} cells" if left > 10**6 else count(left, "cell")
     differ = (
-        "nothing" if body["rho_proven"] >= 1 else f"labs differ with probability at most {up(body['rho_proven'], 4)}"
+        "nothing"
+        if body["rho_proven"] >= 1
+        else f"labs differ with probability at most {at_most(body['rho_proven'], 4)}"
     )
     facts = {
         "cell of the lattice": " ".join(map(str, part["cell"])),
@@ -119,18 +122,19 @@ def _enclosed(body: Mapping[str, Any]) -> dict[str, str]:
         "proven": "all labs that are certified in this way have this cell" if part["enclosed"] else differ,
     }
     if not part["enclosed"]:
-        facts["predicted"] = f"labs differ with probability {body['rho_predicted']:.4f}: an estimate, no proof"
+        facts["predicted"] = f"labs differ with probability {about(body['rho_predicted'], 4)}: an estimate, no proof"
     if body["certified"] and error is not None:
-        facts["error"] = f"at most {up(error['high'], 4)}, at level {error['level']:g}"
+        facts["error"] = f"at most {at_most(error['high'], 4)}, at level {error['level']:g}"
     return facts
 
 
 def _survived(body: Mapping[str, Any]) -> dict[str, str]:
     """Who was left, and what is proven and predicted of agreement."""
     return {
-        "survivors": f"{body['survivors']['count']:,} hypotheses; the shared order chose among {body['kept']['count']:,}",
-        "proven": "-" if body["rho_proven"] is None else f"at most {up(body['rho_proven'], 4)}",
-        "predicted": "-" if body["rho_predicted"] is None else f"{body['rho_predicted']:.4f}",
+        "survivors": f"{count(body['survivors']['count'], 'hypothesis', 'hypotheses')}; the shared order chose among "
+        f"{body['kept']['count']:,}",
+        "proven": "-" if body["rho_proven"] is None else f"at most {at_most(body['rho_proven'], 4)}",
+        "predicted": "-" if body["rho_predicted"] is None else about(body["rho_predicted"], 4),
     } | ({"largest shift": f"{body['shift_most']:g}"} if "shift_most" in body else {})
 
 
@@ -141,18 +145,18 @@ def _settled(body: Mapping[str, Any]) -> dict[str, str]:
         "ideal answer": f"the first in the shared order within {part['v']:.4f} of the best; this one stands at place "
         f"{part['place'] + 1}",
         "level": f"asked for {part['beta']:g}, proven {up_to(part['doubt'], 6)}",
-        "items looked at": f"{part['scanned']:,}, of which {part['asked']:,} were asked",
-        "same answer elsewhere": f"about {100 * part['agreement_estimate']:.0f}% of labs: an estimate, no proof",
+        "items looked at": f"{part['scanned']:,}, of which {count(part['asked'], 'was', 'were')} asked",
+        "same answer elsewhere": f"about {percent(part['agreement_estimate'])} of labs: an estimate, no proof",
     }
     if part["excess_upper"] is not None:
         plain = not {"weights", "abstain"} & set(body["protocol"]["labels"])
         facts["excess error" if plain else "excess loss, in costliest errors"] = (
-            f"at most {up(part['excess_upper'], 4)}, at level {up_to(2 * part['beta'], 3)}"
+            f"at most {at_most(part['excess_upper'], 4)}, at level {up_to(2 * part['beta'], 3)}"
         )
     if error is not None and error["of"] == "error":
         facts["error"] = (
-            f"{error['estimate']:.3f} on {error['labels']} fresh items; between {down(error['low'], 3)} and "
-            f"{up(error['high'], 3)} at level {error['level']:g}"
+            f"{about(error['estimate'])} on {count(error['labels'], 'fresh item')}; between {at_least(error['low'])} and "
+            f"{at_most(error['high'])} at level {error['level']:g}"
         )
     return facts
 

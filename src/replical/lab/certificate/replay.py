@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from replical.core.words import count
 from replical.lab.certificate.checks import Checks, same
 from replical.lab.certificate.file import body_of
 from replical.lab.journal import Journal
@@ -26,7 +27,9 @@ def replay(checks: Checks, certificate: Mapping[str, Any], protocol: Protocol, l
             return "this is the journal of another run: the certificate commits to another private seed"
         error = body.get("answer_error") or {"labels": 0}
         sessions.append(Session(protocol, lab, journal, measure=error["labels"]))
-        return None if not sessions[0].open else f"{len(sessions[0].open)} labels are still missing"
+        return (
+            None if not sessions[0].open else f"{count(len(sessions[0].open), 'label is', 'labels are')} still missing"
+        )
 
     if not checks("the journal belongs to protocol and pool and holds a whole run", replays):
         return

@@ -7,6 +7,7 @@ from fractions import Fraction
 from typing import Any
 
 from replical.core.exact import fraction
+from replical.core.words import plural
 from replical.errors import BadCertificate, BadJournal, BadTable
 from replical.lab.certificate.shape import index_of
 from replical.lab.certificate.verify import verify
@@ -113,6 +114,6 @@ def check_fresh(certificate: Mapping[str, Any], claim: Claim, lab: LabPool, agai
     both = (ledger.asked | set(ledger.labels) | ledger.skipped) & set(lab.ids)
     if both:
         raise BadTable(
-            f"{len(both)} of {len(lab)} items of the pool {'was' if len(both) == 1 else 'were'} asked in the run that found "
+            f"{len(both)} of {len(lab)} items of the pool {plural(len(both), 'was', 'were')} asked in the run that found "
             f"the answer, e.g. {min(both)!r}: take those rows out of the pool"
         )

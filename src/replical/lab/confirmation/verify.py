@@ -11,6 +11,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from replical.core.canonical import fingerprint, is_digest
+from replical.core.words import count
 from replical.lab.certificate.asked import check_asked
 from replical.lab.certificate.checks import Checks, Verification, same
 from replical.lab.certificate.parts import TranscriptPart, keys
@@ -144,7 +145,7 @@ def _candidates(content: Mapping[str, Any], protocol: Protocol) -> str | None:
 def _counts(content: Mapping[str, Any]) -> str | None:
     labels, pool = content["labels"], content["pool"]
     if not labels["asked"] <= labels["answered"] <= pool["items"]:
-        return f"{labels['asked']} labels were asked and {labels['answered']} of {pool['items']} items answered"
+        return f"{count(labels['asked'], 'label')} asked, {labels['answered']} of {pool['items']} items answered"
     if not labels["asked"] + pool["unlabelled"] <= pool["scanned"] <= pool["items"]:
         return "more items were asked than looked at, or more looked at than there are"
     if pool["unlabelled"] > labels["skipped"]:
@@ -186,7 +187,9 @@ def _with_journal(
         if journal.created is None:
             return "the journal is empty"
         sessions.append(Session(protocol, lab, journal, claim=claim))
-        return None if not sessions[0].open else f"{len(sessions[0].open)} labels are still missing"
+        return (
+            None if not sessions[0].open else f"{count(len(sessions[0].open), 'label is', 'labels are')} still missing"
+        )
 
     checks("the journal belongs to certificate, pool, margin and level and holds a whole confirmation", replays)
     if not checks.done[-1].ok:

@@ -108,7 +108,9 @@ class Charges:
         which = np.flatnonzero(among)
         charged = block.places[which]
         apart = block.apart(o, which)
-        counts = add(self.counts, charged, apart[mirrored(len(apart))])  # Z is about their losses, not the opponent's
+        counts = add(
+            self.counts, charged, [apart[row] for row in mirrored(len(apart))]
+        )  # Z is about their losses, not the opponent's
         about = self.bets.about(counts)
         self.best[charged] = np.maximum(self.best[charged], about)
         near = np.flatnonzero(about >= self._about_enough - _CLEAR)

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from replical.classes.halfspaces import HalfSpaces
 from replical.classes.spec import parse
 from replical.core.randomness import PrivateRandomness
+from replical.core.words import plural
 from replical.errors import BadSpec
 from replical.learners.cal import CAL
 from replical.learners.for_plan import learner_for
@@ -155,7 +156,7 @@ def _draw(axes: Axes, run: Scene, after: int) -> None:
     for code, face in enumerate(("white", "black")):
         at = run.points[[item for item, label in run.asked[:after] if label == code]]
         axes.plot(at[:, 0], at[:, 1], "o", markerfacecolor=face, markeredgecolor="black", markersize=5.5)
-    title = f"{after} {'label' if after == 1 else 'labels'}: Δ(V) = {percent(float(V.mass))}, |V| = {count(V.size)}"
+    title = f"{after} {plural(after, 'label')}: Δ(V) = {percent(float(V.mass))}, |V| = {count(V.size)}"
     axes.set_title(title, fontsize=8.5)
     axes.spines[:].set_visible(False)
     axes.set(xlim=(-_EDGE, _EDGE), ylim=(-_EDGE, _EDGE), xticks=[], yticks=[], aspect="equal")

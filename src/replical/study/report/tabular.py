@@ -8,6 +8,7 @@ from html import escape
 from typing import Generic, TypeVar
 
 from replical.core.exact import down, fraction, up
+from replical.core.words import about, at_most
 from replical.study.judging import BELOW, OPEN, WITHIN, done, marks, options, ordered, parents, verdict
 from replical.study.phrases import count, number
 from replical.study.results import Row
@@ -115,9 +116,9 @@ def _figures(ran: Sequence[Row]) -> list[Column[Row]]:
         Column(head="agreement, 95%", show=_agreement, value=lambda row: row["agreement"]),
         Column(head="promise, marks", show=_promise),
         Column(head="without last step", show=lambda row: _share(_base(row)), value=_base),
-        _numeric("E[J]", "expected_jaccard", "{:.3f}"),
+        Column(head="E[J]", show=_digits("expected_jaccard", 3), value=lambda row: row["expected_jaccard"]),
         Column(head="ρ proven", show=_proven, value=lambda row: row["rho_proven"]),
-        _numeric("excess error", "excess_error_mean", "{:.4f}"),
+        Column(head="excess error", show=_digits("excess_error_mean", 4), value=lambda row: row["excess_error_mean"]),
         Column(head="labs above ε", show=_over, value=lambda row: row["excess_over_epsilon"]),
         Column(head="pairs", show=lambda row: count(row["pairs"]), value=lambda row: row["pairs"]),
         Column(head="cell", show=lambda row: f"<code>{escape(row['cell'])}</code>", look="identity"),
@@ -145,9 +146,14 @@ def _numeric(head: str, name: str, form: str) -> Column[Row]:
     return Column(head=head, show=show, value=lambda row: row[name])
 
 
+def _digits(name: str, digits: int) -> Callable[[Row], str]:
+    """An estimate, 0 only if it is 0."""
+    return lambda row: "-" if row[name] is None else escape(about(row[name], digits))
+
+
 def _proven(row: Row) -> str:
     """A mean of bounds: rounded up, as they are."""
-    return "-" if row["rho_proven"] is None else up(row["rho_proven"], 3)
+    return "-" if row["rho_proven"] is None else at_most(row["rho_proven"])
 
 
 def _base(row: Row) -> float | None:
