@@ -101,7 +101,7 @@ $(VENV)/.packaging: $(VENV)/.light
 	@$(INSTALL) '.[dist]'
 	@touch $@
 
-dist: $(VENV)/.packaging  ## wheel and source archive in dist/, each tried in an empty environment; about three minutes
+dist: $(VENV)/.packaging  ## wheel and source archive in dist/, each tried in an empty environment; some minutes
 	rm -rf dist
 	PIP_CONSTRAINT=$(CURDIR)/constraints.txt $(BIN)/python -m build --outdir dist .
 	$(BIN)/python tests/support/dist.py dist build

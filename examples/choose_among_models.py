@@ -5,7 +5,7 @@ and published what they are; here their predictions on the other rows come with 
 labels, are public too: the models are put in order by their errors on them. Each lab draws its items from the same
 rows, writes a table of predictions, runs the published protocol and publishes a certificate.
 
-    python examples/choose_among_models.py --out labs
+    python examples/choose_among_models.py
 
 The first pair of labs works with files and commands, as real labs do, and with private randomness that nobody can
 repeat. After that many pairs run in memory, with randomness made from the title: their figures are always the same.

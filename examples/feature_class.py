@@ -4,7 +4,7 @@ The hypotheses say "malignant" inside a rectangle of mean radius and mean concav
 (scikit-learn's breast cancer data). The grid is public: round numbers, written into the protocol, never quantiles of
 anyone's data. Each lab draws its patients from the rows, with replacement, and the labels are the rows' diagnoses.
 
-    python examples/feature_class.py --out labs
+    python examples/feature_class.py
 
 On this grid one box is clearly the best, so labs can prove that they agree: they end certified. It was chosen for that;
 with most other grids and features nearly tied boxes keep labs uncertified. The first pair of labs works with files and

@@ -1,13 +1,12 @@
 """The files of the tutorial: a protocol, pictures of handwritten digits, nine models' predictions, and rules.
 
-    python examples/people_who_label.py --out lab
+    python examples/people_who_label.py
 
 Nothing is labelled here; that is for people, at the page. The last line is the command that serves it.
 """
 
 from __future__ import annotations
 
-import argparse
 import shlex
 from pathlib import Path
 
@@ -15,7 +14,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 from pictures import write_pictures
-from setting import command, inside
+from setting import command, inside, options, shown
 from sklearn.datasets import load_digits
 from sklearn.linear_model import LogisticRegression
 from sklearn.neighbors import KNeighborsClassifier
@@ -59,13 +58,12 @@ def models() -> dict[str, LogisticRegression | KNeighborsClassifier | DecisionTr
 
 def main() -> int:
     """Make the files and say what to do with them."""
-    parser = argparse.ArgumentParser(description="Make the files of the tutorial about people who label.")
-    parser.add_argument("--out", type=Path, required=True, metavar="DIR", help="a new folder for the files")
+    parser = options("Make the files of the tutorial about people who label.")
     folder = parser.parse_args().out
     with inside(folder, parser):
         make_files()
     print("Next:")
-    print(f"cd {shlex.quote(str(folder))}")
+    print(f"cd {shlex.quote(shown(folder))}")
     print(f"replical {shlex.join(RUN)}")
     return 0
 

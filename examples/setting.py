@@ -1,33 +1,45 @@
-"""What the examples share: a folder of their own, commands as a lab would type them, and a range for a count."""
+"""What the examples share: a folder for each, commands as a lab would type them, and a range for a count."""
 
 from __future__ import annotations
 
 import argparse
 import contextlib
 import io
-import tempfile
+import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from replical.cli import main as replical
 from replical.core.binomial import lower_tail, upper_tail
 
+OUT = Path(__file__).parent / "out"  # what the examples write, and git ignores
+
 
 def in_a_folder(what: str, example: Callable[[int], None]) -> int:
-    """Run an example in the folder that ``--out`` names, or in a temporary one."""
-    parser = argparse.ArgumentParser(description=what)
+    """Run an example in a folder of its own, and say where its files are."""
+    parser = options(what)
     parser.add_argument("--pairs", type=int, default=20, metavar="N", help="pairs to compare with the prediction")
-    parser.add_argument(
-        "--out", type=Path, metavar="DIR", help="a new folder for the files; a temporary one if left out"
-    )
     given = parser.parse_args()
     if given.pairs < 1:
         parser.error("--pairs must be at least 1")
-    with contextlib.ExitStack() as stack:
-        folder = given.out or Path(stack.enter_context(tempfile.TemporaryDirectory()))
-        stack.enter_context(inside(folder, parser))
+    with inside(given.out, parser):
         example(given.pairs)
+    print(f"The files are in {shown(given.out)}.")
     return 0
+
+
+def options(what: str) -> argparse.ArgumentParser:
+    """Options of an example, with the folder it writes to: one of the example's name, unless told."""
+    parser = argparse.ArgumentParser(description=what)
+    usual = OUT / Path(sys.argv[0]).stem
+    told = f"a new folder for the files; {shown(usual)} if left out"
+    parser.add_argument("--out", type=Path, default=usual, metavar="DIR", help=told)
+    return parser
+
+
+def shown(folder: Path) -> str:
+    """A folder as one would type it from here."""
+    return str(folder.relative_to(Path.cwd()) if folder.is_relative_to(Path.cwd()) else folder)
 
 
 @contextlib.contextmanager
@@ -35,7 +47,9 @@ def inside(folder: Path, parser: argparse.ArgumentParser) -> Iterator[None]:
     """Work in a new folder; one that holds something is left as it is."""
     folder.mkdir(parents=True, exist_ok=True)
     if any(folder.iterdir()):
-        parser.error(f"{folder} is not empty: journals are kept, so give a new folder")
+        parser.error(
+            f"{shown(folder)} is not empty, and journals are kept: remove it, or name a new one with --out DIR"
+        )
     with contextlib.chdir(folder):
         yield
 

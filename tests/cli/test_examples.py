@@ -2,6 +2,7 @@
 
 import re
 import shlex
+import shutil
 import subprocess
 import sys
 
@@ -85,9 +86,10 @@ def test_the_files_of_the_tutorial_are_there_and_its_command_serves_pictures(tmp
     """The last line that is printed is the command to type next; at the page people see pictures, not names."""
     for package in ("pyarrow", "sqlalchemy", "sklearn", "starlette"):
         pytest.importorskip(package)
-    words = [sys.executable, str(EXAMPLES / "people_who_label.py"), "--out", "my lab"]
+    shutil.copytree(EXAMPLES, tmp_path / "my examples", ignore=shutil.ignore_patterns("out", "__pycache__"))
+    words = [sys.executable, "my examples/people_who_label.py"]
     done = subprocess.run(words, capture_output=True, text=True, timeout=120, check=True, cwd=tmp_path)
-    folder = tmp_path / "my lab"
+    folder = tmp_path / "my examples/out/people_who_label"
     assert {path.name for path in folder.iterdir()} == {
         "lab.parquet",
         "media",
@@ -96,8 +98,10 @@ def test_the_files_of_the_tutorial_are_there_and_its_command_serves_pictures(tmp
         "rules.md",
     }
     enter, serve = done.stdout.splitlines()[-2:]
-    assert shlex.split(enter) == ["cd", "my lab"]
-    tutorial = (EXAMPLES.parent / "docs/tutorial/people-who-label.md").read_text().replace("\\\n    ", "")
+    assert shlex.split(enter) == ["cd", "my examples/out/people_who_label"]
+    tutorial = (ROOT / "docs/tutorial/people-who-label.md").read_text().replace("\\\n    ", "")
+    assert "\npython examples/people_who_label.py\ncd examples/out/people_who_label\n" in tutorial
+    assert "\nexamples/out/\n" in (ROOT / ".gitignore").read_text()
     assert f"\n{serve}\n" in tutorial
     command = [sys.executable, "-m", *shlex.split(serve), "--port", "0", "--truths", "0"]
     server = subprocess.Popen(command, cwd=folder, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)

@@ -47,7 +47,16 @@ def test_a_table_is_all_it_takes(table, command):
         "The column label holds the right answers",
     ):
         assert said in out
-    for why in ("learner settled", "epsilon 0.05", "delta 0.05", "rho 0.1", "order"):
+    for why in (
+        "learner settled",
+        "epsilon 0.05",
+        "delta 0.05",
+        "rho 0.1",
+        "nu unknown",
+        "items all",
+        "order random",
+        "seed drawn now",
+    ):
         assert f"  {why}" in out
     (run,) = (line.strip() for line in out.splitlines() if line.startswith("  replical run"))
     code, out, err = command(*shlex.split(run)[1:], "--truths", "0")

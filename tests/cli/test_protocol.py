@@ -123,6 +123,15 @@ def test_at_a_terminal_own_models_need_nothing_but_their_table(new, terminal, tm
     assert [what for what, _ in asked] == ["candidates", "label values", "seed", "learner", "epsilon", "delta", "rho"]
 
 
+def test_a_table_in_place_of_a_list_tells_models_and_labels(new, tmp_path):
+    pytest.importorskip("pyarrow")
+    (tmp_path / "mine.csv").write_text('id,m1,m2,label\n1,"a,b",c,c\n2,c,c,c\n')
+    done = new({"--class": None, "--candidates": "mine.csv", "--learner": None, "--label-values": None})
+    assert done.code == 0, done.err
+    assert [each["name"] for each in done.wrote["class"]["candidates"]] == ["m1", "m2"]
+    assert done.wrote["labels"]["values"] == ["a,b", "c"]
+
+
 @given(words=st.lists(st.text(st.characters(exclude_categories=["Cs", "Cc"])).map(str.strip).filter(bool), min_size=2))
 @settings(max_examples=50)
 def test_any_labels_can_be_spelled_in_one_flag(words):

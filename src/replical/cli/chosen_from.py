@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import Any
 
 from replical.classes.catalogue import KINDS, UNLISTED, numbers
-from replical.classes.spec import read_file
 from replical.cli.features import Features
 from replical.cli.inputs import file_and_column
 from replical.cli.output import number, reading
@@ -19,6 +18,7 @@ from replical.lab.quantiles import KINDS as CUT
 from replical.lab.quantiles import quantile_section
 
 _USUAL_BINS = 100  # cuts a public column
+_HEADER = 2**20  # characters in which the names of a table's columns are looked for
 _ONE_OF = "give --class SPEC or --candidates FILE, and not both"
 
 
@@ -96,9 +96,10 @@ def models_section(names: Sequence[str]) -> dict[str, Any]:
 
 def _is_table(path: Path) -> bool:
     """Is a CSV file a lab's table, and no list of names?"""
-    if path.suffix != ".csv" or not path.exists():
+    if path.suffix != ".csv" or not path.is_file():
         return False
-    header = read_file(path).header
+    with path.open(encoding="utf-8-sig", errors="replace", newline="") as file:
+        header = file.readline(_HEADER).rstrip("\r\n").split(",")
     return "id" in header and "name" not in header
 
 

@@ -119,7 +119,8 @@ def init_command(
         "batch": batch,
         "max_labels": max_labels,
     }
-    text = seed if seed is not None else asked("--seed", None, seed_text, default=DRAWN, needed=False)
+    reply = seed if seed is not None else asked("--seed", None, str, default=DRAWN, needed=False)
+    text = seed if seed is not None else seed_text(reply)
     content: dict[str, Any] = {"schema": SCHEMA} | ({} if title is None else {"title": title})
     content |= {"seed": text, "class": section, "labels": {"values": list(found.values)}}
     content |= {} if sample is None else {"prior": sample.section}
@@ -130,7 +131,7 @@ def init_command(
         told = {"file": str(out), "learner": record.id, "fingerprint": protocol.fingerprint}
         answer({"schema": "replical.init/1"} | told | {"models": found.models, "labels": found.values, "next": steps})
         return
-    _say_chosen(protocol, ordered=sample is not None)
+    _say_chosen(protocol, ordered=sample is not None, drawn=text != reply)
     say_written(protocol, out, needed, sample, standard_taken=False)
     _say_next(steps, table)
 
@@ -204,7 +205,7 @@ def _some(names: Sequence[Label]) -> str:
     return ", ".join(texts if len(texts) <= _FEW else [*texts[:2], "..", *texts[-2:]])
 
 
-def _say_chosen(protocol: Protocol, *, ordered: bool) -> None:
+def _say_chosen(protocol: Protocol, *, ordered: bool, drawn: bool) -> None:
     """Every number with one sentence why."""
     chosen = protocol.content["learner"]
     more = f"{100 * chosen['epsilon']:g}"
@@ -223,6 +224,9 @@ def _say_chosen(protocol: Protocol, *, ordered: bool) -> None:
         {"order by errors": "on public items: good models come first"}
         if ordered
         else {"order random": "public labelled items would put good models first: --public FILE:COLUMN"}
+    )
+    lines |= (
+        {"seed drawn now": "all labs share this text; best is one that was drawn in public: --seed"} if drawn else {}
     )
     for what, why in lines.items():
         _line(f"  {what:18}{why}")

@@ -155,7 +155,7 @@ def new_command(
     check_new(out, force=force)
     named = features_of(features, features_from)
     section, known = class_section(class_spec, candidates, cuts=cuts, cuts_from=cuts_from, bins=bins, named=named)
-    values = asked("--label-values", label_values, read_values, default=known)
+    values = asked("--label-values", label_values, read_values, default=known, needed=known is None)
     text = _seed(seed, seed_file, fresh=fresh_seed)
     section = with_features(section, named)
     if section["kind"] in UNLISTED:

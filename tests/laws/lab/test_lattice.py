@@ -139,7 +139,7 @@ def test_a_rule_says_what_its_words_say():
     assert [said[each] for each in TABLE["id"]] == [LABELS[int(one)] for one in by_hand]
 
 
-@settings(max_examples=30)
+@settings(max_examples=15)
 @given(
     steps=st.lists(st.tuples(st.floats(-1, 1), st.floats(0, 0.9)), min_size=2, max_size=5),
     step=st.floats(0.01, 1),
@@ -157,7 +157,7 @@ def test_bounds_are_rounded_outwards_and_count_cells(steps, step):
     assert cells_of(axes) >= math.prod(between)
 
 
-@settings(max_examples=30)
+@settings(max_examples=15)
 @given(data=st.data())
 def test_features_that_follow_from_others_are_found(data):
     d = data.draw(st.integers(2, 6))
