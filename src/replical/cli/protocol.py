@@ -286,6 +286,8 @@ def show_command(
         prose.print(f"{protocol_file}: {hypotheses(C)}, learner {protocol.plan.learner}.", markup=False, soft_wrap=True)
         for lost in losses_of(protocol.content["class"], protocol.given("epsilon"), protocol.given("delta")):
             prose.print(lost, markup=False, soft_wrap=True)
+        for costs in loss_words(protocol):
+            prose.print(costs, markup=False, soft_wrap=True)
         prose.print(f"Fingerprint {protocol.fingerprint}", markup=False, soft_wrap=True)
 
 

@@ -174,6 +174,8 @@ def test_equal_weights_are_plain_errors():
         ({"weights": {"no": 1, "yes": "much"}}, "finite number above 0, got 'much'"),
         ({"weights": {"no": True, "yes": 1}}, "finite number above 0, got True"),
         ({"weights": {"no": 1, "yes": 2, "perhaps": 3}}, "a weight of 'perhaps', which is none of the labels"),
+        ({"weights": {"no": 1, "yes": 10**400}}, "finite number above 0, got 1000"),
+        ({"weights": {"no": 1e308, "yes": 1e-300}}, "in parts finer than 1/1,000,000"),
         ({"weights": [1, 2]}, "weights of labels are written weights ="),
         ({"weights": {"no": 1, "yes": 1.0000001}}, "round them"),
         ({"abstain": "unsure"}, "give abstain and price, or neither"),
@@ -190,6 +192,17 @@ def test_equal_weights_are_plain_errors():
 def test_bad_losses_are_one_sentence(given_, message):
     with pytest.raises(BadProtocol, match=message.replace("?", r"\?")):
         Losses.of(("no", "yes"), **given_)
+
+
+def test_labels_that_are_written_alike_are_refused():
+    for labels, given_, message in (
+        ((0, 1), {"abstain": "1", "price": 0.2}, "'1' is a label"),
+        (("0", "1"), {"abstain": 1, "price": 0.2}, "1 is a label"),
+        ((0, 1), {"weights": {0: 1, "0": 2, 1: 1}}, "a label has two weights"),
+        ((1, "1"), {"weights": {1: 1, "1": 2}}, "are written alike"),
+    ):
+        with pytest.raises(BadProtocol, match=message):
+            Losses.of(labels, **given_)
 
 
 def test_whoever_counts_errors_refuses_losses():

@@ -15,6 +15,7 @@ from replical.lab.certificate.checks import same
 from replical.lab.certificate.measured import askable, measured_on
 from replical.lab.certificate.parts import RoundPart
 from replical.lab.protocol import Protocol
+from replical.learners.measured import measurable
 from replical.learners.result import STOP
 from replical.plans.a2 import A2Plan, AgnosticRoundsPlan
 from replical.plans.base import CALPlan, Plan, RoundsPlan, SamplePlan
@@ -181,8 +182,8 @@ def _in_blocks(plan: SettledPlan, rounds: Rounds) -> str | None:
 
 def _measuring(plan: Plan, rounds: Rounds, total: int) -> str | None:
     """Fresh items, a batch at a time, wherever they lie."""
-    if rounds and not isinstance(plan, SettledPlan):
-        return f"{plan.learner} leaves no item to measure an error on"
+    if rounds and not measurable(plan):
+        return f"{plan.learner} measures no error here"
     for number, (told, drawn) in enumerate(
         zip(rounds, _batches(plan, rounds), strict=True), rounds[0]["round"] if rounds else 1
     ):

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from html import escape
 from typing import Any
 
+from replical.classes.losses import Losses
 from replical.core.exact import up_to
 from replical.core.words import about, at_least, at_most, count, percent
 from replical.learners.rounded import ACCURATE, CERTIFIED, NEAR
@@ -63,9 +64,17 @@ def page(certificate: Mapping[str, Any]) -> str:
         f"<h2>What the promise needs</h2><table><tr><th>condition</th><th>found</th><th>bound</th><th></th></tr>{conditions}"
         f"</table><h2>Fingerprints</h2>{_table(prints, code=True)}"
         f"<h2>Protocol</h2><p>Shared string: <code>{escape(protocol['seed'])}</code></p>"
-        f"<p>Labels: {escape(', '.join(map(str, protocol['labels']['values'])))}</p>"
+        f"<p>Labels: {escape(', '.join(map(str, protocol['labels']['values'])))}</p>{_costs(protocol['labels'])}"
         "<p>Check it with <code>replical verify</code>: alone, with the pool, or with pool and journal.</p></body></html>\n"
     )
+
+
+def _costs(labels: Mapping[str, Any]) -> str:
+    """What predictions cost, where errors are not all alike."""
+    losses = Losses.of(labels["values"], **{key: value for key, value in labels.items() if key != "values"})
+    if losses is None:
+        return ""
+    return f"<p>Losses instead of errors, 1 is the costliest error: {escape(losses.words(labels['values']))}.</p>"
 
 
 def _asked(body: Mapping[str, Any]) -> str:
@@ -149,7 +158,7 @@ def _settled(body: Mapping[str, Any]) -> dict[str, str]:
         "same answer elsewhere": f"about {percent(part['agreement_estimate'])} of labs: an estimate, no proof",
     }
     if part["excess_upper"] is not None:
-        plain = not {"weights", "abstain"} & set(body["protocol"]["labels"])
+        plain = not _costs(body["protocol"]["labels"])
         facts["excess error" if plain else "excess loss, in costliest errors"] = (
             f"at most {at_most(part['excess_upper'], 4)}, at level {up_to(2 * part['beta'], 3)}"
         )
