@@ -117,6 +117,7 @@ class Losses:
         """
         costs = [max(row[: self.labels]) / self.unit for row in self.costs]
         each = [f"{cost:.4g} where it is {label!r}" for label, cost in zip(labels, costs, strict=True)]
+        each = each if len(set(costs)) > 1 else [f"{costs[0]:.4g}"]
         wrong = f"a wrong answer costs {', '.join(each)}".replace("where it is", "where the label is", 1)
         return f"{wrong}; to abstain costs {self.costs[0][-1] / self.unit:.4g}" if self.abstains else wrong
 
