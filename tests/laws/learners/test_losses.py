@@ -8,6 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from replical import (
+    AskTell,
     KnownLabels,
     Losses,
     Pool,
@@ -203,6 +204,20 @@ def test_labels_that_are_written_alike_are_refused():
     ):
         with pytest.raises(BadProtocol, match=message):
             Losses.of(labels, **given_)
+
+
+def test_whoever_is_asked_cannot_abstain():
+    """Told with one of two open rows the word was once kept, and the run could not go on."""
+    C, losses = PredictionTable(["a", "b"], labels=(0, 1, 9)), Losses.of((0, 1), abstain=9, price=0.1)
+    made = plan("settled", C, epsilon=0.1, delta=0.1, rho=0.2, batch=2, pool="finite", losses=losses)
+    pool = Pool(C, np.array([[0, 1], [9, 1]] * 50), PrivateRandomness.simulated("asked"))
+    run = AskTell(learner_for(made), pool, SharedRandomness("asked"))
+    first, second = run.open
+    with pytest.raises(BadLabel, match=rf"9 for row {first} is none of \[0, 1\]"):
+        run.tell({first: 9})
+    run.tell({first: 0})
+    run.tell({second: 1})
+    assert len(run.open) == 2
 
 
 def test_whoever_counts_errors_refuses_losses():
