@@ -198,6 +198,22 @@ def _say_found(table: Path, found: ModelColumns) -> None:
     _line(f"Models: {_some(found.models)}. If one is not: --leave-out COLUMN.{right}")
     if found.truth is not None:
         _line(f"The column {found.truth} holds the right answers; a run reads one when it asks for it.")
+    if len(found.never) == 1:
+        word = spelled(found.never)
+        new = shlex.join(
+            [
+                "replical",
+                "protocol",
+                "new",
+                "--candidates",
+                str(table),
+                "--abstain",
+                str(found.never[0]),
+                "--price",
+                "0.1",
+            ]
+        )
+        _line(f"No right answer is {word}. If models abstain that way, it can have a price: {new}")
     if found.others:
         _line(f"Left alone: {_some(found.others)}.")
 

@@ -141,6 +141,13 @@ def test_a_feature_with_the_name_of_right_answers_is_left_alone():
     assert model_columns({"id": ["1", "2"], "m": YES, "n": YES, "y": YES}, without=["y"]).truth is None
 
 
+def test_what_no_right_answer_is_may_be_how_models_abstain():
+    table = {"id": ["1", "2"], "m": ["no", "unsure"], "n": YES, "label": YES}
+    assert model_columns(table).never == ("unsure",)
+    assert model_columns(table | {"label": ["no", None]}).never == ("unsure", "yes")
+    assert model_columns(table | {"label": [None, None]}).never == model_columns(table, without=["label"]).never == ()
+
+
 def test_an_empty_table_holds_no_items():
     with pytest.raises(BadTable, match="holds no items"):
         model_columns({"id": [], "m": [], "n": []})
