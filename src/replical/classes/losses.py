@@ -108,7 +108,7 @@ class Losses:
         return len(self.costs)
 
     def words(self, labels: Sequence[Label]) -> str:
-        """What predictions cost, for people.
+        """What predictions cost, for people, where these are the `labels`.
 
         Examples
         --------
