@@ -1,7 +1,7 @@
 "use strict";
 // One item at a time: show it, send what was said, show the next. Who says it is in a cookie that nothing here can read.
 const LOOK = 500, PATIENCE = 30000, PICTURES = 5000, TAP = 350; // milliseconds
-const FRAME = 8; // pixels above the item that its frame needs
+const FRAME = 8; // pixels around the item that its frame needs
 const SIDE = 256; // pixels that a small picture is enlarged to, at most
 const LEVEL = .2; // of its height the plot has to fall or rise
 const LOST = "No answer from the server. Please try again: nothing is counted twice. If the run has ended, you are done.";
@@ -95,8 +95,14 @@ async function show(told, text = "", bad = false) {
   byId("item-id").textContent = "Item " + item.id;
   byId("fields").replaceChildren(list);
   byId("item").focus({ preventScroll: true });
-  const top = byId("item").getBoundingClientRect().top;
-  if (top < FRAME || top > innerHeight / 2) byId("item").scrollIntoView();
+  reveal(byId("item").getBoundingClientRect());
+}
+
+// All of it with its frame, if there is room above the labels; else its beginning.
+function reveal(box) {
+  const foot = byId("foot"), stuck = getComputedStyle(foot).position === "sticky" ? foot.offsetHeight : 0;
+  const end = innerHeight - stuck - FRAME, fits = box.height <= end - FRAME;
+  if (box.top < FRAME || box.top > innerHeight / 2 || (fits && box.bottom > end)) scrollBy(0, box.top - (fits ? Math.max(FRAME, end - box.height) : FRAME));
 }
 
 function fields(next) {
