@@ -71,7 +71,7 @@ def page(certificate: Mapping[str, Any]) -> str:
     style = look.style(look.LOOK, look.READING) + _own_style()
     sections = {
         "The run": _table(facts),
-        "What the promise needs": f'<div class="scroll"><table>{_HEAD}<tbody>{_conditions(body)}</tbody></table></div>',
+        "What the promise needs": _conditions(body),
         "Fingerprints": _table(prints, code=True),
         "Protocol": _table({"shared string": protocol["seed"], "labels": ", ".join(labels)}, code=True)
         + "<p>Check it with <code>replical verify</code>: alone, with the pool, or with pool and journal.</p>",
@@ -92,11 +92,13 @@ def _own_style() -> str:
 
 
 def _conditions(body: Mapping[str, Any]) -> str:
-    return "".join(
-        f'<tr><td>{escape(each["name"])}</td><td class="n">{each["value"]:g}</td><td class="n">{each["bound"]:g}</td>'
+    rows = "".join(
+        f'<tr><td>{escape(each["name"])}</td><td class="n found">{each["value"]:g}</td>'
+        f'<td class="n bound">{each["bound"]:g}</td>'
         f"<td>{'held' if each['held'] else '<span class=bad>not held</span>'}</td></tr>"
         for each in body["conditions"]
     )
+    return f'<div class="scroll"><table class="conditions">{_HEAD}<tbody>{rows}</tbody></table></div>'
 
 
 def _asked(body: Mapping[str, Any]) -> str:
