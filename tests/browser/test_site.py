@@ -1,5 +1,7 @@
 """The documentation as a site: without warnings, without the network, and it can be searched from the disk."""
 
+import base64
+import io
 import re
 import subprocess
 import sys
@@ -57,9 +59,17 @@ def test_every_name_and_command_has_its_place(site):
     from replical.cli.commands import COMMANDS
 
     names = {page.stem for page in (site / "reference" / "api").glob("*.html")}
-    assert names >= set(replical.__all__)
+    errors = (site / "reference" / "api" / "errors.html").read_text("utf-8")  # they share a page
+    assert {name for name in replical.__all__ if f'id="replical.errors.{name}"' not in errors} <= names
     commands = (site / "reference" / "commands.html").read_text("utf-8")
     assert all(f'id="replical-{name}"' in commands for name in COMMANDS)
+
+
+def test_no_two_pages_of_the_navigation_have_one_name(site):
+    tree = re.search(r'<div class="sidebar-tree">(.*?)</div>', (site / "index.html").read_text("utf-8"), re.DOTALL)[1]
+    names = re.findall(r'<li class="toctree-l1[^"]*"><a class="reference internal" href="[^"]*">([^<]*)', tree)
+    assert len(names) > 30
+    assert len(set(names)) == len(names), [name for name in names if names.count(name) > 1]
 
 
 @pytest.mark.skipif(not installed(), reason="no chromium and chromedriver on this machine")
@@ -75,6 +85,45 @@ def test_it_opens_from_the_disk_and_can_be_searched(site):
         for page in ("index", "explanation/choosing", "reference/commands", "notebooks/two-labs"):
             phone.open((site / f"{page}.html").as_uri())
             assert phone.run(WIDER) <= 0, page
+
+
+@pytest.mark.skipif(not installed(), reason="no chromium and chromedriver on this machine")
+@pytest.mark.parametrize("system", ["light", "dark"])
+@pytest.mark.parametrize("theme", ["light", "dark"])
+def test_drawings_can_be_read_in_either_theme(site, system, theme):
+    """Whatever the system prefers: the first picture is drawn for the theme, and those that cannot have a light ground."""
+    image = pytest.importorskip("PIL.Image")
+    with browsers() as start:
+        window = start(dark=system == "dark")
+        window.open((site / "index.html").as_uri())
+        window.run("localStorage.setItem('theme', arguments[0])", theme)
+        window.open((site / "index.html").as_uri())
+        assert window.run("return document.body.dataset.theme") == theme
+        window.until("return document.querySelector('article img').complete")
+        box = window.run(
+            "const box = document.querySelector('article img').getBoundingClientRect(); return [box.x, box.y, box.right, box.bottom]"
+        )
+        shot = io.BytesIO(base64.b64decode(window._in("GET", "screenshot")))
+        grey = image.open(shot).convert("L").crop([round(each) for each in box])
+        shades = grey.getextrema()
+        ground = max(range(256), key=grey.histogram().__getitem__)
+        assert ground > 230 if theme == "light" else ground < 40
+        assert shades[1] - shades[0] > 180, "there is nothing to read"
+        window.open((site / "explanation" / "choosing.html").as_uri())
+        grounds = window.run("""return [...document.querySelectorAll("article img[src$='.svg']:not(.follows)")]
+          .map((each) => getComputedStyle(each).backgroundColor)""")
+        assert set(grounds) <= {"rgb(255, 255, 255)" if theme == "dark" else "rgba(0, 0, 0, 0)"}
+        window.run("localStorage.clear()")
+
+
+@pytest.mark.skipif(not installed(), reason="no chromium and chromedriver on this machine")
+def test_wide_tables_are_read_without_scrolling_on_a_desk(site):
+    with browsers() as start:
+        window = start(size=(1300, 900))
+        window.open((site / "paper.html").as_uri())
+        wide = """return [...document.querySelectorAll('article table')].map((each) => each.scrollWidth - each.clientWidth)"""
+        assert len(window.run(wide)) > 5
+        assert max(window.run(wide)) <= 0
 
 
 def test_a_dead_link_is_named(tmp_path):

@@ -6,7 +6,6 @@ Made from rows, pictures and facts alone: the same ones give the same bytes.
 from __future__ import annotations
 
 import base64
-import hashlib
 import re
 import shlex
 from collections.abc import Iterable, Mapping, Sequence
@@ -17,6 +16,7 @@ from pathlib import Path
 from string import Template
 from typing import TYPE_CHECKING, Any
 
+from replical.core import look
 from replical.study.growth import SCALES, Growth, Slopes, growths
 from replical.study.judging import done, ordered
 from replical.study.phrases import percent, some, span
@@ -73,7 +73,7 @@ def report(study: Study, rows: list[Row], pictures: Sequence[Picture], facts: di
         ("shows", "What this shows and does not show"),
         *((key, name) for key, (name, text) in sections.items() if text),
     ]
-    style, script = _asset("report.css"), _asset("report.js")
+    style, script = f"{look.style(look.LOOK, look.READING)}\n{_asset('report.css')}", _asset("report.js")
     return Template(_asset("report.html")).substitute(
         {key: text for key, (_, text) in sections.items()},
         title=escape(study.title),
@@ -90,18 +90,13 @@ def report(study: Study, rows: list[Row], pictures: Sequence[Picture], facts: di
         listing=escape(toml(study.content)),
         style=style,
         script=script,
-        style_hash=_hash(style),
-        script_hash=_hash(script),
+        style_hash=look.hash_of(style),
+        script_hash=look.hash_of(script),
     )
 
 
 def _asset(name: str) -> str:
     return files("replical.study.report").joinpath(f"assets/{name}").read_text(encoding="utf-8").strip()
-
-
-def _hash(text: str) -> str:
-    """As a content security policy writes it."""
-    return "sha256-" + base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()
 
 
 def _notes(study: Study) -> str:
