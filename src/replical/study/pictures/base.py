@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from replical.plans.catalogue import LEARNERS
 from replical.study.judging import unproven
+from replical.study.phrases import some
 from replical.study.pictures.style import colour, marker, save
 from replical.study.results import Row
 
@@ -23,7 +24,6 @@ GREY = "#555555"  # notes and keys that belong to no learner
 FILLS = {
     "full": "filled: proven, or no promise",
     "left": "half: measured, not proven",
-    "none": "hollow: vacuous, labs agree anyway",
 }
 _RAISED = str.maketrans("0123456789-", "⁰¹²³⁴⁵⁶⁷⁸⁹⁻")
 _LONG = 1e4  # from here on a power of ten is easier to read than its zeros
@@ -44,21 +44,33 @@ class Picture:
         What is seen, in a sentence or two made from the data.
     files
         SVG and PNG, or GIF and PNG.
+    aside
+        Is it of vacuous cells? Such a picture is not shown beside those that carry the evidence.
     """
 
     name: str
     title: str
     caption: str
     files: tuple[Path, ...]
+    aside: bool = False
 
 
-def write_picture(figure: Figure, folder: Path, name: str, title: str, caption: str) -> Picture:
+def write_picture(
+    figure: Figure,
+    folder: Path,
+    name: str,
+    title: str,
+    caption: str,
+    *,
+    aside: bool = False,
+    pixels: Collection[str] = (),
+) -> Picture:
     """Write a picture as SVG and PNG."""
     files = (folder / f"{name}.svg", folder / f"{name}.png")
     for path in files:
-        save(figure, path)
+        save(figure, path, pixels)
         figure.set_layout_engine("none")  # it is laid out now: the other file need not do that again
-    return Picture(name, title, caption, files)
+    return Picture(name, title, caption, files, aside)
 
 
 def by_tens(axis: Axis, most: int = 9) -> None:
@@ -97,8 +109,16 @@ def plainly(value: float) -> str:
 
 
 def filled(row: Row) -> str:
-    """How the marker of a cell is filled: hollow if it shows nothing, half if its promise is not proven."""
-    return "none" if row["vacuous"] else "left" if unproven(row) else "full"
+    """How the marker of a cell is filled: half if its promise is not proven."""
+    return "left" if unproven(row) else "full"
+
+
+def vacuous_note(left_out: int) -> str:
+    """How many cells a picture leaves out because they show nothing."""
+    if not left_out:
+        return ""
+    cells = some(left_out, "vacuous cell is", "vacuous cells are")
+    return f" {cells} not drawn: labs agree there without the shared last step too."
 
 
 def dots(axes: Axes, rows: Iterable[Row], places: Iterable[tuple[float, float]]) -> None:
@@ -137,13 +157,8 @@ def _looks(learner: str, fill: str) -> dict[str, Any]:
 
 
 def _fill(fill: str, face: str) -> dict[str, Any]:
-    """Hollow is white inside, so that lines end at the marker."""
-    hollow = fill == "none"
-    return {
-        "fillstyle": "full" if hollow else fill,
-        "markerfacecolor": "white" if hollow else face,
-        "markerfacecoloralt": "white",
-    }
+    """The other half is white, so that lines end at the marker."""
+    return {"fillstyle": fill, "markerfacecolor": face, "markerfacecoloralt": "white"}
 
 
 def setting(name: str, value: Any) -> str:
