@@ -30,14 +30,14 @@ _NAMES = {
 }
 _PANEL = ("class", "noise", "epsilon", "delta")  # curves that share these share a panel
 _MOST_PANELS = 4  # of one picture: more do not fit on a page
-# Inches: a panel and what is left of it, above it and from one to the next; the table beside it; the note below, a letter of it.
+# Inches: a panel and what is left of it, above it and from one to the next; the note below and its letters; the table.
 _LEFT, _WIDTH, _LEAST, _HEAD, _BETWEEN, _FOOT, _LETTER = 0.75, 4.9, 2.0, 0.35, 0.85, 0.55, 0.062
 _GAP, _GROUP, _LINE = 0.15, 2.05, 0.19
 _COLUMNS = (0.95, 1.4, 1.85)  # right ends of fitted, paper, ours
 _NOTE = (
     "Points: mean labels per lab, with standard errors; dotted: slope of the paper's bound at the same points. For rounded "
     "learners that is the bound of the paper's own replicable learner; ours is the bound of the plan tight, for "
-    "rounded-cal Theorem R1. Half filled: not proven. Labels are counted in vacuous cells too: they say nothing of agreement."
+    "rounded-cal Theorem R1. Half filled: not proven. Vacuous cells are drawn too: this is about labels, not about agreement."
 )
 
 

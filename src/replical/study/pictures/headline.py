@@ -134,7 +134,8 @@ def _figure(found: Headline) -> Figure:
     axes.grid(visible=False, axis="y")
     for row, y in zip(lines, places, strict=True):
         _words(axes, row, lines, y)
-    figure.text(0.1 / width, 1 - 0.22 / height, _promise(found), weight="bold", fontsize=9.5)
+    words = ("" if found.rho is None else "The same promise: ") + _promise(found)
+    figure.text(0.1 / width, 1 - 0.22 / height, words, weight="bold", fontsize=9.5)
     return figure
 
 
@@ -175,7 +176,9 @@ def _differ(row: Row) -> str:
     """How often two labs differ, as measured; where they agree anyway that says nothing."""
     if row["vacuous"]:
         return "not tested"
-    return f"{percent(row['disagreement'])} ({at_least(row['disagreement_low'])} to {at_most(row['disagreement_high'])})"
+    return (
+        f"{percent(row['disagreement'])} ({at_least(row['disagreement_low'])} to {at_most(row['disagreement_high'])})"
+    )
 
 
 def _proof(row: Row) -> str:
@@ -190,7 +193,7 @@ def _promise(found: Headline) -> str:
 
 def _caption(found: Headline) -> str:
     """A sentence a learner."""
-    first = "One promise, " if found.rho is not None else ""
+    first = "The same promise, " if found.rho is not None else ""
     parts = [f"{_called(row)} asks for {count(row['labels_mean'])} labels per lab{_buys(row)}" for row in found.lines]
     idle = any(row["vacuous"] for row in found.lines)
     note = " Not tested: with so many labels two labs agree without the shared last step too." if idle else ""

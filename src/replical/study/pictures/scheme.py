@@ -40,7 +40,9 @@ def follow_scheme(svg: str, pixels: Collection[str] = ()) -> str:
     used = sorted(set(re.findall(r"[\" ](fill|stroke): (#[0-9a-f]{6})\b", svg)))
     kept = {shade.lower() for shade in pixels}
     rules = [
-        f'[style*="{what}: {shade}"] {{ {what}: {dark(shade)} !important }}' for what, shade in used if shade not in kept
+        f'[style*="{what}: {shade}"] {{ {what}: {dark(shade)} !important }}'
+        for what, shade in used
+        if shade not in kept
     ]
     sheet = "\n".join([f"<style>@media screen and ({_MARK}) {{", f"svg {{ fill: {INK} }}", *rules, "}</style>"])
     return re.sub(r"<svg\b[^>]*>", lambda found: found[0] + sheet, svg, count=1)
