@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from replical.plans.catalogue import LEARNERS
 from replical.study.judging import unproven
 from replical.study.phrases import some
-from replical.study.pictures.style import colour, marker, save
+from replical.study.pictures.style import colour, marker, marker_size, save
 from replical.study.results import Row
 
 if TYPE_CHECKING:
@@ -29,7 +29,6 @@ _RAISED = str.maketrans("0123456789-", "⁰¹²³⁴⁵⁶⁷⁸⁹⁻")
 _LONG = 1e4  # from here on a power of ten is easier to read than its zeros
 # An axis on which the last is so many times the first: digits its ticks may begin with.
 _BETWEEN = ((200, (1.0,)), (6, (1.0, 2.0, 5.0)), (0, (1.0, 1.5, 2.0, 3.0, 4.0, 5.0, 6.0, 8.0)))
-_LARGER = {"*": 9.5, ".": 8, "P": 7, "X": 7, "D": 5.5}  # points: markers of one size look as if they had several
 
 
 @dataclass(frozen=True)
@@ -71,6 +70,12 @@ def write_picture(
         save(figure, path, pixels)
         figure.set_layout_engine("none")  # it is laid out now: the other file need not do that again
     return Picture(name, title, caption, files, aside)
+
+
+def below(axes: Axes, columns: int = 1, entries: Sequence[Line2D] | None = None) -> None:
+    """The legend of a panel below it, where no curve is; without entries those of its labelled lines."""
+    handles = axes.get_legend_handles_labels()[0] if entries is None else entries
+    axes.legend(handles=handles, loc="upper center", bbox_to_anchor=(0.5, -0.14), ncols=columns)
 
 
 def by_tens(axis: Axis, most: int = 9) -> None:
@@ -147,11 +152,10 @@ def keys(rows: Sequence[Row]) -> list[Line2D]:
 
 
 def _looks(learner: str, fill: str) -> dict[str, Any]:
-    shape = marker(learner)
     return _fill(fill, colour(learner)) | {
         "color": colour(learner),
-        "marker": shape,
-        "markersize": _LARGER.get(shape, 6),
+        "marker": marker(learner),
+        "markersize": marker_size(learner),
         "markeredgewidth": 1.1,
     }
 

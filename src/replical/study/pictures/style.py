@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 _FORMATS = (".svg", ".png", ".pdf")
+_LARGER = {"*": 9.5, ".": 8, "P": 7, "X": 7, "D": 5.5}
 _STYLE = {
     "font.size": 9,
     "axes.titlesize": 9.5,
@@ -45,6 +46,11 @@ def colour(learner: str) -> str:
 def marker(learner: str) -> str:
     """The marker of a learner, its own."""
     return find(learner).marker
+
+
+def marker_size(learner: str) -> float:
+    """Points: markers of one size look as if they had several."""
+    return _LARGER.get(marker(learner), 6)
 
 
 def dashes(learner: str, plan: str) -> str:
