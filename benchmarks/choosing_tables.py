@@ -200,7 +200,9 @@ def figure(found: Found, path: Path) -> None:
                 if each["method"] == "settled":
                     side, at = ("right", (-7, 0)) if each["order"] == "public" else ("left", (6, 7))
                     words = share(each["certified"], each["labs"])
-                    agree.annotate(words, (x, y), at, textcoords="offset points", ha=side, va="center", size=8, color=shade)
+                    agree.annotate(
+                        words, (x, y), at, textcoords="offset points", ha=side, va="center", size=8, color=shade
+                    )
                 above = [[0], [each["excess_99"] - each["excess_mean"]]]
                 excess.errorbar(x, each["excess_mean"], yerr=above, elinewidth=0.9, **look)
             agree.set(title=f"{pool['items']:,} items per lab", xscale="log", ylim=(0, 1.12))

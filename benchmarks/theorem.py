@@ -700,7 +700,12 @@ def _claims(axes: Any, cells: list[dict[str, Any]]) -> None:
     for place, each in zip(range(len(cells))[::-1], cells, strict=True):
         measured, controls = each["measured"], each["controls"]
         axes.plot([_FLOOR, measured["high"]], [place, place], color=_BLUE, lw=2, zorder=2)
-        shares = (measured["differ"], each["claimed"]["differ"], controls["own thresholds"], controls["no common string"])
+        shares = (
+            measured["differ"],
+            each["claimed"]["differ"],
+            controls["own thresholds"],
+            controls["no common string"],
+        )
         for share, look in zip(shares, looks, strict=True):
             axes.plot(max(share, _FLOOR), place, zorder=3, **{key: look[key] for key in look if key != "label"})
     names = [("ReplicA² " if c["cell"]["agnostic"] else "RepliCAL ") + c["cell"]["name"] for c in cells]

@@ -94,9 +94,11 @@ def _promises(family: tuple[str, ...], ran: list[Row], of: dict[str, Row]) -> It
         for rho in dict.fromkeys(row["rho"] for row in here if row["replicable"]) or (None,):
             promised = [row for row in here if row["replicable"] and row["rho"] == rho]
             lines = list(_best(promised))
-            parent = next((of[row["cell"]] for row in lines if row["cell"] in of), None)
-            first = [parent or plain[0]] if plain else []
-            yield Headline(rho, (*first, *sorted(lines, key=lambda row: family.index(row["learner"]))))
+            kin = [of[row["cell"]] for row in lines if row["cell"] in of]
+            first = [row for row in (*kin, *plain) if row["learner"] == family[0]][:1]
+            yield Headline(
+                rho, (*first, *sorted(lines, key=lambda row: (family.index(row["learner"]), row["labels_mean"])))
+            )
 
 
 def _tells(row: Row) -> bool:
