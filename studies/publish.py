@@ -19,11 +19,10 @@ from pathlib import Path
 import pyarrow.parquet as pq
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
-from support.browser import browsers, installed
-
 from replical.study.pictures.draw import draw
 from replical.study.report.page import report
 from replical.study.spec import Study
+from support.browser import browsers, installed
 
 TABLES = ("results.parquet", "results.csv", "timings.parquet", "study.json")
 PICTURES = {"report": {}, "report-dark": {"dark": True}, "report-phone": {"phone": True}}

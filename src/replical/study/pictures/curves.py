@@ -37,7 +37,7 @@ _COLUMNS = (0.95, 1.4, 1.85)  # right ends of fitted, paper, ours
 _NOTE = (
     "Points: mean labels per lab, with standard errors; dotted: slope of the paper's bound at the same points. For rounded "
     "learners that is the bound of the paper's own replicable learner; ours is the bound of the plan tight, for "
-    "rounded-cal Theorem R1. Half filled: not proven. Vacuous cells are drawn too: this is about labels, not about agreement."
+    "rounded-cal Theorem R1. Half filled: not proven. Vacuous cells are drawn too: this is about labels, not agreement."
 )
 
 

@@ -8,7 +8,7 @@ figure. The figure brings its own ground: it can be read on a page whose setting
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Sequence
+from collections.abc import Collection
 from functools import cache
 
 GROUND, INK = "#1d2425", "#eef2f0"  # of a dark screen, as on the pages of this library
@@ -60,12 +60,10 @@ def dark(shade: str) -> str:
     if shade == _WHITE:
         return GROUND
     wanted = contrast(shade, _WHITE)
-    _, *hue = _lab(shade)
-    ground, ink = _lab(GROUND), _lab(INK)
-    if hue[0] ** 2 + hue[1] ** 2 < _GREY**2:  # greys lie between the ground and the ink
-        first, last = ground, ink
-    else:
-        first, last = (ground[0], *hue), (1.0, *hue)
+    _, a, b = _lab(shade)
+    first, last = _lab(GROUND), _lab(INK)  # greys lie between them
+    if a**2 + b**2 >= _GREY**2:
+        first, last = (first[0], a, b), (1.0, a, b)
         wanted = wanted if wanted <= _PALE else min(max(_MORE * wanted, _LEAST), _MOST)
     low, high = 0.0, 1.0
     for _ in range(30):
@@ -74,7 +72,7 @@ def dark(shade: str) -> str:
     return _between(first, last, high)
 
 
-def _between(first: Sequence[float], last: Sequence[float], share: float) -> str:
+def _between(first: Three, last: Three, share: float) -> str:
     return _hex(*((1 - share) * one + share * two for one, two in zip(first, last, strict=True)))
 
 

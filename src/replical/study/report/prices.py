@@ -27,7 +27,7 @@ def ratios(some_rows: Iterable[Row], rows: list[Row]) -> list[float]:
 
 
 def price(rows: list[Row]) -> list[str]:
-    """Labels of a replicable learner in those of its parent: in cells that count, in vacuous ones where there are no others."""
+    """Labels of a replicable learner in those of its parent, in cells that count; in vacuous ones where it has no others."""
     of, sentences = parents(rows), []
     for learner, every in by_kind(row for row in replicable(rows) if row["cell"] in of).items():
         counted = [row for row in every if not row["vacuous"]]
