@@ -77,6 +77,30 @@ def test_it_opens_from_the_disk_and_can_be_searched(site):
             assert phone.run(WIDER) <= 0, page
 
 
+@pytest.mark.skipif(not installed(), reason="no chromium and chromedriver on this machine")
+@pytest.mark.parametrize("dark", [False, True], ids=["light system", "dark system"])
+def test_figures_follow_the_switch_of_the_site_and_the_system(site, dark, tmp_path):
+    """The ground of the first figure: dark if the page is, whatever the system prefers."""
+    image = pytest.importorskip("matplotlib.image")
+    first = "document.querySelector('article img[src$=\".svg\"]')"
+    with browsers() as start:
+        window = start(dark=dark)
+        window.open((site / "explanation" / "study.html").as_uri())
+        for theme, wanted in (("auto", dark), ("dark", True), ("light", False)):
+            window.run("document.body.dataset.theme = arguments[0]", theme)
+            window.until(f"return {first}.complete")
+            x, y = window.run(f"const box = {first}.getBoundingClientRect(); return [box.left, box.top]")
+            window.screenshot(tmp_path / "seen.png")
+            seen = image.imread(tmp_path / "seen.png")[int(y) + 6, int(x) + 6, :3]
+            assert (seen.max() < 0.2) == wanted, theme
+            assert (seen.min() > 0.99) != wanted, theme
+        phone = start(phone=True)
+        phone.open((site / "explanation" / "study.html").as_uri())
+        phone.until(f"return {first}.complete")
+        assert phone.run(f"return {first}.width") >= 640  # moved by finger; the page stays
+        assert phone.run(WIDER) <= 0
+
+
 def test_a_dead_link_is_named(tmp_path):
     """The same settings, on a page that leads nowhere."""
     (tmp_path / "index.md").write_text("# A page\n\n[Nowhere](missing.md)\n", encoding="utf-8")

@@ -34,7 +34,7 @@ _LONG = 1e4  # from here on a power of ten is easier to compare
 _WIDE = 20  # times the fewest labels: from here on an axis of logarithms
 # Inches: names, the panel, what is above and below it, a line; right ends of the columns beside it.
 _LEFT, _PANEL, _ABOVE, _BELOW, _LINE = 1.75, 3.3, 0.62, 0.5, 0.44
-_COLUMNS = (0.95, 1.75, 3.45, 4.55)
+_COLUMNS = (0.8, 2.5, 3.6)
 
 
 @dataclass(frozen=True)
@@ -126,15 +126,17 @@ def _figure(found: Headline) -> Figure:
     labels = [row["labels_mean"] for row in lines]
     axes.set_xlabel("labels per lab")
     if max(labels) > _WIDE * min(labels):
-        axes.set(xscale="log", xlim=(min(labels) / 2.5, max(labels) * 2.5))
+        axes.set(xscale="log", xlim=(min(labels) / 4, max(labels) * 4))
         by_tens(axes.xaxis, most=7)
     else:
-        axes.set_xlim(0, max(labels) * 1.15)
+        axes.set_xlim(0, max(labels) * 1.2)
     axes.hlines(places, 0, 1, transform=axes.get_yaxis_transform(), color="#b0b0b0", linewidth=0.6, zorder=1)
     dots(axes, lines, zip(labels, places, strict=True))
     axes.tick_params(left=False, labelleft=False)
     axes.grid(visible=False, axis="y")
     for row, y in zip(lines, places, strict=True):
+        at = (row["labels_mean"], y)
+        axes.annotate(count(row["labels_mean"]), at, (0, 7), textcoords="offset points", ha="center", weight="bold")
         _words(axes, row, lines, y)
     words = ("" if found.rho is None else "The same promise: ") + _promise(found)
     figure.text(0.1 / width, 1 - 0.22 / height, words, weight="bold", fontsize=9.5)
@@ -146,8 +148,8 @@ def _words(axes: Axes, row: Row, lines: Sequence[Row], y: float) -> None:
     side = axes.get_yaxis_transform()
     axes.text(-0.05, y + 0.02, _NAMES[row["learner"]], transform=side, ha="right", va="bottom", weight="bold")
     axes.text(-0.05, y - 0.02, _where(row), transform=side, ha="right", va="top", fontsize=7.5, color=GREY)
-    words = (count(row["labels_mean"]), _times(row["labels_mean"] / lines[0]["labels_mean"]), _differ(row), _proof(row))
-    heads = ("labels per lab", f"× {_NAMES[lines[0]['learner']]}", "pairs that differ", "proven")
+    words = (_times(row["labels_mean"] / lines[0]["labels_mean"]), _differ(row), _proof(row))
+    heads = (f"× {_NAMES[lines[0]['learner']]}", "pairs that differ", "proven")
     for head, at, word in zip(heads, _COLUMNS, words, strict=True):
         x = 1 + at / _PANEL
         axes.text(x, y, word, transform=side, ha="right", va="center")
