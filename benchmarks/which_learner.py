@@ -28,7 +28,7 @@ from replical.worlds.audit import run_pair
 from replical.worlds.experiment import Experiment, prepare
 
 SEED, EPSILON, DELTA, RHO = "which learner", 0.05, 0.05, 0.1
-BUDGET = 3000  # labels a lab
+BUDGET = 3000  # labels per lab
 NOISELESS = ("rounded-cal", "settled-cal")
 ALWAYS = ("rounded-a2", "settled", "settled-distance")
 CLASSES = ("thresholds:1000", "intervals:60", "halfspaces:2,2000", "stumps:5,40", "boxes:2,8")
