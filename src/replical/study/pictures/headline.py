@@ -32,8 +32,8 @@ _NAMES = {
 _WORLD = ("class", "noise", "epsilon", "delta")
 _LONG = 1e4  # from here on a power of ten is easier to compare
 _WIDE = 20  # times the fewest labels: from here on an axis of logarithms
-# Inches: names, the panel, what is above and below it, a line; right ends of the columns beside it.
-_LEFT, _PANEL, _ABOVE, _BELOW, _LINE = 1.75, 3.3, 0.62, 0.5, 0.44
+# Inches: a letter of what is under the names, the panel, what is above and below it, a line; right ends of columns.
+_LETTER, _PANEL, _ABOVE, _BELOW, _LINE = 0.058, 3.3, 0.62, 0.5, 0.44
 _COLUMNS = (0.8, 2.5, 3.6)
 
 
@@ -118,10 +118,11 @@ def _best(rows: list[Row]) -> Iterator[Row]:
 def _figure(found: Headline) -> Figure:
     """A line a learner: its name, its labels, and what they buy."""
     lines, tall = found.lines, _LINE * len(found.lines)
-    width, height = _LEFT + _PANEL + _COLUMNS[-1] + 0.1, _ABOVE + tall + _BELOW
+    left = 0.35 + _LETTER * max(20, *(len(_where(row)) for row in lines))
+    width, height = left + _PANEL + _COLUMNS[-1] + 0.1, _ABOVE + tall + _BELOW
     figure = blank(width, height)
     figure.set_layout_engine("none")
-    axes = figure.add_axes((_LEFT / width, _BELOW / height, _PANEL / width, tall / height), ylim=(-tall, 0))
+    axes = figure.add_axes((left / width, _BELOW / height, _PANEL / width, tall / height), ylim=(-tall, 0))
     places = [-_LINE * (place + 0.5) for place in range(len(lines))]
     labels = [row["labels_mean"] for row in lines]
     axes.set_xlabel("labels per lab")

@@ -40,7 +40,7 @@ def difference_scatter(rows: Sequence[Row], folder: Path) -> list[Picture]:
     for axes, part in zip(panels, parts, strict=True):
         _shares(axes, part, floor)
         by_tens(axes.xaxis, most=9 if axes is panels[0] else 5)
-        _promised(axes, ran, named=axes is panels[-1])
+        _promised(axes, [row["rho"] for row in ran if row["replicable"]], floor, named=axes is panels[-1])
     panels[0].set(ylim=(floor / 1.4, 1.1), ylabel="share of pairs that differ")
     with_zero(panels[0].yaxis, floor)
     if len(parts) == 2:
@@ -60,9 +60,9 @@ def _shares(axes: Axes, rows: Sequence[Row], floor: float) -> None:
     axes.axhspan(floor / 2, floor * 1.2, color="#eeeeee", zorder=0, linewidth=0)
 
 
-def _promised(axes: Axes, rows: Iterable[Row], *, named: bool) -> None:
-    """What was promised: a line for each ρ."""
-    rhos = sorted({row["rho"] for row in rows if row["replicable"] and row["rho"] is not None})
+def _promised(axes: Axes, promised: Iterable[float | None], floor: float, *, named: bool) -> None:
+    """What was promised: a line for each ρ that so many pairs can tell from 0."""
+    rhos = sorted({rho for rho in promised if rho is not None and rho > floor})
     for rho in rhos:
         axes.axhline(rho, color="black", linewidth=0.8, linestyle=_DASHED, zorder=1)
         if named and len(rhos) <= _FEW:
