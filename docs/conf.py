@@ -7,7 +7,6 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from docutils import nodes
 from sphinx.application import Sphinx
 
 HERE = Path(__file__).parent
@@ -74,14 +73,6 @@ def titled(app: object, name: str, source: list[str]) -> None:
         source[0] = f"# {title}: all tables\n\n" + source[0].replace("### ", "## ")
 
 
-def follows(app: Sphinx, tree: nodes.document) -> None:
-    """Marks drawings that have colours for the dark: the others are put on a light ground there."""
-    for picture in tree.findall(nodes.image):
-        path = Path(app.srcdir) / picture["uri"]
-        if path.suffix == ".svg" and path.is_file() and "prefers-color-scheme" in path.read_text(encoding="utf-8"):
-            picture["classes"].append("follows")
-
-
 def breaks(app: Sphinx, page: str, template: str, context: dict[str, Any], tree: object) -> None:
     """Long names in code may be broken after a mark, so that tables of them are not wider than a screen; options may not."""
 
@@ -97,7 +88,6 @@ def setup(app: Sphinx) -> None:
     """Before anything is read: the pages that are made from the code."""
     pages.write(HERE)
     app.connect("source-read", titled)
-    app.connect("doctree-read", follows)
     app.connect("html-page-context", breaks)
     app.connect("autodoc-process-docstring", plain_bars)
     app.connect("autodoc-skip-member", not_ours)

@@ -1,7 +1,5 @@
 """The documentation as a site: without warnings, without the network, and it can be searched from the disk."""
 
-import base64
-import io
 import re
 import subprocess
 import sys
@@ -88,32 +86,27 @@ def test_it_opens_from_the_disk_and_can_be_searched(site):
 
 
 @pytest.mark.skipif(not installed(), reason="no chromium and chromedriver on this machine")
-@pytest.mark.parametrize("system", ["light", "dark"])
-@pytest.mark.parametrize("theme", ["light", "dark"])
-def test_drawings_can_be_read_in_either_theme(site, system, theme):
-    """Whatever the system prefers: the first picture is drawn for the theme, and those that cannot have a light ground."""
-    image = pytest.importorskip("PIL.Image")
+@pytest.mark.parametrize("dark", [False, True], ids=["light system", "dark system"])
+def test_figures_follow_the_switch_of_the_site_and_the_system(site, dark, tmp_path):
+    """The ground of the first figure: dark if the page is, whatever the system prefers."""
+    image = pytest.importorskip("matplotlib.image")
+    first = "document.querySelector('article img[src$=\".svg\"]')"
     with browsers() as start:
-        window = start(dark=system == "dark")
-        window.open((site / "index.html").as_uri())
-        window.run("localStorage.setItem('theme', arguments[0])", theme)
-        window.open((site / "index.html").as_uri())
-        assert window.run("return document.body.dataset.theme") == theme
-        window.until("return document.querySelector('article img').complete")
-        box = window.run(
-            "const box = document.querySelector('article img').getBoundingClientRect(); return [box.x, box.y, box.right, box.bottom]"
-        )
-        shot = io.BytesIO(base64.b64decode(window._in("GET", "screenshot")))
-        grey = image.open(shot).convert("L").crop([round(each) for each in box])
-        shades = grey.getextrema()
-        ground = max(range(256), key=grey.histogram().__getitem__)
-        assert ground > 230 if theme == "light" else ground < 40
-        assert shades[1] - shades[0] > 180, "there is nothing to read"
-        window.open((site / "explanation" / "choosing.html").as_uri())
-        grounds = window.run("""return [...document.querySelectorAll("article img[src$='.svg']:not(.follows)")]
-          .map((each) => getComputedStyle(each).backgroundColor)""")
-        assert set(grounds) <= {"rgb(255, 255, 255)" if theme == "dark" else "rgba(0, 0, 0, 0)"}
-        window.run("localStorage.clear()")
+        window = start(dark=dark)
+        window.open((site / "explanation" / "study.html").as_uri())
+        for theme, wanted in (("auto", dark), ("dark", True), ("light", False)):
+            window.run("document.body.dataset.theme = arguments[0]", theme)
+            window.until(f"return {first}.complete")
+            x, y = window.run(f"const box = {first}.getBoundingClientRect(); return [box.left, box.top]")
+            window.screenshot(tmp_path / "seen.png")
+            seen = image.imread(tmp_path / "seen.png")[int(y) + 6, int(x) + 6, :3]
+            assert (seen.max() < 0.2) == wanted, theme
+            assert (seen.min() > 0.99) != wanted, theme
+        phone = start(phone=True)
+        phone.open((site / "explanation" / "study.html").as_uri())
+        phone.until(f"return {first}.complete")
+        assert phone.run(f"return {first}.width") >= 640  # moved by finger; the page stays
+        assert phone.run(WIDER) <= 0
 
 
 @pytest.mark.skipif(not installed(), reason="no chromium and chromedriver on this machine")

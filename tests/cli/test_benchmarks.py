@@ -4,6 +4,7 @@ import importlib
 import json
 import math
 import os
+import shutil
 import subprocess
 import sys
 from fractions import Fraction
@@ -11,6 +12,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
+from support.figures import faults, recorded
 from support.paths import ROOT
 
 BENCHMARKS = ROOT / "benchmarks"
@@ -120,6 +122,43 @@ def test_the_cost_benchmark_runs(words, tmp_path):
         assert world["disagreement"]["rounded"] <= world["disagreement"]["unrounded at the same stop"]
     for suffix in ("svg", "png", "md"):
         assert (tmp_path / f"cost-of-replicability.{suffix}").stat().st_size > 500
+
+
+NAMES = ("choosing", "cluster", "cost-of-replicability", "theorem", "which-learner", "active-against-passive")
+NAMES = (*NAMES, "bills-epsilon", "bills-rho", "bills-class", "bills-noise")
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_no_legend_of_a_published_figure_lies_on_a_curve_and_no_word_on_another(name, monkeypatch, tmp_path):
+    """Each is drawn from what is stored, or computed again; nothing is cut off either."""
+    pytest.importorskip("matplotlib")
+    monkeypatch.syspath_prepend(str(BENCHMARKS))
+    redrawn, seen = importlib.import_module("figures"), recorded(monkeypatch)
+    if name in redrawn.STORED:
+        shutil.copy(redrawn.HERE / f"{name}.json", tmp_path)
+    redrawn.draw(name, tmp_path)
+    assert [faults(figure) for figure in seen] == [[]]
+
+
+def test_every_published_figure_can_be_drawn_again(monkeypatch):
+    monkeypatch.syspath_prepend(str(BENCHMARKS))
+    redrawn = importlib.import_module("figures")
+    assert {path.stem for path in redrawn.HERE.glob("*.svg")} == set(NAMES)
+    assert set(NAMES) == {*redrawn.STORED, "active-against-passive", *(f"bills-{each}" for each in redrawn.BILLS)}
+
+
+def test_worlds_that_do_not_count_are_not_drawn(monkeypatch, tmp_path):
+    monkeypatch.syspath_prepend(str(BENCHMARKS))
+    cost, seen = importlib.import_module("cost_of_replicability"), recorded(monkeypatch)
+    stored = ROOT / "docs" / "explanation" / "figures" / "cost-of-replicability.json"
+    worlds = json.loads(stored.read_text(encoding="utf-8"))["worlds"]
+    cost.figure(worlds, tmp_path / "some")
+    named = [tick.get_text() for tick in seen[0].axes[0].get_yticklabels()]
+    assert named == [world["case"]["name"] for world in worlds if world["counted"]] != []
+    first, second = cost.tables(worlds).split("### Worlds that do not count")
+    assert first.count("\n| ") == sum(world["counted"] for world in worlds)
+    assert second.count("\n| ") == 1 + sum(not world["counted"] for world in worlds)
+    cost.figure([world for world in worlds if not world["counted"]], tmp_path / "none")  # nothing to draw is no error
 
 
 def test_a_public_order_saves_labels(monkeypatch):
