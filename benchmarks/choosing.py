@@ -139,10 +139,12 @@ class Labs:
 
     def public_order(self, string: int) -> Prior:
         """Fewest errors on public items first, ties by name."""
-        models = self.models
-        rows = PrivateRandomness.simulated(SEED, models.name, string, "public").generator()
-        chosen = rows.integers(len(models.truth), size=PUBLIC)
-        return Prior.by_errors(self.population.C, self.wrong(chosen).sum(axis=0))
+        return Prior.by_errors(self.population.C, self.wrong(self.public_rows(string)).sum(axis=0))
+
+    def public_rows(self, string: int) -> NDArray[np.int64]:
+        """The rows of the population that are the public items."""
+        rows = PrivateRandomness.simulated(SEED, self.models.name, string, "public").generator()
+        return rows.integers(len(self.models.truth), size=PUBLIC)
 
     def ideal(self, places: NDArray[np.int64], v: Fraction) -> int:
         """The first in the order whose excess error is at most v, by the whole population."""
