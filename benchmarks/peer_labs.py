@@ -31,7 +31,7 @@ class Size:
     """How much is measured: items of a pool, strings, budgets, labels between two fits, and the pools of the times."""
 
     items: int = 2_000
-    strings: int = 20
+    strings: int = 15
     budgets: tuple[int, ...] = (100, 500)
     batch: int = 10
     timed: tuple[int, ...] = (10_000, 100_000)

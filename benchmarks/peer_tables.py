@@ -85,6 +85,16 @@ def times(found: Found) -> str:
     return "Milliseconds of the processor for one label, median\n\n" + markdown(columns, lines)
 
 
+def checks(found: Found) -> str:
+    """What check_estimator of scikit-learn says."""
+    lines = []
+    for each in found["checks"]:
+        counts = [str(each.get(status, 0)) for status in ("passed", "failed", "skipped")]
+        why = "not installed" if "missing" in each else f"cannot be run: {each['error']}" if "error" in each else ""
+        lines.append([f"`{each['who']}`", *((why, "", "") if why else counts)])
+    return "check_estimator\n\n" + markdown(("estimator", "checks passed", "failed", "skipped"), lines)
+
+
 def head(found: Found) -> str:
     """What was measured: versions, pools, strings."""
     versions = ", ".join(f"{name} {number}" for name, number in found["versions"].items())
@@ -102,7 +112,9 @@ def page(found: Found) -> str:
     labels = by_world(found, "Labels per lab, median", lambda each: f"{each['labels_median']:,.0f}")
     agree = by_world(found, "Pairs that agree, world by world", lambda each: share(each["agreements"], each["pairs"]))
     error = by_world(found, "Error above the best, mean, world by world", lambda each: f"{each['excess_mean']:+.4f}")
-    return "\n".join([head(found), "All worlds together\n\n" + together, agree, error, labels, times(found)])
+    return "\n".join(
+        [head(found), "All worlds together\n\n" + together, agree, error, labels, times(found), checks(found)]
+    )
 
 
 def tables(found: Found) -> str:

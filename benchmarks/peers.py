@@ -23,16 +23,19 @@ features. Both start from the public items.
 largest budget; it takes hindsight, as a lab does not know its errors. For ours it is where they stopped by themselves.
 *Agree*: two labs of one string have the same candidate, or new models that say the same about every row of the population.
 
-Writes DIR/peers.json, .md, .svg and .png. A peer that is not installed is left out and named.
+Writes DIR/peers.json, .md, .svg and .png. Worlds that are done are kept in DIR/peers-parts until the end, so that an
+interrupted run goes on from there if it is started again. A peer that is not installed is left out and named.
 """
 
 from __future__ import annotations
 
 import argparse
 import json
+import shutil
 import time
 import warnings
-from collections.abc import Iterable
+from collections import Counter
+from collections.abc import Callable, Iterable
 from dataclasses import asdict
 from importlib.metadata import version
 from importlib.util import find_spec
@@ -42,18 +45,46 @@ from pathlib import Path
 from statistics import median
 from typing import Any
 
-from choosing import SETTING, about, figures, key, models_of, say
+from choosing import SETTING, about, all_runs, figures, kept, key, models_of, say
 from peer_askers import MELLOWNESS
 from peer_labs import KERNEL, MODEL, TARGETS, Beside, Peers, Size, kernel_features
 from peer_tables import figure, tables
 from peer_times import measure
+from sklearn.linear_model import LogisticRegression
+from sklearn.utils.estimator_checks import check_estimator
 from speed import machine
 from threadpoolctl import threadpool_limits
 
-from replical.core.parallel import in_processes
+from replical.sklearn import ReplicableClassifier
 
 WORLDS = ("even-odd-240", "breast-200", "moons-200", "two-classes-80")
 PACKAGES = {"scikit-activeml": "skactiveml", "vowpalwabbit": "vowpalwabbit", "modAL-python": "modAL"}
+
+
+def activeml() -> Any:
+    from skactiveml.classifier import SklearnClassifier
+
+    return SklearnClassifier(LogisticRegression())
+
+
+def modal() -> Any:
+    from modAL.models import ActiveLearner
+
+    return ActiveLearner(LogisticRegression())
+
+
+def wabbit() -> Any:
+    from vowpalwabbit.sklearn import VWClassifier
+
+    return VWClassifier()
+
+
+CHECKED: dict[str, Callable[[], Any]] = {
+    "replical.sklearn.ReplicableClassifier": lambda: ReplicableClassifier("halfspaces", count=300, seed="checks"),
+    "skactiveml.classifier.SklearnClassifier": activeml,
+    "modAL.models.ActiveLearner": modal,
+    "vowpalwabbit.sklearn.VWClassifier": wabbit,
+}
 QUICK = Size(items=300, strings=2, budgets=(20, 40), batch=10, timed=(500,), timed_labels=3)
 
 
@@ -75,18 +106,21 @@ def reached(labels: list[int | None]) -> dict[str, Any]:
     return {"median": None if middle == inf else middle, "never": labels.count(None)}
 
 
-def world(name: str, size: Size, installed: tuple[str, ...], workers: int) -> list[Beside]:
-    """All runs in one world; a dot is a string."""
-    models, started, runs = models_of(name), time.perf_counter(), list[Any]()
-    assert models.features is not None
-    with threadpool_limits(limits=1):
-        labs = Peers(models, size.items, size, installed, kernel_features(models.features))
-    say(f"{name} ", end="")
-    for some in map(labs, range(size.strings)) if workers == 1 else in_processes(labs, size.strings, workers):
-        runs += some
-        say(".", end="")
-    say(f" {time.perf_counter() - started:.0f} s")
-    return runs
+def world(path: Path, name: str, size: Size, installed: tuple[str, ...], workers: int) -> list[Beside]:
+    """All runs in one world, from the file if they are there; a dot is a string."""
+
+    def work() -> dict[str, Any]:
+        models, started = models_of(name), time.perf_counter()
+        assert models.features is not None
+        with threadpool_limits(limits=1):
+            labs = Peers(models, size.items, size, installed, kernel_features(models.features))
+        say(f"{name} ", end="")
+        runs = [asdict(run) for run in all_runs(labs, size.strings, workers)]
+        say(f" {time.perf_counter() - started:.0f} s")
+        return {"runs": runs}
+
+    setting = json.loads(json.dumps({"name": name, "size": asdict(size), "installed": installed}))
+    return [Beside(**run) for run in kept(path, setting, work)["runs"]]
 
 
 def times(size: Size) -> list[dict[str, Any]]:
@@ -94,6 +128,24 @@ def times(size: Size) -> list[dict[str, Any]]:
     for items in size.timed:
         say(f"time of a label, {items:,} items")
         found.append({"items": items, "peers": measure(items, size.timed_labels)})
+    return found
+
+
+def checks() -> list[dict[str, Any]]:
+    """What scikit-learn's own checks find, where an estimator can be made without anything but itself."""
+    say("scikit-learn's checks")
+    found = []
+    for who, make in CHECKED.items():
+        try:
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")
+                results = check_estimator(make(), on_skip=None, on_fail=None)
+        except ImportError as missing:
+            found.append({"who": who, "missing": missing.name})
+        except AttributeError as error:  # the checks themselves could not start
+            found.append({"who": who, "error": str(error)})
+        else:
+            found.append({"who": who, **Counter(each["status"] for each in results)})
     return found
 
 
@@ -115,20 +167,21 @@ def main() -> None:
         "left_out": [name for name, module in PACKAGES.items() if module not in installed],
         "machine": machine(),
     }
-    runs, found["worlds"] = list[Beside](), list[dict[str, Any]]()
+    runs, found["worlds"], parts = list[Beside](), list[dict[str, Any]](), given.out / "peers-parts"
     for name in names:
-        here = world(name, size, installed, given.workers)
+        here = world(parts / f"{name}.json", name, size, installed, given.workers)
         runs += here
         found["worlds"].append({**about(models_of(name)), "figures": summary(here)})
     found["totals"] = summary(runs)
     found["times"] = times(size)
+    found["checks"] = checks()
     found["minutes"] = (time.perf_counter() - begun) / 60
-    given.out.mkdir(parents=True, exist_ok=True)
     path = given.out / "peers"
     for file in filter(None, (path.with_suffix(".json"), given.json)):
         file.write_text(json.dumps(found, indent=1) + "\n", encoding="utf-8")
     path.with_suffix(".md").write_text(tables(found), encoding="utf-8")
     figure(found, path)
+    shutil.rmtree(parts)
     print(tables(found))
 
 
