@@ -101,12 +101,14 @@ class Peers(Labs):
         seed, coins = (int(private.generator("peers").integers(2**31)), private.generator("coins").random(len(rows)))
         says, truth, most = self.models.predictions[rows], self.models.truth[rows], max(self.size.budgets)
         differ = np.flatnonzero((says != says[:, :1]).any(axis=1))
-        yield from self.chosen("argmax", rows, map(Step, differ[:most].tolist()), places)
+        public = self.public_rows(string)
+        wrong = self.wrong(rows[differ[:most]]).cumsum(axis=0)
+        yield from self.path("argmax", wrong, places)
+        yield from self.path("argmax with the public items", wrong + self.wrong(public).sum(axis=0), places)
         picked = list(islice(steps(says, truth, coins), most))
         yield from self.path("Model Picker", np.array([step.losses for step in picked]), places)
         if self.kernel is None:
             return
-        public = self.public_rows(string)
         task = Task(self.kernel[rows], truth, (self.kernel[public], self.models.truth[public]), seed)
         asked: dict[str, Iterable[Step]] = {}
         if "skactiveml" in self.installed:

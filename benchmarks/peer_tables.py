@@ -20,6 +20,7 @@ OURS = {
 }
 PEERS = (
     "argmax",
+    "argmax with the public items",
     "Model Picker",
     "scikit-activeml, random",
     "scikit-activeml, uncertainty",
@@ -125,28 +126,32 @@ def tables(found: Found) -> str:
     return "\n".join(parts)
 
 
+def shade(each: Found) -> str:
+    """Ours have their own colours; of the others, new models stand apart."""
+    if each["method"] in ("settled", "rounded-a2", "a2"):
+        return colour(each["method"])
+    return "#CC79A7" if NEW in each["method"] else "#777777"
+
+
 def figure(found: Found, path: Path) -> None:
     """One line a way: on the left how often two labs agree, on the right how much its answer errs above the best."""
     from matplotlib.ticker import PercentFormatter
 
     listed = list(rows(found, found["totals"]))
-    places = range(len(listed))
+    names = [f"{name.split(', budget')[0]}: {each['labels_median']:,.0f} labels" for name, each in listed]
     with style():
-        drawn = blank(9, 0.6 + 0.26 * len(listed))
-        agree, error = drawn.subplots(1, 2, sharey=True, width_ratios=(1, 1))
-        for place, (_, each) in zip(places, listed, strict=True):
-            shade = colour(each["method"]) if each["method"] in ("settled", "rounded-a2", "a2") else "#777777"
-            look = {"marker": "o", "color": shade, "elinewidth": 0.9}
-            y = each["agreements"] / each["pairs"]
-            bars = [[y - each["agreement_low"]], [each["agreement_high"] - y]]
-            agree.errorbar(y, place, xerr=bars, **look)
-            mean = each["excess_mean"]
+        drawn = blank(10, 1.1 + 0.23 * len(listed))
+        agree, error = drawn.subplots(1, 2, sharey=True)
+        for place, (_, each) in enumerate(listed):
+            look = {"marker": "o", "color": shade(each), "elinewidth": 0.9}
+            y, mean = each["agreements"] / each["pairs"], each["excess_mean"]
+            agree.errorbar(y, place, xerr=[[y - each["agreement_low"]], [each["agreement_high"] - y]], **look)
             error.errorbar(mean, place, xerr=[[0], [max(0.0, each["excess_99"] - mean)]], **look)
-        agree.set(title="pairs of labs that agree (bar: 95% interval)", xlim=(-0.02, 1.02))
+        agree.set(title="pairs of labs that agree", xlabel="bar: 95% interval", xlim=(-0.02, 1.02))
         agree.xaxis.set_major_formatter(PercentFormatter(1, 0))
-        agree.set_yticks(list(places), [f"{name}: {each['labels_median']:,.0f} labels" for name, each in listed])
+        agree.set_yticks(range(len(listed)), names)
         agree.invert_yaxis()
-        error.set(title="error above the best candidate's (bar up to 99%, dashes: 0 and ε)")
+        error.set(title="error above the best candidate's", xlabel="mark: mean, bar up to 99%; dashes: 0 and ε")
         for line in (0, found["setting"]["epsilon"]):
             error.axvline(line, color="black", lw=0.8, ls="--")
         for kind in (".svg", ".png"):

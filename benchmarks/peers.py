@@ -9,7 +9,8 @@ benchmarks/choosing.py; 100 public items that belong to no lab are shown to ever
 order. Everybody then labels items of the pool:
 
 - ours: `settled`, `rounded-a2` and `a2` (as in benchmarks/choosing.py), until they stop by themselves;
-- `argmax` by definition, and Model Picker (benchmarks/model_picker.py);
+- `argmax` by definition, the same with errors on the public items counted too, and Model Picker
+  (benchmarks/model_picker.py);
 - scikit-activeml: random, uncertainty, and query by committee with the candidates as the committee (entropy of votes);
 - Vowpal Wabbit's active mode.
 
@@ -119,7 +120,8 @@ def world(path: Path, name: str, size: Size, installed: tuple[str, ...], workers
         say(f" {time.perf_counter() - started:.0f} s")
         return {"runs": runs}
 
-    setting = json.loads(json.dumps({"name": name, "size": asdict(size), "installed": installed}))
+    setting = {**SETTING, "model": MODEL, "kernel": KERNEL, "mellowness": MELLOWNESS, "installed": installed}
+    setting = json.loads(json.dumps({**setting, "name": name, "size": asdict(size)}))
     return [Beside(**run) for run in kept(path, setting, work)["runs"]]
 
 
@@ -149,15 +151,10 @@ def checks() -> list[dict[str, Any]]:
     return found
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--quick", action="store_true", help="two worlds, two strings, small pools")
-    parser.add_argument("--workers", type=int, default=1, help="processes (1)")
-    parser.add_argument("--out", type=Path, default=Path("benchmarks/results"), help="folder for what is written")
-    parser.add_argument("--json", type=Path, help="write the figures here too")
-    given, begun = parser.parse_args(), time.perf_counter()
-    warnings.filterwarnings("ignore", category=FutureWarning)
-    size, names = (QUICK, WORLDS[:2]) if given.quick else (Size(), WORLDS)
+def measured(quick: bool, workers: int, out: Path) -> dict[str, Any]:
+    """Run everything; what is done is kept below `out`."""
+    begun = time.perf_counter()
+    size, names = (QUICK, WORLDS[1:2]) if quick else (Size(), WORLDS)
     installed = tuple(module for module in PACKAGES.values() if find_spec(module))
     found: dict[str, Any] = {
         "schema": "replical.benchmark/1",
@@ -167,21 +164,41 @@ def main() -> None:
         "left_out": [name for name, module in PACKAGES.items() if module not in installed],
         "machine": machine(),
     }
-    runs, found["worlds"], parts = list[Beside](), list[dict[str, Any]](), given.out / "peers-parts"
+    parts = out / "peers-parts"
+    runs, found["worlds"] = list[Beside](), list[dict[str, Any]]()
     for name in names:
-        here = world(parts / f"{name}.json", name, size, installed, given.workers)
+        here = world(parts / f"{name}.json", name, size, installed, workers)
         runs += here
         found["worlds"].append({**about(models_of(name)), "figures": summary(here)})
     found["totals"] = summary(runs)
     found["times"] = times(size)
     found["checks"] = checks()
     found["minutes"] = (time.perf_counter() - begun) / 60
+    return found
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--quick", action="store_true", help="one world, two strings, small pools")
+    parser.add_argument("--workers", type=int, default=1, help="processes (1)")
+    parser.add_argument("--out", type=Path, default=Path("benchmarks/results"), help="folder for what is written")
+    parser.add_argument(
+        "--measured", type=Path, help="figures of an earlier run: only tables and pictures are made anew"
+    )
+    parser.add_argument("--json", type=Path, help="write the figures here too")
+    given = parser.parse_args()
+    warnings.filterwarnings("ignore", category=FutureWarning)
     path = given.out / "peers"
+    if given.measured:
+        found = json.loads(given.measured.read_text(encoding="utf-8"))
+    else:
+        found = measured(given.quick, given.workers, given.out)
+    given.out.mkdir(parents=True, exist_ok=True)
     for file in filter(None, (path.with_suffix(".json"), given.json)):
         file.write_text(json.dumps(found, indent=1) + "\n", encoding="utf-8")
     path.with_suffix(".md").write_text(tables(found), encoding="utf-8")
     figure(found, path)
-    shutil.rmtree(parts)
+    shutil.rmtree(given.out / "peers-parts", ignore_errors=True)
     print(tables(found))
 
 
