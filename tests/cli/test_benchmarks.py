@@ -23,6 +23,17 @@ benchmark.main()
 """
 
 
+def quick(name, folder):
+    """Run the quick form of a benchmark that writes tables and a figure: what it printed, and its figures."""
+    words = [sys.executable, str(BENCHMARKS / f"{name}.py"), "--quick", "--out", str(folder)]
+    environment = os.environ | {"MPLCONFIGDIR": str(folder)}
+    done = subprocess.run(words, capture_output=True, text=True, timeout=400, check=False, env=environment)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout == (folder / f"{name}.md").read_text() + "\n"
+    assert all((folder / f"{name}.{suffix}").stat().st_size > 500 for suffix in ("svg", "png"))
+    return done, json.loads((folder / f"{name}.json").read_text())
+
+
 def test_the_yardstick_benchmark_runs():
     """One small case: certified on public items, not on own ones."""
     words = ["--small", "--labs", "2", "--targets", "1"]
@@ -195,16 +206,7 @@ def test_model_picker_is_what_its_paper_defines(monkeypatch):
 def test_the_benchmark_of_choosing_runs(tmp_path):
     """The quick form: tables, figure, and no certificate that is wrong."""
     pytest.importorskip("sklearn")
-    done = subprocess.run(
-        [sys.executable, str(BENCHMARKS / "choosing.py"), "--quick", "--out", str(tmp_path)],
-        capture_output=True,
-        text=True,
-        timeout=400,
-        check=False,
-        env=os.environ | {"MPLCONFIGDIR": str(tmp_path)},
-    )
-    assert done.returncode == 0, done.stderr
-    found = json.loads((tmp_path / "choosing.json").read_text())
+    done, found = quick("choosing", tmp_path)
     assert [each["name"] for each in found["sets"]] == ["iris-10", "even-odd-240"]
     (pool,) = found["pools"]
     for total in pool["totals"]:  # strings are fixed: no chance in it
@@ -213,10 +215,7 @@ def test_the_benchmark_of_choosing_runs(tmp_path):
         assert total["agreement_low"] <= total["agreements"] / total["pairs"] <= total["agreement_high"]
     assert [each["method"] for each in pool["sets"][0]["forecasts"]] == ["settled", "rounded-a2"]
     assert "even-odd-240, 500 items ..ff" in done.stderr
-    assert done.stdout == (tmp_path / "choosing.md").read_text() + "\n"
     assert not (tmp_path / "choosing-parts").exists()
-    for suffix in ("svg", "png"):
-        assert (tmp_path / f"choosing.{suffix}").stat().st_size > 500
 
 
 def test_an_interrupted_benchmark_of_choosing_goes_on(monkeypatch, tmp_path):
@@ -241,16 +240,7 @@ def test_the_comparison_with_peers_runs(tmp_path):
     """The quick form: every way for two pairs of labs; who is not installed is left out and named."""
     pytest.importorskip("sklearn")
     pytest.importorskip("matplotlib")
-    done = subprocess.run(
-        [sys.executable, str(BENCHMARKS / "peers.py"), "--quick", "--out", str(tmp_path)],
-        capture_output=True,
-        text=True,
-        timeout=200,
-        check=False,
-        env=os.environ | {"MPLCONFIGDIR": str(tmp_path)},
-    )
-    assert done.returncode == 0, done.stderr
-    found = json.loads((tmp_path / "peers.json").read_text())
+    done, found = quick("peers", tmp_path)
     known = {(each["method"], each["order"]): each for each in found["totals"]}
     for budget in (20, 40):
         assert known[f"argmax, {budget}", "public"]["labels_mean"] == budget
@@ -263,9 +253,6 @@ def test_the_comparison_with_peers_runs(tmp_path):
         assert each["agreements"] < 2 or each["alike_mean"] == 1
         assert all(one["never"] <= two["never"] for one, two in [each["reached"]])  # .01 is nearer than ε
     assert known["public-first", "public"]["agreements"] == 2
-    assert done.stdout == (tmp_path / "peers.md").read_text() + "\n"
-    for suffix in ("svg", "png"):
-        assert (tmp_path / f"peers.{suffix}").stat().st_size > 500
 
 
 def test_the_page_of_peers_shows_the_recorded_figures(monkeypatch):
