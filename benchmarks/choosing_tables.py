@@ -205,8 +205,8 @@ def figure(found: Found, path: Path) -> None:
                     agree.annotate(words, place, (0, 2), textcoords="offset points", ha="center", size=7, color=shade)
                 above = [[0], [each["excess_99"] - each["excess_mean"]]]
                 excess.errorbar(x, each["excess_mean"], yerr=above, elinewidth=0.9, **look)
-            agree.set(title=f"{pool['items']:,} items a lab", xscale="log", ylim=(0, 1.12))
-            excess.set(xlabel="labels a lab", ylim=(-0.003, None))
+            agree.set(title=f"{pool['items']:,} items per lab", xscale="log", ylim=(0, 1.12))
+            excess.set(xlabel="labels per lab", ylim=(-0.003, None))
             excess.axhline(found["epsilon"], color="black", lw=0.8, ls="--")
             excess.xaxis.set_major_locator(LogLocator(subs=(1, 3)))
             excess.xaxis.set_minor_locator(NullLocator())

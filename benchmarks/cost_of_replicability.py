@@ -228,7 +228,7 @@ def figure(results: list[dict[str, Any]], path: Path) -> None:
         right.plot([max(apart["low"], 1e-3), apart["high"]], [place, place], color=blue, lw=1.5, zorder=1)
         right.scatter(max(apart["E[J]"], 1e-3), place, color=blue, zorder=2)
         right.scatter(apart["rho_proven"], place, color=blue, marker="|", s=90, zorder=2)
-    left.set(xscale="log", xlabel="labels a lab", title="grey: parent at its own stop, blue: rounded")
+    left.set(xscale="log", xlabel="labels per lab", title="grey: parent at its own stop, blue: rounded")
     right.axvline(RHO, color=grey, ls=":", lw=1)
     right.set(
         xscale="log",

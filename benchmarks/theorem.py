@@ -209,7 +209,7 @@ def run_cell(cell: Cell) -> dict[str, Any]:
             "error": cell.epsilon,
             "rounds": made.rounds_most,
             "intervals": made.integer("m"),
-            "labels a round": made.k,
+            "labels per round": made.k,
             "labels": made.labels_most,
         },
         "measured": {
@@ -309,7 +309,7 @@ def run_curve(curve: Curve) -> dict[str, Any]:
         steps.append(
             {
                 "power": power,
-                "labels a round": made.k,
+                "labels per round": made.k,
                 "labels mean": sum(sum(pair.labels) for pair in pairs) / max(1, 2 * len(pairs)),
                 "differ": share(done),
                 "low": low,
@@ -576,7 +576,7 @@ def size(number: float) -> str:
 
 
 CLAIMS = ("learner", "world", "n", "Θ", "ε", "ν", "ρ", "differ", "95%", "E[J]", "own thresholds", "no common string", "best",
-          "excess: mean", "largest", "rounds", "of N", "labels a lab", "survivors")  # fmt: skip
+          "excess: mean", "largest", "rounds", "of N", "labels per lab", "survivors")  # fmt: skip
 LOOSE = ("learner", "world", "plan", "labels planned", "divided by", "labels left", "best",
          "labs above ε", "capped")  # fmt: skip
 

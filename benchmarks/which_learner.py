@@ -28,7 +28,7 @@ from replical.worlds.audit import run_pair
 from replical.worlds.experiment import Experiment, prepare
 
 SEED, EPSILON, DELTA, RHO = "which learner", 0.05, 0.05, 0.1
-BUDGET = 3000  # labels a lab
+BUDGET = 3000  # labels per lab
 NOISELESS = ("rounded-cal", "settled-cal")
 ALWAYS = ("rounded-a2", "settled", "settled-distance")
 CLASSES = ("thresholds:1000", "intervals:60", "halfspaces:2,2000", "stumps:5,40", "boxes:2,8")
@@ -138,7 +138,7 @@ def draw(cells: list[Cell], out: Path) -> None:
             axes.plot(each.labels, each.certified, marker=marker(each.learner), color=colour(each.learner), alpha=0.8)
         axes.set(xscale="log", ylim=(-0.05, 1.05), title=f"{items:,} items, noise {noise}")
     for axes in panels[-1]:
-        axes.set_xlabel("labels a lab")
+        axes.set_xlabel("labels per lab")
     for axes in panels[:, 0]:
         axes.set_ylabel("certified labs")
     learners = [*dict.fromkeys(each.learner for each in cells)]

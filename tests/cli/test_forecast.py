@@ -149,8 +149,8 @@ def test_an_outlook_never_changes_the_run_and_tells_seldom(folder):
     for watched in (False, True):
         with Journal(folder / f"{watched}.db") as journal:
             session = session_of(folder, journal)
-            session.private = b"the same secret of both!"
-            session._course = None
+            session.replayed.private = b"the same secret of both!"
+            session.replayed._course = None
             outlook = Outlook(session, said.append)
             desk = Desk(session, outlook=outlook if watched else None)
             asked[watched] = []

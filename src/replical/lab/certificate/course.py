@@ -135,11 +135,11 @@ def _scheduled(plan: Plan, rounds: Rounds) -> str | None:
     drawn = [each["drawn"] for each in rounds]
     if isinstance(base, CALPlan):
         if any(count != base.k for count in drawn) or base.spent(len(rounds) - 1):
-            return f"the plan asks for {base.k} labels a round, and for so many rounds only"
+            return f"the plan asks for {base.k} labels per round, and for so many rounds only"
     elif isinstance(base, A2Plan):
         opened = [base.opens(sum(drawn[:number])) for number in range(len(drawn))]
         if drawn[:-1] != opened[:-1] or not all(0 < count <= most for count, most in zip(drawn, opened, strict=True)):
-            return "the plan asks for other numbers of labels a round"
+            return "the plan asks for other numbers of labels per round"
     elif isinstance(base, SettledPlan):
         return _in_blocks(base, rounds)
     elif isinstance(base, SamplePlan):
