@@ -68,11 +68,12 @@ def error_cell(each: Found) -> str:
 
 
 def by_world(found: Found, title: str, cell: Callable[[Found], str]) -> str:
-    """One row a way, one column a world."""
+    """One row a way, one column a world; without rows in which there is nothing."""
     worlds = found["worlds"]
     listed = [list(rows(found, each["figures"])) for each in worlds]
     lines = ([some[0][0], *(cell(each) for _, each in some)] for some in zip(*listed, strict=True))
-    return f"{title}\n\n{markdown(('who', *(each['name'] for each in worlds)), lines)}"
+    shown = (line for line in lines if any(line[1:]))
+    return f"**{title}**\n\n{markdown(('who', *(each['name'] for each in worlds)), shown)}"
 
 
 def times(found: Found) -> str:
@@ -81,9 +82,19 @@ def times(found: Found) -> str:
     columns = ("who", *(f"{pool['items']:,} items" for pool in pools))
     lines = []
     for some in zip(*(pool["peers"] for pool in pools), strict=True):
-        shown = ("not installed" if "missing" in each else f"{each['median_ms']:.3g}" for each in some)
+        shown = ("not installed" if "missing" in each else milliseconds(each["median_ms"]) for each in some)
         lines.append([some[0]["who"], *shown])
-    return "Milliseconds of the processor for one label, median\n\n" + markdown(columns, lines)
+    return "**Milliseconds of the processor for one label, median**\n\n" + markdown(columns, lines)
+
+
+def milliseconds(value: float) -> str:
+    return f"{value:,.0f}" if value >= 100 else f"{value:.2g}"
+
+
+def own_number(found: Found, each: Found) -> str:
+    """Labels, where they are not what a budget says."""
+    budgets = (0, *found["size"]["budgets"])
+    return "" if each["labels_median"] in budgets else f"{each['labels_median']:,.0f}"
 
 
 def checks(found: Found) -> str:
@@ -93,7 +104,7 @@ def checks(found: Found) -> str:
         counts = [str(each.get(status, 0)) for status in ("passed", "failed", "skipped")]
         why = "not installed" if "missing" in each else f"cannot be run: {each['error']}" if "error" in each else ""
         lines.append([f"`{each['who']}`", *((why, "", "") if why else counts)])
-    return "check_estimator\n\n" + markdown(("estimator", "checks passed", "failed", "skipped"), lines)
+    return "**check_estimator**\n\n" + markdown(("estimator", "checks passed", "failed", "skipped"), lines)
 
 
 def head(found: Found) -> str:
@@ -110,19 +121,21 @@ def head(found: Found) -> str:
 def page(found: Found) -> str:
     """What stands on the page: all worlds together, then agreement and error world by world, then times."""
     together = markdown(COLUMNS, (cells(*each) for each in rows(found, found["totals"])))
-    labels = by_world(found, "Labels per lab, median", lambda each: f"{each['labels_median']:,.0f}")
+    labels = by_world(found, "Labels per lab, median, where no budget says it", lambda each: own_number(found, each))
     agree = by_world(found, "Pairs that agree, world by world", lambda each: share(each["agreements"], each["pairs"]))
     error = by_world(found, "Error above the best, mean, world by world", lambda each: f"{each['excess_mean']:+.4f}")
     return "\n".join(
-        [head(found), "All worlds together\n\n" + together, agree, error, labels, times(found), checks(found)]
+        [head(found), "**All worlds together**\n\n" + together, agree, error, labels, times(found), checks(found)]
     )
 
 
 def tables(found: Found) -> str:
     """All tables."""
-    parts = [page(found), "The worlds\n\n" + markdown(ABOUT, map(about_row, found["worlds"]))]
+    parts = [page(found), "**The worlds**\n\n" + markdown(ABOUT, map(about_row, found["worlds"]))]
     for each in found["worlds"]:
-        parts.append(f"{each['name']}\n\n" + markdown(COLUMNS, (cells(*row) for row in rows(found, each["figures"]))))
+        parts.append(
+            f"**{each['name']}**\n\n" + markdown(COLUMNS, (cells(*row) for row in rows(found, each["figures"])))
+        )
     return "\n".join(parts)
 
 
