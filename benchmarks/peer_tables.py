@@ -109,11 +109,12 @@ def checks(found: Found) -> str:
 
 def head(found: Found) -> str:
     """What was measured: versions, pools, strings."""
-    versions = ", ".join(f"{name} {number}" for name, number in found["versions"].items())
+    known = {"replical": found["machine"]["replical"], **found["versions"]}
+    versions = ", ".join(f"{name} {number}" for name, number in known.items())
     left = f" Not installed and left out: {', '.join(found['left_out'])}." if found["left_out"] else ""
     size, here = found["size"], found["machine"]
     return (
-        f"replical {here['replical']}, {versions}; Python {here['python']}.{left}\n"
+        f"{versions}; Python {here['python']}.{left}\n"
         f"Pools of {size['items']:,} items, {size['strings']} pairs of labs in each of {len(found['worlds'])} worlds.\n"
     )
 
