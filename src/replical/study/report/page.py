@@ -5,7 +5,6 @@ Made from rows, pictures and facts alone: the same ones give the same bytes.
 
 from __future__ import annotations
 
-import base64
 import re
 import shlex
 from collections.abc import Iterable, Mapping, Sequence
