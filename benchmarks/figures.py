@@ -20,6 +20,7 @@ import active_against_passive
 import choosing_tables
 import cluster
 import cost_of_replicability
+import peer_tables
 import theorem
 import which_learner
 
@@ -36,6 +37,7 @@ STORED: dict[str, Callable[[dict[str, Any], Path], None]] = {
     "choosing": choosing_tables.figure,
     "cluster": cluster.figure,
     "cost-of-replicability": lambda found, path: cost_of_replicability.figure(found["worlds"], path),
+    "peers": peer_tables.figure,
     "theorem": theorem.figure,
     "which-learner": lambda found, path: which_learner.draw(
         [which_learner.Cell(**cell) for cell in found["cells"]], path.parent

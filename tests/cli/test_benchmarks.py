@@ -135,8 +135,8 @@ def test_the_cost_benchmark_runs(words, tmp_path):
         assert (tmp_path / f"cost-of-replicability.{suffix}").stat().st_size > 500
 
 
-NAMES = ("choosing", "cluster", "cost-of-replicability", "theorem", "which-learner", "active-against-passive")
-NAMES = (*NAMES, "bills-epsilon", "bills-rho", "bills-class", "bills-noise")
+NAMES = ("choosing", "cluster", "cost-of-replicability", "peers", "theorem", "which-learner")
+NAMES = (*NAMES, "active-against-passive", "bills-epsilon", "bills-rho", "bills-class", "bills-noise")
 
 
 @pytest.mark.parametrize("name", NAMES)
