@@ -93,7 +93,9 @@ def predict_command(
     ids, X = read_features(table, found.family.features, id_column=id_column)
     kept: dict[str, list[Any]] = {each: [] for each in keep or []}
     if id_column in found.names:
-        raise BadUsage(f"a model is called {id_column} as the column of ids is: give the ids another name, and --id-column")
+        raise BadUsage(
+            f"a model is called {id_column} as the column of ids is: give the ids another name, and --id-column"
+        )
     if clash := set(kept) & {id_column, *found.names}:
         raise BadUsage(f"--keep {sorted(clash)[0]}: a column of that name is written anyway")
     if kept:

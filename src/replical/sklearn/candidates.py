@@ -191,7 +191,7 @@ def _kept(folder: Path, entry: Any) -> bool:
     if not is_entry(entry) or "failed" in entry:
         return False
     try:
-        return digest_of((folder / PARTS / entry["file"]).read_bytes()) == entry["digest"]
+        return bool(digest_of((folder / PARTS / entry["file"]).read_bytes()) == entry["digest"])
     except OSError:
         return False
 

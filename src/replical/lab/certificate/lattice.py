@@ -159,7 +159,8 @@ def _rounds(body: Mapping[str, Any], protocol: Protocol) -> str | None:
     if body["enclosing"]["enclosed"] and asked < C.d:
         return f"{asked} labels put no direction with {C.d} coordinates into one cell"
     if single and body["enclosing"]["axes"] is not None:
-        known = items - body["enclosing"]["open"] - body["labels"]["skipped"]  # at least so many labels follow from others
+        # At least so many labels follow from others; of these the plan checks some, beside d - 1 that bound anything.
+        known = items - body["enclosing"]["open"] - body["labels"]["skipped"]
         checks = min(plan.checks, known - (C.d - 1))
         if asked - (C.d - 1) < checks:
             return f"{asked} labels are fewer than bound the directions and check the answer {checks} times"
