@@ -94,7 +94,7 @@ $(VENV)/.documented: $(VENV)/.installed
 
 docs: $(VENV)/.documented  ## the documentation as a site, in build/site; any warning is an error
 	$(BIN)/python docs/notebooks/run.py
-	$(BIN)/python -m sphinx --quiet --fail-on-warning --keep-going -d build/doctrees docs build/site
+	$(BIN)/python -m sphinx --quiet --write-all --fail-on-warning --keep-going -d build/doctrees docs build/site
 	@echo "open build/site/index.html"
 
 $(VENV)/.packaging: $(VENV)/.light

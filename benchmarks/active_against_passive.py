@@ -21,7 +21,7 @@ import numpy as np
 from matplotlib.axes import Axes
 
 from replical import plan
-from replical.study.pictures.base import by_tens, plainly
+from replical.study.pictures.base import below, by_tens, plainly
 from replical.study.pictures.style import blank, colour, dashes, save, style
 
 N, THETA, DELTA, RHO = 1000, 2, 0.05, 0.1
@@ -85,15 +85,15 @@ def table() -> str:
 def draw(out: Path) -> None:
     """Both settings beside each other."""
     with style():
-        figure = blank(9.5, 4.4)
+        figure = blank(9.5, 5)
         panels = figure.subplots(1, 2, sharey=True)
         for axes, (setting, active) in zip(panels, SETTINGS.items(), strict=True):
             _panel(axes, active)
             axes.set(xlabel="target error ε", title=setting)
             by_tens(axes.xaxis, most=6)
             axes.invert_xaxis()
-            axes.legend(loc="upper left")
-        panels[0].set_ylabel("labels a lab, at most")
+            below(axes)
+        panels[0].set_ylabel("labels per lab, at most")
         by_tens(panels[0].yaxis, most=8)
     for suffix in ("svg", "png"):
         save(figure, out / f"active-against-passive.{suffix}")

@@ -27,7 +27,7 @@ import json
 import shutil
 import sys
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import asdict, dataclass
 from fractions import Fraction
 from functools import cache, cached_property
@@ -139,10 +139,12 @@ class Labs:
 
     def public_order(self, string: int) -> Prior:
         """Fewest errors on public items first, ties by name."""
-        models = self.models
-        rows = PrivateRandomness.simulated(SEED, models.name, string, "public").generator()
-        chosen = rows.integers(len(models.truth), size=PUBLIC)
-        return Prior.by_errors(self.population.C, self.wrong(chosen).sum(axis=0))
+        return Prior.by_errors(self.population.C, self.wrong(self.public_rows(string)).sum(axis=0))
+
+    def public_rows(self, string: int) -> NDArray[np.int64]:
+        """The rows of the population that are the public items."""
+        rows = PrivateRandomness.simulated(SEED, self.models.name, string, "public").generator()
+        return rows.integers(len(self.models.truth), size=PUBLIC)
 
     def ideal(self, places: NDArray[np.int64], v: Fraction) -> int:
         """The first in the order whose excess error is at most v, by the whole population."""
@@ -299,28 +301,42 @@ def models_of(name: str) -> ModelSet:
     return make(name)
 
 
-def part(path: Path, name: str, items: int, strings: int, workers: int) -> dict[str, Any]:
-    """All runs of one set and pool size, from the file if they are there; a dot is a string, an f a forecast."""
-    setting: dict[str, Any] = {**SETTING, "set": name, "items": items, "strings": strings}
+def kept(path: Path, setting: dict[str, Any], work: Callable[[], dict[str, Any]]) -> dict[str, Any]:
+    """What `work` finds, from the file if it was found in the same setting before."""
     if path.exists() and (known := json.loads(path.read_text(encoding="utf-8")))["setting"] == setting:
         return dict(known)
-    labs, runs, started = Labs(models_of(name), items), list[Run](), time.perf_counter()
-    say(f"{name}, {items:,} items ", end="")
-    for some in map(labs, range(strings)) if workers == 1 else in_processes(labs, strings, workers):
-        runs += some
-        say(".", end="")
-    found, forecasts = summary(runs), []
-    for each in labs.forecasts(found) if items <= FORECAST else ():
-        forecasts.append(each)
-        say("f", end="")
-    made: dict[str, Any] = {"setting": setting, "figures": found, "forecasts": forecasts}
-    made["runs"] = [asdict(run) for run in runs]
+    made: dict[str, Any] = {"setting": setting, **work()}
     path.parent.mkdir(parents=True, exist_ok=True)
     unfinished = path.with_suffix(".unfinished")
     unfinished.write_text(json.dumps(made), encoding="utf-8")
     unfinished.replace(path)
-    say(f" {time.perf_counter() - started:.0f} s")
     return made
+
+
+def all_runs(labs: Callable[[int], list[Run]], strings: int, workers: int) -> list[Run]:
+    """The runs of all strings; a dot is a string."""
+    runs = list[Run]()
+    for some in map(labs, range(strings)) if workers == 1 else in_processes(labs, strings, workers):
+        runs += some
+        say(".", end="")
+    return runs
+
+
+def part(path: Path, name: str, items: int, strings: int, workers: int) -> dict[str, Any]:
+    """All runs of one set and pool size, from the file if they are there; a dot is a string, an f a forecast."""
+
+    def work() -> dict[str, Any]:
+        labs, started = Labs(models_of(name), items), time.perf_counter()
+        say(f"{name}, {items:,} items ", end="")
+        runs = all_runs(labs, strings, workers)
+        found, forecasts = summary(runs), []
+        for each in labs.forecasts(found) if items <= FORECAST else ():
+            forecasts.append(each)
+            say("f", end="")
+        say(f" {time.perf_counter() - started:.0f} s")
+        return {"figures": found, "forecasts": forecasts, "runs": [asdict(run) for run in runs]}
+
+    return kept(path, {**SETTING, "set": name, "items": items, "strings": strings}, work)
 
 
 def main() -> None:

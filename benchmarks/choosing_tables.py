@@ -183,7 +183,7 @@ def figure(found: Found, path: Path) -> None:
 
     pools = found["pools"]
     with style():
-        drawn = blank(3.1 * len(pools) + 0.6, 6.2)
+        drawn = blank(2.4 * len(pools) + 0.7, 6.4)
         axes = drawn.subplots(2, len(pools), sharex=True, sharey="row", squeeze=False)
         for (agree, excess), pool in zip(axes.T, pools, strict=True):
             for each in pool["totals"]:
@@ -198,20 +198,22 @@ def figure(found: Found, path: Path) -> None:
                 bars = [[y - each["agreement_low"]], [each["agreement_high"] - y]]
                 agree.errorbar(x, y, yerr=bars, elinewidth=0.9, **look)
                 if each["method"] == "settled":
-                    words, place = (
-                        f"{share(each['certified'], each['labs'])} certified",
-                        (x, max(each["agreement_high"], y + 0.03)),
+                    side, at = ("right", (-7, 0)) if each["order"] == "public" else ("left", (6, 7))
+                    words = share(each["certified"], each["labs"])
+                    agree.annotate(
+                        words, (x, y), at, textcoords="offset points", ha=side, va="center", size=8, color=shade
                     )
-                    agree.annotate(words, place, (0, 2), textcoords="offset points", ha="center", size=7, color=shade)
                 above = [[0], [each["excess_99"] - each["excess_mean"]]]
                 excess.errorbar(x, each["excess_mean"], yerr=above, elinewidth=0.9, **look)
-            agree.set(title=f"{pool['items']:,} items a lab", xscale="log", ylim=(0, 1.12))
-            excess.set(xlabel="labels a lab", ylim=(-0.003, None))
+            agree.set(title=f"{pool['items']:,} items per lab", xscale="log", ylim=(0, 1.12))
+            excess.set(xlabel="labels per lab", ylim=(-0.003, None))
             excess.axhline(found["epsilon"], color="black", lw=0.8, ls="--")
             excess.xaxis.set_major_locator(LogLocator(subs=(1, 3)))
             excess.xaxis.set_minor_locator(NullLocator())
             excess.xaxis.set_major_formatter(StrMethodFormatter("{x:,.0f}"))
-        axes[0, 0].set_ylabel("pairs of labs that agree\n(bar: 95% interval)")
+        asked = [each["labels_geometric"] for pool in pools for each in pool["totals"] if each["method"] in MARKS]
+        axes[0, 0].set_xlim(min(asked) / 1.6, max(asked) * 1.3)  # room for words beside the first mark
+        axes[0, 0].set_ylabel("pairs of labs that agree (bar: 95% interval;\nbeside Settled: share of certified labs)")
         axes[0, 0].yaxis.set_major_formatter(PercentFormatter(1, 0))
         axes[1, 0].set_ylabel("error above the best model's\n(mark: mean, bar up to 99%, dashes: ε)")
         shown = [
@@ -222,6 +224,6 @@ def figure(found: Found, path: Path) -> None:
             Line2D([], [], ls="", marker="o", color="black", mfc=fill, markersize=8, label=f"{order} order")
             for order, fill in (("public", "black"), ("random", "white"))
         ]
-        drawn.legend(handles=[*shown, *orders], loc="outside lower center", ncols=7)
+        drawn.legend(handles=[*shown, *orders], loc="outside lower center", ncols=5)
         for kind in (".svg", ".png"):
             save(drawn, path.with_suffix(kind))

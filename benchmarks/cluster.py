@@ -369,13 +369,13 @@ def _table(head: Sequence[str], rows: Sequence[Sequence[Any]]) -> str:
 
 def figure(found: dict[str, Any], path: Path) -> None:
     """How many times as fast as one worker a study and an audit are; seconds of an operation on shards."""
-    from replical.study.pictures.base import by_tens
+    from replical.study.pictures.base import below, by_tens
     from replical.study.pictures.style import blank, save, style
 
     rows = found["curves"]
     workers = [row["workers"] for row in rows]
     with style():
-        drawn = blank(9, 4.2)
+        drawn = blank(9, 5)
         left, right = drawn.subplots(1, 2)
         left.plot(workers, workers, color="0.6", linewidth=1, linestyle=":", label="as many times as workers")
         for key, words, marker, colour in (
@@ -398,8 +398,7 @@ def figure(found: dict[str, Any], path: Path) -> None:
             axes.set(xlabel="workers", xscale="log", yscale="log")
             by_tens(axes.xaxis)
             by_tens(axes.yaxis)
-            axes.legend(loc="upper left")
-        right.set_ylim(top=60)  # room for what the lines are called
+            below(axes)
         for suffix in (".svg", ".png"):
             save(drawn, path.with_suffix(suffix))
 

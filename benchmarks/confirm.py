@@ -69,7 +69,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--quick", action="store_true", help="three answers, two labs each")
     quick = parser.parse_args().quick
-    shown = Table(title=f"{ITEMS:,} items a lab, at most {BUDGET:,} labels, level {LEVEL:g}")
+    shown = Table(title=f"{ITEMS:,} items per lab, at most {BUDGET:,} labels, level {LEVEL:g}")
     for column in ("set", "answer", "excess", "margin", "confirmed", "refuted", "undecided", "labels"):
         shown.add_column(column, justify="left" if column in ("set", "answer") else "right")
     for name in NAMES[:1] if quick else NAMES:

@@ -175,7 +175,7 @@ def _bills(case: Case, n: int, *, agnostic: bool) -> dict[str, int | None]:
 
 
 COLUMNS = (
-    "world", "counted", "labels: parent", "rounded", "ratio", "more", "differ: parent", "unrounded", "rounded ", "95%",
+    "world", "labels: parent", "rounded", "ratio", "more", "differ: parent", "unrounded", "rounded ", "95%",
     "E[J]", "predicted", "proven", "certified", "enough", "excess", "other",
 )  # fmt: skip
 
@@ -185,7 +185,6 @@ def row(found: dict[str, Any]) -> list[str]:
     other = next(value for name, value in found["bills"].items() if name.startswith("replica") and "tight" in name)
     return [
         found["case"]["name"],
-        "yes" if found["counted"] else "no",
         f"{labels['parent']:.1f}",
         f"{labels['rounded']:.1f}",
         f"{labels['ratio']:.2f}",
@@ -209,42 +208,53 @@ def table(results: Iterable[dict[str, Any]]) -> str:
     return "\n".join([*lines, *("| " + " | ".join(row(found)) + " |" for found in results)]) + "\n"
 
 
+def tables(results: list[dict[str, Any]]) -> str:
+    """Worlds that count, and apart from them those in which labs agree anyway."""
+    counted, others = ([each for each in results if each["counted"] == so] for so in (True, False))
+    return table(counted) + (f"\n### Worlds that do not count\n\n{table(others)}" if others else "")
+
+
 def figure(results: list[dict[str, Any]], path: Path) -> None:
-    """Labels, and how often two labs differ, world by world."""
-    import matplotlib
+    """Labels, and how often two labs differ, in each world that counts."""
+    from matplotlib.lines import Line2D
 
-    matplotlib.use("Agg")
-    import matplotlib.pyplot as plt
+    from replical.study.pictures.base import by_tens
+    from replical.study.pictures.style import blank, save, style
 
-    grey, blue, red = "#8a8f98", "#1f6fb2", "#c44e52"
-    places = range(len(results))[::-1]
-    drawn, (left, right) = plt.subplots(1, 2, figsize=(12, 0.42 * len(results) + 1.6), sharey=True)
-    for place, found in zip(places, results, strict=True):
-        labels, apart = found["labels"], found["disagreement"]
-        left.plot([labels["parent"], labels["rounded"]], [place, place], color=grey, lw=1, zorder=1)
-        left.scatter(labels["parent"], place, color=grey, zorder=2)
-        left.scatter(labels["rounded"], place, color=blue, zorder=2)
-        right.scatter(max(apart["unrounded at the same stop"], 1e-3), place, color=red, marker="x", zorder=2)
-        right.plot([max(apart["low"], 1e-3), apart["high"]], [place, place], color=blue, lw=1.5, zorder=1)
-        right.scatter(max(apart["E[J]"], 1e-3), place, color=blue, zorder=2)
-        right.scatter(apart["rho_proven"], place, color=blue, marker="|", s=90, zorder=2)
-    left.set(xscale="log", xlabel="labels a lab", title="grey: parent at its own stop, blue: rounded")
-    right.axvline(RHO, color=grey, ls=":", lw=1)
-    right.set(
-        xscale="log",
-        xlim=(8e-4, 1.2),
-        xlabel="how often two labs differ (left edge: 0.001 or less)",
-        title="red: unrounded at the same stop, blue: rounded\n(dot E[J], line 95% interval, bar proven; dotted ρ)",
-    )
-    names = [found["case"]["name"] + ("" if found["counted"] else "  (not counted)") for found in results]
-    left.set_yticks(list(places), names, fontsize=8)
-    for axis in (left, right):
-        axis.grid(axis="x", color="#e6e6e6", zorder=0)
-        axis.spines[["top", "right"]].set_visible(False)
-        axis.title.set_fontsize(9)
-    drawn.tight_layout()
-    for kind in ("svg", "png"):
-        drawn.savefig(path.with_suffix(f".{kind}"), dpi=130, metadata={"Date": None} if kind == "svg" else None)
+    grey, blue, red = "#7d828b", "#1f6fb2", "#c44e52"
+    shown = [found for found in results if found["counted"]]
+    places = range(len(shown))[::-1]
+    with style():
+        drawn = blank(10, 0.36 * len(shown) + 2)
+        left, right = drawn.subplots(1, 2, sharey=True)
+        for place, found in zip(places, shown, strict=True):
+            labels, apart = found["labels"], found["disagreement"]
+            left.plot([labels["parent"], labels["rounded"]], [place, place], color=grey, lw=1, zorder=2)
+            left.plot(labels["parent"], place, "o", color=grey, zorder=3)
+            left.plot(labels["rounded"], place, "o", color=blue, zorder=3)
+            right.plot(max(apart["unrounded at the same stop"], 1e-3), place, "x", color=red, zorder=3)
+            right.plot([max(apart["low"], 1e-3), apart["high"]], [place, place], color=blue, lw=1.5, zorder=2)
+            right.plot(max(apart["E[J]"], 1e-3), place, "o", color=blue, zorder=3)
+            right.plot(apart["rho_proven"], place, "|", color=blue, markersize=10, zorder=3)
+        right.axvline(RHO, color="black", ls=(0, (4, 3)), lw=0.8)
+        left.set(xscale="log", xlabel="labels per lab")
+        right.set(xscale="log", xlim=(8e-4, 1.2), xlabel="how often two labs differ (left edge: 0.001 or less)")
+        left.set_yticks(list(places), [found["case"]["name"] for found in shown], fontsize=8)
+        left.set_ylim(-0.6, len(shown) - 0.4)
+        for axes in (left, right):
+            axes.grid(visible=False, axis="y")
+            by_tens(axes.xaxis)
+        entries = (
+            Line2D([], [], color=grey, marker="o", ls="", label="parent at its own stop"),
+            Line2D([], [], color=blue, marker="o", ls="", label="rounded; right: E[J]"),
+            Line2D([], [], color=blue, lw=1.5, label="95% interval"),
+            Line2D([], [], color=blue, marker="|", ls="", markersize=10, label="proven"),
+            Line2D([], [], color=red, marker="x", ls="", label="unrounded at the same stop"),
+            Line2D([], [], color="black", ls=(0, (4, 3)), lw=0.8, label=f"ρ = {RHO:g}"),
+        )
+        drawn.legend(handles=entries, loc="outside lower center", ncols=6, columnspacing=1.2)
+        for kind in (".svg", ".png"):
+            save(drawn, path.with_suffix(kind))
 
 
 def main() -> None:
@@ -263,7 +273,7 @@ def main() -> None:
     path.with_suffix(".json").write_text(
         json.dumps({"seed": SEED, "delta": DELTA, "rho": RHO, "worlds": results}, indent=1)
     )
-    path.with_suffix(".md").write_text(table(results))
+    path.with_suffix(".md").write_text(tables(results))
     figure(results, path)
     print(f"wrote {path}.json, .md, .svg and .png; {time.perf_counter() - started:.0f} s", file=sys.stderr)
 

@@ -12,7 +12,9 @@ The answer is a model of smallest L. It has no rule to stop: it ends with the st
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from math import inf
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,8 +25,15 @@ Codes = NDArray[np.uint8]
 Floats = NDArray[np.float64]
 
 
-def pick(predictions: Codes, truth: Codes, coins: Floats, budget: float = inf) -> tuple[Floats, int]:
-    """Run Model Picker.
+class Step(NamedTuple):
+    """Where Model Picker is after a label: the item it asked about and each model's estimated loss so far."""
+
+    item: int
+    losses: Floats
+
+
+def steps(predictions: Codes, truth: Codes, coins: Floats) -> Iterator[Step]:
+    """Run Model Picker, label by label.
 
     Parameters
     ----------
@@ -34,18 +43,16 @@ def pick(predictions: Codes, truth: Codes, coins: Floats, budget: float = inf) -
         The label code of each item; those that are not asked are not looked at.
     coins
         One number in [0, 1) an item: it is asked if its coin is below q.
-    budget
-        After so many labels it stops.
 
-    Returns
-    -------
-    losses, asked
-        Each model's estimated loss, and how many labels it took.
+    Yields
+    ------
+    step
+        One a label.
     """
     k, labels = predictions.shape[1], int(predictions.max()) + 1
     disputed = np.flatnonzero((predictions != predictions[:, :1]).any(axis=1))
-    losses, asked, at = np.zeros(k), 0, 0
-    while at < len(disputed) and asked < budget:
+    losses, at = np.zeros(k), 0
+    while at < len(disputed):
         items = disputed[at : at + BLOCK]
         eta = np.sqrt(np.log(k) / (2 * (items + 1)))
         w = np.exp(-eta[:, None] * (losses - losses.min()))
@@ -59,5 +66,19 @@ def pick(predictions: Codes, truth: Codes, coins: Floats, budget: float = inf) -
             continue
         item = items[hits[0]]
         losses = losses + (predictions[item] != truth[item]) / q[hits[0]]
-        asked, at = asked + 1, at + int(hits[0]) + 1
+        yield Step(int(item), losses)
+        at += int(hits[0]) + 1
+
+
+def pick(predictions: Codes, truth: Codes, coins: Floats, budget: float = inf) -> tuple[Floats, int]:
+    """Run Model Picker to its end, or until it has taken as many labels as `budget` allows.
+
+    Returns
+    -------
+    losses, asked
+        Each model's estimated loss, and how many labels it took.
+    """
+    losses, asked, run = np.zeros(predictions.shape[1]), 0, steps(predictions, truth, coins)
+    while asked < budget and (step := next(run, None)) is not None:
+        losses, asked = step.losses, asked + 1
     return losses, asked

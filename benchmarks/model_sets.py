@@ -14,7 +14,9 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from candidates import SHUFFLE_SEED, Floats, Recipe, recipes
+from candidates import SHUFFLE_SEED, Floats, Recipe, Zoo, recipes
+from candidates import breast_cancer as tumours
+from candidates import digits as even_or_odd
 from numpy.typing import NDArray
 from sklearn.base import clone
 from sklearn.datasets import load_digits, load_iris, load_wine, make_classification, make_moons
@@ -50,6 +52,8 @@ class ModelSet:
         Label codes, one row an item, one column a model.
     truth
         The label code of each item.
+    features
+        What a new model could be trained on, one row an item: scaled as for the candidates, by rows they were fitted on.
     """
 
     name: str
@@ -57,6 +61,7 @@ class ModelSet:
     candidates: tuple[str, ...]
     predictions: Codes
     truth: Codes
+    features: Floats | None = None
 
     @property
     def labels(self) -> int:
@@ -115,7 +120,8 @@ def fitted(name: str, words: str, rows: Rows, fits: Iterable[Fit]) -> ModelSet:
     """Fit all candidates; each one's name is its seed, so adding others leaves it as it is."""
     X, fits = rows.scaled, list(fits)
     says = [_predict(X, rows, each, zlib.crc32(f"{name}/{each.name}".encode())) for each in fits]
-    return ModelSet(name, words, tuple(each.name for each in fits), np.stack(says, axis=1), rows.y[rows.fit :])
+    names, truth = tuple(each.name for each in fits), rows.y[rows.fit :]
+    return ModelSet(name, words, names, np.stack(says, axis=1), truth, X[rows.fit :])
 
 
 def _predict(X: Floats, rows: Rows, fit: Fit, seed: int) -> Codes:
@@ -182,13 +188,14 @@ def generated(fit: int, **options: Any) -> Rows:
 # The sets
 
 
-def packaged(name: str, data: str, words: str) -> ModelSet:
+def packaged(name: str, zoo: Zoo, words: str) -> ModelSet:
     """One of the two sets that come with the library (benchmarks/candidates.py)."""
-    world = real_world(data, "exact")
+    world = real_world(zoo.name, "exact")
     assert world.cells is not None
     assert world.law is not None
-    truth = world.law.argmax(axis=1).astype(np.uint8)
-    return ModelSet(name, words, world.C.candidates, np.asarray(world.cells, dtype=np.uint8), truth)
+    truth, features = world.law.argmax(axis=1).astype(np.uint8), zoo.rescaled()[zoo.public :]
+    assert np.array_equal(truth, zoo.y[zoo.public :])
+    return ModelSet(name, words, world.C.candidates, np.asarray(world.cells, dtype=np.uint8), truth, features)
 
 
 def iris() -> ModelSet:
@@ -277,13 +284,13 @@ def ten_classes() -> ModelSet:
 SETS: dict[str, Callable[[], ModelSet]] = {
     "iris-10": iris,
     "wine-24": wine,
-    "breast-200": lambda: packaged("breast-200", "breast_cancer", "tumours: 40 recipes on five samples of 169 rows"),
+    "breast-200": lambda: packaged("breast-200", tumours(), "tumours: 40 recipes on five samples of 169 rows"),
     "digits-12": digits,
     "digits-60": digits_sizes,
     "digits-copies-100": digits_copies,
     "digits-failed-40": digits_failed,
     "even-odd-240": lambda: packaged(
-        "even-odd-240", "digits", "even or odd digits: 40 recipes on six samples of 500 rows"
+        "even-odd-240", even_or_odd(), "even or odd digits: 40 recipes on six samples of 500 rows"
     ),
     "moons-200": moons,
     "two-classes-80": two_classes,

@@ -21,7 +21,7 @@ EPSILON, DELTA, RHO = 0.05, 0.05, 0.1
 
 
 def measure(items: int, pairs: int, sample: int) -> list[float]:
-    """Mean and median labels a lab, certified labs, pairs that agree and mean excess error; `sample` 0 is a random order."""
+    """Mean and median labels per lab, labs certified, pairs that agree, mean excess error; `sample` 0: a random order."""
     world = real_world("digits", items)
     truth = world.law[:, 1].astype(np.int64)
     found = []

@@ -170,7 +170,7 @@ PARTS: dict[str, tuple[str, Callable[[], Any], Callable[[Any], Iterator[Figure]]
     "tables": ("Reading tables", lambda: script("tables", "--skip-integers"), of_tables),
     "structured": ("Classes without a matrix, one lab", lambda: script("structured"), of_structured),
     "pools": ("Growth with the pool", pools, of_pools),
-    "peers": ("One label beside other libraries, 10⁵ items, 240 models", lambda: script("peers"), of_peers),
+    "peers": ("One label beside other libraries, 10⁵ items, 240 models", lambda: script("peer_times"), of_peers),
 }
 
 

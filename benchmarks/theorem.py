@@ -209,7 +209,7 @@ def run_cell(cell: Cell) -> dict[str, Any]:
             "error": cell.epsilon,
             "rounds": made.rounds_most,
             "intervals": made.integer("m"),
-            "labels a round": made.k,
+            "labels per round": made.k,
             "labels": made.labels_most,
         },
         "measured": {
@@ -309,7 +309,7 @@ def run_curve(curve: Curve) -> dict[str, Any]:
         steps.append(
             {
                 "power": power,
-                "labels a round": made.k,
+                "labels per round": made.k,
                 "labels mean": sum(sum(pair.labels) for pair in pairs) / max(1, 2 * len(pairs)),
                 "differ": share(done),
                 "low": low,
@@ -576,7 +576,7 @@ def size(number: float) -> str:
 
 
 CLAIMS = ("learner", "world", "n", "Θ", "ε", "ν", "ρ", "differ", "95%", "E[J]", "own thresholds", "no common string", "best",
-          "excess: mean", "largest", "rounds", "of N", "labels a lab", "survivors")  # fmt: skip
+          "excess: mean", "largest", "rounds", "of N", "labels per lab", "survivors")  # fmt: skip
 LOOSE = ("learner", "world", "plan", "labels planned", "divided by", "labels left", "best",
          "labs above ε", "capped")  # fmt: skip
 
@@ -666,92 +666,97 @@ def _curve_label(cell: dict[str, Any]) -> str:
     return f"{'ReplicA²' if cell['agnostic'] else 'RepliCAL'} {cell['world']}"
 
 
+_GREY, _BLUE, _RED, _GREEN = "#7d828b", "#1f6fb2", "#c44e52", "#3a8f5c"
+_FLOOR = 1e-3  # of shares on an axis of logarithms
+
+
 def figure(found: dict[str, Any], path: Path) -> None:
-    """Claims, looseness, growth."""
-    import matplotlib
+    """Claims above; looseness and growth below."""
+    from replical.study.pictures.style import blank, save, style
 
-    matplotlib.use("Agg")
-    import matplotlib.pyplot as plt
+    tall = 0.22 * len(found["cells"]) + 1.2
+    with style():
+        drawn = blank(10, tall + 4.6)
+        above, under = drawn.subfigures(2, 1, height_ratios=(tall, 4.4))
+        _claims(above.subplots(), found["cells"])
+        left, right = under.subplots(1, 2)
+        _looseness(left, found["curves"])
+        _growth(right, found["against rho"])
+        for kind in (".svg", ".png"):
+            save(drawn, path.with_suffix(kind))
 
-    grey, blue, red, green = "#8a8f98", "#1f6fb2", "#c44e52", "#3a8f5c"
-    cells, curves, growth = found["cells"], found["curves"], found["against rho"]
-    height = max(4.6, 0.3 * len(cells) + 1.4)
-    drawn, (left, middle, right) = plt.subplots(
-        1, 3, figsize=(17, height), width_ratios=(1.15, 1, 1), layout="constrained"
+
+def _claims(axes: Any, cells: list[dict[str, Any]]) -> None:
+    from matplotlib.lines import Line2D
+
+    from replical.study.pictures.base import by_tens
+
+    looks: tuple[dict[str, Any], ...] = (
+        {"color": _BLUE, "marker": "o", "lw": 2, "ms": 5, "label": "measured, 95% interval"},
+        {"color": _GREY, "marker": "|", "ls": "", "ms": 10, "mew": 1.5, "label": "claimed ρ"},
+        {"color": _RED, "marker": "x", "ls": "", "ms": 5.5, "mew": 1.5, "label": "own thresholds"},
+        {"color": _RED, "marker": "+", "ls": "", "ms": 7, "mew": 1.5, "label": "no common string"},
     )
-    floor = 1e-3
     for place, each in zip(range(len(cells))[::-1], cells, strict=True):
         measured, controls = each["measured"], each["controls"]
-        left.plot([floor, measured["high"]], [place, place], color=blue, lw=2, zorder=2)
-        left.scatter(max(measured["differ"], floor), place, color=blue, s=22, zorder=3)
-        left.scatter(each["claimed"]["differ"], place, color=grey, marker="|", s=110, zorder=2)
-        left.scatter(max(controls["own thresholds"], floor), place, color=red, marker="x", s=28, zorder=2)
-        left.scatter(max(controls["no common string"], floor), place, color=red, marker="+", s=40, zorder=2)
+        axes.plot([_FLOOR, measured["high"]], [place, place], color=_BLUE, lw=2, zorder=2)
+        shares = (
+            measured["differ"],
+            each["claimed"]["differ"],
+            controls["own thresholds"],
+            controls["no common string"],
+        )
+        for share, look in zip(shares, looks, strict=True):
+            axes.plot(max(share, _FLOOR), place, zorder=3, **{key: look[key] for key in look if key != "label"})
     names = [("ReplicA² " if c["cell"]["agnostic"] else "RepliCAL ") + c["cell"]["name"] for c in cells]
-    left.set_yticks(list(range(len(cells)))[::-1], names, fontsize=7.5)
-    left.set(xscale="log", xlim=(8e-4, 1.4), xlabel="how often two labs differ (left edge: 0.001 or less)")
-    left.set_title(
-        "At the paper's sizes. Blue: measured, 95% interval; grey: claimed ρ\nred ×: own thresholds, +: no common string"
-    )
+    axes.set_yticks(list(range(len(cells)))[::-1], names, fontsize=8)
+    axes.set(xscale="log", xlim=(8e-4, 1.4), xlabel="how often two labs differ (left edge: 0.001 or less)")
+    axes.set(ylim=(-0.6, len(cells) - 0.4), title="At the paper's sizes: claimed against measured")
+    axes.grid(visible=False, axis="y")
+    by_tens(axes.xaxis)
+    handles = [Line2D([], [], **look) for look in looks]
+    axes.legend(handles=handles, loc="center left", bbox_to_anchor=(1.01, 0.5))
+
+
+def _looseness(axes: Any, curves: list[dict[str, Any]]) -> None:
+    from matplotlib.lines import Line2D
+
+    from replical.study.pictures.base import below, by_tens
 
     worlds = dict.fromkeys(_curve_label(curve["cell"]) for curve in curves)
-    shade = dict(zip(worlds, (blue, red, green, "#8064a2", "#b8860b"), strict=False))
+    shade = dict(zip(worlds, (_BLUE, _RED, _GREEN, "#8064a2", "#a67500"), strict=False))
+    plans = {"paper": "-", "tight": "--", "tight, last sample only": ":"}
     for curve in curves:
-        label = _curve_label(curve["cell"])
-        middle.plot(
-            [10 ** step["power"] for step in curve["steps"]],
-            [max(step["E[J]"], 2e-4) for step in curve["steps"]],
-            color=shade[label],
-            ls={"paper": "-", "tight": "--"}.get(curve["plan"], ":"),
-            marker="o",
-            ms=3,
-            lw=1.2,
-            label=label if curve["plan"] == "paper" else None,
-        )
-    middle.axhline(0.1, color=grey, ls=":", lw=1)
-    middle.set(
-        xscale="log",
-        yscale="log",
-        ylim=(1.5e-4, 1),
-        xlabel="sizes divided by",
-        ylabel="E[J]",
-    )
-    middle.set_title(
-        "How much less would do. Solid: paper, dashed: tight\ndotted: tight, last sample only; grey: ρ = 0.1"
-    )
-    middle.legend(fontsize=7.5, frameon=False, loc="lower center")
+        x = [10 ** step["power"] for step in curve["steps"]]
+        y = [max(step["E[J]"], 2e-4) for step in curve["steps"]]
+        dashes = plans.get(curve["plan"], ":")
+        axes.plot(x, y, color=shade[_curve_label(curve["cell"])], ls=dashes, marker="o", ms=3, lw=1.2)
+    axes.axhline(0.1, color=_GREY, ls="-.", lw=1)
+    axes.set(xscale="log", yscale="log", ylim=(1.5e-4, 1), xlabel="sizes divided by", ylabel="E[J]")
+    axes.set_title("How much less would do")
+    by_tens(axes.xaxis, most=7)
+    by_tens(axes.yaxis)
+    lines = [Line2D([], [], color=colour, marker="o", ms=3, lw=1.2, label=name) for name, colour in shade.items()]
+    lines += [Line2D([], [], color="black", ls=ls, lw=1.2, label=name) for name, ls in plans.items()]
+    below(axes, 2, [*lines, Line2D([], [], color=_GREY, ls="-.", lw=1, label="ρ = 0.1")])
+
+
+def _growth(axes: Any, growth: dict[str, Any]) -> None:
+    from replical.study.pictures.base import below, by_tens
 
     inverse = [1 / rho for rho in growth["rho"]]
     for key, labels in growth["labels"].items():
         learner, name = key.split()
         slope = np.polyfit(np.log(inverse), np.log(np.array(labels, dtype=float)), 1)[0]
-        right.plot(
-            inverse,
-            labels,
-            color=blue if learner == "replical" else green,
-            ls="-" if name == "paper" else "--",
-            lw=1.4,
-            label=f"{'RepliCAL' if learner == 'replical' else 'ReplicA²'}, {name}: slope {slope:.2f}",
-        )
-    right.axhline(2**68, color=grey, ls=":", lw=1)
-    right.text(
-        1000,
-        2**68 / 1.8,
-        "2^68, the most a round\nof a simulation can have",
-        ha="right",
-        va="top",
-        fontsize=7.5,
-        color=grey,
-    )
-    right.set(xscale="log", yscale="log", xlabel="1/ρ", ylabel="labels a lab may ask for")
-    right.set_title("What the plans ask for\nn = 1000, Θ = 2, ε = ν = 0.01, δ = 0.05")
-    right.legend(fontsize=7.5, frameon=False, loc="center right", bbox_to_anchor=(1, 0.42))
-    for axis in (left, middle, right):
-        axis.grid(axis="x" if axis is left else "both", color="#ececec", zorder=0)
-        axis.spines[["top", "right"]].set_visible(False)
-        axis.title.set_fontsize(9)
-    for kind in ("svg", "png"):
-        drawn.savefig(path.with_suffix(f".{kind}"), dpi=120, metadata={"Date": None} if kind == "svg" else None)
+        words = f"{'RepliCAL' if learner == 'replical' else 'ReplicA²'}, {name}: slope {slope:.2f}"
+        shade, dashes = _BLUE if learner == "replical" else _GREEN, "-" if name == "paper" else "--"
+        axes.plot(inverse, labels, color=shade, ls=dashes, lw=1.4, label=words)
+    axes.axhline(2**68, color=_GREY, ls=":", lw=1, label="2⁶⁸, the most a round of a simulation can have")
+    axes.set(xscale="log", yscale="log", xlabel="1/ρ", ylabel="labels a lab may ask for")
+    axes.set_title("What the plans ask for\n(n = 1000, Θ = 2, ε = ν = 0.01, δ = 0.05)")
+    by_tens(axes.xaxis)
+    by_tens(axes.yaxis)
+    below(axes)
 
 
 def main() -> None:

@@ -28,7 +28,7 @@ from replical.worlds.audit import run_pair
 from replical.worlds.experiment import Experiment, prepare
 
 SEED, EPSILON, DELTA, RHO = "which learner", 0.05, 0.05, 0.1
-BUDGET = 3000  # labels a lab
+BUDGET = 3000  # labels per lab
 NOISELESS = ("rounded-cal", "settled-cal")
 ALWAYS = ("rounded-a2", "settled", "settled-distance")
 CLASSES = ("thresholds:1000", "intervals:60", "halfspaces:2,2000", "stumps:5,40", "boxes:2,8")
@@ -121,34 +121,33 @@ def _told(cell: Cell) -> str:
 
 def draw(cells: list[Cell], out: Path) -> None:
     """Labels against the share of labs that is certified: one panel a pool and noise, one line a world."""
-    import matplotlib
+    from matplotlib.lines import Line2D
 
-    matplotlib.use("Agg")
-    import matplotlib.pyplot as plt
+    from replical.study.pictures.base import by_tens
+    from replical.study.pictures.style import blank, colour, marker, marker_size, save, style
 
-    from replical.study.pictures.style import colour, marker
+    def look(learner: str) -> dict[str, Any]:
+        return {"marker": marker(learner), "color": colour(learner), "markersize": marker_size(learner)}
 
     pools, noises = ([*dict.fromkeys(getattr(each, name) for each in cells)] for name in ("items", "noise"))
-    figure, panels = plt.subplots(
-        len(noises), len(pools), figsize=(3 * len(pools), 2.6 * len(noises)), sharex=True, sharey=True, squeeze=False
-    )
-    for (row, noise), (column, items) in product(enumerate(noises), enumerate(pools)):
-        axes = panels[row][column]
-        for each in (cell for cell in cells if (cell.noise, cell.items) == (noise, items)):
-            axes.plot(each.labels, each.certified, marker=marker(each.learner), color=colour(each.learner), alpha=0.8)
-        axes.set(xscale="log", ylim=(-0.05, 1.05), title=f"{items:,} items, noise {noise}")
-    for axes in panels[-1]:
-        axes.set_xlabel("labels a lab")
-    for axes in panels[:, 0]:
-        axes.set_ylabel("certified labs")
     learners = [*dict.fromkeys(each.learner for each in cells)]
-    lines = [
-        plt.Line2D([], [], linestyle="none", marker=marker(each), color=colour(each), label=each) for each in learners
-    ]
-    figure.legend(handles=lines, loc="upper center", ncols=len(learners), frameon=False)
-    figure.tight_layout(rect=(0, 0, 1, 0.95))
-    for suffix in ("svg", "png"):
-        figure.savefig(out / f"which-learner.{suffix}", metadata={"Date": None} if suffix == "svg" else None)
+    with style():
+        figure = blank(3 * len(pools), 2.4 * len(noises) + 0.5)
+        panels = figure.subplots(len(noises), len(pools), sharex=True, sharey=True, squeeze=False)
+        for (row, noise), (column, items) in product(enumerate(noises), enumerate(pools)):
+            axes = panels[row][column]
+            for each in (cell for cell in cells if (cell.noise, cell.items) == (noise, items)):
+                axes.plot(each.labels, each.certified, alpha=0.8, clip_on=False, zorder=3, **look(each.learner))
+            axes.set(xscale="log", ylim=(-0.05, 1.05), title=f"{items:,} items, noise {noise}")
+            by_tens(axes.xaxis)
+        for axes in panels[-1]:
+            axes.set_xlabel("labels per lab")
+        for axes in panels[:, 0]:
+            axes.set_ylabel("certified labs")
+        lines = [Line2D([], [], ls="", label=each, **look(each)) for each in learners]
+        figure.legend(handles=lines, loc="outside upper center", ncols=len(learners))
+        for suffix in ("svg", "png"):
+            save(figure, out / f"which-learner.{suffix}")
 
 
 def main() -> None:

@@ -3,7 +3,7 @@
     python benchmarks/yardstick.py [--labs 12] [--targets 4] [--small]
 
 For each learner and pool size: labs certified and accurate, the share of strings with which a certified lab knows that all
-others return its answer ("fixed"), labels a lab, and how often answers differ over the shared
+others return its answer ("fixed"), labels per lab, and how often answers differ over the shared
 threshold and the order, exactly: two labs on average, and all of a group at once. With a yardstick certified labs are
 compared, on their own items all of them, since there are none.
 """

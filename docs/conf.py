@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import sys
 from pathlib import Path
+from typing import Any
 
 from sphinx.application import Sphinx
 
@@ -51,6 +52,7 @@ html_static_path = ["site/static"]
 html_css_files = ["replical.css"]
 html_show_sourcelink = False
 html_copy_source = False
+pygments_dark_style = "a11y-high-contrast-dark"  # the twin of the light one
 html_theme_options = {"navigation_with_keys": True, "top_of_page_buttons": []}
 
 
@@ -71,9 +73,21 @@ def titled(app: object, name: str, source: list[str]) -> None:
         source[0] = f"# {title}: all tables\n\n" + source[0].replace("### ", "## ")
 
 
+def breaks(app: Sphinx, page: str, template: str, context: dict[str, Any], tree: object) -> None:
+    """Long names in code may be broken after a mark, so that tables of them are not wider than a screen; options may not."""
+
+    def marked(found: re.Match[str]) -> str:
+        return found[1] + re.sub(r"(::|[/:._])(?=[^\W_])", r"\1<wbr>", found[2]) + found[3]
+
+    if "body" in context:
+        text = re.sub(r'<span class="pre">(--[\w-]{1,24})</span>', r'<span class="pre flag">\1</span>', context["body"])
+        context["body"] = re.sub(r'(<span class="pre">)([^<&]{20,})(</span>)', marked, text)
+
+
 def setup(app: Sphinx) -> None:
     """Before anything is read: the pages that are made from the code."""
     pages.write(HERE)
     app.connect("source-read", titled)
+    app.connect("html-page-context", breaks)
     app.connect("autodoc-process-docstring", plain_bars)
     app.connect("autodoc-skip-member", not_ours)

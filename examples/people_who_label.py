@@ -30,7 +30,7 @@ RULES = """# What to do
 Say whether the digit is **even** or **odd**.
 
 - Look at the picture only; nobody else's opinion is shown to you.
-- Press `s` if you cannot say, `u` to take your last answer back.
+- Press `?` if you cannot say, `u` to take your last answer back.
 """
 
 

@@ -9,21 +9,12 @@ from pathlib import Path
 
 import numpy as np
 
-SIDE = 240  # pixels; the digits themselves have 8
-
 
 def write_pictures(pictures: Iterable[tuple[Path, np.ndarray]]) -> None:
-    """Digits of 8 by 8 values from 0 to 16, as dark strokes on white."""
+    """Digits of 8 by 8 values from 0 to 16, as dark strokes on white; the page shows such small pictures enlarged."""
     for path, digit in pictures:
         path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_bytes(png((255 - 15.9 * smooth(digit)).astype(np.uint8)))
-
-
-def smooth(digit: np.ndarray) -> np.ndarray:
-    """The same digit, larger, interpolated along its rows and its columns."""
-    places = np.linspace(0, 7, SIDE)
-    weights = np.stack([np.interp(places, np.arange(8), one) for one in np.eye(8)], axis=1)
-    return weights @ digit @ weights.T
+        path.write_bytes(png((255 - 15.9 * digit).astype(np.uint8)))
 
 
 def png(grey: np.ndarray) -> bytes:

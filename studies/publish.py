@@ -3,37 +3,66 @@
     python studies/publish.py RUN docs/explanation/study
 
 copies its tables, study.json, report.html and figures (SVG, GIF), and photographs the report in a real browser (Debian's
-chromium and chromedriver) where there is one.
+chromium and chromedriver) where there is one. Without RUN nothing is run: figures and report are made anew from the
+tables that are published.
 """
 
 from __future__ import annotations
 
 import argparse
+import json
 import shutil
 import sys
+import tempfile
 from pathlib import Path
 
+import pyarrow.parquet as pq
+
 sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
+from replical.study.pictures.draw import draw
+from replical.study.report.page import report
+from replical.study.spec import Study
 from support.browser import browsers, installed
 
-COPIED = ("results.parquet", "results.csv", "timings.parquet", "report.html", "study.json")
+TABLES = ("results.parquet", "results.csv", "timings.parquet", "study.json")
 PICTURES = {"report": {}, "report-dark": {"dark": True}, "report-phone": {"phone": True}}
 
 
 def main() -> None:
-    """Copy and photograph."""
+    """Copy or draw again, and photograph."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("run", type=Path, help="folder that replical study wrote")
+    parser.add_argument("run", type=Path, nargs="?", help="folder that replical study wrote; none: draw again")
     parser.add_argument("out", type=Path, help="folder in the documentation")
     given = parser.parse_args()
     given.out.mkdir(parents=True, exist_ok=True)
-    for name in COPIED:
-        shutil.copy(given.run / name, given.out / name)
-    for figure in (given.run / "figures").iterdir():
-        if figure.suffix in (".svg", ".gif"):
-            shutil.copy(figure, given.out / figure.name)
+    with tempfile.TemporaryDirectory() as folder:
+        made = Path(folder) if given.run is None else given.run
+        if given.run is None:
+            again(given.out, made)
+        else:
+            for name in TABLES:
+                shutil.copy(made / name, given.out / name)
+        publish(made, given.out)
     if installed():
         photograph(given.out / "report.html", given.out)
+
+
+def again(published: Path, folder: Path) -> None:
+    """Draw a published study and write its report, from its tables."""
+    facts = json.loads((published / "study.json").read_text(encoding="utf-8"))
+    rows, study = pq.read_table(published / "results.parquet").to_pylist(), Study.of(facts["study"])
+    pictures = draw(study, study.cells(quick=facts["quick"]), rows, folder / "figures")
+    (folder / "report.html").write_text(report(study, rows, pictures, facts), encoding="utf-8")
+
+
+def publish(made: Path, out: Path) -> None:
+    """The report and its figures, in place of those that are there."""
+    for old in (*out.glob("*.svg"), *out.glob("*.gif")):
+        old.unlink()
+    shutil.copy(made / "report.html", out / "report.html")
+    for figure in (made / "figures").iterdir():
+        if figure.suffix in (".svg", ".gif"):
+            shutil.copy(figure, out / figure.name)
 
 
 def photograph(page: Path, folder: Path) -> None:

@@ -2,7 +2,8 @@
 
     python docs/figures/why.py
 
-Three labs with one text, and 60 texts, one square each. The colours follow the reader's light or dark setting.
+Three labs with one text, and 60 texts, one square each. The colours follow the reader's light or dark setting; the
+picture brings its own ground, so that it can be read on a page of the other setting too.
 """
 
 from __future__ import annotations
@@ -12,21 +13,25 @@ from pathlib import Path
 
 from replical.cli.demo import SEED, TEXTS, USUAL
 from replical.core.parallel import cores, in_processes
+from replical.study.pictures.scheme import GROUND
 from replical.worlds.beside_argmax import BesideArgmax, Choice, Outcome, identical
 from replical.worlds.datasets import twelve_models
 
 OUT = Path(__file__).with_name("why.svg")
 WIDTH, HEIGHT = 860, 366
 SIDE, GAP, ACROSS = 15, 4, 20  # squares, and how many in a row
+EDGE = 14  # around everything
 STYLE = """
+.ground { fill: #ffffff }
 text { font: 14px system-ui, sans-serif; fill: #1f2328 }
 .small { font-size: 12.5px; fill: #57606a } .head { font-weight: 600 }
 .same { fill: #0a7c5a } .other { fill: #d4d8dd } .name { font-family: ui-monospace, monospace; font-size: 13px }
 .agree { fill: #0a7c5a; font-weight: 600 } .differ { fill: #b3402a } .line { stroke: #d4d8dd }
 @media (prefers-color-scheme: dark) {
+  .ground { fill: GROUND }
   text { fill: #e6edf3 } .small { fill: #9aa4ae } .same { fill: #35c794 } .other { fill: #3a4149 }
   .agree { fill: #35c794 } .differ { fill: #f0907c } .line { stroke: #3a4149 }
-}"""
+}""".replace("GROUND", GROUND)
 
 
 def main() -> None:
@@ -57,8 +62,11 @@ def main() -> None:
             parts.append(text(130 * lab, top + 72, described(names, choice), f"name {agree}"))
         parts += squares(outcomes, way, top)
     body = "\n".join(parts)
-    head = f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {HEIGHT}" width="{WIDTH}" height="{HEIGHT}">'
-    OUT.write_text(f"{head}\n<style>{STYLE}\n</style>\n{body}\n</svg>\n", encoding="utf-8")
+    width, height = WIDTH + 2 * EDGE, HEIGHT + 2 * EDGE
+    place = f'viewBox="{-EDGE} {-EDGE} {width} {height}" width="{width}" height="{height}"'
+    ground = f'<rect class="ground" x="{-EDGE}" y="{-EDGE}" width="{width}" height="{height}" rx="6"/>'
+    head = f'<svg xmlns="http://www.w3.org/2000/svg" {place}>'
+    OUT.write_text(f"{head}\n<style>{STYLE}\n</style>\n{ground}\n{body}\n</svg>\n", encoding="utf-8")
     print(f"{OUT.name}: text {shown.text!r}; {labels:.1f} labels per lab")
 
 

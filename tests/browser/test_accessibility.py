@@ -1,6 +1,8 @@
 """The page as people meet it: by keyboard, by ear, on a phone, in the dark, with a shaky hand and a shaky network."""
 
+import base64
 import contextlib
+import io
 import re
 import struct
 import threading
@@ -23,6 +25,7 @@ from replical.lab.page.people import People
 from replical.lab.tables import ItemColumns
 from support.page import application
 
+image = pytest.importorskip("PIL.Image")
 pytestmark = pytest.mark.skipif(not installed(), reason="no chromium and chromedriver on this machine")
 
 RULES = "# Rules\n\nSee [the guide](https://example.org).\n\n- a *point*\n- `code`"
@@ -33,15 +36,20 @@ HEAR = """window.written = []; const out = document.querySelector('#say');
 FOCUS = "const at = document.activeElement; return at.id || at.innerText || at.tagName"
 
 
-def png(width, height):
-    """A grey picture."""
+def png(width, height, row=lambda y, width: b"\x80" * width):
+    """A grey picture, or one of these rows."""
 
     def chunk(kind, data):
         return struct.pack(">I", len(data)) + kind + data + struct.pack(">I", zlib.crc32(kind + data))
 
-    rows = zlib.compress((b"\0" + b"\x80" * width) * height)
+    rows = zlib.compress(b"".join(b"\0" + row(y, width) for y in range(height)))
     head = struct.pack(">IIBBBBB", width, height, 8, 0, 0, 0, 0)
     return b"\x89PNG\r\n\x1a\n" + chunk(b"IHDR", head) + chunk(b"IDAT", rows) + chunk(b"IEND", b"")
+
+
+def checks(y, width):
+    """Black and white by turns."""
+    return bytes(255 * ((x + y) % 2) for x in range(width))
 
 
 def wav(seconds=1):
@@ -120,6 +128,11 @@ class Page:
         self.until("return !document.querySelector('#main').classList.contains('busy')")
         return found
 
+    def picture(self):
+        """What is seen now, pixel by pixel."""
+        shot = self.cdp("Page.captureScreenshot")["data"]
+        return np.asarray(image.open(io.BytesIO(base64.b64decode(shot))).convert("RGB"))
+
     def names(self):
         """Role and name of everything an assistive tool hears of."""
         nodes = self.cdp("Accessibility.getFullAXTree")["nodes"]
@@ -135,6 +148,8 @@ def site(tmp_path, monkeypatch):
     monkeypatch.setattr(serving, "_GRACE", 0.0)
     (tmp_path / "media").mkdir()
     (tmp_path / "media" / "huge.png").write_bytes(png(4000, 3000))
+    for width, height in ((8, 8), (28, 28), (100, 10), (300, 200), (300, 900)):
+        (tmp_path / "media" / f"{width}x{height}.png").write_bytes(png(width, height, checks))
     (tmp_path / "media" / "a sound.wav").write_bytes(wav())
     with contextlib.ExitStack() as stack:
 
@@ -242,6 +257,107 @@ def test_contrast(window, site, dark):
         kind, width, colour = window.run(ring)
         assert (kind, width) == ("solid", 3), selector
         assert colour == ("rgb(53, 184, 152)" if dark else "rgb(11, 110, 91)")
+
+
+BOX = """const at = document.activeElement, box = at.getBoundingClientRect(), ring = getComputedStyle(at);
+  return [[box.left, box.top, box.right, box.bottom], ring.outlineColor.match(/\\d+/g).map(Number), at.matches(':focus-visible')]"""
+MIDDLE = 4.5  # pixels from a thing to the middle of its frame
+CORNER = 12  # pixels that a corner may round off
+
+
+def gaps(window, scale):
+    """Points of the frame around what has the focus, in pixels of the page, that are not drawn."""
+    (left, top, right, bottom), colour, visible = window.run(BOX)
+    assert visible
+    across = np.arange(left + CORNER - MIDDLE, right - CORNER + MIDDLE)
+    down = np.arange(top + CORNER - MIDDLE, bottom - CORNER + MIDDLE)
+    assert len(across) > 5, "there is nothing to look at"
+    points = [(x, y) for x in across for y in (top - MIDDLE, bottom + MIDDLE)]
+    points += [(x, y) for y in down for x in (left - MIDDLE, right + MIDDLE)]
+    seen = window.picture()
+    high, wide, _ = seen.shape
+
+    def drawn(x, y):
+        column, row = int(x * scale), int(y * scale)
+        return 0 <= column < wide and 0 <= row < high and seen[row, column].tolist() == colour
+
+    return [(round(x), round(y)) for x, y in points if not drawn(x, y)]
+
+
+@pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])
+@pytest.mark.parametrize(
+    "size",
+    [{"width": 1000, "height": 760}, {"width": 390, "height": 780, "scale": 2}, {"width": 640, "height": 400}],
+    ids=["desk", "phone", "low"],
+)
+def test_the_frame_of_what_has_the_focus_is_whole(window, site, size, dark):
+    """On all four sides, whatever stands beside it: nothing covers or cuts it."""
+    window.looks(**size, dark=dark)
+    url, _ = site(shown={"sound": "a sound.wav"})
+    scale = size.get("scale", 1)
+    window.open(url)
+    window.until("return document.querySelector('#mass').innerText")
+    window.key("Tab")  # frames are for those who use keys
+    for selector in ("#rules summary", "#rules a", "#name", "#who button"):
+        window.run("document.querySelector(arguments[0]).focus()", selector)
+        assert gaps(window, scale) == [], selector
+    window.start(url)
+    window.key("Tab")
+    window.until("return document.getAnimations().length === 0")
+    choices = ("#choices button:first-child", "#choices button:last-child")
+    everything = ("#item", *choices, "#skip", "#undo", "#keys", "#rules summary", "audio", "#jump")
+    for place in (0, 1e6):
+        for selector in everything:
+            if window.run("return document.querySelector(arguments[0]).getClientRects().length", selector):
+                window.run("scrollTo(0, arguments[0]); document.querySelector(arguments[1]).focus()", place, selector)
+                assert gaps(window, scale) == [], (selector, place)
+
+
+@pytest.mark.parametrize("size", [{"width": 1000, "height": 760}, {"width": 390, "height": 780, "scale": 2}])
+def test_a_new_item_is_seen_as_a_whole_above_the_labels(window, site, size):
+    """A tall picture, too: its frame does not end behind the labels, and they stay in sight."""
+    window.looks(**size)
+    url, _ = site(shown={"picture": "300x900.png"})
+    item = window.start(url)
+    for _ in range(2):
+        window.key("1")  # frames are for those who use keys
+        item = window.item(item)
+        window.until("return document.getAnimations().length === 0")
+        assert window.run(FOCUS) == "item"
+        assert gaps(window, size.get("scale", 1)) == []
+        shown = "return document.querySelector('#choices').getBoundingClientRect().bottom <= innerHeight"
+        assert window.run(shown)
+
+
+@pytest.mark.parametrize("scale", [1, 2])
+@pytest.mark.parametrize(
+    ("name", "width", "height"), [("8x8", 256, 256), ("28x28", 252, 252), ("100x10", 200, 20), ("300x200", 300, 200)]
+)
+def test_small_pictures_are_large_and_not_blurred(window, site, name, width, height, scale):
+    """Of black and white pixels nothing grey is made; what is no small picture stays as it is."""
+    window.looks(scale=scale)
+    url, _ = site(shown={"picture": f"{name}.png"})
+    window.start(url)
+    box = "const box = document.querySelector('#fields img').getBoundingClientRect(); return [box.x, box.y, box.width, box.height]"
+    x, y, *found = window.run(box)
+    assert found == [width, height]
+    window.until("return document.getAnimations().length === 0")
+    how = window.run("return getComputedStyle(document.querySelector('#fields img')).imageRendering")
+    if name == "300x200":
+        assert how == "auto"
+        return
+    rows, columns = (slice(int(at * scale) + 1, int((at + long) * scale) - 1) for at, long in ((y, height), (x, width)))
+    seen = window.picture()[rows, columns]
+    assert set(np.unique(seen)) == {0, 255}
+
+
+def test_small_pictures_keep_their_shape_where_there_is_no_room(window, site):
+    window.looks(width=320, height=300)
+    url, _ = site(shown={"picture": "8x8.png"})
+    window.start(url)
+    shape = """const picture = document.querySelector('#fields img'), box = picture.getBoundingClientRect();
+      return [box.right <= innerWidth, box.height <= .6 * innerHeight, getComputedStyle(picture).objectFit]"""
+    assert window.run(shape) == [True, True, "contain"]
 
 
 HUGE = {"text": "word " * 3000, "word": "x" * 3000, "picture": "huge.png"}

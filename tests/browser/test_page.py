@@ -23,6 +23,7 @@ pq = pytest.importorskip("pyarrow.parquet")
 LABELS = 90  # noisy labels, so that the budget ends the run and every run asks for exactly as many
 SHOWN = """const item = document.querySelector('#item-id').innerText;
 return item.startsWith('Item ') ? item.slice(5) : document.querySelector('#say').innerText.startsWith('All done')"""
+COUNT = "const said = document.querySelector('#count').innerText; return said.includes('left') && said"
 CHANGED = "return document.querySelector('#item-id').innerText !== 'Item ' + arguments[0]"
 
 
@@ -126,9 +127,9 @@ with Journal("page.db", write=False) as old, Journal("column.db") as new:
 """
 
 
-@pytest.mark.slow
-def test_the_page_says_how_many_labels_it_will_be_in_all(tmp_path):
-    """Once sixteen labels are known; whoever labels reads a count, rounded, and nothing else of the forecast."""
+@pytest.fixture
+def truth(tmp_path):
+    """Eight models' predictions on 400 items, a protocol that chooses among them, and the labels."""
     rng, names = np.random.default_rng(3), [f"m{number}" for number in range(8)]
     truth, hard = rng.integers(2, size=400), rng.random(400)
     wrong = rng.random((400, 8)) < np.linspace(0.1, 0.5, 8) * hard[:, None]
@@ -142,6 +143,12 @@ def test_the_page_says_how_many_labels_it_will_be_in_all(tmp_path):
         "learner": {"name": "settled", "epsilon": 0.05, "delta": 0.1, "rho": 0.2},
     }
     (tmp_path / "p.toml").write_text(Protocol.of(content).toml())
+    return truth
+
+
+@pytest.mark.slow
+def test_the_page_says_about_how_many_labels_are_left(tmp_path, truth):
+    """At once, by the forecast, and by the labels once sixteen are known; it reads as a rounded count and nothing else."""
     words = ["run", "p.toml", "--pool", "pool.parquet", "--ask", "page", "--journal", "a.db", "--out", "a.json", "--port", "0",
              "--truths", "1"]  # fmt: skip
     with served(tmp_path, *words) as (_, url):
@@ -150,17 +157,46 @@ def test_the_page_says_how_many_labels_it_will_be_in_all(tmp_path):
             ann.open(url)
             ann.type("#name", "ann")
             ann.click("#who button")
+            before = ann.until(COUNT)
             for given in range(60):
                 item = ann.until(SHOWN)
-                said = ann.text("#count")
-                if " in all" in said:
-                    break
+                with Journal(tmp_path / "a.db", write=False) as journal:
+                    if sum(event.kind == "estimate" for event in journal.events()) == 2:
+                        break
                 ann.click(f"#choices button:nth-child({1 + truth[int(item)]})")
                 ann.until(CHANGED, item)
                 time.sleep(0.1 if given >= 15 else 0)  # the estimate is made beside the labelling
+            said = ann.text("#count")
         assert given >= 16, "of fewer labels nothing more is known than before"
-        assert (found := re.fullmatch(r"(\d+) items labelled, 1 waiting for a label; about ([\d,]+) in all", said)), (
-            said
-        )
-        assert 16 <= int(found[2].replace(",", "")) <= 400
-        assert len(found[2].replace(",", "").rstrip("0")) <= 2
+        for labels, text in ((0, before), (given, said)):
+            found = re.fullmatch(r"(\d+) items labelled, about (\d+) left", text)
+            assert found, text
+            assert int(found[1]) == labels
+            assert 1 <= int(found[2]) <= 400
+            assert len(found[2].rstrip("0")) <= 2
+
+
+@pytest.mark.slow
+def test_a_page_elsewhere_says_about_how_many_are_left(tmp_path, truth):
+    """Before the first label, and one fewer after it: the run's forecast reaches it through the journal."""
+    words = ["run", "p.toml", "--pool", "pool.parquet", "--ask", "journal", "--journal", "a.db", "--out", "a.json"]
+    run = subprocess.Popen([sys.executable, "-m", "replical", *words], cwd=tmp_path, stderr=subprocess.PIPE, text=True)
+    try:
+        assert any(line.startswith("Waiting for labels") for line in run.stderr)
+        with served(tmp_path, "label", "a.db", "--port", "0") as (_, url), browsers() as window:
+            ann = window()
+            ann.open(url)
+            said = ann.until(COUNT)
+            with Journal(tmp_path / "a.db", write=False) as journal:
+                (whole,) = [event.detail["labels"] for event in journal.events() if event.kind == "estimate"]
+            assert said == f"0 items labelled, about {float(f'{whole:.2g}'):.0f} left"
+            ann.click("#who button")
+            item = ann.until(SHOWN)
+            ann.click("#choices button:nth-child(1)")
+            ann.until(CHANGED, item)
+            after = f"1 item labelled, about {float(f'{whole - 1:.2g}'):.0f} left"
+            ann.until("return document.querySelector('#count').innerText === arguments[0]", after)
+    finally:
+        run.kill()
+        run.wait()
+        run.stderr.close()

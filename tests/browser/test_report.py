@@ -6,6 +6,7 @@ import subprocess
 import sys
 from contextlib import contextmanager
 
+import numpy as np
 import pytest
 
 from replical.study.report.page import report
@@ -27,7 +28,7 @@ defaults = { class = "thresholds:1000", rho = 0.2, epsilon = [0.1, 0.2] }
 
 [[grid]]
 learner = ["cal", "rounded-cal"]
-pool_size = 2000
+pool_size = 20000
 
 [[grid]]
 learner = "replical"
@@ -45,6 +46,14 @@ ASKED = """return [...performance.getEntriesByType('resource').map((each) => eac
 COLUMN = """const table = document.querySelector('#cells-table');
   const at = [...table.tHead.rows[0].cells].findIndex((head) => head.dataset.head === arguments[0]);
   return [...table.tBodies[0].rows].map((row) => row.cells[at].dataset.v ?? row.cells[at].textContent)"""
+WIDE = """return [...document.querySelectorAll('.scroll:has(.sortable)')].map((box) =>
+  [box.querySelector('table').id, box.scrollWidth, box.clientWidth])"""
+# A figure is brought into sight; where it is then, in pixels.
+SCROLLED = """const all = [...document.querySelectorAll('figure')].filter((each) => !each.querySelector('.moves'));
+  const part = all[arguments[0]].closest('details'); if (part) part.open = true;
+  const node = all[arguments[0]].querySelector('img'); node.scrollIntoView({ block: 'start' });
+  const box = node.getBoundingClientRect();
+  return [box.left, box.top, Math.min(box.width, innerWidth - box.left), Math.min(box.height, innerHeight - box.top)]"""
 PUBLISHED = ROOT / "docs" / "explanation" / "study"
 HEAD = "th[data-head='{}'] button"
 # Contrast of every text with what is behind it, and of controls with what is around them.
@@ -145,12 +154,13 @@ def test_sorting_by_click_and_by_keyboard(window):
     assert window.run("return [...document.querySelectorAll('th[aria-sort]')].map((head) => [head.dataset.head, head.ariaSort])") == [
         ["labels per lab", "ascending"]
     ]  # fmt: skip
-    assert window.text("#cells [role=status]") == "6 cells, by labels per lab, ascending"
+    assert window.text("#cells [role=status]") == "4 cells, by labels per lab, ascending"
     window.type(head, "\ue007")  # Enter
     assert [float(each) for each in window.run(COLUMN, "labels per lab")] == labels[::-1]
     assert window.run("return document.activeElement.closest('th').ariaSort") == "descending"
-    window.click(HEAD.format("learner"))
-    assert window.run(COLUMN, "learner") == ["cal"] * 2 + ["replical"] * 2 + ["rounded-cal"] * 2
+    window.click(HEAD.format("learner, cell"))
+    named = "return [...document.querySelectorAll('#cells-table tbody th')].map((head) => head.firstChild.textContent)"
+    assert window.run(named) == ["cal"] * 2 + ["rounded-cal"] * 2
     window.click(HEAD.format("× parent"))
     assert window.run(COLUMN, "× parent")[-1] == "-"  # what is not known comes last, whatever the direction
     window.click(HEAD.format("× parent"))
@@ -159,9 +169,9 @@ def test_sorting_by_click_and_by_keyboard(window):
 
 def test_filter(window):
     shown = "return [...document.querySelectorAll('#cells-table tbody tr')].filter((row) => !row.hidden).length"
-    window.type("#cells input", "ROUNDED 0.1")
+    window.type("#cells input", "ROUNDED 8.9")
     assert window.run(shown) == 1
-    assert window.text("#cells [role=status]") == "1 of 6 cells"
+    assert window.text("#cells [role=status]") == "1 of 4 cells"
     window.type("#cells input", " nothing")
     assert window.run(shown) == 0
 
@@ -171,7 +181,7 @@ def test_what_a_screen_reader_hears(window):
     heard = {(node["role"]["value"], node.get("name", {}).get("value", "")) for node in nodes if not node["ignored"]}
     for expected in [
         ("main", ""),
-        ("region", "All cells"),
+        ("region", "All cells that are not vacuous"),
         ("navigation", "Parts of this report"),
         ("searchbox", "Filter"),
     ]:
@@ -194,8 +204,30 @@ def test_contrast(window, dark):
     found = window.run(CONTRAST)
     assert len(found) > 100
     assert [(round(got, 2), what[:150]) for wanted, got, what in found if got < wanted] == []
+
+
+@pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])
+def test_figures_are_drawn_on_the_ground_of_the_page(window, dark, tmp_path):
+    """Every figure but the animation: its ground is that of its card, and something on it stands out."""
+    image = pytest.importorskip("matplotlib.image")
+    media(window, color_scheme="dark" if dark else "light")
+    window.until("return [...document.images].every((image) => image.complete)")
+    wanted = np.array([0x1D, 0x24, 0x25] if dark else [255, 255, 255])
     card = "return getComputedStyle(document.querySelector('figure .card')).backgroundColor"
-    assert window.run(card) == "rgb(255, 255, 255)"  # figures are drawn for a light ground
+    assert window.run(card) == "rgb({}, {}, {})".format(*wanted)
+    seen = window.run(
+        "return [...document.querySelectorAll('figure')].filter((each) => !each.querySelector('.moves')).length"
+    )
+    assert seen > 3
+    for place in range(seen):
+        x, y, width, height = window.run(SCROLLED, place)
+        window.screenshot(tmp_path / "seen.png")
+        whole = np.round(255 * image.imread(tmp_path / "seen.png")[..., :3]).astype(int)
+        pixels = whole[int(y) + 3 : int(y + height) - 3, int(x) + 3 : int(x + width) - 3]
+        assert np.abs(pixels[0, 0] - wanted).max() <= 2
+        far = np.abs(pixels - wanted).sum(axis=2)
+        assert (far > 250).mean() > 0.002  # words and curves
+        assert (far < 10).mean() > 0.4  # and much of the ground: no white card in the dark
 
 
 def test_phone(window):
@@ -237,28 +269,31 @@ def test_figures_are_read_on_a_phone_by_scrolling_them(window):
 def test_cards_that_do_not_scroll_are_no_stops_of_the_keyboard(window):
     window.until("return [...document.images].every((image) => image.complete)")
     with screen(window, 1100):
-        window.until("return [...document.querySelectorAll('figure .card')].every((card) => card.tabIndex === -1)")
+        window.until(
+            "return [...document.querySelectorAll('figure .card')].every((card) => card.tabIndex === -1 || !card.checkVisibility())"
+        )
         assert not any(card["scrolls"] for card in window.run(CARDS))
 
 
-def test_the_table_of_a_large_study_shows_what_matters_without_scrolling(window, tmp_path):
-    """The published study on a laptop: labels, their price, agreement and marks are in sight, a dozen rows of them."""
+def test_the_tables_of_a_large_study_fit_1100_pixels(window, tmp_path):
+    """The published study on a laptop: no table scrolls sideways, and a dozen rows are in sight."""
     rows = pq.read_table(PUBLISHED / "results.parquet").to_pylist()
     facts = json.loads((PUBLISHED / "study.json").read_text(encoding="utf-8"))
     (tmp_path / "large.html").write_text(report(Study.of(facts["study"]), rows, [], facts), encoding="utf-8")
     with screen(window, 1100):
         window.open((tmp_path / "large.html").as_uri())
-        ends = """const box = document.querySelector('#cells .scroll').getBoundingClientRect();
-          return Object.fromEntries([...document.querySelectorAll('#cells thead th')].map((head) =>
-            [head.dataset.head, head.getBoundingClientRect().right - box.right]))"""
-        right = window.run(ends)
-        assert all(right[head] < 0 for head in ("labels per lab", "× parent", "agreement, 95%"))
-        assert right["promise, marks"] < 20
+        window.run("for (const each of document.querySelectorAll('details')) each.open = true")
+        found = window.run(WIDE)
+        assert [name for name, *_ in found] == ["cells-table", "vacuous-table", "growth-table"]
+        assert [(name, wide) for name, wide, room in found if wide > room] == []
+        assert window.run("return document.documentElement.scrollWidth") <= 1100
         shown = """const box = document.querySelector('#cells .scroll'), low = box.getBoundingClientRect().bottom;
           return [...box.querySelectorAll('tbody tr')].filter((row) => row.getBoundingClientRect().bottom <= low).length"""
         assert window.run(shown) >= 12
+    with screen(window, 390, deviceScaleFactor=2, mobile=True):
+        assert window.run("return document.documentElement.scrollWidth") <= 390
         stuck = """const box = document.querySelector('#cells .scroll'), first = box.querySelector('tbody th');
-          const before = first.getBoundingClientRect().left; box.scrollLeft = 500;
+          const before = first.getBoundingClientRect().left; box.scrollLeft = 300;
           return [box.scrollLeft > 100, first.getBoundingClientRect().left - before]"""
         assert window.run(stuck) == [True, 0]
 
@@ -288,7 +323,8 @@ def test_paper(window):
     assert window.run("return matchMedia('print').matches")
     shown = "return [...document.querySelectorAll(arguments[0])].filter((node) => node.getClientRects().length).length"
     assert window.run(shown, ".tools, nav, button") == 0
-    assert window.run(shown, "#cells-table tbody tr") == 6
+    assert window.run(shown, "#cells-table tbody tr") == 4
+    assert window.run(shown, "#vacuous-table tbody tr") == 2  # what is folded on a screen is not on paper
     assert window.run("return getComputedStyle(document.body).color") == "rgb(0, 0, 0)"
     cut = "return [...document.querySelectorAll('.scroll')].filter((box) => getComputedStyle(box).overflow !== 'visible').length"
     assert window.run(cut) == 0
@@ -302,16 +338,33 @@ def test_without_scripts_it_says_the_same(window):
     try:
         window.open(window.run("return location.href"))
         assert window.run("return document.querySelector('.tools').hidden")
-        assert window.run("return document.querySelectorAll('#cells-table tbody tr').length") == 6
+        assert window.run("return document.querySelectorAll('#cells-table tbody tr').length") == 4
     finally:
         cdp(window, "Emulation.setScriptExecutionDisabled", value=False)
+
+
+def test_the_headline_is_the_first_picture(window):
+    assert window.run("return document.querySelector('figure').id") == "figure-headline"
+    assert window.run("return document.querySelector('.summary').nextElementSibling.id") == "figure-headline"
+
+
+def test_vacuous_cells_are_folded(window):
+    """Not among the others, until somebody wants to see them."""
+    seen = "return [...document.querySelectorAll('#vacuous-table tbody tr')].filter((each) => each.checkVisibility()).length"
+    assert window.run(seen) == 0
+    assert "∅" not in window.text("#cells-table")
+    assert "replical" not in window.run(
+        "return [...document.querySelectorAll('#cells-table tbody th')].map((head) => head.firstChild.textContent)"
+    )
+    window.click("#vacuous summary")
+    assert window.run(seen) == 2
 
 
 def test_five_hundred_cells_are_sorted_at_once(window, folder, tmp_path):
     rows = pq.read_table(folder / "results.parquet").to_pylist()
     many = [
         each | {"cell": f"{n:03d}{each['cell'][3:]}", "labels_mean": (n * 37 % 100) + 1.0}
-        for n in range(84)
+        for n in range(126)
         for each in rows
     ]
     facts = json.loads((folder / "study.json").read_text())
@@ -321,5 +374,5 @@ def test_five_hundred_cells_are_sorted_at_once(window, folder, tmp_path):
       document.body.offsetHeight; return performance.now() - start"""
     assert min(window.run(click) for _ in range(5)) < 1000  # the best of five: the machine may have other things to do
     labels = [float(each) for each in window.run(COLUMN, "labels per lab")]
-    assert len(labels) == 6 * 84
+    assert len(labels) == 4 * 126
     assert labels == sorted(labels)

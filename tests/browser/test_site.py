@@ -57,9 +57,17 @@ def test_every_name_and_command_has_its_place(site):
     from replical.cli.commands import COMMANDS
 
     names = {page.stem for page in (site / "reference" / "api").glob("*.html")}
-    assert names >= set(replical.__all__)
+    errors = (site / "reference" / "api" / "errors.html").read_text("utf-8")  # they share a page
+    assert {name for name in replical.__all__ if f'id="replical.errors.{name}"' not in errors} <= names
     commands = (site / "reference" / "commands.html").read_text("utf-8")
     assert all(f'id="replical-{name}"' in commands for name in COMMANDS)
+
+
+def test_no_two_pages_of_the_navigation_have_one_name(site):
+    tree = re.search(r'<div class="sidebar-tree">(.*?)</div>', (site / "index.html").read_text("utf-8"), re.DOTALL)[1]
+    names = re.findall(r'<li class="toctree-l1[^"]*"><a class="reference internal" href="[^"]*">([^<]*)', tree)
+    assert len(names) > 30
+    assert len(set(names)) == len(names), [name for name in names if names.count(name) > 1]
 
 
 @pytest.mark.skipif(not installed(), reason="no chromium and chromedriver on this machine")
@@ -75,6 +83,40 @@ def test_it_opens_from_the_disk_and_can_be_searched(site):
         for page in ("index", "explanation/choosing", "reference/commands", "notebooks/two-labs"):
             phone.open((site / f"{page}.html").as_uri())
             assert phone.run(WIDER) <= 0, page
+
+
+@pytest.mark.skipif(not installed(), reason="no chromium and chromedriver on this machine")
+@pytest.mark.parametrize("dark", [False, True], ids=["light system", "dark system"])
+def test_figures_follow_the_switch_of_the_site_and_the_system(site, dark, tmp_path):
+    """The ground of the first figure: dark if the page is, whatever the system prefers."""
+    image = pytest.importorskip("matplotlib.image")
+    first = "document.querySelector('article img[src$=\".svg\"]')"
+    with browsers() as start:
+        window = start(dark=dark)
+        window.open((site / "explanation" / "study.html").as_uri())
+        for theme, wanted in (("auto", dark), ("dark", True), ("light", False)):
+            window.run("document.body.dataset.theme = arguments[0]", theme)
+            window.until(f"return {first}.complete")
+            x, y = window.run(f"const box = {first}.getBoundingClientRect(); return [box.left, box.top]")
+            window.screenshot(tmp_path / "seen.png")
+            seen = image.imread(tmp_path / "seen.png")[int(y) + 6, int(x) + 6, :3]
+            assert (seen.max() < 0.2) == wanted, theme
+            assert (seen.min() > 0.99) != wanted, theme
+        phone = start(phone=True)
+        phone.open((site / "explanation" / "study.html").as_uri())
+        phone.until(f"return {first}.complete")
+        assert phone.run(f"return {first}.width") >= 640  # moved by finger; the page stays
+        assert phone.run(WIDER) <= 0
+
+
+@pytest.mark.skipif(not installed(), reason="no chromium and chromedriver on this machine")
+def test_wide_tables_are_read_without_scrolling_on_a_desk(site):
+    with browsers() as start:
+        window = start(size=(1300, 900))
+        window.open((site / "paper.html").as_uri())
+        wide = """return [...document.querySelectorAll('article table')].map((each) => each.scrollWidth - each.clientWidth)"""
+        assert len(window.run(wide)) > 5
+        assert max(window.run(wide)) <= 0
 
 
 def test_a_dead_link_is_named(tmp_path):

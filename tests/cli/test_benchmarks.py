@@ -4,6 +4,7 @@ import importlib
 import json
 import math
 import os
+import shutil
 import subprocess
 import sys
 from fractions import Fraction
@@ -11,6 +12,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
+from support.figures import faults, recorded
 from support.paths import ROOT
 
 BENCHMARKS = ROOT / "benchmarks"
@@ -21,6 +23,17 @@ import cost_of_replicability as benchmark
 benchmark.QUICK = [dataclasses.replace(case, pairs=4) for case in benchmark.QUICK]
 benchmark.main()
 """
+
+
+def quick(name, folder):
+    """Run the quick form of a benchmark that writes tables and a figure: what it printed, and its figures."""
+    words = [sys.executable, str(BENCHMARKS / f"{name}.py"), "--quick", "--out", str(folder)]
+    environment = os.environ | {"MPLCONFIGDIR": str(folder)}
+    done = subprocess.run(words, capture_output=True, text=True, timeout=400, check=False, env=environment)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout == (folder / f"{name}.md").read_text() + "\n"
+    assert all((folder / f"{name}.{suffix}").stat().st_size > 500 for suffix in ("svg", "png"))
+    return done, json.loads((folder / f"{name}.json").read_text())
 
 
 def test_the_yardstick_benchmark_runs():
@@ -122,6 +135,43 @@ def test_the_cost_benchmark_runs(words, tmp_path):
         assert (tmp_path / f"cost-of-replicability.{suffix}").stat().st_size > 500
 
 
+NAMES = ("choosing", "cluster", "cost-of-replicability", "peers", "theorem", "which-learner")
+NAMES = (*NAMES, "active-against-passive", "bills-epsilon", "bills-rho", "bills-class", "bills-noise")
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_no_legend_of_a_published_figure_lies_on_a_curve_and_no_word_on_another(name, monkeypatch, tmp_path):
+    """Each is drawn from what is stored, or computed again; nothing is cut off either."""
+    pytest.importorskip("matplotlib")
+    monkeypatch.syspath_prepend(str(BENCHMARKS))
+    redrawn, seen = importlib.import_module("figures"), recorded(monkeypatch)
+    if name in redrawn.STORED:
+        shutil.copy(redrawn.HERE / f"{name}.json", tmp_path)
+    redrawn.draw(name, tmp_path)
+    assert [faults(figure) for figure in seen] == [[]]
+
+
+def test_every_published_figure_can_be_drawn_again(monkeypatch):
+    monkeypatch.syspath_prepend(str(BENCHMARKS))
+    redrawn = importlib.import_module("figures")
+    assert {path.stem for path in redrawn.HERE.glob("*.svg")} == set(NAMES)
+    assert set(NAMES) == {*redrawn.STORED, "active-against-passive", *(f"bills-{each}" for each in redrawn.BILLS)}
+
+
+def test_worlds_that_do_not_count_are_not_drawn(monkeypatch, tmp_path):
+    monkeypatch.syspath_prepend(str(BENCHMARKS))
+    cost, seen = importlib.import_module("cost_of_replicability"), recorded(monkeypatch)
+    stored = ROOT / "docs" / "explanation" / "figures" / "cost-of-replicability.json"
+    worlds = json.loads(stored.read_text(encoding="utf-8"))["worlds"]
+    cost.figure(worlds, tmp_path / "some")
+    named = [tick.get_text() for tick in seen[0].axes[0].get_yticklabels()]
+    assert named == [world["case"]["name"] for world in worlds if world["counted"]] != []
+    first, second = cost.tables(worlds).split("### Worlds that do not count")
+    assert first.count("\n| ") == sum(world["counted"] for world in worlds)
+    assert second.count("\n| ") == 1 + sum(not world["counted"] for world in worlds)
+    cost.figure([world for world in worlds if not world["counted"]], tmp_path / "none")  # nothing to draw is no error
+
+
 def test_a_public_order_saves_labels(monkeypatch):
     """Fewer labels and less error on the same strings; figures repeat, so there is no false alarm."""
     monkeypatch.syspath_prepend(BENCHMARKS)
@@ -195,16 +245,7 @@ def test_model_picker_is_what_its_paper_defines(monkeypatch):
 def test_the_benchmark_of_choosing_runs(tmp_path):
     """The quick form: tables, figure, and no certificate that is wrong."""
     pytest.importorskip("sklearn")
-    done = subprocess.run(
-        [sys.executable, str(BENCHMARKS / "choosing.py"), "--quick", "--out", str(tmp_path)],
-        capture_output=True,
-        text=True,
-        timeout=400,
-        check=False,
-        env=os.environ | {"MPLCONFIGDIR": str(tmp_path)},
-    )
-    assert done.returncode == 0, done.stderr
-    found = json.loads((tmp_path / "choosing.json").read_text())
+    done, found = quick("choosing", tmp_path)
     assert [each["name"] for each in found["sets"]] == ["iris-10", "even-odd-240"]
     (pool,) = found["pools"]
     for total in pool["totals"]:  # strings are fixed: no chance in it
@@ -213,10 +254,7 @@ def test_the_benchmark_of_choosing_runs(tmp_path):
         assert total["agreement_low"] <= total["agreements"] / total["pairs"] <= total["agreement_high"]
     assert [each["method"] for each in pool["sets"][0]["forecasts"]] == ["settled", "rounded-a2"]
     assert "even-odd-240, 500 items ..ff" in done.stderr
-    assert done.stdout == (tmp_path / "choosing.md").read_text() + "\n"
     assert not (tmp_path / "choosing-parts").exists()
-    for suffix in ("svg", "png"):
-        assert (tmp_path / f"choosing.{suffix}").stat().st_size > 500
 
 
 def test_an_interrupted_benchmark_of_choosing_goes_on(monkeypatch, tmp_path):
@@ -235,6 +273,80 @@ def test_an_interrupted_benchmark_of_choosing_goes_on(monkeypatch, tmp_path):
     assert benchmark.part(path, "toy", 60, 1, 1) == first
     with pytest.raises(TypeError):
         benchmark.part(path, "toy", 60, 2, 1)
+
+
+def test_the_comparison_with_peers_runs(tmp_path):
+    """The quick form: every way for two pairs of labs; who is not installed is left out and named."""
+    pytest.importorskip("sklearn")
+    pytest.importorskip("matplotlib")
+    done, found = quick("peers", tmp_path)
+    known = {(each["method"], each["order"]): each for each in found["totals"]}
+    for budget in (20, 40):
+        assert known[f"argmax, {budget}", "public"]["labels_mean"] == budget
+        for package, method in (("scikit-activeml", "scikit-activeml, committee"), ("vowpalwabbit", "Vowpal Wabbit")):
+            assert ((f"{method}, {budget}", "public") in known) == (package not in found["left_out"])
+    assert all(package in done.stdout for package in [*found["versions"], *found["left_out"]])
+    for each in known.values():
+        assert each["pairs"] == 2
+        assert each["agreement_low"] <= each["agreements"] / each["pairs"] <= each["agreement_high"]
+        assert each["agreements"] < 2 or each["alike_mean"] == 1
+        assert all(one["never"] <= two["never"] for one, two in [each["reached"]])  # .01 is nearer than ε
+    assert known["public-first", "public"]["agreements"] == 2
+
+
+def test_the_page_of_peers_shows_the_recorded_figures(monkeypatch):
+    pytest.importorskip("matplotlib")
+    monkeypatch.syspath_prepend(BENCHMARKS)
+    tables = importlib.import_module("peer_tables")
+    folder = ROOT / "docs" / "explanation"
+    found = json.loads((folder / "figures" / "peers.json").read_text("utf-8"))
+    shown = (folder / "peers.md").read_text("utf-8").split("<!-- benchmarks/peers.py -->")[1].split("<!-- end -->")[0]
+    assert shown.strip() == tables.page(found).strip()
+    assert (folder / "figures" / "peers.md").read_text("utf-8") == tables.tables(found)
+    assert found["left_out"] == []
+
+
+def test_labels_to_reach_a_target_are_those_after_which_it_stays(monkeypatch):
+    """Targets are .05 and .01: at .05 exactly it is reached, and what comes after a relapse counts."""
+    pytest.importorskip("sklearn")
+    monkeypatch.syspath_prepend(BENCHMARKS)
+    within = importlib.import_module("peer_labs").within
+    assert within(np.array([0.3, 0.05, 0.06, 0.02, 0.005]), [0, 10, 20, 30, 40]) == (30, 40)
+    assert within(np.array([0.0, 0.01, 0.0]), [0, 1, 2]) == (0, 0)
+    assert within(np.array([0.0, 0.06]), [0, 10]) == (None, None)
+
+
+def test_the_peers_ask_for_what_they_say(monkeypatch):
+    """Whoever is installed: each item once; the committee the most disputed first, uncertainty near the boundary."""
+    pytest.importorskip("skactiveml")
+    monkeypatch.syspath_prepend(BENCHMARKS)
+    askers = importlib.import_module("peer_askers")
+    rng = np.random.default_rng(3)
+    X = rng.normal(size=(200, 2))
+    y = (X[:, 0] > 0).astype(np.uint8)
+    task = askers.Task(X[20:], y[20:], (X[:20], y[:20]))
+    for ask in (askers.at_random, askers.uncertain):
+        steps = list(ask(task, batch=7))
+        assert sorted(step.item for step in steps) == list(range(180))
+        assert (steps[-1].says(X) != y).mean() < 0.05
+    near = np.abs(X[20:, 0])[[step.item for _, step in zip(range(20), askers.uncertain(task), strict=False)]]
+    assert near.mean() < np.abs(X[20:, 0]).mean() / 2
+    says = (rng.random((50, 8)) < np.linspace(0, 0.5, 50)[:, None]).astype(np.uint8)
+    votes = says.sum(axis=1).astype(int)
+    asked = [step.item for step in askers.committee(says, np.zeros(50, dtype=np.uint8), batch=50)]
+    assert (np.diff(np.minimum(votes, 8 - votes)[asked]) <= 0).all()
+
+
+def test_vowpal_wabbit_uses_only_labels_that_it_asks_for(monkeypatch):
+    pytest.importorskip("vowpalwabbit")
+    monkeypatch.syspath_prepend(BENCHMARKS)
+    askers = importlib.import_module("peer_askers")
+    X = np.random.default_rng(4).normal(size=(1000, 3))
+    y = (X[:, 0] > 0).astype(np.uint8)
+    steps = list(askers.vowpal(askers.Task(X[20:], y[20:], (X[:20], y[:20])), 0.001))
+    assert 10 < len(steps) < 500
+    assert all(step.weight >= 1 for step in steps)
+    assert (steps[-1].says(X) != y).mean() < 0.1
 
 
 @pytest.mark.slow

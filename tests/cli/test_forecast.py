@@ -13,8 +13,10 @@ from replical import Protocol, Session, read_pool
 from replical.cli import main
 from replical.cli.forecasts import rate
 from replical.cli.outlook import FIRST, Outlook
+from replical.errors import BadJournal
 from replical.lab.desk import Desk
 from replical.lab.journal import Journal
+from replical.lab.remote import Elsewhere
 from replical.worlds.remaining import Remaining
 
 NAMES = [f"m{number}" for number in range(8)]
@@ -149,8 +151,8 @@ def test_an_outlook_never_changes_the_run_and_tells_seldom(folder):
     for watched in (False, True):
         with Journal(folder / f"{watched}.db") as journal:
             session = session_of(folder, journal)
-            session.private = b"the same secret of both!"
-            session._course = None
+            session.replayed.private = b"the same secret of both!"
+            session.replayed._course = None
             outlook = Outlook(session, said.append)
             desk = Desk(session, outlook=outlook if watched else None)
             asked[watched] = []
@@ -159,13 +161,55 @@ def test_an_outlook_never_changes_the_run_and_tells_seldom(folder):
                 desk.answer("ann", item, truth[item])
                 if watched and len(asked[watched]) in (FIRST, 2 * FIRST):
                     outlook.wait()
-                    told = desk.progress()["forecast"]
-                    assert set(told) == {"labels", "left_low", "left_median", "left_high"}
-                    assert told["labels"] == len(asked[watched])
+                    outlook.look()  # what was found goes to the journal
+                    session.refresh()
+                    found = outlook.latest
+                    assert found.labels == len(asked[watched])
+                    assert session.ledger.estimate == round(found.labels + found.median)
+                    assert desk.progress()["about"] == session.ledger.left
                 elif not watched:
-                    assert "forecast" not in desk.progress()
+                    assert desk.progress()["about"] is None
     assert asked[True] == asked[False]
     assert [words.split(";")[0] for words in said] == ["16 labels", "32 labels"]
+
+
+def test_what_was_foretold_is_there_when_a_run_goes_on_and_on_other_machines(folder):
+    """Before the first label it is the forecast, with the labels that measure the error; the journal keeps it."""
+    with Journal(folder / "a.db") as journal:
+        session = session_of(folder, journal)
+        session.measure(30)
+        Desk(session, outlook=Outlook(session, expected=41.6))
+        assert Elsewhere(journal).ledger.left == 72
+    with Journal(folder / "a.db") as journal:
+        session = session_of(folder, journal)
+        assert Outlook(session).left() == "about 72 left"
+        before = journal.head
+        desk = Desk(session, outlook=Outlook(session))
+        assert journal.head == before  # nothing new
+        assert desk.progress()["about"] == 72
+        session.measure(50)
+        assert desk.progress()["about"] is None  # it counted fewer
+
+
+def test_an_estimate_that_cannot_be_written_stops_nothing(folder, monkeypatch):
+    truth = write(folder / "pool.csv")
+    with Journal(folder / "a.db") as journal:
+        session, append = session_of(folder, journal), journal.append
+
+        def full(events, **options):
+            if any(event.kind == "estimate" for event in events):
+                raise BadJournal("the disk is full")
+            return append(events, **options)
+
+        monkeypatch.setattr(journal, "append", full)
+        desk = Desk(session, outlook=Outlook(session, expected=20.0))
+        desk.answer("ann", item := desk.next("ann"), truth[item])
+        assert len(session.ledger.labels) == 1
+        assert desk.progress()["about"] is None
+        monkeypatch.setattr(journal, "append", append)
+        desk.answer("ann", item := desk.next("ann"), truth[item])
+        session.refresh()
+        assert desk.progress()["about"] == 18
 
 
 def test_an_answer_does_not_wait_for_an_estimate(folder, monkeypatch):

@@ -81,7 +81,14 @@ def test_the_commands_it_names_lead_to_the_end(table, command):
 
 def test_without_right_answers_people_are_asked(table, command):
     table(label=None)
+    assert "If one holds the right answers: --label-column COLUMN." in command("init", "--pool", "mine.parquet")[1]
+    Path("protocol.toml").unlink()
     assert "--ask page" in json.loads(command("init", "--pool", "mine.parquet", "--json")[1])["next"][0]
+
+
+def test_what_was_told_in_vain_is_said(table, command):
+    _, out, _ = command("init", "--pool", "mine.parquet", "--nu", ".1")
+    assert "  nu left out       how often the best model errs; this learner does without" in out
 
 
 def test_flags_are_taken(table, command):

@@ -44,6 +44,18 @@ def test_labels_named_like_commands_are_labels(folder, monkeypatch, capsys):
     assert "'?' skips an item you cannot label, '/q' leaves." in capsys.readouterr().err
 
 
+def test_a_number_that_is_no_label_is_not_taken_for_a_place(folder, monkeypatch, capsys):
+    """Whoever typed 2 where labels are 0 and 1 once said 1."""
+    said = content(batch=2) | {"labels": {"values": [0, 1]}}
+    (folder / "p.toml").write_text(Protocol.of(said).toml())
+    text = (folder / "pool.csv").read_text().replace(",no", ",0").replace(",yes", ",1")
+    (folder / "pool.csv").write_text(text)
+    monkeypatch.setattr("sys.stdin", io.StringIO("2\n1\n0\nq\n"))
+    assert main([*RUN, "--ask", "terminal"]) == 3
+    assert kinds("a.db") == [("answer", 1), ("answer", 0)]
+    assert "'2' is none of [0, 1]" in capsys.readouterr().err
+
+
 @pytest.mark.parametrize("port", ["99999", "-5", "65536"])
 def test_a_port_that_cannot_be(folder, port, capsys):
     pytest.importorskip("starlette")

@@ -17,6 +17,7 @@ from replical.classes.losses import Losses
 from replical.cli.confirm import _words
 from replical.errors import ReplicalError
 from replical.lab.certificate.file import read
+from replical.lab.certificate.page import page
 from replical.lab.confirmation.claims import claim_of
 from replical.lab.protocol import priced
 from replical.lab.public import read_public
@@ -58,7 +59,9 @@ def new(command, *flags):
 def test_labs_choose_by_loss_and_the_certificate_says_so(command):
     code, out, err = new(command, *PRICED, "--order-from", "pub.csv:label")
     assert code == 0, err
-    assert "by true label, no 0.25, yes 1; to abstain costs 0.05." in out
+    told = "a wrong answer costs 0.25 where the label is 'no', 1 where it is 'yes'; to abstain costs 0.05."
+    assert told in out
+    assert told in command("protocol", "show", "p.toml")[1]
     assert "least loss: careful" in out
     wrote = tomllib.loads(Path("p.toml").read_text())
     assert wrote["labels"] == {
@@ -92,6 +95,44 @@ def test_verifying_replays_with_what_predictions_cost(command, monkeypatch):
     said = Losses.of
     monkeypatch.setattr(Losses, "of", lambda labels, **rest: said(labels, **rest | {"price": 0.9}))
     assert command(*verify)[0] == 1
+
+
+def test_numbers_as_labels_have_a_word_for_abstaining_and_labels_with_commas_have_weights(command):
+    """A column that holds a word spells its numbers too; weights quote a label as --label-values does."""
+    flags = ["--candidates", "names.txt", "--epsilon", ".15", "--delta", ".05", "--rho", ".1", "--seed", "published"]
+    text = Path("x.csv").read_text()
+    Path("numbers.csv").write_text(text.replace(",no", ",0").replace(",yes", ",1"))
+    Path("commas.csv").write_text(text.replace(",no", ',"no, never"'))
+    for name, values, weights, right in (
+        ("numbers", "0,1", "0 = 1, 1 = 4", {"0": 1.0, "1": 4.0}),
+        ("commas", '"no, never",yes', '"no, never"=1,yes=4', {"no, never": 1.0, "yes": 4.0}),
+    ):
+        code, _, err = command("protocol", "new", "--out", f"{name}.toml", "--label-values", values, "--weights", weights,
+                               "--abstain", "unsure", "--price", ".05", *flags)  # fmt: skip
+        assert code == 0, err
+        assert tomllib.loads(Path(f"{name}.toml").read_text())["labels"]["weights"] == right
+        code, out, err = command("run", f"{name}.toml", "--pool", f"{name}.csv", "--labels", f"{name}.csv:label", "--journal",
+                                 f"{name}.db", "--out", f"{name}.json", "--truths", "0")  # fmt: skip
+        assert code == 0, err
+        assert "Loss (1 is the costliest error): " in out
+
+
+def test_the_page_of_a_certificate_says_what_predictions_cost(command):
+    assert new(command, *PRICED, "--order-from", "pub.csv:label")[0] == 0
+    run = ["--labels", "x.csv:label", "--truths", "0", "--pool", "x.csv", "--journal", "x.db", "--out", "x.json"]
+    assert command("run", "p.toml", *run)[0] == 0
+    text = page(json.loads(Path("x.json").read_text()))
+    assert "1 where it is &#x27;yes&#x27;; to abstain costs 0.05." in text
+    assert "excess loss, in costliest errors" in text
+
+
+def test_a_plan_promises_no_forecast_where_there_is_none(command):
+    assert new(command, *PRICED)[0] == 0
+    for flags in ([], ["--theta", "2"]):
+        code, out, _ = command("plan", "p.toml", *flags)
+        assert code == 0
+        assert "It counts losses: bills suppose that errors are all alike, there are no forecasts" in out
+        assert "--pool FILE" not in out
 
 
 def test_what_counts_errors_refuses(command):

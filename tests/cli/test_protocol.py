@@ -14,7 +14,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from replical.cli import chosen_from, main, wizard
+from replical.cli import chosen_from, main, protocol, wizard
 from replical.lab.protocol import Protocol
 
 # ---- replical protocol new ----
@@ -66,8 +66,8 @@ def terminal(monkeypatch):
             asked.append((what, default))
             return replies[what].pop(0) if replies.get(what) else default
 
-        monkeypatch.setattr(wizard, "at_a_terminal", lambda: True)
-        monkeypatch.setattr(chosen_from, "at_a_terminal", lambda: True)
+        for module in (wizard, chosen_from, protocol):
+            monkeypatch.setattr(module, "at_a_terminal", lambda: True)
         monkeypatch.setattr(wizard.typer, "prompt", prompt)
         return asked
 
@@ -121,6 +121,7 @@ def test_at_a_terminal_own_models_need_nothing_but_their_table(new, terminal, tm
         32,
     )
     assert [what for what, _ in asked] == ["candidates", "label values", "seed", "learner", "epsilon", "delta", "rho"]
+    assert "Next, in every lab on its own table: replical run " in done.out
 
 
 def test_a_table_in_place_of_a_list_tells_models_and_labels(new, tmp_path):
@@ -130,6 +131,27 @@ def test_a_table_in_place_of_a_list_tells_models_and_labels(new, tmp_path):
     assert done.code == 0, done.err
     assert [each["name"] for each in done.wrote["class"]["candidates"]] == ["m1", "m2"]
     assert done.wrote["labels"]["values"] == ["a,b", "c"]
+    flags = {"--class": None, "--candidates": "mine.csv", "--learner": None}
+    done = new(flags | {"--label-values": "c,d"}, "--force")
+    assert (done.code, "the models say 'a,b', which is none of the labels c,d: name every label" in done.err) == (
+        2,
+        True,
+    )
+    priced = {"--abstain": "a,b", "--price": "0.1", "--label-values": "c,d"}  # whoever abstains gives no label
+    assert new(flags | priced, "--force").wrote["labels"]["values"] == ["c", "d"]
+
+
+def test_scores_are_cut_where_a_table_holds_them(new, tmp_path):
+    """What init says of such a table is what to type: it once led to a message that led back to init."""
+    pytest.importorskip("pyarrow")
+    (tmp_path / "mine.csv").write_text("id,m1,m2,age,label\n1,0.2,0.75,40.5,no\n2,0.9,1,71.25,yes\n")
+    done = new({"--class": None, "--candidates": "mine.csv", "--cuts": "0.5", "--learner": None})
+    assert done.code == 0, done.err
+    assert [each["name"] for each in done.wrote["class"]["candidates"]] == ["m1", "m2"]
+    assert "Scores: m1, m2." in done.err
+    (tmp_path / "none.csv").write_text("id,m1,m2\n1,no,no\n")
+    done = new({"--class": None, "--candidates": "none.csv", "--cuts": "0.5", "--learner": None}, "--force")
+    assert (done.code, "none.csv has no column of scores from 0 to 1" in done.err) == (2, True)
 
 
 @given(words=st.lists(st.text(st.characters(exclude_categories=["Cs", "Cc"])).map(str.strip).filter(bool), min_size=2))

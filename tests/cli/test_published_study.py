@@ -1,21 +1,26 @@
 """The study of this repository, its short version, as a stranger would run it."""
 
 import json
+import re
 import subprocess
 import sys
 
 import pytest
 
+from replical.study.pictures.draw import draw
+from replical.study.spec import Study
+from support.figures import faults, recorded
 from support.paths import ROOT
 
 pq = pytest.importorskip("pyarrow.parquet")
 pytest.importorskip("matplotlib")
 
+WHY = ROOT / "docs" / "figures" / "why.svg"
 STUDY = ROOT / "studies" / "cost-of-replicability.toml"
 
 
 @pytest.mark.slow
-def test_the_short_version_runs_and_says_what_the_long_one_says(tmp_path):
+def test_the_short_version_runs_and_says_what_the_long_one_says(tmp_path, monkeypatch):
     words = [sys.executable, "-m", "replical", "study", STUDY, "--quick", "--out", tmp_path / "out", "--json"]
     done = subprocess.run(list(map(str, words)), capture_output=True, text=True, timeout=600, check=False)
     assert done.returncode == 0, done.stderr
@@ -25,7 +30,16 @@ def test_the_short_version_runs_and_says_what_the_long_one_says(tmp_path):
     assert told["refused"] == 0
     assert not [row for row in rows if row["replicable"] and row["disagreement_low"] > row["rho"]]
     names = {path.stem for path in (tmp_path / "out" / "figures").glob("*.svg")}
-    assert {"cost", "disagreement", "predicted", "courses", "halfplanes", "labels-epsilon", "labels-rho"} <= names
+    assert {
+        "headline",
+        "cost",
+        "disagreement",
+        "predicted",
+        "courses",
+        "halfplanes",
+        "labels-epsilon",
+        "labels-rho",
+    } <= names
     assert (tmp_path / "out" / "figures" / "halfplanes-course.gif").exists()
     assert "<script" in (tmp_path / "out" / "report.html").read_text(encoding="utf-8")
     committed = {row["cell"]: row for row in pq.read_table(PUBLISHED).to_pylist()}
@@ -33,6 +47,30 @@ def test_the_short_version_runs_and_says_what_the_long_one_says(tmp_path):
     assert len(shared) > 40  # the same cells: their first pairs are the published ones
     for row in shared:
         assert row["labels_max"] <= committed[row["cell"]]["labels_max"]
+    study, seen = Study.read(STUDY), recorded(monkeypatch)
+    pictures = draw(study, study.cells(quick=True), rows, tmp_path / "again")
+    assert len(seen) == len(pictures) == len(names) + 1  # and the animation
+    assert {name.name: found for name, figure in zip(pictures, seen, strict=True) if (found := faults(figure))} == {}
+
+
+def test_published_figures_follow_the_readers_setting():
+    figures = [*PUBLISHED.parent.glob("*.svg"), *PUBLISHED.parents[1].glob("figures/*.svg"), WHY]
+    assert len(figures) > 20
+    for path in figures:
+        assert "prefers-color-scheme: dark" in path.read_text(encoding="utf-8"), path.name
+
+
+def test_the_headline_is_the_first_picture_of_the_page():
+    page = (PUBLISHED.parents[1] / "study.md").read_text(encoding="utf-8")
+    assert re.search(r"!\[[^\]]*\]\(([^)]*)\)", page)[1] == "study/headline.svg"
+    report = (PUBLISHED.parent / "report.html").read_text(encoding="utf-8")
+    assert report.index("<figure ") == report.index('<figure id="figure-headline"')
+
+
+def test_no_figure_of_the_page_is_missing_and_none_is_left_over():
+    page = (PUBLISHED.parents[1] / "study.md").read_text(encoding="utf-8")
+    named = set(re.findall(r"\(study/([^)]*\.(?:svg|gif))\)", page))
+    assert named == {path.name for path in PUBLISHED.parent.iterdir() if path.suffix in (".svg", ".gif")}
 
 
 PUBLISHED = STUDY.parents[1] / "docs" / "explanation" / "study" / "results.parquet"

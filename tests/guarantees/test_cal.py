@@ -16,7 +16,7 @@ RUNS, DELTA = 2000, 0.05
 @pytest.mark.parametrize("name", ["paper", "tight"])
 @pytest.mark.parametrize("starve", [False, True])
 def test_cal_halves_in_time(name, starve, alarm, request, record_property):
-    """N rounds suffice with probability 1-δ; with one label a round they do not."""
+    """N rounds suffice with probability 1-δ; with one label per round they do not."""
     C = Thresholds(3000)
     learner = CAL(plan("cal-rounds", C, epsilon=0.02, delta=DELTA, theta=2.0, name=name, k_loop=1 if starve else None))
     in_time, runs = Promise(DELTA, RUNS, alarm), results(learner, Population(C, target=1000), request.node.name)

@@ -1,4 +1,4 @@
-"""With weights and abstaining candidates Settled is never sure of the wrong answer; whoever forgets them is."""
+"""With weights and abstaining candidates Settled and Confirm are rarely sure and wrong; whoever forgets them is."""
 
 from itertools import count
 from typing import NamedTuple
@@ -14,6 +14,7 @@ from replical import (
     Prior,
     PrivateRandomness,
     SharedRandomness,
+    confirm,
     learn,
     learner_for,
     plan,
@@ -70,23 +71,34 @@ WORLDS = {
 }
 
 
-def runs(world, seed):
-    """Labs with one public order and one threshold, each with items of its own."""
+def labs(world, seed):
+    """Losses, and labs with items of their own: pool and labels."""
     models, _, items = WORLDS[world]
     n = len(models)
     C = PredictionTable([f"m{place}" for place in range(n)], labels=(0, 1, 9))
     losses = Losses.of((0, 1), weights={0: CHEAP, 1: 1}, abstain=9, price=PRICE)
+
+    def each():
+        for number in count():
+            private = PrivateRandomness.simulated(seed, number)
+            generator = private.generator("world")
+            truth = generator.integers(0, 2, items)
+            rates = np.array([[model.zero, model.one] for model in models])[:, truth].T
+            says = truth[:, None] ^ (generator.random((items, n)) < rates)
+            says[generator.random((items, n)) < [model.away for model in models]] = 9
+            yield Pool(C, says, private), KnownLabels(C, truth)
+
+    return C, losses, each()
+
+
+def runs(world, seed):
+    """Labs with one public order and one threshold, each with items of its own."""
+    C, losses, each = labs(world, seed)
     made = plan("settled", C, epsilon=V, delta=BETA, rho=2 * BETA, batch=8, a=V, b=V, pool="finite", losses=losses,
-                prior=Prior.order(C, list(range(n))))  # fmt: skip
+                prior=Prior.order(C, list(range(len(C)))))  # fmt: skip
     learner, shared = learner_for(made), SharedRandomness("losses")
-    for number in count():
-        private = PrivateRandomness.simulated(seed, number)
-        generator = private.generator("world")
-        truth = generator.integers(0, 2, items)
-        rates = np.array([[model.zero, model.one] for model in models])[:, truth].T
-        says = truth[:, None] ^ (generator.random((items, n)) < rates)
-        says[generator.random((items, n)) < [model.away for model in models]] = 9
-        yield learn(learner, Pool(C, says, private), KnownLabels(C, truth), shared)
+    for pool, truth in each:
+        yield learn(learner, pool, truth, shared)
 
 
 @pytest.mark.claim("settled")
@@ -142,4 +154,47 @@ def test_whoever_forgets_what_predictions_cost_is_noticed(mutant, world, alarm, 
     promise = Promise(BETA, 200, alarm)
     wrongly_sure(runs(world, request.node.name), WORLDS[world].ideal, promise)
     record_property("power", promise.told("labs are sure and wrong"))
+    assert promise.broken
+
+
+def wrongly_decided(world, wrong, seed, promise):
+    """Hear labs that check the first candidate until it is known how often they come to the wrong outcome."""
+    _, losses, each = labs(world, seed)
+    for pool, truth in each:
+        if not promise.open:
+            return
+        promise.hear(confirm(0, pool, truth, margin=V, level=BETA, batch=8, losses=losses).outcome == wrong)
+
+
+@pytest.mark.slow
+@pytest.mark.claim("confirm")
+@pytest.mark.parametrize(
+    ("world", "wrong"), [("cheap errors, just above v", "confirmed"), ("abstains, at v", "refuted")]
+)
+def test_an_outcome_about_losses_is_rarely_wrong(world, wrong, alarm, request, record_property):
+    promise = Promise(BETA, 200, alarm)
+    wrongly_decided(world, wrong, request.node.name, promise)
+    record_property("power", promise.told(f"are {wrong}"))
+    assert not promise.broken
+
+
+@pytest.mark.slow
+@pytest.mark.claim("confirm")
+@pytest.mark.mutant
+@pytest.mark.parametrize(
+    ("changed", "world", "wrong"),
+    [
+        ({"price": 0.0}, "hardly an error, but away", "confirmed"),
+        ({"price": 1.0}, "abstains, at v", "refuted"),
+        ({"weights": None}, "fewer errors, but costly ones", "confirmed"),
+    ],
+)
+def test_a_confirmation_with_other_costs_is_noticed(
+    changed, world, wrong, alarm, request, record_property, monkeypatch
+):
+    said = Losses.of
+    monkeypatch.setattr(Losses, "of", lambda labels, **rest: said(labels, **rest | changed))
+    promise = Promise(BETA, 200, alarm)
+    wrongly_decided(world, wrong, request.node.name, promise)
+    record_property("power", promise.told(f"are {wrong}"))
     assert promise.broken

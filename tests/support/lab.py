@@ -13,8 +13,11 @@ from replical.lab.tables import read_pool
 LABELS = ("no", "yes")
 
 
-def world(candidates=6, items=1000, seed=1, best=0.02, worst=0.35):
-    """Columns of a lab's table: ids, a text, the truth, and what each candidate says; later candidates err more."""
+def world(candidates=6, items=1000, seed=1, best=0.02, worst=0.35, abstain=None):
+    """Columns of a lab's table: ids, a text, the truth, and what each candidate says; later candidates err more.
+
+    With a word for it the later half abstains now and then.
+    """
     generator = np.random.default_rng(seed)
     truth = generator.integers(2, size=items)
     rates = np.linspace(best, worst, candidates)
@@ -22,15 +25,21 @@ def world(candidates=6, items=1000, seed=1, best=0.02, worst=0.35):
     values = np.array(LABELS, dtype=object)
     columns = {"id": [f"i{number:04d}" for number in range(items)], "text": [f"text {n}" for n in range(items)]}
     columns["truth"] = values[truth].tolist()
-    return columns | {f"m{c}": values[said[c]].tolist() for c in range(candidates)}
+    says = values[said]
+    if abstain is not None:
+        says[candidates // 2 :][generator.random((candidates - candidates // 2, items)) < 0.2] = abstain
+    return columns | {f"m{c}": says[c].tolist() for c in range(candidates)}
 
 
 def content(learner="rounded-a2", *, candidates=6, seed="a published text", **changes):
-    """What a protocol about candidates says; other keywords are the learner's, `prior` and `title` the protocol's."""
+    """What a protocol about candidates says; other keywords are the learner's, `prior` and `title` the protocol's.
+
+    `losses` stands with the labels: weights, abstain and price.
+    """
     said = {"schema": "replical.protocol/1", "seed": seed}
     said |= {key: changes.pop(key) for key in ("title", "notes", "prior") if key in changes}
     said["class"] = {"kind": "table", "candidates": [{"name": f"m{c}"} for c in range(candidates)]}
-    said["labels"] = {"values": list(LABELS)}
+    said["labels"] = {"values": list(LABELS)} | changes.pop("losses", {})
     said["learner"] = {"name": learner, "epsilon": 0.4, "delta": 0.2, "rho": 0.6} | changes
     return said
 
@@ -52,6 +61,14 @@ KINDS = {
     "settled certified": (1000, {"learner": "settled", "batch": 4}),
     "settled uncertified": (60, {"learner": "settled", "epsilon": 0.05, "max_labels": 30, "batch": 4}),
     "settled measured": (1000, {"learner": "settled", "max_labels": 400, "measure": 20}),
+    "settled losses certified": (
+        1000,
+        {
+            "learner": "settled",
+            "batch": 4,
+            "losses": {"weights": {"no": 1.0, "yes": 4.0}, "abstain": "unsure", "price": 0.1},
+        },
+    ),
     "settled-cal certified": (1000, {"learner": "settled-cal", "epsilon": 0.3}),
     "settled-cal uncertified": (60, {"learner": "settled-cal", "epsilon": 0.05, "batch": 2}),
     "settled-distance certified": (1000, {"learner": "settled-distance", "epsilon": 0.3, "batch": 8}),
@@ -126,5 +143,5 @@ def finished(folder, kind, name="lab", *, seed=1, **events):
     measure = changes.pop("measure", 0)
     said = content(**changes)
     realizable = said["learner"]["name"] in ("rounded-cal", "settled-cal", "cal", "replical")
-    columns = world(items=items, seed=seed, best=0.0 if realizable else 0.02)
+    columns = world(items=items, seed=seed, best=0.0 if realizable else 0.02, abstain=said["labels"].get("abstain"))
     return Run(folder, said, columns, name, measure=measure, **events)

@@ -1,5 +1,6 @@
 """What users of scikit-learn expect: any list of models, probabilities, warnings, and one sentence where something is missing."""
 
+import re
 import subprocess
 import sys
 import warnings
@@ -20,6 +21,7 @@ from sklearn.tree import DecisionTreeClassifier
 from replical import UncertifiedWarning
 from replical.sklearn import ReplicableClassifier, ReplicableLinear, ReplicableSelector
 from replical.sklearn.base import scaled_by_itself
+from replical.sklearn.public import shared
 
 PUBLIC, OURS = slice(0, 300), slice(300, None)
 
@@ -164,6 +166,49 @@ def test_no_proof_is_a_warning_in_words_of_python(estimator, words, table, model
     assert len(model.predict(X)) == len(X)
 
 
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        (
+            lambda X, y: X,
+            "public is a pair of rows and their labels, public=(X_public, y_public), got a ndarray of 100",
+        ),
+        (lambda X, y: (X, y, 3), "public is a pair of rows and their labels"),
+        (lambda X, y: (X, (y == "ill").astype(int)), "public: the label 0 is not among the classes ['ill', 'well']"),
+        (lambda X, y: (X, y[:9]), "inconsistent numbers of samples"),
+    ],
+)
+def test_public_rows_that_make_no_order_are_one_sentence(change, words, table, models):
+    """Labels of another kind than the models' once made every model err on every row, and an order by name."""
+    X, y = table
+    with pytest.raises(ValueError, match=re.escape(words)):
+        selected(models, table, public=change(X[:100], y[:100]))
+
+
+def test_public_rows_that_are_the_lab_s_own_are_warned_about(table, models):
+    """They would choose their own order; where features tell no items apart nothing can be seen."""
+    X, y = table
+    with pytest.warns(UserWarning, match="60 of 100 public rows are among the rows to choose on"):
+        selected(models, table, public=(X[260:360], y[260:360]))
+    assert shared(X[:100].astype(str), X.astype(str)) == 100
+    assert shared(np.full((100, 2), "a"), X) == 0
+    assert shared(np.round(X[:100]), np.round(X)) == 0
+
+
+def test_rows_without_a_label_name_the_oracle(table, models):
+    X, _ = table
+    for y in (np.where(X[:, 1] > 0.4, 1.0, np.nan), np.where(X[:, 1] > 0.4, "ill", None)):
+        with pytest.raises(
+            ValueError, match=r"Input y contains NaN\. For rows without a label give no y but oracle=\.\."
+        ):
+            selected(models, (X, y))
+
+
+def test_one_estimator_is_no_list(table, models):
+    with pytest.raises(ValueError, match="one estimator leaves nothing to choose: give a list of them"):
+        selected(models[0], table)
+
+
 def test_three_classes_name_the_remedy(table):
     X, _ = table
     for estimator in (ReplicableClassifier(seed="s"), ReplicableLinear(seed="s")):
@@ -193,6 +238,13 @@ def test_a_scaler_in_the_pipeline_is_warned_about(table, models):
     ):
         with pytest.warns(UserWarning, match="scaled by these rows themselves.*public rows, once for all labs"):
             make_pipeline(StandardScaler(), last).fit(X[OURS], y[OURS])
+
+
+def test_a_frame_is_looked_at_as_an_array_is(table):
+    pandas = pytest.importorskip("pandas")
+    X = StandardScaler().fit_transform(table[0])
+    assert scaled_by_itself(pandas.DataFrame(X)) == scaled_by_itself(X) == "means of 0 and deviations of 1"
+    assert scaled_by_itself(pandas.DataFrame({"a": ["x", "y", "z"]})) == ""
 
 
 def test_a_result_in_print_is_short(table, models):

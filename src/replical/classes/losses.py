@@ -9,7 +9,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from math import isfinite, lcm
+from math import lcm
+from numbers import Real
+from sys import float_info
 from typing import Any
 
 import numpy as np
@@ -21,6 +23,7 @@ from replical.errors import BadProtocol
 
 Costs = NDArray[np.int64]
 
+_LARGEST = float_info.max
 _FINEST = 10**6  # parts of the costliest error in which losses are counted
 
 
@@ -95,8 +98,7 @@ class Losses:
         unit = lcm(*(cost.denominator for row in rows for cost in map(fraction, row)))
         if unit > _FINEST:
             raise BadProtocol(
-                f"weights and price come to losses in parts of 1/{unit} of the costliest error: round them, parts of "
-                f"1/{_FINEST} are the finest"
+                f"weights and price come to losses in parts finer than 1/{_FINEST:,} of the costliest error: round them"
             )
         return cls(tuple(tuple(int(cost * unit) for cost in row) for row in rows), unit, abstain is not None)
 
@@ -104,6 +106,20 @@ class Losses:
     def labels(self) -> int:
         """How many labels labs may say."""
         return len(self.costs)
+
+    def words(self, labels: Sequence[Label]) -> str:
+        """What predictions cost, for people, where these are the `labels`.
+
+        Examples
+        --------
+        >>> Losses.of((0, 1), weights={0: 1, 1: 4}, abstain="unsure", price=0.2).words((0, 1))
+        'a wrong answer costs 0.25 where the label is 0, 1 where it is 1; to abstain costs 0.2'
+        """
+        costs = [max(row[: self.labels]) / self.unit for row in self.costs]
+        each = [f"{cost:.4g} where it is {label!r}" for label, cost in zip(labels, costs, strict=True)]
+        each = each if len(set(costs)) > 1 else [f"{costs[0]:.4g}"]
+        wrong = f"a wrong answer costs {', '.join(each)}".replace("where it is", "where the label is", 1)
+        return f"{wrong}; to abstain costs {self.costs[0][-1] / self.unit:.4g}" if self.abstains else wrong
 
     @cached_property
     def table(self) -> Costs:
@@ -129,33 +145,43 @@ class Losses:
         return places
 
 
+def _is_number(value: Any) -> bool:
+    return isinstance(value, Real) and not isinstance(value, bool | np.bool_)
+
+
 def _scaled(labels: Sequence[Label], weights: Mapping[Any, float] | None) -> list[Any]:
     if weights is None:
         return [fraction(1)] * len(labels)
     if not isinstance(weights, Mapping):
         raise BadProtocol(f"weights of labels are written weights = {{ {labels[0]} = 1, .. }}, got {weights!r:.60}")
     named = {str(label): label for label in labels}
+    if len(named) < len(labels):
+        raise BadProtocol(f"weights name labels, and two of {list(labels)!r:.60} are written alike")
     for name, weight in weights.items():
         if str(name) not in named:
             raise BadProtocol(f"there is a weight of {name!r:.60}, which is none of the labels {list(labels)!r}")
-        if isinstance(weight, bool) or not isinstance(weight, int | float) or not isfinite(weight) or weight <= 0:
+        if not _is_number(weight) or not 0 < weight <= _LARGEST:
             raise BadProtocol(f"the weight of {name!r:.60} must be a finite number above 0, got {weight!r:.40}")
+    if len({str(name) for name in weights}) < len(weights):
+        raise BadProtocol(f"a label has two weights, as a number and as a text, in {dict(weights)!r:.80}")
     if missing := [name for name in named if name not in {str(each) for each in weights}]:
         raise BadProtocol(f"the label {missing[0]!r} has no weight: give every label one")
-    exact = {str(name): fraction(weight) for name, weight in weights.items()}
+    exact = {
+        str(name): fraction(weight if isinstance(weight, int) else float(weight)) for name, weight in weights.items()
+    }
     return [exact[str(label)] / max(exact.values()) for label in labels]
 
 
 def _check_abstain(labels: Sequence[Label], abstain: Any) -> None:
     if isinstance(abstain, bool) or not isinstance(abstain, str | int) or abstain in ("", "?"):
         raise BadProtocol(f"abstain must be a text or a whole number, and neither '' nor '?', got {abstain!r:.40}")
-    if abstain in labels:
+    if str(abstain) in map(str, labels):  # a table of texts may spell numbers
         raise BadProtocol(
             f"{abstain!r} is a label, so it cannot be what candidates say that abstain: take another word"
         )
 
 
 def _price(price: Any) -> float:
-    if isinstance(price, bool) or not isinstance(price, int | float) or not 0 <= price <= 1:
+    if not _is_number(price) or not 0 <= price <= 1:
         raise BadProtocol(f"the price of abstaining must be a number from 0 to 1, got {price!r:.40}")
     return float(price)

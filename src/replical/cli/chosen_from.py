@@ -9,11 +9,11 @@ from typing import Any
 from replical.classes.catalogue import KINDS, UNLISTED, numbers
 from replical.cli.features import Features
 from replical.cli.inputs import file_and_column
-from replical.cli.output import number, reading
+from replical.cli.output import notes, number, reading
 from replical.cli.wizard import asked, at_a_terminal, spelled
 from replical.core.files import decode, read_bytes, read_csv
 from replical.errors import BadProtocol, BadTable, BadUsage
-from replical.lab.model_columns import model_columns
+from replical.lab.model_columns import model_columns, score_columns
 from replical.lab.quantiles import KINDS as CUT
 from replical.lab.quantiles import quantile_section
 
@@ -59,9 +59,16 @@ def _scores(spec: str | None, candidates: str | None, cuts: str) -> dict[str, An
         raise BadUsage("--cuts are for the scores of --candidates; for a feature give --cuts-from")
     if spec is not None:
         raise BadProtocol(_ONE_OF)
+    path = Path(candidates)
+    if _is_table(path):
+        with reading(path) as update:
+            models = [{"name": name} for name in score_columns(path, progress=update)]
+        notes.print(f"Scores: {', '.join(each['name'] for each in models)}.", markup=False, soft_wrap=True)
+    else:
+        models = listed(candidates)
     return {
         "kind": "table",
-        "candidates": listed(candidates),
+        "candidates": models,
         "cuts": [_cut_or_band(word.strip()) for word in cuts.split(",")],
     }
 
@@ -82,7 +89,7 @@ def _chosen_from(text: str) -> tuple[dict[str, Any], str | None]:
 def _models_section(source: str) -> tuple[dict[str, Any], str | None]:
     """Models by name: of a list, or the columns of a table, which tell the labels too."""
     path = Path(source)
-    if path.suffix not in (".parquet", ".arrow", ".feather") and not _is_table(path):
+    if not _is_table(path):
         return {"kind": "table", "candidates": listed(source)}, None
     with reading(path) as update:
         found = model_columns(path, progress=update)
@@ -95,7 +102,9 @@ def models_section(names: Sequence[str]) -> dict[str, Any]:
 
 
 def _is_table(path: Path) -> bool:
-    """Is a CSV file a lab's table, and no list of names?"""
+    """Is a file a lab's table, and no list of names?"""
+    if path.suffix in (".parquet", ".arrow", ".feather"):
+        return True
     if path.suffix != ".csv" or not path.is_file():
         return False
     with path.open(encoding="utf-8-sig", errors="replace", newline="") as file:
@@ -135,5 +144,6 @@ def listed(source: str) -> list[dict[str, str]]:
     rows = read_csv(text, file, what=what, refuse=BadTable, strict=False).named()
     column = column or "name"
     if not rows or column not in rows[0]:
-        raise BadTable(f"{path} has no column {column!r} with the names of candidates")
+        table = f"; if it is a lab's table: replical init --pool {path}" if file.suffix == ".csv" else ""
+        raise BadTable(f"{path} has no column {column!r} with the names of candidates{table}")
     return [{"name": row[column]} | ({"digest": row["digest"]} if row.get("digest") else {}) for row in rows]

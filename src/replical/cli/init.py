@@ -28,6 +28,7 @@ from replical.cli.wizard import (
     learner_named,
     seed_text,
     share,
+    spelled,
     unless,
 )
 from replical.core.words import count
@@ -131,7 +132,7 @@ def init_command(
         told = {"file": str(out), "learner": record.id, "fingerprint": protocol.fingerprint}
         answer({"schema": "replical.init/1"} | told | {"models": found.models, "labels": found.values, "next": steps})
         return
-    _say_chosen(protocol, ordered=sample is not None, drawn=text != reply)
+    _say_chosen(protocol, ordered=sample is not None, drawn=text != reply, told=best)
     say_written(protocol, out, needed, sample, standard_taken=False)
     _say_next(steps, table)
 
@@ -191,10 +192,28 @@ def next_steps(out: Path, pool: Path, id_column: str, truth: str | None, public:
 
 def _say_found(table: Path, found: ModelColumns) -> None:
     """What was read from the table: whoever sees a column that is no model can leave it out."""
-    _line(f"{table}: {count(found.rows, 'item')}, {count(len(found.models), 'model')}, labels {_some(found.values)}.")
-    _line(f"Models: {_some(found.models)}. If one is not: --leave-out COLUMN.")
+    labels = _some([spelled((value,)) for value in found.values])
+    _line(f"{table}: {count(found.rows, 'item')}, {count(len(found.models), 'model')}, labels {labels}.")
+    right = "" if found.truth is not None else " If one holds the right answers: --label-column COLUMN."
+    _line(f"Models: {_some(found.models)}. If one is not: --leave-out COLUMN.{right}")
     if found.truth is not None:
         _line(f"The column {found.truth} holds the right answers; a run reads one when it asks for it.")
+    if len(found.never) == 1:
+        word = spelled(found.never)
+        new = shlex.join(
+            [
+                "replical",
+                "protocol",
+                "new",
+                "--candidates",
+                str(table),
+                "--abstain",
+                str(found.never[0]),
+                "--price",
+                "0.1",
+            ]
+        )
+        _line(f"No right answer is {word}. If models abstain that way, it can have a price: {new}")
     if found.others:
         _line(f"Left alone: {_some(found.others)}.")
 
@@ -205,8 +224,8 @@ def _some(names: Sequence[Label]) -> str:
     return ", ".join(texts if len(texts) <= _FEW else [*texts[:2], "..", *texts[-2:]])
 
 
-def _say_chosen(protocol: Protocol, *, ordered: bool, drawn: bool) -> None:
-    """Every number with one sentence why."""
+def _say_chosen(protocol: Protocol, *, ordered: bool, drawn: bool, told: float | None) -> None:
+    """Every number with one sentence why; how often the best model errs may have been `told` in vain."""
     chosen = protocol.content["learner"]
     more = f"{100 * chosen['epsilon']:g}"
     lines = {
@@ -216,8 +235,12 @@ def _say_chosen(protocol: Protocol, *, ordered: bool, drawn: bool) -> None:
         f"rho {chosen['rho']}": "how often labs that prove their answers may have different models",
     }
     nu, items = chosen.get("nu"), chosen.get("items")
-    unknown = "how often the best model errs; this learner does without"
-    lines |= {f"nu {UNKNOWN}": unknown} if nu is None else {f"nu {nu}": "how often the best model errs, at most"}
+    unknown = UNKNOWN if told is None else "left out"
+    lines |= (
+        {f"nu {unknown}": "how often the best model errs; this learner does without"}
+        if nu is None
+        else {f"nu {nu}": "how often the best model errs, at most"}
+    )
     every = "that each lab uses: more of its own make a proof more likely"
     lines |= {"items all": every} if items is None else {f"items {items}": "that each lab uses"}
     lines |= (

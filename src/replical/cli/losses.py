@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from typing import Any
 
@@ -9,6 +10,9 @@ from replical.classes.base import Label
 from replical.cli.output import number
 from replical.errors import BadProtocol
 from replical.lab.protocol import Protocol
+
+_QUOTED = re.compile('"(?:[^"]|"")*"')
+_WORD = re.compile(f"(?:{_QUOTED.pattern}|[^,])+")  # up to a comma outside quotes
 
 
 def labels_section(
@@ -26,22 +30,20 @@ def labels_section(
 
 def _weights(text: str) -> dict[str, float]:
     found = {}
-    for word in text.split(","):
-        name, equals, weight = word.strip().rpartition("=")
+    for word in _WORD.findall(text):
+        name, equals, weight = word.rpartition("=")
+        name = name.strip()
+        if _QUOTED.fullmatch(name):  # as --label-values quotes a label that has a comma
+            name = name[1:-1].replace('""', '"')
         if not equals or not name:
             raise BadProtocol(f"--weights gives every label its weight, e.g. no=1,yes=5; got {text!r}")
         if name in found:
             raise BadProtocol(f"--weights gives the label {name!r} two weights")
-        found[name] = number(weight)
+        found[name] = number(weight.strip())
     return found
 
 
 def loss_words(protocol: Protocol) -> Iterator[str]:
     """What a protocol counts instead of errors."""
-    losses = protocol.recipe.losses
-    if losses is None:
-        return
-    costs = [max(row[: losses.labels]) / losses.unit for row in losses.costs]
-    by_label = ", ".join(f"{label} {cost:.4g}" for label, cost in zip(protocol.labels, costs, strict=True))
-    price = f"; to abstain costs {losses.costs[0][-1] / losses.unit:.4g}" if losses.abstains else ""
-    yield f"Losses instead of errors, in costliest errors: a wrong answer costs, by true label, {by_label}{price}."
+    if (losses := protocol.recipe.losses) is not None:
+        yield f"Losses instead of errors, 1 is the costliest error: {losses.words(protocol.labels)}."

@@ -146,7 +146,7 @@ def plan_command(
     if plot is not None:
         save(bills_picture(question.setting, against), plot)
     chance = released(question, labs, private, release_epsilon, nobody)
-    more = [*_all_labs(labs, question, together, to_all=to_all), *_of_a_net(question)]
+    more = [*_all_labs(labs, question, together, to_all=to_all), *_of_a_net(question), *_of_losses(question)]
     more += [] if chance is None else [release_words(question, chance)]
     found = _Found(question, all_bills, forecast, none_because, more)
     if as_json:
@@ -233,7 +233,7 @@ class _Found:
             told = self.suggested if self.best is not None else self.bills
             return first + compared(question.setting, told, self.best, self.best_any)
         own, better = self.suggested[0], " --pool FILE, a table of unlabelled items, foretells labels and agreement."
-        more = better if question.pool is None else ""
+        more = better if question.pool is None and "losses" not in question.options else ""
         if not own.applies:
             return f"{first}From public numbers alone there is no bill of {own.learner} ({own.note}).{more}"
         labels = f"{amount(own.labels or 0)} {plural(own.labels or 0, 'label')} per lab ({SENSES[own.kind or 'most']})"
@@ -263,6 +263,12 @@ def _of_a_net(question: Question) -> Iterator[str]:
     if isinstance(question.C, HalfSpaces):
         setting = question.setting
         yield from net_words(question.C.dimensions, len(question.C), setting.epsilon, setting.delta)
+
+
+def _of_losses(question: Question) -> Iterator[str]:
+    """What bills are worth where errors are not all alike."""
+    if "losses" in question.options:
+        yield "It counts losses: bills suppose that errors are all alike, there are no forecasts, and only settled runs it."
 
 
 def _certified_agree(question: Question, labs: int) -> float:

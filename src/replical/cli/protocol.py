@@ -32,8 +32,7 @@ from replical.cli.losses import labels_section, loss_words
 from replical.cli.options import CLASSES, parameter
 from replical.cli.options import learner as learner_flag
 from replical.cli.output import answer, notes, number, progress, prose, reading, whole
-from replical.cli.wizard import DRAWN, asked, learner_named, seed_text, share
-from replical.cli.wizard import label_values as read_values
+from replical.cli.wizard import DRAWN, all_of, asked, at_a_terminal, but, learner_named, seed_text, share
 from replical.core.files import write_whole
 from replical.errors import BadProtocol, BadUsage
 from replical.lab.protocol import Protocol, priced
@@ -155,7 +154,8 @@ def new_command(
     check_new(out, force=force)
     named = features_of(features, features_from)
     section, known = class_section(class_spec, candidates, cuts=cuts, cuts_from=cuts_from, bins=bins, named=named)
-    values = asked("--label-values", label_values, read_values, default=known, needed=known is None)
+    known = None if known is None else but(known, abstain)
+    values = asked("--label-values", label_values, all_of(known), default=known, needed=known is None)
     text = _seed(seed, seed_file, fresh=fresh_seed)
     section = with_features(section, named)
     if section["kind"] in UNLISTED:
@@ -207,6 +207,9 @@ def new_command(
         answer({"schema": "replical.protocol-new/1"} | told)
     else:
         say_written(protocol, out, needed, sample, standard_taken=learner is None, named=named)
+        if at_a_terminal():
+            run = f"replical run {out} --pool FILE --labels FILE:COLUMN --journal lab.db --out lab.json"
+            prose.print(f"Next, in every lab on its own table: {run} (or --ask page)", markup=False, soft_wrap=True)
 
 
 def check_new(out: Path, *, force: bool) -> None:
@@ -286,6 +289,8 @@ def show_command(
         prose.print(f"{protocol_file}: {hypotheses(C)}, learner {protocol.plan.learner}.", markup=False, soft_wrap=True)
         for lost in losses_of(protocol.content["class"], protocol.given("epsilon"), protocol.given("delta")):
             prose.print(lost, markup=False, soft_wrap=True)
+        for costs in loss_words(protocol):
+            prose.print(costs, markup=False, soft_wrap=True)
         prose.print(f"Fingerprint {protocol.fingerprint}", markup=False, soft_wrap=True)
 
 

@@ -20,7 +20,7 @@ def ask_at_terminal(session: Session, details: Details, outlook: Outlook | None 
     if not session.open:
         return
     labels = session.protocol.labels
-    digits = any(str(label).isdigit() for label in labels)  # then a number is the label, not its place
+    digits = _are_numbers(labels)
     choices = ", ".join(str(label) if digits else f"{place} = {label}" for place, label in enumerate(labels, start=1))
     leave = "/q" if "q" in map(str, labels) else "q"  # labels come first; none is called SKIP
     notes.print(
@@ -55,11 +55,22 @@ def _line() -> str | None:
     return line.strip() if line else None
 
 
+def _are_numbers(labels: tuple[Any, ...]) -> bool:
+    """Is some label a number? Then a number is a label, and never its place."""
+    return any(str(label).lstrip("-").isdigit() for label in labels)
+
+
 def _label(reply: str, labels: tuple[Any, ...]) -> Any:
-    """The label as written; a number that is no label itself counts from 1."""
+    """The label as written, or its place from 1 on where no label is a number.
+
+    Examples
+    --------
+    >>> _label("yes", ("no", "yes")), _label("2", ("no", "yes")), _label("1", (0, 1))
+    ('yes', 'yes', 1)
+    """
     by_text = {str(label): label for label in labels}
     if reply in by_text:
         return by_text[reply]
-    if reply.isascii() and reply.isdigit() and 1 <= int(reply) <= len(labels):
+    if not _are_numbers(labels) and reply.isascii() and reply.isdigit() and 1 <= int(reply) <= len(labels):
         return labels[int(reply) - 1]
     raise BadLabel(f"{reply!r} is none of {list(labels)!r}")

@@ -152,6 +152,20 @@ def label_values(text: str) -> tuple[Label, ...]:
     return tuple(int(word) for word in words) if whole_numbers else tuple(words)
 
 
+def all_of(known: str | None) -> Callable[[str], tuple[Label, ...]]:
+    """A reader of labels that names all of those that are `known`, written as labels are."""
+
+    def read(text: str) -> tuple[Label, ...]:
+        values = label_values(text)
+        said = set(map(str, values))
+        for label in () if known is None else label_values(known):
+            if str(label) not in said:
+                raise BadProtocol(f"the models say {label!r}, which is none of the labels {text}: name every label")
+        return values
+
+    return read
+
+
 def spelled(values: tuple[Label, ...]) -> str:
     """Labels as `label_values` reads them.
 
@@ -163,6 +177,18 @@ def spelled(values: tuple[Label, ...]) -> str:
     return ",".join(
         f'"{text.replace(chr(34), chr(34) * 2)}"' if set(text) & {",", '"'} else text for text in map(str, values)
     )
+
+
+def but(known: str, abstain: str | None) -> str | None:
+    """Labels as they are written, without what somebody says who abstains; None where that leaves too few.
+
+    Examples
+    --------
+    >>> but("0,1,unsure", "unsure")
+    '0,1'
+    """
+    left = tuple(label for label in label_values(known) if str(label) != abstain)
+    return spelled(left) if len(left) > 1 else None
 
 
 def seed_text(text: str) -> str:

@@ -83,6 +83,17 @@ def percent(share: float) -> str:
     return "< 1%" if share < 0.005 else "> 99%" if share >= 0.995 else f"{100 * share:.0f}%"
 
 
+def rounded(value: float) -> int:
+    """An estimate of a count, to two figures: more would pretend to know.
+
+    Examples
+    --------
+    >>> rounded(351), rounded(7.6)
+    (350, 7)
+    """
+    return int(float(f"{value:.2g}"))
+
+
 def _short(number: str) -> str:
     """Without zeros at the end."""
     return number.rstrip("0").rstrip(".") if "." in number else number

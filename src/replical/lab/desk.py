@@ -78,11 +78,7 @@ class Outlook(Protocol):
     """Whoever estimates how many labels are left."""
 
     def look(self) -> None:
-        """The run has changed; returns at once."""
-        ...
-
-    def figures(self) -> dict[str, Any] | None:
-        """The last estimate, in counts; None before there is one."""
+        """The run has changed; returns at once. What was found before is in the journal then."""
         ...
 
 
@@ -251,9 +247,11 @@ class Desk:
             figures["ended"] = self.ended
             most = self.session.budget
             figures |= {"left": None if most is None else max(0, most - len(self.session.ledger.labels))}
-            if self._outlook is not None and (forecast := self._outlook.figures()) is not None:
-                figures["forecast"] = forecast
-            return figures | {"masses": self.masses[-400:], "agreement": self.agreement()}
+            return figures | {
+                "about": self.session.ledger.left,
+                "masses": self.masses[-400:],
+                "agreement": self.agreement(),
+            }
 
     def agreement(self) -> dict[str, Any] | None:
         """How often two people who labelled one item said the same; None without votes."""

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from itertools import combinations
 from typing import Any, TextIO
 
+from replical.core.words import rounded
 from replical.lab.journal import Event, Journal
 
 CANNOT_SAY = -1  # the vote of somebody who cannot label an item
@@ -29,6 +30,7 @@ class Ledger:
     corrected: int = 0
     changed: bool = False  # has anything been corrected, taken back or skipped since the last result?
     measure: int = 0  # labels to measure the answer's error with
+    estimate: int | None = None  # about how many labels it will be in all, where the run has estimated it
     lab: str | None = None  # its name
     people: dict[str, str] = field(default_factory=dict)  # names at the page, and the hash of whoever has one
     registration: Mapping[str, Any] | None = None  # as it was published before the first label
@@ -55,6 +57,10 @@ class Ledger:
             self.announced = self.announced if event.detail is None else list(event.detail["items"])
         elif event.kind == "measure" and event.detail is not None:
             self.measure = max(self.measure, int(event.detail["labels"]))
+            self.estimate = None  # it counted fewer
+        elif event.kind == "estimate" and event.detail is not None:
+            found = event.detail.get("labels")
+            self.estimate = found if isinstance(found, int) else None
         elif event.kind == "lab" and event.detail is not None:
             self.lab = str(event.detail["name"])
         elif event.kind == "join" and event.annotator is not None and event.detail is not None:
@@ -65,22 +71,32 @@ class Ledger:
         elif event.kind in ("registration", "beacon") and event.detail is not None:
             self._before(event.kind, event.detail)
         elif event.item is not None:
-            self.begun = self.begun or event.kind != "ask"
-            if event.kind == "ask":
-                self.asked.add(event.item)
-            elif event.kind == "skip" and event.item not in self.labels:
-                self.skipped.add(event.item)
-                self.sources[event.item] = event
-            elif event.kind == "undo":
-                self._take_back(event.item, event.annotator)
-            elif event.kind == "vote":
-                code = CANNOT_SAY if event.label is None else event.label
-                self.votes.setdefault(event.item, {})[event.annotator or ""] = code
-            elif event.label is not None and (event.kind == "correction" or event.item not in self.labels):
-                self.corrected += event.kind == "correction"
-                self.labels[event.item] = event.label
-                self.skipped.discard(event.item)
-                self.sources[event.item] = event
+            self._said(event, event.item)
+
+    def _said(self, event: Event, item: str) -> None:
+        """Something about an item."""
+        self.begun = self.begun or event.kind != "ask"
+        if event.kind == "ask":
+            self.asked.add(item)
+        elif event.kind == "skip" and item not in self.labels:
+            self.skipped.add(item)
+            self.sources[item] = event
+        elif event.kind == "undo":
+            self._take_back(item, event.annotator)
+        elif event.kind == "vote":
+            code = CANNOT_SAY if event.label is None else event.label
+            self.votes.setdefault(item, {})[event.annotator or ""] = code
+        elif event.label is not None and (event.kind == "correction" or item not in self.labels):
+            self.corrected += event.kind == "correction"
+            self.labels[item] = event.label
+            self.skipped.discard(item)
+            self.sources[item] = event
+
+    @property
+    def left(self) -> int | None:
+        """About how many labels are left, to two figures; None if nobody knows, or if there were more than estimated."""
+        heard = len(self.labels)
+        return None if self.estimate is None or self.estimate <= heard else rounded(self.estimate - heard)
 
     def _before(self, kind: str, detail: Mapping[str, Any]) -> None:
         """Something that comes before the first label: the first registration counts, then the last value of the beacon."""

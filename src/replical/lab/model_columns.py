@@ -6,19 +6,19 @@ models. Whoever knows better names the models or the labels.
 
 from __future__ import annotations
 
-import re
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from replical.classes.base import Label
-from replical.errors import BadLabel, BadTable
+from replical.errors import BadTable
 from replical.lab.columns import Block, name_of, opened
+from replical.lab.model_groups import Finder, texts_of
+from replical.lab.seen import DECIMALS, SCORES, TRUTHS, Seen
 
 MOST = 100  # different labels that a model may give, unless somebody says what they are
-TRUTH = ("label", "labels", "truth", "target", "y", "class")  # usual names of the column with the right answers
-_NUMBER, _WHOLE = re.compile(r"[-+]?[0-9]*\.?[0-9]+([eE][-+]?[0-9]+)?"), re.compile("0|-?[1-9][0-9]{0,17}")
-_SCORES, _TRUTHS = "scores", "true and false"  # what are no labels
+# Usual names of the column with the right answers.
+TRUTH = ("label", "labels", "truth", "ground_truth", "gold", "target", "y", "y_true", "true_label", "class", "outcome")
 
 Progress = Callable[[int, int], None]
 
@@ -39,6 +39,8 @@ class ModelColumns:
         The column with the right answers, where there is one.
     others
         Columns that are left alone.
+    never
+        Labels that models give, and no right answer of the table is.
     """
 
     rows: int
@@ -46,44 +48,7 @@ class ModelColumns:
     values: tuple[Label, ...]
     truth: str | None
     others: tuple[str, ...]
-
-
-@dataclass
-class _Seen:
-    """What was seen of a column; `values` is None where they cannot be labels, and `why` says why not."""
-
-    values: set[Label] | None = field(default_factory=set)
-    empty: int = 0
-    why: str = ""
-
-    def add(self, column: Any, most: int) -> None:
-        if self.values is None:
-            return
-        if why := _no_labels(column.type):
-            self.values, self.why = None, why
-            return
-        self.empty += column.null_count
-        self.values |= {value for value in column.unique().to_pylist() if value is not None and value != ""}
-        if len(self.values) > most:
-            self.values, self.why = None, f"more than {most} different values"
-
-    def look_again(self) -> None:
-        """A CSV file spells numbers: those that are not whole are scores."""
-        words = [value for value in self.values or () if isinstance(value, str)]
-        if all(map(_NUMBER.fullmatch, words)) and any(set(word) & set(".eE") for word in words):
-            self.values, self.why = None, _SCORES
-
-
-def _no_labels(kind: Any) -> str:
-    from pyarrow import types
-
-    inner = kind.value_type if types.is_dictionary(kind) else kind
-    texts = types.is_string(inner) or types.is_large_string(inner) or str(inner) == "string_view"
-    if texts or types.is_integer(inner):
-        return ""
-    if types.is_floating(inner) or types.is_boolean(inner):
-        return _SCORES if types.is_floating(inner) else _TRUTHS
-    return f"values of type {inner}"
+    never: tuple[Label, ...] = ()
 
 
 def model_columns(
@@ -137,27 +102,68 @@ def model_columns(
     with opened(source, [*([truth] if truth else []), *(models or ()), *without]) as table:
         names = list(dict.fromkeys(table.names))
     if id_column not in names:
-        few = f"{', '.join(names[:8])}{' and more' if len(names) > 8 else ''}"
-        raise BadTable(
-            f"{name_of(source)} has no column {id_column!r} with the ids of its items; it has {few}: say --id COLUMN"
-        )
-    truth = truth or next((name for name in names if name.lower() in TRUTH and name not in (models or ())), None)
+        raise BadTable(_without_ids(name_of(source), id_column, names))
+    left = (*(models or ()), *without)
+    usual = next((name for name in names if name.lower() in TRUTH and name not in (*left, id_column)), None)
     wanted = [name for name in names if name != id_column and name not in without]
     if models is not None:
-        wanted = [name for name in wanted if name in (*models, truth)]
+        wanted = [name for name in wanted if name in (*models, truth or usual)]
     seen, rows = _read(source, wanted, max(MOST, len(values or ())), progress)
     if wanted and not rows:
         raise BadTable(f"{name_of(source)} holds no items: write one row per item")
-    found = _Finder(name_of(source), seen, truth, values)
+    if truth is None and usual is not None and seen[usual].why in ("", TRUTHS, DECIMALS):  # others are features
+        truth = usual
+    found = Finder(name_of(source), seen, truth, values)
     chosen = found.named(models) if models is not None else found.group()
     labels = found.labels(chosen)
     others = [name for name in names if name not in (*chosen, truth, id_column)]
-    return ModelColumns(rows=rows, models=tuple(chosen), values=labels, truth=truth, others=tuple(others))
+    right = texts_of(seen[truth].values or ()) if truth in seen else set[str]()
+    return ModelColumns(
+        rows=rows,
+        models=tuple(chosen),
+        values=labels,
+        truth=truth,
+        others=tuple(others),
+        never=tuple(label for label in labels if right and str(label) not in right),
+    )
 
 
-def _read(source: Any, wanted: Sequence[str], most: int, progress: Progress | None) -> tuple[dict[str, _Seen], int]:
+def score_columns(source: Any, *, id_column: str = "id", progress: Progress | None = None) -> list[str]:
+    """The columns of a table that hold scores, numbers from 0 to 1.
+
+    Raises
+    ------
+    BadTable
+        If there are none.
+
+    Examples
+    --------
+    >>> score_columns({"id": [1, 2], "a": [0.2, 0.9], "b": [0.4, 0.6], "age": [40.5, 71.0], "label": ["no", "yes"]})
+    ['a', 'b']
+    """
+    with opened(source, [id_column]) as table:
+        names = [name for name in dict.fromkeys(table.names) if name != id_column]
+    seen, _ = _read(source, names, MOST, progress)
+    found = [name for name in names if seen[name].why == SCORES]
+    if not found:
+        raise BadTable(
+            f"{name_of(source)} has no column of scores from 0 to 1 that cuts could be for: leave out --cuts"
+        )
+    return found
+
+
+def _without_ids(table: str, id_column: str, names: Sequence[str]) -> str:
+    mark = next((each for each in ";\t|" if len(names) == 1 and each in names[0]), None)
+    if mark is not None:
+        return f"{table} has one column only, {names[0]!r:.60}: its values are parted by {mark!r}, write commas instead"
+    few = f"{', '.join(names[:8])}{' and more' if len(names) > 8 else ''}"
+    again = f"replical init --pool {table} --id COLUMN"
+    return f"{table} has no column {id_column!r} with the ids of its items; it has {few}: {again}"
+
+
+def _read(source: Any, wanted: Sequence[str], most: int, progress: Progress | None) -> tuple[dict[str, Seen], int]:
     """What stands in each column, and how many rows there are."""
-    seen, rows, done = {name: _Seen() for name in wanted}, 0, 0
+    seen, rows, done = {name: Seen() for name in wanted}, 0, 0
     with opened(source, wanted, categories=wanted) as table:
         for block in table.blocks(wanted):
             rows = max(rows, block.start + block.rows)
@@ -170,130 +176,6 @@ def _read(source: Any, wanted: Sequence[str], most: int, progress: Progress | No
     return seen, rows
 
 
-def _add(seen: dict[str, _Seen], block: Block, most: int) -> None:
+def _add(seen: dict[str, Seen], block: Block, most: int) -> None:
     for name, column in block.columns.items():
         seen[name].add(column, most)
-
-
-class _Finder:
-    """Tells models from other columns, and says why it cannot."""
-
-    def __init__(self, table: str, seen: dict[str, _Seen], truth: str | None, values: Sequence[Label] | None) -> None:
-        self._table, self._seen, self._truth = table, seen, truth
-        self._values = None if values is None else tuple(values)
-
-    def named(self, models: Sequence[str]) -> list[str]:
-        """The `models` that somebody named, if they are such."""
-        for name in models:
-            if self._seen[name].values is None:
-                raise BadTable(
-                    f"{self._table}: the column {name!r} holds {self._seen[name].why}, not the labels of a model"
-                )
-        return self._checked(list(models))
-
-    def group(self) -> list[str]:
-        """The largest group of columns that share labels, known ones where there are such."""
-        columns, known = self._columns(), self._known()
-        groups = [(texts, names) for texts, names in _sharing(columns) if not known or texts & known]
-        groups.sort(key=lambda group: -len(group[1]))
-        if len(groups) > 1 and len(groups[0][1]) == len(groups[1][1]) > 1:
-            one, two = (f"{', '.join(names[:3])}{' ..' if len(names) > 3 else ''}" for _, names in groups[:2])
-            raise BadTable(
-                f"{self._table}: the models may be the columns {one} or the columns {two}: name their labels with "
-                "--label-values, or the others with --leave-out"
-            )
-        shared, names = groups[0] if groups else (set[str](), [])
-        return self._checked([name for name, texts in columns.items() if texts <= shared or name in names])
-
-    def _columns(self) -> dict[str, set[str]]:
-        """What may be models."""
-        return {name: _texts(each.values) for name, each in self._seen.items() if each.values and name != self._truth}
-
-    def _known(self) -> set[str]:
-        """The labels that are known whatever the models say."""
-        if self._values is not None:
-            return set(map(str, self._values))
-        truth = self._seen.get(self._truth or "")
-        return _texts(truth.values) if truth is not None and truth.values else set()
-
-    def _checked(self, models: list[str]) -> list[str]:
-        if len(models) < 2:
-            raise BadTable(self._too_few(models))
-        for name in models:
-            if empty := self._seen[name].empty:
-                raise BadTable(
-                    f"{self._table}: the model {name!r} says nothing about {empty:,} items: fill them in, leave it out with "
-                    f"--leave-out {name}, or, if it holds the right answers, say --label-column {name}"
-                )
-        return models
-
-    def _too_few(self, models: list[str]) -> str:
-        """Why there is nothing to choose, and what to do about it."""
-        again = f"replical init --pool {self._table}"
-        if models:
-            return f"{self._table} has one model only, {models[0]!r}: add a column for every other model, then {again}"
-        groups = _sharing(self._columns())
-        if groups and (known := self._known()):
-            said, names = max(groups, key=lambda group: len(group[1]))
-            return (
-                f"no column of {self._table} is a model with the labels {', '.join(sorted(known)[:6])}; {names[0]!r} says "
-                f"{', '.join(sorted(said)[:6])}: write models and right answers with the same labels, then {again}"
-            )
-        odd = next(((name, each.why) for name, each in self._seen.items() if each.why in (_SCORES, _TRUTHS)), None)
-        hint = f" ({odd[0]!r} holds {odd[1]})" if odd else ""
-        cut = "; scores can be cut at public places, replical protocol new --cuts" if odd and odd[1] == _SCORES else ""
-        return (
-            f"{self._table} has no column that looks like a model{hint}: write one column per model, with the label it "
-            f"gives to every item, then {again}{cut}"
-        )
-
-    def labels(self, models: Sequence[str]) -> tuple[Label, ...]:
-        """The labels of these `models`, as a protocol lists them."""
-        if self._values is not None:
-            for name in models:
-                if strange := sorted(_texts(self._seen[name].values or ()) - set(map(str, self._values))):
-                    raise BadLabel(
-                        f"{self._table}: the model {name!r} says {strange[0]!r}, which is none of {list(self._values)!r}: "
-                        f"name every label with --label-values, or leave the column out with --leave-out {name}"
-                    )
-            return self._values
-        texts = self._known().union(*(_texts(self._seen[name].values or ()) for name in models))
-        if len(texts) < 2:
-            raise BadLabel(
-                f"{self._table}: every model says {next(iter(texts))!r} about every item: name all labels with "
-                f"replical init --pool {self._table} --label-values"
-            )
-        return in_public_order(texts)
-
-
-def in_public_order(texts: Iterable[str]) -> tuple[Label, ...]:
-    """Labels in an order that everybody finds: whole numbers by size, texts by alphabet.
-
-    Examples
-    --------
-    >>> in_public_order({"10", "9"}), in_public_order({"b", "9"})
-    ((9, 10), ('9', 'b'))
-    """
-    words = sorted(texts)
-    if all(map(_WHOLE.fullmatch, words)):
-        return tuple(sorted(map(int, words)))
-    return tuple(words)
-
-
-def _texts(values: Iterable[Label]) -> set[str]:
-    """Labels as they are written: a file of texts may spell numbers."""
-    return {str(value).strip() if isinstance(value, int) else value for value in values}
-
-
-def _sharing(columns: dict[str, set[str]]) -> list[tuple[set[str], list[str]]]:
-    """Groups of columns with all their values: one joins where it shares at least a quarter of them."""
-    groups: list[tuple[set[str], list[str]]] = []
-    for name, texts in columns.items():
-        joined, apart = (texts, [name]), []
-        for known, group in groups:
-            if 4 * len(known & texts) >= len(known | texts):
-                joined = joined[0] | known, group + joined[1]
-            else:
-                apart.append((known, group))
-        groups = [*apart, joined]
-    return groups

@@ -1,40 +1,25 @@
-"""A run that lives in its journal: ask, tell, skip, correct, stop, go on tomorrow.
-
-The state of a run is a function of protocol, pool, private seed and what the journal says of each item: its label, or
-that nobody could label it. So a run is rebuilt by replaying the learner's conversation with the labels known so far;
-whatever happened between two labels, the same journal gives the same result to the byte.
-"""
+"""A run that lives in its journal: ask, tell, skip, correct, stop, go on tomorrow."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from typing import Any, TypedDict
-
-import numpy as np
+from typing import TypedDict
 
 from replical.classes.base import Label
-from replical.core.canonical import digest_of
-from replical.core.memory import keeping
 from replical.core.randomness import PrivateRandomness
-from replical.errors import BadJournal, BadLabel, ReplicalError
+from replical.errors import BadJournal, BadLabel
 from replical.lab.binding import bind, named
-from replical.lab.chain import Link
 from replical.lab.claim import Claim
 from replical.lab.journal import Event, Journal
-from replical.lab.ledger import CHANGES, Ledger
+from replical.lab.ledger import Ledger
 from replical.lab.protocol import Protocol
-from replical.lab.registered import check_registered
-from replical.lab.seeds import seed_of
-from replical.lab.snapshot import EVERY, Snapshot, packed, unpacked
+from replical.lab.replayed import Replayed
 from replical.lab.tables import LabPool
 from replical.learners.base import Course, Learner
 from replical.learners.measured import Measured
 from replical.learners.result import Result
 from replical.pools.pool import Pool
-from replical.pools.query import Answers, Query
-
-# What a run may come to that goes on from a snapshot which is none of its own.
-_STUMBLES = (ReplicalError, ArithmeticError, AssertionError, LookupError, TypeError, ValueError)
+from replical.pools.query import Query
 
 
 class LabelCounts(TypedDict):
@@ -68,14 +53,10 @@ class Session:
 
     Attributes
     ----------
-    ledger
-        What the journal says of the items: ``ledger.labels`` are label codes by item, ``ledger.skipped`` the items that
-        nobody could label.
+    replayed
+        The run as the journal tells it.
     secret
         What this lab commits to.
-    private
-        The seed of its private randomness: the secret, or the hash of it and of the beacon's value where the protocol names
-        a beacon.
 
     Raises
     ------
@@ -114,135 +95,45 @@ class Session:
         claim: Claim | None = None,
         note: Callable[[str], None] = lambda sentence: None,
     ) -> None:
-        self.protocol, self.lab, self.journal, self._annotator = protocol, lab, journal, annotator
-        self.claim = claim
-        self._measure = measure
-        self._places = {each: number for number, each in enumerate(lab.ids)}
-        self._codes, self._kinds = len(protocol.labels), len(protocol.recipe.C.labels)
-        self.ledger = Ledger()
-        self.secret = bind(protocol, lab, journal, self.learner, claim)
-        self.private = b""
-        self._link = Link()  # how far the journal has been heard
-        self._course: Course | None = None
-        self._note = note
-        self._snapshot = self._found()
-        self._trusting = False  # did the course go on from a snapshot?
-        self._replayed = 0  # labels when the last snapshot was made
+        self.protocol, self.lab, self.journal, self.claim = protocol, lab, journal, claim
+        self._annotator, self._measure = annotator, measure
+        self.secret = bind(protocol, lab, journal, self._learner(Ledger()), claim)
+        self.replayed = Replayed(
+            protocol, lab, journal, secret=self.secret, learner=self._learner, claim=claim, note=note
+        )
         self.refresh()
 
     def refresh(self) -> None:
         """Take in what was written to the journal since, by this session or others, and go on from there."""
-        with keeping():
-            self._hear()
-        if not self.private:
-            self._draw()
-        self._go_on()
-
-    def _hear(self) -> None:
-        """The events since the last one that was heard."""
-        ledger, heard = self.ledger, self._link
-        made = Link(0) if self._snapshot is None else self._snapshot.link
-        for event, now in self.journal.news(heard.seq):
-            if event.label is not None or event.item not in self._places:
-                self._check(event)
-            if event.kind in CHANGES or event.item in ledger.skipped:
-                self._course = None  # what was said before has changed
-                self._forget(event)
-            ledger.hear(event)
-            if event.seq >= heard.seq:
-                heard = self._link = Link(event.seq, now)
-            if event.seq == made.seq and now != made.hash:
-                self._ignore("it belongs to other events")
-        if self._snapshot is not None and self._snapshot.link.seq > self._link.seq:
-            self._ignore("it belongs to later events")
-
-    def _found(self) -> Snapshot | None:
-        """The snapshot to go on from, as far as can be told before the journal has been read."""
-        if not self.journal.drives:
-            return None
-        try:
-            content = self.journal.snapshot
-            return None if content is None else unpacked(content, self._about)
-        except (BadJournal, ValueError) as error:
-            self._ignore(str(error))
-            return None
-
-    @property
-    def _about(self) -> dict[str, Any]:
-        """Of which run a snapshot is."""
-        claim = None if self.claim is None else self.claim.bound
-        private = digest_of(b"replical snapshot\0" + self.secret)
-        return {
-            "protocol": self.protocol.fingerprint,
-            "pool": self.lab.fingerprint,
-            "private seed": private,
-            "claim": claim,
-        }
-
-    def _ignore(self, why: str) -> None:
-        self._snapshot = None
-        self._note(
-            f"The snapshot in {self.journal.where} is ignored ({why}): the run is replayed from its first label."
-        )
-
-    def _forget(self, event: Event) -> None:
-        """A snapshot that rests on what an event changes is of no use any more."""
-        source = None if event.item is None else self.ledger.sources.get(event.item)
-        made_at = 0 if self._snapshot is None else self._snapshot.link.seq
-        if event.seq > made_at and (event.item is None or (source is not None and source.seq <= made_at)):
-            self._snapshot = None
-
-    def _keep(self) -> None:
-        """A snapshot now and then, where the run remembers anything."""
-        course = self.course
-        if not self.journal.drives or course.asked - self._replayed < EVERY:
+        self.replayed.hear()
+        query = self.replayed.go_on()
+        self._as_before(query)
+        if query is None:
             return
-        self._replayed = course.asked
-        if (kept := course.kept) is not None:
-            snapshot = Snapshot(self._link, kept)
-            if (content := packed(snapshot, self._about)) is not None:
-                self.journal.keep(content)
-                self._snapshot = snapshot
-
-    def _draw(self) -> None:
-        """The private seed. A run of a protocol that asks for a registration waits for it, and for the beacon's value."""
-        if self.claim is None:
-            check_registered(self.protocol, self.lab, self.journal, self.ledger, self.secret)
-        self.private = seed_of(self.secret, None if self.claim is not None else self.ledger.beacon)
-
-    def _check(self, event: Event) -> None:
-        if event.item is not None and event.item not in self._places:
-            raise BadJournal(
-                f"event {event.seq} of {self.journal.where} is about {event.item!r}, which is not in the pool"
-            )
-        if event.label is not None and not 0 <= event.label < self._codes:
-            raise BadJournal(f"event {event.seq} of {self.journal.where} has a label that the protocol does not have")
+        self.replayed.keep()
+        if self.journal.writable and self.open != self.ledger.waiting:
+            fresh = [Event(kind="ask", item=each) for each in self.open if each not in self.ledger.asked]
+            detail = {"items": self.open, "disagreement": list(query.disagreement)}
+            self._record([*fresh, Event(kind="open", detail=detail)])
 
     def pool_without(self, skipped: Iterable[str]) -> Pool:
         """The lab's items in private order, where the items `skipped` cannot be labelled."""
-        pool = self.lab.pool(PrivateRandomness(self.private))
-        unasked = np.array(sorted(self._places[each] for each in skipped), dtype=np.int64)
-        return pool.without(unasked) if len(unasked) else pool
+        return self.replayed.pool_without(skipped)
+
+    @property
+    def ledger(self) -> Ledger:
+        """What the journal says: ``ledger.labels`` are label codes by item, ``ledger.skipped`` whom nobody could label."""
+        return self.replayed.ledger
+
+    @property
+    def private(self) -> bytes:
+        """The seed of the lab's private randomness: the secret, or a hash of it and a beacon's value, if there is one."""
+        return self.replayed.private
 
     @property
     def heard(self) -> dict[int, int]:
         """The label codes known so far, by item number."""
-        return {self._places[item]: code for item, code in self.ledger.labels.items()}
-
-    def _go_on(self) -> None:
-        """The conversation with every label known so far; from its beginning if need be."""
-        query = self._heard_out()
-        if query is None and self._trusting:
-            self._note("The run is replayed from its first label before it ends.")
-            self._snapshot = self._course = None
-            query = self._heard_out()
-        self._as_before(query)
-        if query is not None:
-            self._keep()
-        if query is not None and self.journal.writable and self.open != self.ledger.waiting:
-            fresh = [Event(kind="ask", item=each) for each in self.open if each not in self.ledger.asked]
-            detail = {"items": self.open, "disagreement": list(query.disagreement)}
-            self._record([*fresh, Event(kind="open", detail=detail)])
+        return {self.replayed.places[item]: code for item, code in self.ledger.labels.items()}
 
     def _as_before(self, query: Query | None) -> None:
         """Refuse a run that had ended and comes to something else now, although nobody changed anything."""
@@ -257,28 +148,6 @@ class Session:
                 "items that are wrong their labels with replical correct"
             )
 
-    def _heard_out(self) -> Query | None:
-        """Tell the course every label that it asks for and that is known; what it asks for then."""
-        course = self.course
-        while (query := course.query) is not None and not self._open(query):
-            try:
-                course.tell(self._answers(query))
-            except _STUMBLES as error:
-                self._course = None  # it cannot go on, but has not ended: the labels may still be corrected
-                if not self._trusting:
-                    raise
-                self._ignore(f"the run cannot go on from it: {error}")
-                return self._heard_out()
-        return query
-
-    def _open(self, query: Query) -> list[str]:
-        ids = self.lab.ids
-        return [ids[item] for item in query.items.tolist() if ids[item] not in self.ledger.labels]
-
-    def _answers(self, query: Query) -> Answers:
-        codes = np.array([self.ledger.labels[self.lab.ids[item]] for item in query.items.tolist()], dtype=np.uint16)
-        return Answers.unanimous(query, codes, self._kinds)
-
     def _record(self, events: list[Event]) -> None:
         """First on the disk, then in memory."""
         if events:
@@ -289,7 +158,7 @@ class Session:
     def open(self) -> list[str]:
         """Ids of the items to label now; none when the run has ended."""
         query = self.course.query
-        return [] if query is None else self._open(query)
+        return [] if query is None else self.replayed.open(query)
 
     @property
     def ended(self) -> bool:
@@ -304,17 +173,7 @@ class Session:
     @property
     def course(self) -> Course:
         """The conversation, also for those who show its progress."""
-        if self._course is None:
-            pool, shared = self.pool_without(self.ledger.skipped), self.protocol.shared
-            if self._snapshot is not None:
-                try:
-                    self._course = Course(self.learner, pool, shared, kept=self._snapshot.kept)
-                except _STUMBLES as error:
-                    self._ignore(f"the run cannot go on from it: {error}")
-            self._trusting = self._course is not None
-            self._course = Course(self.learner, pool, shared) if self._course is None else self._course
-            self._replayed = self._course.asked if self._trusting else 0
-        return self._course
+        return self.replayed.course
 
     @property
     def labels(self) -> tuple[Label, ...]:
@@ -348,13 +207,20 @@ class Session:
     @property
     def measuring(self) -> int:
         """Labels to ask for after the answer is known, to measure how often it errs."""
-        return self.ledger.measure if self._measure is None else self._measure
+        return self._measuring(self.ledger)
+
+    def _measuring(self, ledger: Ledger) -> int:
+        return ledger.measure if self._measure is None else self._measure
 
     @property
     def learner(self) -> Learner:
         """The protocol's, or what tests a claim; and what measures the error, if that is wanted."""
+        return self._learner(self.ledger)
+
+    def _learner(self, ledger: Ledger) -> Learner:
         learner = self.protocol.learner if self.claim is None else self.claim.learner
-        return Measured(learner, self.measuring) if self.measuring else learner
+        measuring = self._measuring(ledger)
+        return Measured(learner, measuring) if measuring else learner
 
     @property
     def budget(self) -> int | None:

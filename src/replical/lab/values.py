@@ -54,15 +54,15 @@ def label_code(value: Any, labels: tuple[Label, ...], what: str) -> int:
 
     Examples
     --------
-    >>> label_code("yes", ("no", "yes"), "it"), label_code("1", (0, 1), "it")
-    (1, 1)
+    >>> label_code("yes", ("no", "yes"), "it"), label_code("1", (0, 1), "it"), label_code("1", (0, 1, "unsure"), "it")
+    (1, 1, 1)
     """
-    if isinstance(value, str) and all(isinstance(label, int) for label in labels):
-        spelled = {str(label): code for code, label in enumerate(labels)}
+    if not isinstance(value, bool | float) and value in labels:
+        return labels.index(value)
+    if isinstance(value, str):
+        spelled = {str(label): code for code, label in enumerate(labels) if isinstance(label, int)}
         if value.strip() in spelled:
             return spelled[value.strip()]
-    elif not isinstance(value, bool | float) and value in labels:
-        return labels.index(value)
     hint = ""
     if isinstance(value, bool | float):
         hint = f": it is a {type(value).__name__}, write the label itself"

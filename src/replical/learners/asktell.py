@@ -52,6 +52,8 @@ class AskTell:
         check_copies(learner.plan, pool)
         self._begin: Callable[[], Course] = partial(Course, learner, pool, shared)
         self._course, self._labels = self._begin(), pool.C.labels
+        losses = getattr(learner.plan, "losses", None)  # nobody's label is what candidates say that abstain
+        self._allowed = self._labels if losses is None else self._labels[: losses.labels]
         self._codes: dict[int, int] = {}
 
     @property
@@ -74,8 +76,8 @@ class AskTell:
         for row, label in labels.items():
             if row not in wanted:
                 raise BadLabel(f"row {row} is not asked for now")
-            if isinstance(label, bool) or label not in self._labels:
-                raise BadLabel(f"{label!r} for row {row} is none of {list(self._labels)!r}")
+            if isinstance(label, bool) or label not in self._allowed:
+                raise BadLabel(f"{label!r} for row {row} is none of {list(self._allowed)!r}")
         before = dict(self._codes)
         self._codes |= {row: self._labels.index(label) for row, label in labels.items()}
         try:

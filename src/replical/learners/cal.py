@@ -1,7 +1,7 @@
 """CAL, realizable: ask only where survivors disagree, drop everyone who is ever wrong, stop at Δ(V) ≤ ε.
 
 Claim: if some hypothesis makes no error, every survivor at the stop has error at most Δ(V) ≤ ε; with k = 2Θ ln(nN/δ)
-labels a round, N rounds suffice with probability at least 1-δ.
+labels per round, N rounds suffice with probability at least 1-δ.
 Reference: Algorithm 1. With k = 1 it is the streaming form: one item at a time, in private order (learner id "cal");
 with the plan's k it is Algorithm 1 itself ("cal-rounds"). Not replicable: "any h in V" is the first in the shared
 order, the choice most favourable to it.

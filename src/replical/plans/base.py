@@ -331,7 +331,7 @@ class ERMPlan(SamplePlan):
 
 @dataclass(frozen=True, kw_only=True)
 class CALPlan(Plan):
-    """CAL: k labels a round; k = 1 is the streaming form, which may also choose its items."""
+    """CAL: k labels per round; k = 1 is the streaming form, which may also choose its items."""
 
     rounds_most: int | None
     query: str = "scan"

@@ -153,7 +153,7 @@ _ERM = Record(
     tight=tight.erm,
     options=frozenset({"k_final", "nu"}),
     bounds=Bounds(paper=("passive", "passive_agnostic")),
-    colour="#999999",
+    colour="#808080",
     marker="v",
 )
 _CAL = Record(
@@ -166,7 +166,7 @@ _CAL = Record(
     tight=tight.cal,
     options=frozenset({"query"}),
     bounds=Bounds(paper=("cal", None)),
-    colour="#56B4E9",
+    colour="#2A8FCB",
     marker="o",
 )
 _CAL_ROUNDS = Record(
@@ -194,10 +194,10 @@ _A2 = Record(
     tight=a2.betting,
     options=frozenset({"kappa", "batch"}),
     bounds=Bounds(paper=("a2", "a2")),
-    colour="#E69F00",
+    colour="#C98500",
     marker="s",
 )
-_A2_PAIRED = replace(_A2, id="a2-paired", tight=a2.paired, instead="a2", colour="#B07900", marker="d")
+_A2_PAIRED = replace(_A2, id="a2-paired", tight=a2.paired, instead="a2", colour="#936500", marker="d")
 _A2_ROUNDS = Record(
     id="a2-rounds",
     learner="replical.learners.a2:A2Rounds",

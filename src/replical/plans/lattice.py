@@ -166,7 +166,7 @@ def lattice_plan(
     wrong
         The share of wrong labels that a fit supposes.
     max_labels
-        Budget, the checks included. Where labels may be wrong it is spent, and is 25 labels a coordinate if left out.
+        Budget, the checks included. Where labels may be wrong it is spent, and is 25 labels per coordinate if left out.
 
     Returns
     -------
@@ -194,7 +194,7 @@ def lattice_plan(
         Number(name="noisy", value=int(noisy), source="given: are labels taken to be wrong from the start?"),
         Number(name="wrong", value=fraction(in_open("wrong", wrong, 0, 0.5)), source="share of wrong labels in a fit"),
         Number(
-            name="noisy_labels", value=25 * C.d, source="25 a coordinate: about where labs agree at 5% wrong labels"
+            name="noisy_labels", value=25 * C.d, source="25 per coordinate: about where labs agree at 5% wrong labels"
         ),
     )
     budget = None if max_labels is None else PARAMETERS["max_labels"].check(max_labels)

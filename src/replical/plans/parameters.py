@@ -106,7 +106,7 @@ _ALL = (
         help="threshold range T/theta of the paper's RepliCAL (1/8)",
         default=Decimal("0.125"),
     ),
-    Parameter(name="k_loop", kind="count", help="your own number of labels a round"),
+    Parameter(name="k_loop", kind="count", help="your own number of labels per round"),
     Parameter(name="k_final", kind="count", help="your own size of the last sample"),
     Parameter(
         name="kappa",

@@ -134,8 +134,8 @@ def plan(
     Examples
     --------
     >>> p = plan("replical", 1000, epsilon=.01, delta=.05, rho=.1, theta=2, name="paper")
-    >>> f"{p.integer('m'):.3g} intervals, {p.integer('k_loop'):.2g} labels a round, {p.labels_most:.2g} in all"
-    '8.13e+06 intervals, 1.5e+17 labels a round, 1.2e+18 in all'
+    >>> f"{p.integer('m'):.3g} intervals, {p.integer('k_loop'):.2g} labels per round, {p.labels_most:.2g} in all"
+    '8.13e+06 intervals, 1.5e+17 labels per round, 1.2e+18 in all'
     """
     values = {
         "epsilon": epsilon, "delta": delta, "rho": rho, "theta": theta, "nu": nu, "T": T, "k_loop": k_loop,

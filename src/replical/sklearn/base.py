@@ -155,6 +155,11 @@ class Replicable(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
                 raise ValueError("an oracle says labels one at a time: give the label set as classes=[..]")
             known = np.unique(candidate_labels) if self.classes is None else np.asarray(self.classes)
             return known, lambda items: codes_of([oracle(int(item)) for item in items], known)
+        if _unlabelled(y):
+            raise ValueError(
+                "Input y contains NaN. For rows without a label give no y but oracle=.., a function from row numbers to "
+                "labels: it is called for the rows whose label is needed."
+            )
         check_classification_targets(y)
         if self.classes is not None:
             known = np.asarray(self.classes)
@@ -193,6 +198,7 @@ def scaled_by_itself(X: Any) -> str:
     >>> scaled_by_itself((X - X.mean(axis=0)) / X.std(axis=0)), scaled_by_itself(X)
     ('means of 0 and deviations of 1', '')
     """
+    X = X.to_numpy() if hasattr(X, "to_numpy") else X  # a data frame
     if not isinstance(X, np.ndarray) or X.ndim != 2 or len(X) < 3 or X.dtype.kind != "f":
         return ""
     varied = X[:, X.min(axis=0) < X.max(axis=0)]
@@ -208,6 +214,16 @@ def scaled_by_itself(X: Any) -> str:
     return "smallest values of 0 and largest of 1" if between and ends else ""
 
 
+def _unlabelled(y: Any) -> bool:
+    """Has some row no label?"""
+    values = np.asarray(y)
+    if values.dtype.kind == "f":
+        return bool(np.isnan(values).any())
+    if values.dtype.kind != "O":
+        return False
+    return any(value is None or (isinstance(value, float) and np.isnan(value)) for value in values.tolist())
+
+
 def codes_of(values: Any, classes: NDArray[Any]) -> Codes:
     """The place of each value among the `classes`; `ValueError` is raised for one that is not there."""
     values = np.asarray(values)
@@ -216,7 +232,9 @@ def codes_of(values: Any, classes: NDArray[Any]) -> Codes:
     known = np.isin(values, classes)
     if not known.all():
         wrong = values[~known].tolist()[0]
-        raise ValueError(f"the label {wrong!r} is not among the classes {classes.tolist()!r}")
+        raise ValueError(
+            f"the label {wrong!r} is not among the classes {classes.tolist()!r}: estimators and labels must write them alike"
+        )
     order = np.argsort(classes)
     codes: Codes = order[np.searchsorted(classes[order], values)].astype(np.uint16)
     return codes

@@ -21,7 +21,7 @@ def named_estimators(estimators: Candidates) -> Named:
     Raises
     ------
     ValueError
-        If there are none, or one can neither predict nor is a pair.
+        If there are none, it is one and no list, or one can neither predict nor is a pair.
 
     Examples
     --------
@@ -30,6 +30,10 @@ def named_estimators(estimators: Candidates) -> Named:
     >>> [name for name, _ in named_estimators([one, other])], [name for name, _ in named_estimators({"a": one})]
     (['dummyclassifier-1', 'dummyclassifier-2'], ['a'])
     """
+    if hasattr(estimators, "predict"):
+        raise ValueError(
+            "one estimator leaves nothing to choose: give a list of them, a dict or (name, estimator) pairs"
+        )
     given = list(estimators.items() if isinstance(estimators, Mapping) else estimators)
     if not given:
         raise ValueError("give the fitted estimators to choose among: a list, a dict or (name, estimator) pairs")

@@ -15,6 +15,7 @@ from replical.classes.rows import PackedRows
 from replical.classes.table import PredictionTable
 from replical.sklearn.base import Oracle, Replicable, codes_of
 from replical.sklearn.named import Candidates, check_fitted, named_estimators
+from replical.sklearn.public import public_rows
 
 
 def _has_probabilities(selector: ReplicableSelector) -> bool:
@@ -155,24 +156,23 @@ class ReplicableSelector(Replicable):
         classes, labels = self._labels(y, oracle, candidate_labels)
         if len(classes) < 2:
             raise ValueError("1 class is in y and known to the candidates: give all labels as classes=[..]")
+        public = None if self.public is None else public_rows(self.public, X, classes)
         seed = self._seed()
         C = PredictionTable([name for name, _ in named], labels=range(len(classes)))
         candidates = [estimator for _, estimator in named]
         codes = _predictions(candidates, X, classes)
         validate_data(self, X, skip_check_array=True)  # notes the features and their names
         self._look_at_scaling(X)
-        self._keep(self._run(C, codes, labels, seed, self._order(C, candidates)), classes, seed)
+        self._keep(self._run(C, codes, labels, seed, self._order(C, candidates, public)), classes, seed)
         self.best_name_, self.best_estimator_ = named[self.hypothesis_ or 0]
         self._tell()
         return self
 
-    def _order(self, C: PredictionTable, candidates: Sequence[Any]) -> Prior:
+    def _order(self, C: PredictionTable, candidates: Sequence[Any], public: Any) -> Prior:
         """Fewest errors on the public rows first, ties by name; any order, from the seed, if there are none."""
-        if self.public is None:
+        if public is None:
             return UNIFORM
-        X, y = self.public
-        y = column_or_1d(y)
-        check_consistent_length(X, y)
+        X, y = public
         return Prior.by_errors(C, np.array([(each.predict(X) != y).sum() for each in candidates]))
 
     def __sklearn_clone__(self) -> ReplicableSelector:

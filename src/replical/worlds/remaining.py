@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from replical.core.randomness import SharedRandomness
-from replical.core.words import count
+from replical.core.words import count, rounded
 from replical.errors import PlanMismatch
 from replical.learners.base import Learner, learn
 from replical.plans.catalogue import find
@@ -183,8 +183,3 @@ def _along_an_ellipse(
         low, high = (angle, high) if angle < 0 else (low, angle)
         angle = generator.uniform(low, high)
     return state, now
-
-
-def rounded(value: float) -> int:
-    """To two figures: more would pretend to know."""
-    return int(float(f"{value:.2g}"))

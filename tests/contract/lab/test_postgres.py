@@ -92,7 +92,7 @@ def test_skips_and_corrections(files, database, tmp_path, run, processes):
     """At the terminal: one item skipped, one answered, left; then the answer corrected and the run replayed."""
     words = files.run(database, tmp_path / "a.json", "--ask", "terminal", labels=None)
     process = processes.start("-m", "replical", *words)
-    process.stdin.write("s\nyes\nq\n")
+    process.stdin.write("?\nyes\nq\n")
     code, _, err = processes.finish(process)
     assert code == 3, err
     (skipped,) = [event.item for event in events(database) if event.kind == "skip"]

@@ -6,6 +6,7 @@ from collections import Counter
 import numpy as np
 import pytest
 
+from replical.bounds.anytime import share_interval
 from replical.cli import main
 from replical.lab.certificate.file import indices_of, set_of, shared_of, write
 from replical.lab.certificate.verify import verify
@@ -106,7 +107,7 @@ def test_every_learner_is_tried():
     assert {content(**KINDS[kind][1])["learner"]["name"] for kind in KINDS} | set(OTHERS) == set(LEARNERS)
 
 
-@pytest.mark.parametrize("kind", ["rounded-a2 first items", "settled uncertified", "cal"])
+@pytest.mark.parametrize("kind", ["rounded-a2 first items", "settled uncertified", "settled losses certified", "cal"])
 def test_a_changed_number_is_found_out_or_listed(runs, kind):
     found, silent = judged(runs(kind))
     assert silent == []
@@ -166,6 +167,24 @@ def test_the_winner_of_some_items_of_a_larger_pool_is_no_longer_called_checked(r
         "which 150 of the 200 items were used follows from the private seed; --journal shows it"
         in capsys.readouterr().out
     )
+
+
+def test_no_error_is_measured_where_errors_are_not_all_alike(runs):
+    """A run that counts losses cannot measure errors; a certificate that says so was once believed by its file alone."""
+    run = runs("settled losses certified")
+    forged = copy.deepcopy(run.certificate)
+    body, items = forged["body"], len(run.lab)
+    low, high = share_interval(0, 20, 0.2)
+    body["answer_error"] = {"estimate": 0.0, "low": low, "high": high, "level": 0.2, "of": "error", "labels": 20,
+                            "skipped": 0}  # fmt: skip
+    for _ in range(5):
+        measured = {"disagreement": [0, items], "drawn": 4, "scanned": 4, "survivors": 1}
+        body["rounds"].append(measured | {"round": len(body["rounds"]) + 1})
+    for count in ("asked", "answered"):
+        body["labels"][count] += 20
+    body["transcript"]["entries"] += 20
+    failed = {check.name for check in verify(resealed(forged)).failed}
+    assert failed == {"the rounds follow the plan and are possible", "error and excess are possible"}
 
 
 def test_a_slack_below_nothing_is_no_slack(runs):

@@ -105,22 +105,32 @@ def test_how_to_start_workers_here(address):
         pass
 
 
-def test_a_killed_worker_costs_its_own_pieces(sweep, usual, tasks, tmp_path, until):
-    """One of two processes of a cluster started here is killed in the middle of a piece."""
-    ran = tmp_path / "ran"
+def test_a_killed_worker_costs_its_own_pieces(sweep, usual, tasks, tmp_path):
+    """One of two processes of a cluster started here is killed in the middle of a piece: there it waits for that."""
+    ran, wanted, hung = (tmp_path / name for name in ("ran", "wanted", "hung"))
     ran.mkdir()
     tasks(f"""
 def task(piece):
     (Path({str(ran)!r}) / f"{{piece.cell}}-{{piece.start}}-{{os.getpid()}}").write_text(str(piece.end - piece.start))
     time.sleep(0.1)
+    if Path({str(wanted)!r}).exists():
+        try:
+            Path({str(hung)!r}).mkdir()
+        except FileExistsError:
+            return work(piece)
+        (Path({str(hung)!r}) / str(os.getpid())).touch()
+        time.sleep(600)
     return work(piece)
 """)
     killed = []
 
     def kill(far):
-        if far.pairs_done >= 40 and not killed:
-            killed.append(max(ran.iterdir(), key=lambda path: path.stat().st_mtime_ns).name.split("-")[2])
-            os.kill(int(killed[0]), signal.SIGKILL)
+        if far.pairs_done >= 40:
+            wanted.touch()
+        if hung.exists() and not killed:
+            killed.extend(path.name for path in hung.iterdir())
+            for pid in killed:
+                os.kill(int(pid), signal.SIGKILL)
 
     with cluster("local:2") as busy:
         assert busy.words == "2 on Dask at local:2"

@@ -74,6 +74,14 @@ def test_every_operation_on_shards_is_that_on_the_whole(table, workers, data):
         assert len({tuple(each.nearest(alive, among)) for each in near}) == 1
 
 
+def test_everybody_in_another_order():
+    """Errors, and what is said of an item, come in the order in which hypotheses are named, also where none is missing."""
+    codes, order = np.array([[1, 1, 0], [0, 1, 0]]), np.array([2, 0, 1])
+    whole, counts = PackedPredictions.of(packed(codes, 2).planes, 3, 2), np.array([[5000, 1], [0, 3]])
+    assert whole.errors(np.array([0, 1]), counts, order).tolist() == [4, 5003, 5000]
+    assert whole.codes_of_item(0, order).tolist() == [0, 1, 1]
+
+
 @pytest.fixture(scope="module", params=["processes", "dask"])
 def busy(request):
     """Two workers of each kind, started once."""

@@ -32,7 +32,7 @@ def the_same_every_time():
     """A snapshot every other label, and private seeds that are no chance's: whether snapshots get used depends on them."""
     seeds = count()
     with (
-        patch("replical.lab.session.EVERY", 2),
+        patch("replical.lab.replayed.EVERY", 2),
         patch("replical.lab.journal.secrets.token_hex", lambda size: f"{next(seeds):0{2 * size}x}"),
     ):
         yield
@@ -76,7 +76,7 @@ def life(make_world, learner, number, seed, looking=1.0):
         while not ended:
             with Journal(path) as journal:
                 session = Session(world.protocol, world.lab, journal)
-                used += session._trusting
+                used += session.replayed.trusting
                 while session.open and chance.random() < 0.8:
                     something(session, world, chance, realizable)
                     if chance.random() < looking:
@@ -112,7 +112,7 @@ def begun(make_world, tmp_path_factory):
         session = Session(world.protocol, world.lab, journal)
         for _ in range(9):
             session.answer(session.open[0], world.truth[session.open[0]])
-        return world, path, session.open, session._about
+        return world, path, session.open, session.replayed.about
 
 
 def spoiled(begun, tmp_path, spoil):
@@ -124,7 +124,7 @@ def spoiled(begun, tmp_path, spoil):
     notes = []
     with Journal(copy) as journal:
         session = Session(world.protocol, world.lab, journal, note=notes.append)
-        used = session._trusting
+        used = session.replayed.trusting
         asked = session.open
         world.finish(session)
         assert body_of(session) == plainly(world, copy)[1]

@@ -8,6 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from replical import (
+    AskTell,
     KnownLabels,
     Losses,
     Pool,
@@ -174,6 +175,8 @@ def test_equal_weights_are_plain_errors():
         ({"weights": {"no": 1, "yes": "much"}}, "finite number above 0, got 'much'"),
         ({"weights": {"no": True, "yes": 1}}, "finite number above 0, got True"),
         ({"weights": {"no": 1, "yes": 2, "perhaps": 3}}, "a weight of 'perhaps', which is none of the labels"),
+        ({"weights": {"no": 1, "yes": 10**400}}, "finite number above 0, got 1000"),
+        ({"weights": {"no": 1e308, "yes": 1e-300}}, "in parts finer than 1/1,000,000"),
         ({"weights": [1, 2]}, "weights of labels are written weights ="),
         ({"weights": {"no": 1, "yes": 1.0000001}}, "round them"),
         ({"abstain": "unsure"}, "give abstain and price, or neither"),
@@ -190,6 +193,31 @@ def test_equal_weights_are_plain_errors():
 def test_bad_losses_are_one_sentence(given_, message):
     with pytest.raises(BadProtocol, match=message.replace("?", r"\?")):
         Losses.of(("no", "yes"), **given_)
+
+
+def test_labels_that_are_written_alike_are_refused():
+    for labels, given_, message in (
+        ((0, 1), {"abstain": "1", "price": 0.2}, "'1' is a label"),
+        (("0", "1"), {"abstain": 1, "price": 0.2}, "1 is a label"),
+        ((0, 1), {"weights": {0: 1, "0": 2, 1: 1}}, "a label has two weights"),
+        ((1, "1"), {"weights": {1: 1, "1": 2}}, "are written alike"),
+    ):
+        with pytest.raises(BadProtocol, match=message):
+            Losses.of(labels, **given_)
+
+
+def test_whoever_is_asked_cannot_abstain():
+    """Told with one of two open rows the word was once kept, and the run could not go on."""
+    C, losses = PredictionTable(["a", "b"], labels=(0, 1, 9)), Losses.of((0, 1), abstain=9, price=0.1)
+    made = plan("settled", C, epsilon=0.1, delta=0.1, rho=0.2, batch=2, pool="finite", losses=losses)
+    pool = Pool(C, np.array([[0, 1], [9, 1]] * 50), PrivateRandomness.simulated("asked"))
+    run = AskTell(learner_for(made), pool, SharedRandomness("asked"))
+    first, second = run.open
+    with pytest.raises(BadLabel, match=rf"9 for row {first} is none of \[0, 1\]"):
+        run.tell({first: 9})
+    run.tell({first: 0})
+    run.tell({second: 1})
+    assert len(run.open) == 2
 
 
 def test_whoever_counts_errors_refuses_losses():

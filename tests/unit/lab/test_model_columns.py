@@ -93,17 +93,22 @@ NO, YES = ["no", "no"], ["no", "yes"]
         ({"m": YES}, {}, "has one model only, 'm': add a column for every other model, then replical init --pool the dict"),
         ({}, {}, "has no column that looks like a model: write one column per model"),
         ({"s": [0.5, 0.25]}, {}, "no column that looks like a model ('s' holds scores): write one column"),
-        ({"t": [True, False]}, {}, "('t' holds true and false)"),
+        ({"t": [True, False]}, {}, "('t' holds true and false): write 0 and 1 instead, or words, then replical init"),
+        ({"t": [1.0, 0.0]}, {}, "('t' holds numbers with a decimal point): write whole numbers instead, 1 and not 1.0"),
+        ({"t": ["1.0", "0.0"]}, {}, "('t' holds numbers with a decimal point): write whole numbers instead, 1 and not 1.0"),
+        ({"m": YES, "n": YES, "label": [1.0, None]}, {}, "'label' with the right answers holds numbers with a decimal point"),
+        ({"m": YES, "n": YES, "label": [True, None]}, {}, "'label' with the right answers holds true and false"),
+        ({"m": YES, "n": ["no", ""]}, {}, "the model 'n' says nothing about 1 item: fill in every"),
         ({"label": YES}, {}, "has no column that looks like a model"),
         ({"m": NO, "n": NO}, {}, "every model says 'no' about every item: name all labels with replical init"),
-        ({"m": YES, "n": ["no", None]}, {}, "the model 'n' says nothing about 1 items: fill them in"),
+        ({"m": YES, "n": ["no", None]}, {}, "the model 'n' says nothing about 1 item: fill in every"),
         ({"m": YES, "n": YES, "u": ["a", "b"], "v": ["a", "b"]}, {}, "the models may be the columns m, n or the columns u, v"),
         ({"m": YES, "n": YES}, {"values": ["x", "y"]}, "no column of the dict is a model with the labels x, y; 'm' says no, yes"),
         ({"m": YES, "n": YES, "label": ["a", "b"]}, {}, "is a model with the labels a, b; 'm' says no, yes: write models and"),
         ({"m": YES, "n": YES}, {"values": ["no", "maybe"]}, "the model 'm' says 'yes', which is none of ['no', 'maybe']"),
         ({"m": YES, "s": [0.5, 0.25]}, {"models": ["m", "s"]}, "the column 's' holds scores, not the labels of a model"),
         ({"m": YES, "n": YES}, {"models": ["m", "o"]}, "has no column 'o'"),
-        ({"m": YES, "n": YES}, {"id_column": "key"}, "has no column 'key' with the ids of its items; it has id, m, n: say --id"),
+        ({"m": YES, "n": YES}, {"id_column": "key"}, "has no column 'key' with the ids of its items; it has id, m, n: replical init --pool"),
         ({"m": YES, "n": YES}, {"truth": "gold"}, "has no column 'gold'"),
     ],
 )  # fmt: skip
@@ -112,6 +117,35 @@ def test_what_cannot_be_found_is_one_sentence_with_a_remedy(columns, options, me
         model_columns({"id": ["1", "2"], **columns}, **options)
     assert message in str(refused.value)
     assert "\n" not in str(refused.value)
+
+
+def test_scores_of_a_csv_file_are_told_apart_from_other_columns(tmp_path):
+    """So many different texts as there are items are scores if they spell such numbers."""
+    rows = [f"{number},{number / 1000},t{number}" for number in range(300)]
+    (tmp_path / "t.csv").write_text("\n".join(["id,s,t", *rows]))
+    with pytest.raises(BadTable, match=r"'s' holds scores\).*replical protocol new --candidates .*t.csv --cuts 0.5"):
+        model_columns(tmp_path / "t.csv")
+
+
+@pytest.mark.parametrize("mark", [";", "|"])
+def test_a_table_without_commas_is_told(tmp_path, mark):
+    (tmp_path / "t.csv").write_text(f"id{mark}m{mark}n\n1{mark}no{mark}yes\n")
+    with pytest.raises(BadTable, match=r"has one column only, 'id.*write commas instead"):
+        model_columns(tmp_path / "t.csv")
+
+
+def test_a_feature_with_the_name_of_right_answers_is_left_alone():
+    found = model_columns({"id": ["1", "2"], "m": YES, "n": YES, "y": [0.5, 0.25]})
+    assert (found.models, found.truth, found.others) == (("m", "n"), None, ("y",))
+    assert model_columns({"id": ["1", "2"], "m": YES, "n": YES, "gold": YES}).truth == "gold"
+    assert model_columns({"id": ["1", "2"], "m": YES, "n": YES, "y": YES}, without=["y"]).truth is None
+
+
+def test_what_no_right_answer_is_may_be_how_models_abstain():
+    table = {"id": ["1", "2"], "m": ["no", "unsure"], "n": YES, "label": YES}
+    assert model_columns(table).never == ("unsure",)
+    assert model_columns(table | {"label": ["no", None]}).never == ("unsure", "yes")
+    assert model_columns(table | {"label": [None, None]}).never == model_columns(table, without=["label"]).never == ()
 
 
 def test_an_empty_table_holds_no_items():

@@ -285,7 +285,7 @@ def test_the_second_time_a_run_asks_about_a_cell_it_hears_the_second_label():
 
 @pytest.mark.parametrize("size", ["exact", 4000])
 def test_a_budget_counts_all_runs_together(size):
-    """Little is settled after one label a round, so the last stage asks for far more than a fraction ε of its items."""
+    """Little is settled after one label per round, so the last stage asks for far more than a fraction ε of its items."""
     task = TASK | {"epsilon": 0.3, "theta": 1.0, "k_loop": 1, "k_final": 100, "strings": 1, "runs": 10}
     task["pool"] = "exact" if size == "exact" else "finite"
     free = learner_for(plan("boosted-replical", C, **task))

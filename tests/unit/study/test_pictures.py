@@ -1,5 +1,6 @@
 """Figures of a study: exponents of known laws, beside bounds computed here; the same bytes twice; rows of every odd kind."""
 
+import json
 import sys
 from math import inf, log
 from pathlib import Path
@@ -14,12 +15,14 @@ from replical.study.growth import fit, growths
 from replical.study.pictures.base import FILLS, filled, plainly
 from replical.study.pictures.costs import _MOST_LINES, _apart, _lines, _parts
 from replical.study.pictures.draw import Picture, draw
-from replical.study.pictures.style import colour, style
+from replical.study.pictures.style import blank, colour, style
 from replical.study.results import SCHEMA
 from replical.study.row_bounds import own_thetas
 from replical.study.spec import Study
 from replical.worlds.audit import run_pair
 from replical.worlds.experiment import prepare
+from support.figures import faults, recorded
+from support.paths import ROOT
 
 plot = pytest.importorskip("matplotlib")
 STUDY = Study.of(
@@ -193,8 +196,7 @@ def test_how_a_marker_is_filled():
     assert filled(cell("cal", 5.0)) == "full"
     assert filled(cell("rounded-cal", 5.0, certified_fraction=1.0)) == "full"
     assert filled(cell("rounded-cal", 5.0, certified_fraction=0.5)) == "left"
-    assert filled(cell("rounded-cal", 5.0, certified_fraction=0.5, vacuous=True)) == "none"
-    assert set(FILLS) == {"full", "left", "none"}
+    assert set(FILLS) == {"full", "left"}
 
 
 def test_ticks_are_short_at_any_size():
@@ -235,6 +237,7 @@ def quick_scene(monkeypatch):
 def test_every_figure_is_drawn_in_two_formats(drawn):
     names = [picture.name for picture in drawn]
     assert names == [
+        "headline",
         "cost",
         "disagreement",
         "labels-epsilon",
@@ -273,7 +276,7 @@ def test_the_users_own_style_changes_nothing(drawn, quick_scene, tmp_path):
     with plot.rc_context({"font.size": 30, "lines.linewidth": 9, "axes.facecolor": "red"}):
         again = draw(STUDY, [], rows_of_the_study(), tmp_path)
     wanted = {picture.name: picture.files[1].read_bytes() for picture in drawn}
-    assert len(again) == 4
+    assert len(again) == 5
     assert all(picture.files[1].read_bytes() == wanted[picture.name] for picture in again)
 
 
@@ -332,21 +335,93 @@ def test_a_share_of_zero_stands_on_the_floor(quick_scene, tmp_path, monkeypatch)
     )
 
 
+VACUOUS = [cell("rounded-cal", 77.0, epsilon=e, vacuous=True, rho_predicted=0.031, rho_proven=0.2) for e in (0.1, 0.05)]
+
+
+def shown(figure):
+    """Where markers stand."""
+    return {
+        (float(x), float(y))
+        for axes in figure.axes
+        for line in axes.lines
+        if line.get_marker() not in ("None", "|")
+        for x, y in zip(line.get_xdata(), line.get_ydata(), strict=True)
+    }
+
+
+def test_vacuous_cells_are_not_drawn_beside_the_evidence(quick_scene, tmp_path, monkeypatch):
+    seen = recorded(monkeypatch)
+    counted = [
+        cell("rounded-cal", 12.0, epsilon=0.1, rho_predicted=0.03, rho_proven=0.2),
+        cell("cal", 6.0, epsilon=0.1),
+    ]
+    pictures = draw(STUDY, [], [*counted, *VACUOUS], tmp_path)
+    figures = {picture.name: (picture, figure) for picture, figure in zip(pictures, seen, strict=True)}
+    assert [*figures] == ["headline", "cost", "disagreement", "predicted", "vacuous"]
+    for name in ("cost", "disagreement", "predicted"):
+        picture, figure = figures[name]
+        assert not picture.aside
+        assert not [at for at in shown(figure) if 77.0 in at or 0.031 in at], name
+        if name != "cost":
+            assert "2 vacuous cells are not drawn: labs agree there" in picture.caption
+    picture, figure = figures["vacuous"]
+    assert picture.aside
+    assert {x for x, _ in shown(figure)} == {77.0, 6.0}
+    assert [each.name for each in draw(STUDY, [], VACUOUS, tmp_path)] == ["vacuous"]
+
+
+def test_a_legend_on_a_curve_is_found_and_words_on_words(monkeypatch, tmp_path):
+    seen = recorded(monkeypatch)
+    for place, height in (("upper right", 1), ("upper right", 0), ("outside right upper", 1)):
+        with style():
+            figure = blank(4, 3)
+            axes = figure.add_subplot(ylim=(0, 1.02))
+        axes.plot([0, 1], [height, height], label="a curve")
+        (figure if "outside" in place else axes).legend(loc=place)
+        figure.savefig(tmp_path / "any.png")
+    on, free, outside = map(faults, seen)
+    assert len(on) == 1
+    assert on[0].startswith("a legend lies on ")
+    assert free == outside == []
+    seen[1].text(0.5, 0.5, "one")
+    seen[1].text(0.51, 0.5, "two")
+    seen[1].text(0.99, 0.7, "beyond the edge")
+    assert faults(seen[1]) == ["'beyond the edge' is cut off", "'one' lies on 'two'"]
+
+
+@pytest.mark.parametrize("kind", ["of the study", *(kind for kind in ODD if kind not in ("nothing", "refused"))])
+def test_no_legend_lies_on_a_curve_and_no_word_on_another(kind, quick_scene, tmp_path, monkeypatch):
+    seen = recorded(monkeypatch)
+    pictures = draw(STUDY, STUDY.cells(), rows_of_the_study() if kind == "of the study" else ODD[kind], tmp_path)
+    assert {name: found for name, figure in zip(pictures, seen, strict=True) if (found := faults(figure))} == {}
+
+
+@pytest.mark.slow
+def test_nor_in_the_published_study(tmp_path, monkeypatch):
+    pq = pytest.importorskip("pyarrow.parquet")
+    published = ROOT / "docs" / "explanation" / "study"
+    facts = json.loads((published / "study.json").read_text(encoding="utf-8"))
+    study, rows = Study.of(facts["study"]), pq.read_table(published / "results.parquet").to_pylist()
+    seen = recorded(monkeypatch)
+    pictures = draw(study, study.cells(), rows, tmp_path)
+    assert len(seen) == len(pictures) > 15
+    assert {name.name: found for name, figure in zip(pictures, seen, strict=True) if (found := faults(figure))} == {}
+
+
 def test_many_lines_go_to_several_pictures(quick_scene, tmp_path):
     rows = [cell("rounded-cal", 10.0 + each, **{"class": f"intervals:{each}"}) for each in range(50)]
-    assert [each.name for each in draw(STUDY, [], rows, tmp_path)] == ["cost", "cost-2", "disagreement"]
+    assert [each.name for each in draw(STUDY, [], rows, tmp_path)] == ["headline", "cost", "cost-2", "disagreement"]
 
 
-def test_worlds_with_rounding_come_in_the_first_picture_and_those_that_count_before_others():
+def test_worlds_with_rounding_come_in_the_first_picture():
     def world(learner, size, **given):
         return cell(learner, 10.0 + size, **{"class": f"intervals:{size}"}, **given)
 
-    rows = [world("replical", size, vacuous=size != 9, pool_size="exact") for size in range(50)]
-    rows += [world("rounded-cal", size, vacuous=size != 3, pool_size="500") for size in (1, 2, 3)]
+    rows = [world("replical", size, pool_size="exact") for size in range(50)]
+    rows += [world("rounded-cal", size, pool_size="500") for size in (1, 2, 3)]
     first, second, third = _parts(_lines(rows))
-    assert [row["class"] for row, _ in first] == ["intervals:3", "intervals:1", "intervals:2"]
+    assert [row["class"] for row, _ in first] == ["intervals:1", "intervals:2", "intervals:3"]
     assert {row["learner"] for row, _ in first} == {"rounded-cal"}
-    assert second[0][0]["class"] == "intervals:9"
     assert (len(second), len(third)) == (_MOST_LINES, 50 - _MOST_LINES)
     assert _parts(_lines(rows[:20])) == [_lines(rows[:20])]  # one picture holds them all
     assert _parts([]) == []
@@ -356,7 +431,7 @@ def test_the_axis_of_costs_runs_on_as_far_as_labels_go(quick_scene, tmp_path, mo
     drawn = {}
     monkeypatch.setattr(
         "replical.study.pictures.costs.write_picture",
-        lambda figure, *words: drawn.update(figure=figure, said=words[-1]),
+        lambda figure, *words, **_: drawn.update(figure=figure, said=words[-1]),
     )
     draw(STUDY, [], [cell("cal-rounds", 50.0), cell("replical", 3e6), cell("replical", 9e16, plan="paper")], tmp_path)
     (axes,) = drawn["figure"].axes
@@ -373,7 +448,7 @@ def test_a_coefficient_that_was_given_is_told_from_one_that_was_computed(quick_s
     ]})  # fmt: skip
     names = []
     monkeypatch.setattr(
-        "replical.study.pictures.costs.write_picture", lambda figure, *_: names.extend(figure.axes[0].texts)
+        "replical.study.pictures.costs.write_picture", lambda figure, *_, **__: names.extend(figure.axes[0].texts)
     )
     rows = [cell("replical", 90.0 + n, theta=2.0, cell=each.id) for n, each in enumerate(study.cells())]
     draw(study, study.cells(), rows, tmp_path)

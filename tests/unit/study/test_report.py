@@ -284,6 +284,9 @@ def test_price():
         "(2 cells)."
     ]
     assert prices.price([row(max_labels=5), row("cal")]) == []  # a budget is no price
+    empty = row(labels_mean=60, vacuous=True, rho=0.2)
+    assert prices.price([*rows, empty]) == prices.price(rows)  # nor is a price of what labs have anyway
+    assert prices.price([empty, row("cal", labels_mean=6)])[0].endswith("54 more (1 vacuous cell).")
     assert "1 fewer (1 cell)" in prices.price(rows[2:])[0]
     assert prices.price([row()]) == []
 
@@ -427,8 +430,12 @@ def pictures(tmp_path):
     ):
         (tmp_path / name).write_text(content)
     return [
-        SimpleNamespace(name="a", title="A", caption="one", files=(tmp_path / "a.svg", tmp_path / "a.png")),
-        SimpleNamespace(name="b", title="B", caption="two", files=(tmp_path / "b.gif", tmp_path / "b.png")),
+        SimpleNamespace(
+            name="a", title="A", caption="one", files=(tmp_path / "a.svg", tmp_path / "a.png"), aside=False
+        ),
+        SimpleNamespace(
+            name="b", title="B", caption="two", files=(tmp_path / "b.gif", tmp_path / "b.png"), aside=False
+        ),
     ]
 
 
@@ -502,18 +509,59 @@ def test_parameters_that_do_not_vary_are_said_once():
     text = page([row(), row(epsilon=0.2)])
     assert "The same in all cells: class thresholds:1000, noise 0, pool 2000, δ 0.05, ρ 0.1, plan tight." in text
     heads = re.findall(r'data-head="([^"]*)"', text)
-    assert heads[:3] == ["learner", "ε", "labels per lab"]
+    assert heads[:3] == ["learner, cell", "ε", "labels per lab"]
 
 
 def test_labels_and_their_price_come_right_after_the_parameters():
     heads = re.findall(r'data-head="([^"]*)"', page([row(), row(rho=0.2, pool_size="9"), row("cal", epsilon=0.1)]))
-    assert heads[:6] == ["learner", "pool", "ρ", "labels per lab", "× parent", "agreement, 95%"]
+    assert heads[:6] == ["learner, cell", "world", "ρ", "labels per lab", "× parent", "agreement, 95%"]
 
 
 def test_terms_are_explained_under_the_headline():
     text = page(ROWS)
     assert text.index('<p class="summary">') < text.index(f'<p class="terms">{findings.TERMS}</p>') < text.index("<h2>")
     assert all(f" {word} " in f" {findings.TERMS}" for word in ("cell is", "last step is", "counts if", "parent is"))
+
+
+def test_the_headline_comes_before_everything_else_that_is_drawn(pictures):
+    pictures.append(
+        SimpleNamespace(name="headline", title="First", caption="it says", files=pictures[0].files, aside=False)
+    )
+    text = page(ROWS, pictures)
+    place = text.index('<figure id="figure-headline"')
+    assert (
+        text.index('<p class="summary">')
+        < place
+        < text.index('<p class="terms">')
+        < text.index('<section id="figures">')
+    )
+    assert place == text.index("<figure ")
+    assert text.count("figure-headline") == 1
+
+
+def test_vacuous_cells_are_folded_away_from_the_others(pictures):
+    pictures[1].aside = True
+    empty = row(vacuous=True, base_agreement=0.95, epsilon=0.2)
+    text = page([*ROWS, empty], pictures)
+    main, _, apart = text.partition('<section id="vacuous">')
+    assert empty["cell"] not in main
+    assert all(each["cell"] in main for each in ROWS[:3])
+    assert "<details><summary>1 cell in which labs agree anyway</summary>" in apart
+    folded = apart.partition("</details>")[0]
+    assert empty["cell"] in folded
+    assert 'id="figure-b"' in folded
+    assert 'id="figure-a"' in main
+    assert '<a href="#vacuous">' in text
+    assert 'id="vacuous"' not in page(ROWS, pictures)
+    assert "<p>All are vacuous.</p>" in page([empty])
+
+
+def test_a_world_is_named_in_one_column():
+    rows = [row(), row(noise="0.05", pool_size="exact"), row(**{"class": "boxes:2,8"})]
+    text = page(rows)
+    assert "<td>thresholds:1000<small>pool 2,000</small></td>" in text
+    assert "<td>thresholds:1000<small>noise 0.05, exact</small></td>" in text
+    assert "<td>boxes:2,8<small>pool 2,000</small></td>" in text
 
 
 def test_titles_stand_above_figures_and_cards_can_be_scrolled_by_keyboard(pictures):

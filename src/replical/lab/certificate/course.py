@@ -15,6 +15,7 @@ from replical.lab.certificate.checks import same
 from replical.lab.certificate.measured import askable, measured_on
 from replical.lab.certificate.parts import RoundPart
 from replical.lab.protocol import Protocol
+from replical.learners.measured import measurable
 from replical.learners.result import STOP
 from replical.plans.a2 import A2Plan, AgnosticRoundsPlan
 from replical.plans.base import CALPlan, Plan, RoundsPlan, SamplePlan
@@ -135,11 +136,11 @@ def _scheduled(plan: Plan, rounds: Rounds) -> str | None:
     drawn = [each["drawn"] for each in rounds]
     if isinstance(base, CALPlan):
         if any(count != base.k for count in drawn) or base.spent(len(rounds) - 1):
-            return f"the plan asks for {base.k} labels a round, and for so many rounds only"
+            return f"the plan asks for {base.k} labels per round, and for so many rounds only"
     elif isinstance(base, A2Plan):
         opened = [base.opens(sum(drawn[:number])) for number in range(len(drawn))]
         if drawn[:-1] != opened[:-1] or not all(0 < count <= most for count, most in zip(drawn, opened, strict=True)):
-            return "the plan asks for other numbers of labels a round"
+            return "the plan asks for other numbers of labels per round"
     elif isinstance(base, SettledPlan):
         return _in_blocks(base, rounds)
     elif isinstance(base, SamplePlan):
@@ -181,8 +182,8 @@ def _in_blocks(plan: SettledPlan, rounds: Rounds) -> str | None:
 
 def _measuring(plan: Plan, rounds: Rounds, total: int) -> str | None:
     """Fresh items, a batch at a time, wherever they lie."""
-    if rounds and not isinstance(plan, SettledPlan):
-        return f"{plan.learner} leaves no item to measure an error on"
+    if rounds and not measurable(plan):
+        return f"{plan.learner} measures no error here"
     for number, (told, drawn) in enumerate(
         zip(rounds, _batches(plan, rounds), strict=True), rounds[0]["round"] if rounds else 1
     ):

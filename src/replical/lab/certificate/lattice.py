@@ -151,7 +151,7 @@ def _rounds(body: Mapping[str, Any], protocol: Protocol) -> str | None:
         if not 1 <= each["survivors"] <= C.size or each["drawn"] != each["scanned"] or each["drawn"] < 1:
             return f"round {each['round']}: other items are looked at than are asked, or no cell is left"
         if single and each["drawn"] != 1:
-            return f"round {each['round']}: the plan asks for one label a round"
+            return f"round {each['round']}: the plan asks for one label per round"
     if rounds and rounds[0]["survivors"] != C.size:
         return "the first round begins with another number of cells than the lattice has"
     if body["enclosing"]["axes"] is not None and asked < C.d - 1:

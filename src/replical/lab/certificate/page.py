@@ -4,23 +4,43 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from html import escape
+from importlib.resources import files
+from string import Template
 from typing import Any
 
+from replical.classes.losses import Losses
+from replical.core import look
 from replical.core.exact import up_to
 from replical.core.words import about, at_least, at_most, count, percent
 from replical.learners.rounded import ACCURATE, CERTIFIED, NEAR
 
-_STYLE = """
-:root { color-scheme: light dark; --line: #8884; --good: #009e73; --bad: #d55e00; }
-body { font: 16px/1.5 system-ui, sans-serif; max-width: 46rem; margin: 2rem auto; padding: 0 1rem; }
-h1 { font-size: 1.4rem; } h2 { font-size: 1.05rem; margin-top: 2rem; }
-.answer { border: 1px solid var(--line); border-left: .4rem solid var(--good); padding: .8rem 1rem; font-size: 1.15rem; }
-.answer.open { border-left-color: var(--bad); }
-table { border-collapse: collapse; width: 100%; } th, td { text-align: left; padding: .25rem .6rem .25rem 0;
-border-bottom: 1px solid var(--line); vertical-align: top; } td.n { text-align: right; }
-code { overflow-wrap: anywhere; font-size: .85em; } .no { color: var(--bad); }
-@media print { body { margin: 0; max-width: none; } }
+_PAGE = Template(
+    """<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta http-equiv="Content-Security-Policy" content="default-src 'none'; style-src '$hash'; form-action 'none'">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<meta name="color-scheme" content="light dark">
+<meta name="referrer" content="no-referrer">
+<title>Certificate of a replicable run</title>
+<style>$style</style>
+</head>
+<body>
+<header>
+<p class="kind">$certified</p>
+<h1>Certificate of a replicable run</h1>
+</header>
+<main>
+<p class="summary$open">$answer</p>
+<p>$verdict</p>
+$sections
+</main>
+</body>
+</html>
 """
+)
+_HEAD = "<thead><tr><th>condition</th><th class=n>found</th><th class=n>bound</th><th>held?</th></tr></thead>"
 
 
 def page(certificate: Mapping[str, Any]) -> str:
@@ -29,7 +49,6 @@ def page(certificate: Mapping[str, Any]) -> str:
     protocol = body["protocol"]
     chosen = body["hypothesis"]
     answer = "No heavy hitter: no answer" if chosen is None else chosen["description"]
-    certified = _verdict(body)
     learner = protocol["learner"]
     facts = {
         **({"lab": body["lab"]} if "lab" in body else {}),
@@ -49,23 +68,47 @@ def page(certificate: Mapping[str, Any]) -> str:
         "this certificate": certificate["digest"],
         **({"signed with the key": certificate["signature"]["key"]} if "signature" in certificate else {}),
     }
-    conditions = "".join(
-        f'<tr><td>{escape(each["name"])}</td><td class="n">{each["value"]:g}</td><td class="n">{each["bound"]:g}</td>'
-        f"<td>{'held' if each['held'] else '<span class=no>not held</span>'}</td></tr>"
+    labels = map(str, protocol["labels"]["values"])
+    style = look.style(look.LOOK, look.READING) + _own_style()
+    sections = {
+        "The run": _table(facts),
+        "What the promise needs": _conditions(body),
+        "Fingerprints": _table(prints, code=True),
+        "Protocol": _table({"shared string": protocol["seed"], "labels": ", ".join(labels)}, code=True)
+        + _costs(protocol["labels"])
+        + "<p>Check it with <code>replical verify</code>: alone, with the pool, or with pool and journal.</p>",
+    }
+    return _PAGE.substitute(
+        hash=look.hash_of(style),
+        style=style,
+        certified="Certified" if body["certified"] else "Not certified",
+        open="" if body["certified"] else " open",
+        answer=escape(str(answer)),
+        verdict=escape(_verdict(body)),
+        sections="\n".join(f"<section><h2>{name}</h2>{content}</section>" for name, content in sections.items()),
+    )
+
+
+def _own_style() -> str:
+    return files("replical.lab.certificate").joinpath("assets/certificate.css").read_text(encoding="utf-8")
+
+
+def _conditions(body: Mapping[str, Any]) -> str:
+    rows = "".join(
+        f'<tr><td>{escape(each["name"])}</td><td class="n found">{each["value"]:g}</td>'
+        f'<td class="n bound">{each["bound"]:g}</td>'
+        f"<td>{'held' if each['held'] else '<span class=bad>not held</span>'}</td></tr>"
         for each in body["conditions"]
     )
-    return (
-        '<!doctype html><html lang="en"><head><meta charset="utf-8"><meta name="viewport" '
-        f'content="width=device-width, initial-scale=1"><title>Certificate</title><style>{_STYLE}</style></head><body>'
-        f"<h1>Certificate of a replicable run</h1>"
-        f'<p class="answer{"" if body["certified"] else " open"}">{escape(str(answer))}</p><p>{escape(certified)}</p>'
-        f"<h2>The run</h2>{_table(facts)}"
-        f"<h2>What the promise needs</h2><table><tr><th>condition</th><th>found</th><th>bound</th><th></th></tr>{conditions}"
-        f"</table><h2>Fingerprints</h2>{_table(prints, code=True)}"
-        f"<h2>Protocol</h2><p>Shared string: <code>{escape(protocol['seed'])}</code></p>"
-        f"<p>Labels: {escape(', '.join(map(str, protocol['labels']['values'])))}</p>"
-        "<p>Check it with <code>replical verify</code>: alone, with the pool, or with pool and journal.</p></body></html>\n"
-    )
+    return f'<div class="scroll"><table class="conditions">{_HEAD}<tbody>{rows}</tbody></table></div>'
+
+
+def _costs(labels: Mapping[str, Any]) -> str:
+    """What predictions cost, where errors are not all alike."""
+    losses = Losses.of(labels["values"], **{key: value for key, value in labels.items() if key != "values"})
+    if losses is None:
+        return ""
+    return f"<p>Losses instead of errors, 1 is the costliest error: {escape(losses.words(labels['values']))}.</p>"
 
 
 def _asked(body: Mapping[str, Any]) -> str:
@@ -149,7 +192,7 @@ def _settled(body: Mapping[str, Any]) -> dict[str, str]:
         "same answer elsewhere": f"about {percent(part['agreement_estimate'])} of labs: an estimate, no proof",
     }
     if part["excess_upper"] is not None:
-        plain = not {"weights", "abstain"} & set(body["protocol"]["labels"])
+        plain = not _costs(body["protocol"]["labels"])
         facts["excess error" if plain else "excess loss, in costliest errors"] = (
             f"at most {at_most(part['excess_upper'], 4)}, at level {up_to(2 * part['beta'], 3)}"
         )
@@ -178,4 +221,4 @@ def _table(rows: Mapping[str, str], *, code: bool = False) -> str:
         f"<tr><th>{escape(name)}</th><td>{f'<code>{escape(value)}</code>' if code else escape(value)}</td></tr>"
         for name, value in rows.items()
     )
-    return f"<table>{''.join(cells)}</table>"
+    return f'<div class="scroll"><table class="facts"><tbody>{"".join(cells)}</tbody></table></div>'

@@ -21,6 +21,7 @@ from replical.lab.certificate.conditions import value_of
 from replical.lab.certificate.course import split
 from replical.lab.certificate.file import ranges_of
 from replical.lab.protocol import Protocol
+from replical.learners.measured import measurable
 from replical.learners.settled import LABELLED
 from replical.learners.settling.outcome import DIGITS, up
 from replical.plans.ideal import IdealPlan
@@ -173,6 +174,8 @@ def _error(body: Mapping[str, Any], plan: IdealPlan) -> str | None:
         ):  # there errors of those no longer compared are supposed, in fractions
             return wrong
         return _counted(error["estimate"], max(body["pool"]["items"], 1))
+    if not measurable(plan):
+        return f"{plan.learner} measures no error where errors are not all alike"
     if error["of"] != "error" or error["level"] != float(plan["delta"]) or error["labels"] < 1:
         return "an error is measured at the level delta, on at least one label"
     errors = round(error["estimate"] * error["labels"])

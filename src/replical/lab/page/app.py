@@ -18,6 +18,7 @@ from starlette.requests import ClientDisconnect, Request
 from starlette.responses import FileResponse, JSONResponse, Response
 from starlette.routing import Route
 
+from replical.core.look import LOOK, style
 from replical.errors import BadLabel, BadUsage, ReplicalError
 from replical.lab.desk import Desk
 from replical.lab.page.guard import REMEMBERED, Guard, cookie_of, keep
@@ -118,7 +119,8 @@ class _Page:
         if name not in _ASSETS:
             return _missing()
         text = files("replical.lab.page").joinpath(f"assets/{name}").read_text(encoding="utf-8")
-        return Response(text, media_type=_ASSETS[name])
+        shared = f"{style(LOOK)}\n" if name.endswith(".css") else ""
+        return Response(shared + text, media_type=_ASSETS[name])
 
     async def file(self, request: Request) -> Response:
         path = _file(self._content.media, request.path_params["name"])
@@ -214,7 +216,7 @@ class _Page:
         """Of agreement nothing before the end: whoever votes and looks would know what the others said."""
         figures = self._desk.progress()
         masses = figures["masses"][:: -(len(figures["masses"]) // _POINTS + 1)][::-1]
-        keys = ["labels", "open", "ended", "left", *(["forecast"] if "forecast" in figures else [])]
+        keys = ["labels", "open", "ended", "left", "about"]
         keys += ["agreement"] if figures["ended"] else []
         return {key: figures[key] for key in keys} | {"masses": [(count, round(mass, 4)) for count, mass in masses]}
 

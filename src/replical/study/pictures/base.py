@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from replical.plans.catalogue import LEARNERS
 from replical.study.judging import unproven
-from replical.study.pictures.style import colour, marker, save
+from replical.study.phrases import some
+from replical.study.pictures.style import colour, marker, marker_size, save
 from replical.study.results import Row
 
 if TYPE_CHECKING:
@@ -23,13 +24,11 @@ GREY = "#555555"  # notes and keys that belong to no learner
 FILLS = {
     "full": "filled: proven, or no promise",
     "left": "half: measured, not proven",
-    "none": "hollow: vacuous, labs agree anyway",
 }
 _RAISED = str.maketrans("0123456789-", "⁰¹²³⁴⁵⁶⁷⁸⁹⁻")
 _LONG = 1e4  # from here on a power of ten is easier to read than its zeros
 # An axis on which the last is so many times the first: digits its ticks may begin with.
 _BETWEEN = ((200, (1.0,)), (6, (1.0, 2.0, 5.0)), (0, (1.0, 1.5, 2.0, 3.0, 4.0, 5.0, 6.0, 8.0)))
-_LARGER = {"*": 9.5, ".": 8, "P": 7, "X": 7, "D": 5.5}  # points: markers of one size look as if they had several
 
 
 @dataclass(frozen=True)
@@ -44,21 +43,39 @@ class Picture:
         What is seen, in a sentence or two made from the data.
     files
         SVG and PNG, or GIF and PNG.
+    aside
+        Is it of vacuous cells? Such a picture is not shown beside those that carry the evidence.
     """
 
     name: str
     title: str
     caption: str
     files: tuple[Path, ...]
+    aside: bool = False
 
 
-def write_picture(figure: Figure, folder: Path, name: str, title: str, caption: str) -> Picture:
+def write_picture(
+    figure: Figure,
+    folder: Path,
+    name: str,
+    title: str,
+    caption: str,
+    *,
+    aside: bool = False,
+    pixels: Collection[str] = (),
+) -> Picture:
     """Write a picture as SVG and PNG."""
     files = (folder / f"{name}.svg", folder / f"{name}.png")
     for path in files:
-        save(figure, path)
+        save(figure, path, pixels)
         figure.set_layout_engine("none")  # it is laid out now: the other file need not do that again
-    return Picture(name, title, caption, files)
+    return Picture(name, title, caption, files, aside)
+
+
+def below(axes: Axes, columns: int = 1, entries: Sequence[Line2D] | None = None) -> None:
+    """The legend of a panel below it, where no curve is; without entries those of its labelled lines."""
+    handles = axes.get_legend_handles_labels()[0] if entries is None else entries
+    axes.legend(handles=handles, loc="upper center", bbox_to_anchor=(0.5, -0.14), ncols=columns)
 
 
 def by_tens(axis: Axis, most: int = 9) -> None:
@@ -97,8 +114,16 @@ def plainly(value: float) -> str:
 
 
 def filled(row: Row) -> str:
-    """How the marker of a cell is filled: hollow if it shows nothing, half if its promise is not proven."""
-    return "none" if row["vacuous"] else "left" if unproven(row) else "full"
+    """How the marker of a cell is filled: half if its promise is not proven."""
+    return "left" if unproven(row) else "full"
+
+
+def vacuous_note(left_out: int) -> str:
+    """How many cells a picture leaves out because they show nothing."""
+    if not left_out:
+        return ""
+    cells = some(left_out, "vacuous cell is", "vacuous cells are")
+    return f" {cells} not drawn: labs agree there without the shared last step too."
 
 
 def dots(axes: Axes, rows: Iterable[Row], places: Iterable[tuple[float, float]]) -> None:
@@ -127,23 +152,17 @@ def keys(rows: Sequence[Row]) -> list[Line2D]:
 
 
 def _looks(learner: str, fill: str) -> dict[str, Any]:
-    shape = marker(learner)
     return _fill(fill, colour(learner)) | {
         "color": colour(learner),
-        "marker": shape,
-        "markersize": _LARGER.get(shape, 6),
+        "marker": marker(learner),
+        "markersize": marker_size(learner),
         "markeredgewidth": 1.1,
     }
 
 
 def _fill(fill: str, face: str) -> dict[str, Any]:
-    """Hollow is white inside, so that lines end at the marker."""
-    hollow = fill == "none"
-    return {
-        "fillstyle": "full" if hollow else fill,
-        "markerfacecolor": "white" if hollow else face,
-        "markerfacecoloralt": "white",
-    }
+    """The other half is white, so that lines end at the marker."""
+    return {"fillstyle": fill, "markerfacecolor": face, "markerfacecoloralt": "white"}
 
 
 def setting(name: str, value: Any) -> str:

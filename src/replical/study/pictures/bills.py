@@ -11,7 +11,8 @@ from replical.errors import BadSpec
 from replical.plans.bills import ABSURD, bills
 from replical.plans.catalogue import find
 from replical.plans.costs import Setting
-from replical.study.pictures.style import blank, colour, dashes, width
+from replical.study.pictures.base import by_tens
+from replical.study.pictures.style import blank, colour, dashes, style, width
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -34,25 +35,24 @@ def bills_picture(setting: Setting, against: str) -> Figure:
         for bill in bills(_varied(setting, against, x)):
             if bill.applies and bill.labels is not None:
                 curves.setdefault((bill.learner, bill.plan), []).append((x, float(bill.labels)))
-    figure = blank()
-    axes = figure.add_subplot()
-    for (learner, plan), points in sorted(curves.items(), key=lambda curve: -curve[1][-1][1]):
-        axes.loglog(
-            *zip(*points, strict=True),
-            color=colour(learner),
-            linestyle=dashes(learner, plan),
-            linewidth=width(learner),
-            alpha=0.6 if find(learner).boosts and plan == "paper" else 1,
-            label=f"{learner} ({plan})",
-        )
-    axes.axhline(ABSURD, color="black", linewidth=0.6)
-    line = ("axes fraction", "data")
-    axes.annotate("a million labels", (0.99, ABSURD), xycoords=line, fontsize=8, ha="right", va="bottom")
-    if against in ("epsilon", "rho"):
-        axes.invert_xaxis()
-    axes.set(xlabel=label, ylabel="labels per lab", title=_title(setting, against))
-    axes.grid(alpha=0.25)
-    axes.legend(fontsize=7.5, loc="center left", bbox_to_anchor=(1.01, 0.5), frameon=False)
+    with style():
+        figure = blank(9.5, 5.5)
+        axes = figure.add_subplot(title=_title(setting, against), xlabel=label, ylabel="labels per lab")
+        for (learner, plan), points in sorted(curves.items(), key=lambda curve: -curve[1][-1][1]):
+            axes.loglog(
+                *zip(*points, strict=True),
+                color=colour(learner),
+                linestyle=dashes(learner, plan),
+                linewidth=width(learner),
+                alpha=0.6 if find(learner).boosts and plan == "paper" else 1,
+                label=f"{learner} ({plan})",
+            )
+        axes.axhline(ABSURD, color="black", linewidth=0.8, label="a million labels")
+        by_tens(axes.xaxis)
+        by_tens(axes.yaxis)
+        if against in ("epsilon", "rho"):
+            axes.invert_xaxis()
+        axes.legend(fontsize=7.5, loc="center left", bbox_to_anchor=(1.01, 0.5))
     return figure
 
 

@@ -13,7 +13,7 @@ from replical.plans.bills import ABSURD
 from replical.plans.catalogue import LEARNERS, Record, find
 from replical.study.judging import done, parents, replicable, rounds, unproven
 from replical.study.parameters import PARAMETERS
-from replical.study.phrases import count, listed, number, some, span
+from replical.study.phrases import count, listed, number, span
 from replical.study.pictures.base import GREY, Picture, by_tens, dots, in_words, keys, plainly, write_picture
 from replical.study.pictures.style import blank, colour
 from replical.study.results import Row
@@ -37,27 +37,30 @@ _COLUMNS = (1.16, 1.34)  # right ends of two columns of numbers, in widths of th
 Line = tuple[Row, Row | None]
 
 
-def costs(cells: Sequence[Cell], rows: Sequence[Row], folder: Path) -> list[Picture]:
-    """For each world the labels of every replicable learner, beside its parent, which promises nothing."""
+def costs(cells: Sequence[Cell], rows: Sequence[Row], folder: Path, *, aside: bool = False) -> list[Picture]:
+    """For each world the labels of every replicable learner, beside its parent, which promises nothing.
+
+    Cells that count or, `aside`, those that are vacuous: what labels cost where labs agree anyway.
+    """
     ids = {cell.id for cell in cells if cell.parameters.get("theta") is not None}
-    parts = _parts(_lines([row | {_GIVEN: row["cell"] in ids} for row in rows]))
+    lines = _lines([row | {_GIVEN: row["cell"] in ids} for row in rows])
+    parts = _parts([line for line in lines if bool(line[0]["vacuous"]) == aside])
+    stem, words = ("vacuous", "Labels in vacuous worlds") if aside else ("cost", "Cost of replicability per world")
     pictures = []
     for each, part in enumerate(parts, 1):
-        name = "cost" + (f"-{each}" if each > 1 else "")
-        title = "Cost of replicability per world" + (f" ({each} of {len(parts)})" if len(parts) > 1 else "")
-        pictures.append(write_picture(_costs(part), folder, name, title, _costs_caption(part)))
+        name = stem + (f"-{each}" if each > 1 else "")
+        title = words + (f" ({each} of {len(parts)})" if len(parts) > 1 else "")
+        pictures.append(write_picture(_costs(part), folder, name, title, _costs_caption(part), aside=aside))
     return pictures
 
 
 def _parts(lines: list[Line]) -> list[list[Line]]:
-    """The lines of each picture. If one cannot hold all, worlds with rounding have the first, then come those that count."""
+    """The lines of each picture. If one cannot hold all, worlds with rounding have the first."""
     if len(lines) <= _MOST_LINES:
         return [lines] if lines else []
     rounded = {_world(cell) for cell, _ in lines if rounds(cell)}
-    counted = {_world(cell) for cell, _ in lines if not cell["vacuous"]}
-    ordered = sorted(lines, key=lambda line: _world(line[0]) not in counted)
-    first = [line for line in ordered if _world(line[0]) in rounded]
-    rest = [line for line in ordered if _world(line[0]) not in rounded]
+    first = [line for line in lines if _world(line[0]) in rounded]
+    rest = [line for line in lines if _world(line[0]) not in rounded]
     return [part[at : at + _MOST_LINES] for part in (first, rest) for at in range(0, len(part), _MOST_LINES)]
 
 
@@ -174,7 +177,7 @@ def _apart(line: Line, lines: list[Line]) -> str:
     for name in _THETA_AND_NU:
         if len({other[name] for other in alike}) > 1 or (mixed and name == "theta"):
             parts.append(in_words(cell, [name]) + (" given" if mixed and name == "theta" and cell[_GIVEN] else ""))
-    parts += [text for text, so in (("vacuous", cell["vacuous"]), ("uncertified", unproven(cell))) if so]
+    parts += ["uncertified"] if unproven(cell) else []
     return ", ".join(filter(None, parts))
 
 
@@ -184,12 +187,10 @@ def _costs_caption(lines: list[Line]) -> str:
         if parent is not None:
             ratios[f"{cell['learner']} ({cell['plan']})"].append(_ratio(cell, parent))
     parts = [f"{name} {_middle(values)}" for name, values in sorted(ratios.items())]
-    empty = sum(bool(cell["vacuous"]) for cell, _ in lines)
     first = "Labels in multiples of those of the parent, which promises nothing, in the same world: "
     first = f"{first}{listed(parts, 5)}." if parts else "No world has a learner without a promise to compare with."
-    vacuous = f" {some(empty, 'line is', 'lines are')} vacuous: labs agree there without rounding too." if empty else ""
     shaded = any(row["labels_mean"] > ABSURD for line in lines for row in line if row is not None)
-    return first + vacuous + (f" Shaded: over {plainly(ABSURD)} labels, which nobody could pay for." if shaded else "")
+    return first + (f" Shaded: over {plainly(ABSURD)} labels, which nobody could pay for." if shaded else "")
 
 
 def _middle(ratios: list[float]) -> str:

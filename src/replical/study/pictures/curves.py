@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from itertools import pairwise
 from math import exp, fsum, log
 from pathlib import Path
+from textwrap import fill
 from typing import TYPE_CHECKING, Any
 
 from replical.study.growth import AXES, SCALES, Growth, Slopes, argument, growths
@@ -29,14 +30,14 @@ _NAMES = {
 }
 _PANEL = ("class", "noise", "epsilon", "delta")  # curves that share these share a panel
 _MOST_PANELS = 4  # of one picture: more do not fit on a page
-# Inches: a panel and what is left of it, above it and from one to the next; the table beside it; the note below.
-_LEFT, _WIDTH, _LEAST, _HEAD, _BETWEEN, _FOOT = 0.75, 4.9, 2.0, 0.35, 0.85, 0.4
+# Inches: a panel and what is left of it, above it and from one to the next; the note below and its letters; the table.
+_LEFT, _WIDTH, _LEAST, _HEAD, _BETWEEN, _FOOT, _LETTER = 0.75, 4.9, 2.0, 0.35, 0.85, 0.55, 0.062
 _GAP, _GROUP, _LINE = 0.15, 2.05, 0.19
 _COLUMNS = (0.95, 1.4, 1.85)  # right ends of fitted, paper, ours
 _NOTE = (
     "Points: mean labels per lab, with standard errors; dotted: slope of the paper's bound at the same points. For rounded "
-    "learners that is the bound\nof the paper's own replicable learner; ours is the bound of the plan tight, for "
-    "rounded-cal Theorem R1. Half filled: not proven; hollow: vacuous."
+    "learners that is the bound of the paper's own replicable learner; ours is the bound of the plan tight, for "
+    "rounded-cal Theorem R1. Half filled: not proven. Vacuous cells are drawn too: this is about labels, not agreement."
 )
 
 
@@ -78,7 +79,7 @@ def _figure(panels: list[list[Growth]], axis: str) -> Figure:
         place = (left / width, low / height, 1 - left / width, tall / height)
         _table(figure.add_axes(place, xlim=(0, width - left), ylim=(-tall, 0)), panel, axis)
         top -= tall + _BETWEEN
-    figure.text(0.1 / width, 0.1 / height, _NOTE, fontsize=7.5, color=GREY)
+    figure.text(0.1 / width, 0.1 / height, fill(_NOTE, int(width / _LETTER)), fontsize=7.5, color=GREY)
     return figure
 
 
@@ -148,7 +149,7 @@ def _table(axes: Axes, panel: list[Growth], axis: str) -> None:
         axes.text(0.45, -line * _LINE - 0.05, _name(growth, panel), fontsize=7.5)
         y = -line * _LINE - 0.015  # the middle of small letters
         axes.plot([0.05, 0.37], [y, y], linewidth=1.2, color=colour(growth.learner), linestyle=_dashes(growth))
-        dots(axes, [growth.points[0].row | {"vacuous": False, "replicable": False}], [(0.21, y)])
+        dots(axes, [growth.points[0].row | {"replicable": False}], [(0.21, y)])
 
 
 def _dashes(growth: Growth) -> str:

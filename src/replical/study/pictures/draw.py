@@ -9,6 +9,7 @@ from replical.study.pictures.base import Picture
 from replical.study.pictures.costs import costs
 from replical.study.pictures.curves import curves
 from replical.study.pictures.halfplanes import halfplanes
+from replical.study.pictures.headline import headline
 from replical.study.pictures.scatter import difference_scatter, estimate_scatter
 from replical.study.pictures.style import style
 from replical.study.pictures.traces import traces
@@ -19,7 +20,7 @@ __all__ = ["Picture", "draw"]
 
 
 def draw(study: Study, cells: list[Cell], rows: list[Row], folder: Path) -> list[Picture]:
-    """Draw every picture the study has data for; the same rows give the same bytes.
+    """Draw every picture the study has data for, the headline first; the same rows give the same bytes.
 
     Parameters
     ----------
@@ -37,10 +38,12 @@ def draw(study: Study, cells: list[Cell], rows: list[Row], folder: Path) -> list
         raise BadStudy(f"cannot write to the folder {folder}: {error.strerror or error}") from error
     with style():
         return [
+            *headline(rows, folder),
             *costs(cells, rows, folder),
             *difference_scatter(rows, folder),
             *curves(rows, folder),
             *estimate_scatter(rows, folder),
             *traces(study, cells, rows, folder),
             *halfplanes(study, folder),
+            *costs(cells, rows, folder, aside=True),
         ]

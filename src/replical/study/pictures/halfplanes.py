@@ -38,8 +38,9 @@ _ITEMS = 4000  # points in the pool: enough to see a region, few enough to draw
 _EPSILON = 0.005
 _AFTER = (0, 3, 8)  # labels after which the picture looks, and at the end
 _EDGE = 3.0  # standard deviations that are shown
-_SETTLED = ("#b3b3b3", "#e69f00")  # where survivors agree: label 0, label 1
-_DISPUTED = "#0072B2"
+# Seen on white and on a dark ground: points are pixels, and those do not follow the reader's setting.
+_SETTLED = ("#8a8f93", "#c98500")  # where survivors agree: label 0, label 1
+_DISPUTED = "#2a8fcb"
 _FRAMES, _HOLD, _PACE = 40, 4, 3  # most frames, how many of them at the end, frames a second
 
 
@@ -113,7 +114,8 @@ def halfplanes(study: Study, folder: Path) -> list[Picture]:
         f"CAL asks only where survivors disagree. After {listed([str(after) for after in looks], 9)} labels DIS(V) holds "
         f"{listed(masses, 9)} of the points; of {count(len(run.C))} half-planes {left} left."
     )
-    still = write_picture(figure, folder, "halfplanes", "DIS(V) shrinking for half-planes", caption)
+    shades = (*_SETTLED, _DISPUTED)
+    still = write_picture(figure, folder, "halfplanes", "DIS(V) shrinking for half-planes", caption, pixels=shades)
     return [still, _animated(run, folder)]
 
 

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from math import inf
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from replical.plans.bills import ABSURD
 from replical.study.judging import done
 from replical.study.phrases import percent, some, span
-from replical.study.pictures.base import GREY, Picture, by_tens, dots, keys, with_zero, write_picture
+from replical.study.pictures.base import GREY, Picture, by_tens, dots, keys, vacuous_note, with_zero, write_picture
 from replical.study.pictures.style import blank, colour
 from replical.study.results import Row
 
@@ -18,31 +19,35 @@ if TYPE_CHECKING:
     from matplotlib.lines import Line2D
 
 _FEW = 6  # values of ρ whose lines have room for their names
+_FAR = 1e9  # labels: with more of them, what can be paid for has a panel of its own
 _DASHED = (0, (4, 3))
 _FORESEEN = ("rho_predicted", "rho_proven", "expected_jaccard")
 
 
 def difference_scatter(rows: Sequence[Row], folder: Path) -> list[Picture]:
     """How often two labs differ, against what each of them paid."""
-    ran = [row for row in done(rows) if row["labels_mean"] and row["disagreement"] is not None]
+    every = [row for row in done(rows) if row["labels_mean"] and row["disagreement"] is not None]
+    ran = [row for row in every if not row["vacuous"]]
     if not ran:
         return []
+    words = _difference_caption(ran) + vacuous_note(len(every) - len(ran))
     floor = 0.4 / max(row["pairs"] for row in ran)  # below the smallest share that can be counted
-    paid = [row for row in ran if row["labels_mean"] <= ABSURD]
-    parts = [part for part in (paid, [row for row in ran if row["labels_mean"] > ABSURD]) if part]
+    limit = ABSURD if max(row["labels_mean"] for row in ran) > _FAR else inf
+    paid = [row for row in ran if row["labels_mean"] <= limit]
+    parts = [part for part in (paid, [row for row in ran if row["labels_mean"] > limit]) if part]
     figure = blank(9.5, 5)
     panels = figure.subplots(1, len(parts), sharey=True, squeeze=False, width_ratios=[2, 1][: len(parts)])[0]
     for axes, part in zip(panels, parts, strict=True):
         _shares(axes, part, floor)
         by_tens(axes.xaxis, most=9 if axes is panels[0] else 5)
-        _promised(axes, ran, named=axes is panels[-1])
+        _promised(axes, [row["rho"] for row in ran if row["replicable"]], floor, named=axes is panels[-1])
     panels[0].set(ylim=(floor / 1.4, 1.1), ylabel="share of pairs that differ")
     with_zero(panels[0].yaxis, floor)
     if len(parts) == 2:
         panels[0].set_xlabel("labels per lab, up to a million")
         panels[1].set_xlabel("over a million")
     figure.legend(handles=keys(ran), loc="outside right center")
-    return [write_picture(figure, folder, "disagreement", "Disagreement against labels", _difference_caption(ran))]
+    return [write_picture(figure, folder, "disagreement", "Disagreement against labels", words)]
 
 
 def _shares(axes: Axes, rows: Sequence[Row], floor: float) -> None:
@@ -55,9 +60,9 @@ def _shares(axes: Axes, rows: Sequence[Row], floor: float) -> None:
     axes.axhspan(floor / 2, floor * 1.2, color="#eeeeee", zorder=0, linewidth=0)
 
 
-def _promised(axes: Axes, rows: Iterable[Row], *, named: bool) -> None:
-    """What was promised: a line for each ρ."""
-    rhos = sorted({row["rho"] for row in rows if row["replicable"] and row["rho"] is not None})
+def _promised(axes: Axes, promised: Iterable[float | None], floor: float, *, named: bool) -> None:
+    """What was promised: a line for each ρ that so many pairs can tell from 0."""
+    rhos = sorted({rho for rho in promised if rho is not None and rho > floor})
     for rho in rhos:
         axes.axhline(rho, color="black", linewidth=0.8, linestyle=_DASHED, zorder=1)
         if named and len(rhos) <= _FEW:
@@ -73,7 +78,7 @@ def _difference_caption(rows: Sequence[Row]) -> str:
             share = span([row["disagreement"] for row in mine], percent)
             parts.append(f"with {name} {share} of pairs differ for {span([row['labels_mean'] for row in mine])} labels")
     sentences.append("; ".join(parts).capitalize())
-    counted = [row for row in rows if row["replicable"] and row["rho"] is not None and not row["vacuous"]]
+    counted = [row for row in rows if row["replicable"] and row["rho"] is not None]
     if counted:
         below = sum(row["disagreement"] <= row["rho"] for row in counted)
         cells = some(len(counted), "replicable cell that counts", "replicable cells that count")
@@ -84,7 +89,8 @@ def _difference_caption(rows: Sequence[Row]) -> str:
 
 def estimate_scatter(rows: Sequence[Row], folder: Path) -> list[Picture]:
     """How often labs differ by their own estimate, and by their proof, against what was measured."""
-    ran = [row for row in done(rows) if row["rho_predicted"] is not None and row["expected_jaccard"] is not None]
+    every = [row for row in done(rows) if row["rho_predicted"] is not None and row["expected_jaccard"] is not None]
+    ran = [row for row in every if not row["vacuous"]]
     if not ran:
         return []
     values = [[row[name] for name in _FORESEEN if row[name] is not None] for row in ran]
@@ -105,9 +111,8 @@ def estimate_scatter(rows: Sequence[Row], folder: Path) -> list[Picture]:
         else:
             by_tens(axis)
     figure.legend(handles=[*keys(ran), *_bar_keys()], loc="outside right center")
-    return [
-        write_picture(figure, folder, "predicted", "Predicted against measured disagreement", _estimate_caption(ran))
-    ]
+    words = _estimate_caption(ran) + vacuous_note(len(every) - len(ran))
+    return [write_picture(figure, folder, "predicted", "Predicted against measured disagreement", words)]
 
 
 def _place(row: Row, floor: float) -> tuple[float, float]:

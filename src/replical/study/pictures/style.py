@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from contextlib import contextmanager
+from io import BytesIO
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from replical.errors import BadSpec, MissingExtra
 from replical.plans.catalogue import find
+from replical.study.pictures.scheme import follow_scheme
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 _FORMATS = (".svg", ".png", ".pdf")
+_LARGER = {"*": 9.5, ".": 8, "P": 7, "X": 7, "D": 5.5}
 _STYLE = {
     "font.size": 9,
     "axes.titlesize": 9.5,
@@ -45,6 +48,11 @@ def marker(learner: str) -> str:
     return find(learner).marker
 
 
+def marker_size(learner: str) -> float:
+    """Points: markers of one size look as if they had several."""
+    return _LARGER.get(marker(learner), 6)
+
+
 def dashes(learner: str, plan: str) -> str:
     """The line of a learner: solid, dashed with the paper's sizes, dotted if boosted."""
     return ":" if find(learner).boosts else "--" if plan == "paper" else "-"
@@ -66,14 +74,20 @@ def style() -> Iterator[None]:
         yield
 
 
-def save(figure: Figure, path: Path) -> None:
-    """Write a figure in the format its name ends in."""
+def save(figure: Figure, path: Path, pixels: Collection[str] = ()) -> None:
+    """Write a figure in the format its name ends in; an SVG follows the reader's light or dark setting.
+
+    `pixels` are colours drawn as pixels, which are the same on any ground.
+    """
     check_name(path)
     import matplotlib as mpl
 
+    kind, content = path.suffix[1:], BytesIO()
+    with mpl.rc_context({"svg.hashsalt": "replical"}):  # the same figure, the same bytes
+        figure.savefig(content, format=kind, dpi=160, metadata={"Date": None} if kind == "svg" else None)
+    drawn = content.getvalue()
     try:
-        with mpl.rc_context({"svg.hashsalt": "replical"}):  # the same figure, the same bytes
-            figure.savefig(path, dpi=160, metadata={"Date": None} if path.suffix == ".svg" else None)
+        path.write_bytes(follow_scheme(drawn.decode(), pixels).encode() if kind == "svg" else drawn)
     except OSError as error:
         raise BadSpec(f"cannot write the figure {path}: {error.strerror or error}") from error
 

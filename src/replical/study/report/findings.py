@@ -46,7 +46,7 @@ def summary_sentence(rows: list[Row]) -> str:
         parts.append(
             f"Below it: {listed([('uncertified ' if unproven(row) else '') + words_of(row) for row in below])}"
         )
-    if paid := ratios([row for row in promised if rounds(row)], rows):
+    if paid := ratios([row for row in promised if rounds(row) and not row["vacuous"]], rows):
         parts.append(f"Rounding took {span(paid)} times the labels of its parent")
     empty = [row for row in promised if row["vacuous"]]
     if 0 < len(empty) < len(promised):

@@ -5,21 +5,20 @@ Made from rows, pictures and facts alone: the same ones give the same bytes.
 
 from __future__ import annotations
 
-import base64
-import hashlib
 import re
 import shlex
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from html import escape
 from importlib.resources import files
-from pathlib import Path
 from string import Template
 from typing import TYPE_CHECKING, Any
 
+from replical.core import look
 from replical.study.growth import SCALES, Growth, Slopes, growths
 from replical.study.judging import done, ordered
 from replical.study.phrases import percent, some, span
+from replical.study.report.figures import picture_html, side_by_side
 from replical.study.report.findings import TERMS, shows, summary_sentence
 from replical.study.report.limits import does_not_show
 from replical.study.report.listing import toml
@@ -31,9 +30,7 @@ from replical.worlds.figures import COUNTED
 if TYPE_CHECKING:
     from replical.study.pictures.draw import Picture
 
-_KINDS = {".svg": "image/svg+xml", ".png": "image/png", ".gif": "image/gif"}
 _SYMBOLS = {"epsilon": "ε", "delta": "δ", "rho": "ρ", "theta": "Θ", "nu": "ν", "pool_size": "pool"}
-_HALF = 500  # points: the widest figure whose text can be read at half the width of a page of 1100 pixels
 _BY_DEFAULT = "Where no plan is named it is tight."
 _GROWTH = (
     "Exponents of power laws fitted to the labels, ± standard error, beside the slopes of the bounds at the same points. "
@@ -50,11 +47,11 @@ _LEGEND = (
     ("ρ proven", "mean of the bounds labs computed for themselves"),
     ("labels per lab", "mean, ± its standard error over pairs"),
     ("× parent", "labels in those of the ordinary learner it is made from, in the same world"),
-    ("excess error", "mean error above that of the best hypothesis"),
+    ("excess error", "mean error above that of the best hypothesis, and how many labs ended more than ε above it"),
+    ("cell", "below the learner: the name of the cell in results.csv and results.parquet"),
     ("! errors above ε", "more labs than δ allows ended above ε; p is the exact binomial probability of so many, "
      "with labs taken as independent"),
     ("? uncertified", "the promise is not proven for this cell: labs without a certificate, or a plan that proves nothing"),
-    ("∅ vacuous", f"the same labs agree in more than {percent(1 - COUNTED)} of pairs without the last step: shows nothing"),
     ("■ budget reached, cut short", "runs ended at a budget, a cap or the end of the pool, not by their own stop test"),
 )  # fmt: skip
 
@@ -63,9 +60,12 @@ def report(study: Study, rows: list[Row], pictures: Sequence[Picture], facts: di
     """The page."""
     rows = ordered(whole(rows))
     quick = bool(facts.get("quick"))
+    first = [picture for picture in pictures if picture.name == "headline"]
+    others = [picture for picture in pictures if picture not in first and not picture.aside]
     sections = {
-        "figures": ("Figures", _pictures(pictures)),
+        "figures": ("Figures", _figures(others)),
         "cells": ("Cells", _cells(rows)),
+        "vacuous": ("Vacuous", _vacuous(rows, pictures)),
         "growth": ("Growth", _growth(rows)),
         "refused": ("Refused", _refused(rows)),
     }
@@ -73,7 +73,7 @@ def report(study: Study, rows: list[Row], pictures: Sequence[Picture], facts: di
         ("shows", "What this shows and does not show"),
         *((key, name) for key, (name, text) in sections.items() if text),
     ]
-    style, script = _asset("report.css"), _asset("report.js")
+    style, script = f"{look.style(look.LOOK, look.READING)}\n{_asset('report.css')}", _asset("report.js")
     return Template(_asset("report.html")).substitute(
         {key: text for key, (_, text) in sections.items()},
         title=escape(study.title),
@@ -81,6 +81,7 @@ def report(study: Study, rows: list[Row], pictures: Sequence[Picture], facts: di
         notes=_notes(study),
         parts="".join(f'<li><a href="#{key}">{name}</a></li>' for key, name in [*parts, ("made", "How it was made")]),
         summary=_prose(summary_sentence(rows)),
+        headline="".join(map(picture_html, first)),
         terms=escape(TERMS),
         scope=escape(_scope(rows, quick=quick)),
         shows="".join(f"<h3>{about}</h3>{_items(each)}" for about, each in shows(rows).items()) or "<p>Nothing.</p>",
@@ -90,18 +91,13 @@ def report(study: Study, rows: list[Row], pictures: Sequence[Picture], facts: di
         listing=escape(toml(study.content)),
         style=style,
         script=script,
-        style_hash=_hash(style),
-        script_hash=_hash(script),
+        style_hash=look.hash_of(style),
+        script_hash=look.hash_of(script),
     )
 
 
 def _asset(name: str) -> str:
     return files("replical.study.report").joinpath(f"assets/{name}").read_text(encoding="utf-8").strip()
-
-
-def _hash(text: str) -> str:
-    """As a content security policy writes it."""
-    return "sha256-" + base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()
 
 
 def _notes(study: Study) -> str:
@@ -129,34 +125,9 @@ def _section(ident: str, name: str, content: str) -> str:
     return f'<section id="{ident}"><h2>{name}</h2>{content}</section>'
 
 
-def _pictures(pictures: Sequence[Picture]) -> str:
-    drawn = "".join(_picture(picture) for picture in pictures)
-    return _section("figures", "Figures", f'<div class="pictures">{drawn}</div>') if drawn else ""
-
-
-def _picture(picture: Picture) -> str:
-    """A picture on a light card that scrolls where it is too narrow; one that moves can stand still."""
-    first, *others = picture.files
-    alt = escape(f"{picture.title}. {picture.caption}")
-    image, button = f'<img src="{_data(first)}" alt="{alt}">', ""
-    if first.suffix == ".gif" and others:
-        still = f'<img class="stands" src="{_data(others[0])}" alt="{alt}">'
-        image = image.replace("<img", '<img class="moves"', 1) + still
-        button = '<button type="button" class="still" hidden>Hold the animation</button>'
-    title, caption = escape(picture.title), f"<figcaption>{escape(picture.caption)}</figcaption>"
-    card = f'<div class="card" tabindex="0" role="region" aria-label="{title}">{image}</div>'
-    look = ' class="wide"' if _wide(first) else ""
-    return f'<figure id="figure-{escape(picture.name)}"{look}><h3>{title}</h3>{card}{button}{caption}</figure>'
-
-
-def _wide(path: Path) -> bool:
-    """Is its text too small to read where two figures stand side by side?"""
-    width = re.search(rb'<svg[^>]*? width="([0-9.]+)pt"', path.read_bytes()) if path.suffix == ".svg" else None
-    return width is not None and float(width[1]) > _HALF
-
-
-def _data(path: Path) -> str:
-    return f"data:{_KINDS[path.suffix]};base64,{base64.b64encode(path.read_bytes()).decode()}"
+def _figures(pictures: Sequence[Picture]) -> str:
+    drawn = side_by_side(pictures)
+    return _section("figures", "Figures", drawn) if drawn else ""
 
 
 def _cells(rows: list[Row]) -> str:
@@ -165,12 +136,27 @@ def _cells(rows: list[Row]) -> str:
         return ""
     same = ", ".join(f"{head} {value}" for head, value in constants(ran).items())
     tools = (
-        '<div class="tools" hidden><label>Filter <input type="search" placeholder="e.g. rounded vacuous" autocomplete="off" '
+        '<div class="tools" hidden><label>Filter <input type="search" placeholder="e.g. rounded noise" autocomplete="off" '
         'spellcheck="false"></label><p role="status"></p></div>'
     )
     legend = "".join(f"<dt>{escape(name)}</dt><dd>{escape(text)}</dd>" for name, text in _LEGEND)
     intro = f"<p>The same in all cells: {escape(same)}. {_BY_DEFAULT}</p>" if same else f"<p>{_BY_DEFAULT}</p>"
-    return _section("cells", "Cells", f'{intro}{tools}{cells_table(rows)}<dl class="legend">{legend}</dl>')
+    shown = f"{tools}{cells_table(rows)}" if not all(row["vacuous"] for row in ran) else "<p>All are vacuous.</p>"
+    return _section("cells", "Cells", f'{intro}{shown}<dl class="legend">{legend}</dl>')
+
+
+def _vacuous(rows: list[Row], pictures: Sequence[Picture]) -> str:
+    """Apart from the evidence, folded: cells that show nothing about replicability, and what labels cost in them."""
+    empty = [row for row in done(rows) if row["vacuous"]]
+    if not empty:
+        return ""
+    figures = side_by_side([picture for picture in pictures if picture.aside])
+    words = f"{some(len(empty), 'cell')} in which labs agree anyway"
+    fold = f"<details><summary>{words}</summary>{cells_table(rows, vacuous=True)}{figures}</details>"
+    why = (
+        f"Without the shared last step the same labs agree in more than {percent(1 - COUNTED)} of pairs, so that these "
+    )
+    return _section("vacuous", "Vacuous", f"<p>{why}cells say nothing about replicability.</p>{fold}")
 
 
 def _growth(rows: list[Row]) -> str:

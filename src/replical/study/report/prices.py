@@ -27,9 +27,11 @@ def ratios(some_rows: Iterable[Row], rows: list[Row]) -> list[float]:
 
 
 def price(rows: list[Row]) -> list[str]:
-    """Labels of a replicable learner in those of its parent."""
+    """Labels of a replicable learner in those of its parent, in cells that count; in vacuous ones where it has no others."""
     of, sentences = parents(rows), []
-    for learner, mine in by_kind(row for row in replicable(rows) if row["cell"] in of).items():
+    for learner, every in by_kind(row for row in replicable(rows) if row["cell"] in of).items():
+        counted = [row for row in every if not row["vacuous"]]
+        mine = counted or every
         times = ratios(mine, rows)
         if not times:
             continue
@@ -37,7 +39,7 @@ def price(rows: list[Row]) -> list[str]:
         middle = f" (median {number(median(times))})" if len(times) > 1 else ""
         sentences.append(
             f"{learner} asked for {span(times)} times the labels of {of[mine[0]['cell']]['learner']}{middle} in the same "
-            f"world, {_more(more)} ({some(len(times), 'cell')})."
+            f"world, {_more(more)} ({some(len(times), 'cell' if counted else 'vacuous cell')})."
         )
     return sentences
 

@@ -20,6 +20,7 @@ _PARAMETERS = (
     ("class", "class", False), ("noise", "noise", False), ("pool_size", "pool", False), ("epsilon", "ε", True),
     ("delta", "δ", True), ("rho", "ρ", True), ("plan", "plan", False),
 )  # fmt: skip
+_WORLD = ("class", "noise", "pool_size")  # what a column of its own says in two lines
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -82,25 +83,41 @@ def constants(rows: Sequence[Row]) -> dict[str, str]:
     return texts
 
 
-def cells_table(rows: Sequence[Row]) -> str:
-    """All cells that were run."""
+def cells_table(rows: Sequence[Row], *, vacuous: bool = False) -> str:
+    """The cells that were run and say something or, apart from them, the vacuous ones."""
     ran = done(rows)
-    return table("cells-table", "All cells", [*_parameters(ran), *_figures(ran)], ran)
+    shown = [row for row in ran if bool(row["vacuous"]) == vacuous]
+    ident, label = ("vacuous-table", "Vacuous cells") if vacuous else ("cells-table", "All cells that are not vacuous")
+    return table(ident, label, [*_parameters(ran), *_figures(ran)], shown)
 
 
 def _parameters(ran: Sequence[Row]) -> list[Column[Row]]:
     """The learner, and what is not the same everywhere."""
-    columns = [Column[Row](head="learner", show=_learner)]
-    for name, head, numeric in _PARAMETERS:
-        if len({row[name] for row in ran if row[name] is not None}) > 1 and name != "plan":
-            columns.append(_numeric(head, name, "{:g}") if numeric else _text(head, name))
-    return columns
+    varied = [name for name, _, _ in _PARAMETERS if len({row[name] for row in ran if row[name] is not None}) > 1]
+    columns = [Column[Row](head="learner, cell", show=_learner)]
+    if world := [name for name in _WORLD if name in varied]:
+        columns.append(Column(head="world", show=lambda row: _world(row, world)))
+    heads = [(name, head) for name, head, numeric in _PARAMETERS if numeric and name in varied]
+    return columns + [_numeric(head, name, "{:g}") for name, head in heads]
+
+
+def _world(row: Row, names: Sequence[str]) -> str:
+    """The class, and under it noise and pool."""
+    under = []
+    if "noise" in names and (noise := str(row["noise"]).removesuffix(".0")) != "0":
+        under.append(f"noise {noise}")
+    if "pool_size" in names:
+        size = str(row["pool_size"])
+        under.append(f"pool {int(size):,}" if size.isdecimal() else size)
+    small = f"<small>{escape(', '.join(under))}</small>" if under else ""
+    return (escape(row["class"]) if "class" in names else "") + small
 
 
 def _learner(row: Row) -> str:
     more = [f"plan {row['plan']}"] if row["plan"] != "tight" else []
     words = escape(", ".join([*more, *options(row)]))
-    return escape(row["learner"]) + (f"<small>{words}</small>" if words else "")
+    more_words = f"<small>{words}</small>" if words else ""
+    return f'{escape(row["learner"])}{more_words}<code class="identity">{escape(row["cell"])}</code>'
 
 
 def _figures(ran: Sequence[Row]) -> list[Column[Row]]:
@@ -118,10 +135,8 @@ def _figures(ran: Sequence[Row]) -> list[Column[Row]]:
         Column(head="without last step", show=lambda row: _share(_base(row)), value=_base),
         Column(head="E[J]", show=_digits("expected_jaccard", 3), value=lambda row: row["expected_jaccard"]),
         Column(head="ρ proven", show=_proven, value=lambda row: row["rho_proven"]),
-        Column(head="excess error", show=_digits("excess_error_mean", 4), value=lambda row: row["excess_error_mean"]),
-        Column(head="labs above ε", show=_over, value=lambda row: row["excess_over_epsilon"]),
+        Column(head="excess error", show=_excess, value=lambda row: row["excess_error_mean"]),
         Column(head="pairs", show=lambda row: count(row["pairs"]), value=lambda row: row["pairs"]),
-        Column(head="cell", show=lambda row: f"<code>{escape(row['cell'])}</code>", look="identity"),
     ]
     optional = {"× parent": ratio, "ρ proven": lambda row: row["rho_proven"], "without last step": _base}
     return [each for each in columns if each.head not in optional or any(map(_known(optional[each.head]), ran))]
@@ -129,14 +144,6 @@ def _figures(ran: Sequence[Row]) -> list[Column[Row]]:
 
 def _known(value: Callable[[Row], float | None]) -> Callable[[Row], bool]:
     return lambda row: value(row) is not None
-
-
-def _text(head: str, name: str) -> Column[Row]:
-    def show(row: Row) -> str:
-        text = str(row[name])
-        return f"{int(text):,}" if text.isdecimal() else escape(text.removesuffix(".0"))
-
-    return Column(head=head, show=show, look="tight")
 
 
 def _numeric(head: str, name: str, form: str) -> Column[Row]:
@@ -196,8 +203,10 @@ def _labels(row: Row) -> str:
     return count(row["labels_mean"]) + words
 
 
-def _over(row: Row) -> str:
-    return f"{count(row['excess_over_epsilon'])} of {count(2 * row['pairs'])}"
+def _excess(row: Row) -> str:
+    """The mean, and how many labs ended above ε."""
+    over = f"{count(row['excess_over_epsilon'])} of {count(2 * row['pairs'])} &gt; ε"
+    return f'{_digits("excess_error_mean", 4)(row)} <span class="error under">{over}</span>'
 
 
 def refused_table(rows: Iterable[Row]) -> str:

@@ -1,6 +1,8 @@
 "use strict";
 // One item at a time: show it, send what was said, show the next. Who says it is in a cookie that nothing here can read.
 const LOOK = 500, PATIENCE = 30000, PICTURES = 5000, TAP = 350; // milliseconds
+const FRAME = 8; // pixels around the item that its frame needs
+const SIDE = 256; // pixels that a small picture is enlarged to, at most
 const LEVEL = .2; // of its height the plot has to fall or rise
 const LOST = "No answer from the server. Please try again: nothing is counted twice. If the run has ended, you are done.";
 const AGAIN = "No answer from the server; trying again. If the run has ended, you are done.";
@@ -93,8 +95,14 @@ async function show(told, text = "", bad = false) {
   byId("item-id").textContent = "Item " + item.id;
   byId("fields").replaceChildren(list);
   byId("item").focus({ preventScroll: true });
-  const top = byId("item").getBoundingClientRect().top;
-  if (top < 0 || top > innerHeight / 2) byId("item").scrollIntoView();
+  reveal(byId("item").getBoundingClientRect());
+}
+
+// All of it with its frame, if there is room above the labels; else its beginning.
+function reveal(box) {
+  const foot = byId("foot"), stuck = getComputedStyle(foot).position === "sticky" ? foot.offsetHeight : 0;
+  const end = innerHeight - stuck - FRAME, fits = box.height <= end - FRAME;
+  if (box.top < FRAME || box.top > innerHeight / 2 || (fits && box.bottom > end)) scrollBy(0, box.top - (fits ? Math.max(FRAME, end - box.height) : FRAME));
 }
 
 function fields(next) {
@@ -117,8 +125,16 @@ function fields(next) {
 }
 
 function pictures(list) {
-  const all = [...list.querySelectorAll("img")].map((picture) => picture.decode());
+  const all = [...list.querySelectorAll("img")].map((picture) => picture.decode().then(() => enlarge(picture)));
   return all.length && Promise.race([Promise.allSettled(all), pause(PICTURES)]);
+}
+
+// A whole number of times, so that all of its pixels are alike; larger pictures stay as they are.
+function enlarge(picture) {
+  const side = Math.max(picture.naturalWidth, picture.naturalHeight), times = Math.floor(SIDE / side);
+  if (times < 2) return;
+  picture.classList.add("small");
+  picture.width = times * picture.naturalWidth; picture.height = times * picture.naturalHeight;
 }
 
 const percent = (share) => (100 * share).toFixed(share < .1 ? 1 : 0) + "%";
@@ -127,16 +143,16 @@ function agreement(now) {
   return now.agreement && now.agreement.pairs ? " Two people agreed on " + percent(now.agreement.same) + " of what both labelled." : "";
 }
 
-// To two figures: more would pretend to know.
-const roughly = (count) => Number(count.toPrecision(2)).toLocaleString("en");
-
-function expected(now) {
-  return now.forecast && !now.ended ? "; about " + roughly(now.forecast.labels + now.forecast.left_median) + " in all" : "";
+// What is left: an estimate, a limit, both or neither, as far as the run knows.
+function left(now) {
+  if (now.ended) return "";
+  const about = now.about && (now.left === null || now.about < now.left) && "about " + now.about.toLocaleString("en") + " left";
+  const most = now.left !== null && "at most " + now.left.toLocaleString("en") + (about ? "" : " more");
+  return ", " + ([about, most].filter(Boolean).join(", ") || now.open + " waiting for a label");
 }
 
 function progress(now) {
-  const left = now.ended ? "" : now.left === null ? ", " + now.open + " waiting for a label" : ", at most " + now.left + " more";
-  byId("count").textContent = now.labels + (now.labels === 1 ? " item" : " items") + " labelled" + left + expected(now);
+  byId("count").textContent = now.labels + (now.labels === 1 ? " item" : " items") + " labelled" + left(now);
   const [first, last] = [now.masses[0], now.masses.at(-1)], wide = Math.max(1, last[0] - first[0]);
   const top = Math.max(1e-9, ...now.masses.map((point) => point[1])), height = (mass) => (31 - 29 * mass / top).toFixed(1);
   const points = now.masses.map(([count, mass]) => (120 * (count - first[0]) / wide).toFixed(1) + "," + height(mass));
