@@ -86,6 +86,17 @@ def test_from_features_to_a_pool(lab, command):
     assert json.loads(out)["hypothesis"]["name"] in (lab / "m" / "order.txt").read_text().split()
 
 
+def test_a_model_called_as_the_column_of_ids_is_refused(lab, command):
+    (lab / "recipe.toml").write_text(
+        RECIPE.replace('name = "logistic"\n', 'name = "id"\n').replace("bootstraps = 3\n", "")
+    )
+    assert command("candidates", "recipe.toml", "--public", "public.csv", "--out", "m", "--workers", "1")[0] == 0
+    code, _, err = command("predict", "m", "--table", "items.csv", "--out", "p.parquet", "--workers", "1")
+    assert code == 2
+    assert "a model is called id as the column of ids is" in err
+    assert not (lab / "p.parquet").exists()
+
+
 @pytest.mark.parametrize(
     ("words", "said"),
     [

@@ -3,14 +3,13 @@
 docs/claims/lattice.md
 """
 
-from functools import partial
-
 import numpy as np
 import pytest
 
-from replical import KnownLabels, Pool, PrivateRandomness, SharedRandomness, learn
+from replical import AskTell, KnownLabels, Pool, PrivateRandomness, SharedRandomness, learn
 from replical.classes.linear import Linear
 from replical.core.cones import Extent
+from replical.learners import lattice
 from replical.learners.lattice import Lattice
 from replical.plans.lattice import lattice_plan
 from replical.pools import cone
@@ -31,16 +30,16 @@ def skewed_law(generator, d):
 LAWS = {"round": round_law, "skewed": skewed_law}
 
 
-def lab(law, d, step, number, *, seed=None, budget=None, checks=5):
-    """The result of one lab, and the cell of the best direction, in world number `number`."""
-    world = np.random.default_rng([number, d])
-    best = world.normal(size=d)
+def lab(law, d, step, number, *, who=0, shift=None, budget=None, checks=5):
+    """The result of lab `who`, with items of its own, and the cell of the best direction, in world number `number`."""
+    best = np.random.default_rng([number, d]).normal(size=d)
     best /= np.linalg.norm(best)
-    C = Linear(d, step=step, seed=f"string {number}" if seed is None else seed)
-    X = law(world, d)
+    C = Linear(d, step=step, seed=f"string {number}")
+    C.shift = C.shift if shift is None else shift
+    X = law(np.random.default_rng([number, d, who]), d)
     plan = lattice_plan(C, epsilon=0.3, delta=0.05, rho=0.2, checks=checks, max_labels=budget)
     y = KnownLabels(C, (X @ best >= 0).astype(int))
-    pool = Pool(C, X, PrivateRandomness.simulated("test_lattice", number))
+    pool = Pool(C, X, PrivateRandomness.simulated("test_lattice", number, who))
     return learn(Lattice(plan), pool, y, SharedRandomness(C.seed)), C.number(C.cell(best))
 
 
@@ -60,6 +59,58 @@ def test_enclosed_labs_return_the_best_cell(law, d, record_property):
     record_property("power", f"{wrong} of {enclosed} enclosed labs off")
     assert wrong == 0
     assert enclosed >= 5
+
+
+def differ_though_enclosed(law, d, runs, shift_of):
+    """Pairs of labs that are both enclosed, and those of them with two half-spaces."""
+    pairs = [[lab(law, d, 0.3, number, who=who, shift=shift_of(who, d))[0] for who in (1, 2)] for number in range(runs)]
+    both = [pair for pair in pairs if all(each.enclosing.enclosed for each in pair)]
+    return len(both), sum(one.hypothesis != two.hypothesis for one, two in both)
+
+
+def the_strings(who, d):
+    """The shift that all labs read off the string."""
+    return
+
+
+def ones_own(who, d):
+    """The mutant: every lab draws a shift."""
+    return np.random.default_rng(who).random(d)
+
+
+@pytest.mark.claim("lattice")
+def test_two_enclosed_labs_return_one_half_space(record_property):
+    both, differ = differ_though_enclosed(round_law, 3, 10, the_strings)
+    record_property("power", f"{differ} of {both} pairs differ")
+    assert differ == 0
+    assert both >= 4
+
+
+def asked(shift):
+    """The items that a lab with this shift asks about, in turn."""
+    best, C = np.array([0.6, 0.0, 0.8, 0.0]), Linear(4, step=0.05, seed="string")
+    C.shift = shift
+    X = round_law(np.random.default_rng(0), 4)
+    plan = lattice_plan(C, epsilon=0.3, delta=0.05, rho=0.2, checks=0)
+    pool = Pool(C, X, PrivateRandomness.simulated("test_lattice"))
+    run, said = AskTell(Lattice(plan), pool, SharedRandomness("string")), []
+    while run.open:
+        said += run.open
+        run.tell({row: int(X[row] @ best >= 0) for row in run.open})
+    return said
+
+
+def shifts_that_change_questions(shifts=8):
+    """How many of several shifts lead to other questions than the one with most; whoever is enclosed asks fewer."""
+    found = sorted(map(asked, np.random.default_rng(0).random((shifts, 4))), key=len)
+    assert len(found[-1]) > len(found[0]) > 10
+    return sum(each != found[-1][: len(each)] for each in found)
+
+
+@pytest.mark.claim("lattice")
+def test_questions_do_not_depend_on_the_shift():
+    """What the probability of a crossing rests on: directions that are left, and where walls are, know nothing of another."""
+    assert shifts_that_change_questions() == 0
 
 
 def all_walls(C, reach):
@@ -107,9 +158,8 @@ def test_a_wall_crosses_as_often_as_is_said(record_property):
     assert off > 50
 
 
-@pytest.mark.claim("lattice")
-def test_the_error_is_proven(record_property):
-    """The bound fails for a law whose error can be computed, at most as often as δ says."""
+def errors_beyond_the_bound():
+    """How often the bound fails for a law whose error can be computed."""
     promise = Promise(0.05, 200, ALARM)
     for number in range(promise.most):
         result, _ = lab(round_law, 2, 0.3, number)
@@ -119,13 +169,23 @@ def test_the_error_is_proven(record_property):
         promise.hear(result.enclosing.enclosed and angle / np.pi > result.answer_error.high)
         if not promise.open:
             break
+    return promise
+
+
+@pytest.mark.claim("lattice")
+def test_the_error_is_proven(record_property):
+    """At most as often as δ says."""
+    promise = errors_beyond_the_bound()
     record_property("power", promise.told("bounds fail"))
     assert promise.broken is False
 
 
 @pytest.mark.claim("lattice")
 @pytest.mark.mutant
-@pytest.mark.parametrize("mutant", ["the ellipsoid alone", "a shift of one's own", "one wall"])
+@pytest.mark.parametrize(
+    "mutant",
+    ["the ellipsoid alone", "a shift of one's own", "one wall", "questions near walls", "right where in doubt"],
+)
 def test_the_same_tests_catch_mutants(mutant, monkeypatch):
     if mutant == "the ellipsoid alone":  # what surely lies in V, in place of all that may
 
@@ -140,9 +200,19 @@ def test_the_same_tests_catch_mutants(mutant, monkeypatch):
         monkeypatch.setattr(cone.Cone, "look", inner)
         assert wrong_though_enclosed(round_law, 4, 15)[1] > 0
     elif mutant == "a shift of one's own":
-        one, two = (partial(lab, round_law, 3, 0.3, seed=seed) for seed in ("mine", "yours"))
-        pairs = [(one(number)[0], two(number)[0]) for number in range(6)]
-        both = [pair for pair in pairs if all(each.enclosing.enclosed for each in pair)]
-        assert sum(a.hypothesis != b.hypothesis for a, b in both) > 0
+        assert differ_though_enclosed(round_law, 3, 10, ones_own)[1] > 0
+    elif mutant == "questions near walls":
+        look_for = cone.Cone.next
+
+        def near_a_wall(V):
+            V._askable &= V.rows[:, 0] < V.C.shift[0]
+            return look_for(V)
+
+        monkeypatch.setattr(cone.Cone, "next", near_a_wall)
+        assert shifts_that_change_questions() > 0
+    elif mutant == "right where in doubt":  # items of which nothing is known are no errors
+        errors = lattice._errors
+        monkeypatch.setattr(lattice, "_errors", lambda V, pool: (errors(V, pool)[0], 0))
+        assert errors_beyond_the_bound().broken
     else:  # walls of one axis counted in place of those of all
         assert broken(one_wall)[0]

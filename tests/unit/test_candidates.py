@@ -2,6 +2,7 @@
 
 import json
 import pickle
+import shutil
 
 import numpy as np
 import pytest
@@ -9,15 +10,16 @@ import pytest
 pytest.importorskip("sklearn")
 pytest.importorskip("skops")
 pytest.importorskip("pyarrow")
-from sklearn.linear_model import LogisticRegression
+from sklearn.linear_model import LogisticRegression, Ridge
 
-from replical.core.canonical import digest_of
+from replical.core.canonical import digest_of, fingerprint
 from replical.errors import BadRecipe, BadTable
 from replical.lab.tables import read_features
 from replical.sklearn import candidates as fitting
-from replical.sklearn.candidates import Models, fit_candidates
+from replical.sklearn.candidates import fit_candidates
 from replical.sklearn.family import Family
 from replical.sklearn.model_files import load, save
+from replical.sklearn.models import Models
 
 LOGISTIC = {
     "name": "logistic",
@@ -67,19 +69,32 @@ def test_every_candidate_is_fitted_and_ordered_by_rows_nobody_was_fitted_on(fold
     assert (folder / "order.txt").read_text().split() == sorted(models.names, key=lambda name: (errors[name], name))
 
 
+def digests(model, folder, **more):
+    """Of the files of a model, fitted on four samples."""
+    family = Family.of(RECIPE | {"model": [model | {"name": "m", "bootstraps": 4, "scale": True}]})
+    return [each["digest"] for each in fit_candidates(family, table(), folder, **more).content["models"]]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    "estimator",
+    ["ensemble.HistGradientBoostingClassifier", "neighbors.KNeighborsClassifier", "ensemble.RandomForestClassifier"],
+)
+def test_a_model_has_one_file_to_the_byte(estimator, tmp_path):
+    """Some keep how many threads there were, what they were asked, or where their arrays lay in memory."""
+    model = {"estimator": f"sklearn.{estimator}"}
+    assert digests(model, tmp_path / "one") == digests(model, tmp_path / "two", workers=2)
+
+
 @pytest.mark.slow
 def test_the_same_recipe_and_rows_give_the_same_models(folder, tmp_path):
     """Wherever and whenever they are fitted, in how many processes; other words in the string give others."""
     again = fit_candidates(Family.of(RECIPE), table(), tmp_path / "again", workers=2)
+    assert again.content == Models.read(folder).content
     X = np.random.default_rng(1).normal(size=(500, 2))
     assert again.predict(X) == Models.read(folder).predict(X, workers=2)
     other = fit_candidates(Family.of(RECIPE | {"seed": "other"}), table(), tmp_path / "other")
     assert other.predict(X) != again.predict(X)
-
-
-def _without_digests(content):
-    models = [{key: value for key, value in each.items() if key != "digest"} for each in content["models"]]
-    return {key: value for key, value in content.items() if key != "digest"} | {"models": models}
 
 
 def test_a_run_that_was_killed_goes_on(folder, tmp_path, monkeypatch):
@@ -101,7 +116,7 @@ def test_a_run_that_was_killed_goes_on(folder, tmp_path, monkeypatch):
         fit_candidates(Family.of(RECIPE | {"seed": "other"}), table(), out)
     made.clear()
     again = fit_candidates(Family.of(RECIPE), table(), out).content
-    assert _without_digests(again) == _without_digests(Models.read(folder).content)  # files of skops tell the time
+    assert again == Models.read(folder).content
     assert made == [3, 4, 5]
     with pytest.raises(BadRecipe, match="holds fitted models already"):
         fit_candidates(Family.of(RECIPE), table(), out)
@@ -117,6 +132,96 @@ def test_a_fit_that_fails_is_named_and_left_out_only_if_asked(tmp_path):
     assert "n_neighbors" in models.content["models"][2]["failed"]
     with pytest.raises(BadRecipe, match="no fit succeeded"):
         fit_candidates(Family.of(RECIPE | {"model": [FAILS]}), table(), tmp_path / "three", skip_failed=True)
+
+
+def test_a_file_lost_while_a_run_was_down_is_fitted_again(folder, tmp_path, monkeypatch):
+    monkeypatch.setattr(fitting, "_finished", lambda *given: None)
+    fit_candidates(Family.of(RECIPE), table(), tmp_path / "out")
+    monkeypatch.undo()
+    (tmp_path / "out" / "models" / "1.skops").unlink()
+    (tmp_path / "out" / "models" / "4.skops").write_bytes(b"x")
+    again = fit_candidates(Family.of(RECIPE), table(), tmp_path / "out")
+    assert again.content == Models.read(folder).content
+    assert again.predict(np.zeros((2, 2))) == Models.read(folder).predict(np.zeros((2, 2)))
+
+
+def test_whatever_a_fit_raises_is_a_failed_fit(tmp_path, monkeypatch):
+    def raises(self, X, y):
+        raise KeyError("no such key")
+
+    monkeypatch.setattr(LogisticRegression, "fit", raises)
+    models = fit_candidates(Family.of(RECIPE), table(), tmp_path / "out", skip_failed=True)
+    assert models.names == ["tree-0", "tree-1"]
+
+
+def test_a_model_that_cannot_be_written_is_left_out_if_asked(tmp_path, monkeypatch):
+    fit = LogisticRegression.fit
+
+    def strange(self, X, y):
+        self.strange_ = Hostile()
+        return fit(self, X, y)
+
+    monkeypatch.setattr(LogisticRegression, "fit", strange)
+    models = fit_candidates(Family.of(RECIPE), table(), tmp_path / "out", skip_failed=True)
+    assert models.names == ["tree-0", "tree-1"]
+    with pytest.raises(BadRecipe, match="logistic-0-b0 failed: .*Hostile"):
+        fit_candidates(Family.of(RECIPE), table(), tmp_path / "other")
+
+
+def forged(folder, change):
+    """A folder whose contents were changed by somebody who seals them again."""
+    path = folder / "models.json"
+    content = json.loads(path.read_text())
+    del content["digest"]
+    change(content)
+    path.write_text(json.dumps(content | {"digest": fingerprint(content)}))
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda content: content.pop("models"),
+        lambda content: content.update(models=[7]),
+        lambda content: content["models"][0].update(file=7),
+        lambda content: content["models"][0].update(file="../models.json"),
+        lambda content: content["models"][0].update(digest=None),
+        lambda content: content["models"][0].pop("name"),
+        lambda content: content["models"][0].update(name=content["models"][1]["name"]),
+        lambda content: content.pop("recipe"),
+        lambda content: content.update(recipe=[]),
+    ],
+)
+def test_contents_that_no_run_writes_are_refused(folder, tmp_path, change):
+    copy = shutil.copytree(folder, tmp_path / "copy")
+    forged(copy, change)
+    with pytest.raises((BadTable, BadRecipe)) as refused:
+        Models.read(copy).predict(np.zeros((2, 2)))
+    assert "\n" not in str(refused.value)
+
+
+@pytest.mark.parametrize(
+    ("model", "words"),
+    [
+        (Ridge().fit([[0.0, 1.0], [1.0, 0.0]], [0.0, 1.0]), "something else than one of the 2 labels"),
+        (LogisticRegression().fit([[0.0, 1.0], [1.0, 0.0]], [-1, 5]), "something else than one of the 2 labels"),
+        (LogisticRegression().fit([[0.0], [1.0]], [0, 1]), "cannot predict: X has 2 features"),
+        ([1, 2], "cannot predict"),
+    ],
+)
+def test_a_model_that_says_something_else_is_refused(folder, tmp_path, model, words):
+    """A label that is none would be another one, counted from the end."""
+    copy = shutil.copytree(folder, tmp_path / "copy")
+    digest = save(model, copy / "models" / "0.skops", "m")
+    forged(copy, lambda content: content["models"][0].update(digest=digest))
+    with pytest.raises(BadTable, match=words):
+        Models.read(copy).predict(np.zeros((2, 2)))
+
+
+@pytest.mark.parametrize("raw", [b"", b"PK", b"\x80\x04.", b"x" * 100])
+def test_a_file_that_is_none_of_skops_is_refused(tmp_path, raw):
+    (tmp_path / "m.skops").write_bytes(raw)
+    with pytest.raises(BadTable, match="cannot be read"):
+        load(tmp_path / "m.skops", digest_of(raw))
 
 
 def test_a_model_that_was_changed_is_named(folder, tmp_path):
@@ -171,6 +276,10 @@ def test_nothing_is_unpickled(tmp_path, capsys):
         ({"model": []}, "one or more"),
         ({"model": [TREE, TREE]}, "two candidates are called 'tree-0'"),
         ({"model": [TREE | {"deep": 1}]}, "a model has no key 'deep'"),
+        *[
+            ({"model": [TREE | {"name": name}]}, "a name of one line without commas or quotes")
+            for name in ("", " a", "a,b", "a\nb", "a\rb", "a\u2028b", "a\x00b", 'a"b', 7, None)
+        ],
         ({"model": [TREE | {"bootstraps": -1}]}, "bootstraps is a whole number"),
         ({"model": [TREE | {"grid": {"max_depth": 3}}]}, "a list of values"),
         ({"model": [TREE | {"estimator": "os.system"}]}, "named like sklearn"),
@@ -201,6 +310,9 @@ def test_bad_rows_are_named(tmp_path):
         values[3] = value
         with pytest.raises(Exception, match=words):
             fit_candidates(Family.of(RECIPE), rows | {column: values}, tmp_path / "out")
+    twice = {name: [*column, column[0]] for name, column in rows.items()}
+    with pytest.raises(BadTable, match="has the id 'r0' twice, in rows 1 and 121"):
+        fit_candidates(Family.of(RECIPE), twice, tmp_path / "out")
     with pytest.raises(BadTable, match="'b'"):
         read_features({"id": ["x"], "a": [1.0]}, ["a", "b"])
     with pytest.raises(BadRecipe, match="leaves none"):

@@ -4,6 +4,7 @@ import json
 import os
 import subprocess
 import sys
+import warnings
 
 import numpy as np
 import pytest
@@ -16,6 +17,7 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import GridSearchCV, cross_val_score
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer
+from sklearn.utils.estimator_checks import check_estimator
 
 from replical import (
     CAL,
@@ -64,6 +66,53 @@ print(json.dumps([[each["check_name"], each["status"]] for each in found]))
     status = json.loads(done.stdout)
     assert [name for name, each in status if each != "passed"] == []
     assert len(status) > 40
+
+
+LABELS = "the checks bring labels that the candidates do not know"
+INPUT = "what items may be, the candidates decide"
+LEFT_TO_CANDIDATES = {
+    "check_estimators_dtypes": LABELS,
+    "check_classifier_data_not_an_array": LABELS,
+    "check_classifiers_one_label": LABELS,
+    "check_classifiers_classes": LABELS,
+    "check_classifiers_train": LABELS,
+    "check_dtype_object": INPUT,
+    "check_estimators_empty_data_messages": INPUT,
+    "check_estimators_nan_inf": INPUT,
+    "check_estimator_sparse_tag": INPUT,
+    "check_estimator_sparse_array": INPUT,
+    "check_estimator_sparse_matrix": INPUT,
+    "check_fit1d": INPUT,
+    "check_fit2d_predict1d": INPUT,
+}
+
+
+class Sign:
+    """A candidate that any table of numbers suits."""
+
+    def __init__(self, cut):
+        self.cut = cut
+
+    def predict(self, X):
+        return (np.asarray(X)[:, 0] > self.cut).astype(int)
+
+
+@pytest.mark.slow
+def test_scikit_learns_own_checks_of_a_selector():
+    """All pass but those that are about what the candidates do."""
+    pytest.importorskip("pandas")  # one check needs it
+    selector = ReplicableSelector([Sign(0.0), Sign(1.0)], seed="checks")
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        found = check_estimator(selector, on_fail=None, on_skip=None, expected_failed_checks=LEFT_TO_CANDIDATES)
+    assert {each["check_name"] for each in found if each["status"] == "failed"} == set()
+    assert sum(each["status"] == "passed" for each in found) > 35
+
+
+def test_one_label_that_a_selector_knows_is_told_what_helps(line):
+    X, _ = line
+    with pytest.raises(ValueError, match="1 class is in y .*: give all labels as classes"):
+        ReplicableSelector([Sign(0.0), Sign(1.0)], seed="s").fit(X, np.ones(len(X)))
 
 
 def test_a_label_is_counted_once_and_an_oracle_hears_no_other_rows(line):

@@ -116,6 +116,9 @@ def test_labels_wrong_near_the_boundary_alone_are_noticed():
         ({"intercept": float("nan")}, "public constant above 0, got nan"),
         ({"intercept": "x"}, "public constant above 0, got 'x'"),
         ({"max_labels": 10}, "raise the budget"),
+        ({"epsilon": 1e-7}, "epsilon 1e-07 with 3 coordinates takes a lattice whose step is .*: give a larger epsilon"),
+        ({"step": True}, "step of a lattice must be in"),
+        ({"intercept": True}, "public constant above 0, got True"),
     ],
 )
 def test_bad_numbers_are_named(more, words):
@@ -139,3 +142,53 @@ def test_items_that_are_0_in_all_features():
 def test_too_many_features():
     with pytest.raises(ReplicalError, match="at most 1000 dimensions, got 1001"):
         fitted(np.ones((3, 1001)), [0, 1, 0])
+
+
+def test_items_next_to_the_plane_are_too_thin_for_doubles_and_nothing_breaks():
+    """All items within a billionth of the best plane: labels that doubles cannot use leave V as it was."""
+    for seed in (3, 5, 8, 13, 21, 34):
+        X, w = items(600, 3, seed), np.random.default_rng(seed).normal(size=3)
+        X -= np.outer(X @ w / (w @ w), w) * (1 - 1e-9)
+        for order in range(3):
+            model, _ = fitted(X, X @ w >= 0, random_state=order, epsilon=0.05)
+            if model.rho_proven_ == 0:
+                assert model.hypothesis_ == model.class_.number(model.class_.cell(w))
+
+
+def test_sums_beyond_the_largest_double_have_their_sign():
+    model, _ = fitted(items(), items() @ W >= 0)
+    X = np.sign(items(200)) * 1.7e308
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", message="invalid value encountered in reduce")  # scikit-learn's own
+        warnings.filterwarnings("error", message="overflow")
+        assert (model.predict(X) == model.predict(X / 1e300)).all()
+        assert not np.isnan(model.decision_function(X)).any()
+
+
+def test_features_that_are_true_or_false():
+    X = items() > 0
+    model, _ = fitted(X, X @ W >= 0.3, intercept=1.0)
+    assert (model.predict(X) == model.predict(X.astype(float))).all()
+
+
+@pytest.mark.parametrize(
+    ("said", "words"),
+    [(None, "the label None is not among the classes"), ("maybe", "'maybe' is not among"), ([1], r"one label an item, got \[1\]")],
+)  # fmt: skip
+def test_what_an_oracle_may_not_say_is_named(said, words):
+    with pytest.raises(ValueError, match=words):
+        ReplicableLinear(seed="a", classes=[0, 1]).fit(items(50), oracle=lambda row: said)
+
+
+def test_one_label_alone_is_told_what_helps():
+    with pytest.raises(ValueError, match=r"1 class given\. If y holds one label by chance, give both as classes"):
+        fitted(items(50), np.ones(50))
+
+
+def test_a_budget_of_a_noisy_run_needs_no_room_for_checks():
+    model, _ = fitted(items(50), items(50) @ W >= 0, noisy=True, max_labels=7)
+    assert model.n_labels_ == 7
+
+
+def test_numbers_of_numpy_are_numbers():
+    assert fitted(items(), items() @ W >= 0, checks=np.int64(5), max_labels=np.int64(99))[0].n_labels_ < 99

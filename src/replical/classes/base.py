@@ -167,7 +167,7 @@ def features(X: ArrayLike, dimensions: int) -> Items:
         If the table has another shape, or a value is missing or infinite.
     """
     raw = np.asarray(X)
-    if raw.ndim != 2 or raw.shape[1] != dimensions or raw.dtype.kind not in "iuf":
+    if raw.ndim != 2 or raw.shape[1] != dimensions or raw.dtype.kind not in "biuf":
         raise BadTable(
             f"items must be a table of numbers with {dimensions} columns, got shape {raw.shape} of {raw.dtype}"
         )

@@ -27,6 +27,8 @@ Floats = NDArray[np.float64]
 MOST_DIMENSIONS = 1000
 _MOST_CELLS = 10**4000  # numbers beyond are not read as texts
 _DEPENDENT = 1e-9  # of a column's length: what is left of one that others explain
+_FINEST = 1e-6  # a cell's edge
+_DOWN = 2.0**-12  # more than 1,000 weights below 2 add up to
 _STEP = 2.0**-20  # coordinates are multiples of this: the last bit of a platform's arithmetic then changes nothing
 
 
@@ -91,9 +93,9 @@ class Linear:
             raise ValueOutOfRange(f"a lattice has at most {MOST_DIMENSIONS} dimensions, got {dimensions}")
         if not isinstance(seed, str):
             raise ValueOutOfRange(f"a lattice is drawn from a published text, got {type(seed).__name__}")
-        if not isinstance(step, int | float | np.number) or not 1e-6 <= step <= 1:
+        if isinstance(step, bool) or not isinstance(step, int | float | np.number) or not _FINEST <= step <= 1:
             raise ValueOutOfRange(f"the step of a lattice must be in [1e-6, 1], got {step!r}")
-        if intercept is not None and not (isinstance(intercept, int | float | np.number) and 0 < intercept < math.inf):
+        if intercept is not None and not _constant(intercept):
             raise ValueOutOfRange(f"an intercept is a public constant above 0, got {intercept!r}")
         self.step, self.seed, self.labels = float(step), seed, two_labels(labels)
         self.intercept = None if intercept is None else float(intercept)
@@ -237,8 +239,30 @@ def _drawn(seed: str, d: int) -> tuple[Floats, Floats]:
     return rotation, shift
 
 
+def _constant(value: object) -> bool:
+    return isinstance(value, int | float | np.number) and not isinstance(value, bool) and bool(0 < value < math.inf)
+
+
 def heights(items: Items, w: Floats) -> Floats:
-    """w.x, added up feature by feature: a matrix product may add in another order on another machine."""
+    """w.x, added up feature by feature: a matrix product may add in another order on another machine.
+
+    Items near the largest double are made smaller first, so that no sum of theirs is infinite on its way.
+
+    Examples
+    --------
+    >>> X = np.array([[2.0**1023, 2.0**1023, -2.0**1023], [1.0, 2.0, 3.0]])
+    >>> heights(X, np.array([1.0, .75, .5])).tolist() == [1.25 * 2.0**1023, 4.0]
+    True
+    """
+    with np.errstate(over="ignore", invalid="ignore"):
+        total = _summed(items, w)
+        large = ~np.isfinite(total)
+        if large.any():
+            total[large] = _summed(items[large] * _DOWN, w) / _DOWN
+    return total
+
+
+def _summed(items: Items, w: Floats) -> Floats:
     total = np.zeros(len(items))
     for d, weight in enumerate(w):
         total += weight * items[:, d]
@@ -251,12 +275,23 @@ def step_for(epsilon: float, dimensions: int) -> float:
     Rounding moves a direction by s√(d/12), root mean square; of items that look alike from every side that share,
     divided by π, changes sides.
 
+    Raises
+    ------
+    ValueOutOfRange
+        If no lattice is that fine.
+
     Examples
     --------
     >>> round(step_for(.04, 10), 4)
     0.0688
     """
-    return min(1.0, epsilon / 2 * math.pi / math.sqrt(dimensions / 12))
+    found = epsilon / 2 * math.pi / math.sqrt(dimensions / 12)
+    if found < _FINEST:
+        raise ValueOutOfRange(
+            f"epsilon {epsilon:g} with {dimensions} coordinates takes a lattice whose step is {found:.1e}, and none is "
+            f"finer than {_FINEST:g}: give a larger epsilon, or the step"
+        )
+    return min(1.0, found)
 
 
 def dependent(items: Items) -> list[int]:

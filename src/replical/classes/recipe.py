@@ -87,6 +87,8 @@ class Section:
         for name, (low, high) in zip(names, ends, strict=True):
             if not low < high:
                 raise BadProtocol(f"the range of {name!r} must have low < high, got [{low}, {high}]")
+            if not sys.float_info.min <= high - low <= sys.float_info.max:
+                raise BadProtocol(f"the range of {name!r} is too wide or too narrow to scale by, got [{low}, {high}]")
         return [(float(low), float(high)) for low, high in ends]
 
     def cuts(self) -> list[list[float]]:

@@ -84,7 +84,7 @@ def predict_command(
 
     from replical.lab.columns import opened
     from replical.lab.tables import read_features
-    from replical.sklearn.candidates import Models
+    from replical.sklearn.models import Models
 
     never_over({"--out": out}, {"--table": table})
     if out.suffix != ".parquet":
@@ -92,6 +92,10 @@ def predict_command(
     found = Models.read(models)
     ids, X = read_features(table, found.family.features, id_column=id_column)
     kept: dict[str, list[Any]] = {each: [] for each in keep or []}
+    if id_column in found.names:
+        raise BadUsage(
+            f"a model is called {id_column} as the column of ids is: give the ids another name, and --id-column"
+        )
     if clash := set(kept) & {id_column, *found.names}:
         raise BadUsage(f"--keep {sorted(clash)[0]}: a column of that name is written anyway")
     if kept:

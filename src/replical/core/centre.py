@@ -14,6 +14,7 @@ Floats = NDArray[np.float64]
 
 _NEAR = 1e-6  # Newton decrement at which the centre is found; any point inside would do, so nothing depends on it
 _MOST_STEPS = 100
+_MOST_HALVINGS = 60  # of a step that leads outside
 
 
 @dataclass(frozen=True, eq=False)
@@ -55,8 +56,8 @@ class Centre:
     def _lengths(self, rows: Floats) -> Floats:
         return np.asarray(np.sqrt(np.maximum(0.0, np.einsum("ij,jk,ik->i", rows, self.shape, rows))))
 
-    def cut(self, a: Floats, inside: Floats | None = None) -> Centre:
-        """The centre with one row `a` more.
+    def cut(self, a: Floats, inside: Floats | None = None) -> Centre | None:
+        """The centre with one row `a` more; None if what is left is too thin for doubles.
 
         Parameters
         ----------
@@ -83,18 +84,23 @@ class Centre:
         return self.widths(across)
 
 
-def _centred(A: Floats, w: Floats) -> Centre:
-    for _ in range(_MOST_STEPS):
-        gradient, hessian = _derivatives(A, w)
-        step: Floats = np.asarray(np.linalg.solve(hessian, -gradient), dtype=np.float64)
-        decrement = max(0.0, float(-gradient @ step)) ** 0.5
-        if decrement < _NEAR:
-            break
-        length = 1.0 if decrement < 0.25 else 1 / (1 + decrement)
-        while not _inside(A, w + length * step):
-            length /= 2
-        w = w + length * step
-    return Centre(A, w, np.asarray(np.linalg.inv(_derivatives(A, w)[1]), dtype=np.float64))
+def _centred(A: Floats, w: Floats) -> Centre | None:
+    if not _inside(A, w):
+        return None
+    try:
+        for _ in range(_MOST_STEPS):
+            gradient, hessian = _derivatives(A, w)
+            step: Floats = np.asarray(np.linalg.solve(hessian, -gradient), dtype=np.float64)
+            decrement = max(0.0, float(-gradient @ step)) ** 0.5
+            if decrement < _NEAR:
+                break
+            length = 1.0 if decrement < 0.25 else 1 / (1 + decrement)
+            lengths = (length / 2**halvings for halvings in range(_MOST_HALVINGS))
+            further = next((each for each in lengths if _inside(A, w + each * step)), 0.0)
+            w = w + further * step
+        return Centre(A, w, np.asarray(np.linalg.inv(_derivatives(A, w)[1]), dtype=np.float64))
+    except np.linalg.LinAlgError:
+        return None
 
 
 def _inside(A: Floats, w: Floats) -> bool:

@@ -272,7 +272,7 @@ def read_features(
     Raises
     ------
     BadTable
-        If a column is missing, or a value is no finite number.
+        If a column is missing, an id stands in two rows, or a value is no finite number.
     """
     name, ids, parts = name_of(source), list[str](), list[NDArray[np.float64]]()
     with opened(source, (id_column, *features), texts=(id_column,), numbers=features) as table:
@@ -283,6 +283,9 @@ def read_features(
             parts.append(np.column_stack(columns).astype(np.float64))
     if not ids:
         raise BadTable(f"{name} holds no items: write one row an item")
+    if len(rows := {each: row for row, each in enumerate(ids)}) < len(ids):
+        again = next(row for row, each in enumerate(ids) if rows[each] != row)
+        raise twice(name, ids[again], again, rows[ids[again]])
     return ids, np.concatenate(parts)
 
 

@@ -116,7 +116,7 @@ class Lattice:
     def _separable(self, V: Cone, pool: AnyPool, order: Indices, heard: Heard) -> Generator[Query, Answers, bool]:
         """Are items about which V is of one opinion what V says? The labels that made V cannot tell."""
         V.measure()
-        sure, says = order[V.certain()[order] & ~np.isin(order, heard.items)], V.says(pool.items)
+        sure, says = order[V.certain()[order] & ~np.isin(order, heard.items)], V.says()
         near = sure[np.argsort(V.distances(sure), kind="stable")][: self.plan.checks // 2]
         rest = sure[~np.isin(sure, near)][: self.plan.checks - len(near)]
         for item in np.concatenate([near, rest]).tolist():
@@ -180,7 +180,7 @@ def _errors(V: Cone, pool: AnyPool) -> tuple[int, int]:
     """Items on which the cell's half-space is surely wrong, and those of which it cannot be known."""
     certain = V.certain()
     says = V.C.codes(pool.items, [int(V.indices[0])])[0].astype(np.bool_)
-    wrong = certain & (says != V.says(pool.items))
+    wrong = certain & (says != V.says())
     return int(wrong.sum()), int((~certain).sum())
 
 
@@ -202,8 +202,9 @@ def verdict_of(plan: LatticePlan, found: Enclosing) -> Verdict:
             return Verdict(
                 certified=False,
                 why="nothing bounds the directions that are left: some features are constant, repeated or depend on each "
-                "other, or there are fewer labels than features",
-                helps="leave out such features, take fewer directions from public rows, or more labels",
+                "other, some are many times as large as others, or there are fewer labels than features",
+                helps="leave out such features, scale them by public constants, take fewer directions from public rows, or "
+                "more labels",
             )
         if found.crossings >= 1:
             return Verdict(

@@ -49,7 +49,7 @@ def fit_noisy(plan: LatticePlan, V: Cone, order: Indices, heard: Heard) -> Gener
     C, rows = V.C, V.rows * np.sqrt(V.C.d)
     theta, most = np.zeros(C.d), plan.noisy_labels(len(order))
     usable = order[(rows[order] != 0).any(axis=1)]
-    first = [item for item in usable.tolist() if item not in set(heard.items)]
+    first = usable[~np.isin(usable, heard.items)].tolist()
     first = first[: max(0, min(plan.noisy_start(C.d), most) - len(heard.items))]
     if first:
         heard.hear((yield _ask(np.array(first, dtype=np.int64), V)))

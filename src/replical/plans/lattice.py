@@ -7,6 +7,8 @@ from fractions import Fraction
 from math import ceil, log2
 from typing import Any
 
+import numpy as np
+
 from replical.classes.linear import Linear
 from replical.classes.prior import UNIFORM, Prior
 from replical.core.binomial import clopper_pearson
@@ -81,7 +83,7 @@ class LatticePlan(Plan):
         """
         if prior.kind != "uniform":
             raise BadSpec("a lattice is no list, and a prior prefers hypotheses of a list: leave the prior out")
-        if max_labels is not None and max_labels <= self.checks:
+        if max_labels is not None and max_labels <= self.checks and not self.noisy:
             raise ValueOutOfRange(
                 f"max_labels must be above the {self.checks} labels that check the answer, got {max_labels}: raise the "
                 "budget"
@@ -182,13 +184,13 @@ def lattice_plan(
     >>> made.labs, made.proven(.02), round(made.error_at_most(10, 1000), 4)
     (2, 0.04, 0.0169)
     """
-    if isinstance(checks, bool) or not isinstance(checks, int) or checks < 0:
+    if isinstance(checks, bool) or not isinstance(checks, int | np.integer) or checks < 0:
         raise ValueOutOfRange(f"checks must be a whole number of at least 0, got {checks!r}")
     numbers = (
         Number(name="delta", value=fraction(in_open("delta", delta, 0, 0.5)), source="given"),
         Number(name="rho", value=fraction(in_open("rho", rho, 0, 1)), source="given"),
         Number(name="labs", value=PARAMETERS["labs"].check(labs), source="K, how many labs shall agree"),
-        Number(name="checks", value=checks, source="labels that test whether a half-space makes no error"),
+        Number(name="checks", value=int(checks), source="labels that test whether a half-space makes no error"),
         Number(name="noisy", value=int(noisy), source="given: are labels taken to be wrong from the start?"),
         Number(name="wrong", value=fraction(in_open("wrong", wrong, 0, 0.5)), source="share of wrong labels in a fit"),
         Number(

@@ -105,10 +105,13 @@ class Cone:
         return reach.point is not None and float(against @ reach.point) > _TOUCHES
 
     def tell(self, item: int, one: bool) -> None:
-        """Keep the directions that give `item` label 1, or 0."""
+        """Keep the directions that give `item` label 1, or 0; all of them, if doubles cannot tell those apart."""
         self._askable[item] = False
         row = self.rows[item] if one else -self.rows[item]
-        self.centre = self.centre.cut(row, self._inside.pop(item, None))
+        centre = self.centre.cut(row, self._inside.pop(item, None))
+        if centre is None:  # V stays larger than it need be, and all that is said of it stays true
+            return
+        self.centre = centre
         if self._beyond is not None and row @ self._beyond < 0:
             self._beyond = None
         self.extent = None
@@ -183,9 +186,9 @@ class Cone:
         """The cell of its middle."""
         return np.array([self.C.number(self.C.cell(self.direction))], dtype=object)
 
-    def says(self, items: Floats) -> NDArray[np.bool_]:
-        """What its middle says about items."""
-        return np.asarray(heights(items, self.direction) >= 0)
+    def says(self) -> NDArray[np.bool_]:
+        """What its middle says about the pool's items, whatever their size."""
+        return np.asarray(heights(self._items, self.direction) >= 0)
 
 
 def _box(each: Extent) -> tuple[Floats, Floats]:

@@ -132,9 +132,13 @@ class Replicable(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             X, y = validate_data(self, X, y)
         classes, labels = self._labels(y, oracle)
         if (count := len(classes)) != 2:
+            helps = (
+                "If y holds one label by chance, give both as classes=[..]."
+                if count < 2
+                else "For more than two, fit models of any kind on public rows and choose among them: ReplicableSelector."
+            )
             raise ValueError(
-                f"Only binary classification is supported. {count} {plural(count, 'class', 'classes')} given. For more than "
-                "two, fit models of any kind on public rows and choose among them: ReplicableSelector."
+                f"Only binary classification is supported. {count} {plural(count, 'class', 'classes')} given. {helps}"
             )
         return X, classes, labels
 
@@ -223,12 +227,14 @@ def _unlabelled(y: Any) -> bool:
 def codes_of(values: Any, classes: NDArray[Any]) -> Codes:
     """The place of each value among the `classes`; `ValueError` is raised for one that is not there."""
     values = np.asarray(values)
-    places = np.searchsorted(np.sort(classes), values)
-    order = np.argsort(classes)
-    if len(values) and not (np.isin(values, classes)).all():
-        wrong = values[~np.isin(values, classes)].tolist()[0]
+    if values.ndim != 1:
+        raise ValueError(f"there is one label an item, got {values[0].tolist()!r:.60}")
+    known = np.isin(values, classes)
+    if not known.all():
+        wrong = values[~known].tolist()[0]
         raise ValueError(
             f"the label {wrong!r} is not among the classes {classes.tolist()!r}: estimators and labels must write them alike"
         )
-    codes: Codes = order[np.minimum(places, len(classes) - 1)].astype(np.uint16)
+    order = np.argsort(classes)
+    codes: Codes = order[np.searchsorted(classes[order], values)].astype(np.uint16)
     return codes

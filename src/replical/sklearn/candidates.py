@@ -1,36 +1,32 @@
-"""From a recipe and public rows to a finite class: fitted models, their files, a public order, predictions on any table."""
+"""From a recipe and public rows to a finite class: fitted models, their files, and a public order."""
 
 from __future__ import annotations
 
 import json
 import warnings
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
+from time import monotonic
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from replical.classes.base import Label
-from replical.core.canonical import fingerprint, is_digest
+from replical.core.canonical import digest_of, fingerprint
 from replical.core.files import write_whole
 from replical.core.parallel import in_processes
-from replical.errors import BadRecipe, BadTable
+from replical.errors import BadRecipe, BadTable, MissingExtra
 from replical.lab.columns import name_of, opened
 from replical.lab.tables import read_features
 from replical.lab.values import ids_of, labels_of
 from replical.sklearn.family import Candidate, Family
-from replical.sklearn.model_files import load, save
+from replical.sklearn.model_files import one_line, save
+from replical.sklearn.models import CONTENTS, FILE, PARTS, Models, Progress, is_entry, silent
 
-CONTENTS = "replical.models/1"
-_FILE, _CSV, _ORDER, _PARTS = "models.json", "candidates.csv", "order.txt", "models"
-Progress = Callable[[int, int], None]
-
-
-def _silent(done: int, total: int) -> None:
-    """Tell nobody."""
+_CSV, _ORDER = "candidates.csv", "order.txt"
+_NOTE_EVERY = 1.0  # seconds between two notes of what is fitted
 
 
 def read_public(source: Any, family: Family, *, id_column: str = "id") -> tuple[NDArray[np.float64], NDArray[np.int64]]:
@@ -49,7 +45,7 @@ def read_public(source: Any, family: Family, *, id_column: str = "id") -> tuple[
             codes |= dict(labels_of(block.columns[family.label], family.label, family.labels, some, name))
     if len(codes) < len(ids):
         missing = next(each for each in ids if each not in codes)
-        raise BadTable(f"{name}: the public row {missing!r} has no label, or its id stands there twice")
+        raise BadTable(f"{name}: the public row {missing!r} has no label")
     return X, np.array([codes[each] for each in ids], dtype=np.int64)
 
 
@@ -67,20 +63,18 @@ class Fitting:
         candidate = self.candidates[number]
         fitted, held = self.family.split(len(self.X))
         rows = candidate.rows(self.family.shared, fitted)
-        path = self.folder / _PARTS / f"{number}.skops"
+        path = self.folder / PARTS / f"{number}.skops"
         try:
-            with warnings.catch_warnings():
+            with warnings.catch_warnings(), _one_thread():
                 warnings.simplefilter("ignore")  # of convergence: how good a model is shows on the rows held out
                 model = candidate.made(self.family.shared).fit(self.X[rows], self.y[rows])
-            errors = int(np.count_nonzero(model.predict(self.X[held]) != self.y[held]))
-        except (ValueError, TypeError, ArithmeticError, np.linalg.LinAlgError, BadRecipe) as error:
-            return {"name": candidate.name, "failed": str(error).splitlines()[0][:200]}
-        return {
-            "name": candidate.name,
-            "file": path.name,
-            "digest": save(model, path, candidate.name),
-            "errors": errors,
-        }
+                digest = save(model, path, candidate.name)  # before it predicts: some models count what they are asked
+                errors = int(np.count_nonzero(model.predict(self.X[held]) != self.y[held]))
+        except MissingExtra:
+            raise
+        except Exception as error:  # models of somebody else's may raise anything
+            return {"name": candidate.name, "failed": one_line(error)}
+        return {"name": candidate.name, "file": path.name, "digest": digest, "errors": errors}
 
     @cached_property
     def candidates(self) -> tuple[Candidate, ...]:
@@ -96,7 +90,7 @@ def fit_candidates(
     id_column: str = "id",
     workers: int = 1,
     skip_failed: bool = False,
-    progress: Progress = _silent,
+    progress: Progress = silent,
 ) -> Models:
     """Fit all candidates of a recipe on public rows and write them into a new folder.
 
@@ -133,18 +127,31 @@ def fit_candidates(
     done = _begun(folder, about)
     fitting, total = Fitting(family, folder, X, y), len(family.candidates)
     left = [number for number in range(total) if str(number) not in done]
-    for at, found in enumerate(_fits(fitting, left, workers)):
-        if "failed" in found and not skip_failed:
-            raise BadRecipe(
-                f"the fit of {found['name']} failed: {found['failed']}; --skip-failed leaves such models out"
-            )
-        done[str(left[at])] = found
+    noted = monotonic()
+    try:
+        for at, found in enumerate(_fits(fitting, left, workers)):
+            if "failed" in found and not skip_failed:
+                raise BadRecipe(
+                    f"the fit of {found['name']} failed: {found['failed']}; --skip-failed leaves such models out"
+                )
+            done[str(left[at])] = found
+            if monotonic() - noted > _NOTE_EVERY:
+                _note(folder, about, done)
+                noted = monotonic()
+            progress(len(done), total)
+    finally:
         _note(folder, about, done)
-        progress(len(done), total)
     models = [done[str(number)] for number in range(total)]
     if all("failed" in each for each in models):
         raise BadRecipe("no fit succeeded: there is nothing to choose among")
     return _finished(folder, about, models)
+
+
+def _one_thread() -> Any:
+    """How many threads add numbers up changes their last digits, and some models keep the number itself."""
+    from threadpoolctl import threadpool_limits
+
+    return threadpool_limits(limits=1)
 
 
 def _fits(fitting: Fitting, left: Sequence[int], workers: int) -> Iterator[dict[str, Any]]:
@@ -164,24 +171,34 @@ class _Some:
 
 def _begun(folder: Path, about: dict[str, Any]) -> dict[str, dict[str, Any]]:
     """What an earlier run fitted; a new folder if there is none."""
-    if (folder / _FILE).exists():
+    if (folder / FILE).exists():
         raise BadRecipe(f"{folder} holds fitted models already: give another folder")
     try:
-        (folder / _PARTS).mkdir(parents=True, exist_ok=True)
-        begun = json.loads((folder / f"{_FILE}.part").read_text(encoding="utf-8"))
+        (folder / PARTS).mkdir(parents=True, exist_ok=True)
+        begun = json.loads((folder / f"{FILE}.part").read_text(encoding="utf-8"))
     except FileNotFoundError:
         return {}
     except (OSError, ValueError) as error:
         raise BadRecipe(f"cannot go on in {folder}: {error}; give a new folder") from error
     if not isinstance(begun, dict) or begun.get("about") != json.loads(json.dumps(about)):
         raise BadRecipe(f"{folder} was begun with another recipe or other public rows: give a new folder")
-    found: dict[str, dict[str, Any]] = begun["done"]
-    return {number: each for number, each in found.items() if "failed" not in each}
+    found = begun.get("done")
+    return {number: each for number, each in found.items() if _kept(folder, each)} if isinstance(found, dict) else {}
+
+
+def _kept(folder: Path, entry: Any) -> bool:
+    """Is the file of a model that was fitted still what it was? Those that are not are fitted again."""
+    if not is_entry(entry) or "failed" in entry:
+        return False
+    try:
+        return bool(digest_of((folder / PARTS / entry["file"]).read_bytes()) == entry["digest"])
+    except OSError:
+        return False
 
 
 def _note(folder: Path, about: dict[str, Any], done: dict[str, dict[str, Any]]) -> None:
     text = json.dumps({"about": about, "done": done})
-    write_whole(folder / f"{_FILE}.part", text, what="what is fitted", refuse=BadRecipe)
+    write_whole(folder / f"{FILE}.part", text, what="what is fitted", refuse=BadRecipe)
 
 
 def _finished(folder: Path, about: dict[str, Any], models: list[dict[str, Any]]) -> Models:
@@ -193,99 +210,6 @@ def _finished(folder: Path, about: dict[str, Any], models: list[dict[str, Any]])
     write_whole(folder / _ORDER, "\n".join(order) + "\n", what="the order", refuse=BadRecipe)
     body = about | {"models": models, "order": order}
     text = json.dumps(body | {"digest": fingerprint(body)}, indent=1, sort_keys=True, ensure_ascii=False) + "\n"
-    write_whole(folder / _FILE, text, what="the contents", refuse=BadRecipe)
-    (folder / f"{_FILE}.part").unlink(missing_ok=True)
+    write_whole(folder / FILE, text, what="the contents", refuse=BadRecipe)
+    (folder / f"{FILE}.part").unlink(missing_ok=True)
     return Models.read(folder)
-
-
-@dataclass(frozen=True)
-class Models:
-    """A folder of fitted models.
-
-    Attributes
-    ----------
-    folder
-        Where it is.
-    content
-        What its contents say.
-    """
-
-    folder: Path
-    content: dict[str, Any]
-
-    @classmethod
-    def read(cls, folder: Path) -> Models:
-        """Open a folder that `fit_candidates` wrote.
-
-        Raises
-        ------
-        BadTable
-            If it is none, or was not finished or changed.
-        """
-        path = folder / _FILE
-        try:
-            content = json.loads(path.read_text(encoding="utf-8"))
-        except FileNotFoundError as error:
-            unfinished = (folder / f"{_FILE}.part").exists()
-            what = "was not finished: run replical candidates again" if unfinished else f"has no {_FILE}"
-            raise BadTable(f"the folder {folder} {what}") from error
-        except (OSError, ValueError, RecursionError) as error:
-            raise BadTable(f"cannot read {path}: {error}") from error
-        body = {key: value for key, value in content.items() if key != "digest"} if isinstance(content, dict) else {}
-        if body.get("schema") != CONTENTS or content.get("digest") != fingerprint(body):
-            raise BadTable(f"{path} was changed, or is none of replical's: it says what no folder of models says")
-        for each in content["models"]:
-            if "failed" not in each and not (is_digest(each["digest"]) and Path(each["file"]).name == each["file"]):
-                raise BadTable(f"{path} names a file or digest of {each['name']!r} as none can be")
-        return cls(folder, content)
-
-    @cached_property
-    def family(self) -> Family:
-        """The recipe."""
-        return Family.of(self.content["recipe"])
-
-    @property
-    def names(self) -> list[str]:
-        """Those that were fitted, in their public order."""
-        return [each["name"] for each in self._fitted]
-
-    @property
-    def _fitted(self) -> list[dict[str, Any]]:
-        return [each for each in self.content["models"] if "failed" not in each]
-
-    def model(self, number: int) -> Any:
-        """Model `number` of those fitted; `BadTable` is raised if its file was changed."""
-        each = self._fitted[number]
-        return load(self.folder / _PARTS / each["file"], each["digest"])
-
-    def predict(
-        self, X: NDArray[np.float64], *, workers: int = 1, progress: Progress = _silent
-    ) -> dict[str, list[Label]]:
-        """What every model says about the rows of `X`, by its name.
-
-        Parameters
-        ----------
-        X
-            Features, in the recipe's order.
-        workers
-            Processes that predict at the same time.
-        progress
-            Told how many models are done, of how many.
-        """
-        labels, names, found = self.family.labels, self.names, dict[str, list[Label]]()
-        task = _Predicting(self, X)
-        columns = in_processes(task, len(names), workers) if workers > 1 else map(task, range(len(names)))
-        for name, codes in zip(names, columns, strict=True):
-            found[name] = [labels[code] for code in codes.tolist()]
-            progress(len(found), len(names))
-        return found
-
-
-@dataclass(frozen=True)
-class _Predicting:
-    models: Models
-    X: NDArray[np.float64]
-
-    def __call__(self, number: int) -> NDArray[np.int64]:
-        codes: NDArray[np.int64] = self.models.model(number).predict(self.X).astype(np.int64)
-        return codes

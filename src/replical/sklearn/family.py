@@ -19,6 +19,7 @@ A candidate's name is that of its model, its place in the grid and its bootstrap
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from importlib import import_module
@@ -174,8 +175,10 @@ class Family:
             raise BadRecipe("models are written as [[model]], one or more")
         for each in models:
             _known(each, _MODEL, "a model")
-            if not isinstance(each.get("name"), str) or not each["name"].strip() or "," in each["name"]:
-                raise BadRecipe(f"a model has a name without commas, got {each.get('name')!r:.60}")
+            if not _is_name(each.get("name")):
+                raise BadRecipe(
+                    f"a model has a name of one line without commas or quotes, got {each.get('name')!r:.60}"
+                )
             bootstraps, grid = each.get("bootstraps", 0), each.get("grid", {})
             if isinstance(bootstraps, bool) or not isinstance(bootstraps, int) or bootstraps < 0:
                 raise BadRecipe(f"{each['name']}: bootstraps is a whole number of at least 0, got {bootstraps!r:.60}")
@@ -186,7 +189,7 @@ class Family:
             estimator_of(each.get("estimator"))
         names = [each.name for each in self.candidates]
         if len(set(names)) < len(names):
-            twice = next(name for name in names if names.count(name) > 1)
+            twice = next(name for name, often in Counter(names).items() if often > 1)
             raise BadRecipe(f"two candidates are called {twice!r}: give the models different names")
 
     @property
@@ -256,6 +259,11 @@ class Family:
                 f"held_out = {self.held_out:g} of {rows} public rows leaves none to fit on, or none to judge by"
             )
         return np.sort(order[held:]), np.sort(order[:held])
+
+
+def _is_name(value: Any) -> bool:
+    """Can this stand in a table and in a list of lines as it is?"""
+    return isinstance(value, str) and value.isprintable() and value == value.strip() != "" and not {*',"'} & {*value}
 
 
 def _known(section: Mapping[str, Any], keys: tuple[str, ...], what: str) -> None:

@@ -150,10 +150,12 @@ class ReplicableSelector(Replicable):
         named = named_estimators(self.estimators)
         check_fitted(named, X)
         if y is not None:
-            y = column_or_1d(y)
+            y = column_or_1d(y, warn=True)
             check_consistent_length(X, y)
         candidate_labels = [known for _, estimator in named for known in getattr(estimator, "classes_", ())]
         classes, labels = self._labels(y, oracle, candidate_labels)
+        if len(classes) < 2:
+            raise ValueError("1 class is in y and known to the candidates: give all labels as classes=[..]")
         public = None if self.public is None else public_rows(self.public, X, classes)
         seed = self._seed()
         C = PredictionTable([name for name, _ in named], labels=range(len(classes)))
@@ -180,12 +182,14 @@ class ReplicableSelector(Replicable):
     def predict(self, X: Any) -> Any:
         """What the chosen estimator says about `X`."""
         check_is_fitted(self)
+        validate_data(self, X, reset=False, skip_check_array=True)  # as many features as there were, by the same names
         return self.best_estimator_.predict(X)
 
     @available_if(_has_probabilities)  # type: ignore[untyped-decorator]
     def predict_proba(self, X: Any) -> NDArray[np.float64]:
         """How probable the chosen estimator takes each class to be for every row of `X`, in the order of ``classes_``."""
         check_is_fitted(self)
+        validate_data(self, X, reset=False, skip_check_array=True)
         said = self.best_estimator_.predict_proba(X)
         known = getattr(self.best_estimator_, "classes_", self.classes_)
         found = np.zeros((len(said), len(self.classes_)))

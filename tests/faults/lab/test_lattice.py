@@ -2,6 +2,7 @@
 
 import copy
 
+import numpy as np
 import pytest
 
 pytest.importorskip("pyarrow")
@@ -109,6 +110,28 @@ def proven(body, _):
     body["verdict"] = {"certified": True, "why": "", "helps": ""}
 
 
+def unchecked(body, protocol):
+    """A run that never asked whether some half-space makes no error."""
+    asked = protocol.recipe.C.d + 3
+    body["rounds"] = body["rounds"][:asked]
+    body["labels"] |= {"asked": asked, "answered": asked}
+    body["transcript"]["entries"] = asked
+
+
+def nowhere(body, protocol):
+    """Bounds inside of the cell, and no half-space within them."""
+    C, part = protocol.recipe.C, body["enclosing"]
+    walls = (np.add(part["cell"], [[0.0], [1.0]]) + C.shift) * C.step
+    inner = (np.abs(walls).argmin(axis=0) + np.array(part["cell"])).astype(float)
+    part["axes"] = [[min(max(each, c), c + 1.0)] * 2 for each, c in zip(inner.tolist(), part["cell"], strict=True)]
+    body |= cells_left(protocol, body["hypothesis"]["index"], part["axes"])
+
+
+def unbounded(body, _):
+    """Labels follow from directions that nothing bounds."""
+    body["enclosing"]["axes"] = None
+
+
 def accurate(body, _):
     """An error that the items told do not have."""
     body["answer_error"]["high"] = 0.001
@@ -122,6 +145,9 @@ def accurate(body, _):
         ("enclosed", far_away, "self"),
         ("enclosed", turned, "self"),
         ("enclosed", accurate, "self"),
+        ("enclosed", unchecked, "self"),
+        ("enclosed", nowhere, "self"),
+        ("not enclosed", unbounded, "self"),
         ("not enclosed", narrowed, "self"),
         ("not enclosed", proven, "self"),
         ("noisy", proven, "self"),

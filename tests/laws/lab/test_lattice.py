@@ -106,6 +106,7 @@ def test_a_fingerprint_covers_all_of_it(part, key, value):
     "change",
     [
         {"class": {"step": "wide"}}, {"class": {"step": 0}}, {"class": {"step": math.nan}}, {"class": {"intercept": True}},
+        {"class": {"range": [[-1.7e308, 1.7e308], *RANGES[1:]]}}, {"class": {"range": [[0, 5e-324], *RANGES[1:]]}},
         {"class": {"intercept": 0}}, {"class": {"count": 5}}, {"class": {"features": ["x"] * 3}},
         {"class": {"features": [f"x{j}" for j in range(1001)], "range": [[0, 1]] * 1001}},
         {"class": {"features": [f"x{j}" for j in range(900)], "range": [[0, 1]] * 900, "step": 1e-6}},

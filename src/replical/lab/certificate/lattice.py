@@ -11,6 +11,7 @@ from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from replical.classes.linear import Linear
 from replical.lab.certificate import course, shape
@@ -90,11 +91,16 @@ def _cell(body: Mapping[str, Any], protocol: Protocol) -> str | None:
     part, cell = body["enclosing"], C.cell_of(shape.index_of(body) or 0)
     if wrong := same(part["cell"], list(cell)):
         return wrong
-    walls = (np.add(cell, [[0.0], [1.0]]) + C.shift) * C.step
-    nearest = np.where(walls[0] * walls[1] <= 0, 0.0, np.abs(walls).min(axis=0))
-    if math.hypot(*nearest) > 1 + _ROOM or math.hypot(*np.abs(walls).max(axis=0)) < 1 - _ROOM:
+    if not _holds_a_direction(C, np.add(cell, [[0.0], [1.0]])):
         return "no direction lies in this cell"
     return same(part["direction"], enclosing_part(protocol, _found(body, protocol))["direction"])
+
+
+def _holds_a_direction(C: Linear, ends: NDArray[np.float64]) -> bool:
+    """Does some unit vector lie between the lower and the upper `ends`, in cells along the axes?"""
+    walls = (ends + C.shift) * C.step
+    nearest = np.where(walls[0] * walls[1] <= 0, 0.0, np.abs(walls).min(axis=0))
+    return math.hypot(*nearest) <= 1 + _ROOM and math.hypot(*np.abs(walls).max(axis=0)) >= 1 - _ROOM
 
 
 def _axes(body: Mapping[str, Any], protocol: Protocol) -> str | None:
@@ -110,7 +116,9 @@ def _axes(body: Mapping[str, Any], protocol: Protocol) -> str | None:
     if not (is_count(wrong) and is_count(unknown) and wrong + unknown <= items):
         return "items that the answer errs on, and those of which that is not known, are counts of the pool's items"
     if axes is None:
-        return "nothing bounds what is left, and yet it lies in one cell" if part["enclosed"] else None
+        if part["enclosed"]:
+            return "nothing bounds what is left, and yet it lies in one cell"
+        return None if (wrong, unknown) == (0, items) else "nothing bounds what is left, and yet labels follow from it"
     if len(axes) != C.d or not all(len(each) == 2 and all(map(_told, each)) and each[0] <= each[1] for each in axes):
         return f"there are {C.d} pairs of bounds in six digits, the smaller first"
     for cell, (low, high) in zip(part["cell"], axes, strict=True):
@@ -118,7 +126,7 @@ def _axes(body: Mapping[str, Any], protocol: Protocol) -> str | None:
             return f"everything that is left is said to lie in one cell, and reaches from {low} to {high} around {cell}"
         if not (low <= cell + 1 and cell <= high):
             return f"what is left lies between {low} and {high}, and the answer in cell {cell}"
-    return None
+    return None if _holds_a_direction(C, np.transpose(axes)) else "no direction lies between these bounds"
 
 
 def _told(value: Any) -> bool:
@@ -150,6 +158,12 @@ def _rounds(body: Mapping[str, Any], protocol: Protocol) -> str | None:
         return f"{asked} labels bound no direction with {C.d} coordinates"
     if body["enclosing"]["enclosed"] and asked < C.d:
         return f"{asked} labels put no direction with {C.d} coordinates into one cell"
+    if single and body["enclosing"]["axes"] is not None:
+        # At least so many labels follow from others; of these the plan checks some, beside d - 1 that bound anything.
+        known = items - body["enclosing"]["open"] - body["labels"]["skipped"]
+        checks = min(plan.checks, known - (C.d - 1))
+        if asked - (C.d - 1) < checks:
+            return f"{asked} labels are fewer than bound the directions and check the answer {checks} times"
     most = plan.noisy_labels(items)
     return (
         None if single or asked <= max(most, body["labels"]["answered"]) else f"the plan asks for {most} labels at most"
