@@ -94,7 +94,7 @@ def predict_command(
     kept: dict[str, list[Any]] = {each: [] for each in keep or []}
     if id_column in found.names:
         raise BadUsage(
-            f"a model is called {id_column} as the column of ids is: give the ids another name, and --id-column"
+            f"a model is called {id_column} as the column of ids is: rename that column, and name it with --id COLUMN"
         )
     if clash := set(kept) & {id_column, *found.names}:
         raise BadUsage(f"--keep {sorted(clash)[0]}: a column of that name is written anyway")
