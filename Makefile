@@ -7,6 +7,7 @@ PYTHONS := src tests benchmarks examples studies docs
 SCALE  ?= 1
 # What no version of a dependency changes, or what needs more of them than the oldest environment has.
 VERSIONLESS := --ignore-glob='*/study/*' --ignore-glob='*/plans/*' --ignore-glob='*/support/*' \
+  --ignore-glob='*/laws/learners/*' --ignore-glob='*/laws/lab/*' --ignore-glob='*/laws/worlds/*' \
   --ignore-glob='*/test_complexity.py' --ignore-glob='*/test_vectorised.py' --ignore-glob='*/test_sklearn.py'
 
 # Tests start Python hundreds of times: even where it is told to keep no bytecode, it is kept here. (Empty means: not told.)
@@ -48,7 +49,7 @@ test: lint test-oldest $(VENV)/.compiled  ## lint and the fast suite: what CI ru
 	$(BIN)/python -m pytest -n auto --dist worksteal -m "not slow"
 
 test-slow: install  ## the slow suite too
-	$(BIN)/python -m pytest -n auto
+	$(BIN)/python -m pytest -n auto --hypothesis-profile=many
 
 test-faults: install  ## kills, full disks, hostile input, as many as SCALE=1 says; one table, and build/faults.json
 	REPLICAL_FAULTS=$(SCALE) REPLICAL_FAULTS_OUT=build/faults.json \

@@ -15,10 +15,9 @@ import hypothesis
 import pytest
 
 # Any machine, any load: laws are about values, never about time.
-hypothesis.settings.register_profile("default", deadline=None, print_blob=True)
-hypothesis.settings.register_profile(
-    "few", deadline=None, print_blob=True, max_examples=20
-)  # other versions, same laws
+# "few" is for other versions with the same laws, "many" for the slow suite.
+for name, examples in (("default", 50), ("few", 20), ("many", 200)):
+    hypothesis.settings.register_profile(name, deadline=None, print_blob=True, max_examples=examples)
 hypothesis.settings.load_profile("default")
 
 ALARM = 1e-6  # probability that a correct library fails one statistical test

@@ -284,11 +284,16 @@ def gaps(window, scale):
     return [(round(x), round(y)) for x, y in points if not drawn(x, y)]
 
 
-@pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])
+@pytest.mark.parametrize(
+    "dark", [pytest.param(False, id="light"), pytest.param(True, id="dark", marks=pytest.mark.slow)]
+)
 @pytest.mark.parametrize(
     "size",
-    [{"width": 1000, "height": 760}, {"width": 390, "height": 780, "scale": 2}, {"width": 640, "height": 400}],
-    ids=["desk", "phone", "low"],
+    [
+        pytest.param({"width": 1000, "height": 760}, id="desk"),
+        pytest.param({"width": 390, "height": 780, "scale": 2}, id="phone"),
+        pytest.param({"width": 640, "height": 400}, id="low", marks=pytest.mark.slow),
+    ],
 )
 def test_the_frame_of_what_has_the_focus_is_whole(window, site, size, dark):
     """On all four sides, whatever stands beside it: nothing covers or cuts it."""
@@ -448,6 +453,7 @@ def test_names_roles_and_landmarks(window, site):
     assert window.run("return document.querySelector('#item').getAttribute('aria-describedby')") == "fields"
 
 
+@pytest.mark.slow
 def test_the_plot_comes_when_there_is_something_to_see(window, site):
     """A level line looks like an empty box; once the disagreement has moved, eye and ear are told what the line is."""
     window.looks()
@@ -512,6 +518,7 @@ def test_focus_goes_to_the_new_item_and_is_never_lost(window, site):
     assert labels(desk) == 1
 
 
+@pytest.mark.slow
 def test_waiting_is_said_once(window, site):
     """A person who has nothing to do hears so once, not at every look; and then the item that comes."""
     window.looks()
@@ -610,6 +617,7 @@ def test_a_double_click_is_one_answer(window, site):
     window.item(second)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("second", [1, 2], ids=["same place", "other place"])
 def test_a_double_tap_is_one_answer(window, site, second):
     window.looks(width=390, touch=True)

@@ -360,6 +360,7 @@ def test_vacuous_cells_are_folded(window):
     assert window.run(seen) == 2
 
 
+@pytest.mark.slow
 def test_five_hundred_cells_are_sorted_at_once(window, folder, tmp_path):
     rows = pq.read_table(folder / "results.parquet").to_pylist()
     many = [

@@ -80,6 +80,7 @@ def test_what_100_workers_would_do_is_computed_from_what_was_measured(tmp_path):
     assert json.loads((tmp_path / "cluster.json").read_text()) == json.loads(published.read_text())
 
 
+@pytest.mark.slow
 def test_the_benchmark_of_structured_classes_finds_what_the_matrix_finds(tmp_path):
     words = [sys.executable, str(BENCHMARKS / "structured.py"), "--quick", "--json", str(tmp_path / "found.json")]
     done = subprocess.run(words, capture_output=True, text=True, timeout=100, check=False)
@@ -139,7 +140,7 @@ NAMES = ("choosing", "cluster", "cost-of-replicability", "peers", "theorem", "wh
 NAMES = (*NAMES, "active-against-passive", "bills-epsilon", "bills-rho", "bills-class", "bills-noise")
 
 
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("name", [*NAMES[:4], *(pytest.param(name, marks=pytest.mark.slow) for name in NAMES[4:])])
 def test_no_legend_of_a_published_figure_lies_on_a_curve_and_no_word_on_another(name, monkeypatch, tmp_path):
     """Each is drawn from what is stored, or computed again; nothing is cut off either."""
     pytest.importorskip("matplotlib")
@@ -275,6 +276,7 @@ def test_an_interrupted_benchmark_of_choosing_goes_on(monkeypatch, tmp_path):
         benchmark.part(path, "toy", 60, 2, 1)
 
 
+@pytest.mark.slow
 def test_the_comparison_with_peers_runs(tmp_path):
     """The quick form: every way for two pairs of labs; who is not installed is left out and named."""
     pytest.importorskip("sklearn")
@@ -382,6 +384,7 @@ def test_the_forecast_benchmark_runs(tmp_path):
     assert {each["at"] for each in found} >= {0, 64}
 
 
+@pytest.mark.slow
 def test_which_learner_writes_its_tables(tmp_path):
     pytest.importorskip("matplotlib")
     words = [sys.executable, str(BENCHMARKS / "which_learner.py"), "--quick", "--out", str(tmp_path)]

@@ -38,6 +38,7 @@ def run_example(name, folder):
     return done.stdout
 
 
+@pytest.mark.slow
 def test_labs_that_choose_among_models_are_certified_and_agree(tmp_path):
     """With the public order every lab is certified and every pair identical; the best on as many labels is not replicable.
 

@@ -131,6 +131,7 @@ def test_plan_without_a_pool_shows_the_numbers(capsys):
     assert {number["name"] for number in found["bills"][0]["numbers"]} >= {"a", "b", "delta_C", "pool_R1"}
 
 
+@pytest.mark.slow
 def test_plan_says_whether_a_prior_helps(capsys, pool_file, tmp_path):
     """The figures with and without the prior are both told, and the sentence follows them."""
     file = tmp_path / "prior.csv"

@@ -156,6 +156,7 @@ class LooksAhead(A2):
         return Betting(V, WholePool(V, self.pool), self.plan)
 
 
+@pytest.mark.slow
 @pytest.mark.claim("a2")
 @pytest.mark.mutant
 @pytest.mark.parametrize("kind", [A2, LooksAhead])

@@ -223,7 +223,7 @@ def test_no_round_is_run_where_conditional_errors_are_too_large(late, alarm, req
 
 @pytest.mark.claim("subroutines")
 @pytest.mark.mutant
-@pytest.mark.parametrize("late", [False, True])
+@pytest.mark.parametrize("late", [False, pytest.param(True, marks=pytest.mark.slow)])
 def test_labs_agree_in_the_trap(late, alarm, request, record_property):
     """At ρ = .002: with rounds at .59ε the labs differ in about .9% of the pairs."""
     world, pairs, rho, seed = trap(), 5000, 0.002, request.node.name

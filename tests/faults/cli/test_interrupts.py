@@ -65,6 +65,7 @@ def test_a_closed_pipe_is_no_drama():
     assert "Exception" not in done.stderr
 
 
+@pytest.mark.slow
 def test_any_encoding_will_do():
     environment = os.environ | {"PYTHONIOENCODING": "ascii", "COLUMNS": "0"}
     base = [sys.executable, "-m", "replical", "audit", "--class", "thresholds:9", "--learner", "cal", "--epsilon", ".3",

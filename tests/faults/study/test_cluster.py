@@ -30,6 +30,7 @@ def usual(tmp_path_factory):
     return {name: (each.rows, each.facts) for name, each in kept.items()}
 
 
+@pytest.mark.slow
 def test_threads_of_a_worker_elsewhere_find_the_same(elsewhere, sweep, usual):
     for address in (elsewhere, f"tcp://{elsewhere}"):
         with cluster(address) as busy:

@@ -131,6 +131,7 @@ def test_a_worker_killed_from_outside_is_a_line_on_the_side(long_file, tmp_path,
     assert sweep(LONG_STUDY, folder=out).tables == long_tables
 
 
+@pytest.mark.slow
 def test_two_at_once_do_each_other_no_harm(tmp_path, start, sweep, long_tables):
     """Twice the work for nothing, and the same results."""
     out = tmp_path / "out"

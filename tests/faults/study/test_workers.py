@@ -42,6 +42,7 @@ def task(piece):
     assert all("a worker was lost during" in each for each in lost)
 
 
+@pytest.mark.slow
 def test_a_worker_killed_between_two_pieces_is_replaced(sweep, usual, monkeypatch):
     """Nobody was working on anything: nothing is lost, and handing in does not fail."""
     with local(2) as busy:

@@ -79,6 +79,7 @@ def lab(n, U, noise, seed, *, ends=(0.1, 0.2), batch=1, most=None, order=None, u
 ORDERS = [None, lambda generator, n: np.arange(n), lambda generator, n: generator.permutation(n)]
 
 
+@pytest.mark.slow
 @pytest.mark.claim("settled")
 @settings(max_examples=60)
 @given(

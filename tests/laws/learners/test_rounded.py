@@ -53,6 +53,7 @@ def test_rounded_returns_the_first_within_the_shared_distance_of_the_vote(world,
     assert result.hypothesis == reference.rounded(codes, used, shrunk, threshold, seed)
 
 
+@pytest.mark.slow
 @settings(max_examples=30, deadline=None)
 @given(worlds)
 def test_without_a_certificate_the_base_runs_to_the_end_of_its_pool(world):

@@ -111,6 +111,7 @@ def by_width(tmp_path_factory):
     return {name: (each.rows, each.facts) for name, each in kept.items()}
 
 
+@pytest.mark.slow
 @SHARED
 @given(st.integers(1, 70), st.integers(0, 10**9), st.integers(1, 4), st.integers(0, 30))
 def test_whatever_was_there_before_the_stop_is_where_it_would_be(
@@ -131,6 +132,7 @@ def test_whatever_was_there_before_the_stop_is_where_it_would_be(
     assert sweep(BY_WIDTH, folder=folder, workers=in_any_order(Chance(seed + 1, count, 0.2))).tables == by_width
 
 
+@pytest.mark.slow
 @SHARED
 @given(st.integers(0, 10**9), st.integers(1, 4))
 def test_a_refusal_in_the_middle_is_one_whatever_came_first(in_any_order, sweep, tasks, seed, count):
@@ -166,6 +168,7 @@ def check_progress(told, cells):
     assert not last.seconds_left
 
 
+@pytest.mark.slow
 @SHARED
 @given(st.integers(0, 10**9), st.integers(1, 4), st.sampled_from([{"pairs": 30}, WIDE]))
 def test_progress_only_goes_forward(in_any_order, sweep, seed, count, stop):

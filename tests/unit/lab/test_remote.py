@@ -26,6 +26,7 @@ def folder(tmp_path, monkeypatch):
 RUN = ["run", "p.toml", "--pool", "pool.csv", "--journal", "a.db", "--out", "a.json", "--truths", "0"]
 
 
+@pytest.mark.slow
 def test_the_last_label_may_be_taken_back_beside_the_run(folder):
     """The run gives people a moment before it writes its certificate."""
     codes = []

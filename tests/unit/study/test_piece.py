@@ -15,6 +15,7 @@ TRIED = [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kept", [2e6, 200e6])
 def test_threads_do_not_disturb_each_other(kept, monkeypatch):
     """As the threads of a Dask worker; few looks at certificates are kept, or all."""

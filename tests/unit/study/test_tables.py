@@ -74,6 +74,7 @@ def test_a_table_is_looked_for_beside_the_study(home, tmp_path, monkeypatch):
     assert str(tmp_path) not in str(rows)
 
 
+@pytest.mark.slow
 def test_workers_in_other_folders_find_it(home, tmp_path):
     pytest.importorskip("distributed")
     assert ran(home, tmp_path / "dask", "--cluster", "local:2") == ran(home, tmp_path / "here")
