@@ -154,8 +154,8 @@ def detail_words(result: Result, protocol: Protocol) -> Iterator[str]:
         assert result.hypothesis is not None, "settled always has an answer"
         place = "first" if settling.place == 0 else f"number {settling.place + 1}"
         yield (
-            f"{protocol.recipe.describe(result.hypothesis)} is {place} in the shared order; {count(settling.scanned, 'item')} "
-            f"{plural(settling.scanned, 'was', 'were')} looked at, labels were asked for "
+            f"{protocol.recipe.describe(result.hypothesis)} is {place} in the shared order; "
+            f"{count(settling.scanned, 'item')} {plural(settling.scanned, 'was', 'were')} looked at, labels were asked for "
             f"{100 * settling.asked / max(settling.scanned, 1):.0f}% of them."
         )
         if not settling.certified:
