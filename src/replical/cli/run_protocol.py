@@ -399,7 +399,7 @@ def _done(
         prose.print(sentence, markup=False, soft_wrap=True)
 
 
-def _written(written: dict[str, Path | str | None], *, certified: bool) -> str:
+def _written(written: Mapping[str, Path | str | None], *, certified: bool) -> str:
     """Which files were written; of a run without a proof none is called a certificate."""
     names = {} if certified else {"certificate": "record of the run, not certified"}
     told = (f"{where} ({names.get(what, what)})" for what, where in written.items() if where is not None)
