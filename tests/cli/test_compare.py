@@ -45,7 +45,10 @@ def test_labs_with_one_answer_are_identical(labs, capsys):
     assert main(["compare", *words]) == 0
     shown = capsys.readouterr().out
     assert f"Identical: all 3 labs chose {made['a']['body']['hypothesis']['description']}." in shown
-    assert "3 of 3 are certified: the chance that two labs are both certified and have different answers is at most" in shown
+    assert (
+        "3 of 3 are certified: the chance that two labs are both certified and have different answers is at most"
+        in shown
+    )
     assert "Each was checked by its file alone, which leaves 10 things unchecked" in shown
     assert main(["compare", *words[:2], "--json"]) == 0
     told = json.loads(capsys.readouterr().out)
