@@ -45,8 +45,11 @@ def test_labs_with_one_answer_are_identical(labs, capsys):
     assert main(["compare", *words]) == 0
     shown = capsys.readouterr().out
     assert f"Identical: all 3 labs chose {made['a']['body']['hypothesis']['description']}." in shown
-    assert "3 of 3 are certified: that two certified labs differ has probability at most" in shown
-    assert "Each was checked by its file alone, which leaves 10 things to believe" in shown
+    assert (
+        "3 of 3 are certified: the chance that two labs are both certified and have different answers is at most"
+        in shown
+    )
+    assert "Each was checked by its file alone, which leaves 10 things unchecked" in shown
     assert main(["compare", *words[:2], "--json"]) == 0
     told = json.loads(capsys.readouterr().out)
     assert told.pop("same_distribution_p") > 0.001
@@ -103,7 +106,9 @@ def test_another_answer_is_named(labs, capsys):
         f"the first {first['description']!r} (hypothesis {first['index']})"
     )
     assert main(["compare", *(str(folder / f"{name}.json") for name in ("a", "b", "other answer"))]) == 1
-    assert "Different: certificate 3 chose" in capsys.readouterr().out
+    mine, theirs = (f"{each['description']} (hypothesis {each['index']})" for each in (first, other))
+    shown = capsys.readouterr().out
+    assert f"Different: a.json and b.json chose {mine}, other answer.json chose {theirs}.\n" in shown
 
 
 def test_another_protocol_is_named_and_answers_are_not_compared(labs, capsys):

@@ -200,11 +200,11 @@ def test_verify_checks_a_certificate_against_its_registration(two, command):
     code, out, _ = command("verify", "a.json", "--registration", "b.reg.json")
     assert code == 1
     for wrong in ("the items", "the private seed", "the lab"):
-        assert f"NO  registered: {wrong}: " in out
+        assert f"WRONG  registered: {wrong}: " in out
     Path("broken.json").write_text("{}")
     code, out, _ = command("verify", "a.json", "--registration", "broken.json")
     assert code == 1
-    assert "NO  the file is a registration: broken.json is no registration of replical" in out
+    assert "WRONG  the file is a registration: broken.json is no registration of replical" in out
     assert "cannot read the registration missing.json" in two(
         "verify", "a.json", "--registration", "missing.json", code=2
     )
@@ -266,4 +266,4 @@ def test_a_registration_must_be_signed_by_a_lab_that_signs(lab, command):
         write(forged, Path("forged.json"))
         code, out, _ = command("verify", "a.json", "--registration", "forged.json")
         assert code == 1
-        assert f"NO  registered: signed by north: {message}" in out
+        assert f"WRONG  registered: signed by north: {message}" in out

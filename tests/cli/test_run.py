@@ -160,7 +160,7 @@ def test_the_plan_comes_first_and_the_answer_last(lab):
         "differs with" in lab.out
     )
     assert "Not held: " not in lab.out  # it would say the same once more
-    assert "\nWritten: lab.json (certificate), lab.db (journal), page.html (page).\n" in lab.out
+    assert "\nWritten: lab.json (record of the run, not certified), lab.db (journal), page.html (page).\n" in lab.out
     assert (lab.folder / "page.html").read_text() == page(read(lab.folder / "lab.json"))
     lab(*ALL_LABELS)
     assert "Forecast" not in lab.err  # only when a journal begins

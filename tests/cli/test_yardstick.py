@@ -184,7 +184,7 @@ def test_a_yardstick_that_was_changed_after_publication_is_refused(command, labs
         assert "is not the yardstick that was published" in told
     code, told, _ = command("verify", labs / "a.json", "--yardstick", public)
     assert code == 1
-    assert "NO  the yardstick is the published one" in told
+    assert "WRONG  the yardstick is the published one" in told
     code, _, told = command("verify", labs / "a.json", "--pool", labs / "a.csv")
     assert code == 2
     assert "give --yardstick FILE" in told

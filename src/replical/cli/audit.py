@@ -301,7 +301,7 @@ def _proof(result: Result, plan: Plan) -> str:
     if verdict.certified:
         bound = at_most(proven.rho_proven or 0.0)
         also = f" Not accurate: {verdict.why}. What helps: {verdict.helps}." if verdict.why else ""
-        return f" Certified: that {both(plan)} has probability at most {bound}.{also}"
+        return f" Certified: the chance that {both(plan)} is at most {bound}.{also}"
     return f" {uncertified(verdict, result, plan)}"
 
 

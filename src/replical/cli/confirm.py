@@ -246,13 +246,13 @@ def _words(session: Session, found: Confirmation) -> Iterator[str]:
     describe, skipped = session.protocol.recipe.describe, len(session.ledger.skipped)
     name, best = f"{describe(found.hypothesis)} (hypothesis {found.hypothesis})", "the best candidate"
     errs = f"{_verb(session.protocol)}s"
-    sure = confidence(found.level)
+    sure = f"on items like this pool's, with confidence {confidence(found.level)}"
     if found.outcome == "confirmed":
-        yield f"Confirmed: {name} {errs} at most {found.margin:g} more than {best}, with confidence {sure}."
+        yield f"Confirmed: {name} {errs} at most {found.margin:g} more than {best} {sure}."
     elif found.outcome == "refuted":
         assert found.against is not None, "whoever is refuted lost to somebody"
         yield (
-            f"Refuted: {name} {errs} more than {found.margin:g} above {best}, with confidence {sure}. It lost to "
+            f"Refuted: {name} {errs} more than {found.margin:g} above {best} {sure}. It lost to "
             f"{describe(found.against)} (hypothesis {found.against})."
         )
     elif found.unlabelled > found.asked:
@@ -264,12 +264,13 @@ def _words(session: Session, found: Confirmation) -> Iterator[str]:
         spent = session.budget is not None and found.asked >= session.budget
         end = f"the budget of {count(session.budget or 0, 'label')} was spent" if spent else "the pool was used up"
         helps = "a larger budget, with the same journal" if spent else "a larger pool, with a journal of its own"
-        rivals = count(found.rivals, "rival is", "rivals are")
+        others = "1 other candidate" if found.rivals == 1 else f"{found.rivals:,} other candidates"
         assert found.against is not None, "somebody is not done"
         least = "least loss" if errs == "loses" else "fewest errors"
+        against = f"{describe(found.against)} (hypothesis {found.against})"
         yield (
-            f"Undecided: {end}. {rivals} left; with the {least}: {describe(found.against)} (hypothesis "
-            f"{found.against}). What helps: {helps}; or a larger margin."
+            f"Undecided: {end}. {others} may still be better by more than {found.margin:g}; of these {against} has the "
+            f"{least}. What helps: {helps}; or a larger margin."
         )
     yield (
         f"Asked: {count(found.asked, 'label')}{f', {skipped:,} skipped' if skipped else ''}; {found.scanned:,} of "

@@ -131,9 +131,10 @@ def _meaning(trial: BesideArgmax) -> str:
     return (
         "[bold]Certified[/bold] means: the lab's own labels prove that it found the one answer the text asks for. That is "
         "the first model in the shared order that errs at most v more often than the best, where v is drawn from the text "
-        f"and at most {trial.epsilon:g}; so near-ties among good models do not matter. That two of three certified labs "
-        f"have different models has probability at most {trial.rho:g}. (Whoever takes the first model of the public order "
-        "without any label has the same model too, and knows nothing of its errors on the lab's own items.)\n\n"
+        f"and at most {trial.epsilon:g}; so near-ties among good models do not matter. The chance that two of three "
+        f"labs are both certified and have different models is at most {trial.rho:g}. (Whoever takes the first "
+        "model of the public order without any label has the same model too, and knows nothing of its errors on the lab's "
+        "own items.)\n\n"
         "[bold]Not everything can be proven.[/bold] A model may lie so close to the line between good enough and not that a "
         "lab's items end before its proof does. The lab still gets the protocol's answer, and is told that it is not "
         "certified, why, and what would help. With a tenth of the items and without the public ones this happens often:\n\n"
@@ -155,6 +156,6 @@ def _doubts(outcomes: list[Outcome], trial: BesideArgmax) -> str:
     return (
         f"[bold]What a lab without a proof is told[/bold], here the first lab {lab} that has none: Answer: "
         f"{_name(choice, trial.world.C)}. Not certified: {choice.verdict.why}. What helps: {choice.verdict.helps}.\n\n"
-        "The promise is about certified labs: that two of three have different models has probability at most "
-        f"{trial.rho:g}. About a lab that is not certified nothing is promised, even if it has the same model.\n"
+        "The promise is about certified labs: the chance that two of three are certified and have different models is at "
+        f"most {trial.rho:g}. About a lab that is not certified nothing is promised, even if it has the same model.\n"
     )

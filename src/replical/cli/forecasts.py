@@ -77,15 +77,20 @@ def worlds(draws: int) -> str:
 def forecast_reading(forecast: Prediction, rho: float, prior: Prior, *, yardstick: bool) -> str:
     """The same in sentences, and whether the `prior` helps."""
     differ = rate(forecast.disagreement_mean, forecast.draws)
+    seen = (
+        f"different answers in {differ} of pairs"
+        if forecast.disagreement_mean > 0
+        else f"the same answer in all of {count(forecast.draws, 'simulated pair')}"
+    )
     words = (
-        f"Expect about {_labels(forecast, ' labels per lab')} and different answers in {differ} of pairs: an estimate "
+        f"Expect about {_labels(forecast, ' labels per lab')} and {seen}: an estimate "
         f"from {forecast.items:,} unlabelled items and {worlds(forecast.draws)}, {CAVEATS[forecast.method]}"
     )
     certified = forecast.certified_fraction
     if certified is None:
         words += "."
     elif certified >= 0.5:
-        words += f"; most labs can prove {rho:g}."
+        words += f"; most labs would be certified at rho = {rho:g}."
     elif forecast.uniform_disagreement is None or yardstick:
         words += f"; only {100 * certified:.0f}% of labs would prove {rho:g}."
     elif forecast.pool_for_rho is None:
@@ -106,13 +111,20 @@ def forecast_reading(forecast: Prediction, rho: float, prior: Prior, *, yardstic
     return words
 
 
+def _pairs(forecast: Prediction) -> str:
+    """How often two labs differ in simulations, and how often they may for all that is known."""
+    share, high = forecast.disagreement_mean, f"up to {100 * forecast.differ_high:.0f}% would be plausible"
+    if share <= 0:
+        return f"in none of {forecast.draws:,} simulated pairs; {high}"
+    return f"in {rate(share, forecast.draws)} of {forecast.draws:,} simulated pairs; {high}"
+
+
 def show_forecast(C: HypothesisClass, forecast: Prediction, *, yardstick: bool, ties: bool) -> None:
     """What the labs may expect, line by line; the pool that a proof takes is not known with a `yardstick`."""
-    differ = rate(forecast.disagreement_mean, forecast.draws)
     rows = {
         "items per lab": f"{forecast.items:,}",
         "labels per lab": _labels(forecast),
-        "labs differ": f"{differ} of pairs, plausibly up to {forecast.differ_high:.2f}",
+        "labs differ": _pairs(forecast),
     }
     if forecast.certified_fraction is not None:
         worst = (

@@ -68,8 +68,8 @@ def lattice_proof(result: Result, plan: LatticePlan) -> str:
             "every half-space that contradicts no label lies in this cell of the lattice. All labs of which that is true "
             f"return this very rule, surely, {supposed}"
         )
-    labs = "two labs both prove this" if plan.labs == 2 else f"of {plan.labs} labs two prove this"
-    return f"that {labs} and yet differ has probability at most {at_most(found.rho_proven)}, {supposed}"
+    labs, bound = "two labs" if plan.labs == 2 else f"two of {plan.labs} labs", at_most(found.rho_proven)
+    return f"the chance that {labs} both prove this much and have different answers is at most {bound}, {supposed}"
 
 
 def lattice_error(result: Result, plan: LatticePlan) -> str:

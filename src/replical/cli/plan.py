@@ -29,7 +29,7 @@ from replical.cli.output import amount, answer, number, progress, prose, whole
 from replical.cli.question import Question, about_class, about_protocol, inputs, with_theta
 from replical.cli.release_chance import release_words, released
 from replical.core.exact import down_to
-from replical.core.words import plural
+from replical.core.words import count, plural
 from replical.errors import (
     BadUsage,
     ValueOutOfRange,
@@ -232,12 +232,19 @@ class _Found:
         if question.published is None:
             told = self.suggested if self.best is not None else self.bills
             return first + compared(question.setting, told, self.best, self.best_any)
-        own, better = self.suggested[0], " --pool FILE, a table of unlabelled items, foretells labels and agreement."
+        own, better = self.suggested[0], " --pool FILE, a table of unlabelled items, forecasts labels and agreement."
         more = better if question.pool is None and "losses" not in question.options else ""
         if not own.applies:
-            return f"{first}From public numbers alone there is no bill of {own.learner} ({own.note}).{more}"
+            return f"{first}{self._without_a_bill(own)}{more}"
         labels = f"{amount(own.labels or 0)} {plural(own.labels or 0, 'label')} per lab ({SENSES[own.kind or 'most']})"
         return f"{first}From public numbers alone {own.learner} asks for {labels}.{more}"
+
+    def _without_a_bill(self, own: Bill) -> str:
+        """Why the protocol's numbers alone do not tell the cost; where it has a budget, that it is no more."""
+        items = "" if self.question.pool is not None else "Without items "
+        most = self.question.options.get("max_labels")
+        known = "" if most is None else f" It is at most the budget of {count(int(most), 'label')}."
+        return f"{items}{'the' if items else 'The'} cost of {own.learner} cannot be computed ({own.note}).{known}"
 
 
 def _show(found: _Found, *, everything: bool) -> None:

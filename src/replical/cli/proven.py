@@ -94,16 +94,17 @@ def proof_words(result: Result, protocol: Protocol) -> str:
         return _settled(result.settling, plan)
     proven = 0.0 if result.proven is None else result.proven.rho_proven or 0.0
     fixed = f" {_fixed(plan)}" if result.rounding is not None and result.rounding.fixed else ""
-    return f"Certified: that {both(plan)} has probability at most {at_most(proven)}{_supposed(plan)}.{fixed}"
+    return f"Certified: the chance that {both(plan)} is at most {at_most(proven)}{_supposed(plan)}.{fixed}"
 
 
 def _settled(settling: Settling, plan: Plan) -> str:
-    labs = "two labs both prove this" if settling.labs == 2 else f"of {settling.labs} labs two prove this"
+    labs = "two labs" if settling.labs == 2 else f"two of {settling.labs} labs"
     v, far = f"{float(settling.v):.4f}", isinstance(plan, SettledDistancePlan)
     ideal = f"that differs from the best on a share of at most {v} of all items" if far else f"within {v} of the best"
     return (
-        f"Certified: this is the first {'hypothesis' if far else 'candidate'} in the shared order {ideal}. That {labs} "
-        f"and yet differ has probability at most {at_most(settling.rho_proven)}{_supposed(plan)}."
+        f"Certified: this is the first {'hypothesis' if far else 'candidate'} in the shared order {ideal}. The chance "
+        f"that {labs} are both certified and have different answers is at most {at_most(settling.rho_proven)}"
+        f"{_supposed(plan)}."
     )
 
 
@@ -146,14 +147,16 @@ def _no_proof(result: Result, plan: Plan, rho: float) -> str:
     )
 
 
-def detail_words(result: Result, plan: Plan) -> Iterator[str]:
+def detail_words(result: Result, protocol: Protocol) -> Iterator[str]:
     """What else a run can tell."""
-    settling = result.settling
+    settling, plan = result.settling, protocol.plan
     if settling is not None:
+        assert result.hypothesis is not None, "settled always has an answer"
+        place = "first" if settling.place == 0 else f"number {settling.place + 1}"
         yield (
-            f"It stands at place {settling.place + 1} of the shared order; {count(settling.scanned, 'item')} "
-            f"{plural(settling.scanned, 'was', 'were')} looked at, "
-            f"{100 * settling.asked / max(settling.scanned, 1):.0f}% of them asked."
+            f"{protocol.recipe.describe(result.hypothesis)} is {place} in the shared order; "
+            f"{count(settling.scanned, 'item')} {plural(settling.scanned, 'was', 'were')} looked at, labels were asked for "
+            f"{100 * settling.asked / max(settling.scanned, 1):.0f}% of them."
         )
         if not settling.certified:
             doubt = "nothing is" if settling.doubt >= 1 else f"only level {at_most(settling.doubt)} is"
@@ -177,11 +180,11 @@ def _not_held(result: Result) -> Iterator[str]:
 def both(plan: Plan) -> str:
     """What a certified lab has shown to be rare."""
     if not isinstance(plan, RoundedPlan) or (plan.yardstick is None and plan.labs == 2):
-        return "two labs both prove this and yet differ"
+        return "two labs both prove this much and have different answers"
     if plan.yardstick is None:
-        return f"of {plan.labs} labs two prove this and yet differ"
+        return f"two of {plan.labs} labs both prove this much and have different answers"
     labs = "any number of" if find(plan.learner).setting == "realizable" else str(plan.integer("labs"))
-    return f"of {labs} labs with this yardstick two prove this and yet differ"
+    return f"two of {labs} labs with this yardstick both prove this much and have different answers"
 
 
 def _fixed(plan: Plan) -> str:

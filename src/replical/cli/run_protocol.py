@@ -393,10 +393,17 @@ def _done(
         _answered(session),
         error_words(result, protocol),
         proof_words(result, protocol),
-        f"Written: {', '.join(f'{where} ({what})' for what, where in written.items() if where is not None)}.",
-        *(detail_words(result, protocol.plan) if verbose else ()),
+        _written(written, certified=body["certified"]),
+        *(detail_words(result, protocol) if verbose else ()),
     ):
         prose.print(sentence, markup=False, soft_wrap=True)
+
+
+def _written(written: Mapping[str, Path | str | None], *, certified: bool) -> str:
+    """Which files were written; of a run without a proof none is called a certificate."""
+    names = {} if certified else {"certificate": "record of the run, not certified"}
+    told = (f"{where} ({names.get(what, what)})" for what, where in written.items() if where is not None)
+    return f"Written: {', '.join(told)}."
 
 
 def _answered(session: Session) -> str:

@@ -112,7 +112,7 @@ _EVIDENCE = {
     "pool": "the file and its pool",
     "journal": "the file, its pool and its journal",
 }
-_MARKS = {"checked": "ok  ", "not checkable": "?   ", "failed": "NO  "}
+_MARKS = {"checked": "ok  ", "not checkable": "?   ", "failed": "WRONG  "}
 
 
 def _say(verdict: Verification, *, verbose: bool, as_json: bool) -> int:
@@ -123,14 +123,14 @@ def _say(verdict: Verification, *, verbose: bool, as_json: bool) -> int:
     for check in verdict.checks if verbose else verdict.failed:
         prose.print(_MARKS[check.status] + _told(check), markup=False, soft_wrap=True)
     checked, unchecked = len(verdict.checked), len(verdict.unchecked)
-    listed = "" if verbose else " (-v lists them)"
+    listed = "" if verbose else " (-v lists them)"  # what is wrong is always listed
     if verdict.valid:
         shown = f"Valid, as far as {_EVIDENCE[verdict.level]} can show"
         prose.print(f"{shown}: {count(checked, 'thing')} checked, {unchecked} not checkable{listed}.", soft_wrap=True)
     else:
         wrong = len(verdict.failed)
         prose.print(
-            f"Not valid: {wrong} of {count(wrong + checked, 'thing')} checked {plural(wrong, 'is', 'are')} wrong{listed}."
+            f"Not valid: {wrong} of {count(wrong + checked, 'thing')} checked {plural(wrong, 'is', 'are')} wrong."
         )
     return 0 if verdict.valid else NO
 
@@ -189,7 +189,7 @@ def compare_command(
         registered = {"given": len(registrations), "wrong": unfit}
         answer({"schema": "replical.compare/1", **told, "registrations": registered})
     else:
-        _compared(comparison, contents)
+        _compared(comparison, contents, [path.name for path in certificates])
         _depths(verdicts)
         if fresh is not None:
             prose.print(
@@ -218,8 +218,8 @@ def _depths(verdicts: list[Verification]) -> None:
     unchecked = sorted({len(verdict.unchecked) for verdict in verdicts})
     most = f"{unchecked[0]} to {unchecked[-1]} things" if len(unchecked) > 1 else count(unchecked[0], "thing")
     prose.print(
-        f"Each was checked by its file alone, which leaves {most} to believe: replical verify -v lists them, and "
-        "with pool and journal shows more.",
+        f"Each was checked by its file alone, which leaves {most} unchecked: replical verify -v lists them, and "
+        "with --pool and --journal checks more of them.",
         soft_wrap=True,
     )
 
@@ -236,12 +236,13 @@ def _with_a_fresh_string(
     return with_a_fresh_string(runs, {str(path): read_profile(path) for path in files}, yardstick)
 
 
-def _compared(comparison: Comparison, contents: list[dict[str, Any]]) -> None:
+def _compared(comparison: Comparison, contents: list[dict[str, Any]], files: list[str]) -> None:
     certificates = [each["body"] for each in contents if each["schema"] != CONFIRMATION]
     if comparison.same_items:
         prose.print(f"NOT DIFFERENT LABS: {comparison.warning}.", markup=False, soft_wrap=True)
     if not (comparison.identical or comparison.undecided):
-        prose.print(f"Different: {comparison.first_difference}.", markup=False, soft_wrap=True)
+        told = None if comparison.same_index or not comparison.same_protocol else _who_chose_what(contents, files)
+        prose.print(f"Different: {told or comparison.first_difference}.", markup=False, soft_wrap=True)
         if comparison.same_protocol and len(certificates) > 1:
             prose.print(_certified(certificates), markup=False, soft_wrap=True)
     elif certificates:
@@ -263,14 +264,30 @@ def _compared(comparison: Comparison, contents: list[dict[str, Any]]) -> None:
         )
 
 
+def _who_chose_what(contents: list[dict[str, Any]], files: list[str]) -> str | None:
+    """Answers of one list, by file; None where one has none, or answers are rules that have no number."""
+    said: dict[str, list[str]] = {}
+    for content, file in zip(contents, files, strict=True):
+        confirms, body = content["schema"] == CONFIRMATION, content.get("body", content)
+        chosen = body["answer" if confirms else "hypothesis"]
+        if chosen is None or "enclosing" in body:
+            return None
+        name = chosen["name" if confirms else "description"]
+        what = f"{'confirms' if confirms else 'chose'} {name} (hypothesis {chosen['index']})"
+        said.setdefault(what, []).append(file)
+    return ", ".join(f"{' and '.join(names)} {what}" for what, names in said.items())
+
+
 def _certified(bodies: list[dict[str, Any]]) -> str:
     """How many have proven their answer, and what that promises."""
     certified, labs = sum(body["certified"] for body in bodies), len(bodies)
     told = f"{certified} of {labs} {plural(certified, 'is', 'are')} certified"
     if certified < labs:
-        return f"{told}: nothing was promised{' of the others' if certified else ''}."
-    rho = bodies[0]["protocol"]["learner"]["rho"]
-    return f"{told}: that two certified labs differ has probability at most {rho:g}."
+        return f"{told}, so no agreement was guaranteed{' with the others' if certified else ''}."
+    rho, numbers = bodies[0]["protocol"]["learner"]["rho"], bodies[0]["plan"]["numbers"]
+    many = next((each["value"] for each in numbers if each["name"] == "labs"), 2)
+    who = "two labs" if many <= 2 else f"two of {many} labs"
+    return f"{told}: the chance that {who} are both certified and have different answers is at most {rho:g}."
 
 
 def _names(bodies: list[dict[str, Any]]) -> str:

@@ -73,7 +73,7 @@ def test_a_run_from_its_beginning_to_its_certificate(files, database, tmp_path, 
     assert answers(database) == half
     code, said, err = command(*files.run(database, out, "--annotator", "Zoë ☃"))
     assert code == 0, err
-    assert "(certificate)" in said
+    assert f"Written: {out} (" in said
     whole = answers(database)
     assert whole == rows
     assert len(whole) > len(half)

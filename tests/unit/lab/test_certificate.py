@@ -176,8 +176,8 @@ def test_the_page_says_what_the_certificate_says(runs, kind):
     ):  # a bound is rounded up, and said of both labs at once
         assert f"at most {at_most(body['rho_proven'], 4)}" in seen.texts
         if body["certified"]:
-            labs = "of 4 labs two" if "many labs" in kind else "two labs both"
-            said = f"that {labs} prove this much and yet differ has probability at most {at_most(body['rho_proven'])}."
+            labs, bound = "two of 4 labs" if "many labs" in kind else "two labs", at_most(body["rho_proven"])
+            said = f"the chance that {labs} both prove this much and have different answers is at most {bound}."
             assert said in seen.texts
     assert ("not held" in seen.texts) == any(not each["held"] for each in body["conditions"])
 

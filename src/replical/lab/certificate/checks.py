@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
@@ -123,11 +123,42 @@ def same(claim: Any, result: Any) -> str | None:
     """Nothing if both are written alike, else how they differ."""
     if json.dumps(claim, sort_keys=True) == json.dumps(result, sort_keys=True):  # 1 is neither 1.0 nor true here
         return None
+    apart = [*_apart("", claim, result)] or [_says(claim, result)]
+    more = f"; and {len(apart) - _LISTED} more" if len(apart) > _LISTED else ""
+    return "; ".join(apart[:_LISTED]) + more
+
+
+_LISTED = 3  # differences that are named
+
+
+def _apart(where: str, claim: Any, result: Any) -> Iterator[str]:
+    """What differs, each with its place; of what has parts the parts that differ, where they are the same parts."""
+    if json.dumps(claim, sort_keys=True) == json.dumps(result, sort_keys=True):
+        return
+    if isinstance(claim, Mapping) and isinstance(result, Mapping):
+        for key in [*claim, *(key for key in result if key not in claim)]:
+            yield from _apart(_inside(where, str(key)), claim.get(key), result.get(key))
+    elif isinstance(claim, list | tuple) and isinstance(result, list | tuple) and len(claim) == len(result) > 1:
+        for number, (mine, theirs) in enumerate(zip(claim, result, strict=True), 1):
+            name = mine.get("name", "") if isinstance(mine, Mapping) else ""
+            yield from _apart(_inside(where, repr(name) if name else f"number {number}"), mine, theirs)
+    else:
+        yield f"{where}{': ' if where else ''}{_says(claim, result)}"
+
+
+def _says(claim: Any, result: Any) -> str:
     return f"the certificate says {_short(claim)}, recomputed {_short(result)}"
 
 
+def _inside(where: str, part: str) -> str:
+    return f"{where}, {part}" if where else part
+
+
+_CALLED = {None: "nothing", True: "yes", False: "no"}
+
+
 def _short(value: Any) -> str:
-    text = str(value)
+    text = _CALLED[value] if value is None or isinstance(value, bool) else str(value)
     most = 19 if text.startswith("sha256:") else 60
     return text if len(text) <= most else f"{text[:most]}.."
 

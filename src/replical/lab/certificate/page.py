@@ -137,8 +137,9 @@ def _verdict(body: Mapping[str, Any]) -> str:
 
 def _both(body: Mapping[str, Any]) -> str:
     numbers = {each["name"]: each["value"] for each in body["plan"]["numbers"]}
-    labs = "two labs both" if numbers.get("labs", 2) == 2 else f"of {numbers['labs']} labs two"
-    return f"that {labs} prove this much and yet differ has probability at most {at_most(body['rho_proven'])}"
+    labs = "two labs" if numbers.get("labs", 2) == 2 else f"two of {numbers['labs']} labs"
+    bound = at_most(body["rho_proven"])
+    return f"the chance that {labs} both prove this much and have different answers is at most {bound}"
 
 
 def _known(body: Mapping[str, Any]) -> dict[str, str]:
