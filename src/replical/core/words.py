@@ -77,10 +77,11 @@ def percent(share: float) -> str:
 
     Examples
     --------
-    >>> percent(.973), percent(.9999), percent(.001)
+    >>> percent(.973), percent(.9999), percent(.005)
     ('97%', '> 99%', '< 1%')
     """
-    return "< 1%" if share < 0.005 else "> 99%" if share >= 0.995 else f"{100 * share:.0f}%"
+    near = f"{100 * share:.0f}%"
+    return {"0%": "< 1%", "100%": "> 99%"}.get(near, near)
 
 
 def rounded(value: float) -> int:

@@ -2,7 +2,7 @@
 
 from fractions import Fraction
 
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from replical.core.words import about, at_least, at_most, confidence, count, percent
@@ -31,6 +31,8 @@ def test_what_is_not_nothing_is_not_written_as_nothing(share, digits):
 
 
 @given(SHARES)
+@example(0.005)
+@example(0.995)
 def test_estimates_in_percent_claim_neither_none_nor_all(share):
     text = percent(share)
     assert text not in ("0%", "100%")
