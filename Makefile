@@ -5,6 +5,8 @@ BIN    := $(VENV)/bin
 OLDEST := .venv-oldest
 PYTHONS := src tests benchmarks examples studies docs
 SCALE  ?= 1
+# One worker more than cores: some tests wait for processes and browsers.
+WORKERS ?= $(shell expr $$(getconf _NPROCESSORS_ONLN) + 1)
 # What no version of a dependency changes, or what needs more of them than the oldest environment has.
 VERSIONLESS := --ignore-glob='*/study/*' --ignore-glob='*/plans/*' --ignore-glob='*/support/*' \
   --ignore-glob='*/laws/learners/*' --ignore-glob='*/laws/lab/*' --ignore-glob='*/laws/worlds/*' \
@@ -46,7 +48,7 @@ $(VENV)/.compiled: $(VENV)/.installed $(wildcard src/replical/core/kernels/*.py)
 	touch $@
 
 test: lint test-oldest $(VENV)/.compiled  ## lint and the fast suite: what CI runs
-	$(BIN)/python -m pytest -n auto --dist worksteal -m "not slow"
+	$(BIN)/python -m pytest -n $(WORKERS) --dist worksteal -m "not slow"
 
 test-slow: install  ## the slow suite too
 	$(BIN)/python -m pytest -n auto --hypothesis-profile=many
@@ -61,7 +63,7 @@ $(OLDEST)/.installed: pyproject.toml constraints-oldest.txt
 	touch $@
 
 test-oldest: install $(OLDEST)/.installed  ## units, laws and golden values on the oldest supported versions
-	$(OLDEST)/bin/python -m pytest -n auto --dist worksteal -q -m "not slow" --hypothesis-profile=few $(VERSIONLESS) \
+	$(OLDEST)/bin/python -m pytest -n $(WORKERS) --dist worksteal -q -m "not slow" --hypothesis-profile=few $(VERSIONLESS) \
 	  tests/unit tests/laws tests/golden
 
 coverage: install  ## the fast suite (or TESTS=..), measured in every process it starts; lines not run, htmlcov/

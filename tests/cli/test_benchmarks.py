@@ -173,6 +173,7 @@ def test_worlds_that_do_not_count_are_not_drawn(monkeypatch, tmp_path):
     cost.figure([world for world in worlds if not world["counted"]], tmp_path / "none")  # nothing to draw is no error
 
 
+@pytest.mark.slow
 def test_a_public_order_saves_labels(monkeypatch):
     """Fewer labels and less error on the same strings; figures repeat, so there is no false alarm."""
     monkeypatch.syspath_prepend(BENCHMARKS)
@@ -395,6 +396,7 @@ def test_which_learner_writes_its_tables(tmp_path):
         assert (tmp_path / f"which-learner.{suffix}").stat().st_size > 150
 
 
+@pytest.mark.slow
 def test_active_against_passive_as_the_page_says(tmp_path, monkeypatch):
     """The table of docs/explanation/bills.md, and the crossings named there and in docs/paper.md."""
     pytest.importorskip("matplotlib")

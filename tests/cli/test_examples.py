@@ -73,6 +73,7 @@ def test_labs_that_choose_a_box_agree_as_often_as_predicted(tmp_path):
     assert 1 <= int(told[1]) <= int(observed[1]) <= int(told[2]) <= PAIRS
 
 
+@pytest.mark.slow
 def test_an_example_does_not_touch_a_folder_in_use(tmp_path):
     pytest.importorskip("pyarrow")
     (tmp_path / "a.db").write_text("somebody's journal")

@@ -100,6 +100,7 @@ def test_refused_cells_are_told_with_their_reason(study_file, tmp_path, capsys, 
     assert "Not run, 2 cells: the plan sets" in " ".join(capsys.readouterr().out.split())
 
 
+@pytest.mark.slow
 def test_results_are_the_same_bytes_whoever_ran_them(study_file, tmp_path, capsys, plain):
     file, found = study_file(), set()
     for name, words in {"one": ["--workers", "1"], "two": ["--workers", "2"], "dask": ["--cluster", "local:2"]}.items():

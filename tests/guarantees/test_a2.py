@@ -92,7 +92,7 @@ def test_an_opponent_chosen_after_the_label_loses_it(alarm, request):
 
 @pytest.mark.claim("a2")
 @pytest.mark.mutant
-@pytest.mark.parametrize("twice", [False, True])
+@pytest.mark.parametrize("twice", [False, pytest.param(True, marks=pytest.mark.slow)])
 def test_items_used_twice_lose_it(twice, alarm, request):
     """Labels of 120 items, each asked at most once, or drawn with replacement again and again."""
     runs = 100

@@ -118,7 +118,7 @@ PURSES = SettledPlan.purses
     [
         ("unasked items forgotten", "the ideal answer at v"),
         ("settled by an estimate", "one just above v"),
-        ("acceptance at 1.5 v", "one just above v"),
+        pytest.param("acceptance at 1.5 v", "one just above v", marks=pytest.mark.slow),
     ],
 )
 def test_the_same_test_catches_mutants(mutant, world, alarm, request, record_property, monkeypatch):

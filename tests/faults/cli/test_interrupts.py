@@ -24,7 +24,7 @@ def start():
 
 
 @pytest.mark.parametrize("delay", [0.0, 0.4, 2.0])  # as the first worker starts, as another does, at work
-@pytest.mark.parametrize("times", [1, 2])
+@pytest.mark.parametrize("times", [2, pytest.param(1, marks=pytest.mark.slow)])
 def test_an_interrupt_ends_everything_at_once(delay, times, start):
     process = start("--json")
     while not members(process.pid, "spawn_main"):
@@ -38,7 +38,7 @@ def test_an_interrupt_ends_everything_at_once(delay, times, start):
     assert gone(process.pid)
 
 
-@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGKILL])
+@pytest.mark.parametrize("number", [pytest.param(signal.SIGTERM, marks=pytest.mark.slow), signal.SIGKILL])
 def test_workers_leave_with_their_parent(number, start):
     process = start()
     time.sleep(3)

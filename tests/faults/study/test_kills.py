@@ -88,7 +88,7 @@ def test_killed_again_and_again_it_arrives(seed, long_file, tmp_path, start, unt
 
 
 @pytest.mark.parametrize("words", [["--workers", "2"], ["--cluster", "local:2"], ["--workers", "1"]], ids=" ".join)
-@pytest.mark.parametrize("times", [1, 2])
+@pytest.mark.parametrize("times", [1, pytest.param(2, marks=pytest.mark.slow)])
 def test_an_interrupt_ends_everything_at_once(words, times, long_file, tmp_path, start, until):
     out = tmp_path / "out"
     process = start("study", long_file, "--out", out, *words, "--json")

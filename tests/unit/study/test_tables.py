@@ -63,6 +63,7 @@ def ids(folder):
     return [cell.id for cell in Study.read(folder / "study.toml").cells()]
 
 
+@pytest.mark.slow
 def test_a_table_is_looked_for_beside_the_study(home, tmp_path, monkeypatch):
     (tmp_path / "preds.csv").write_text(predictions(2), encoding="utf-8")  # of the same name, where the command runs
     found = {ran(home, tmp_path / "one"), ran(home, tmp_path / "two", "--workers", "2")}
