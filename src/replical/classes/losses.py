@@ -108,18 +108,19 @@ class Losses:
         return len(self.costs)
 
     def words(self, labels: Sequence[Label]) -> str:
-        """What predictions cost, for people, where these are the `labels`.
+        """What is counted instead of errors, for people, where these are the `labels`.
 
         Examples
         --------
-        >>> Losses.of((0, 1), weights={0: 1, 1: 4}, abstain="unsure", price=0.2).words((0, 1))
-        'a wrong answer costs 0.25 where the label is 0, 1 where it is 1; to abstain costs 0.2'
+        >>> print(Losses.of((0, 1), weights={0: 1, 1: 4}).words((0, 1)))
+        Losses instead of errors, 1 is the costliest error: a wrong answer costs 0.25 where the label is 0, 1 where it is 1.
         """
         costs = [max(row[: self.labels]) / self.unit for row in self.costs]
         each = [f"{cost:.4g} where it is {label!r}" for label, cost in zip(labels, costs, strict=True)]
         each = each if len(set(costs)) > 1 else [f"{costs[0]:.4g}"]
         wrong = f"a wrong answer costs {', '.join(each)}".replace("where it is", "where the label is", 1)
-        return f"{wrong}; to abstain costs {self.costs[0][-1] / self.unit:.4g}" if self.abstains else wrong
+        price = f"; to abstain costs {self.costs[0][-1] / self.unit:.4g}" if self.abstains else ""
+        return f"Losses instead of errors, 1 is the costliest error: {wrong}{price}."
 
     @cached_property
     def table(self) -> Costs:

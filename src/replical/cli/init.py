@@ -187,7 +187,12 @@ def next_steps(out: Path, pool: Path, id_column: str, truth: str | None, public:
         ["verify", certificate, "--pool", pool, *ids, "--journal", files[1]],
         ["compare", certificate, "OTHER-LAB.json"],
     ):
-        yield shlex.join(["replical", *map(str, words)])
+        yield _typed(*words)
+
+
+def _typed(*words: object) -> str:
+    """A command of replical's, as one types it."""
+    return shlex.join(["replical", *map(str, words)])
 
 
 def _say_found(table: Path, found: ModelColumns) -> None:
@@ -200,19 +205,7 @@ def _say_found(table: Path, found: ModelColumns) -> None:
         _line(f"The column {found.truth} holds the right answers; a run reads one when it asks for it.")
     if len(found.never) == 1:
         word = spelled(found.never)
-        new = shlex.join(
-            [
-                "replical",
-                "protocol",
-                "new",
-                "--candidates",
-                str(table),
-                "--abstain",
-                str(found.never[0]),
-                "--price",
-                "0.1",
-            ]
-        )
+        new = _typed("protocol", "new", "--candidates", table, "--abstain", found.never[0], "--price", 0.1)
         _line(f"No right answer is {word}. If models abstain that way, it can have a price: {new}")
     if found.others:
         _line(f"Left alone: {_some(found.others)}.")

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from replical.classes.base import HypothesisClass, Items, listed, size_of
 from replical.classes.linear import Linear, dependent
-from replical.core.words import at_most, confidence, count, plural
+from replical.core.words import at_most, confidence, count, plural, two_of
 from replical.learners.findings import Enclosing
 from replical.learners.result import Result
 from replical.plans.lattice import LatticePlan
@@ -68,8 +68,8 @@ def lattice_proof(result: Result, plan: LatticePlan) -> str:
             "every half-space that contradicts no label lies in this cell of the lattice. All labs of which that is true "
             f"return this very rule, surely, {supposed}"
         )
-    labs, bound = "two labs" if plan.labs == 2 else f"two of {plan.labs} labs", at_most(found.rho_proven)
-    return f"the chance that {labs} both prove this much and have different answers is at most {bound}, {supposed}"
+    both, bound = f"{two_of(plan.labs)} both prove this much and have different answers", at_most(found.rho_proven)
+    return f"the chance that {both} is at most {bound}, {supposed}"
 
 
 def lattice_error(result: Result, plan: LatticePlan) -> str:

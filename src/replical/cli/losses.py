@@ -46,4 +46,4 @@ def _weights(text: str) -> dict[str, float]:
 def loss_words(protocol: Protocol) -> Iterator[str]:
     """What a protocol counts instead of errors."""
     if (losses := protocol.recipe.losses) is not None:
-        yield f"Losses instead of errors, 1 is the costliest error: {losses.words(protocol.labels)}."
+        yield losses.words(protocol.labels)

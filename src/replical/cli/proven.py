@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from replical.cli.lattice import lattice_details, lattice_error, lattice_proof
 from replical.core.exact import fraction
-from replical.core.words import about, at_least, at_most, confidence, count, percent, plural
+from replical.core.words import about, at_least, at_most, confidence, count, percent, plural, two_of
 from replical.lab.protocol import Protocol
 from replical.learners.findings import AnswerError, Rounding, Settling, Verdict
 from replical.learners.lattice import ACCURATE as SMALL
@@ -98,13 +98,12 @@ def proof_words(result: Result, protocol: Protocol) -> str:
 
 
 def _settled(settling: Settling, plan: Plan) -> str:
-    labs = "two labs" if settling.labs == 2 else f"two of {settling.labs} labs"
     v, far = f"{float(settling.v):.4f}", isinstance(plan, SettledDistancePlan)
     ideal = f"that differs from the best on a share of at most {v} of all items" if far else f"within {v} of the best"
     return (
         f"Certified: this is the first {'hypothesis' if far else 'candidate'} in the shared order {ideal}. The chance "
-        f"that {labs} are both certified and have different answers is at most {at_most(settling.rho_proven)}"
-        f"{_supposed(plan)}."
+        f"that {two_of(settling.labs)} are both certified and have different answers is at most "
+        f"{at_most(settling.rho_proven)}{_supposed(plan)}."
     )
 
 
@@ -179,12 +178,14 @@ def _not_held(result: Result) -> Iterator[str]:
 
 def both(plan: Plan) -> str:
     """What a certified lab has shown to be rare."""
-    if not isinstance(plan, RoundedPlan) or (plan.yardstick is None and plan.labs == 2):
-        return "two labs both prove this much and have different answers"
-    if plan.yardstick is None:
-        return f"two of {plan.labs} labs both prove this much and have different answers"
-    labs = "any number of" if find(plan.learner).setting == "realizable" else str(plan.integer("labs"))
-    return f"two of {labs} labs with this yardstick both prove this much and have different answers"
+    if not isinstance(plan, RoundedPlan):
+        pair = two_of(2)
+    elif plan.yardstick is None:
+        pair = two_of(plan.labs)
+    else:
+        labs = "any number of" if find(plan.learner).setting == "realizable" else str(plan.integer("labs"))
+        pair = f"two of {labs} labs with this yardstick"
+    return f"{pair} both prove this much and have different answers"
 
 
 def _fixed(plan: Plan) -> str:

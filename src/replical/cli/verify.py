@@ -22,7 +22,7 @@ from replical.cli.registered import (
     wrong_registrations,
 )
 from replical.core.files import write_whole
-from replical.core.words import at_least, at_most, count, plural
+from replical.core.words import at_least, at_most, count, plural, two_of
 from replical.errors import BadCertificate, BadUsage
 from replical.lab.certificate.checks import Check, Verification
 from replical.lab.certificate.compare import Comparison, compare
@@ -286,8 +286,7 @@ def _certified(bodies: list[dict[str, Any]]) -> str:
         return f"{told}, so no agreement was guaranteed{' with the others' if certified else ''}."
     rho, numbers = bodies[0]["protocol"]["learner"]["rho"], bodies[0]["plan"]["numbers"]
     many = next((each["value"] for each in numbers if each["name"] == "labs"), 2)
-    who = "two labs" if many <= 2 else f"two of {many} labs"
-    return f"{told}: the chance that {who} are both certified and have different answers is at most {rho:g}."
+    return f"{told}: the chance that {two_of(many)} are both certified and have different answers is at most {rho:g}."
 
 
 def _names(bodies: list[dict[str, Any]]) -> str:

@@ -27,6 +27,17 @@ def count(many: int, one: str, more: str | None = None) -> str:
     return f"{many:,} {plural(many, one, more)}"
 
 
+def two_of(labs: int) -> str:
+    """A pair among so many `labs`.
+
+    Examples
+    --------
+    >>> two_of(2), two_of(5)
+    ('two labs', 'two of 5 labs')
+    """
+    return "two labs" if labs == 2 else f"two of {labs} labs"
+
+
 def about(share: float, digits: int = 3) -> str:
     """An estimate: 0 only if it is 0.
 

@@ -11,7 +11,7 @@ from typing import Any
 from replical.classes.losses import Losses
 from replical.core import look
 from replical.core.exact import up_to
-from replical.core.words import about, at_least, at_most, count, percent
+from replical.core.words import about, at_least, at_most, count, percent, two_of
 from replical.learners.rounded import ACCURATE, CERTIFIED, NEAR
 
 _PAGE = Template(
@@ -108,7 +108,7 @@ def _costs(labels: Mapping[str, Any]) -> str:
     losses = Losses.of(labels["values"], **{key: value for key, value in labels.items() if key != "values"})
     if losses is None:
         return ""
-    return f"<p>Losses instead of errors, 1 is the costliest error: {escape(losses.words(labels['values']))}.</p>"
+    return f"<p>{escape(losses.words(labels['values']))}</p>"
 
 
 def _asked(body: Mapping[str, Any]) -> str:
@@ -137,9 +137,8 @@ def _verdict(body: Mapping[str, Any]) -> str:
 
 def _both(body: Mapping[str, Any]) -> str:
     numbers = {each["name"]: each["value"] for each in body["plan"]["numbers"]}
-    labs = "two labs" if numbers.get("labs", 2) == 2 else f"two of {numbers['labs']} labs"
-    bound = at_most(body["rho_proven"])
-    return f"the chance that {labs} both prove this much and have different answers is at most {bound}"
+    pair, bound = two_of(numbers.get("labs", 2)), at_most(body["rho_proven"])
+    return f"the chance that {pair} both prove this much and have different answers is at most {bound}"
 
 
 def _known(body: Mapping[str, Any]) -> dict[str, str]:
