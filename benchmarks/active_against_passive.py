@@ -21,8 +21,7 @@ import numpy as np
 from matplotlib.axes import Axes
 
 from replical import plan
-from replical.study.pictures.base import below, by_tens, plainly
-from replical.study.pictures.style import blank, colour, dashes, save, style
+from replical.study.pictures.style import below, blank, by_tens, colour, dashes, plainly, save, style
 
 N, THETA, DELTA, RHO = 1000, 2, 0.05, 0.1
 SHOWN = (0.1, 0.05, 0.01, 0.001, 1e-4, 1e-5, 1e-6, 1e-8)

@@ -44,12 +44,12 @@ from numpy.typing import NDArray
 
 from replical import Pool, PredictionTable, Prior, PrivateRandomness, SharedRandomness, World, plan
 from replical.classes.prior import UNIFORM
-from replical.core.binomial import clopper_pearson
+from replical.core.exact import clopper_pearson
 from replical.core.parallel import in_processes
-from replical.learners.for_plan import learner_for
+from replical.learners.planning import learner_for
 from replical.worlds.audit import run_lab
 from replical.worlds.forecast import forecast
-from replical.worlds.population import Population
+from replical.worlds.world import Population
 
 SEED = "choosing"  # chosen once: string number s of a set is SEED/SET/s
 STRINGS = {500: 10, 2_000: 10, 10_000: 10, 100_000: 3}  # by items in a pool

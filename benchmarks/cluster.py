@@ -31,11 +31,9 @@ from cluster_simulation import Driver, Network, Piece, Sharded, dealt, seconds
 
 from replical.classes.predictions.packed import PackedPredictions
 from replical.core.bits import words_for
-from replical.core.in_order import in_order
-from replical.core.parallel import cores
-from replical.core.workers import Workers, cluster
-from replical.study.piece import Piece as StudyPiece
-from replical.study.piece import work
+from replical.core.parallel import Workers, cluster, cores, in_order
+from replical.study.store import Piece as StudyPiece
+from replical.study.store import work
 from replical.worlds.audit import _PairTask, audit, run_pairs
 from replical.worlds.experiment import Experiment, prepare
 
@@ -369,8 +367,7 @@ def _table(head: Sequence[str], rows: Sequence[Sequence[Any]]) -> str:
 
 def figure(found: dict[str, Any], path: Path) -> None:
     """How many times as fast as one worker a study and an audit are; seconds of an operation on shards."""
-    from replical.study.pictures.base import below, by_tens
-    from replical.study.pictures.style import blank, save, style
+    from replical.study.pictures.style import below, blank, by_tens, save, style
 
     rows = found["curves"]
     workers = [row["workers"] for row in rows]

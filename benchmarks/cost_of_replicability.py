@@ -21,13 +21,13 @@ from pathlib import Path
 from typing import Any
 
 from replical import World, audit, plan
-from replical.classes.spec import parse
-from replical.core.binomial import clopper_pearson
+from replical.classes.catalogue import parse
+from replical.core.exact import clopper_pearson
 from replical.errors import ReplicalError
-from replical.learners.for_plan import learner_for
-from replical.learners.rounded import Rounded
+from replical.learners.planning import learner_for
+from replical.learners.rounded.learner import Rounded
 from replical.worlds.datasets import real_world
-from replical.worlds.noise import parse_noise
+from replical.worlds.world import parse_noise
 
 SEED = "cost of replicability"
 DELTA, RHO = 0.05, 0.1
@@ -218,8 +218,7 @@ def figure(results: list[dict[str, Any]], path: Path) -> None:
     """Labels, and how often two labs differ, in each world that counts."""
     from matplotlib.lines import Line2D
 
-    from replical.study.pictures.base import by_tens
-    from replical.study.pictures.style import blank, save, style
+    from replical.study.pictures.style import blank, by_tens, save, style
 
     grey, blue, red = "#7d828b", "#1f6fb2", "#c44e52"
     shown = [found for found in results if found["counted"]]

@@ -16,13 +16,13 @@ from decimal import Decimal
 import numpy as np
 
 from replical import A2, CAL, PrivateRandomness, SharedRandomness, World, learn, plan
-from replical.classes.spec import parse
+from replical.classes.catalogue import parse
 from replical.learners.base import Learner
-from replical.learners.elimination import Betting, Elimination, Mask
-from replical.plans import a2
+from replical.learners.paper import a2
+from replical.learners.paper.a2 import Betting, Elimination, Mask
 from replical.pools.query import Indices
 from replical.pools.version_space import VersionSpace
-from replical.worlds.noise import parse_noise
+from replical.worlds.world import parse_noise
 
 WORLDS = ("thresholds:1000", "intervals:60", "stumps:10,50", "halfspaces:2,2000")
 NOISES = ("0", "0.05", "0.2", "boundary:0.2,0.05")

@@ -24,8 +24,8 @@ import peer_tables
 import theorem
 import which_learner
 
-from replical.plans.costs import Setting
-from replical.study.pictures.bills import bills_picture
+from replical.learners.plan import Setting
+from replical.study.pictures.costs import bills_picture
 from replical.study.pictures.style import save
 
 HERE = Path(__file__).parents[1] / "docs" / "explanation" / "figures"

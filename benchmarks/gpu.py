@@ -28,17 +28,18 @@ import numpy as np
 from replical.classes.halfspaces import HalfSpaces
 from replical.classes.predictions.packed import PackedPredictions
 from replical.core import bits
-from replical.core.kernels import choice, device, pairs, torch_pairs, torch_signs
+from replical.core.kernels import backend as choice
+from replical.core.kernels import pairs
+from replical.core.kernels import torch_device as device
+from replical.core.kernels import torch_kernels as torch_pairs
+from replical.core.kernels import torch_kernels as torch_signs
 from replical.core.kernels.columns import Columns
-from replical.core.kernels.mixed import mixed
+from replical.core.kernels.matrices import add_wrong, mixed, tallies
 from replical.core.kernels.signs import signs
-from replical.core.kernels.sums import add_wrong
-from replical.core.kernels.tallies import tallies
 from replical.core.parallel import cores
 from replical.core.randomness import PrivateRandomness, SharedRandomness
 from replical.pools.pool import Pool
-from replical.worlds.measured import measure
-from replical.worlds.theta import theta
+from replical.worlds.theta import measure, theta
 
 REPEATS = 3
 GOALS = {"predictions, d = 3, on the card": 0.2, "all pairwise distances": 2.0}

@@ -28,15 +28,12 @@ from rich.table import Table
 from replical import Pool, PredictionTable, SharedRandomness, learn, plan
 from replical.classes.predictions.packed import PackedPredictions
 from replical.core import bits
-from replical.core.kernels import choice, threads
+from replical.core.kernels import backend as choice
+from replical.core.kernels import backend as threads
 from replical.core.kernels.accounts import Kinds, add
-from replical.core.kernels.apart import apart
 from replical.core.kernels.columns import Columns
-from replical.core.kernels.mixed import mixed
-from replical.core.kernels.moves import together, turned
-from replical.core.kernels.sums import add_wrong
-from replical.core.kernels.tallies import tallies
-from replical.learners.for_plan import learner_for
+from replical.core.kernels.matrices import add_wrong, apart, mixed, tallies, together, turned
+from replical.learners.planning import learner_for
 from replical.pools.query import Answers, Query
 
 REPEATS = 5
@@ -73,7 +70,7 @@ def limits() -> dict[str, float]:
     found["threads"] = count
     if choice.trouble() is None:
         small = np.ones((1, 6, 512), dtype=np.uint64)  # in the nearest cache
-        from replical.core.kernels import compiled
+        from replical.core.kernels import numba_rows as compiled
 
         counts = np.zeros(6, dtype=np.int64)
 

@@ -25,8 +25,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from replical.classes.linear import step_for
-from replical.core.binomial import clopper_pearson
+from replical.core.exact import clopper_pearson
+from replical.lattice.linear import step_for
 from replical.sklearn import ReplicableLinear
 
 HISTORY = Path(__file__).parent / "history" / "lattice"

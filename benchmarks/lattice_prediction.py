@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from replical.classes.linear import step_for
+from replical.lattice.linear import step_for
 from replical.sklearn import ReplicableLinear
 
 LABS, ITEMS, EPSILON, LATTICES, FINEST = 6, 20_000, 0.04, 20, 1e-6

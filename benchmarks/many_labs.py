@@ -16,10 +16,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from replical import Thresholds, World, plan
+from replical.bounds.gamma import FINEST
 from replical.bounds.ranks import agreement_bound
-from replical.bounds.tails import FINEST
-from replical.learners.rounding.own import OwnBound
-from replical.worlds.shift import tilted
+from replical.learners.rounded.proof import OwnBound
+from replical.worlds.world import tilted
 
 N, EPSILON, RHO = 1000, 0.2, 0.1
 A, B = 0.09, 0.18

@@ -27,7 +27,8 @@ from rich.table import Table
 from replical import HalfSpaces, Pool, PrivateRandomness, theta
 from replical.classes.predictions.packed import PackedPredictions
 from replical.core import bits
-from replical.core.kernels import choice, threads
+from replical.core.kernels import backend as choice
+from replical.core.kernels import backend as threads
 from replical.core.kernels.pairs import Pairs, aligned
 from replical.core.parallel import cores
 
@@ -69,7 +70,7 @@ def back_ends() -> list[tuple[str, int]]:
 
 def words_a_second() -> float:
     """XOR, count and add, as fast as one core does it in its registers."""
-    from replical.core.kernels.jit import kernel, popcount
+    from replical.core.kernels.backend import kernel, popcount
 
     @kernel
     def passes(words: Any, times: int) -> int:

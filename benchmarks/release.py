@@ -32,8 +32,8 @@ from numpy.typing import NDArray
 
 from replical import plan
 from replical.classes.prior import UNIFORM
-from replical.core.binomial import clopper_pearson
-from replical.lab.release.noise import permute_and_flip
+from replical.core.exact import clopper_pearson
+from replical.lab.release import permute_and_flip
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
 from support.release import MUTANTS, worst_ratio

@@ -28,7 +28,7 @@ from rich.table import Table
 from replical import PrivateRandomness, Session, read_pool
 from replical.lab.certificate.file import certify, read, text_of, write
 from replical.lab.certificate.verify import verify
-from replical.lab.journal import SCHEMA, Event, Journal
+from replical.lab.journal.journal import SCHEMA, Event, Journal
 from replical.lab.protocol import Protocol
 from replical.learners.base import Course
 from replical.pools.query import Answers

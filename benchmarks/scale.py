@@ -18,12 +18,10 @@ import time
 from pathlib import Path
 from typing import Any
 
-from replical.core.parallel import cores
-from replical.core.workers import cluster, local
-from replical.study.piece import Piece, work
+from replical.core.parallel import cluster, cores, local
 from replical.study.scheduler import Sweep
 from replical.study.spec import Study
-from replical.study.store import Store
+from replical.study.store import Piece, Store, work
 from replical.worlds.experiment import Experiment, prepare
 
 SEED, SECONDS = "scale", 5.0  # a size is measured for about so long

@@ -20,8 +20,8 @@ from rich.console import Console
 from rich.table import Table
 
 from replical import KnownLabels, Pool, PredictionTable, PrivateRandomness, Settled, SharedRandomness, Thresholds, plan
-from replical.learners.settling.groups import Everyone
-from replical.plans.settled import SettledPlan
+from replical.learners.settled.candidates import Everyone
+from replical.learners.settled.plan import SettledPlan
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
 from support import reference
@@ -71,7 +71,7 @@ def settled(C: Any, pool: Pool, truth: np.ndarray, most: int | None) -> tuple[fl
 
 def alone(C: Any, pool: Pool, truth: np.ndarray, most: int | None) -> tuple[float, Found]:
     """The same without groups, also where there is a line."""
-    with patch("replical.learners.settling.groups.Line", lambda whole, order, *_: Everyone(whole, order)):
+    with patch("replical.learners.settled.candidates.Line", lambda whole, order, *_: Everyone(whole, order)):
         return settled(C, pool, truth, most)
 
 

@@ -34,14 +34,11 @@ import numpy as np
 
 from replical import KnownLabels, Pool, PredictionTable, PrivateRandomness, SharedRandomness, learn, plan
 from replical.classes.predictions.packed import PackedPredictions
-from replical.classes.predictions.sharded import ShardedPredictions, ShardedTable
-from replical.classes.predictions.sharded_rows import ShardedRows
+from replical.classes.predictions.sharded import SIZE, Shard, ShardedPredictions, ShardedRows, ShardedTable, Writing
 from replical.core import bits
-from replical.core.kernels import choice
-from replical.core.parallel import cores
-from replical.core.shards import SIZE, Shard, Writing
-from replical.core.workers import Workers, cluster, local
-from replical.learners.for_plan import learner_for
+from replical.core.kernels import backend as choice
+from replical.core.parallel import Workers, cluster, cores, local
+from replical.learners.planning import learner_for
 
 FULL, QUICK = (100_000, 1_000_000), (2_000, 20_000)  # candidates, items
 MOST = 4e9  # bytes that may be held

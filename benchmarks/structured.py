@@ -25,7 +25,7 @@ from rich.table import Table
 
 from replical import KnownLabels, Pool, PrivateRandomness, SharedRandomness, Stumps, learn, plan
 from replical.classes.predictions.packed import PackedPredictions
-from replical.learners.for_plan import learner_for
+from replical.learners.planning import learner_for
 from replical.worlds.audit import run_lab
 from replical.worlds.experiment import Experiment, prepare
 

@@ -35,13 +35,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from replical import Intervals, PrivateRandomness, SharedRandomness, Star, Thresholds, World, audit, plan, theta
-from replical.core.binomial import clopper_pearson
+from replical.core.exact import clopper_pearson
 from replical.errors import EmptyVersionSpace
 from replical.learners.base import Learner
-from replical.learners.for_plan import learner_for
-from replical.plans.base import Plan
-from replical.worlds.audit import pair_string, run_lab, summarise
-from replical.worlds.figures import Pair
+from replical.learners.plan import Plan
+from replical.learners.planning import learner_for
+from replical.worlds.audit import Pair, pair_string, run_lab, summarise
 
 SEED = "theorem"
 DELTA = 0.05
@@ -689,7 +688,7 @@ def figure(found: dict[str, Any], path: Path) -> None:
 def _claims(axes: Any, cells: list[dict[str, Any]]) -> None:
     from matplotlib.lines import Line2D
 
-    from replical.study.pictures.base import by_tens
+    from replical.study.pictures.style import by_tens
 
     looks: tuple[dict[str, Any], ...] = (
         {"color": _BLUE, "marker": "o", "lw": 2, "ms": 5, "label": "measured, 95% interval"},
@@ -721,7 +720,7 @@ def _claims(axes: Any, cells: list[dict[str, Any]]) -> None:
 def _looseness(axes: Any, curves: list[dict[str, Any]]) -> None:
     from matplotlib.lines import Line2D
 
-    from replical.study.pictures.base import below, by_tens
+    from replical.study.pictures.style import below, by_tens
 
     worlds = dict.fromkeys(_curve_label(curve["cell"]) for curve in curves)
     shade = dict(zip(worlds, (_BLUE, _RED, _GREEN, "#8064a2", "#a67500"), strict=False))
@@ -742,7 +741,7 @@ def _looseness(axes: Any, curves: list[dict[str, Any]]) -> None:
 
 
 def _growth(axes: Any, growth: dict[str, Any]) -> None:
-    from replical.study.pictures.base import below, by_tens
+    from replical.study.pictures.style import below, by_tens
 
     inverse = [1 / rho for rho in growth["rho"]]
     for key, labels in growth["labels"].items():

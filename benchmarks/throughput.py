@@ -21,7 +21,7 @@ import numpy as np
 
 from replical import PrivateRandomness, SharedRandomness, Thresholds, World, plan
 from replical.core.parallel import in_processes
-from replical.learners.for_plan import learner_for
+from replical.learners.planning import learner_for
 from replical.worlds.audit import pair_string, run_pair, summarise
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))

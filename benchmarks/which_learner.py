@@ -123,8 +123,7 @@ def draw(cells: list[Cell], out: Path) -> None:
     """Labels against the share of labs that is certified: one panel a pool and noise, one line a world."""
     from matplotlib.lines import Line2D
 
-    from replical.study.pictures.base import by_tens
-    from replical.study.pictures.style import blank, colour, marker, marker_size, save, style
+    from replical.study.pictures.style import blank, by_tens, colour, marker, marker_size, save, style
 
     def look(learner: str) -> dict[str, Any]:
         return {"marker": marker(learner), "color": colour(learner), "markersize": marker_size(learner)}

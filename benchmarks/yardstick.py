@@ -17,9 +17,8 @@ from statistics import mean
 import numpy as np
 
 from replical import Population, Prior, SharedRandomness, Thresholds, Yardstick, agreement_bound, learner_for, plan
-from replical.learners.findings import Rounding
-from replical.learners.result import Result
-from replical.plans.rounded import RoundedPlan
+from replical.learners.result import Result, Rounding
+from replical.learners.rounded.plan import RoundedPlan
 from replical.worlds.audit import run_lab
 
 TASK = {"epsilon": 0.05, "delta": 0.05, "rho": 0.1, "pool": "finite"}

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from replical.cli import main as replical
-from replical.core.binomial import lower_tail, upper_tail
+from replical.core.exact import lower_tail, upper_tail
 
 OUT = Path(__file__).parent / "out"  # what the examples write, and git ignores
 

@@ -96,7 +96,7 @@ def _show_faults(terminalreporter):
 @pytest.fixture(scope="module", params=["numpy", "numba", "torch"])
 def kernels(request):
     """Everything in a module once on each back end; ``pytestmark = pytest.mark.usefixtures("kernels")`` asks for it."""
-    from replical.core.kernels import choice
+    from replical.core.kernels import backend as choice
 
     if request.param == "numba" and (why := choice.trouble()) is not None:
         pytest.skip(f"numba cannot be used, {why}")
@@ -242,7 +242,7 @@ def file(runs, tmp_path_factory):
 @pytest.fixture
 def sweep(tmp_path, monkeypatch):
     """Run cells into a folder of their own, in this process unless told otherwise; every piece is told."""
-    from replical.core.workers import local
+    from replical.core.parallel import local
     from replical.study.results import row
     from replical.study.scheduler import Sweep
     from replical.study.spec import Study
@@ -275,7 +275,7 @@ def sweep(tmp_path, monkeypatch):
 @pytest.fixture(scope="session")
 def usual(tmp_path_factory):
     """What one process finds without trouble, by number of pairs."""
-    from replical.core.workers import local
+    from replical.core.parallel import local
     from replical.study.scheduler import Sweep
     from replical.study.spec import Study
     from replical.study.store import Store
@@ -350,7 +350,7 @@ def tasks(tmp_path, monkeypatch):
     def use(source):
         (tmp_path / "modules").mkdir(exist_ok=True)
         name = f"tasks_{uuid.uuid4().hex}"
-        head = "import os, signal, time\nfrom pathlib import Path\nfrom replical.study.piece import work\n"
+        head = "import os, signal, time\nfrom pathlib import Path\nfrom replical.study.store import work\n"
         (tmp_path / "modules" / f"{name}.py").write_text(head + source, encoding="utf-8")
         monkeypatch.syspath_prepend(tmp_path / "modules")
         monkeypatch.setattr("replical.study.scheduler.work", importlib.import_module(name).task)

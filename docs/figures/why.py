@@ -13,8 +13,8 @@ from pathlib import Path
 
 from replical.cli.demo import SEED, TEXTS, USUAL
 from replical.core.parallel import cores, in_processes
-from replical.study.pictures.scheme import GROUND
-from replical.worlds.beside_argmax import BesideArgmax, Choice, Outcome, identical
+from replical.study.pictures.style import GROUND
+from replical.worlds.baseline import BesideArgmax, Choice, Outcome, identical
 from replical.worlds.datasets import twelve_models
 
 OUT = Path(__file__).with_name("why.svg")

@@ -16,40 +16,40 @@ __version__ = "0.2.0"
 
 # Where each public name is defined; the same list again, below, for type checkers and editors.
 _HOMES = {
-    "A2": "learners.a2",
-    "CAL": "learners.cal",
-    "ERM": "learners.erm",
-    "A2Rounds": "learners.a2",
-    "AskTell": "learners.asktell",
-    "Audit": "worlds.figures",
-    "Boosted": "learners.boosted",
-    "BoundaryNoise": "worlds.noise",
+    "A2": "learners.paper.a2",
+    "CAL": "learners.paper.cal",
+    "ERM": "learners.paper.erm",
+    "A2Rounds": "learners.paper.a2",
+    "AskTell": "learners.base",
+    "Audit": "worlds.audit",
+    "Boosted": "learners.paper.boosting",
+    "BoundaryNoise": "worlds.world",
     "Boxes": "classes.boxes",
     "HalfSpaces": "classes.halfspaces",
     "Intervals": "classes.intervals",
-    "Journal": "lab.journal",
-    "KnownLabels": "pools.labels.column",
-    "Lattice": "learners.lattice",
-    "Linear": "classes.linear",
+    "Journal": "lab.journal.journal",
+    "KnownLabels": "pools.labels",
+    "Lattice": "lattice.learner",
+    "Linear": "lattice.linear",
     "Losses": "classes.losses",
     "Measured": "learners.measured",
     "Pool": "pools.pool",
-    "Population": "worlds.population",
+    "Population": "worlds.world",
     "Prediction": "worlds.forecast",
     "PredictionTable": "classes.table",
     "Prior": "classes.prior",
     "PrivateRandomness": "core.randomness",
     "Protocol": "lab.protocol",
-    "RepliCAL": "learners.replical",
-    "ReplicA2": "learners.replica2",
-    "ReplicableERM": "learners.replicable_erm",
+    "RepliCAL": "learners.paper.replical",
+    "ReplicA2": "learners.paper.replica2",
+    "ReplicableERM": "learners.paper.replicable_erm",
     "Result": "learners.result",
-    "Rounded": "learners.rounded",
+    "Rounded": "learners.rounded.learner",
     "Rule": "lab.certificate.rule",
-    "Session": "lab.session",
-    "Settled": "learners.settled",
-    "SettledCAL": "learners.settled_cal",
-    "SettledDistance": "learners.settled_distance",
+    "Session": "lab.sessions.session",
+    "Settled": "learners.settled.learner",
+    "SettledCAL": "learners.settled.learner",
+    "SettledDistance": "learners.settled.distance",
     "SharedRandomness": "core.randomness",
     "Star": "classes.star",
     "Stumps": "classes.stumps",
@@ -60,19 +60,19 @@ _HOMES = {
     "Yardstick": "pools.yardstick",
     "agreement_bound": "bounds.ranks",
     "audit": "worlds.audit",
-    "ball": "worlds.balls",
+    "ball": "worlds.theta",
     "confirm": "learners.confirm",
-    "curve": "worlds.balls",
-    "lattice_plan": "plans.lattice",
+    "curve": "worlds.theta",
+    "lattice_plan": "lattice.plan",
     "learn": "learners.base",
-    "learner_for": "learners.for_plan",
-    "plan": "plans.plan",
+    "learner_for": "learners.planning",
+    "plan": "learners.planning",
     "predict_agreement": "worlds.forecast",
     "read_pool": "lab.tables",
     "read_rule": "lab.certificate.rule",
     "theta": "worlds.theta",
-    "theta_bound": "worlds.theta_bound",
-    "trusting_sizes": "core.limits",
+    "theta_bound": "worlds.theta",
+    "trusting_sizes": "core.files",
     "write_shards": "lab.sharding",
 }
 _ROOMS = ("bounds", "classes", "core", "errors", "lab", "learners", "plans", "pools", "worlds")
@@ -84,59 +84,59 @@ if TYPE_CHECKING:
     from replical.classes.boxes import Boxes as Boxes
     from replical.classes.halfspaces import HalfSpaces as HalfSpaces
     from replical.classes.intervals import Intervals as Intervals
-    from replical.classes.linear import Linear as Linear
     from replical.classes.losses import Losses as Losses
     from replical.classes.prior import Prior as Prior
     from replical.classes.star import Star as Star
     from replical.classes.stumps import Stumps as Stumps
     from replical.classes.table import PredictionTable as PredictionTable
     from replical.classes.thresholds import Thresholds as Thresholds
-    from replical.core.limits import trusting_sizes as trusting_sizes
+    from replical.core.files import trusting_sizes as trusting_sizes
     from replical.core.randomness import PrivateRandomness as PrivateRandomness
     from replical.core.randomness import SharedRandomness as SharedRandomness
     from replical.errors import UncertifiedWarning as UncertifiedWarning
     from replical.lab.certificate.rule import Rule as Rule
     from replical.lab.certificate.rule import read_rule as read_rule
-    from replical.lab.journal import Journal as Journal
+    from replical.lab.journal.journal import Journal as Journal
     from replical.lab.protocol import Protocol as Protocol
-    from replical.lab.session import Session as Session
+    from replical.lab.sessions.session import Session as Session
     from replical.lab.sharding import write_shards as write_shards
     from replical.lab.tables import read_pool as read_pool
-    from replical.learners.a2 import A2 as A2
-    from replical.learners.a2 import A2Rounds as A2Rounds
-    from replical.learners.asktell import AskTell as AskTell
+    from replical.lattice.learner import Lattice as Lattice
+    from replical.lattice.linear import Linear as Linear
+    from replical.lattice.plan import lattice_plan as lattice_plan
+    from replical.learners.base import AskTell as AskTell
     from replical.learners.base import learn as learn
-    from replical.learners.boosted import Boosted as Boosted
-    from replical.learners.cal import CAL as CAL
     from replical.learners.confirm import confirm as confirm
-    from replical.learners.erm import ERM as ERM
-    from replical.learners.for_plan import learner_for as learner_for
-    from replical.learners.lattice import Lattice as Lattice
     from replical.learners.measured import Measured as Measured
-    from replical.learners.replica2 import ReplicA2 as ReplicA2
-    from replical.learners.replicable_erm import ReplicableERM as ReplicableERM
-    from replical.learners.replical import RepliCAL as RepliCAL
+    from replical.learners.paper.a2 import A2 as A2
+    from replical.learners.paper.a2 import A2Rounds as A2Rounds
+    from replical.learners.paper.boosting import Boosted as Boosted
+    from replical.learners.paper.cal import CAL as CAL
+    from replical.learners.paper.erm import ERM as ERM
+    from replical.learners.paper.replica2 import ReplicA2 as ReplicA2
+    from replical.learners.paper.replicable_erm import ReplicableERM as ReplicableERM
+    from replical.learners.paper.replical import RepliCAL as RepliCAL
+    from replical.learners.planning import learner_for as learner_for
+    from replical.learners.planning import plan as plan
     from replical.learners.result import Result as Result
-    from replical.learners.rounded import Rounded as Rounded
-    from replical.learners.settled import Settled as Settled
-    from replical.learners.settled_cal import SettledCAL as SettledCAL
-    from replical.learners.settled_distance import SettledDistance as SettledDistance
-    from replical.plans.lattice import lattice_plan as lattice_plan
-    from replical.plans.plan import plan as plan
-    from replical.pools.labels.column import KnownLabels as KnownLabels
+    from replical.learners.rounded.learner import Rounded as Rounded
+    from replical.learners.settled.distance import SettledDistance as SettledDistance
+    from replical.learners.settled.learner import Settled as Settled
+    from replical.learners.settled.learner import SettledCAL as SettledCAL
+    from replical.pools.labels import KnownLabels as KnownLabels
     from replical.pools.pool import Pool as Pool
     from replical.pools.version_space import VersionSpace as VersionSpace
     from replical.pools.yardstick import Yardstick as Yardstick
+    from replical.worlds.audit import Audit as Audit
     from replical.worlds.audit import audit as audit
-    from replical.worlds.balls import ball as ball
-    from replical.worlds.balls import curve as curve
-    from replical.worlds.figures import Audit as Audit
     from replical.worlds.forecast import Prediction as Prediction
     from replical.worlds.forecast import predict_agreement as predict_agreement
-    from replical.worlds.noise import BoundaryNoise as BoundaryNoise
-    from replical.worlds.population import Population as Population
+    from replical.worlds.theta import ball as ball
+    from replical.worlds.theta import curve as curve
     from replical.worlds.theta import theta as theta
-    from replical.worlds.theta_bound import theta_bound as theta_bound
+    from replical.worlds.theta import theta_bound as theta_bound
+    from replical.worlds.world import BoundaryNoise as BoundaryNoise
+    from replical.worlds.world import Population as Population
     from replical.worlds.world import World as World
 else:  # type checkers would take it to mean that any name exists
 

@@ -17,11 +17,11 @@ from support.browser import WCAG, browsers, installed
 pytest.importorskip("starlette")
 pytest.importorskip("pyarrow")
 from replical import Protocol, Session, read_pool
-from replical.lab.desk import Desk
-from replical.lab.journal import Event, Journal
+from replical.lab.journal.journal import Event, Journal
 from replical.lab.page import serve as serving
 from replical.lab.page.app import Content
 from replical.lab.page.people import People
+from replical.lab.sessions.labelling import Desk
 from replical.lab.tables import ItemColumns
 from support.page import application
 

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from replical.core.look import LOOK, style
+from replical.core.text import LOOK, style
 from replical.lab.certificate.page import page
 from replical.study.report.page import report
 from replical.study.spec import Study

@@ -12,7 +12,7 @@ from contextlib import contextmanager
 import numpy as np
 import pytest
 
-from replical.lab.journal import Journal
+from replical.lab.journal.journal import Journal
 from replical.lab.protocol import Protocol
 from support.browser import browsers, installed
 
@@ -121,7 +121,7 @@ def test_three_people_one_of_them_killed(files):
 
 # A journal with the same private seed and nothing else, as if the run were about to begin.
 COPY = """
-from replical.lab.journal import Event, Journal
+from replical.lab.journal.journal import Event, Journal
 with Journal("page.db", write=False) as old, Journal("column.db") as new:
     new.append([Event(kind="created", detail=dict(old.created))])
 """

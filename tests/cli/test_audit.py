@@ -5,7 +5,7 @@ import json
 import pytest
 
 from replical import Population, Thresholds
-from replical.worlds.noise import BoundaryNoise
+from replical.worlds.world import BoundaryNoise
 from support.commands import answer, answered, replical
 
 AUDIT = ["audit", "--epsilon", ".1", "--delta", ".1", "--rho", ".3", "--seed", "cli", "--pairs", "6", "--workers", "1"]

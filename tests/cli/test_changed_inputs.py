@@ -4,7 +4,7 @@ import pytest
 
 from replical import Session
 from replical.errors import BadJournal
-from replical.lab.journal import Journal
+from replical.lab.journal.journal import Journal
 
 CHANGES = {
     "one value": lambda columns: columns | {"x": [(columns["x"][0] + 1) % 41, *columns["x"][1:]]},

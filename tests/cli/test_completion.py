@@ -10,9 +10,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from replical.cli import completion, main
+from replical.cli import commands as completion
+from replical.cli import main
 from replical.cli.commands import COMMANDS, load
-from replical.plans.catalogue import LEARNERS
+from replical.learners.catalogue import LEARNERS
 
 ASKED = "_REPLICAL_COMPLETE"
 WORDS = {"bash": "COMP_WORDS", "zsh": "_TYPER_COMPLETE_ARGS", "fish": "_TYPER_COMPLETE_ARGS"}

@@ -11,15 +11,14 @@ import pytest
 from replical.cli import main
 from replical.cli.forecasts import foretold_words
 from replical.core.canonical import fingerprint
-from replical.lab import journal as journal_module
 from replical.lab.certificate.file import seal
 from replical.lab.certificate.file import write as write_certificate
-from replical.lab.confirmation.file import digested, write
-from replical.lab.confirmation.verify import verify_confirmation
-from replical.lab.journal import Journal
+from replical.lab.confirmation import digested, verify_confirmation, write
+from replical.lab.journal import journal as journal_module
+from replical.lab.journal.journal import Journal
 from replical.lab.protocol import Protocol
 from replical.lab.tables import read_pool
-from replical.worlds.foretold import Foretold
+from replical.worlds.remaining import Foretold
 from support.certificates import resealed
 from support.lab import Run, content, private, world
 

@@ -4,7 +4,7 @@ import pytest
 
 from replical import Session
 from replical.errors import EmptyVersionSpace
-from replical.lab.journal import Journal
+from replical.lab.journal.journal import Journal
 
 
 def figures(result):

@@ -2,7 +2,8 @@
 
 import pytest
 
-from replical.core.kernels import choice, device
+from replical.core.kernels import backend as choice
+from replical.core.kernels import torch_device as device
 
 THETA = ("theta", "--class", "halfspaces:2,60", "--seed", "net", "--pool")
 AUDIT = (

@@ -5,7 +5,8 @@ import json
 import pytest
 
 import replical as library
-from replical.core.kernels import choice, device
+from replical.core.kernels import backend as choice
+from replical.core.kernels import torch_device as device
 from support.commands import answer, replical
 
 

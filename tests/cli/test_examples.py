@@ -10,7 +10,7 @@ import pytest
 
 from replical.lab.certificate.file import read
 from replical.lab.certificate.verify import verify
-from replical.lab.journal import Journal
+from replical.lab.journal.journal import Journal
 from replical.lab.protocol import Protocol
 from replical.lab.tables import read_pool
 from support.annotators import Annotator

@@ -12,7 +12,7 @@ from replical import Protocol
 from replical.bounds.finite import net_size, quantile_loss
 from replical.core.exact import up
 from replical.errors import BadProtocol
-from replical.lab.quantiles import quantile_cuts
+from replical.lab.schema import quantile_cuts
 
 FLAGS = [
     "--label-values",

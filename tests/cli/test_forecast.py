@@ -11,12 +11,10 @@ import pytest
 
 from replical import Protocol, Session, read_pool
 from replical.cli import main
-from replical.cli.forecasts import rate
-from replical.cli.outlook import FIRST, Outlook
+from replical.cli.forecasts import FIRST, Outlook, rate
 from replical.errors import BadJournal
-from replical.lab.desk import Desk
-from replical.lab.journal import Journal
-from replical.lab.remote import Elsewhere
+from replical.lab.journal.journal import Journal
+from replical.lab.sessions.labelling import Desk, Elsewhere
 from replical.worlds.remaining import Remaining
 
 NAMES = [f"m{number}" for number in range(8)]
@@ -125,14 +123,14 @@ def test_a_long_run_from_a_column_says_how_many_labels_are_left(folder, capsys, 
     words = [*RUN, "--labels", "pool.csv:truth", "--truths", "1"]
     assert main(words) == 0
     assert "left (" not in capsys.readouterr().err
-    monkeypatch.setattr("replical.cli.asking._LONG", -1.0)
-    monkeypatch.setattr("replical.cli.asking._EVERY", -1.0)
+    monkeypatch.setattr("replical.cli.labels._LONG", -1.0)
+    monkeypatch.setattr("replical.cli.labels._EVERY", -1.0)
     monkeypatch.setattr(threading.Thread, "start", threading.Thread.run)  # waited for, so that it is in time
 
     def quick(*words, **_):
         return Remaining(labels=len(words[-1]), low=1, median=2, high=3)
 
-    monkeypatch.setattr("replical.cli.outlook.remaining", quick)
+    monkeypatch.setattr("replical.cli.forecasts.remaining", quick)
     again = ["b".join(word.split("a")) if word.startswith("a.") else word for word in words]
     assert main(again) == 0
     told = re.findall(r"(\d+) labels; about 2 left \(1 to 3\)", capsys.readouterr().err)
@@ -218,7 +216,7 @@ def test_an_answer_does_not_wait_for_an_estimate(folder, monkeypatch):
     def slow(*_, **__):
         time.sleep(1.5)
 
-    monkeypatch.setattr("replical.cli.outlook.remaining", slow)
+    monkeypatch.setattr("replical.cli.forecasts.remaining", slow)
     with Journal(folder / "x.db") as journal:
         desk = Desk(session := session_of(folder, journal), outlook=Outlook(session))
         for _ in range(FIRST - 1):

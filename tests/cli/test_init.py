@@ -8,7 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from replical.cli import chosen_from, init, quickstart, wizard
+from replical.cli import demo as quickstart
+from replical.cli import init, wizard
+from replical.cli import protocol_class as chosen_from
 from replical.lab.protocol import Protocol
 from support.lab import world
 

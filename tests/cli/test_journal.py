@@ -12,7 +12,7 @@ from replical.cli import main
 from replical.errors import (
     BadJournal,
 )
-from replical.lab.journal import Event, Journal
+from replical.lab.journal.journal import Event, Journal
 from support.journals import unprotected, write_into
 
 

@@ -8,7 +8,7 @@ import pytest
 
 from replical.cli import main
 from replical.cli.page import _tell_agreement
-from replical.lab.journal import Journal
+from replical.lab.journal.journal import Journal
 from replical.lab.protocol import Protocol
 from support.lab import content, world
 from support.page import Person, call

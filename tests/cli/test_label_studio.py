@@ -7,8 +7,8 @@ import pytest
 from hypothesis import strategies as st
 
 from replical.cli import main
-from replical.lab import journal as journal_module
 from replical.lab.certificate.file import read
+from replical.lab.journal import journal as journal_module
 from replical.lab.protocol import Protocol
 from support.lab import content, private, world
 from support.label_studio import KINDS, Project

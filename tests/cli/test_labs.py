@@ -11,7 +11,7 @@ from replical.errors import BadUsage
 from replical.lab.certificate.compare import compare
 from replical.lab.certificate.file import certify, write
 from replical.lab.certificate.verify import verify
-from replical.lab.journal import Journal
+from replical.lab.journal.journal import Journal
 from support.certificates import resealed
 from support.lab import Run, content, world
 

@@ -18,7 +18,7 @@ from replical.cli.confirm import _words
 from replical.errors import ReplicalError
 from replical.lab.certificate.file import read
 from replical.lab.certificate.page import page
-from replical.lab.confirmation.claims import claim_of
+from replical.lab.confirmation import claim_of
 from replical.lab.protocol import priced
 from replical.lab.public import read_public
 from replical.lab.tables import read_labels, read_pool

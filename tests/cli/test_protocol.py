@@ -14,7 +14,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from replical.cli import chosen_from, main, protocol, wizard
+from replical.cli import main, protocol, wizard
+from replical.cli import protocol_class as chosen_from
 from replical.lab.protocol import Protocol
 
 # ---- replical protocol new ----

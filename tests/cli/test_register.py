@@ -11,7 +11,7 @@ pytest.importorskip("sqlalchemy")
 pytest.importorskip("cryptography")
 
 from replical.lab.certificate.verify import verify
-from replical.lab.registration.file import write
+from replical.lab.registration import write
 from replical.lab.signatures import read_private
 from support.registering import BEACON, columns
 

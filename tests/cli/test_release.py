@@ -11,9 +11,9 @@ from types import SimpleNamespace
 import pytest
 
 from replical.bounds.release import Selection
+from replical.lab import release as releases
 from replical.lab.protocol import Protocol
-from replical.lab.release import file as releases
-from replical.lab.release.vote import read, string_of, vote_of, write
+from replical.lab.release import read, string_of, vote_of, write
 from support.lab import content, world
 
 SAID = content("settled-cal", epsilon=0.2, labs=3) | {"labs": {"names": ["north", "south", "east"]}}

@@ -11,10 +11,10 @@ from pathlib import Path
 import pytest
 
 from replical.cli import main
-from replical.core.words import at_most
-from replical.lab import journal as journal_module
+from replical.core.text import at_most
 from replical.lab.certificate.file import read
 from replical.lab.certificate.page import page
+from replical.lab.journal import journal as journal_module
 from replical.lab.protocol import Protocol
 from support.lab import content, private, world
 
@@ -352,7 +352,7 @@ def test_batches_are_blind(lab):
     """Who labels sees an id and what the lab chose to show: no prediction, no label, no candidate, no survivor."""
     lab.protocol(batch=5)
     told = lab.run("--ask", "file", "--show", "text", code=3)
-    written = sorted((lab.folder / "lab.batches").iterdir())
+    written = sorted((lab.folder / "lab.sessions.batches").iterdir())
     assert [path.name for path in written] == ["batch-0001.csv", "batch-0001.json", "label-studio.xml"]
     items = [line.split(",")[0] for line in written[0].read_text().splitlines()[1:]]
     number = {item: int(item[1:]) for item in items}

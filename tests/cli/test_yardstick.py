@@ -11,7 +11,7 @@ from replical.core.canonical import fingerprint
 from replical.lab.certificate.file import seal
 from replical.lab.certificate.verify import verify
 from replical.lab.protocol import Protocol
-from replical.lab.yardstick import MEANING
+from replical.lab.schema import MEANING
 
 AUDIT = ["audit", "--class", "thresholds:5000", "--learner", "rounded-cal", "--epsilon", ".05", "--pool-size", "3000",
          "--seed", "yardstick", "--pairs", "4", "--workers", "1"]  # fmt: skip

@@ -15,15 +15,14 @@ from replical.classes.catalogue import UNLISTED as UNLISTED_KINDS
 from replical.cli import audit as audit_cli
 from replical.cli import main
 from replical.cli import protocol as protocol_cli
-from replical.core.workers import local
+from replical.core.parallel import local
 from replical.errors import BadSpec
-from replical.plans.base import Task
-from replical.plans.bills import bills
-from replical.plans.catalogue import LEARNERS, find
-from replical.plans.catalogue import UNLISTED as UNLISTED_LEARNERS
-from replical.plans.costs import Setting
-from replical.plans.parameters import OPTIONS, PARAMETERS
-from replical.study.pictures.bills import bills_picture
+from replical.learners.bills import bills
+from replical.learners.catalogue import LEARNERS, find
+from replical.learners.catalogue import UNLISTED as UNLISTED_LEARNERS
+from replical.learners.parameters import OPTIONS, PARAMETERS
+from replical.learners.plan import Setting, Task
+from replical.study.pictures.costs import bills_picture
 from replical.study.run import run_study
 from replical.study.spec import Study
 from replical.worlds.experiment import Experiment, prepare
@@ -54,9 +53,9 @@ def test_a_record_is_complete(learner):
 
 
 def test_ids_and_markers_are_not_shared():
-    source = inspect.getsource(import_module("replical.plans.catalogue"))
+    source = inspect.getsource(import_module("replical.learners.catalogue"))
     assert source.count("\nLEARNERS: ") == 1
-    listed = import_module("replical.plans.catalogue")._ALL
+    listed = import_module("replical.learners.catalogue")._ALL
     for field in ("id", "marker"):
         values = [getattr(record, field) for record in listed]
         twice = {value for value in values if values.count(value) > 1}

@@ -6,10 +6,10 @@ import tomllib
 import pytest
 
 from replical.classes.catalogue import KINDS, UNLISTED
-from replical.lab.certificate.parts import Body
+from replical.lab.certificate.file import Body
 from replical.lab.protocol import Protocol
-from replical.lab.shape import TOP
-from replical.plans.parameters import PARAMETERS
+from replical.lab.schema import TOP
+from replical.learners.parameters import PARAMETERS
 from support.paths import ROOT
 
 PAGE = (ROOT / "docs" / "reference" / "formats.md").read_text("utf-8")

@@ -7,7 +7,7 @@ import pytest
 
 from replical import AskTell, KnownLabels, Pool, Population, PrivateRandomness, SharedRandomness, learn
 from replical.errors import PlanMismatch
-from replical.plans.catalogue import find
+from replical.learners.catalogue import find
 from replical.pools.query import Answers
 from support.worlds import FINITE_ONLY, SIZES, classes, learners
 

@@ -52,7 +52,9 @@ def test_rows_name_functions_and_tests_that_exist():
             assert test.strip("`") in TESTS, f"{name}: {test} is not there"
 
 
-@pytest.mark.parametrize("function", ["learners.cal:Nobody", "learners.cal:CAL.walk", "learners.nowhere:CAL"])
+@pytest.mark.parametrize(
+    "function", ["learners.paper.cal:Nobody", "learners.paper.cal:CAL.walk", "learners.nowhere:CAL"]
+)
 def test_a_function_that_is_not_there_is_noticed(function):
     with pytest.raises((AttributeError, ImportError)):
         found(function)

@@ -21,20 +21,15 @@ import replical.sklearn
 import replical.subroutines
 from replical import errors
 from replical.bounds.ranks import AgreementBound
-from replical.lab.journal import Event, Journal
+from replical.lab.journal.journal import Event, Journal
 from replical.lab.tables import LabPool
-from replical.learners.display import Trace
-from replical.learners.findings import Boosting, Confirmation, Rounding
-from replical.learners.result import Round
-from replical.plans.base import Condition, Number, Plan
+from replical.learners.plan import Condition, Number, Plan
+from replical.learners.result import Boosting, Confirmation, Round, Rounding, Trace
 from replical.pools.pool import ExactPool
 from replical.pools.query import Answers, Query
-from replical.worlds.audit import Lab
-from replical.worlds.balls import Curve
-from replical.worlds.figures import Pair
-from replical.worlds.population import PopulationLabels
-from replical.worlds.theta import DisagreementCoefficient
-from replical.worlds.theta_bound import ThetaBound
+from replical.worlds.audit import Lab, Pair
+from replical.worlds.theta import Curve, DisagreementCoefficient, ThetaBound
+from replical.worlds.world import PopulationLabels
 
 # Not in `replical.__all__`, but public names return them or take them.
 RETURNED = (

@@ -5,7 +5,7 @@ import sys
 
 import pytest
 
-from replical.core.workers import cluster
+from replical.core.parallel import cluster
 from replical.errors import BadUsage
 from support.dask import answers, free_port, starter, wait_for_workers
 from support.processes import groups

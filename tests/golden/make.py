@@ -22,8 +22,8 @@ from replical import (
     learn,
     plan,
 )
-from replical.learners.for_plan import learner_for
-from replical.plans.catalogue import LEARNERS, find
+from replical.learners.catalogue import LEARNERS, find
+from replical.learners.planning import learner_for
 
 HERE = Path(__file__).parent
 SEEDS = ["", "replical", "Zürich", "seed with\nnewline", "7 / pair 0"]

@@ -8,10 +8,10 @@ import numpy as np
 
 from replical.core.canonical import fingerprint
 from replical.lab.certificate.file import SCHEMA, body_of, seal
-from replical.lab.journal import SCHEMA as JOURNAL
-from replical.lab.journal import Event, Journal
+from replical.lab.journal.journal import SCHEMA as JOURNAL
+from replical.lab.journal.journal import Event, Journal
 from replical.lab.protocol import Protocol
-from replical.lab.session import Session
+from replical.lab.sessions.session import Session
 from replical.lab.tables import read_pool
 
 HERE = Path(__file__).parent

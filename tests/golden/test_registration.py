@@ -11,8 +11,8 @@ pytest.importorskip("pyarrow")
 pytest.importorskip("sqlalchemy")
 pytest.importorskip("cryptography")
 
-from replical.lab.registered import digest_of
-from replical.lab.registration.file import read, write
+from replical.lab.journal.binding import digest_of_registered as digest_of
+from replical.lab.registration import read, write
 from replical.lab.signatures import wrong_signer
 from support.lab import private
 

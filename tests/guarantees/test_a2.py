@@ -23,7 +23,7 @@ from replical import (
     plan,
     theta,
 )
-from replical.learners.elimination import Betting
+from replical.learners.paper.a2 import Betting
 from support.mutants import scaled
 from support.sequential import Promise
 

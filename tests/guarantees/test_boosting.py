@@ -9,7 +9,7 @@ import pytest
 from scipy.stats import binom, fisher_exact
 
 from replical import Boosted, Population, PrivateRandomness, SharedRandomness, Thresholds, learn, plan
-from replical.learners.for_plan import learner_for
+from replical.learners.planning import learner_for
 from replical.worlds.audit import pair_string
 from support.mutants import PrivateFor, Scattered, Tickets, Tosses, without_threshold
 from support.sequential import Promise

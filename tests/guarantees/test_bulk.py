@@ -8,8 +8,8 @@ import pytest
 from scipy.stats import fisher_exact
 
 from replical import Population, PrivateRandomness, SharedRandomness, Thresholds, learn, plan
-from replical.learners.fast.bulk import fits, in_bulk
-from replical.learners.for_plan import learner_for
+from replical.learners.paper.bulk import fits, in_bulk
+from replical.learners.planning import learner_for
 from support.boosting import CASES, lab, setting
 from support.mutants import scaled
 
@@ -98,7 +98,7 @@ def test_the_same_test_notices_another_bill(alarm):
 @pytest.mark.claim("boosting")
 def test_bulk_takes_many_tables_where_one_would_be_too_large(monkeypatch, alarm):
     """Wins add up over tables of ten runs each."""
-    from replical.learners.fast import bulk
+    from replical.learners.paper import bulk
 
     world, made, shared = setting("erm realizable")
     monkeypatch.setattr(bulk, "_TABLE", 10 * len(world.cells))
@@ -111,7 +111,7 @@ def test_bulk_takes_many_tables_where_one_would_be_too_large(monkeypatch, alarm)
 @pytest.mark.parametrize("boosting", ["modes", "heavy-hitters"])
 def test_a_table_whose_runs_keep_nobody_costs_its_own_runs_alone(boosting, monkeypatch):
     """More noise than the plan supposes: some runs keep nobody, and with a run a table some tables are empty."""
-    from replical.learners.fast import bulk
+    from replical.learners.paper import bulk
 
     monkeypatch.setattr(bulk, "_TABLE", 1)
     C = Thresholds(33)

@@ -10,8 +10,7 @@ from math import log
 import numpy as np
 import pytest
 
-from replical.bounds.gamma import Gamma
-from replical.bounds.tails import COARSE
+from replical.bounds.gamma import COARSE, Gamma
 from support.power import detects, rejects_at
 
 N, RHO, A, B = 1000, 0.1, 0.09, 0.18  # hypotheses on a line, seen from the middle

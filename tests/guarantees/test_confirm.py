@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from replical import KnownLabels, Pool, PredictionTable, PrivateRandomness, confirm
-from replical.learners.settling.purses import Charges
+from replical.learners.settled.bets import Charges
 from support.sequential import Promise
 from support.wrong_bets import NoZeros, by_estimate
 

@@ -7,7 +7,7 @@ import pytest
 
 from replical.bounds.finite import net_share, net_size, quantile_loss
 from replical.classes.halfspaces import HalfSpaces
-from replical.lab.quantiles import quantile_cuts
+from replical.lab.schema import quantile_cuts
 from support.sequential import Promise
 
 LEVEL, ROWS = 0.05, 60

@@ -13,7 +13,7 @@ import pytest
 from scipy.stats import binom
 
 from replical import Population, PrivateRandomness, SharedRandomness, Thresholds, learn, plan
-from replical.learners.for_plan import learner_for
+from replical.learners.planning import learner_for
 from replical.worlds.audit import pair_string
 from support.mutants import AtOnce, OwnSets, PrivateFor, Tickets, Tosses, scaled
 from support.sequential import Promise

@@ -7,12 +7,12 @@ import numpy as np
 import pytest
 
 from replical import AskTell, KnownLabels, Pool, PrivateRandomness, SharedRandomness, learn
-from replical.classes.linear import Linear
-from replical.core.cones import Extent
-from replical.learners import lattice
-from replical.learners.lattice import Lattice
-from replical.plans.lattice import lattice_plan
-from replical.pools import cone
+from replical.lattice import cones as cone
+from replical.lattice import learner as lattice
+from replical.lattice.cones import Extent
+from replical.lattice.learner import Lattice
+from replical.lattice.linear import Linear
+from replical.lattice.plan import lattice_plan
 from support.sequential import Promise
 
 ALARM = 1e-6

@@ -19,7 +19,7 @@ from replical import (
     learner_for,
     plan,
 )
-from replical.plans.settled import SettledPlan
+from replical.learners.settled.plan import SettledPlan
 from support.sequential import Promise
 from support.sure import wrongly_sure
 

@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 
 from replical import Thresholds, World, learner_for, plan
-from replical.bounds.tails import COARSE
-from replical.learners.rounding.own import OwnBound
+from replical.bounds.gamma import COARSE
+from replical.learners.rounded.proof import OwnBound
 from replical.worlds.audit import run_group
 from support.sequential import Promise
 

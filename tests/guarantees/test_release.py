@@ -10,7 +10,7 @@ import pytest
 from scipy.stats import binom
 
 from replical.bounds.release import Selection, release_chance
-from replical.lab.release.noise import noisy_maximum, permute_and_flip, threshold
+from replical.lab.release import noisy_maximum, permute_and_flip, threshold
 from support.release import MUTANTS, formula, law, worst_ratio
 
 WORD = 2**64

@@ -3,7 +3,7 @@
 import pytest
 
 from replical import Thresholds, plan
-from replical.learners.for_plan import learner_for
+from replical.learners.planning import learner_for
 from support.pairs import assert_broken, assert_promise
 from support.sequential import Promise
 

@@ -6,8 +6,8 @@ from types import SimpleNamespace
 import pytest
 
 from replical import Population, PrivateRandomness, Thresholds, plan
-from replical.learners.for_plan import learner_for
-from replical.learners.rounding.finishes import finish
+from replical.learners.planning import learner_for
+from replical.learners.rounded.learner import finish
 from replical.worlds.audit import run_lab
 from support.pairs import strings
 from support.sequential import Promise

@@ -18,12 +18,12 @@ from replical import (
     learner_for,
     plan,
 )
-from replical.bounds.anytime import share_interval
-from replical.learners import settled as learners_settled
-from replical.learners.settling.outcome import Ending
-from replical.learners.settling.purses import Purses
-from replical.learners.settling.tally import Tally
-from replical.plans.settled import SettledPlan
+from replical.bounds.betting import share_interval
+from replical.learners.settled import learner as learners_settled
+from replical.learners.settled.bets import Purses
+from replical.learners.settled.candidates import Tally
+from replical.learners.settled.outcome import Ending
+from replical.learners.settled.plan import SettledPlan
 from support.sequential import Promise
 from support.sure import surely_different, wrongly_sure
 from support.wrong_bets import NoZeros, by_estimate

@@ -16,9 +16,9 @@ from replical import (
     learner_for,
     plan,
 )
-from replical.learners import settled_cal as learners_settled_cal
-from replical.learners.settled_cal import Consistent
-from replical.learners.settling.known import Known
+from replical.learners.settled import learner as learners_settled_cal
+from replical.learners.settled.bets import Known
+from replical.learners.settled.learner import Consistent
 from support.sequential import Promise
 from support.sure import surely_different, wrongly_sure
 

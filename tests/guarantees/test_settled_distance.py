@@ -5,8 +5,8 @@ from itertools import count
 import pytest
 
 from replical import Population, Prior, PrivateRandomness, SharedRandomness, Thresholds, learn, learner_for, plan
-from replical.learners.settling.decisions import Decisions
-from replical.plans.settled_distance import SettledDistancePlan
+from replical.learners.settled.distance import Decisions
+from replical.learners.settled.plan import SettledDistancePlan
 from support.sequential import Promise
 from support.sure import surely_different, wrongly_sure
 

@@ -18,7 +18,7 @@ from replical import (
     learn,
     plan,
 )
-from replical.plans.stopping import StopTest
+from replical.learners.paper.replical import StopTest
 from replical.subroutines import HeavyHitters, Statistic, rheavyhitters, rstat
 from replical.worlds.audit import pair_string, run_lab
 from support.mutants import scaled

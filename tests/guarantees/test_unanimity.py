@@ -5,7 +5,7 @@ from itertools import pairwise, product
 
 import pytest
 
-from replical.bounds.unanimity import unanimity
+from replical.bounds.ranks import unanimity
 
 ROW, M = 12, 3  # labs that run, labs on the list
 

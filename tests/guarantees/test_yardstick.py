@@ -9,7 +9,7 @@ import pytest
 
 from replical import Population, PrivateRandomness, SharedRandomness, Thresholds, Yardstick, plan
 from replical.bounds.yardstick import YardstickBound
-from replical.learners.for_plan import learner_for
+from replical.learners.planning import learner_for
 from replical.worlds.audit import run_lab
 from support.mutants import PrivateFor
 from support.sequential import Promise

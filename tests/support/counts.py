@@ -10,8 +10,8 @@ import numpy as np
 
 from replical import Population
 from replical.core.randomness import PrivateRandomness
-from replical.pools.draws import multinomial
 from replical.pools.pool import ExactPool
+from replical.pools.query import multinomial
 from replical.pools.scan import ExactScan
 from replical.pools.version_space import VersionSpace
 

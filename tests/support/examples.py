@@ -68,10 +68,9 @@ def _runs(folder):
     from replical import Session
     from replical.lab.certificate.file import text_of
     from replical.lab.certificate.profile import profile_of
-    from replical.lab.confirmation.claims import claim_of
-    from replical.lab.confirmation.file import publish
-    from replical.lab.journal import Journal
-    from replical.lab.release.vote import vote_of
+    from replical.lab.confirmation import claim_of, publish
+    from replical.lab.journal.journal import Journal
+    from replical.lab.release import vote_of
     from replical.lab.tables import read_pool
 
     protocols = {"ab": content("rounded-a2", batch=12), "st": content("settled", batch=4)}
@@ -96,7 +95,7 @@ def _runs(folder):
 
 def _budgets(folder):
     from replical.lab.protocol import Protocol
-    from replical.lab.release.budget import Budget, Entry
+    from replical.lab.release import Budget, Entry
 
     of = {"protocol": Protocol.read(folder / "protocol-a.toml").fingerprint, "epsilon": 0.5, "nobody": 0}
     spent = Budget(total=2.0, releases=(Entry(**of, sampler="exact integers", answer=1),))
@@ -158,9 +157,8 @@ def _protocols(folder):
 
 
 def _studies(folder):
-    from replical.study.piece import Piece, work
     from replical.study.spec import Study
-    from replical.study.store import NOTHING, Store
+    from replical.study.store import NOTHING, Piece, Store, work
 
     (folder / "small-study.toml").write_text(study_text(BASE))
     (folder / "large-study.toml").write_text(study_text(BASE | {"title": "Large", "stop": {"pairs": 3000}}))

@@ -16,7 +16,7 @@ import sys
 import traceback
 
 _SUBREAPER = 36  # prctl: orphans below us become our children, so that we hear how they ended
-_LOADED = ("replical.cli.run_protocol", "replical.cli.confirm", "replical.cli.label", "replical.lab.page.app",
+_LOADED = ("replical.cli.run_protocol", "replical.cli.confirm", "replical.cli.page", "replical.lab.page.app",
            "replical.lab.page.serve", "uvicorn", "uvicorn.loops.auto", "uvicorn.protocols.http.h11_impl", "sqlalchemy.dialects.sqlite",
            "pyarrow.csv", "pyarrow.compute", "psycopg", "sqlalchemy.dialects.postgresql.psycopg")  # fmt: skip
 

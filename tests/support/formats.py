@@ -221,7 +221,7 @@ def read_shards(path, folder):
 
 def read_answers(path, folder):
     """What came back for a batch; `items_of` reads only what we wrote ourselves."""
-    from replical.lab.batches import items_of, read_batch
+    from replical.lab.sessions.batches import items_of, read_batch
 
     calls = [lambda: read_batch(path, LABELS), lambda: read_batch(path, (0, 1))]
     return accepted(calls[0], *([lambda: items_of(path)] if path.suffix == ".csv" else []))
@@ -258,7 +258,7 @@ def read_law(path, folder):
 
 def read_spec(path, folder):
     """The class ``table:FILE.csv``."""
-    from replical.classes.spec import parse
+    from replical.classes.catalogue import parse
 
     return accepted(lambda: parse(f"table:{path}"))
 

@@ -5,7 +5,7 @@ import sqlite3
 import pytest
 
 from replical.errors import BadJournal
-from replical.lab.journal import Event, Journal
+from replical.lab.journal.journal import Event, Journal
 
 
 def begun(folder):

@@ -5,9 +5,9 @@ import hashlib
 import numpy as np
 
 from replical.lab.certificate.file import certify
-from replical.lab.journal import SCHEMA, Event, Journal
+from replical.lab.journal.journal import SCHEMA, Event, Journal
 from replical.lab.protocol import Protocol
-from replical.lab.session import Session
+from replical.lab.sessions.session import Session
 from replical.lab.tables import read_pool
 
 LABELS = ("no", "yes")

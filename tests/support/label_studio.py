@@ -12,7 +12,7 @@ from xml.etree import ElementTree
 
 import pytest
 
-from replical.lab.batches import write_batch
+from replical.lab.sessions.batches import write_batch
 
 LABELS = ("no", "yes")
 VARIABLE = re.compile(r"\$[\w.\[\]{}]+", re.ASCII)  # $name, $name.part, $name[0] stand for data of the task

@@ -12,7 +12,7 @@ import pyarrow as pa
 from pyarrow import csv, parquet
 
 from replical import KnownLabels, PrivateRandomness, Protocol, Session, learn, read_pool
-from replical.lab.journal import Journal
+from replical.lab.journal.journal import Journal
 from replical.lab.tables import LabPool
 
 # Answers one item after the other and says so once it is acknowledged; with a word more it waits for a line before each.
@@ -20,7 +20,7 @@ DRIVER = """
 import os, sys
 from pathlib import Path
 from replical import Protocol, Session, read_pool
-from replical.lab.journal import Journal
+from replical.lab.journal.journal import Journal
 from replical.lab.tables import read_labels
 folder, where, patiently = Path(sys.argv[1]), sys.argv[2], len(sys.argv) > 3
 protocol = Protocol.read(folder / "protocol.toml")
@@ -55,7 +55,9 @@ class World:
     def begin(self, path, *, private=None):
         """A journal as it is right after its creation: copies of it are runs that share one private seed."""
         seed = (
-            mock.patch("replical.lab.journal.secrets.token_hex", return_value=private) if private else mock.MagicMock()
+            mock.patch("replical.lab.journal.journal.secrets.token_hex", return_value=private)
+            if private
+            else mock.MagicMock()
         )
         with seed, Journal(path) as journal:
             Session(self.protocol, self.lab, journal)

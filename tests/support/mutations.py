@@ -10,7 +10,7 @@ import re
 import struct
 import tomllib
 
-from replical.core.toml import toml_lines
+from replical.core.files import toml_lines
 from support.certificates import resealed
 
 NUMBER = re.compile(rb"-?\d+(?:\.\d+)?")

@@ -76,7 +76,7 @@ def written(text):
             made.append(f"$ {line}" + "".join(f"{each.rstrip()}\n" for each in printed.splitlines()))
         return f"```\n{''.join(made)}```"
 
-    with mock.patch("replical.lab.journal.secrets.token_hex", private):
+    with mock.patch("replical.lab.journal.journal.secrets.token_hex", private):
         return re.sub(r"^```\n(\$ .*?)^```", again, text, flags=re.DOTALL | re.MULTILINE)
 
 

@@ -10,11 +10,11 @@ from types import SimpleNamespace
 import numpy as np
 
 from replical import Protocol, Session, read_pool
-from replical.lab.desk import Desk
-from replical.lab.journal import Journal
+from replical.lab.journal.journal import Journal
 from replical.lab.page import app, serve
 from replical.lab.page.app import Content
 from replical.lab.page.people import People
+from replical.lab.sessions.labelling import Desk
 from replical.lab.tables import ItemColumns
 
 NASTY = "<script>alert(1)</script>"

@@ -2,7 +2,7 @@
 
 from scipy.special import betaincinv
 
-from replical.core.binomial import upper_tail
+from replical.core.exact import upper_tail
 
 
 def rejects_at(trials, rho, alarm):

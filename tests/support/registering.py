@@ -1,11 +1,11 @@
 """Runs that were registered before their first label, with a private seed that everybody knows."""
 
 from replical.lab.certificate.file import certify, seal
-from replical.lab.journal import Journal
+from replical.lab.journal.binding import digest_of_registered as digest_of
+from replical.lab.journal.journal import Journal
 from replical.lab.protocol import Protocol
-from replical.lab.registered import digest_of
-from replical.lab.registration.file import register, tell_beacon
-from replical.lab.session import Session
+from replical.lab.registration import register, tell_beacon
+from replical.lab.sessions.session import Session
 from replical.lab.tables import read_pool
 from support.lab import answered, begin, content, world
 

@@ -6,7 +6,7 @@ from itertools import product
 import numpy as np
 
 from replical.core.randomness import SharedRandomness
-from replical.lab.release.noise import permute_and_flip, threshold
+from replical.lab.release import permute_and_flip, threshold
 
 WORD = 2**64
 

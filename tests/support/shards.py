@@ -8,9 +8,8 @@ from pathlib import Path
 
 import numpy as np
 
-from replical.classes.predictions.sharded import ShardedTable
-from replical.classes.rows import PackedRows
-from replical.core.shards import Shard, sealed
+from replical.classes.predictions.sharded import Shard, ShardedTable, sealed
+from replical.classes.table import PackedRows
 
 
 def packed(codes, labels):

@@ -10,9 +10,9 @@ from replical.classes.recipe import Recipe
 from replical.core.canonical import fingerprint
 from replical.core.exact import ceil, fraction, ln
 from replical.learners.base import check_plan
+from replical.learners.catalogue import Bounds, Record
+from replical.learners.plan import SamplePlan
 from replical.learners.result import Result
-from replical.plans.base import SamplePlan
-from replical.plans.catalogue import Bounds, Record
 
 # --- a learner: the first of those with fewest errors on a sample, rounded to nothing at all ----------------------------
 

@@ -3,7 +3,7 @@
 import numpy as np
 
 from replical import Boxes, HalfSpaces, Intervals, PredictionTable, Star, Stumps, Thresholds, plan
-from replical.learners.for_plan import learner_for
+from replical.learners.planning import learner_for
 
 
 def random_table(candidates=200, rows=300, labels=(0, 1), seed=5, duplicates=True):

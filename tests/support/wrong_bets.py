@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from replical.learners.settling.purses import Charges, Purses
+from replical.learners.settled.bets import Charges, Purses
 
 
 class NoZeros(Charges):

@@ -18,8 +18,7 @@ from replical.lab.tables import read_features
 from replical.sklearn import candidates as fitting
 from replical.sklearn.candidates import fit_candidates
 from replical.sklearn.family import Family
-from replical.sklearn.model_files import load, save
-from replical.sklearn.models import Models
+from replical.sklearn.models import Models, load, save
 
 LOGISTIC = {
     "name": "logistic",

@@ -20,8 +20,7 @@ from sklearn.tree import DecisionTreeClassifier
 
 from replical import UncertifiedWarning
 from replical.sklearn import ReplicableClassifier, ReplicableLinear, ReplicableSelector
-from replical.sklearn.base import scaled_by_itself
-from replical.sklearn.public import shared
+from replical.sklearn.base import scaled_by_itself, shared
 
 PUBLIC, OURS = slice(0, 300), slice(300, None)
 

@@ -13,6 +13,8 @@ stay positive outside the domain they were derived for: log(1/(Θν)) is 1 from 
 takes its logarithm, ν is ν̄ = max(ν, ε).
 
 Table, reading and what the paper leaves open: docs/claims/complexity.md.
+
+How many labels CAL asks for over a whole pool, in the mean: Theorem R1 (docs/claims/rounded.md).
 """
 
 from __future__ import annotations
@@ -23,6 +25,7 @@ import math
 import numbers
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from math import log
 from types import MappingProxyType
 from typing import Any, Literal, TypeVar, cast
 
@@ -638,3 +641,24 @@ def replica2_tight(
 
 
 BOUNDS: Mapping[str, Bound] = MappingProxyType(_bounds)
+
+
+def scanning(n: int, theta: float, items: int) -> float:
+    """At most 2 + A(1 + ln(U/A)) labels of U items in the mean, A = Θ(1 + ln n).
+
+    Parameters
+    ----------
+    n
+        Hypotheses.
+    theta
+        Disagreement coefficient.
+    items
+        U.
+
+    Examples
+    --------
+    >>> round(scanning(1000, 2, 100_000))
+    156
+    """
+    A = min(theta * (1 + log(n)), items)
+    return 2 + A * (1 + log(items / A))

@@ -11,8 +11,7 @@ from math import ceil, log, pi, sin
 
 import numpy as np
 
-from replical.core.binomial import lower_tail
-from replical.core.exact import in_open
+from replical.core.exact import in_open, lower_tail
 from replical.errors import ValueOutOfRange
 
 _DIGITS = 10**6  # losses are rounded up to this

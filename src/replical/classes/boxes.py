@@ -9,8 +9,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from replical.classes.base import Codes, Indices, Items, Label, class_size, features, predict, two_labels
+from replical.classes.intervals import ends, runs
 from replical.classes.recipe import Recipe, Section, stacked
-from replical.classes.runs import ends, runs
 from replical.core.canonical import fingerprint
 from replical.core.randomness import SharedRandomness, below
 

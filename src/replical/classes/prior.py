@@ -17,7 +17,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from replical.classes.base import HypothesisClass, Indices
 from replical.classes.table import PredictionTable
-from replical.core.blocks import numbers_in
+from replical.core.bits import numbers_in
 from replical.core.canonical import fingerprint
 from replical.core.randomness import SharedRandomness
 from replical.errors import PlanMismatch, ValueOutOfRange

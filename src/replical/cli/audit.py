@@ -10,27 +10,35 @@ from typing import Annotated, Any
 
 import typer
 
-from replical.classes.spec import parse
+from replical.classes.catalogue import parse
 from replical.cli.inputs import read_law, read_prior
-from replical.cli.options import CLASSES, Cluster, Device, parameter
-from replical.cli.options import learner as learner_flag
-from replical.cli.output import amount, answer, interval, notes, progress, prose, whole
-from replical.cli.proven import both, uncertified
-from replical.core.kernels.device import use
-from replical.core.words import about, at_most, count, plural
-from replical.core.workers import Workers, cluster
+from replical.cli.output import (
+    CLASSES,
+    Cluster,
+    Device,
+    amount,
+    answer,
+    interval,
+    notes,
+    parameter,
+    progress,
+    prose,
+    whole,
+)
+from replical.cli.output import learner as learner_flag
+from replical.cli.words import both, uncertified
+from replical.core.kernels.torch_device import use
+from replical.core.parallel import Workers, cluster
+from replical.core.text import about, at_most, count, plural
 from replical.errors import BadUsage, ValueOutOfRange
 from replical.learners.base import Learner
-from replical.learners.findings import Settling
-from replical.learners.result import Result
-from replical.plans.a2 import LOOP_RUNS
-from replical.plans.base import Plan
-from replical.plans.catalogue import find
-from replical.worlds.audit import Lab, audit_groups, pair_string, run_pair
+from replical.learners.catalogue import find
+from replical.learners.paper.a2 import LOOP_RUNS
+from replical.learners.plan import Plan
+from replical.learners.result import Result, Settling
+from replical.worlds.audit import COUNTED, Audit, Groups, Lab, audit_groups, pair_string, run_pair
 from replical.worlds.experiment import Experiment, Ready, prepare
-from replical.worlds.figures import COUNTED, Audit, Groups
-from replical.worlds.noise import BoundaryNoise
-from replical.worlds.world import World
+from replical.worlds.world import BoundaryNoise, World
 
 _TERMS = (
     "A pair is two simulated labs, each with items and labels of its own, and one published string in common. Before the "

@@ -1,16 +1,25 @@
-"""How bills are told: a table of what every learner would cost, and who is cheapest."""
+"""How bills are told: a table of what every learner would cost, and who is cheapest.
+
+What ``replical plan`` says of a protocol without a list.
+"""
 
 from __future__ import annotations
 
 from dataclasses import asdict
+from pathlib import Path
 from typing import Any
 
-from replical.cli.output import amount, prose
+from replical.cli.output import amount, answer, prose, reading
+from replical.cli.words import bill_words, hypotheses
 from replical.core.exact import up_to
-from replical.core.words import plural
-from replical.plans.bills import ABSURD, Bill
-from replical.plans.catalogue import find
-from replical.plans.costs import Setting
+from replical.core.text import plural
+from replical.lab.protocol import Protocol
+from replical.lab.tables import read_pool
+from replical.lattice.linear import Linear
+from replical.lattice.plan import LatticePlan
+from replical.learners.bills import ABSURD, Bill
+from replical.learners.catalogue import find
+from replical.learners.plan import Setting
 
 
 def bill_payload(bill: Bill) -> dict[str, Any]:
@@ -109,3 +118,29 @@ def _of_the_paper(learner: str) -> bool:
     """Is it one of the paper's two new learners?"""
     record = find(learner)
     return record.replicable and record.active and not record.boosts
+
+
+def lattice_bill(protocol: Protocol, pool: Path | None, id_column: str, *, as_json: bool) -> None:
+    """A protocol without a list: one bill, which is an estimate, and what is wrong with the items, if they are given."""
+    plan, C = protocol.plan, protocol.recipe.C
+    assert isinstance(plan, LatticePlan), "asked of such protocols only"
+    assert isinstance(C, Linear), "whose class is a lattice"
+    items = None
+    if pool is not None:
+        with reading(pool) as update:
+            items = read_pool(pool, protocol.recipe, id_column=id_column, progress=update).items
+    said = bill_words(C, plan, items, protocol.recipe.columns)
+    bill = Bill(
+        learner=plan.learner, plan=plan.name, applies=True, replicable=True, labels=plan.labels_about(C), kind="estimate",
+        numbers=plan.numbers, note="an estimate for items that look alike from every side",
+    )  # fmt: skip
+    if as_json:
+        names = ("epsilon", "delta", "rho", "nu", "labs", "max_labels")
+        asked = {"class": protocol.title or "linear", "learner": plan.learner} | {
+            each: protocol.given(each) for each in names
+        }
+        nothing = dict.fromkeys(("all_agree", "release", "forecast", "prediction"))
+        told = {"inputs": asked, "bills": [bill_payload(bill)], "best": plan.learner, "best_any": plan.learner}
+        answer({"schema": "replical.plan/1", **told, **nothing, "reading": said})
+        return
+    prose.print(f"{plan.learner}, {hypotheses(C)}: {said}", markup=False, soft_wrap=True)

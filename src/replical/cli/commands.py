@@ -1,8 +1,13 @@
-"""The commands: their names and one line about each. A command's module is imported when the command is called."""
+"""Completion with the Tab key: the scripts are typer's, the sentences where they cannot be used are ours.
+
+The commands: their names and one line about each. A command's module is imported when the command is called.
+"""
 
 from __future__ import annotations
 
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from functools import cache
 from importlib import import_module
 from typing import Annotated, Any
@@ -12,30 +17,61 @@ from typer.core import TyperGroup
 from typer.main import get_command
 
 from replical import __version__
-from replical.cli.completion import in_a_known_shell
+from replical.errors import BadUsage
+
+INSTALL, SHOW = "--install-completion", "--show-completion"
+SHELLS = ("bash", "zsh", "fish", "powershell", "pwsh")
+BY_NAME = "_REPLICAL_COMPLETE=source_bash replical"  # or source_zsh, source_fish
+
+
+@contextmanager
+def in_a_known_shell(words: list[str]) -> Iterator[None]:
+    """Where `words` ask for the script of the present shell, say so if there is none or it cannot be kept."""
+    if not {INSTALL, SHOW}.intersection(words):
+        yield
+        return
+    if (found := _present_shell()) not in SHELLS:
+        raise BadUsage(
+            f"{INSTALL} and {SHOW} work in {', '.join(SHELLS[:3])} and PowerShell, and this is "
+            f"{found or 'none of them'}: call them there, or print the script of a shell by its name, {BY_NAME}"
+        )
+    try:
+        yield
+    except (OSError, UnicodeError) as error:
+        raise BadUsage(f"the completion was not installed: {error}; {SHOW} prints what to add by hand") from error
+
+
+def _present_shell() -> str | None:
+    import shellingham  # typer needs it, and asks it too
+
+    try:
+        return str(shellingham.detect_shell()[0])
+    except shellingham.ShellDetectionFailure:
+        return None
+
 
 # Name: where it is, and the line of the list of commands. (A module `run` would take the name of `replical.cli.run`.)
 COMMANDS = {
     "demo": ("demo:demo_command", "Watch three labs choose the identical model, and prove it."),
-    "quickstart": ("quickstart:quickstart_command", "Two labs' tables to try it on, and five commands to type."),
+    "quickstart": ("demo:quickstart_command", "Two labs' tables to try it on, and five commands to type."),
     "init": ("init:init_command", "From your table to a protocol, and the command that comes next."),
     "audit": ("audit:audit_command", "How often do pairs of simulated labs agree?"),
     "plan": ("plan:plan_command", "What will it cost in labels, and how often will labs agree?"),
     "theta": ("theta:theta_command", "The disagreement coefficient of a class."),
-    "shard": ("shard:shard_command", "Write a table larger than memory as shards, for run."),
-    "candidates": ("candidates:candidates_command", "Fit a family of models on public rows: a list to choose from."),
-    "predict": ("candidates:predict_command", "What fitted candidates say about a table: a pool for run."),
+    "shard": ("data:shard_command", "Write a table larger than memory as shards, for run."),
+    "candidates": ("data:candidates_command", "Fit a family of models on public rows: a list to choose from."),
+    "predict": ("data:predict_command", "What fitted candidates say about a table: a pool for run."),
     "run": ("run_protocol:run_command", "Run a protocol on this lab's items, label by label."),
-    "label": ("label:label_command", "Serve the labelling page for a run driven elsewhere."),
+    "label": ("page:label_command", "Serve the labelling page for a run driven elsewhere."),
     "verify": ("verify:verify_command", "Recompute a certificate."),
     "compare": ("verify:compare_command", "Do several labs have one answer?"),
-    "apply": ("apply:apply_command", "What the rule of a certificate says about a table."),
+    "apply": ("data:apply_command", "What the rule of a certificate says about a table."),
     "confirm": ("confirm:confirm_command", "Does a published answer hold on this lab's items?"),
     "release": ("release:release_command", "One private answer from the votes of many labs."),
     "correct": ("journal:correct_command", "Record another label for an item."),
     "journal": ("journal:show_command", "Is a journal whole? Its events, labels and head."),
     "export": ("journal:export_command", "The events of a journal as CSV."),
-    "keys": ("keys:keys_app", "Make and show the keys that labs sign with."),
+    "keys": ("registering:keys_app", "Make and show the keys that labs sign with."),
     "study": ("study:study_command", "A grid of audits from one file: tables, figures, a report."),
     "doctor": ("doctor:doctor_command", "Versions, optional parts, and a test of the random bits."),
     "protocol": ("protocol:protocol_app", "Write and look at protocols."),
@@ -97,7 +133,7 @@ def _alone(name: str, function: Any) -> Any:
 
 def _trust(context: typer.Context, wanted: bool) -> None:
     if wanted:
-        from replical.core.limits import trusting_sizes
+        from replical.core.files import trusting_sizes
 
         context.with_resource(trusting_sizes())  # type: ignore[no-untyped-call,unused-ignore]
 
@@ -113,7 +149,7 @@ def _trusting(
         ),
     ] = False,
 ) -> None:
-    """Never called: its option, which lifts the limits of `replical.core.limits`, is given to all who read files."""
+    """Never called: its option, which lifts the limits of `replical.core.files`, is given to all who read files."""
 
 
 app = typer.Typer(cls=Commands, pretty_exceptions_enable=False, rich_markup_mode=None)

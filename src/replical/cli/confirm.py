@@ -10,7 +10,9 @@ from typing import Annotated, Any
 import typer
 
 from replical.classes.table import PredictionTable
-from replical.cli.asking import (
+from replical.cli.forecasts import Outlook, foretold_words
+from replical.cli.inputs import SIMULATED
+from replical.cli.labels import (
     PENDING,
     Annotator,
     Answered,
@@ -25,28 +27,24 @@ from replical.cli.asking import (
     Show,
     check_truths,
     check_usage,
-    items_of,
     say_pending,
     source_of,
 )
-from replical.cli.forecasts import foretold_words
-from replical.cli.inputs import SIMULATED
-from replical.cli.losses import loss_words
-from replical.cli.outlook import Outlook
+from replical.cli.labels import items_of_asking as items_of
 from replical.cli.output import answer, notes, number, progress, prose, whole
 from replical.cli.page import Host, Instructions, Listed, Media, NoToken, PageOptions, Port, Proxy, Votes
+from replical.cli.words import loss_words
 from replical.core.exact import fraction
-from replical.core.words import confidence, count, plural
+from replical.core.text import confidence, count, plural
 from replical.errors import BadCertificate, PlanMismatch, PoolExhausted
-from replical.lab.claim import Claim
-from replical.lab.confirmation.claims import check_fresh, claim_of
-from replical.lab.confirmation.file import SCHEMA, candidate, publish, read_either, write
-from replical.lab.journal import Journal
-from replical.lab.protocol import Protocol
-from replical.lab.session import Session
+from replical.lab.confirmation import SCHEMA, candidate, check_fresh, claim_of, publish, read_either, write
+from replical.lab.journal.journal import Journal
+from replical.lab.protocol import Claim, Protocol
+from replical.lab.sessions.session import Session
 from replical.learners.confirm import Confirm
-from replical.learners.findings import Confirmation
-from replical.worlds.foretold import DRAWS, Foretold, foretell
+from replical.learners.result import Confirmation
+from replical.worlds.remaining import DRAWS_foretold as DRAWS
+from replical.worlds.remaining import Foretold, foretell
 
 CODES = {"confirmed": 0, "refuted": 1, "undecided": 4}
 

@@ -9,7 +9,8 @@ import typer
 
 from replical import __version__
 from replical.cli.output import answer, prose
-from replical.core.kernels import choice, device
+from replical.core.kernels import backend as choice
+from replical.core.kernels import torch_device as device
 from replical.core.selftest import installed, wrong_words
 
 _CORE = ("numpy", "scipy", "typer", "rich")

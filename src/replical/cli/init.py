@@ -11,11 +11,10 @@ import typer
 
 from replical.classes.base import Label
 from replical.classes.catalogue import recipe
-from replical.cli.chosen_from import listed, models_section
 from replical.cli.inputs import file_and_column, never_over
-from replical.cli.options import parameter
-from replical.cli.output import answer, prose, reading
+from replical.cli.output import answer, parameter, prose, reading
 from replical.cli.protocol import check_new, say_written, write_protocol
+from replical.cli.protocol_class import listed, models_section
 from replical.cli.wizard import (
     DRAWN,
     LEARNER_WORDS,
@@ -31,13 +30,13 @@ from replical.cli.wizard import (
     spelled,
     unless,
 )
-from replical.core.words import count
+from replical.core.text import count
 from replical.errors import BadTable, BadUsage
 from replical.lab.model_columns import ModelColumns, model_columns
 from replical.lab.protocol import Protocol
 from replical.lab.public import PublicSample, read_public
-from replical.lab.shape import SCHEMA
-from replical.plans.catalogue import find, standard
+from replical.lab.schema import SCHEMA
+from replical.learners.catalogue import find, standard
 
 _FEW = 20  # names that are all listed
 

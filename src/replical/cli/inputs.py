@@ -10,8 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from replical.classes.base import HypothesisClass, Items
+from replical.classes.catalogue import read_file
 from replical.classes.prior import UNIFORM, Prior
-from replical.classes.spec import read_file
 from replical.classes.table import PredictionTable
 from replical.core.randomness import PrivateRandomness
 from replical.errors import BadTable, BadUsage

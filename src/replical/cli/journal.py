@@ -10,11 +10,11 @@ import typer
 
 from replical.cli.inputs import never_over
 from replical.cli.output import answer, prose
-from replical.core.words import count
+from replical.core.text import count
 from replical.errors import BadJournal, BadLabel
-from replical.lab.journal import Event, Journal
-from replical.lab.ledger import Ledger, export_labels
-from replical.lab.values import label_code
+from replical.lab.journal.journal import Event, Journal
+from replical.lab.journal.ledger import Ledger, export_labels
+from replical.lab.tables import label_code
 
 
 def show_command(

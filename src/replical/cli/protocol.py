@@ -14,39 +14,35 @@ import typer
 from replical.classes.base import size_of
 from replical.classes.catalogue import UNLISTED
 from replical.classes.recipe import Recipe
-from replical.cli.chosen_from import class_section
-from replical.cli.features import (
+from replical.cli.inputs import file_and_column, read_prior
+from replical.cli.output import CLASSES, answer, notes, number, parameter, progress, prose, reading, whole
+from replical.cli.output import learner as learner_flag
+from replical.cli.protocol_class import (
     FeatureFile,
     FeatureNames,
     Features,
     Intercept,
     Step,
+    class_section,
     features_of,
     lattice_keys,
     with_features,
 )
-from replical.cli.finite import losses_of
-from replical.cli.inputs import file_and_column, read_prior
-from replical.cli.lattice import hypotheses, lattice_remarks
-from replical.cli.losses import labels_section, loss_words
-from replical.cli.options import CLASSES, parameter
-from replical.cli.options import learner as learner_flag
-from replical.cli.output import answer, notes, number, progress, prose, reading, whole
 from replical.cli.wizard import DRAWN, all_of, asked, at_a_terminal, but, learner_named, seed_text, share
+from replical.cli.words import hypotheses, labels_section, lattice_remarks, loss_words, losses_of
 from replical.core.files import write_whole
 from replical.errors import BadProtocol, BadUsage
 from replical.lab.protocol import Protocol, priced
 from replical.lab.public import FEW, PublicSample, read_public
-from replical.lab.shape import SCHEMA
+from replical.lab.schema import MEANING, SCHEMA, file_section
 from replical.lab.signatures import read_public as read_key
 from replical.lab.tables import read_pool
-from replical.lab.yardstick import MEANING, file_section
-from replical.plans.boosted import USUAL
-from replical.plans.catalogue import UNLISTED as BEYOND_LISTS
-from replical.plans.catalogue import find, standard
-from replical.plans.lattice import LatticePlan
-from replical.worlds.population import Population
+from replical.lattice.plan import LatticePlan
+from replical.learners.catalogue import UNLISTED as BEYOND_LISTS
+from replical.learners.catalogue import find, standard
+from replical.learners.paper.boosting import USUAL
 from replical.worlds.theta import theta as disagreement_coefficient
+from replical.worlds.world import Population
 
 _MOST = 10**10  # items that no pool holds
 

@@ -1,8 +1,13 @@
-"""What ``replical run`` does before the first label: register the run, hear the beacon's value, know who signs."""
+"""What ``replical run`` does before the first label: register the run, hear the beacon's value, know who signs.
+
+What ``verify`` and ``compare`` say of the registrations that were published before the first labels.
+
+``replical keys``: the keys that labs sign with.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -11,15 +16,16 @@ from typing import Annotated, Any
 import typer
 
 from replical.cli.inputs import never_over
-from replical.cli.output import answer, prose
-from replical.errors import BadKey, BadUsage, ReplicalError
-from replical.lab.journal import Journal
-from replical.lab.ledger import Ledger
+from replical.cli.output import answer, notes, prose
+from replical.core.text import count
+from replical.errors import BadKey, BadRegistration, BadUsage, ReplicalError
+from replical.lab.certificate.checks import Check, Verification
+from replical.lab.journal.binding import SCHEMA, beacon_value
+from replical.lab.journal.journal import Journal
+from replical.lab.journal.ledger import Ledger
 from replical.lab.protocol import Protocol
-from replical.lab.registered import SCHEMA
-from replical.lab.registration.file import read, register, tell_beacon, write
-from replical.lab.seeds import beacon_value
-from replical.lab.signatures import Signer, read_private
+from replical.lab.registration import check_against, other_beacons, read, register, tell_beacon, write, wrong_among
+from replical.lab.signatures import Signer, new_key, read_private, read_public
 from replical.lab.tables import LabPool
 
 RegisterFile = Annotated[
@@ -146,3 +152,82 @@ def _keep_others(path: Path, made: Mapping[str, Any]) -> None:
         return
     if digest != made["digest"]:
         raise BadUsage(f"{path} is the registration of another run: give another --register, or move it away")
+
+
+RegistrationFile = Annotated[
+    Path | None, typer.Option("--registration", help="what the lab published before its first label: is it this run?")
+]
+RegistrationFiles = Annotated[
+    list[Path] | None,
+    typer.Option(
+        "--registration",
+        help="a registration; give all that were published: has each its certificate, and each lab one?",
+    ),
+]
+
+
+def with_registration(verdict: Verification, certificate: Mapping[str, Any], file: Path) -> Verification:
+    """What was checked of a valid certificate, and whether it is that of the run registered in this `file`."""
+    try:
+        registration = read(file)
+    except BadRegistration as error:
+        return verdict.adding(Check(name="the file is a registration", status="failed", detail=str(error)))
+    return verdict.adding(*check_against(certificate, registration))
+
+
+def wrong_registrations(certificates: Sequence[Mapping[str, Any]], files: Sequence[Path]) -> list[str]:
+    """What does not fit between certificates and registrations, where any are given, and between the beacons of labs."""
+    found = [*other_beacons(certificates)]
+    return found + wrong_among(certificates, {str(file): read(file) for file in files}) if files else found
+
+
+def say_registered(certificates: Sequence[Mapping[str, Any]], files: Sequence[Path], wrong: Sequence[str]) -> None:
+    """What was found of them; where the protocol asks for registrations and none are given, that too."""
+    for each in wrong:
+        prose.print(f"Not as registered: {each}.", markup=False, soft_wrap=True)
+    if files and not wrong:
+        prose.print(f"Registered: {count(len(files), 'run')}, each with its certificate, one a lab.")
+    if not files and any(Protocol.of(each["body"]["protocol"]).registers for each in certificates):
+        notes.print(
+            "Warning: the protocol asks labs to register, and whether one has thrown a run away shows only if every "
+            "registration that was published is given: --registration FILE, once for each",
+            soft_wrap=True,
+        )
+
+
+keys_app = typer.Typer(help="Make and show the keys that labs sign with.", add_completion=False, rich_markup_mode=None)
+
+
+@keys_app.callback()
+def keys_group() -> None:
+    """Make and show the keys that labs sign with."""
+
+
+@keys_app.command("new")
+def new_command(
+    out: Annotated[Path, typer.Option(help="the private key to write, e.g. oslo.pem; the public one is oslo.pub.pem")],
+    as_json: Annotated[bool, typer.Option("--json", help="one JSON object on standard output")] = False,
+) -> None:
+    """Make a key (Ed25519, two PEM files): the private one for the lab alone, the public one for the protocol."""
+    public_file, public = new_key(out)
+    if as_json:
+        answer({"schema": "replical.keys/1", "private": str(out), "public": str(public_file), "key": public})
+        return
+    prose.print(
+        f"Private: {out}. It stays in the lab; whoever has it can sign in its name.", markup=False, soft_wrap=True
+    )
+    prose.print(f"Public: {public_file}. Give it to whoever writes the protocol.", markup=False, soft_wrap=True)
+    prose.print(f"Key {public}", markup=False, soft_wrap=True)
+
+
+@keys_app.command("show")
+def show_command(
+    file: Annotated[Path, typer.Argument(metavar="FILE", help="a public key (PEM)")],
+    as_json: Annotated[bool, typer.Option("--json", help="one JSON object on standard output")] = False,
+) -> None:
+    """Print a public key as a protocol lists it."""
+    key = read_public(file)
+    if as_json:
+        answer({"schema": "replical.keys/1", "private": None, "public": str(file), "key": key})
+    else:
+        prose.print(key, markup=False, soft_wrap=True)

@@ -11,8 +11,8 @@ from replical.cli.inputs import never_over
 from replical.cli.output import answer, number, prose, whole
 from replical.errors import BadUsage
 from replical.lab.protocol import Protocol
-from replical.lab.release.file import release, write
-from replical.lab.release.vote import read
+from replical.lab.release import read, release
+from replical.lab.release import write_file as write
 
 
 def release_command(

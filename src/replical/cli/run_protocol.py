@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from replical.classes.linear import Linear
-from replical.cli.asking import (
+from replical.cli.forecasts import FIRST, NO_FORECAST, Outlook, rough_words
+from replical.cli.inputs import SIMULATED
+from replical.cli.labels import (
     PENDING,
     Annotator,
     Answered,
@@ -26,45 +27,49 @@ from replical.cli.asking import (
     Show,
     check_truths,
     check_usage,
-    items_of,
     say_pending,
     source_of,
 )
-from replical.cli.forecasts import NO_FORECAST, rough_words
-from replical.cli.inputs import SIMULATED
-from replical.cli.lattice import hypotheses, item_warnings, lattice_remarks
-from replical.cli.options import Cluster, Device
-from replical.cli.outlook import FIRST, Outlook
-from replical.cli.output import amount, answer, notes, prose, whole
+from replical.cli.labels import items_of_asking as items_of
+from replical.cli.output import Cluster, Device, amount, answer, notes, prose, whole
 from replical.cli.page import Host, Instructions, Listed, Media, NoToken, PageOptions, Port, Proxy, Votes
-from replical.cli.proven import detail_words, error_words, most_shift, proof_words
 from replical.cli.registering import BeaconValue, Before, Go, KeyFile, RegisterFile
+from replical.cli.words import (
+    detail_words,
+    error_words,
+    hypotheses,
+    item_warnings,
+    lattice_remarks,
+    most_shift,
+    proof_words,
+)
 from replical.core.files import write_whole
-from replical.core.kernels.device import use
-from replical.core.words import count, plural
+from replical.core.kernels.torch_device import use
+from replical.core.text import count, plural
 from replical.errors import BadUsage, ReplicalError
 from replical.lab.certificate.file import certify, read, write
 from replical.lab.certificate.page import page
 from replical.lab.certificate.profile import check_plan, profile_of
 from replical.lab.certificate.profile import write as write_profile
-from replical.lab.journal import Journal
-from replical.lab.ledger import Ledger
-from replical.lab.names import check_name
+from replical.lab.journal.binding import commitment
+from replical.lab.journal.journal import Journal
+from replical.lab.journal.ledger import Ledger
 from replical.lab.protocol import Protocol
-from replical.lab.release.vote import SCHEMA as VOTE
-from replical.lab.release.vote import vote_of
-from replical.lab.release.vote import write as write_vote
-from replical.lab.seeds import commitment
-from replical.lab.session import Session
+from replical.lab.release import SCHEMA as VOTE
+from replical.lab.release import vote_of
+from replical.lab.release import write as write_vote
+from replical.lab.schema import check_name
+from replical.lab.sessions.session import Session
 from replical.lab.tables import LabPool
+from replical.lattice.linear import Linear
+from replical.lattice.plan import LatticePlan
+from replical.learners.bills import bills
 from replical.learners.measured import Measured
-from replical.plans.bills import bills
-from replical.plans.lattice import LatticePlan
 from replical.pools.pool import Pool
 from replical.worlds.forecast import forecast as forecast_of
 
 if TYPE_CHECKING:
-    from replical.core.workers import Workers
+    from replical.core.parallel import Workers
 
 _OPENING = 20  # events of a journal among which the first item is asked
 
@@ -197,7 +202,7 @@ def _workers(at: str | None) -> AbstractContextManager[Workers | None]:
     """Who computes on shards: a cluster, or this process."""
     if at is None:
         return nullcontext()
-    from replical.core.workers import cluster
+    from replical.core.parallel import cluster
 
     return cluster(at)
 

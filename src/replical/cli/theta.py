@@ -8,18 +8,15 @@ from typing import Annotated
 
 import typer
 
-from replical.classes.spec import parse, table_path
+from replical.classes.catalogue import parse, table_path
 from replical.cli.inputs import items_from, never_over
-from replical.cli.options import CLASSES, Device
-from replical.cli.output import answer, number, progress, prose, whole
-from replical.core.kernels.device import use
+from replical.cli.output import CLASSES, Device, answer, number, progress, prose, whole
+from replical.core.kernels.torch_device import use
 from replical.core.randomness import PrivateRandomness
+from replical.study.pictures.scenes import theta_picture
 from replical.study.pictures.style import blank, check_name, save
-from replical.study.pictures.theta import theta_picture
-from replical.worlds.balls import curve
-from replical.worlds.population import Population
-from replical.worlds.theta import theta
-from replical.worlds.theta_bound import theta_bound
+from replical.worlds.theta import curve, theta, theta_bound
+from replical.worlds.world import Population
 
 
 def theta_command(

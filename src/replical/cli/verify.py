@@ -11,10 +11,10 @@ from typing import Annotated, Any
 
 import typer
 
-from replical.bounds.unanimity import Unanimity
+from replical.bounds.ranks import Unanimity
 from replical.cli.inputs import never_over
 from replical.cli.output import answer, notes, prose, reading
-from replical.cli.registered import (
+from replical.cli.registering import (
     RegistrationFile,
     RegistrationFiles,
     say_registered,
@@ -22,7 +22,7 @@ from replical.cli.registered import (
     wrong_registrations,
 )
 from replical.core.files import write_whole
-from replical.core.words import at_least, at_most, count, plural, two_of
+from replical.core.text import at_least, at_most, count, plural, two_of
 from replical.errors import BadCertificate, BadUsage
 from replical.lab.certificate.checks import Check, Verification
 from replical.lab.certificate.compare import Comparison, compare
@@ -30,10 +30,9 @@ from replical.lab.certificate.page import page
 from replical.lab.certificate.profile import read as read_profile
 from replical.lab.certificate.profile import with_a_fresh_string
 from replical.lab.certificate.verify import verify
-from replical.lab.confirmation.file import SCHEMA as CONFIRMATION
-from replical.lab.confirmation.file import read_either
-from replical.lab.confirmation.verify import verify_confirmation
-from replical.lab.journal import Journal
+from replical.lab.confirmation import SCHEMA as CONFIRMATION
+from replical.lab.confirmation import read_either, verify_confirmation
+from replical.lab.journal.journal import Journal
 from replical.lab.protocol import Protocol
 from replical.lab.tables import read_pool
 

@@ -14,8 +14,8 @@ import typer
 from replical.classes.base import Label
 from replical.cli.output import notes, number, whole
 from replical.errors import BadProtocol, ReplicalError
-from replical.plans.catalogue import LEARNERS, find
-from replical.plans.parameters import PARAMETERS
+from replical.learners.catalogue import LEARNERS, find
+from replical.learners.parameters import PARAMETERS
 
 Value = TypeVar("Value")
 

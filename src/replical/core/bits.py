@@ -1,6 +1,13 @@
-"""Packed bits: rows of 0/1 values, 64 to a word, pad bits zero; what is computed with them is in `kernels`."""
+"""Packed bits: rows of 0/1 values, 64 to a word, pad bits zero; what is computed with them is in `kernels`.
+
+Long work cut into blocks, so that what is held at a time stays small.
+
+Whole numbers added up by place, exactly and fast.
+"""
 
 from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -56,3 +63,64 @@ def planes_for(labels: int) -> int:
     (1, 2, 4)
     """
     return max(1, (labels - 1).bit_length())
+
+
+def blocks(count: int, width: int, most: int) -> Iterator[slice]:
+    """Stretches of ``range(count)``, one row at least, so short that rows of `width` values hold no more than `most`.
+
+    Examples
+    --------
+    >>> [(block.start, block.stop) for block in blocks(5, 3, 8)]
+    [(0, 2), (2, 4), (4, 5)]
+    """
+    step = max(1, most // max(1, width))
+    return (slice(start, min(start + step, count)) for start in range(0, count, step))
+
+
+def numbers_in(ranges: Sequence[tuple[int, int]], most: int) -> Iterator[NDArray[np.int64]]:
+    """The whole numbers of `ranges`, both ends included, in arrays of at most so many.
+
+    Examples
+    --------
+    >>> [block.tolist() for block in numbers_in([(1, 1), (3, 7), (9, 9)], 3)]
+    [[1, 3, 4], [5, 6, 7], [9]]
+    """
+    held: list[NDArray[np.int64]] = []
+    room = most
+    for low, high in ranges:
+        start = low
+        while start <= high:
+            taken = min(room, high - start + 1)
+            held.append(np.arange(start, start + taken, dtype=np.int64))
+            start, room = start + taken, room - taken
+            if room == 0:
+                yield np.concatenate(held)
+                held, room = [], most
+    if held:
+        yield np.concatenate(held)
+
+
+_EXACT = 2.0**53  # whole numbers below this are exact in doubles, which are added ten times as fast as integers
+
+Amounts = NDArray[np.int64] | NDArray[np.float64]
+
+
+def summable(amounts: NDArray[np.int64]) -> Amounts:
+    """The same `amounts` in the fastest form in which no sum of them is rounded: doubles, or as they are."""
+    doubles = amounts.astype(np.float64)
+    return doubles if np.abs(doubles).sum() < _EXACT else amounts
+
+
+def sums_by_place(places: NDArray[np.integer], amounts: Amounts, size: int) -> NDArray[np.int64]:
+    """The sum of the `amounts`, made `summable`, at each of `size` places.
+
+    Examples
+    --------
+    >>> sums_by_place(np.array([2, 0, 2]), summable(np.array([5, 1, -2])), 4).tolist()
+    [1, 0, 3, 0]
+    """
+    if amounts.dtype == np.float64:
+        return np.bincount(places, weights=amounts, minlength=size).astype(np.int64)
+    sums = np.zeros(size, dtype=np.int64)
+    np.add.at(sums, places, amounts)
+    return sums

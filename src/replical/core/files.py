@@ -1,16 +1,120 @@
-"""Files that are read with one sentence about what is wrong, and written whole or not at all."""
+"""What a file may ask for that somebody else may have written: so much memory as its own size makes likely.
+
+A file of a few kilobytes can say that it holds sixteen gigabytes. Whoever reads one compares what it says with how large
+it is, before any memory is taken. Whoever knows the file lifts the limits: ``--trust-size``, or `trusting_sizes`.
+
+Files that are read with one sentence about what is wrong, and written whole or not at all.
+
+TOML files, read with one sentence for what is wrong, and values as TOML writes them.
+"""
 
 from __future__ import annotations
 
 import csv
 import errno
 import io
+import json
 import os
+import re
 import secrets
+import tomllib
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
+
+REMEDY = "if you know where it comes from, say --trust-size"
+# So much is read of any file, however small, and so much for each byte of a larger one. A distinct id takes more than an
+# eighth of a byte in any format, and what models say of many items is hardly ever packed 256-fold.
+ROWS, ROWS_A_BYTE = 2**20, 8
+BYTES, BYTES_A_BYTE = 2**28, 256
+
+_trusted: ContextVar[bool] = ContextVar("trusted", default=False)
+
+
+@contextmanager
+def trusting_sizes(trust: bool = True) -> Iterator[None]:
+    """Believe what files say about their sizes, as far as memory goes.
+
+    Parameters
+    ----------
+    trust
+        False ends the trust that somebody further out has begun.
+
+    Returns
+    -------
+    context
+        For a ``with`` statement: the limits are lifted inside of it.
+
+    Examples
+    --------
+    >>> with trusting_sizes():
+    ...     trusted()
+    True
+    >>> trusted()
+    False
+    """
+    token = _trusted.set(trust)
+    try:
+        yield
+    finally:
+        _trusted.reset(token)
+
+
+def trusted() -> bool:
+    """Are sizes believed?"""
+    return _trusted.get()
+
+
+def most_rows(size: int) -> int:
+    """Rows that a file of `size` bytes may say it has."""
+    return max(ROWS, ROWS_A_BYTE * size)
+
+
+def most_bytes(size: int) -> int:
+    """Bytes that a file of `size` bytes may say it unpacks to."""
+    return max(BYTES, BYTES_A_BYTE * size)
+
+
+def check_claims(name: str, size: int, *, rows: int = 0, unpacked: int = 0, refuse: Callable[[str], Exception]) -> None:
+    """Refuse a file, called `name`, of `size` bytes that says it has too many `rows`, or that it is too large `unpacked`.
+
+    Examples
+    --------
+    >>> check_claims("a.parquet", 114_000, rows=10**7, refuse=ValueError)
+    Traceback (most recent call last):
+        ...
+    ValueError: a.parquet has 114.0 kB and says it holds 10,000,000 rows, ... believed: if you know where it comes from, ...
+    """
+    if trusted():
+        return
+    if rows > (most := most_rows(size)):
+        raise refuse(
+            f"{name} has {amount(size)} and says it holds {rows:,} rows, more than the {most:,} that are believed: {REMEDY}"
+        )
+    if unpacked > (most := most_bytes(size)):
+        raise refuse(
+            f"{name} has {amount(size)} and says it unpacks to {amount(unpacked)}, more than the {amount(most)} that are "
+            f"believed: {REMEDY}"
+        )
+
+
+def amount(size: int) -> str:
+    """Bytes in words.
+
+    Examples
+    --------
+    >>> amount(512), amount(5_800), amount(16 * 10**9)
+    ('512 bytes', '5.8 kB', '16.0 GB')
+    """
+    for unit, factor in (("GB", 10**9), ("MB", 10**6), ("kB", 10**3)):
+        if size >= factor:
+            return f"{size / factor:,.1f} {unit}"
+    return f"{size} bytes"
+
 
 PART = ".part-"  # beginning of the names of files that are being written
 
@@ -148,3 +252,44 @@ def read_csv(text: str, path: Path, *, what: str, refuse: Refuse, separator: str
             raise refuse(f"{path}, line {line}: {len(row)} values where the header names {len(header)}")
     filled = [(row + [""] * len(header))[: len(header)] for row in rows[1:]]
     return Rows(header=header, rows=filled, lines=lines[1:])
+
+
+def read_toml(path: Path, *, what: str, refuse: Refuse) -> dict[str, Any]:
+    """The content of a TOML file; `what` it is and how it is refused if it cannot be read."""
+    try:
+        return tomllib.loads(path.read_bytes().decode("utf-8-sig"))
+    except OSError as error:
+        raise refuse(f"cannot read {what} {path}: {error.strerror or error}") from error
+    except (ValueError, RecursionError) as error:  # no text, no TOML, a number of thousands of digits, or a nest
+        raise refuse(f"{path} is not a TOML file: {error}") from error
+
+
+def toml_value(value: Any) -> str:
+    """One value; texts are written as JSON writes them, which TOML reads alike.
+
+    Examples
+    --------
+    >>> print(toml_value({"pairs": 9, "grid": [0.1, 0.2], "a b": True}))
+    { pairs = 9, grid = [0.1, 0.2], "a b" = true }
+    """
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, str):
+        return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
+    if isinstance(value, Mapping):
+        return "{ " + ", ".join(f"{toml_key(key)} = {toml_value(each)}" for key, each in value.items()) + " }"
+    if isinstance(value, list | tuple):
+        if any(isinstance(each, Mapping) for each in value):
+            return "[\n" + "".join(f"  {toml_value(each)},\n" for each in value) + "]"
+        return "[" + ", ".join(map(toml_value, value)) + "]"
+    return repr(value)
+
+
+def toml_key(key: str) -> str:
+    """A key: bare where it may be."""
+    return key if re.fullmatch(r"[A-Za-z0-9_-]+", key) else toml_value(key)
+
+
+def toml_lines(section: Mapping[str, Any]) -> list[str]:
+    """One line for each key."""
+    return [f"{toml_key(key)} = {toml_value(value)}" for key, value in section.items()]

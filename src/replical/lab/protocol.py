@@ -2,6 +2,8 @@
 
 A TOML file with the class, the label set, the learner and its parameters, and one random string. It is read strictly:
 a key it may not have is an error that names it. Its fingerprint covers everything but title and notes.
+
+A claim: a published answer that a lab wants to see confirmed on its own items, and how closely.
 """
 
 from __future__ import annotations
@@ -18,19 +20,16 @@ from replical.classes.losses import Losses
 from replical.classes.prior import UNIFORM, Prior
 from replical.classes.recipe import Recipe
 from replical.core.canonical import canonical, digest_of, fingerprint, is_digest
-from replical.core.files import decode, read_bytes, read_csv
+from replical.core.files import decode, read_bytes, read_csv, read_toml, toml_lines
 from replical.core.randomness import SharedRandomness
-from replical.core.toml import read_toml, toml_lines
 from replical.errors import BadProtocol
-from replical.lab.shape import PLAIN, SECTIONS, check_shape
-from replical.lab.yardstick import read_items, yardstick_of
+from replical.lab.schema import PLAIN, SECTIONS, check_shape, read_items, yardstick_of
 from replical.learners.base import Learner
-from replical.learners.for_plan import learner_for
-from replical.plans.base import Plan
-from replical.plans.boosted import MODES
-from replical.plans.catalogue import Record, find
-from replical.plans.costs import Setting
-from replical.plans.plan import plan
+from replical.learners.catalogue import Record, find
+from replical.learners.confirm import Confirm, ConfirmPlan
+from replical.learners.paper.boosting import MODES
+from replical.learners.plan import Plan, Setting
+from replical.learners.planning import learner_for, plan
 from replical.pools.yardstick import Yardstick
 
 # Keys of a prior beside its kind.
@@ -347,3 +346,42 @@ def _weights(value: Any) -> Any:
     if not isinstance(listed, list) or any(isinstance(w, bool) or not isinstance(w, int | float) for w in listed):
         raise BadProtocol(f"weights must be numbers, one a hypothesis, got {value!r:.60}")
     return value
+
+
+@dataclass(frozen=True, kw_only=True)
+class Claim:
+    """A published answer under test.
+
+    Attributes
+    ----------
+    certificate
+        Digest of the certificate that publishes it.
+    computed_on
+        Fingerprint of the pool it was computed on.
+    hypothesis
+        Index of the answer.
+    plan
+        Margin, level, batch and budget.
+    """
+
+    certificate: str
+    computed_on: str
+    hypothesis: int
+    plan: ConfirmPlan
+
+    @property
+    def learner(self) -> Confirm:
+        """Who asks."""
+        return Confirm(plan=self.plan, h=self.hypothesis)
+
+    @property
+    def bound(self) -> dict[str, Any]:
+        """What a journal is bound to. A budget may be raised later: whenever one stops, the outcome holds."""
+        return {
+            "certificate": self.certificate,
+            "computed_on": self.computed_on,
+            "hypothesis": self.hypothesis,
+            "margin": float(self.plan.margin),
+            "level": float(self.plan.level),
+            "batch": self.plan.batch,
+        }

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from replical.classes.predictions import predictions_of
 from replical.classes.prior import Prior
 from replical.classes.recipe import Recipe
-from replical.core.words import plural
+from replical.core.text import plural
 from replical.errors import BadProtocol, BadTable
 from replical.lab.columns import name_of
 from replical.lab.protocol import Protocol

@@ -17,19 +17,16 @@ from typing import cast
 import numpy as np
 
 from replical.classes.base import Indices, Items
-from replical.classes.predictions.sharded import ShardedTable
-from replical.classes.predictions.sharded_rows import ShardedRows
+from replical.classes.predictions.sharded import SIZE, Shard, ShardedRows, ShardedTable, Writing
 from replical.classes.recipe import Recipe
-from replical.classes.rows import PackedRows
+from replical.classes.table import PackedRows
 from replical.core import bits
-from replical.core.blocks import blocks
-from replical.core.limits import amount
-from replical.core.shards import SIZE, Shard, Writing
+from replical.core.bits import blocks
+from replical.core.files import amount
 from replical.errors import BadTable, BadUsage, ReplicalError
 from replical.lab.columns import Table, name_of, opened
 from replical.lab.shards import write_contents
-from replical.lab.tables import LabPool, Progress, pool_fingerprint
-from replical.lab.values import Seen, codes_of, ids_of, twice
+from replical.lab.tables import LabPool, Progress, Seen, codes_of, ids_of, pool_fingerprint, twice
 
 _BAND = 2**28  # bytes of packed predictions that are held at a time
 

@@ -16,13 +16,11 @@ from pathlib import Path
 from typing import Any, cast
 
 from replical.classes.base import Items
-from replical.classes.predictions.sharded import ShardedTable
-from replical.classes.predictions.sharded_rows import ShardedRows
+from replical.classes.predictions.sharded import Shard, ShardedRows, ShardedTable
 from replical.classes.recipe import Recipe
 from replical.core import bits
 from replical.core.canonical import Json, digest_of, fingerprint, is_digest
 from replical.core.files import decode, read_bytes, write_whole
-from replical.core.shards import Shard
 from replical.errors import BadTable, BadUsage
 
 SCHEMA = "replical.shards/1"

@@ -1,31 +1,72 @@
-"""A learner is a conversation.
+"""What a conversation remembers between two answers, so that it can go on later without hearing everything again.
+
+A replay of the same labels comes to the same state, only more slowly: a memory saves time and decides nothing.
+
+A learner is a conversation.
 
 ``learner.run(pool, shared)`` yields the items it wants labelled, is sent how often each label came back, and returns
 its result. It sees a pool, never a population; its answer is A(S; r) with S the pool and r the shared randomness.
 `learn` drives the conversation with any source of labels and keeps the books.
+
+Ask and tell, in memory: for people who bring their own interface and keep their own books.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator
+from collections.abc import Callable, Generator, Mapping
 from dataclasses import dataclass, replace
-from functools import cached_property
-from typing import Protocol, runtime_checkable
+from functools import cached_property, partial
+from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
 
+from replical.classes.base import Label
 from replical.core.randomness import SharedRandomness
-from replical.errors import BadLabel, BudgetSpent, PlanMismatch, ValueOutOfRange
-from replical.learners.memory import Kept, Memory, Remembers, like
+from replical.core.text import count
+from replical.errors import BadLabel, BudgetSpent, PlanMismatch, ReplicalError, ValueOutOfRange
+from replical.learners.catalogue import LEARNERS
+from replical.learners.plan import Condition, Plan
 from replical.learners.result import STOP, Result, Round
-from replical.plans.base import Condition, Plan
-from replical.plans.catalogue import LEARNERS
-from replical.pools.labels.base import Labels
-from replical.pools.labels.column import KnownLabels
-from replical.pools.pool import AnyPool
+from replical.pools.labels import KnownLabels, Labels
+from replical.pools.pool import AnyPool, Pool
 from replical.pools.query import Answers, Query
 from replical.pools.version_space import VersionSpace
+
+Kept = Mapping[str, NDArray[Any]]
+
+
+class Memory:
+    """Where a conversation is to go on, and where it is now.
+
+    Attributes
+    ----------
+    kept
+        What another conversation of the same learner on the same pool had kept; None to begin at the beginning.
+    look
+        What is kept when the present query is made, for whoever asks while it waits for answers; None where nothing is.
+    """
+
+    def __init__(self, kept: Kept | None = None) -> None:
+        self.kept = kept
+        self.look: Callable[[], Kept | None] | None = None
+
+
+@runtime_checkable
+class Remembers(Protocol):
+    """A learner whose conversation can go on from what it kept."""
+
+    def remembered(self, pool: AnyPool, shared: SharedRandomness, memory: Memory) -> Any:
+        """The conversation of ``run``, from ``memory.kept`` on; it raises `ValueError` if nobody can have kept that."""
+        ...
+
+
+def like(array: NDArray[Any], shape: tuple[int, ...], kind: Any) -> NDArray[Any]:
+    """An array of this shape and type, or `ValueError`."""
+    if array.shape != shape or array.dtype != kind:
+        raise ValueError(f"{array.dtype} {array.shape} in place of {np.dtype(kind)} {shape}")
+    return array
+
 
 Conversation = Generator[Query, Answers, Result]
 MASSES = "disagreement mass is known, so the error bound speaks of the distribution"
@@ -288,3 +329,88 @@ def stop_condition(V: VersionSpace, plan: Plan, *, held: bool) -> Condition:
 def masses_known(pool: AnyPool) -> Condition:
     """Where Δ is measured on a finite pool, "error at most ε" is about that pool, not about its distribution."""
     return Condition(name=MASSES, value=float(pool.exact), bound=1.0, held=pool.exact)
+
+
+class AskTell:
+    """A run that waits: look at `open`, tell labels, until it is empty.
+
+    Parameters
+    ----------
+    learner
+        Who asks, e.g. ``CAL(plan(..))``.
+    pool
+        This lab's unlabelled items.
+    shared
+        The published randomness.
+
+    Raises
+    ------
+    PlanMismatch
+        If the learner's plan was not made for this pool, or rows with one label stand for several items where labels
+        may be wrong.
+
+    Examples
+    --------
+    >>> from replical import AskTell, CAL, Pool, PrivateRandomness, SharedRandomness, Thresholds, plan
+    >>> C = Thresholds(50)
+    >>> pool = Pool(C, [i % 49 for i in range(500)], PrivateRandomness.simulated("doctest"))
+    >>> run = AskTell(CAL(plan("cal", C, epsilon=.1, delta=.1, pool="finite")), pool, SharedRandomness("published"))
+    >>> while run.open:
+    ...     run.tell({row: int(row % 49 >= 20) for row in run.open})
+    >>> run.result.labels, C.describe(run.result.hypothesis)
+    (8, '1 if x >= 19 else 0')
+    """
+
+    def __init__(self, learner: Learner, pool: Pool, shared: SharedRandomness) -> None:
+        check_copies(learner.plan, pool)
+        self._begin: Callable[[], Course] = partial(Course, learner, pool, shared)
+        self._course, self._labels = self._begin(), pool.C.labels
+        losses = getattr(learner.plan, "losses", None)  # nobody's label is what candidates say that abstain
+        self._allowed = self._labels if losses is None else self._labels[: losses.labels]
+        self._codes: dict[int, int] = {}
+
+    @property
+    def open(self) -> list[int]:
+        """Rows of the pool to label now, each once; none when the run has ended."""
+        query = self._course.query
+        return [] if query is None else [row for row in dict.fromkeys(query.items.tolist()) if row not in self._codes]
+
+    def tell(self, labels: Mapping[int, Label]) -> None:
+        """Give `labels` of some of the open rows, by row; where the run cannot go on with them, none of them is kept.
+
+        Raises
+        ------
+        BadLabel
+            If a row is not open, or a label is not in the label set.
+        EmptyVersionSpace, PoolExhausted, BudgetSpent
+            If the learner cannot go on with these labels.
+        """
+        wanted = set(self.open)
+        for row, label in labels.items():
+            if row not in wanted:
+                raise BadLabel(f"row {row} is not asked for now")
+            if isinstance(label, bool) or label not in self._allowed:
+                raise BadLabel(f"{label!r} for row {row} is none of {list(self._allowed)!r}")
+        before = dict(self._codes)
+        self._codes |= {row: self._labels.index(label) for row, label in labels.items()}
+        try:
+            self._go_on()
+        except ReplicalError:
+            self._codes, self._course = before, self._begin()
+            self._go_on()
+            raise
+
+    def _go_on(self) -> None:
+        while (query := self._course.query) is not None and not self.open:
+            codes = np.array([self._codes[row] for row in query.items.tolist()], dtype=np.uint16)
+            self._course.tell(Answers.unanimous(query, codes, len(self._labels)))
+
+    @property
+    def result(self) -> Result:
+        """What the run returned; `BadLabel` is raised while labels are missing."""
+        return self._course.ended()
+
+    def _repr_html_(self) -> Any:
+        if self._course.query is None:
+            return self.result._repr_html_()
+        return f"<p>{count(len(self._codes), 'label')} told, {len(self.open)} open.</p>"

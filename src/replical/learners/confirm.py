@@ -1,4 +1,6 @@
-"""Confirm: does a published answer h hold here, is its error within a margin ε' of the best candidate's?
+"""The plan of Confirm: the margin, how often an outcome may be wrong, and the bets. Claim: docs/claims/confirm.md.
+
+Confirm: does a published answer h hold here, is its error within a margin ε' of the best candidate's?
 
 The answer bets against every rival that it errs at most ε' more; a rival whose bet is won is done. One more bet, that it
 errs more than ε' above an opponent, runs against it. Confirmed when every rival is done, refuted when that bet is won.
@@ -12,25 +14,100 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from decimal import Decimal
+from fractions import Fraction
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from replical.classes.losses import Losses
+from replical.classes.prior import UNIFORM
+from replical.core.exact import decimal, decimals, fraction, in_open
 from replical.core.randomness import SharedRandomness
 from replical.errors import ValueOutOfRange
 from replical.learners.base import Conversation, check_plan, learn
-from replical.learners.findings import Confirmation, Outcome
-from replical.learners.result import Result
-from replical.learners.settled import LABELLED
-from replical.learners.settling.compare import heard
-from replical.learners.settling.groups import groups_of
-from replical.learners.settling.known import Known
-from replical.learners.settling.purses import Charges, Purses
-from replical.plans.base import Condition
-from replical.plans.confirm import ConfirmPlan, confirm_plan
-from replical.pools.labels.base import Labels
+from replical.learners.parameters import PARAMETERS
+from replical.learners.plan import Condition, Number
+from replical.learners.result import Confirmation, Outcome, Result
+from replical.learners.settled.bets import Charges, Known, Purses, heard
+from replical.learners.settled.candidates import groups_of
+from replical.learners.settled.learner import LABELLED
+from replical.learners.settled.plan import BettingPlan
+from replical.pools.labels import Labels
 from replical.pools.pool import AnyPool
+
+
+@dataclass(frozen=True, kw_only=True)
+class ConfirmPlan(BettingPlan):
+    """Bet for and against one answer until it is confirmed or refuted."""
+
+    @property
+    def margin(self) -> Fraction:
+        """ε', by how much the answer may err more than the best."""
+        return self["margin"]
+
+    @property
+    def level(self) -> Fraction:
+        """α, how often either outcome may be wrong."""
+        return self["level"]
+
+    @property
+    def enough(self) -> Decimal:
+        """The wealth that decides a bet: 1/α."""
+        with decimals():
+            return 1 / decimal(self.level)
+
+
+def confirm_plan(
+    n: int, *, margin: Any, level: Any, batch: Any = 1, max_labels: Any = None, losses: Losses | None = None
+) -> ConfirmPlan:
+    """The numbers of a confirmation among `n` hypotheses.
+
+    Parameters
+    ----------
+    n
+        Hypotheses in the class.
+    margin, level
+        Does the answer err at most `margin` more than the best? Either outcome is wrong at most this often.
+    batch, max_labels
+        Items open at once, and the budget.
+    losses
+        What predictions cost; None where errors are counted.
+
+    Raises
+    ------
+    ValueOutOfRange
+        For a number out of its range, and a budget below one batch.
+
+    Examples
+    --------
+    >>> made = confirm_plan(10, margin=.05, level=.05)
+    >>> made.margin, float(made.enough)
+    (Fraction(1, 20), 20.0)
+    """
+    exact = fraction(in_open("margin", margin, 0, 1))
+    numbers = (
+        Number(name="margin", value=exact, source="ε', by how much the answer may err more than the best"),
+        Number(
+            name="level",
+            value=fraction(in_open("level", level, 0, 1)),
+            source="α: a bad answer is confirmed, or a good one refuted",
+        ),
+        Number(name="idle", value=16, source="unasked items in a row after which bets are settled all the same"),
+    )
+    budget = None if max_labels is None else PARAMETERS["max_labels"].check(max_labels)
+    plan = ConfirmPlan(
+        learner="confirm",
+        name="tight",
+        n=n,
+        epsilon=exact,
+        numbers=numbers,
+        batch=PARAMETERS["batch"].check(batch),
+        losses=losses,
+    )
+    return plan.under(UNIFORM, budget)
+
 
 _UNUSED = SharedRandomness("a confirmation shares nothing")
 

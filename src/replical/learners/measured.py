@@ -10,15 +10,13 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from replical.bounds.anytime import share_interval
+from replical.bounds.betting import share_interval
 from replical.core.randomness import SharedRandomness
 from replical.errors import PlanMismatch, ValueOutOfRange
-from replical.learners.base import Conversation, Learner
-from replical.learners.findings import AnswerError
-from replical.learners.memory import Memory, Remembers
-from replical.learners.result import Result
-from replical.plans.base import Plan
-from replical.plans.settled import SettledPlan
+from replical.learners.base import Conversation, Learner, Memory, Remembers
+from replical.learners.plan import Plan
+from replical.learners.result import AnswerError, Result
+from replical.learners.settled.plan import SettledPlan
 from replical.pools.pool import AnyPool
 from replical.pools.query import Query
 

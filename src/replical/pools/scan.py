@@ -14,8 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from replical.errors import PoolExhausted
-from replical.pools.draws import binomial, multinomial
-from replical.pools.query import Counts, Indices, Query
+from replical.pools.query import Counts, Indices, Query, binomial, multinomial
 from replical.pools.version_space import VersionSpace
 
 _FIRST_LOOK = 256  # items looked at first when searching for the next disputed one; doubled until found

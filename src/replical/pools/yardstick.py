@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from replical.classes.base import DrawsItems, HypothesisClass, Items
-from replical.classes.rows import digest
+from replical.classes.table import digest
 from replical.core.canonical import fingerprint
 from replical.core.randomness import SharedRandomness, below
 from replical.errors import PlanMismatch, ValueOutOfRange

@@ -1,33 +1,114 @@
-"""What the estimators share: the seed, the private order, labels looked up as they are asked for, and what is kept."""
+"""The candidates of a selector: their names, and whether they are fitted.
+
+What the estimators share: the seed, the private order, labels looked up as they are asked for, and what is kept.
+
+Public labelled rows that put candidates in a shared order: what is wrong with them is said, and what looks wrong.
+"""
 
 from __future__ import annotations
 
 import secrets
 import warnings
-from collections.abc import Callable, Sequence
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.exceptions import NotFittedError
 from sklearn.utils.multiclass import check_classification_targets, unique_labels
 from sklearn.utils.validation import (
+    check_consistent_length,
+    check_is_fitted,
     check_random_state,
+    column_or_1d,
     validate_data,
 )
 
 from replical.classes.base import Codes, HypothesisClass
 from replical.classes.prior import UNIFORM, Prior
 from replical.core.randomness import PrivateRandomness, SharedRandomness
-from replical.core.words import plural
+from replical.core.text import count, plural
 from replical.errors import UncertifiedWarning
 from replical.learners.base import Course, Learner
-from replical.learners.for_plan import learner_for
+from replical.learners.catalogue import find
+from replical.learners.planning import learner_for, plan
 from replical.learners.result import Result
-from replical.plans.catalogue import find
-from replical.plans.plan import plan
 from replical.pools.pool import Pool
 from replical.pools.query import Answers
+
+Candidates = Sequence[Any] | Mapping[str, Any]
+Named = list[tuple[str, Any]]
+
+
+def named_estimators(estimators: Candidates) -> Named:
+    """(name, estimator) pairs, from pairs, a mapping, or a list, in which each is called by its class.
+
+    Raises
+    ------
+    ValueError
+        If there are none, it is one and no list, or one can neither predict nor is a pair.
+
+    Examples
+    --------
+    >>> from sklearn.dummy import DummyClassifier
+    >>> one, other = DummyClassifier(), DummyClassifier()
+    >>> [name for name, _ in named_estimators([one, other])], [name for name, _ in named_estimators({"a": one})]
+    (['dummyclassifier-1', 'dummyclassifier-2'], ['a'])
+    """
+    if hasattr(estimators, "predict"):
+        raise ValueError(
+            "one estimator leaves nothing to choose: give a list of them, a dict or (name, estimator) pairs"
+        )
+    given = list(estimators.items() if isinstance(estimators, Mapping) else estimators)
+    if not given:
+        raise ValueError("give the fitted estimators to choose among: a list, a dict or (name, estimator) pairs")
+    if all(isinstance(each, tuple | list) and len(each) == 2 and isinstance(each[0], str) for each in given):
+        named = [(name, estimator) for name, estimator in given]
+    else:
+        kinds = [type(each).__name__.lower() for each in given]
+        often, seen = Counter(kinds), Counter[str]()
+        named = []
+        for kind, each in zip(kinds, given, strict=True):
+            seen[kind] += 1
+            named.append((kind if often[kind] == 1 else f"{kind}-{seen[kind]}", each))
+    for name, each in named:
+        if isinstance(each, type) or not hasattr(each, "predict"):
+            kind = f"the class {each.__name__}" if isinstance(each, type) else f"a {type(each).__name__}"
+            raise ValueError(f"the candidate {name!r} is {kind}, which cannot predict: give estimators that are fitted")
+    return named
+
+
+def check_fitted(named: Named, X: Any) -> None:
+    """Refuse candidates that are not fitted: one that says it is not, and cannot predict the first row of `X` either.
+
+    Raises
+    ------
+    ValueError
+        If there is one; scikit-learn's `NotFittedError`.
+    """
+    unfitted = [name for name, each in named if not _fitted(each, X)]
+    if unfitted:
+        some = f"{len(unfitted)} of {count(len(named), 'candidate')} {plural(len(unfitted), 'is', 'are')} not fitted"
+        raise NotFittedError(
+            f"{some}, the first of them {unfitted[0]!r}: fit each with model.fit(X_public, y_public), on public rows "
+            "that no lab uses, before they are chosen among"
+        )
+
+
+def _fitted(estimator: Any, X: Any) -> bool:
+    try:
+        check_is_fitted(estimator)
+    except NotFittedError:  # as far as scikit-learn can see
+        try:
+            estimator.predict(X[:1])
+        except Exception:
+            return False
+    except (TypeError, AttributeError):  # no estimator of scikit-learn's: it may know how to predict all the same
+        return True
+    return True
+
 
 Oracle = Callable[[int], Any]
 
@@ -238,3 +319,61 @@ def codes_of(values: Any, classes: NDArray[Any]) -> Codes:
     order = np.argsort(classes)
     codes: Codes = order[np.searchsorted(classes[order], values)].astype(np.uint16)
     return codes
+
+
+_SOME = 10_000  # rows that show whether features tell items apart
+_OWN = 0.99  # of the rows are different where features tell items apart
+
+
+def public_rows(public: Any, X: Any, classes: NDArray[Any]) -> tuple[Any, NDArray[Any]]:
+    """The pair of rows and labels, if it is one; rows that are among those of `X` are warned about.
+
+    Raises
+    ------
+    ValueError
+        If it is no pair of as many labels as rows, or a label is none of the `classes`.
+    """
+    if not isinstance(public, tuple | list) or len(public) != 2:
+        raise ValueError(f"public is a pair of rows and their labels, public=(X_public, y_public), got {_kind(public)}")
+    rows, labels = public[0], column_or_1d(public[1])
+    check_consistent_length(rows, labels)
+    try:
+        codes_of(labels, classes)
+    except ValueError as error:
+        raise ValueError(f"public: {error}") from error
+    if among := shared(rows, X):
+        warnings.warn(
+            f"{among} of {len(labels)} public rows are among the rows to choose on: if these are the same items, the order "
+            "depends on what this lab looks at and nothing is proven. Take them out of one of the two.",
+            UserWarning,
+            stacklevel=4,
+        )
+    return rows, labels
+
+
+def shared(rows: ArrayLike, X: ArrayLike) -> int:
+    """How many rows are also rows of `X`; 0 where features are too few or too coarse to tell items apart.
+
+    Examples
+    --------
+    >>> X = np.random.default_rng(0).normal(size=(100, 2))
+    >>> shared(X[:7], X), shared(X[:7] + 1, X), shared(np.ones((5, 2)), np.ones((100, 2)))
+    (7, 0, 0)
+    """
+    try:
+        ours, theirs = (np.ascontiguousarray(np.asarray(each, dtype=np.float64)) for each in (rows, X))
+    except (TypeError, ValueError):  # texts, say
+        return 0
+    if ours.ndim != 2 or theirs.ndim != 2 or ours.shape[1] != theirs.shape[1] or not theirs.shape[1]:
+        return 0
+    some = theirs[:_SOME]
+    if len({row.tobytes() for row in some}) < _OWN * len(some):
+        return 0
+    public = [row.tobytes() for row in ours]
+    known = set(public)
+    found = {row for row in map(bytes, theirs) if row in known}
+    return sum(row in found for row in public)
+
+
+def _kind(value: Any) -> str:
+    return f"a {type(value).__name__} of {len(value)}" if hasattr(value, "__len__") else f"a {type(value).__name__}"

@@ -19,11 +19,9 @@ from replical.core.files import write_whole
 from replical.core.parallel import in_processes
 from replical.errors import BadRecipe, BadTable, MissingExtra
 from replical.lab.columns import name_of, opened
-from replical.lab.tables import read_features
-from replical.lab.values import ids_of, labels_of
+from replical.lab.tables import ids_of, labels_of, read_features
 from replical.sklearn.family import Candidate, Family
-from replical.sklearn.model_files import one_line, save
-from replical.sklearn.models import CONTENTS, FILE, PARTS, Models, Progress, is_entry, silent
+from replical.sklearn.models import CONTENTS, FILE, PARTS, Models, Progress, is_entry, one_line, save, silent
 
 _CSV, _ORDER = "candidates.csv", "order.txt"
 _NOTE_EVERY = 1.0  # seconds between two notes of what is fitted

@@ -33,8 +33,8 @@ from numpy.typing import NDArray
 from replical.classes.base import Label, label_set
 from replical.core.canonical import fingerprint
 from replical.core.exact import in_open
+from replical.core.files import read_toml
 from replical.core.randomness import SharedRandomness, below
-from replical.core.toml import read_toml
 from replical.errors import BadRecipe, ReplicalError
 
 SCHEMA = "replical.candidates/1"

@@ -9,10 +9,10 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from replical.classes.linear import Linear, heights, step_for
 from replical.core.exact import in_open
-from replical.learners.lattice import Lattice
-from replical.plans.lattice import lattice_plan
+from replical.lattice.learner import Lattice
+from replical.lattice.linear import Linear, heights, step_for
+from replical.lattice.plan import lattice_plan
 from replical.sklearn.base import Oracle, Replicable
 
 

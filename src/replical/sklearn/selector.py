@@ -11,11 +11,8 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_consistent_length, check_is_fitted, column_or_1d, validate_data
 
 from replical.classes.prior import UNIFORM, Prior
-from replical.classes.rows import PackedRows
-from replical.classes.table import PredictionTable
-from replical.sklearn.base import Oracle, Replicable, codes_of
-from replical.sklearn.named import Candidates, check_fitted, named_estimators
-from replical.sklearn.public import public_rows
+from replical.classes.table import PackedRows, PredictionTable
+from replical.sklearn.base import Candidates, Oracle, Replicable, check_fitted, codes_of, named_estimators, public_rows
 
 
 def _has_probabilities(selector: ReplicableSelector) -> bool:

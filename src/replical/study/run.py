@@ -12,8 +12,8 @@ from pathlib import Path
 from typing import Any
 
 from replical.core.canonical import fingerprint
+from replical.core.parallel import Workers
 from replical.core.selftest import installed
-from replical.core.workers import Workers
 from replical.study.pictures.draw import draw
 from replical.study.report.findings import summary_sentence
 from replical.study.report.page import report

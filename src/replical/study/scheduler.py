@@ -15,11 +15,10 @@ from concurrent.futures import FIRST_COMPLETED, BrokenExecutor, Future, wait
 from dataclasses import dataclass, field
 from math import inf
 
-from replical.core.workers import Workers
+from replical.core.parallel import Workers
 from replical.errors import WorkerLost
-from replical.study.piece import Outcome, Piece, work
 from replical.study.spec import Cell
-from replical.study.store import NOTHING, Entry, Store
+from replical.study.store import NOTHING, Entry, Outcome, Piece, Store, work
 
 _SECONDS = 1.0  # a piece takes about so long: little is lost with a worker, all are busy to the end, and messages few
 _MOST = 50  # pairs of a piece at most; one while it is not known how long they take

@@ -1,4 +1,8 @@
-"""A study in a file: which cells it has, and how many pairs of labs each of them runs.
+"""What a cell of a study can be told: the names of its parameters, and one spelling of every value.
+
+When a cell of a study has enough pairs.
+
+A study in a file: which cells it has, and how many pairs of labs each of them runs.
 
 A cell is one experiment. Its id is a hash of what it tries, its randomness derives from the study's seed and that id: a
 value added to a grid changes no other cell. A table counts by what is in it, not by its name or where it lies.
@@ -12,17 +16,172 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import product
-from math import prod
+from math import ceil, prod
 from pathlib import Path
 from typing import Any
 
-from replical.classes.spec import parse, table_digest, table_path
+from replical.classes.catalogue import parse, table_digest, table_path
 from replical.core.canonical import canonical, fingerprint
-from replical.core.toml import read_toml
+from replical.core.exact import clopper_pearson
+from replical.core.files import read_toml
 from replical.errors import BadStudy, ReplicalError
-from replical.study.enough import USUAL, Enough, enough_of
-from replical.study.parameters import NEEDED, PARAMETERS, STANDARD, matters, plain, short
-from replical.worlds.experiment import OPTIONS, Experiment
+from replical.learners.catalogue import find
+from replical.learners.parameters import PARAMETERS as PLAN_PARAMETERS
+from replical.worlds.experiment import OPTIONS, Experiment, checked_size
+from replical.worlds.world import parse_noise
+
+STANDARD: dict[str, Any] = {"delta": 0.05, "rho": 0.1, "noise": 0.0, "plan": "tight"}
+NEEDED = ("class", "learner", "epsilon", "pool_size")
+PARAMETERS = (*NEEDED, *STANDARD, "theta", "nu", *OPTIONS, "yardstick")
+_WORDS = {"plan": ("tight", "paper"), "yardstick": ("cells", "none")}
+
+
+def plain(name: str, value: Any) -> Any:
+    """Check a value; one spelling each: 1 and 1.0 are one epsilon, 0 and "0" one noise."""
+    if is_text(name):
+        return _text(name, value)
+    if name == "noise" and isinstance(value, str) and ":" in value:
+        parse_noise(value)
+        return value
+    if name == "pool_size":
+        try:
+            return checked_size(value)
+        except (ValueError, RecursionError):
+            raise BadStudy(
+                f"a pool size is a whole number from 1 to 10**12 - 1 or 'exact', got {short(value)}"
+            ) from None
+    return _number(name, value)
+
+
+def is_text(name: str) -> bool:
+    """Are the values of this parameter texts?"""
+    return name in ("class", "learner", *_WORDS) or (name in PLAN_PARAMETERS and PLAN_PARAMETERS[name].kind == "word")
+
+
+def _text(name: str, value: Any) -> str:
+    if not isinstance(value, str):
+        raise BadStudy(f"{name} must be a text, got {short(value)}")
+    known = PLAN_PARAMETERS[name].words if name in PLAN_PARAMETERS else _WORDS.get(name, (value,))
+    if value not in known:
+        raise BadStudy(f"unknown {name} {short(value)}; it is one of {', '.join(known)}")
+    return value
+
+
+def _number(name: str, value: Any) -> Any:
+    try:
+        number = float(value) if isinstance(value, int | float | str) and not isinstance(value, bool) else None
+    except (ValueError, OverflowError):
+        number = None
+    if number is None:
+        raise BadStudy(f"{name} must be a number, got {short(value)}")
+    if name == "noise":
+        if not 0 <= number < 1:
+            raise BadStudy(f"{name} must be in [0, 1), got {number:g}")
+        return number + 0.0  # no minus zero
+    known = PLAN_PARAMETERS[name]
+    if known.kind == "count":
+        whole = value if isinstance(value, int) else int(number) if number.is_integer() else 0
+        if whole < 1:
+            raise BadStudy(f"{name} must be a whole number of at least {max(1, int(known.low))}, got {short(value)}")
+        return whole
+    number = known.check(number)
+    return int(number) if name == "theta" and number.is_integer() else number
+
+
+def matters(name: str, chosen: Mapping[str, Any]) -> bool:
+    """Does the learner know this parameter? To measure on no yardstick is what all do where nothing is said."""
+    if name == "yardstick":
+        return bool(chosen[name] != "none" and find(chosen["learner"]).rounds)
+    if name not in PLAN_PARAMETERS:
+        return True
+    needs = PLAN_PARAMETERS[name].needs
+    if needs is not None and chosen.get(needs[0]) != needs[1]:
+        return False
+    return find(chosen["learner"]).uses(name, chosen["plan"])
+
+
+def short(value: Any) -> str:
+    """A value for a sentence, however long or deep it is."""
+    try:
+        return f"{value!r:.40}"
+    except (ValueError, RecursionError):  # Python writes out neither huge numbers nor endless nesting
+        return f"one of kind {type(value).__name__!r} that is too large"
+
+
+USUAL = {"pairs": 200}
+_MOST_PAIRS = 10**9
+
+
+@dataclass(frozen=True, kw_only=True)
+class Enough:
+    """When a cell has enough pairs: at a fixed number, or when the 95% interval of agreement is narrow enough.
+
+    The width is looked at after each whole batch and nothing else is, least of all where the interval lies.
+    """
+
+    pairs: int | None = None
+    half_width: float | None = None
+    batch: int = 100
+    max_pairs: int = 4000
+
+    def wanted(self, agreements: int, pairs: int) -> int:
+        """How many pairs to have after this many, of which so many agree; the same number if they are enough.
+
+        Examples
+        --------
+        >>> Enough(half_width=.02, batch=100).wanted(97, 100), Enough(half_width=.02, batch=100).wanted(300, 300)
+        (200, 300)
+        """
+        if self.pairs is not None:
+            return self.pairs
+        if pairs and self._narrow(agreements, pairs):
+            return pairs
+        return min((pairs // self.batch + 1) * self.batch, self.max_pairs)
+
+    def expected(self, agreements: int, pairs: int) -> int:
+        """How many pairs it will come to if they go on like this; with none to go by, as if every other one agreed.
+
+        Examples
+        --------
+        >>> Enough(half_width=.02, batch=100).expected(97, 100), Enough(half_width=.02, batch=100).expected(0, 0)
+        (400, 2500)
+        """
+        if self.pairs is not None or (pairs and self._narrow(agreements, pairs)):
+            return self.pairs or pairs
+        share = agreements / pairs if pairs else 0.5
+        low, high = pairs // self.batch + 1, ceil(self.max_pairs / self.batch)
+        while low < high:
+            batches = (low + high) // 2
+            if self._narrow(round(share * batches * self.batch), batches * self.batch):
+                high = batches
+            else:
+                low = batches + 1
+        return min(low * self.batch, self.max_pairs)
+
+    def _narrow(self, agreements: int, pairs: int) -> bool:
+        low, high = clopper_pearson(agreements, pairs)
+        return (high - low) / 2 <= (self.half_width or 0.0)
+
+
+def enough_of(section: Any) -> Enough:
+    """Check what a file says."""
+    if not isinstance(section, dict):
+        raise BadStudy(f"stop must be a table such as {{ pairs = 400 }}, got {short(section)}")
+    for key, value in section.items():
+        if key not in ("pairs", "half_width", "batch", "max_pairs"):
+            raise BadStudy(f"stop has no key {key!r:.40}; it has pairs, or half_width, batch and max_pairs")
+        if key == "half_width":
+            if isinstance(value, bool) or not isinstance(value, int | float) or not 0 < value < 0.5:
+                raise BadStudy(f"half_width must be between 0 and 0.5, got {short(value)}")
+        elif isinstance(value, bool) or not isinstance(value, int) or not 1 <= value <= _MOST_PAIRS:
+            raise BadStudy(f"{key} of stop must be a whole number from 1 to {_MOST_PAIRS}, got {short(value)}")
+    if ("pairs" in section) == ("half_width" in section) or ("pairs" in section and len(section) > 1):
+        raise BadStudy("stop has either pairs, or half_width with batch and max_pairs")
+    stop = Enough(**section)
+    if stop.batch > stop.max_pairs:
+        raise BadStudy(f"batch of stop must be at most max_pairs = {stop.max_pairs}, got {stop.batch}")
+    return stop
+
 
 SCHEMA = "replical.study/1"
 _TOP = ("schema", "name", "title", "notes", "seed", "defaults", "grid", "stop", "quick")

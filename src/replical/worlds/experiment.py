@@ -12,21 +12,19 @@ import numpy as np
 from numpy.typing import NDArray
 
 from replical.classes.base import HypothesisClass, Items
+from replical.classes.catalogue import parse
 from replical.classes.prior import UNIFORM, Prior
-from replical.classes.spec import parse
 from replical.core.exact import fraction
 from replical.errors import BadSpec, ValueOutOfRange
 from replical.learners.base import Learner
-from replical.learners.for_plan import learner_for
-from replical.plans.base import Condition
-from replical.plans.catalogue import Record, find
-from replical.plans.parameters import OPTIONS as PLAN_OPTIONS
-from replical.plans.parameters import PARAMETERS
-from replical.plans.plan import plan
+from replical.learners.catalogue import Record, find
+from replical.learners.parameters import OPTIONS as PLAN_OPTIONS
+from replical.learners.parameters import PARAMETERS
+from replical.learners.plan import Condition
+from replical.learners.planning import learner_for, plan
 from replical.pools.yardstick import Yardstick
-from replical.worlds.noise import BoundaryNoise, parse_noise
 from replical.worlds.theta import theta as disagreement_coefficient
-from replical.worlds.world import World
+from replical.worlds.world import BoundaryNoise, World, parse_noise
 
 # What an experiment may say beside its task; items are the whole pool of each lab.
 OPTIONS = tuple(name for name in PLAN_OPTIONS if name != "items")

@@ -1,33 +1,280 @@
-"""What a protocol will cost and how often two labs will agree, before the first label.
+"""Two labs and one string in a supposed world: what they ask for, and whether they agree.
 
-Pairs of labs run the protocol's own learner in supposed worlds (`replical.worlds.supposed`). Nothing here is a bound, the
+Candidates that are nearly the same: no choice among them costs more than ε.
+
+What another protocol would cost in the same supposed worlds: another ε, range, order or budget.
+
+What a protocol will cost and how often two labs will agree, before the first label.
+
+Pairs of labs run the protocol's own learner in supposed worlds (`replical.worlds.vote_worlds`). Nothing here is a bound, the
 pool size neither: it is what the bound gamma would need for the worst truth that was looked at.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from math import ceil
+from math import ceil, log
 from typing import Any
 
 import numpy as np
 
 from replical.classes.base import HypothesisClass
 from replical.classes.prior import UNIFORM, Prior
-from replical.core.binomial import clopper_pearson
-from replical.errors import PlanMismatch, ValueOutOfRange
-from replical.plans.base import Plan
-from replical.plans.catalogue import Record, find
-from replical.plans.plan import plan
-from replical.plans.rounded import RoundedPlan
+from replical.classes.table import PredictionTable
+from replical.core.exact import clopper_pearson
+from replical.core.randomness import SharedRandomness
+from replical.errors import PlanMismatch, ReplicalError, ValueOutOfRange
+from replical.learners.base import learn
+from replical.learners.catalogue import Record, find
+from replical.learners.plan import Plan
+from replical.learners.planning import learner_for, plan
+from replical.learners.result import Result
+from replical.learners.rounded.line import along_a_line
+from replical.learners.rounded.plan import RoundedPlan
 from replical.pools.pool import Pool
-from replical.worlds.noise import Noise
-from replical.worlds.pair import Pair, larger_batch, mean_or_none, run_both
-from replical.worlds.supposed import FEWEST, SupposedWorld, SupposedWorlds, central, order_from, votes_on
-from replical.worlds.ties import near_ties
-from replical.worlds.trade_off import TradeOff, changes, differs, half_of_the_budget, row_of, summary
+from replical.worlds.vote_worlds import FEWEST, SupposedWorld, SupposedWorlds, central, order_from, votes_on
+from replical.worlds.world import Noise
+
+ONE_BY_ONE = 2  # worlds in which labs run with the batch of their plan
+_BATCHES = 32  # batches of the shortest of these runs, afterwards
+
+
+@dataclass(frozen=True, kw_only=True)
+class Pair:
+    """What two labs did.
+
+    Attributes
+    ----------
+    best
+        The best hypothesis of their world.
+    labels
+        What each asked for.
+    difference, uniform
+        How often they differ, over the shared choice where that is known, otherwise 0 or 1; the same without the prior,
+        None where nothing is rounded by distance.
+    certified
+        The share of them that ended certified; None where the learner proves nothing.
+    prior_log, uniform_log
+        As in `replical.Prediction`.
+    """
+
+    best: int
+    difference: float
+    uniform: float | None
+    labels: tuple[int, int]
+    certified: float | None
+    prior_log: float | None
+    uniform_log: float | None
+
+
+def run_both(chosen: Plan, world: SupposedWorld, U: int, number: int) -> Pair:
+    """Two labs, each with `U` items of a world, and string `number`."""
+    shared, active = SharedRandomness(f"forecast / pair {number}"), learner_for(chosen)
+    results = []
+    for name in "AB":
+        private = world.private.derived(name)
+        pool = world.population.pool(U, private)
+        assert isinstance(pool, Pool), "it has a size"
+        labels = world.answers(pool, private)
+        truth = getattr(labels, "truth", None)
+        results.append(along_a_line(active, pool, truth, shared) or learn(active, pool, labels, shared))
+    return _compare(results[0], results[1], chosen, world.best)
+
+
+def _compare(one: Result, two: Result, chosen: Plan, best: int) -> Pair:
+    first, second, prior = one.rounding, two.rounding, chosen.prior
+    by_ball = first is not None and second is not None and chosen.choice == "ball"
+    found = Pair(
+        best=best,
+        difference=float(one.hypothesis != two.hypothesis or one.hypothesis is None),
+        uniform=None,
+        labels=(one.labels, two.labels),
+        certified=None if one.proven is None or two.proven is None else (one.stopped + two.stopped) / 2,
+        prior_log=None,
+        uniform_log=None,
+    )
+    if not by_ball:
+        return found
+    assert first is not None, "it rounds"
+    assert second is not None, "it rounds"
+    uniform = first.difference(second, UNIFORM)
+    near = first.scores <= first.range[0] * first.items
+    share = float(prior.masses(len(near))[near].sum()) if prior.kind == "weights" else float(near.mean())
+    return replace(
+        found,
+        difference=uniform if prior is UNIFORM else first.difference(second, prior),
+        uniform=uniform,
+        prior_log=1 + log(1 / max(share, 1e-300)),
+        uniform_log=1 + log(1 / max(float(near.mean()), 1e-300)),
+    )
+
+
+def larger_batch(learner: str, options: Mapping[str, Any], pairs: Sequence[Pair]) -> dict[str, int]:
+    """The batch of pairs to come, once the first have run, if it differs from what `options` of the plan say."""
+    if len(pairs) != ONE_BY_ONE or not find(learner).uses("batch"):
+        return {}
+    published = int(options.get("batch") or 1)
+    batch = quick_batch(published, [count for pair in pairs for count in pair.labels])
+    return {"batch": batch} if batch != published else {}
+
+
+def quick_batch(published: int, labels: Sequence[int]) -> int:
+    """The batch of simulated runs after some that took so many `labels`: where they are many, larger than is published.
+
+    That saves time. It is a thirty-second of the shortest run at most, and so is what a lab then asks too much.
+    """
+    return max(published, min(labels) // _BATCHES)
+
+
+def mean_or_none(values: Sequence[float | None]) -> float | None:
+    """The mean, if every value is known."""
+    known = [value for value in values if value is not None]
+    return float(np.mean(known)) if len(known) == len(values) else None
+
+
+_MOST = 2000  # candidates among which near-ties are looked for: all pairs are compared
+_MEASURED = 4096  # items on which they are compared, drawn by the private order
+
+
+def near_ties(pool: Pool, epsilon: float) -> tuple[tuple[int, ...], ...]:
+    """Groups, formed in the order of the class, in which every two hypotheses differ on at most ε of the items."""
+    if not isinstance(pool.C, PredictionTable) or len(pool.C) > _MOST:
+        return ()
+    n, items = len(pool.C), pool.tail(Fraction(1))[:_MEASURED]
+    codes = np.stack([pool.predictions.codes(h, items) for h in range(n)])
+    same = np.zeros((n, n))
+    for code in range(len(pool.C.labels)):
+        votes = (codes == code).astype(np.float64)
+        same += votes @ votes.T
+    near = len(items) - same <= epsilon * len(items)
+    free, groups = np.ones(n, dtype=np.bool_), []
+    for h in range(n):
+        if not free[h]:
+            continue
+        group, candidates = [h], near[h] & free
+        candidates[: h + 1] = False
+        while candidates.any():
+            other = int(np.argmax(candidates))
+            group.append(other)
+            candidates &= near[other]
+            candidates[other] = False
+        free[group] = False
+        if len(group) > 1:
+            groups.append(tuple(group))
+    return tuple(groups)
+
+
+_PUBLIC = 100  # labelled public items that an order is supposed to be made from
+_CHANGED = (0.15, 0.1)  # a change is worth a row from this share of labels, or this much of a probability, on
+
+
+@dataclass(frozen=True, kw_only=True)
+class TradeOff:
+    """What another protocol would cost, in the same worlds.
+
+    Attributes
+    ----------
+    change
+        What is different, in words; "as published" where nothing is.
+    epsilon, labels_median, certified, differ
+        Its ε, the median labels per lab, the share of labs certified (None where the learner proves nothing), how often two
+        labs differ.
+    """
+
+    change: str
+    epsilon: float
+    labels_median: float
+    certified: float | None
+    differ: float
+
+
+@dataclass(frozen=True, kw_only=True)
+class Change:
+    """Another protocol: what is different, in words and as keywords of `plan`; or an order from public items."""
+
+    words: str
+    options: Mapping[str, Any]
+    public: int = 0
+
+
+def changes(C: HypothesisClass, record: Record, options: Mapping[str, Any]) -> Iterator[Change]:
+    """ε, the range of v, and the order."""
+    epsilon = float(options["epsilon"])
+    for factor in (0.5, 2.0):
+        if epsilon * factor < 0.5:
+            scaled = {key: options[key] * factor for key in ("a", "b", "kappa") if options.get(key) is not None}
+            yield Change(words=f"epsilon = {epsilon * factor:g}", options={"epsilon": epsilon * factor, **scaled})
+    if record.uses("a") and not record.rounds and options.get("a") is None and options.get("b") is None:
+        yield Change(words=f"a = {epsilon / 2:g}", options={"a": epsilon / 2})
+    if options.get("prior", UNIFORM).kind != "uniform":
+        yield Change(words="random order", options={"prior": UNIFORM})
+    elif record.replicable and isinstance(C, PredictionTable):
+        yield Change(words=f"order from {_PUBLIC} public labels", options={}, public=_PUBLIC)
+
+
+def half_of_the_budget(options: Mapping[str, Any], base: TradeOff) -> Change:
+    """Half of what is usually asked for where there is no budget."""
+    most = max(int((options.get("max_labels") or base.labels_median) / 2), int(options.get("batch") or 1))
+    return Change(words=f"max_labels = {most}", options={"max_labels": most})
+
+
+def row_of(
+    change: Change,
+    learner: str,
+    options: Mapping[str, Any],
+    worlds: Sequence[SupposedWorld],
+    U: int,
+    tick: Callable[[], None],
+) -> TradeOff | None:
+    """What a change does to a plan (`learner`, `options`), labs with `U` items; None where no run can be made of it."""
+    pairs: list[Pair] = []
+    changed = {**options, **change.options}
+    try:
+        chosen = plan(learner, worlds[0].population.C, pool="finite", **changed)
+        for number, world in enumerate(worlds):
+            new: dict[str, Any] = larger_batch(learner, changed, pairs)
+            if change.public:
+                new["prior"] = _public_order(world, change.public)
+            if new:
+                changed |= new
+                chosen = plan(learner, world.population.C, pool="finite", **changed)
+            pairs.append(run_both(chosen, world, U, number))
+            tick()
+    except ReplicalError:
+        return None
+    return summary(change.words, chosen, pairs)
+
+
+def _public_order(world: SupposedWorld, count: int) -> Prior:
+    """The order that so many labelled items of this world would make."""
+    private = world.private.derived("public")
+    pool = world.population.pool(count, private)
+    assert isinstance(pool, Pool), "it has a size"
+    return order_from(pool, world.answers(pool, private))
+
+
+def summary(words: str, chosen: Plan, pairs: Sequence[Pair]) -> TradeOff:
+    """A row, of the pairs of labs that ran a plan."""
+    return TradeOff(
+        change=words,
+        epsilon=float(chosen.epsilon),
+        labels_median=float(np.median([count for pair in pairs for count in pair.labels])),
+        certified=mean_or_none([pair.certified for pair in pairs]),
+        differ=float(np.mean([pair.difference for pair in pairs])),
+    )
+
+
+def differs(row: TradeOff, base: TradeOff) -> bool:
+    """Does a change change anything that so few worlds can show?"""
+    labels, share = _CHANGED
+    return (
+        abs(row.labels_median - base.labels_median) > labels * base.labels_median
+        or abs((row.certified or 0.0) - (base.certified or 0.0)) >= share
+        or abs(row.differ - base.differ) >= share
+    )
+
 
 __all__ = [
     "DRAWS",

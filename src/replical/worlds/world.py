@@ -1,18 +1,338 @@
-"""What both labs of every pair of an audit live in: a class, a population for any target, and the size of their pools."""
+"""Label noise of a simulated world: where labels are flipped, and how often.
+
+A known distribution over cells with noisy labels: the world of a simulation.
+
+Probabilities of labels are held as whole parts of a billion, so that errors and the best error ν are exact fractions.
+
+What both labs of every pair of an audit live in: a class, a population for any target, and the size of their pools.
+
+Labs whose populations differ: one world, tilted two ways, as far apart as a shift allows.
+"""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from fractions import Fraction
 from functools import cached_property
+from math import floor
+from typing import Protocol, runtime_checkable
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
-from replical.classes.base import HypothesisClass, Items
+from replical.classes.base import Codes, HypothesisClass, Items
 from replical.classes.predictions import Predictions, predictions_of
-from replical.errors import ValueOutOfRange
-from replical.worlds.noise import Noise
-from replical.worlds.population import Population
+from replical.core.randomness import PrivateRandomness
+from replical.errors import BadSpec, ValueOutOfRange
+from replical.pools.pool import ExactPool, Pool, cell_weights
+from replical.pools.query import Answers, Query, binomial, blank_counts
+from replical.pools.version_space import VersionSpace
+
+Rates = NDArray[np.float64]
+
+
+@runtime_checkable
+class HasMargin(Protocol):
+    """A class whose hypotheses have a decision boundary."""
+
+    def margin(self, items: Items, h: int) -> Rates:
+        """Distance of each of `items` from the boundary of `h`."""
+        ...
+
+
+@dataclass(frozen=True, kw_only=True)
+class BoundaryNoise:
+    """Labels are flipped near the target's boundary only.
+
+    Attributes
+    ----------
+    rate
+        Probability that a label there is replaced by another one.
+    radius
+        How near: distance from the boundary, as the class measures it.
+
+    Examples
+    --------
+    >>> from replical import Population, Thresholds
+    >>> Population(Thresholds(11), target=4, noise=BoundaryNoise(rate=.25, radius=.1)).nu
+    Fraction(1, 20)
+    """
+
+    rate: float
+    radius: float
+
+
+Noise = float | BoundaryNoise
+
+
+def parse_noise(text: str) -> Noise:
+    """Read ``0.05`` or ``boundary:RATE,RADIUS``.
+
+    Parameters
+    ----------
+    text
+        What was written.
+
+    Returns
+    -------
+    noise
+        A rate, or boundary noise.
+
+    Raises
+    ------
+    BadSpec
+        If it is written otherwise.
+
+    Examples
+    --------
+    >>> parse_noise("boundary:0.3,0.1")
+    BoundaryNoise(rate=0.3, radius=0.1)
+    """
+    kind, _, rest = text.rpartition(":")
+    try:
+        numbers = [float(part) for part in rest.split(",")]
+    except ValueError:
+        numbers = []
+    if kind == "" and len(numbers) == 1:
+        return numbers[0]
+    if kind == "boundary" and len(numbers) == 2:
+        return BoundaryNoise(rate=numbers[0], radius=numbers[1])
+    raise BadSpec(f"malformed noise {text!r}; write a rate such as 0.05, or boundary:RATE,RADIUS")
+
+
+def flip_rates(noise: Noise, C: HypothesisClass, cells: Items, target: int) -> Rates:
+    """How often the label of each of `cells` is flipped by `noise`, where hypothesis `target` of `C` gives the labels.
+
+    Raises
+    ------
+    ValueOutOfRange
+        If the target would not stay the best, the radius is not positive, or the class has no boundary.
+    """
+    rate = float(noise.rate if isinstance(noise, BoundaryNoise) else noise)
+    most = 1 - 1 / len(C.labels)
+    if not 0 <= rate < most:
+        raise ValueOutOfRange(f"noise must be in [0, {most:g}) so that the target stays the best, got {rate:g}")
+    if not isinstance(noise, BoundaryNoise):
+        return np.full(len(cells), rate)
+    if not 0 < noise.radius < np.inf:
+        raise ValueOutOfRange(f"the radius of boundary noise must be positive and finite, got {noise.radius:g}")
+    if not isinstance(C, HasMargin):
+        raise ValueOutOfRange(f"{type(C).__name__} has no decision boundary: give noise as a single rate")
+    return np.where(C.margin(cells, target) <= noise.radius, rate, 0.0)
+
+
+_PARTS = 10**9  # probabilities are multiples of a billionth
+
+Law = NDArray[np.int64]
+
+
+class Population:
+    """Cells with integer masses, each with a distribution of labels.
+
+    Parameters
+    ----------
+    C
+        The hypothesis class.
+    target
+        Index of the hypothesis that gives the labels before noise; not with `law`.
+    cells
+        Checked items (``C.items(X)``), one a cell; the class's own cells if left out.
+    weights
+        Integer masses of the cells; equal if left out.
+    noise
+        Probability that a label is replaced by a uniformly chosen other one, or `BoundaryNoise`.
+    law
+        Probabilities of the labels, one row a cell, instead of a target and noise: any distribution can be written
+        down. The target is then a best hypothesis.
+    predictions
+        What every hypothesis says in each cell, where that is known already.
+
+    Raises
+    ------
+    ValueOutOfRange
+        If there is not exactly one of `target` and `law`, the target is no hypothesis, noise is so strong that the
+        target is not the best, the law holds no probabilities, or the class lists no cells and none are given.
+
+    Examples
+    --------
+    >>> from replical import Thresholds
+    >>> world = Population(Thresholds(11), target=4, noise=0.1)
+    >>> world.nu, world.error(7)
+    (Fraction(1, 10), Fraction(17, 50))
+    """
+
+    def __init__(
+        self,
+        C: HypothesisClass,
+        *,
+        target: int | None = None,
+        cells: Items | None = None,
+        weights: ArrayLike | None = None,
+        noise: Noise = 0.0,
+        law: ArrayLike | None = None,
+        predictions: Predictions | None = None,
+    ) -> None:
+        listed = C.cells() if cells is None else cells
+        if listed is None:
+            raise ValueOutOfRange("this class does not list its cells: give the items of the population")
+        self.C, self.cells, self.noise = C, listed, noise
+        self.weights = cell_weights(weights, len(listed))
+        self.predictions = predictions_of(C, listed) if predictions is None else predictions
+        if (target is None) == (law is None):
+            raise ValueOutOfRange("a population needs either a target or a law of the labels")
+        self._law = None if law is None else _whole_parts(law, (len(listed), len(C.labels)))
+        self.target = self._best() if target is None else self._checked(target)
+
+    def _checked(self, target: int) -> int:
+        if isinstance(target, bool) or not isinstance(target, int | np.integer) or not 0 <= target < len(self.C):
+            raise ValueOutOfRange(f"the target must be one of the {len(self.C)} hypotheses, got {target}")
+        rates = flip_rates(self.noise, self.C, self.cells, target)
+        if rates.any():
+            self._law = _flipped(self.predictions.codes(target), rates, len(self.C.labels))
+        return int(target)
+
+    def _best(self) -> int:
+        """The first hypothesis of smallest error."""
+        assert self._law is not None, "only called where the law is given"
+        V = VersionSpace.whole(self.C, self.cells, self.weights, self.predictions)
+        counts = self.weights.astype(object)[:, None] * self._law
+        return int(np.argmin(V.errors(Answers(items=np.arange(len(self.cells)), counts=counts))))
+
+    def codes(self, h: int) -> Codes:
+        """What hypothesis `h` says in each cell."""
+        return self.predictions.codes(h)
+
+    def pool(self, size: int | str, private: PrivateRandomness) -> Pool | ExactPool:
+        """A lab's own pool.
+
+        Parameters
+        ----------
+        size
+            Independent items to draw, or ``"exact"``: the distribution itself.
+        private
+            This lab's own randomness.
+
+        Returns
+        -------
+        pool
+            A `Pool` in the order drawn, or an `ExactPool`.
+
+        Raises
+        ------
+        ValueOutOfRange
+            If `size` is neither, or `private` is not private randomness.
+        """
+        if not isinstance(private, PrivateRandomness):
+            raise ValueOutOfRange(f"a lab draws its pool with private randomness, got {type(private).__name__}")
+        if isinstance(size, str) and size == "exact":
+            return ExactPool(self.C, self.cells, self.weights, private, self.predictions)
+        if isinstance(size, bool) or not isinstance(size, int | np.integer) or not 1 <= size < 2**40:
+            raise ValueOutOfRange(f"a pool size must be a whole number of at least 1 or 'exact', got {size!r}")
+        generator, mass = private.generator("pool"), np.cumsum(self.weights)
+        drawn = generator.integers(int(mass[-1]), size=int(size))
+        if (self.weights != 1).any():  # otherwise tick i falls into cell i
+            drawn = np.searchsorted(mass, drawn, side="right").astype(np.int64)
+        if size < len(self.cells):  # mostly different cells: hold the items drawn, not every cell
+            chosen = self.predictions.take(drawn)
+            return Pool.in_order(self.C, self.cells[drawn], drawn, np.arange(int(size), dtype=np.int64), chosen)
+        return Pool.in_order(self.C, self.cells, np.arange(len(self.cells), dtype=np.int64), drawn, self.predictions)
+
+    def labels(self, pool: Pool | ExactPool, private: PrivateRandomness) -> PopulationLabels:
+        """Whoever answers for the items of a `pool` that this population gave; noise is drawn by `private`."""
+        return PopulationLabels(
+            self.codes(self.target)[pool.ids],
+            law=None if self._law is None else self._law[pool.ids],
+            labels=len(self.C.labels),
+            private=private,
+        )
+
+    def error(self, h: int) -> Fraction:
+        """The error of hypothesis `h`, exactly.
+
+        Raises
+        ------
+        ValueOutOfRange
+            If there is no such hypothesis.
+        """
+        if not 0 <= h < len(self.C):
+            raise ValueOutOfRange(f"the class has {len(self.C)} hypotheses, numbered from 0, got {h}")
+        total, says = int(self.weights.sum()), self.codes(h)
+        if self._law is None:
+            return Fraction(int(self.weights[says != self.codes(self.target)].sum()), total)
+        parts = int(self._law[0].sum())
+        right = self._law[np.arange(len(says)), says]
+        wide = self.weights if total < 2**62 // parts else self.weights.astype(object)
+        return 1 - Fraction(int((wide * right).sum()), total * parts)
+
+    @cached_property
+    def nu(self) -> Fraction:
+        """ν, the smallest error of the class, exactly: the target's, because noise leaves it the best everywhere."""
+        return self.error(self.target)
+
+
+def _whole_parts(law: ArrayLike, shape: tuple[int, int]) -> Law:
+    """Probabilities as whole parts of a billion that add up."""
+    probabilities = np.asarray(law, dtype=np.float64)
+    if probabilities.shape != shape:
+        raise ValueOutOfRange(
+            f"a law needs {shape[0]} rows of {shape[1]} probabilities, got shape {probabilities.shape}"
+        )
+    if not ((probabilities >= 0).all() and (np.abs(probabilities.sum(axis=1) - 1) < 1e-9).all()):
+        raise ValueOutOfRange("every row of a law must be probabilities that add up to 1")
+    parts = np.rint(probabilities * _PARTS).astype(np.int64)
+    parts[np.arange(len(parts)), parts.argmax(axis=1)] += _PARTS - parts.sum(axis=1)
+    return parts
+
+
+def _flipped(truth: Codes, rates: NDArray[np.float64], labels: int) -> Law:
+    """The target's label, replaced by a uniformly chosen other one at the given rates."""
+    flips = np.rint(rates * _PARTS).astype(np.int64)
+    law = np.repeat(flips[:, None], labels, axis=1)
+    law[np.arange(len(truth)), truth] = (_PARTS - flips) * (labels - 1)
+    return law
+
+
+class PopulationLabels:
+    """Labels drawn when they are asked for; no item is asked twice, so this equals drawing them beforehand.
+
+    Made by `Population.labels`.
+
+    Parameters
+    ----------
+    truth
+        The target's label code of each item.
+    law
+        Parts of each label, one row an item; None where labels are never flipped.
+    labels
+        How many labels there are.
+    private
+        This lab's own randomness.
+    """
+
+    def __init__(self, truth: Codes, *, law: Law | None, labels: int, private: PrivateRandomness) -> None:
+        self._truth, self._law, self._labels, self._private = truth, law, labels, private
+
+    @cached_property
+    def _generator(self) -> np.random.Generator:
+        return self._private.generator("labels")
+
+    @property
+    def truth(self) -> Codes | None:
+        """The label of each item, where no other ever comes back."""
+        return self._truth if self._law is None else None
+
+    def answer(self, query: Query) -> Answers:
+        """Labels for `query`, drawn with their probabilities."""
+        if self._law is None:
+            return Answers.unanimous(query, self._truth[query.items], self._labels)
+        law = self._law[query.items]
+        counts = blank_counts((len(query.items), self._labels), query.counts)
+        rest, left = query.counts, law.sum(axis=1)
+        for label in range(self._labels - 1):
+            counts[:, label] = binomial(self._generator, rest, law[:, label] / np.maximum(left, 1))
+            rest, left = rest - counts[:, label], left - law[:, label]
+        counts[:, -1] = rest
+        return Answers(items=query.items, counts=counts)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -35,7 +355,7 @@ class World:
         Probabilities of the labels, one row a cell, instead of a target and noise.
     shift
         How far labs' populations are apart: labs with even and with odd numbers have masses tilted in opposite directions,
-        by factors within 1 ± `shift` (`replical.worlds.shift`). Not with a law, whose best hypothesis might change.
+        by factors within 1 ± `shift` (`replical.worlds.world`). Not with a law, whose best hypothesis might change.
 
     Raises
     ------
@@ -100,3 +420,81 @@ class World:
         own = None if cells is None else self.C.cells()
         known = cells is not None and own is not None and np.array_equal(own, cells)
         return replace(self, cells=None if known else cells)
+
+
+_SOME = 256  # hypotheses from whom we learn which cells are near the target
+
+
+@dataclass(frozen=True)
+class Tilted:
+    """Two populations with one target, for labs with even and with odd numbers."""
+
+    one: Population
+    other: Population
+
+    def of(self, lab: int) -> Population:
+        """Where lab number `lab` lives."""
+        return self.other if lab % 2 else self.one
+
+
+def tilted(population: Population, shift: float) -> Tilted:
+    """Two tilts of a `population`: in each every cell has its mass times a factor within 1 ± `shift`.
+
+    Half of the mass, the cells nearest to the target, is heavier in one and lighter in the other, so that distances to the
+    target are about 1 + `shift` and 1 - `shift` times what they were: about the worst that such populations can do. The
+    target and the labels of a cell stay.
+
+    Raises
+    ------
+    ValueOutOfRange
+        If the masses are too large to be tilted.
+
+    Examples
+    --------
+    >>> from replical import Thresholds
+    >>> two = tilted(Population(Thresholds(11), target=5), 0.1)
+    >>> [round(float(world.error(7)), 3) for world in (two.one, two.other)]  # of 2 cells in 10
+    [0.22, 0.18]
+    """
+    if shift == 0:
+        return Tilted(population, population)
+    near = _near(population)
+    return Tilted(*(_tilt(population, near, sign * max(0, floor(shift * _PARTS) - 2)) for sign in (1, -1)))
+
+
+def _near(population: Population) -> NDArray[np.bool_]:
+    """The cells on which hypotheses close to the target differ from it, nearest first, up to half of the mass."""
+    weights, truth = population.weights, population.codes(population.target)
+    whole = VersionSpace.whole(population.C, population.cells, weights, population.predictions)
+    nearest = np.argsort(whole.distances(population.target), kind="stable")
+    near, half = np.zeros(len(weights), dtype=np.bool_), int(weights.sum()) // 2
+    for h in nearest[np.unique(np.linspace(0, len(nearest) - 1, min(len(nearest), _SOME)).astype(np.int64))]:
+        grown = near | (population.codes(int(h)) != truth)
+        if int(weights[grown].sum()) > half:
+            break
+        near = grown
+    return near
+
+
+def _tilt(population: Population, near: NDArray[np.bool_], parts: int) -> Population:
+    """Near cells heavier by so many billionths, the others lighter by as much mass in all.
+
+    Both factors are rounded to billionths, so the sum may be off by a billionth of itself; the two that `tilted` leaves out
+    keep every density ratio within the shift all the same.
+    """
+    weights = population.weights
+    total, inside = int(weights.sum()), int(weights[near].sum())
+    if total >= 2**62 // (2 * _PARTS):
+        raise ValueOutOfRange(
+            f"a world whose cells have a mass of {total} in all cannot be tilted: give smaller weights"
+        )
+    lighter = parts * inside // max(1, total - inside)  # the near cells are at most half of the mass
+    factors = np.where(near, _PARTS + parts, _PARTS - lighter)
+    return Population(
+        population.C,
+        target=population.target,
+        cells=population.cells,
+        weights=weights * factors,
+        noise=population.noise,
+        predictions=population.predictions,
+    )

@@ -16,7 +16,7 @@ import sqlalchemy
 from replical import Session
 from replical.cli import main
 from replical.errors import BadJournal
-from replical.lab.journal import Event, Journal
+from replical.lab.journal.journal import Event, Journal
 
 BATCH = 3
 

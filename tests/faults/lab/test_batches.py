@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from replical.errors import BadTable, ReplicalError
-from replical.lab.batches import items_of, read_batch, write_batch
+from replical.lab.sessions.batches import items_of, read_batch, write_batch
 
 LABELS = ("no", "yes")
 json_values = st.recursive(

@@ -20,12 +20,12 @@ from replical.lab.certificate.file import (
 )
 from replical.lab.certificate.page import page
 from replical.lab.certificate.verify import verify
-from replical.lab.journal import Journal
+from replical.lab.journal.journal import Journal
 from replical.lab.protocol import Protocol
-from replical.lab.session import transcript
+from replical.lab.sessions.session import transcript
 from replical.learners.result import STOP
-from replical.learners.rounding import own
-from replical.plans.rounded import RoundedPlan
+from replical.learners.rounded import proof as own
+from replical.learners.rounded.plan import RoundedPlan
 from support.certificates import Tags, resealed, valid, verdicts
 from support.lab import KINDS, LABELS, Run, begin, content, finished, world
 

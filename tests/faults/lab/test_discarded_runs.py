@@ -7,8 +7,8 @@ pytest.importorskip("sqlalchemy")
 
 from replical.lab.certificate.compare import compare
 from replical.lab.certificate.verify import verify
-from replical.lab.journal import Journal
-from replical.lab.registration.verify import check_against, wrong_among
+from replical.lab.journal.journal import Journal
+from replical.lab.registration import check_against, wrong_among
 from support.lab import Run
 from support.registering import RegisteredRun, columns, said
 

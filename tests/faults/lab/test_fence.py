@@ -10,7 +10,7 @@ import pytest
 from replical import Session
 from replical.cli.page import PageOptions, serve_page
 from replical.errors import BadJournal
-from replical.lab.journal import Event, Journal
+from replical.lab.journal.journal import Event, Journal
 from replical.lab.tables import ItemColumns
 from support.annotators import Annotator
 from support.postgres import execute

@@ -6,13 +6,13 @@ from collections import Counter
 import numpy as np
 import pytest
 
-from replical.bounds.anytime import share_interval
+from replical.bounds.betting import share_interval
 from replical.cli import main
 from replical.lab.certificate.file import indices_of, set_of, shared_of, write
 from replical.lab.certificate.verify import verify
-from replical.learners.rounded import ACCURATE
-from replical.plans.catalogue import LEARNERS
-from replical.plans.rounded import RoundedPlan
+from replical.learners.catalogue import LEARNERS
+from replical.learners.rounded.learner import ACCURATE
+from replical.learners.rounded.plan import RoundedPlan
 from support.certificates import resealed
 from support.lab import KINDS, Run, content, world
 

@@ -7,12 +7,12 @@ import sys
 
 import pytest
 
-from replical.core.limits import trusting_sizes
+from replical.core.files import trusting_sizes
 from replical.errors import BadUsage
-from replical.lab.certificate import asked
+from replical.lab.certificate import verify as asked
 from replical.lab.certificate.file import text_of
 from replical.lab.certificate.verify import verify
-from replical.lab.confirmation.verify import verify_confirmation
+from replical.lab.confirmation import verify_confirmation
 from support.certificates import resealed
 from support.huge import huge
 

@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 
 from replical.classes.catalogue import recipe
-from replical.core import limits
-from replical.core.limits import trusting_sizes
+from replical.core import files as limits
+from replical.core.files import trusting_sizes
 from replical.errors import BadTable, ReplicalError
-from replical.lab.arrow_file import claims_of
+from replical.lab.columns import claims_of
 from replical.lab.tables import ItemColumns, read_labels, read_pool
 from support.fuzz import fuzz, replay
 from support.mutations import mutated

@@ -13,7 +13,7 @@ import pytest
 
 from replical import Session
 from replical.errors import BadJournal
-from replical.lab.journal import SCHEMA, Event, Journal
+from replical.lab.journal.journal import SCHEMA, Event, Journal
 from support.journals import begun, refused, write_into
 
 
@@ -83,7 +83,7 @@ def test_a_disk_that_fails_while_a_connection_is_made_is_a_sentence(path, monkey
     def no_room(*_):
         raise sqlite3.OperationalError("disk I/O error")
 
-    monkeypatch.setattr("replical.lab.databases.Database._settle", no_room)
+    monkeypatch.setattr("replical.lab.journal.database.Database._settle", no_room)
     told = refused(path)
     assert told.startswith(f"the journal {path} cannot be used (disk I/O error)")
     assert told.endswith("nothing that was acknowledged is lost")
@@ -92,7 +92,7 @@ def test_a_disk_that_fails_while_a_connection_is_made_is_a_sentence(path, monkey
 # ---- one runner at a time ----
 HOLD = """
 import sys
-from replical.lab.journal import Event, Journal
+from replical.lab.journal.journal import Event, Journal
 with Journal(sys.argv[1]) as journal:
     journal.append([Event(kind="ask", item="three")])
     print("held", flush=True)

@@ -10,7 +10,7 @@ import pytest
 from replical import Session
 from replical.cli import main
 from replical.errors import BadJournal
-from replical.lab.journal import Journal
+from replical.lab.journal.journal import Journal
 from support.kills import recorded
 
 pytestmark = pytest.mark.skipif(not hasattr(signal, "SIGKILL"), reason="needs kill -9")
@@ -114,8 +114,8 @@ from pathlib import Path
 import sqlalchemy
 from replical.cli import main
 from replical.errors import BadJournal
-from replical.lab.journal import Journal
-from replical.lab.session import Session
+from replical.lab.journal.journal import Journal
+from replical.lab.sessions.session import Session
 times = itertools.count(1)
 def die():
     os.kill(os.getpid(), signal.SIGKILL)

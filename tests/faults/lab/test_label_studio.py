@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from replical.errors import ReplicalError
-from replical.lab.batches import read_batch
+from replical.lab.sessions.batches import read_batch
 from support.label_studio import LABELS
 
 leaves = st.one_of(

@@ -12,8 +12,7 @@ pytest.importorskip("starlette")
 
 from replical.errors import BadJournal, EmptyVersionSpace
 from replical.lab.page import guard, serve
-from replical.lab.page.app import Content
-from replical.lab.page.markdown import to_html
+from replical.lab.page.app import Content, to_html
 from support.page import NASTY, Person, application, call, get, opened, serving
 
 

@@ -19,9 +19,9 @@ from hypothesis import strategies as st
 pytest.importorskip("starlette")
 pytest.importorskip("uvicorn")
 
-from replical.lab.page import lines
+from replical.lab.page import connections as lines
+from replical.lab.page.connections import Lines
 from replical.lab.page.guard import network
-from replical.lab.page.lines import Lines
 from support.page import get, opened, serving
 
 HALF = b"GET / HTTP/1.1\r\nHost: 127.0.0.1\r\nX-"

@@ -13,11 +13,10 @@ from hypothesis import strategies as st
 pytest.importorskip("starlette")
 
 from replical.errors import BadUsage
-from replical.lab.desk import Desk
-from replical.lab.journal import Journal
-from replical.lab.ledger import Ledger
+from replical.lab.journal.journal import Journal
+from replical.lab.journal.ledger import Ledger
 from replical.lab.page.people import LONGEST_NAME, People, Taken, looks_like, name_of
-from replical.lab.remote import Elsewhere
+from replical.lab.sessions.labelling import Desk, Elsewhere
 from support.page import Person, application, opened, serving
 
 

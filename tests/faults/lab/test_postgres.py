@@ -9,10 +9,9 @@ import sqlalchemy
 
 from replical import Session
 from replical.errors import BadJournal
-from replical.lab import databases
-from replical.lab.desk import Desk
-from replical.lab.journal import Event, Journal
-from replical.lab.remote import Elsewhere
+from replical.lab.journal import database as databases
+from replical.lab.journal.journal import Event, Journal
+from replical.lab.sessions.labelling import Desk, Elsewhere
 from support.miniature import DRIVER
 from support.postgres import NoServer, cluster, empty_database, execute
 
@@ -98,7 +97,7 @@ def own():
 
 
 # What it was before: the server's own settings decide.
-CARELESS = "import replical.lab.databases as databases\ndatabases._LASTING = \"SELECT 'on', 'on'\"\n"
+CARELESS = "import replical.lab.journal.database as databases\ndatabases._LASTING = \"SELECT 'on', 'on'\"\n"
 
 
 def crashed(own, world, folder, processes, chance, crashes, before=""):

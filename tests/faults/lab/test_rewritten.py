@@ -6,7 +6,7 @@ from replical import Session
 from replical.errors import BadJournal
 from replical.lab.certificate.file import certify
 from replical.lab.certificate.verify import verify
-from replical.lab.journal import Event, Journal
+from replical.lab.journal.journal import Event, Journal
 from support.journals import as_before, unprotected, write_into
 from support.lab import finished
 

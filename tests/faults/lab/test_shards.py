@@ -16,14 +16,13 @@ import pytest
 
 from replical import Protocol, Session, read_pool
 from replical.classes.predictions import sharded
-from replical.classes.predictions.sharded import ShardedPredictions
-from replical.core import shards as files
-from replical.core.shards import Writing
-from replical.core.workers import cluster, local
+from replical.classes.predictions import sharded as files
+from replical.classes.predictions.sharded import ShardedPredictions, Writing
+from replical.core.parallel import cluster, local
 from replical.errors import BadTable, BadUsage, ReplicalError
 from replical.lab import sharding
 from replical.lab.certificate.file import certify
-from replical.lab.journal import Journal
+from replical.lab.journal.journal import Journal
 from replical.lab.sharding import write_shards
 from support.lab import answered, begin, content, world
 from support.shards import in_shards, slow_votes
@@ -231,7 +230,7 @@ def test_a_table_that_changes_between_ids_and_predictions_is_refused(made, tmp_p
 def test_a_killed_sharding_is_never_used(made, tmp_path):
     code = (
         "import sys, os, signal; from pathlib import Path; from replical import Protocol\n"
-        "from replical.lab.sharding import write_shards; from replical.core.shards import Writing\n"
+        "from replical.lab.sharding import write_shards; from replical.classes.predictions.sharded import Writing\n"
         "from support.lab import content\n"
         "Writing.sealed = lambda self: os.kill(os.getpid(), signal.SIGKILL)\n"
         "recipe = Protocol.of(content('settled', epsilon=0.3, batch=4)).recipe\n"

@@ -2,7 +2,7 @@
 
 import pytest
 
-from replical.lab.journal import Journal
+from replical.lab.journal.journal import Journal
 from support.annotators import crowd
 
 PEOPLE, BATCH, SECONDS, THINK = 16, 20, 15, 0.2

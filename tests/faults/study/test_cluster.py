@@ -8,7 +8,7 @@ import time
 
 import pytest
 
-from replical.core.workers import cluster, local
+from replical.core.parallel import cluster, local
 from replical.errors import BadUsage, WorkerLost
 from replical.study.scheduler import Sweep
 from replical.study.spec import Study
@@ -58,7 +58,7 @@ def test_a_mistake_in_the_work_is_told_as_it_is(elsewhere, sweep, monkeypatch):
 
 
 def test_workers_of_another_version_are_refused(elsewhere, monkeypatch):
-    monkeypatch.setattr("replical.core.workers.version", lambda _: "9.9")
+    monkeypatch.setattr("replical.core.parallel.version", lambda _: "9.9")
     with (
         pytest.raises(BadUsage, match=r"part of the Dask cluster at '127.* has replical .*: install 9\.9 there"),
         cluster(elsewhere),

@@ -13,7 +13,7 @@ import time
 
 import pytest
 
-from replical.core.workers import local
+from replical.core.parallel import local
 from replical.study.scheduler import Sweep
 from replical.study.spec import Study
 from replical.study.store import Store
@@ -140,7 +140,7 @@ def test_two_at_once_do_each_other_no_harm(tmp_path, start, sweep, long_tables):
     from replical.study.spec import Study
     from replical.study.store import Store
     from replical.study.scheduler import Sweep
-    from replical.core.workers import local
+    from replical.core.parallel import local
     with local(1) as busy:
         kept = Sweep(Study.of({LONG_STUDY!r}).cells(), Store(Path({str(out)!r})), busy).run()
     assert {{each.pairs for each in kept.values()}} == {{200}}

@@ -9,8 +9,7 @@ import pytest
 from hypothesis import given, settings
 
 from replical.errors import BadStudy
-from replical.study.parameters import PARAMETERS
-from replical.study.spec import Study
+from replical.study.spec import PARAMETERS, Study
 from replical.worlds.experiment import OPTIONS
 
 GRID = {"class": "thresholds:50", "learner": "cal", "epsilon": 0.1, "pool_size": 300}

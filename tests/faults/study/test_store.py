@@ -124,7 +124,7 @@ def test_a_full_disk_is_one_sentence_and_leaves_no_half_file(tmp_path, sweep, ce
     from replical.study.spec import Study
     from replical.study.store import Store
     from replical.study.scheduler import Sweep
-    from replical.core.workers import local
+    from replical.core.parallel import local
     resource.setrlimit(resource.RLIMIT_FSIZE, (14_000, 14_000))
     try:
         with local(1) as busy:

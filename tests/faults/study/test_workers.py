@@ -6,7 +6,7 @@ import time
 
 import pytest
 
-from replical.core.workers import local
+from replical.core.parallel import local
 from replical.errors import WorkerLost
 from replical.study.spec import Study
 from replical.study.store import Store

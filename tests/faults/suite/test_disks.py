@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from replical.errors import ReplicalError
-from replical.lab.journal import Journal
+from replical.lab.journal.journal import Journal
 from support.disk import Cut, environment, library, read_log
 from support.faults import Counts, scaled
 from support.kills import lasting, start

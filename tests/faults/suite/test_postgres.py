@@ -14,7 +14,7 @@ import pytest
 import sqlalchemy
 
 from replical.cli import main
-from replical.lab.journal import Event, Journal
+from replical.lab.journal.journal import Event, Journal
 from support.faults import Counts, scaled
 from support.kills import SESSION, WAYS, Lab, kill_again_and_again, lasting, race, sitting, start
 from support.postgres import NoServer, cluster, empty_database, execute
@@ -172,8 +172,8 @@ def test_a_connection_that_is_cut(lab, server, counted):
 
 # What a server's own settings may be: it says that it waits, and does not.
 CARELESS = """
-import replical.lab.databases
-replical.lab.databases._LASTING = "SELECT 'on', 'on' FROM set_config('synchronous_commit', 'off', true)"
+import replical.lab.journal.database
+replical.lab.journal.database._LASTING = "SELECT 'on', 'on' FROM set_config('synchronous_commit', 'off', true)"
 """
 
 

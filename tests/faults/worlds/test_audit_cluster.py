@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from replical import CAL, Thresholds, World, audit, plan
-from replical.core.workers import cluster
+from replical.core.parallel import cluster
 from replical.errors import ValueOutOfRange, WorkerLost
 from replical.worlds.audit import audit_groups, run_pairs
 from support.dask import answers, free_port, wait_for_workers
@@ -143,7 +143,7 @@ def test_without_dask_it_is_one_sentence(command, monkeypatch):
 
 
 def test_workers_of_another_version_are_refused(elsewhere, command, monkeypatch):
-    monkeypatch.setattr("replical.core.workers.version", lambda _: "9.9")
+    monkeypatch.setattr("replical.core.parallel.version", lambda _: "9.9")
     code, out, _ = command(*AUDIT, "--class", "star:9", "--cluster", elsewhere)
     assert code == 2
     assert json.loads(out)["message"].endswith(": install 9.9 there")

@@ -5,8 +5,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from replical.bounds import direction
-from replical.bounds.direction import deviations, fitted
+from replical.lattice import direction
+from replical.lattice.direction import deviations, fitted
 
 
 def world(d, count, seed, *, wrong=0.05):

@@ -8,9 +8,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from replical.bounds.finite import cap_share, net_reach, net_share, net_size, quantile_loss, step
-from replical.core.binomial import lower_tail
+from replical.core.exact import lower_tail
 from replical.errors import ReplicalError
-from replical.lab.quantiles import quantile_cuts
+from replical.lab.schema import quantile_cuts
 
 ROWS, BINS = st.integers(1, 3000), st.integers(1, 3000)
 LEVELS = st.sampled_from([0.2, 0.05, 0.001])

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from replical.bounds.fresh import LabScores, one_answer
+from replical.bounds.ranks import LabScores, one_answer
 from replical.classes.prior import Prior
 from replical.classes.table import PredictionTable
 from replical.errors import ValueOutOfRange

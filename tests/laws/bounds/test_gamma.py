@@ -10,9 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.stats import binom, norm
 
-from replical.bounds.gamma import Gamma
-from replical.bounds.planned import gamma_unlimited, planned
-from replical.bounds.tails import COARSE, FINE, Grid, Logs, largest_count, lower_tail
+from replical.bounds.gamma import COARSE, FINE, Gamma, Grid, Logs, gamma_unlimited, largest_count, lower_tail, planned
 
 A, B = 0.1, 0.25
 

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from replical import SharedRandomness, Thresholds
 from replical.bounds.ranks import agreement_bound
 from replical.classes.prior import UNIFORM, Prior
-from replical.core.binomial import lower_tail, upper_tail
+from replical.core.exact import lower_tail, upper_tail
 
 EIGHTHS = [inf, *(i / 8 for i in range(-2, 13))]  # exact in binary, with many ties
 scores = st.lists(st.tuples(st.sampled_from(EIGHTHS), st.sampled_from(EIGHTHS)), min_size=1, max_size=9)

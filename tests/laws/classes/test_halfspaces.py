@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from replical import HalfSpaces
 from replical.classes.predictions.packed import PackedPredictions
 from replical.core import bits
-from replical.core.kernels import threads
+from replical.core.kernels import backend as threads
 
 pytestmark = pytest.mark.usefixtures("kernels")
 

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from replical import SharedRandomness, Thresholds
 from replical.classes.prior import UNIFORM, Prior, exponentials
-from replical.core.binomial import lower_tail, upper_tail
+from replical.core.exact import lower_tail, upper_tail
 
 words = st.integers(0, 2**64 - 1)
 seeds = st.text(st.characters(exclude_categories=("Cs",)), max_size=8)

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from replical import Prior, SharedRandomness, Thresholds
 from replical.classes import prior as priors
 from replical.core import randomness
-from replical.core.blocks import numbers_in
+from replical.core.bits import numbers_in
 from replical.lab.certificate.file import within
 
 

@@ -11,10 +11,9 @@ from hypothesis import strategies as st
 from replical import KnownLabels, Pool, PredictionTable, PrivateRandomness, SharedRandomness, learn, plan
 from replical.classes.predictions import sharded
 from replical.classes.predictions.packed import PackedPredictions
-from replical.classes.predictions.sharded import ShardedPredictions
-from replical.classes.predictions.sharded_rows import ShardedRows
-from replical.core.workers import Here, Workers, cluster, local
-from replical.learners.for_plan import learner_for
+from replical.classes.predictions.sharded import ShardedPredictions, ShardedRows
+from replical.core.parallel import Here, Workers, cluster, local
+from replical.learners.planning import learner_for
 from support.shards import in_shards, packed
 
 N, U = 130, 600

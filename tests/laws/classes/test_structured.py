@@ -6,10 +6,10 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from replical import Boxes, Intervals, Population, PrivateRandomness, SharedRandomness, Stumps, learn, plan
-from replical.classes.places import Places
 from replical.classes.predictions import predictions_of
 from replical.classes.predictions.packed import PackedPredictions
-from replical.learners.for_plan import learner_for
+from replical.classes.stumps import Places
+from replical.learners.planning import learner_for
 
 NUMBERS = [-1e300, -1.0, -0.25, 0.0, 1e-9, 0.1, 0.2, 0.25, 1 / 3, 0.5, 0.75, 1 - 1e-16, 1.0, 1.5, 1e300]
 

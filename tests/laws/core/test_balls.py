@@ -8,8 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from replical.core import bits
-from replical.core.kernels.balls import Balls
-from replical.core.kernels.pairs import Pairs
+from replical.core.kernels.pairs import Balls, Pairs
 from support import reference
 
 pytestmark = pytest.mark.usefixtures("kernels")

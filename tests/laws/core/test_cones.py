@@ -6,8 +6,7 @@ import scipy.optimize
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from replical.core.centre import Centre
-from replical.core.cones import Slice, extent
+from replical.lattice.cones import Centre, Slice, extent
 
 
 def a_cone(d, rows, seed):

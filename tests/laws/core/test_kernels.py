@@ -9,13 +9,8 @@ from hypothesis import strategies as st
 
 from replical.core import bits
 from replical.core.kernels.accounts import Kinds, add
-from replical.core.kernels.apart import apart
 from replical.core.kernels.columns import Columns
-from replical.core.kernels.mixed import mixed, unseen
-from replical.core.kernels.moves import together, turned
-from replical.core.kernels.nearest import Nearest
-from replical.core.kernels.sums import add_wrong
-from replical.core.kernels.tallies import tallies
+from replical.core.kernels.matrices import Nearest, add_wrong, apart, mixed, tallies, together, turned, unseen
 
 pytestmark = pytest.mark.usefixtures("kernels")
 

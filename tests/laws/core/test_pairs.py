@@ -6,7 +6,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from replical.core import bits
-from replical.core.kernels import pairs, threads
+from replical.core.kernels import backend as threads
+from replical.core.kernels import pairs
 from replical.core.kernels.pairs import Pairs
 
 pytestmark = pytest.mark.usefixtures("kernels")

@@ -5,7 +5,7 @@ from fractions import Fraction
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from replical.core.words import about, at_least, at_most, confidence, count, percent
+from replical.core.text import about, at_least, at_most, confidence, count, percent
 
 SHARES = st.floats(0, 1, allow_subnormal=False)
 DIGITS = st.integers(1, 6)

@@ -5,7 +5,7 @@ from xml.etree import ElementTree
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from replical.lab.batches import SKIP, Reply, config, read_batch, write_batch
+from replical.lab.sessions.batches import SKIP, Reply, config, read_batch, write_batch
 from support.batches import LABELS, chose, export, fill
 
 texts = st.text(st.characters(exclude_categories=["Cc", "Cn", "Cs"]), min_size=1, max_size=6)

@@ -11,8 +11,7 @@ from hypothesis import strategies as st
 
 from replical.core.canonical import canonical
 from replical.errors import BadJournal
-from replical.lab.chain import FIRST
-from replical.lab.journal import Event, Journal
+from replical.lab.journal.journal import FIRST, Event, Journal
 from support.journals import as_before, refused, unprotected, write_into
 
 TEXTS = st.text(st.characters(exclude_categories=["Cs"]), max_size=8)

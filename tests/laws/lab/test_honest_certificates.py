@@ -9,8 +9,8 @@ pytest.importorskip("sqlalchemy")
 
 from replical.errors import ReplicalError
 from replical.lab.certificate.verify import verify
-from replical.plans.catalogue import find
-from replical.plans.rounded import RoundedPlan
+from replical.learners.catalogue import find
+from replical.learners.rounded.plan import RoundedPlan
 from support.lab import Run, content, world
 
 BATCH = {"batch": st.sampled_from([1, 2, 5, 24])}

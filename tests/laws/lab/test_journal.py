@@ -10,7 +10,7 @@ from pathlib import Path
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from replical.lab.journal import SCHEMA, Event, Journal
+from replical.lab.journal.journal import SCHEMA, Event, Journal
 
 TEXTS = st.text(st.characters(exclude_categories=["Cs"]), max_size=20)  # all of Unicode; a lone surrogate is no text
 EVENTS = st.builds(

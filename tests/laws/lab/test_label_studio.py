@@ -5,7 +5,7 @@ import re
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from replical.lab.batches import SKIP, Reply, config, read_batch
+from replical.lab.sessions.batches import SKIP, Reply, config, read_batch
 from support.label_studio import Project, project
 
 # ---- whatever it is called ----

@@ -12,10 +12,10 @@ pytest.importorskip("pyarrow")
 pytest.importorskip("sqlalchemy")
 
 from replical import AskTell, Journal, Linear, PrivateRandomness, Protocol, Rule, Session, learner_for, read_pool
-from replical.classes.linear import dependent
 from replical.errors import ReplicalError
 from replical.lab.certificate.file import body_of
-from replical.pools.cone import axes_of, cells_of, crossings_of
+from replical.lattice.cones import axes_of, cells_of, crossings_of
+from replical.lattice.linear import dependent
 from support.lab import LABELS, answered, begin
 from support.lab import private as private_seed
 from support.linear import FEATURES, OFFSET, RANGES, WEIGHTS, columns, content

@@ -11,8 +11,7 @@ from hypothesis import strategies as st
 
 from replical.classes.catalogue import recipe
 from replical.classes.predictions.packed import PackedPredictions
-from replical.classes.rows import PackedRows
-from replical.classes.table import PredictionTable
+from replical.classes.table import PackedRows, PredictionTable
 from replical.core.canonical import canonical
 from replical.lab import columns
 from replical.lab.tables import read_pool

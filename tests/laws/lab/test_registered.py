@@ -7,8 +7,8 @@ pytest.importorskip("sqlalchemy")
 from hypothesis import given
 from hypothesis import strategies as st
 
-from replical.lab.journal import Event
-from replical.lab.ledger import Ledger
+from replical.lab.journal.journal import Event
+from replical.lab.journal.ledger import Ledger
 
 SAID = {"answer": 0, "skip": None, "vote": 0, "undo": None, "correction": 1}
 kinds = st.sampled_from(["created", "lab", "measure", "open", "ask", "registration", "beacon", "done", *SAID])

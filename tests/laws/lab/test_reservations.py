@@ -4,8 +4,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from replical.lab.journal import Journal
-from replical.lab.reservations import Reservations, SharedReservations, chosen
+from replical.lab.journal.journal import Journal
+from replical.lab.journal.reservations import Reservations, SharedReservations, chosen
 
 PEOPLE, ITEMS = ("ann", "bob", "cat", "dan"), ("a", "b", "c")
 places = st.dictionaries(st.sampled_from(ITEMS), st.integers(1, 3))

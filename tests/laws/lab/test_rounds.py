@@ -7,8 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from replical.errors import BadCertificate
-from replical.lab.certificate.file import FOLDED, SCHEMA, read, text_of, write
-from replical.lab.certificate.rounds import MANY, folded, unfolded
+from replical.lab.certificate.file import FOLDED, MANY, SCHEMA, folded, read, text_of, unfolded, write
 
 COUNTS = st.integers(0, 3) | st.integers(0, 10**30)
 ROUNDS = st.lists(st.tuples(COUNTS, COUNTS, COUNTS, COUNTS, COUNTS, st.integers(1, 5)), max_size=8)

@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 from replical import Session
 from replical.errors import EmptyVersionSpace, PoolExhausted
 from replical.lab.certificate.file import body_of
-from replical.lab.journal import Journal
-from replical.lab.ledger import Ledger
+from replical.lab.journal.journal import Journal
+from replical.lab.journal.ledger import Ledger
 from support.sessions import LEARNERS, figures
 
 REALIZABLE = ("cal", "replical", "rounded-cal", "settled-cal")  # a wrong label may leave them without a hypothesis

@@ -15,8 +15,8 @@ from hypothesis import strategies as st
 
 from replical import Session
 from replical.lab.certificate.file import body_of
-from replical.lab.journal import Journal
-from replical.lab.snapshot import packed, unpacked
+from replical.lab.journal.journal import Journal
+from replical.lab.sessions.replay import packed, unpacked
 from support.journals import unprotected, write_into
 
 LEARNERS = (
@@ -32,8 +32,8 @@ def the_same_every_time():
     """A snapshot every other label, and private seeds that are no chance's: whether snapshots get used depends on them."""
     seeds = count()
     with (
-        patch("replical.lab.replayed.EVERY", 2),
-        patch("replical.lab.journal.secrets.token_hex", lambda size: f"{next(seeds):0{2 * size}x}"),
+        patch("replical.lab.sessions.replay.EVERY", 2),
+        patch("replical.lab.journal.journal.secrets.token_hex", lambda size: f"{next(seeds):0{2 * size}x}"),
     ):
         yield
 
@@ -185,7 +185,7 @@ def test_one_of_another_run_is_ignored(begun, tmp_path, key):
     def spoil(path):
         snapshot = unpacked(content_of(path), about)
         if key == "version":
-            with patch("replical.lab.snapshot.version", lambda name: "0"):
+            with patch("replical.lab.sessions.replay.version", lambda name: "0"):
                 put(path, packed(snapshot, about))
         else:
             put(path, packed(snapshot, about | {key: "another"}))

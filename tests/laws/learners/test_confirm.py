@@ -9,7 +9,7 @@ from hypothesis import event, given, settings
 from hypothesis import strategies as st
 
 from replical import KnownLabels, Pool, PredictionTable, PrivateRandomness, Thresholds, confirm
-from replical.learners.settling.groups import Everyone
+from replical.learners.settled.candidates import Everyone
 from support import reference
 from support.predictions import tables
 
@@ -53,5 +53,5 @@ def test_groups_on_a_line_change_nothing(n, seed, margin, batch):
     labels = ((x >= generator.integers(n)) ^ (generator.random(300) < 0.1)).astype(int)
     pool, known, h = Pool(C, x, PrivateRandomness.simulated("line", seed)), KnownLabels(C, labels), seed % n
     grouped = confirm(h, pool, known, margin=margin, batch=batch)
-    with patch("replical.learners.settling.groups.Line", lambda whole, order, *_: Everyone(whole, order)):
+    with patch("replical.learners.settled.candidates.Line", lambda whole, order, *_: Everyone(whole, order)):
         assert confirm(h, pool, known, margin=margin, batch=batch) == grouped

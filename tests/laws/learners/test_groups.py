@@ -22,10 +22,9 @@ from replical import (
     learner_for,
     plan,
 )
-from replical.learners import settled as learners_settled
-from replical.learners.settling.choice import first
-from replical.learners.settling.groups import Everyone, Line, groups_of
-from replical.learners.settling.purses import Charges
+from replical.learners.settled import learner as learners_settled
+from replical.learners.settled.bets import Charges
+from replical.learners.settled.candidates import Everyone, Line, first, groups_of
 from support import reference
 
 ENDS = [(0.3, 0.3), (0.1, 0.2), (0.6, 0.9), (0.04, 0.05)]
@@ -49,7 +48,7 @@ def both(learner, pool, labels, shared, groups=Line):
     assert isinstance(groups_of(pool.version_space(), np.arange(len(pool.C)), lambda new, head: None), Line)
     found = []
     for made in (groups, lambda whole, order, positions, copy: Everyone(whole, order)):
-        with patch("replical.learners.settling.groups.Line", made):
+        with patch("replical.learners.settled.candidates.Line", made):
             found.append(figures(learn(learner, pool, labels, shared)))
     return found
 

@@ -5,8 +5,8 @@ import pytest
 
 from replical import KnownLabels, Pool, PredictionTable, PrivateRandomness, SharedRandomness, learn, plan
 from replical.classes.predictions import survivors
-from replical.core.kernels import choice
-from replical.learners.for_plan import learner_for
+from replical.core.kernels import backend as choice
+from replical.learners.planning import learner_for
 from replical.pools import version_space
 
 N, U = 130, 600

@@ -17,8 +17,8 @@ from replical import (
     learn,
     plan,
 )  # fmt: skip
-from replical.learners.fast.line import along_a_line
-from replical.learners.for_plan import learner_for
+from replical.learners.planning import learner_for
+from replical.learners.rounded.line import along_a_line
 
 FIGURES = ("hypothesis", "unrounded", "labels", "rounds", "conditions")
 

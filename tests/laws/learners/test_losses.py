@@ -23,10 +23,10 @@ from replical import (
 )
 from replical.bounds.betting import mirrored
 from replical.errors import BadLabel, BadProtocol, BadSpec, PlanMismatch
-from replical.learners import settled as learners_settled
 from replical.learners.base import Course
 from replical.learners.measured import Measured
-from replical.learners.settling.groups import Everyone
+from replical.learners.settled import learner as learners_settled
+from replical.learners.settled.candidates import Everyone
 from replical.pools.query import Answers
 from support import reference
 from support.predictions import tables

@@ -16,11 +16,10 @@ import pytest
 from scipy.stats import binom
 
 from replical import KnownLabels, Pool, PredictionTable, PrivateRandomness, SharedRandomness, learn, plan
-from replical.bounds.gamma import Gamma
-from replical.bounds.tails import FINE, FINEST
+from replical.bounds.gamma import FINE, FINEST, Gamma
 from replical.classes.prior import Prior
-from replical.learners.for_plan import learner_for
-from replical.learners.rounding.proof import Proof
+from replical.learners.planning import learner_for
+from replical.learners.rounded.proof import Proof
 from support import reference
 
 SHARED = SharedRandomness("proof")
@@ -178,7 +177,7 @@ class AnySlack(Proof):
 @pytest.mark.mutant
 @pytest.mark.parametrize("mutant", [LargestWeight, Loose, LooseAlone, Certain, TwoLabs, OnePopulation, AnySlack])
 def test_the_same_law_catches_mutants(mutant, monkeypatch):
-    monkeypatch.setattr("replical.learners.rounded.Proof", mutant)
+    monkeypatch.setattr("replical.learners.rounded.learner.Proof", mutant)
     assert not all(agrees(*each) for each in labs())
 
 

@@ -17,7 +17,7 @@ from replical import (
 )
 from replical.classes.predictions.line import LinePredictions
 from replical.classes.predictions.packed import PackedPredictions
-from replical.learners.for_plan import learner_for
+from replical.learners.planning import learner_for
 from support import reference
 from support.labs import lab, worlds
 

@@ -21,9 +21,9 @@ from replical import (
     plan,
 )
 from replical.bounds.betting import accepting, rejecting
-from replical.learners.settling.purses import Purses
-from replical.learners.settling.tally import Tally
-from replical.plans.betting import STAKES
+from replical.learners.settled.bets import Purses
+from replical.learners.settled.candidates import Tally
+from replical.learners.settled.plan import STAKES
 from support import reference
 from support.predictions import tables
 

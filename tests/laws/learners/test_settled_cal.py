@@ -19,7 +19,7 @@ from replical import (
     plan,
 )
 from replical.errors import EmptyVersionSpace
-from replical.learners.settling.groups import Everyone
+from replical.learners.settled.candidates import Everyone
 from support import reference
 
 
@@ -100,6 +100,6 @@ def test_groups_on_a_line_change_nothing(n, U, seed, ends, batch, unasked):
         np.flatnonzero(generator.random(U) < unasked)
     )
     run = (learner_for(made), pool, KnownLabels(C, truth), SharedRandomness(f"groups {seed}"))
-    with patch("replical.learners.settling.groups.Line", lambda whole, order, *_: Everyone(whole, order)):
+    with patch("replical.learners.settled.candidates.Line", lambda whole, order, *_: Everyone(whole, order)):
         alone = ended(*run)
     assert ended(*run) == alone

@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from replical import Pool, PredictionTable, PrivateRandomness, SharedRandomness, Thresholds, plan
-from replical.learners.settling.decisions import Decisions
+from replical.learners.settled.distance import Decisions
 from support import reference
 
 

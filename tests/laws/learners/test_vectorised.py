@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from replical import PrivateRandomness, SharedRandomness, Thresholds, World, plan
-from replical.learners.for_plan import learner_for
+from replical.learners.planning import learner_for
 from replical.worlds.audit import pair_string, run_pair
 from support.vectorised import lab
 

@@ -7,8 +7,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from replical import plan
-from replical.learners.findings import Rounding
-from replical.learners.rounding.verdict import verdict
+from replical.learners.result import Rounding
+from replical.learners.rounded.learner import verdict
 
 PLANS = [
     plan("rounded-a2", n, epsilon=epsilon, delta=0.05, rho=0.1, pool="finite", **more)

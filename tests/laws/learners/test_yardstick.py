@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from scipy.stats import binom
 
 from replical import Pool, PredictionTable, Prior, PrivateRandomness, SharedRandomness, Thresholds, Yardstick, plan
-from replical.learners.for_plan import learner_for
+from replical.learners.planning import learner_for
 from support import reference
 
 N = 7

@@ -3,8 +3,8 @@
 import hypothesis.strategies as st
 from hypothesis import assume, given
 
-from replical.core.binomial import clopper_pearson
-from replical.study.enough import Enough
+from replical.core.exact import clopper_pearson
+from replical.study.spec import Enough
 
 # Stops
 STOPS = st.builds(

@@ -11,13 +11,12 @@ import hypothesis.strategies as st
 import pytest
 from hypothesis import HealthCheck, given, settings
 
-from replical.core.workers import local
-from replical.study.piece import rows_of
+from replical.core.parallel import local
 from replical.study.results import summary
 from replical.study.scheduler import Sweep
 from replical.study.spec import Study
-from replical.study.store import Store
-from replical.worlds.figures import Pair, columns, figures
+from replical.study.store import Store, rows_of
+from replical.worlds.audit import Pair, columns, figures
 from support.studies import GRID, Chance, based, of_pairs
 
 SHARED = settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=15)

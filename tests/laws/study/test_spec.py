@@ -3,7 +3,7 @@
 import hypothesis.strategies as st
 from hypothesis import given
 
-from replical.plans.catalogue import LEARNERS
+from replical.learners.catalogue import LEARNERS
 from replical.study.spec import Study
 
 GRID = {"class": "thresholds:50", "learner": "cal", "epsilon": 0.1, "pool_size": 300}

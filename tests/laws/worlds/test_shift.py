@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from replical import Population, PrivateRandomness, Thresholds, World
 from replical.errors import ValueOutOfRange
-from replical.worlds.shift import tilted
+from replical.worlds.world import tilted
 
 
 @st.composite

@@ -23,9 +23,9 @@ from replical import (
     theta,
     theta_bound,
 )
-from replical.core.kernels import balls as balls_kernel
+from replical.core.kernels import backend as threads
+from replical.core.kernels import pairs as balls_kernel
 from replical.core.kernels import pairs as pairs_kernel
-from replical.core.kernels import threads
 from support import reference
 
 radii = st.sampled_from([0.0, 0.05, 0.2, 0.5])

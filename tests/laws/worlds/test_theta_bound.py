@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from replical import Pool, Population, PredictionTable, PrivateRandomness, theta, theta_bound
-from replical.worlds.theta_bound import _below, _Limits
+from replical.worlds.theta import _below, _Limits
 
 ITEMS = 10
 C = PredictionTable([f"c{i}" for i in range(7)], labels=(0, 1))

@@ -8,7 +8,7 @@ from replical import (
     HalfSpaces,
     Stumps,
 )
-from replical.classes.spec import parse
+from replical.classes.catalogue import parse
 from replical.errors import BadSpec, BadTable, ReplicalError
 
 

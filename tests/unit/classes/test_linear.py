@@ -5,8 +5,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from replical.classes.linear import Linear, step_for
 from replical.errors import BadTable, ReplicalError
+from replical.lattice.linear import Linear, step_for
 
 
 @given(st.integers(1, 6), st.floats(0.01, 1), st.integers(0, 1000), st.booleans())

@@ -2,7 +2,7 @@
 
 import pytest
 
-from replical.classes.spec import parse
+from replical.classes.catalogue import parse
 from replical.errors import BadSpec, BadTable, ReplicalError, ValueOutOfRange
 
 

@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 
 from replical import Boxes, Intervals, SharedRandomness, Stumps, Thresholds
+from replical.classes.catalogue import parse
 from replical.classes.predictions import predictions_of
-from replical.classes.predictions.memory import check_memory
-from replical.classes.spec import parse
+from replical.classes.predictions.packed import check_memory
 from replical.core import memory, randomness
 from replical.core.canonical import fingerprint
 from replical.errors import ValueOutOfRange

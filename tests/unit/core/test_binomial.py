@@ -2,7 +2,7 @@
 
 import pytest
 
-from replical.core.binomial import clopper_pearson, lower_tail, upper_tail
+from replical.core.exact import clopper_pearson, lower_tail, upper_tail
 from replical.errors import ValueOutOfRange
 from support.reference import binomial_upper
 

@@ -7,15 +7,14 @@ import numpy as np
 import pytest
 
 from replical.core import bits
-from replical.core.kernels import choice, device, torch_balls, torch_pairs
-from replical.core.kernels.balls import Balls
+from replical.core.kernels import backend as choice
+from replical.core.kernels import torch_device as device
+from replical.core.kernels import torch_kernels as torch_balls
+from replical.core.kernels import torch_kernels as torch_pairs
 from replical.core.kernels.columns import Columns
-from replical.core.kernels.mixed import mixed, unseen
-from replical.core.kernels.moves import turned
-from replical.core.kernels.pairs import Pairs
+from replical.core.kernels.matrices import add_wrong, mixed, tallies, turned, unseen
+from replical.core.kernels.pairs import Balls, Pairs
 from replical.core.kernels.signs import signs
-from replical.core.kernels.sums import add_wrong
-from replical.core.kernels.tallies import tallies
 from replical.errors import BadUsage, MissingExtra, ValueOutOfRange
 
 needs_torch = pytest.mark.skipif(choice.torch_trouble() is not None, reason="PyTorch is not installed")

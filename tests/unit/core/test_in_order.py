@@ -5,8 +5,7 @@ from concurrent.futures import BrokenExecutor, Executor, Future
 
 import pytest
 
-from replical.core.in_order import in_order
-from replical.core.workers import Workers, local
+from replical.core.parallel import Workers, in_order, local
 from replical.errors import ValueOutOfRange, WorkerLost
 
 

@@ -7,7 +7,7 @@ from xml.etree import ElementTree
 import pytest
 
 from replical.errors import BadLabel, BadTable, ReplicalError
-from replical.lab.batches import SKIP, Reply, config, items_of, read_batch, write_batch
+from replical.lab.sessions.batches import SKIP, Reply, config, items_of, read_batch, write_batch
 from support.batches import LABELS, chose, export, fill
 
 ITEMS = ["u", "v", "w"]

@@ -6,7 +6,7 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
-from replical.core.words import at_most
+from replical.core.text import at_most
 from replical.errors import BadCertificate
 from replical.lab.certificate.compare import compare
 from replical.lab.certificate.file import (
@@ -18,9 +18,9 @@ from replical.lab.certificate.file import (
 )
 from replical.lab.certificate.page import page
 from replical.lab.certificate.verify import verify
-from replical.lab.journal import Journal
-from replical.lab.seeds import commitment
-from replical.lab.session import Session
+from replical.lab.journal.binding import commitment
+from replical.lab.journal.journal import Journal
+from replical.lab.sessions.session import Session
 from support.certificates import Tags, resealed, valid, verdicts
 from support.lab import KINDS, Run, content, finished, private, world
 

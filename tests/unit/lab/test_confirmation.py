@@ -5,16 +5,13 @@ import pytest
 from replical import Session
 from replical.errors import PlanMismatch, ValueOutOfRange
 from replical.lab.certificate.file import certify
-from replical.lab.confirmation.claims import claim_of, usual_level
-from replical.lab.confirmation.file import body_of, digested, publish
-from replical.lab.confirmation.verify import verify_confirmation
-from replical.lab.journal import Journal
+from replical.lab.confirmation import body_of, claim_of, digested, publish, usual_level, verify_confirmation
+from replical.lab.journal.journal import Journal
 from replical.lab.protocol import Protocol
-from replical.lab.remote import Elsewhere
+from replical.lab.sessions.labelling import Elsewhere
 from replical.lab.tables import read_pool
-from replical.learners.confirm import Confirm
-from replical.plans.confirm import confirm_plan
-from replical.plans.plan import plan
+from replical.learners.confirm import Confirm, confirm_plan
+from replical.learners.planning import plan
 from support.lab import Run, content, world
 
 
@@ -28,7 +25,7 @@ def published(tmp_path_factory):
 @pytest.fixture
 def begin(published, tmp_path, monkeypatch):
     """Sessions that confirm it on one pool, each with a journal of its own and the same private seed."""
-    monkeypatch.setattr("replical.lab.journal.secrets.token_hex", lambda size: "5e" * size)
+    monkeypatch.setattr("replical.lab.journal.journal.secrets.token_hex", lambda size: "5e" * size)
     columns = world(seed=32, items=300)
     truth = dict(zip(columns["id"], columns["truth"], strict=True))
     protocol, claim = claim_of(published, margin=0.35, level=0.05)

@@ -7,7 +7,7 @@ import sys
 import pytest
 
 from replical.errors import BadJournal
-from replical.lab.databases import Database
+from replical.lab.journal.database import Database
 
 
 class Settings:

@@ -9,9 +9,8 @@ import pytest
 from replical import Protocol, Session, read_pool
 from replical.errors import BadJournal, BadLabel, ValueOutOfRange
 from replical.lab.certificate.file import body_of
-from replical.lab.desk import Desk
-from replical.lab.journal import Event, Journal
-from replical.lab.remote import Elsewhere
+from replical.lab.journal.journal import Event, Journal
+from replical.lab.sessions.labelling import Desk, Elsewhere
 
 CUT, ITEMS = 40, 600
 

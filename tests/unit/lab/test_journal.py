@@ -10,7 +10,7 @@ import pytest
 import sqlalchemy
 
 from replical.errors import BadJournal, MissingExtra
-from replical.lab.journal import SCHEMA, Event, Journal
+from replical.lab.journal.journal import SCHEMA, Event, Journal
 from support.journals import begun, refused, write_into
 
 

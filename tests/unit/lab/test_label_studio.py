@@ -6,7 +6,7 @@ from xml.etree import ElementTree
 import pytest
 
 from replical.errors import BadLabel, BadTable
-from replical.lab.batches import SKIP, Reply, read_batch, write_batch
+from replical.lab.sessions.batches import SKIP, Reply, read_batch, write_batch
 from support.label_studio import KINDS, LABELS, project
 
 

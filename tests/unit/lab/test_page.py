@@ -9,8 +9,7 @@ import pytest
 pytest.importorskip("starlette")
 
 from replical.errors import ValueOutOfRange
-from replical.lab.page.app import Content
-from replical.lab.page.markdown import to_html
+from replical.lab.page.app import Content, to_html
 from replical.lab.page.serve import check_address
 from support.page import Person, application, call, get, opened, serving
 

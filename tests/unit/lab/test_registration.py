@@ -8,15 +8,14 @@ pytest.importorskip("sqlalchemy")
 from replical.errors import BadJournal, BadProtocol, BadRegistration, BadUsage
 from replical.lab.certificate.file import certify
 from replical.lab.certificate.verify import verify
-from replical.lab.confirmation.claims import claim_of
-from replical.lab.journal import Event, Journal
-from replical.lab.ledger import Ledger
+from replical.lab.confirmation import claim_of
+from replical.lab.journal.binding import commitment, seed_of
+from replical.lab.journal.binding import digest_of_registered as digest_of
+from replical.lab.journal.journal import Event, Journal
+from replical.lab.journal.ledger import Ledger
 from replical.lab.protocol import Protocol
-from replical.lab.registered import digest_of
-from replical.lab.registration.file import read, register, tell_beacon, write
-from replical.lab.registration.verify import check_against, wrong_among
-from replical.lab.seeds import commitment, seed_of
-from replical.lab.session import Session
+from replical.lab.registration import check_against, read, register, tell_beacon, write, wrong_among
+from replical.lab.sessions.session import Session
 from replical.lab.tables import read_pool
 from support.certificates import resealed as resealed_certificate
 from support.lab import answered

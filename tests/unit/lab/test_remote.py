@@ -6,9 +6,9 @@ import time
 import pytest
 
 from replical.cli import main
-from replical.lab.journal import Journal
+from replical.lab.journal.journal import Journal
 from replical.lab.protocol import Protocol
-from replical.lab.remote import Elsewhere
+from replical.lab.sessions.labelling import Elsewhere
 from support.lab import content, world
 
 

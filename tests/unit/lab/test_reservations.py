@@ -8,11 +8,10 @@ import pytest
 
 from replical import Session
 from replical.errors import BadJournal, BadLabel
-from replical.lab.desk import Desk
-from replical.lab.journal import Journal
-from replical.lab.ledger import Ledger
-from replical.lab.remote import Elsewhere
-from replical.lab.reservations import Reservations, SharedReservations
+from replical.lab.journal.journal import Journal
+from replical.lab.journal.ledger import Ledger
+from replical.lab.journal.reservations import Reservations, SharedReservations
+from replical.lab.sessions.labelling import Desk, Elsewhere
 
 BATCH, PEOPLE = 12, 10
 

@@ -7,7 +7,7 @@ import pytest
 from replical import Session
 from replical.errors import BadJournal, BadLabel, EmptyVersionSpace, PoolExhausted, ReplicalError
 from replical.lab.certificate.file import body_of
-from replical.lab.journal import Event, Journal
+from replical.lab.journal.journal import Event, Journal
 from replical.learners.result import STOP
 from support.sessions import HALVING, LEARNERS, figures
 
@@ -15,7 +15,7 @@ from support.sessions import HALVING, LEARNERS, figures
 @pytest.fixture
 def journal(tmp_path, monkeypatch):
     """An empty journal, open; its private seed will be the same every time, so that a test fails always or never."""
-    monkeypatch.setattr("replical.lab.journal.secrets.token_hex", lambda size: "5e" * size)
+    monkeypatch.setattr("replical.lab.journal.journal.secrets.token_hex", lambda size: "5e" * size)
     with Journal(tmp_path / "a.db") as made:
         yield made
 

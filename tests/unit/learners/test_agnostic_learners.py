@@ -20,7 +20,7 @@ from replical import (
 )
 from replical.classes.predictions import predictions_of
 from replical.errors import EmptyVersionSpace, PlanMismatch, PoolExhausted
-from replical.learners.for_plan import learner_for
+from replical.learners.planning import learner_for
 
 LAB, SHARED = PrivateRandomness.simulated("lab"), SharedRandomness("published")
 

@@ -24,11 +24,10 @@ from replical import (
     plan,
 )
 from replical.errors import BudgetSpent, EmptyVersionSpace, PlanMismatch, PoolExhausted
-from replical.learners.boosted import FREQUENT
-from replical.learners.fast.bulk import fits, in_bulk
-from replical.learners.findings import Boosting
-from replical.learners.for_plan import learner_for
-from replical.learners.heard import Heard
+from replical.learners.paper.boosting import FREQUENT, Heard
+from replical.learners.paper.bulk import fits, in_bulk
+from replical.learners.planning import learner_for
+from replical.learners.result import Boosting
 from replical.pools.query import Answers, Query
 from support.boosting import LINE, lab, setting
 from support.mutants import Scattered, Tosses, scaled

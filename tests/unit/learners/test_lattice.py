@@ -4,11 +4,11 @@ import numpy as np
 import pytest
 
 from replical import AskTell, KnownLabels, Pool, PrivateRandomness, SharedRandomness, Thresholds, learn
-from replical.classes.linear import Linear
 from replical.errors import BadTable, PlanMismatch, ReplicalError
-from replical.learners.lattice import Lattice
-from replical.plans.lattice import lattice_plan
-from replical.pools.cone import Cone
+from replical.lattice.cones import Cone
+from replical.lattice.learner import Lattice
+from replical.lattice.linear import Linear
+from replical.lattice.plan import lattice_plan
 
 
 def run(X, y, *, step=0.3, string="a", **more):

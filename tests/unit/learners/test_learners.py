@@ -31,7 +31,7 @@ def run(learner, world, size="exact", lab=LAB):
 @pytest.mark.parametrize("size", ["exact", 500])
 @pytest.mark.parametrize("name", ["erm", "cal", "cal-rounds", "replical"])
 def test_a_class_of_one_hypothesis_simply_works(name, size):
-    from replical.learners.for_plan import learner_for
+    from replical.learners.planning import learner_for
 
     C = Thresholds(1)
     sizes = {"replical": {"k_loop": 5, "k_final": 5}}.get(name, {})

@@ -16,7 +16,7 @@ from replical import (
     learner_for,
     plan,
 )
-from replical.bounds.anytime import share_interval
+from replical.bounds.betting import share_interval
 from replical.errors import PlanMismatch, ValueOutOfRange
 
 U, RATES = 2000, (0.05, 0.06, 0.3)

@@ -12,9 +12,9 @@ from replical import A2, CAL, Pool, Population, PrivateRandomness, Rounded, Shar
 from replical.bounds.gamma import Gamma
 from replical.classes.prior import Prior
 from replical.errors import PlanMismatch, ValueOutOfRange
-from replical.learners.for_plan import learner_for
-from replical.learners.rounding.centre import Centre
-from replical.learners.rounding.finishes import finish
+from replical.learners.planning import learner_for
+from replical.learners.rounded.learner import finish
+from replical.learners.rounded.proof import Centre
 from replical.worlds.audit import run_pair
 from replical.worlds.datasets import real_world
 from support.worlds import random_table

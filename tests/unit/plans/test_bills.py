@@ -7,10 +7,10 @@ import pytest
 
 from replical import Thresholds, World, audit, plan
 from replical.errors import BadSpec, ValueOutOfRange
-from replical.learners.for_plan import learner_for
-from replical.plans.bills import ABSURD, all_agree, bills, cheapest
-from replical.plans.catalogue import LEARNERS
-from replical.plans.costs import Setting
+from replical.learners.bills import ABSURD, all_agree, bills, cheapest
+from replical.learners.catalogue import LEARNERS
+from replical.learners.plan import Setting
+from replical.learners.planning import learner_for
 
 REFERENCE = Setting(n=1000, epsilon=0.01, delta=0.05, rho=0.1, theta=2)
 

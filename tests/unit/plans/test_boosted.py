@@ -9,7 +9,7 @@ from replical import (
     plan,
 )
 from replical.errors import BadSpec, ValueOutOfRange
-from replical.plans.costs import Setting
+from replical.learners.plan import Setting
 
 C = Thresholds(9)  # eight cells
 TASK = {"epsilon": 0.2, "delta": 0.1, "rho": 0.1}

@@ -14,9 +14,9 @@ from replical import (
     learn,
     plan,
 )
-from replical.core.binomial import upper_tail
+from replical.core.exact import upper_tail
 from replical.errors import BadSpec, PlanMismatch, ReplicalError, ValueOutOfRange
-from replical.plans.catalogue import LEARNERS
+from replical.learners.catalogue import LEARNERS
 
 REFERENCE = {"epsilon": 0.01, "delta": 0.05, "rho": 0.1, "theta": 2.0}
 

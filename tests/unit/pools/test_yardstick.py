@@ -5,7 +5,7 @@ import pytest
 
 from replical import Boxes, HalfSpaces, PredictionTable, SharedRandomness, Stumps, Thresholds, Yardstick, plan
 from replical.errors import BadProtocol, BadSpec, BadTable, PlanMismatch, ValueOutOfRange
-from replical.lab.yardstick import check_section
+from replical.lab.schema import check_section
 
 C = Thresholds(6)
 TASK = {"epsilon": 0.1, "delta": 0.1, "rho": 0.1, "pool": "finite"}

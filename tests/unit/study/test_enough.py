@@ -1,6 +1,6 @@
 """How many pairs a cell is expected to need."""
 
-from replical.study.enough import Enough
+from replical.study.spec import Enough
 
 
 def test_what_is_expected_is_what_happens_if_nothing_changes():

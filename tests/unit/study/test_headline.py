@@ -2,8 +2,8 @@
 
 import pytest
 
-from replical.plans.catalogue import find
-from replical.study.pictures.headline import chosen, headline
+from replical.learners.catalogue import find
+from replical.study.pictures.costs import chosen, headline
 from replical.study.results import SCHEMA
 from support.figures import faults, recorded
 

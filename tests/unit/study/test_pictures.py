@@ -10,14 +10,11 @@ import pytest
 
 from replical import complexity
 from replical.errors import MissingExtra
-from replical.plans.catalogue import LEARNERS, find
-from replical.study.growth import fit, growths
-from replical.study.pictures.base import FILLS, filled, plainly
+from replical.learners.catalogue import LEARNERS, find
 from replical.study.pictures.costs import _MOST_LINES, _apart, _lines, _parts
 from replical.study.pictures.draw import Picture, draw
-from replical.study.pictures.style import blank, colour, style
-from replical.study.results import SCHEMA
-from replical.study.row_bounds import own_thetas
+from replical.study.pictures.style import FILLS, blank, colour, filled, plainly, style
+from replical.study.results import SCHEMA, fit, growths, own_thetas
 from replical.study.spec import Study
 from replical.worlds.audit import run_pair
 from replical.worlds.experiment import prepare
@@ -321,7 +318,7 @@ def test_rows_of_every_odd_kind(kind, quick_scene, tmp_path):
 def test_a_share_of_zero_stands_on_the_floor(quick_scene, tmp_path, monkeypatch):
     figures = {}
     monkeypatch.setattr(
-        "replical.study.pictures.scatter.write_picture",
+        "replical.study.pictures.curves.write_picture",
         lambda figure, folder, name, *words: figures.setdefault(name, figure) and None,
     )
     draw(STUDY, [], [*ODD["zero"], *ODD["always"]], tmp_path)
@@ -481,7 +478,7 @@ def test_a_course_needs_a_cell_that_was_run(quick_scene, tmp_path):
 
 
 def test_the_scene_is_a_run_of_cal():
-    from replical.study.pictures.halfplanes import scene
+    from replical.study.pictures.scenes import scene
 
     made = scene("some seed")
     assert len(made.spaces) == len(made.asked) + 1

@@ -5,7 +5,7 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 
 from replical.bounds import gamma as proven
-from replical.study.piece import Piece, work
+from replical.study.store import Piece, work
 from replical.worlds.experiment import Experiment
 
 TRIED = [

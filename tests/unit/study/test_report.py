@@ -9,24 +9,30 @@ from types import SimpleNamespace
 
 import pytest
 
-from replical.core.binomial import clopper_pearson, upper_tail
+from replical.core.exact import clopper_pearson, upper_tail
 from replical.study.judging import (
     BELOW,
     OPEN,
     WITHIN,
     above_epsilon,
+    count,
     done,
+    listed,
     marks,
+    number,
     parents,
+    percent,
+    some,
+    span,
     too_few,
     unproven,
     verdict,
     words_of,
 )
-from replical.study.phrases import count, listed, number, percent, some, span
-from replical.study.report import findings, limits, prices
-from replical.study.report.listing import toml
-from replical.study.report.page import report
+from replical.study.report import findings
+from replical.study.report import findings as prices
+from replical.study.report import tables as limits
+from replical.study.report.page import report, toml
 from replical.study.results import SCHEMA, table
 from replical.study.spec import Study
 

@@ -8,14 +8,12 @@ from concurrent.futures import Future
 import pyarrow as pa
 import pytest
 
-from replical.core.binomial import clopper_pearson
-from replical.core.workers import Workers, local
-from replical.study.enough import Enough
-from replical.study.piece import Piece, work
+from replical.core.exact import clopper_pearson
+from replical.core.parallel import Workers, local
 from replical.study.results import SCHEMA, table
 from replical.study.scheduler import Sweep
-from replical.study.spec import Study
-from replical.study.store import Store
+from replical.study.spec import Enough, Study
+from replical.study.store import Piece, Store, work
 from replical.worlds.audit import audit
 from replical.worlds.experiment import prepare
 from support.studies import BASE, GRID, based, of_pairs

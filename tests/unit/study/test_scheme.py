@@ -5,9 +5,8 @@ import xml.etree.ElementTree as ElementTree
 
 import pytest
 
-from replical.plans.catalogue import LEARNERS
-from replical.study.pictures.scheme import GROUND, INK, contrast, dark, follow_scheme
-from replical.study.pictures.style import blank, colour, save, style
+from replical.learners.catalogue import LEARNERS
+from replical.study.pictures.style import GROUND, INK, blank, colour, contrast, dark, follow_scheme, save, style
 
 pytest.importorskip("matplotlib")
 WHITE = "#ffffff"

@@ -7,9 +7,8 @@ import pyarrow.parquet as pq
 import pytest
 
 from replical.errors import BadStudy
-from replical.plans.catalogue import LEARNERS, find
-from replical.study.enough import Enough
-from replical.study.spec import Study
+from replical.learners.catalogue import LEARNERS, find
+from replical.study.spec import Enough, Study
 from support.paths import ROOT
 
 GRID = {"class": "thresholds:50", "learner": "cal", "epsilon": 0.1, "pool_size": 300}

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from replical.core.workers import local
+from replical.core.parallel import local
 from replical.errors import BadStudy
 from replical.study.results import row
 from replical.study.run import run_study

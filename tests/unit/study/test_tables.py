@@ -7,14 +7,13 @@ import random
 import pyarrow.parquet as pq
 import pytest
 
-from replical.classes.spec import read_table
+from replical.classes.catalogue import read_table
 from replical.cli import main
-from replical.core.workers import cluster, local
+from replical.core.parallel import cluster, local
 from replical.errors import BadStudy, BadTable
-from replical.study.piece import _ready
 from replical.study.scheduler import Sweep
 from replical.study.spec import Study
-from replical.study.store import Store
+from replical.study.store import Store, _ready
 
 TEXT = """
 schema = "replical.study/1"

@@ -6,7 +6,7 @@ from types import SimpleNamespace
 import numpy as np
 
 from replical import Population, SharedRandomness, Thresholds, learn, plan
-from replical.learners.for_plan import learner_for
+from replical.learners.planning import learner_for
 from support.mutants import AtOnce, Tickets, Tosses
 
 C = Thresholds(9)

@@ -2,7 +2,7 @@
 
 import pytest
 
-from replical.core.binomial import upper_tail
+from replical.core.exact import upper_tail
 from support.power import detects, rejects_at
 from support.reference import binomial_upper
 

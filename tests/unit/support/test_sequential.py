@@ -6,7 +6,7 @@ from math import comb
 import numpy as np
 import pytest
 
-from replical.core.binomial import upper_tail
+from replical.core.exact import upper_tail
 from support.power import detects, rejects_at
 from support.sequential import POWER, Promise, expected, outcomes
 

@@ -3,7 +3,7 @@
 import numpy as np
 
 from replical.core.randomness import PrivateRandomness
-from replical.worlds.beside_argmax import BesideArgmax
+from replical.worlds.baseline import BesideArgmax
 from replical.worlds.datasets import twelve_models
 
 

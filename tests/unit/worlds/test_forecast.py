@@ -20,8 +20,8 @@ from replical import (
     predict_agreement,
 )
 from replical.errors import BadSpec, PoolExhausted, ValueOutOfRange
-from replical.learners.for_plan import learner_for
-from replical.worlds import votes
+from replical.learners.planning import learner_for
+from replical.worlds import vote_worlds as votes
 from replical.worlds.audit import run_lab
 from replical.worlds.datasets import real_world
 from replical.worlds.forecast import central, forecast, votes_on

@@ -5,11 +5,11 @@ import pytest
 
 from replical import Pool, PredictionTable, PrivateRandomness
 from replical.errors import PoolExhausted, ValueOutOfRange
-from replical.learners.confirm import Confirm
-from replical.plans.confirm import confirm_plan
-from replical.worlds import supposed, votes
+from replical.learners.confirm import Confirm, confirm_plan
+from replical.worlds import vote_worlds as supposed
+from replical.worlds import vote_worlds as votes
 from replical.worlds.datasets import real_world
-from replical.worlds.foretold import Foretold, foretell
+from replical.worlds.remaining import Foretold, foretell
 
 
 def a_pool(size=400, step=10):

@@ -15,7 +15,7 @@ from replical import (
     Thresholds,
 )
 from replical.errors import ReplicalError
-from replical.worlds.noise import parse_noise
+from replical.worlds.world import parse_noise
 
 LAB, SHARED = PrivateRandomness.simulated("lab"), SharedRandomness("published")
 

@@ -10,7 +10,7 @@ from replical.learners.base import Course
 from replical.pools.query import Answers
 from replical.worlds.datasets import real_world
 from replical.worlds.remaining import Remaining, posterior, remaining
-from replical.worlds.supposed import votes_on
+from replical.worlds.vote_worlds import votes_on
 
 SHARED = SharedRandomness("remaining")
 

@@ -7,9 +7,8 @@ import pytest
 
 from replical import Pool, PredictionTable, Prior, PrivateRandomness
 from replical.pools.query import Query
-from replical.worlds import votes
-from replical.worlds.vote_world import VoteLabels, law, shares
-from replical.worlds.votes import Votes, guess_of
+from replical.worlds import vote_worlds as votes
+from replical.worlds.vote_worlds import VoteLabels, Votes, guess_of, law, shares
 
 
 def rows(rates, m=1500, labels=2, seed=0):

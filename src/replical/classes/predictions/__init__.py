@@ -17,12 +17,11 @@ from replical.classes.boxes import Boxes
 from replical.classes.intervals import Intervals
 from replical.classes.predictions.boxes import BoxPredictions
 from replical.classes.predictions.line import LinePredictions
-from replical.classes.predictions.memory import check_memory
-from replical.classes.predictions.packed import PackedPredictions
-from replical.classes.predictions.sharded_rows import ShardedRows
+from replical.classes.predictions.packed import PackedPredictions, check_memory
+from replical.classes.predictions.sharded import ShardedRows
 from replical.classes.predictions.stumps import StumpPredictions
-from replical.classes.rows import PackedRows
 from replical.classes.stumps import Stumps
+from replical.classes.table import PackedRows
 from replical.classes.thresholds import Thresholds
 
 

@@ -1,4 +1,6 @@
-"""Any class as packed bits, one row an item, one bit plane a binary digit of the label code.
+"""Refuse a structured class that cannot fit into memory before any time is spent on it.
+
+Any class as packed bits, one row an item, one bit plane a binary digit of the label code.
 
 Rows are items because the questions asked most often, "is this item disputed?" and "who is wrong on these labels?",
 read whole rows.
@@ -10,17 +12,46 @@ import numpy as np
 from numpy.typing import NDArray
 
 from replical.classes.base import Codes, HypothesisClass, Indices, Items, Packs
-from replical.classes.predictions.nearness import MEASURED, considered
-from replical.classes.rows import fits
-from replical.core import bits
-from replical.core.bits import Packed
-from replical.core.blocks import blocks
+from replical.classes.boxes import Boxes
+from replical.classes.intervals import Intervals
+from replical.classes.predictions.boxes import MEASURED, considered
+from replical.classes.stumps import Stumps
+from replical.classes.table import fits
+from replical.classes.thresholds import Thresholds
+from replical.core import bits, memory
+from replical.core.bits import Packed, blocks
 from replical.core.kernels.columns import Columns
-from replical.core.kernels.mixed import mixed, unseen
-from replical.core.kernels.moves import together, turned
-from replical.core.kernels.nearest import Nearest
-from replical.core.kernels.sums import add_wrong
-from replical.core.kernels.tallies import tallies
+from replical.core.kernels.matrices import Nearest, add_wrong, mixed, tallies, together, turned, unseen
+
+_EACH = 128  # bytes of a run for each hypothesis of a structured class (at its peak: 45 with CAL, 105 with A²)
+
+
+def check_memory(C: HypothesisClass, items: int = 0) -> None:
+    """Refuse a structured class that is too large for a run; `items` are those of a pool.
+
+    Raises
+    ------
+    ValueOutOfRange
+        If hypotheses and items need more than 16 GiB, or more than is free.
+
+    Examples
+    --------
+    >>> check_memory(Intervals(100_000))  # doctest: +ELLIPSIS
+    Traceback (most recent call last):
+        ...
+    replical.errors.ValueOutOfRange: 5000050001 hypotheses need 596.1 GiB, ...: at most ... hypotheses fit
+    """
+    if not isinstance(C, Thresholds | Stumps | Intervals | Boxes):
+        return
+    each = 2 * C.dimensions if isinstance(C, Stumps) else 8
+
+    def remedy(most: int) -> str:
+        left = most - each * items
+        return f"at most {left // _EACH} hypotheses fit" if left >= _EACH else f"at most {most // each} items fit"
+
+    what = f"{len(C)} hypotheses" + (f" on {items} items" if items else "")
+    memory.check(_EACH * len(C) + each * items, what, remedy)
+
 
 _BLOCK = 2**23  # values held unpacked at a time; larger blocks leave the cache and gain nothing
 _FEW = 4095  # labels an item, up to which adding bits beats the matrix product (measured: 16 times at 18, 6 at 593)

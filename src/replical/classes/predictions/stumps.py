@@ -8,9 +8,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from replical.classes.base import Codes, Indices, Items
-from replical.classes.predictions.nearness import MEASURED, StructuredNearness
+from replical.classes.predictions.boxes import MEASURED, StructuredNearness
 from replical.classes.stumps import Stumps
-from replical.core.by_place import summable, sums_by_place
+from replical.core.bits import summable, sums_by_place
 
 Columns = NDArray[np.unsignedinteger]
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from replical.core.kernels import choice
+from replical.core.kernels import backend as choice
 from replical.core.kernels.columns import Indices
 
 Counts = NDArray[np.int64]
@@ -32,7 +32,7 @@ def add(counts: Counts, places: Indices, more: Sequence[Counts] | Counts) -> Cou
     [[5, 5], [1, 1], [0, 0]]
     """
     if len(counts) == _ROWS and choice.compiles(_PASSES * len(places)):
-        from replical.core.kernels import compiled
+        from replical.core.kernels import numba_rows as compiled
 
         now = np.empty((_ROWS, len(places)), dtype=np.int64)
         zeros, plus, minus = more
@@ -96,7 +96,7 @@ class Kinds:
 def _ranges(counts: Counts, fast: bool) -> tuple[list[int], list[int]]:
     """The least and the largest sum of a column, and entry of the second and third row."""
     if fast:
-        from replical.core.kernels import compiled
+        from replical.core.kernels import numba_rows as compiled
 
         ends = np.empty((2, 3), dtype=np.int64)
         compiled.ranges_of_accounts(counts, ends)
@@ -109,7 +109,7 @@ def _ranges(counts: Counts, fast: bool) -> tuple[list[int], list[int]]:
 def _cells(counts: Counts, low: list[int], spans: list[int], held: NDArray[np.bool_], fast: bool) -> Indices:
     """The cell of every column, by its sum and its second and third row; marked in `held`."""
     if fast:
-        from replical.core.kernels import compiled
+        from replical.core.kernels import numba_rows as compiled
 
         found = np.empty(counts.shape[1], dtype=np.int64)
         compiled.cells_of_accounts(counts, np.array(low), np.array(spans), held, found)

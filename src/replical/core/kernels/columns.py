@@ -1,9 +1,16 @@
-"""Some columns of packed rows: the words that hold them, and which bits of those words they are."""
+"""Some columns of packed rows: the words that hold them, and which bits of those words they are.
+
+Some rows of a packed matrix, without a copy where that is possible; how many words of them to look at at a time.
+
+Carry-save adders: three rows of one weight become a sum of that weight and a carry of twice the weight.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -66,3 +73,45 @@ class Columns:
     def mask(self) -> Packed:
         """Which bits they are, in `words`."""
         return self.full_mask[self.words]
+
+
+BLOCK = 2**19  # words looked at at a time: they stay in the cache while several passes are made over them
+
+
+def chosen_rows(plane: Packed, rows: Indices, words: Indices | None = None) -> Packed:
+    """These `rows` of a plane, or these `words` of them: a view where rows follow each other and words are all."""
+    if words is not None and len(words) == plane.shape[1]:
+        words = None
+    if words is not None and 4 * len(words) <= plane.shape[1]:
+        return plane[rows[:, None], words]
+    if len(rows) and rows[-1] - rows[0] + 1 == len(rows) and (rows[1:] > rows[:-1]).all():
+        found = plane[rows[0] : rows[-1] + 1]
+    else:
+        found = plane[rows]
+    return found if words is None else found[:, words]
+
+
+Rows = TypeVar("Rows", bound=Any)  # arrays of NumPy or of PyTorch
+
+
+def levels(rows: Rows, join: Callable[[Sequence[Rows]], Rows]) -> Iterator[tuple[int, Rows]]:
+    """At most two rows of each weight 1, 2, 4, .. that add up to all `rows`; `join` stacks rows.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> [(weight, left.tolist()) for weight, left in levels(np.array([[5], [4], [6]]), np.concatenate)]
+    [(1, [[7]]), (2, [[4]])]
+    """
+    weight = 1
+    while len(rows):
+        carries = []
+        while len(rows) >= 3:
+            third = len(rows) // 3
+            a, b, c = rows[:third], rows[third : 2 * third], rows[2 * third : 3 * third]
+            either = a ^ b
+            carries.append((a & b) | (either & c))
+            rows = join((either ^ c, rows[3 * third :]))
+        yield weight, rows
+        rows = join(carries) if carries else rows[:0]
+        weight *= 2

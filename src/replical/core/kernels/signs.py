@@ -11,7 +11,8 @@ from numpy.typing import NDArray
 
 from replical.core import bits
 from replical.core.bits import Packed
-from replical.core.kernels import choice, threads
+from replical.core.kernels import backend as choice
+from replical.core.kernels import backend as threads
 
 Floats = NDArray[np.float64]
 
@@ -40,12 +41,12 @@ def signs(points: Floats, factors: Floats, starts: Floats, out: Packed) -> None:
     [[2], [4]]
     """
     if choice.on_device(_PASSES * len(points) * factors.size):
-        from replical.core.kernels import torch_signs
+        from replical.core.kernels import torch_kernels as torch_signs
 
         torch_signs.signs(points, factors, starts, out)
         return
     if choice.compiles(_PASSES * len(points) * factors.size):
-        from replical.core.kernels import compiled_signs
+        from replical.core.kernels import numba_pairs as compiled_signs
 
         work = compiled_signs.signs
     else:

@@ -1,13 +1,69 @@
-"""What checking a certificate comes to: what was checked, what could not be and why, and what is wrong."""
+"""What checking a certificate comes to: what was checked, what could not be and why, and what is wrong.
+
+Is a certificate written as it must be? What is not recomputed is at least of the right kind.
+
+A check returns nothing if all is well, and a sentence if not.
+
+On how many of a lab's items masses are measured, and how many may be asked: by plan and sizes alone.
+
+What a guarantee needs, recomputed: bounds from plan and sizes, whether it held from the count that is told.
+
+Some value of a condition only the lab's items or labels give: the slack, the disagreement left, how often a winner won.
+It is a count over something known, and everything else follows from it.
+
+The course of a run: do its rounds and labels follow the plan's schedule, and could any data have made them?
+
+A check returns nothing if all is well, and a sentence if not.
+"""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from fractions import Fraction
+from itertools import accumulate, pairwise
+from math import floor
 from typing import Any, Literal
 
-from replical.errors import ReplicalError
+from replical.classes.base import size_of
+from replical.core.canonical import is_digest
+from replical.core.text import count
+from replical.errors import BadCertificate, ReplicalError
+from replical.lab.certificate.file import (
+    AnswerErrorPart,
+    Body,
+    ConditionPart,
+    EnclosingPart,
+    HypothesisSet,
+    PoolPart,
+    Provenance,
+    RoundPart,
+    SettlingPart,
+    SummaryPart,
+    TranscriptPart,
+    VerdictPart,
+    condition_part,
+    keys,
+    ranges_of,
+    seal,
+    summarised,
+)
+from replical.lab.protocol import Protocol
+from replical.lab.schema import is_name
+from replical.lab.sessions.session import LabelCounts
+from replical.learners.base import MASSES
+from replical.learners.catalogue import find
+from replical.learners.measured import measurable
+from replical.learners.paper.a2 import A2Plan, A2RoundsPlan, AgnosticRoundsPlan
+from replical.learners.paper.boosting import FREQUENT, BoostedPlan, HeavyHittersPlan
+from replical.learners.paper.cal import CALPlan
+from replical.learners.plan import Condition, Plan, RoundsPlan, SamplePlan
+from replical.learners.result import STOP
+from replical.learners.rounded.learner import ACCURATE, CERTIFIED, NEAR
+from replical.learners.rounded.plan import RoundedPlan
+from replical.learners.settled.learner import LABELLED, PROVEN
+from replical.learners.settled.plan import IdealPlan, SettledPlan
 
 Status = Literal["checked", "not checkable", "failed"]
 
@@ -171,3 +227,451 @@ def is_number(value: Any) -> bool:
 def is_count(value: Any) -> bool:
     """A whole number of at least 0."""
     return isinstance(value, int) and not isinstance(value, bool) and value >= 0
+
+
+_PARTS = {
+    "survivors": HypothesisSet, "kept": HypothesisSet, "labels": LabelCounts, "pool": PoolPart, "transcript": TranscriptPart,
+}  # fmt: skip
+_OPTIONAL = {
+    "settling": SettlingPart,
+    "enclosing": EnclosingPart,
+    "verdict": VerdictPart,
+    "answer_error": AnswerErrorPart,
+}
+_TOLD = {"lab", "registration", "beacon"}  # where there is something to tell
+_MEMBERS = {"rounds": RoundPart, "conditions": ConditionPart}
+_MOST_ITEMS = 2**53  # masses of more items are not exact in doubles, and no lab has them
+
+
+def sealed(certificate: Mapping[str, Any]) -> str | None:
+    """Does the provenance have its parts, and is the seal that of digest and provenance?"""
+    provenance = certificate["provenance"]
+    told = keys(Provenance), keys(Provenance) | {"journal_events", "journal_head"}
+    if set(provenance) not in told or not all(isinstance(value, str) for value in provenance.values()):
+        return f"the provenance has other parts than {', '.join(sorted(keys(Provenance)))}"
+    return same(provenance["seal"], seal(certificate["digest"], provenance))
+
+
+def parts(body: Mapping[str, Any]) -> str | None:
+    """Every part that all certificates have; those of a settled run if it is one, perhaps the lab, and nothing else."""
+    record = find(body["protocol"]["learner"]["name"])
+    more = {"verdict", "answer_error"} if record.certifies and not record.rounds else set()
+    more |= {"settling" if record.lists else "enclosing"} if more else set()
+    if record.rounds and body["certified"] and body["protocol"]["learner"].get("shift"):
+        more |= {"shift_most"}
+    return same(sorted(body), sorted(keys(Body) | more | (_TOLD & set(body))))
+
+
+def shape(body: Mapping[str, Any]) -> str | None:
+    """Keys, digests and kinds of numbers, so that whoever reads on need not ask again."""
+    wrong = [name for name, part in _PARTS.items() if set(body[name]) != keys(part)]
+    wrong += [name for name, part in _MEMBERS.items() if any(set(each) != keys(part) for each in body[name])]
+    wrong += [name for name, part in _OPTIONAL.items() if body.get(name) is not None and set(body[name]) != keys(part)]
+    wrong += ["summary" for each in body["pool"]["summary"] if set(each) != keys(SummaryPart)]
+    if wrong:
+        return f"{wrong[0]} has other parts than it must have"
+    digests = (body["pool"]["fingerprint"], body["private_commitment"], body["transcript"]["digest"])
+    if not all(is_digest(each) for each in digests):
+        return "a digest is written sha256:<64 hex digits>"
+    if not all(isinstance(each, bool) for each in (body["certified"], body["labels_sufficient"])):
+        return "certified and labels_sufficient are true or false"
+    if not all(
+        each is None or (is_number(each) and 0 <= each <= 1) for each in (body["rho_proven"], body["rho_predicted"])
+    ):
+        return "rho is a number from 0 to 1, or null"
+    if "shift_most" in body and not (is_number(body["shift_most"]) and 0 <= body["shift_most"] < 1):
+        return "shift_most is a number from 0 to 1"
+    for each in body["conditions"]:
+        if not (isinstance(each["name"], str) and is_number(each["value"]) and is_number(each["bound"])):
+            return "a condition has a name, a value and a bound"
+        if not isinstance(each["held"], bool):
+            return "a condition held or did not"
+    return None if all(is_count(count) for count in _counts(body)) else "counts are whole numbers of at least 0"
+
+
+def _counts(body: Mapping[str, Any]) -> list[Any]:
+    counts = [*body["labels"].values(), body["runs_in_journal"], body["transcript"]["entries"]]
+    counts += [each[key] for each in body["rounds"] for key in ("round", "survivors", "drawn", "scanned")]
+    counts += [count for each in body["rounds"] for count in each["disagreement"]]
+    counts += [count for each in body["pool"]["summary"] for count in (each["hypothesis"], *each["predicts"])]
+    if "settling" in body:
+        counts += [body["settling"][key] for key in ("asked", "scanned", "place")]
+    if body.get("answer_error") is not None:
+        counts += [body["answer_error"][key] for key in ("labels", "skipped")]
+    return counts
+
+
+def protocol_of(body: Mapping[str, Any]) -> str | None:
+    """Is the protocol one, with the fingerprint that is told?"""
+    return same(body["protocol_fingerprint"], Protocol.of(body["protocol"]).fingerprint)
+
+
+def named(lab: Any, protocol: Protocol) -> str | None:
+    """May the lab have this name?"""
+    if not is_name(lab):
+        return "it is no short line of text"
+    return None if not protocol.lab_names or lab in protocol.lab_names else "the protocol lists no such lab"
+
+
+def items(body: Mapping[str, Any], protocol: Protocol) -> str | None:
+    """Is that a number of items on which the protocol can be run?"""
+    count = body["pool"]["items"]
+    if not is_count(count) or not 1 <= count <= _MOST_ITEMS:
+        return f"no pool has {count!r} items"
+    least = getattr(protocol.plan, "items", None)
+    return None if least is None or count >= least else f"the protocol needs {least} items, the pool has {count}"
+
+
+def index_of(body: Mapping[str, Any]) -> int | None:
+    """The chosen hypothesis."""
+    return None if body["hypothesis"] is None else body["hypothesis"]["index"]
+
+
+def sets(body: Mapping[str, Any], protocol: Protocol) -> str | None:
+    """Are survivors, and whom the shared order chose from, sets of hypotheses?"""
+    n = len(protocol.recipe.C)
+    if not ranges_of(body["survivors"], n) or not ranges_of(body["kept"], n):
+        return "nobody survived"
+    return None if protocol.plan.choice == "ball" else same(body["kept"], body["survivors"])
+
+
+def hypothesis(body: Mapping[str, Any], protocol: Protocol) -> str | None:
+    """Is the answer one of the class, by its name?"""
+    h = index_of(body)
+    if h is None:
+        return None
+    if not isinstance(h, int) or isinstance(h, bool) or not 0 <= h < size_of(protocol.recipe.C):
+        return f"there is no hypothesis {h!r}"
+    return same(body["hypothesis"], {"index": h, "description": protocol.recipe.describe(h)})
+
+
+def winner(body: Mapping[str, Any], protocol: Protocol) -> str | None:
+    """Is the answer the first in the shared order among those it was chosen from?"""
+    plan, choices, h = protocol.plan, ranges_of(body["kept"], len(protocol.recipe.C)), index_of(body)
+    if decided_by_labels(body, protocol):
+        among = h is not None and any(low <= h <= high for low, high in choices)
+        return None if among else f"hypothesis {h} is not among the survivors"
+    if h is None:
+        return None if plan.abstains else f"{plan.learner} always has an answer"
+    return same(h, protocol.prior.first_in(protocol.shared, "order", ranges=choices))
+
+
+def decided_by_labels(body: Mapping[str, Any], protocol: Protocol) -> bool:
+    """Did labels that nobody publishes choose among the survivors, and not the shared order?"""
+    return protocol.plan.choice == "labels" and not (body["certified"] and find(protocol.plan.learner).certifies)
+
+
+def summed(body: Mapping[str, Any], protocol: Protocol) -> str | None:
+    """Do the predictions of the summarised hypotheses add up to the items?"""
+    claims, count = body["pool"]["summary"], body["pool"]["items"]
+    for each in claims:
+        if len(each["predicts"]) != len(protocol.recipe.C.labels) or sum(each["predicts"]) != count:
+            return f"the predictions of hypothesis {each['hypothesis']} do not add up to {count}"
+    return same([each["hypothesis"] for each in claims], summarised(protocol).tolist())
+
+
+def measured_on(plan: Plan, items: int) -> int:
+    """Items on which a disagreement mass is measured, of a pool of so many `items`."""
+    return set_aside(plan, _used(plan, items)) or _used(plan, items)
+
+
+def askable(plan: Plan, items: int) -> int:
+    """Items that a run may look at for labels: not those set aside to measure on."""
+    if isinstance(plan, BoostedPlan):
+        return items
+    used = _used(plan, items)
+    base = plan if plan.base is None else plan.base
+    spared = floor(base["part"] * used) if isinstance(base, A2Plan) else 0
+    return used - spared - set_aside(plan, used)
+
+
+def set_aside(plan: Plan, used: int) -> int:
+    """Of so many items `used`, those that measure masses alone; of a boosted run, in each of its parts."""
+    inner = plan.base if isinstance(plan, BoostedPlan) else plan
+    return int(getattr(inner, "measuring", 0))
+
+
+def _used(plan: Plan, items: int) -> int:
+    """The items of one run."""
+    if isinstance(plan, RoundedPlan):
+        return items if plan.items is None else plan.items
+    if isinstance(plan, BoostedPlan):
+        return items // (plan.runs if isinstance(plan, HeavyHittersPlan) else plan.strings * plan.runs)
+    return items
+
+
+def conditions(body: Mapping[str, Any], protocol: Protocol) -> str | None:
+    """Are they those of plan and learner, in their order, and does each say what follows from it?"""
+    plan, told = protocol.plan, body["conditions"]
+    fixed = [condition_part(each) for each in plan.conditions]
+    if wrong := same(told[: len(fixed)], fixed):
+        return f"the plan's conditions are not told as they are: {wrong}"
+    own = _own(body, protocol)
+    if own is None:  # a learner nobody here knows
+        return None
+    for claim, condition in zip(told[len(fixed) :], own, strict=False):
+        if wrong := same(claim, condition_part(condition)):
+            return f"{condition.name!r}: {wrong}"
+    return same([each["name"] for each in told[len(fixed) :]], [each.name for each in own])
+
+
+def value_of(body: Mapping[str, Any], name: str) -> float:
+    """What a condition says was found."""
+    return float(_named(body, name)["value"])
+
+
+def _named(body: Mapping[str, Any], name: str) -> Mapping[str, Any]:
+    for each in body["conditions"]:
+        if each["name"] == name:
+            return dict(each)
+    raise BadCertificate(f"the condition {name!r} is missing")
+
+
+def _own(body: Mapping[str, Any], protocol: Protocol) -> tuple[Condition, ...] | None:
+    """The learner's own conditions, recomputed; None where nobody knows how."""
+    plan = protocol.plan
+    if isinstance(plan, RoundedPlan):
+        return _of_rounding(body, plan)
+    if isinstance(plan, IdealPlan):
+        return _of_settling(body, plan)
+    if isinstance(plan, BoostedPlan):
+        return (_frequent(body, protocol, plan),)
+    if isinstance(plan, SamplePlan):
+        return ()
+    if isinstance(plan, CALPlan | A2Plan):
+        return (_stopped(body, plan, inclusive=True), _MEASURED)
+    if isinstance(plan, A2RoundsPlan):
+        return (_stopped(body, plan, inclusive=False), _MEASURED)
+    return (_stopped(body, plan, inclusive=False),) if isinstance(plan, RoundsPlan) else None
+
+
+_MEASURED = Condition(name=MASSES, value=0.0, bound=1.0, held=False)  # labs have items, never a known distribution
+
+
+def _of_rounding(body: Mapping[str, Any], plan: RoundedPlan) -> tuple[Condition, ...]:
+    """What is proven of ρ, and slack or nearness in items."""
+    proven, U = body["rho_proven"], measured_on(plan, body["pool"]["items"])
+    rho, name = float(plan["rho"]), ACCURATE if plan.yardstick is None else NEAR
+    most = plan.kappa_most(U) if plan.yardstick is None else plan.apart_most(U)
+    count = _count(value_of(body, name), U)
+    return (
+        Condition(
+            name=CERTIFIED,
+            value=1.0 if proven is None else proven,
+            bound=rho,
+            held=proven is not None and proven <= rho,
+        ),
+        Condition(name=name, value=count / U, bound=most / U, held=count <= most),
+    )
+
+
+def _of_settling(body: Mapping[str, Any], plan: IdealPlan) -> tuple[Condition, ...]:
+    """The level reached, and items that nobody could label."""
+    part, beta = body["settling"], float(plan["beta"])
+    unlabelled = int(value_of(body, LABELLED))
+    return (
+        Condition(name=PROVEN, value=part["doubt"], bound=beta, held=part["doubt"] == beta),
+        Condition(name=LABELLED, value=float(unlabelled), bound=float(part["asked"]), held=unlabelled <= part["asked"]),
+    )
+
+
+def _stopped(body: Mapping[str, Any], plan: Plan, *, inclusive: bool) -> Condition:
+    """The disagreement left when the loop ended."""
+    total = measured_on(plan, body["pool"]["items"])
+    mass = Fraction(_count(value_of(body, STOP), total), total)
+    held = mass <= plan.stop_mass if inclusive else mass < plan.reach
+    return Condition(name=STOP, value=float(mass), bound=float(plan.reach), held=held)
+
+
+def _frequent(body: Mapping[str, Any], protocol: Protocol, plan: BoostedPlan) -> Condition:
+    """How often the last string's winner won, and how often it had to."""
+    told = _named(body, FREQUENT)
+    # Of no winner the last string tells; which one a winner won with is not told.
+    bounds = [plan.frequency(protocol.shared, string) for string in range(plan.strings)]
+    v = next((each for each in bounds if float(each) == told["bound"]), bounds[-1])
+    runs = plan.sizes.counted if isinstance(plan, HeavyHittersPlan) else plan.runs
+    frequency = Fraction(_count(told["value"], runs), runs)
+    return Condition(name=FREQUENT, value=float(frequency), bound=float(v), held=frequency >= v)
+
+
+def _count(share: float, total: int) -> int:
+    """The count nearest to a share; another share is not that of any count, and is found out when it is written again."""
+    return min(total, max(0, round(share * total)))
+
+
+Rounds = Sequence[RoundPart]
+
+
+def counts(body: Mapping[str, Any], protocol: Protocol) -> str | None:
+    """Do labels, skips and rounds add up, within pool and budget?"""
+    labels, rounds, items = body["labels"], body["rounds"], body["pool"]["items"]
+    asked = sum(each["drawn"] for each in rounds)
+    if labels["asked"] != asked:
+        return f"{count(labels['asked'], 'label was', 'labels were')} asked, the rounds ask for {asked}"
+    if labels["asked"] > labels["answered"]:
+        return f"{count(labels['asked'], 'label was', 'labels were')} asked, and only {labels['answered']} answered"
+    if labels["answered"] + labels["skipped"] > items:
+        answered = count(labels["answered"], "item was", "items were")
+        return f"{answered} answered and {labels['skipped']} skipped, and there are {items}"
+    if body["transcript"]["entries"] != labels["answered"] + labels["skipped"]:
+        return "the transcript does not hold every answer and skip"
+    if body["runs_in_journal"] < 1:
+        return "the journal of a finished run holds at least one answer"
+    if [each["round"] for each in rounds] != list(range(1, len(rounds) + 1)):
+        return "the rounds are not numbered from 1"
+    most, error = protocol.plan.max_labels, body.get("answer_error")
+    spent = asked - (0 if error is None else error["labels"])  # measuring the error is no part of the budget
+    return None if most is None or spent <= most else f"more labels than the budget of {most}"
+
+
+def rounds(body: Mapping[str, Any], protocol: Protocol) -> str | None:
+    """Could any items and labels have made these rounds?"""
+    plan, n, items = protocol.plan, len(protocol.recipe.C), body["pool"]["items"]
+    choosing, measuring = split(body)
+    total = measured_on(plan, items)
+    for each in choosing:
+        if wrong := _possible(each, plan, n, total):
+            return f"round {each['round']}: {wrong}"
+    if choosing and choosing[0]["survivors"] != n:
+        return f"the first round begins with {choosing[0]['survivors']} hypotheses, the class has {n}"
+    if choosing and choosing[0]["disagreement"][0] < _apart_course(body) and total == items:
+        return "hypotheses of the summary differ on more items than are disputed in the first round"
+    if plan.shrinks and (wrong := _shrinking(body, choosing)):
+        return wrong
+    scanned = sum(each["scanned"] for each in body["rounds"])
+    if scanned > askable(plan, items):
+        return f"the rounds look at {scanned} items, of {items} only {askable(plan, items)} may be looked at"
+    return _scheduled(plan, choosing) or _measuring(plan, measuring, total)
+
+
+def split(body: Mapping[str, Any]) -> tuple[Rounds, Rounds]:
+    """The rounds that chose the answer, and those after it that measured its error."""
+    error, rounds = body.get("answer_error"), body["rounds"]
+    if error is None or error["labels"] == 0:
+        return rounds, ()
+    chosen = sum(each["drawn"] for each in rounds) - error["labels"]
+    heard = accumulate((each["drawn"] for each in rounds), initial=0)
+    last = next((number for number, count in enumerate(heard) if count == chosen), len(rounds))
+    return rounds[:last], rounds[last:]
+
+
+def _possible(each: RoundPart, plan: Plan, n: int, total: int) -> str | None:
+    """One round by itself."""
+    if len(each["disagreement"]) != 2 or each["disagreement"][1] != total:
+        return f"disagreement is measured on {total} items"
+    count = each["disagreement"][0]
+    if count > total:
+        return "a disagreement mass is above its total"
+    if each["survivors"] > n:
+        return f"the class has {n} hypotheses"
+    if each["drawn"] > each["scanned"] and not _chooses_items(plan):
+        return "more items are asked than looked at"
+    if isinstance(plan, SamplePlan | BoostedPlan):
+        return None
+    if each["survivors"] < 2 or count == 0:
+        return "items are asked where nobody disagrees"
+    return "more items are asked than are disputed" if each["drawn"] > count and _asks_where_measured(plan) else None
+
+
+def _chooses_items(plan: Plan) -> bool:
+    """Does it ask items that it did not come across by looking at one after the other?"""
+    base = plan if plan.base is None else plan.base
+    return isinstance(base, CALPlan) and base.query == "halving"
+
+
+def _asks_where_measured(plan: Plan) -> bool:
+    return not getattr(plan, "measuring", 0)
+
+
+def _apart_course(body: Mapping[str, Any]) -> int:
+    """On so many items at least two of the summarised hypotheses differ."""
+    columns = zip(*(each["predicts"] for each in body["pool"]["summary"]), strict=True)
+    return max((max(column) - min(column) for column in columns), default=0)
+
+
+def _shrinking(body: Mapping[str, Any], rounds: Rounds) -> str | None:
+    """Survivors become fewer, and what they dispute with them; the same survivors dispute the same."""
+    seen = [(each["survivors"], each["disagreement"][0]) for each in rounds]
+    for (before, disputed), (after, left) in pairwise(seen):
+        if after > before:
+            return "the number of survivors grows"
+        if left > disputed:
+            return "the disagreement of survivors grows"
+        if after == before and left != disputed:
+            return "the same survivors disagree on another number of items"
+    if seen and body["survivors"]["count"] > seen[-1][0]:
+        return "the number of survivors grows"
+    stop = next((each for each in body["conditions"] if each["name"] == STOP), None)
+    if seen and stop is not None and stop["value"] > seen[-1][1] / rounds[-1]["disagreement"][1]:
+        return "the disagreement at the stop is above that of the last round"
+    return None
+
+
+def _scheduled(plan: Plan, rounds: Rounds) -> str | None:
+    """Does every round ask for as many labels as the plan says?"""
+    base = plan if plan.base is None or isinstance(plan, BoostedPlan) else plan.base
+    drawn = [each["drawn"] for each in rounds]
+    if isinstance(base, CALPlan):
+        if any(count != base.k for count in drawn) or base.spent(len(rounds) - 1):
+            return f"the plan asks for {base.k} labels per round, and for so many rounds only"
+    elif isinstance(base, A2Plan):
+        opened = [base.opens(sum(drawn[:number])) for number in range(len(drawn))]
+        if drawn[:-1] != opened[:-1] or not all(0 < count <= most for count, most in zip(drawn, opened, strict=True)):
+            return "the plan asks for other numbers of labels per round"
+    elif isinstance(base, SettledPlan):
+        return _in_blocks(base, rounds)
+    elif isinstance(base, SamplePlan):
+        return same([[each["drawn"], each["scanned"]] for each in rounds], [[base.k, base.k]])
+    elif isinstance(base, RoundsPlan):
+        return _in_rounds(base, rounds)
+    elif isinstance(base, BoostedPlan):
+        most = base.labels_most
+        return None if most is None or sum(drawn) <= most else f"more labels than all runs together ask, {most}"
+    return None
+
+
+def _in_rounds(plan: RoundsPlan, rounds: Rounds) -> str | None:
+    """Rounds of k labels, at most N of them, and perhaps a last sample whose size depends on the mass that is left."""
+    loop = [each["drawn"] == plan.k for each in rounds]
+    if all(loop) and len(loop) <= plan.rounds_most:
+        return None
+    if not all(loop[:-1]) or len(loop) - 1 > plan.rounds_most:
+        return f"the plan has at most {plan.rounds_most} rounds of {plan.k} labels and a last sample"
+    last = rounds[-1]
+    mass = Fraction(*last["disagreement"])
+    size = plan.final_size(mass) if isinstance(plan, AgnosticRoundsPlan) else plan.integer("k_final")
+    if last["drawn"] == size or (last["scanned"] == size and last["drawn"] < size):
+        return None
+    return f"the plan's last sample has {size} items"
+
+
+def _in_blocks(plan: SettledPlan, rounds: Rounds) -> str | None:
+    """At most a batch, and never longer idle than the plan allows."""
+    asked, idle = 0, plan.integer("idle")
+    for each in rounds:
+        if not 0 < each["drawn"] <= plan.opens(asked):
+            return f"round {each['round']} asks for {each['drawn']} labels, the plan for {plan.opens(asked)} at most"
+        if each["scanned"] > idle * (each["drawn"] + (each["drawn"] < plan.opens(asked))):
+            return f"round {each['round']} looks at {each['scanned']} items for {each['drawn']} labels"
+        asked += each["drawn"]
+    return None
+
+
+def _measuring(plan: Plan, rounds: Rounds, total: int) -> str | None:
+    """Fresh items, a batch at a time, wherever they lie."""
+    if rounds and not measurable(plan):
+        return f"{plan.learner} measures no error here"
+    for number, (told, drawn) in enumerate(
+        zip(rounds, _batches(plan, rounds), strict=True), rounds[0]["round"] if rounds else 1
+    ):
+        wanted = {"round": number, "disagreement": [0, total], "survivors": 1, "drawn": drawn, "scanned": drawn}
+        if wrong := same(told, wanted):
+            return f"round {number} measures the error: {wrong}"
+    return None
+
+
+def _batches(plan: Plan, rounds: Rounds) -> Iterator[int]:
+    left = sum(each["drawn"] for each in rounds)
+    for _ in rounds:
+        yield min(left, getattr(plan, "batch", left))
+        left -= min(left, getattr(plan, "batch", left))

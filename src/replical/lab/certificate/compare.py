@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from replical.bounds.unanimity import Unanimity, unanimity
+from replical.bounds.ranks import Unanimity, unanimity
 from replical.errors import BadUsage
 
 _SUSPICIOUS = 0.001  # two pools of one population look this different once in a thousand comparisons

@@ -1,4 +1,12 @@
-"""The certificate of a run: a publishable file from which anyone can check the answer.
+"""The parts of a certificate: which keys it has, and what they hold. Writing and checking read them here.
+
+Many exchanges in few bytes: how a certificate file holds the rounds of a long run.
+
+A run of 100,000 labels has about as many rounds, most of them alike. Where there are many, a file holds each of their
+figures as one text of runs, e.g. ``"200*3 17"`` for 200, 200, 200, 17. It is a way to write: the body that is digested,
+signed and checked is the same, and files of before are read as ever.
+
+The certificate of a run: a publishable file from which anyone can check the answer.
 
 Its body holds what is public or harmless: protocol, plan, shared threshold, survivors, the set the shared order chose
 from, counts of labels, what was proven. No ids, no texts, no annotators; the transcript only as a salted digest, the
@@ -10,43 +18,262 @@ from __future__ import annotations
 import json
 import platform
 from bisect import bisect_right
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict
 from datetime import UTC, datetime
 from importlib.metadata import version
+from itertools import groupby
 from pathlib import Path
-from typing import Any, cast
+from typing import Any, TypedDict, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
-from replical.classes.base import Indices, size_of
-from replical.classes.linear import Linear
+from replical.classes.base import Indices, listed
 from replical.core.canonical import Json, canonical, digest_of, fingerprint
 from replical.core.files import Refuse, write_whole
 from replical.errors import BadCertificate, BadUsage
-from replical.lab.certificate.parts import (
-    AnswerErrorPart,
-    Body,
-    ConditionPart,
-    EnclosingPart,
-    HypothesisSet,
-    SettlingPart,
-    SummaryPart,
-    VerdictPart,
-)
-from replical.lab.certificate.rounds import MANY, folded, unfolded
-from replical.lab.chain import Link
+from replical.lab.journal.binding import commitment
+from replical.lab.journal.journal import Link
 from replical.lab.protocol import Protocol
-from replical.lab.seeds import commitment
-from replical.lab.session import Session, transcript
+from replical.lab.sessions.session import LabelCounts, Session, transcript
 from replical.lab.tables import LabPool
-from replical.learners.findings import Enclosing, Proven, Settling
-from replical.learners.result import Result
-from replical.learners.rounding.own import shift_most
-from replical.plans.base import Condition, Plan
-from replical.plans.rounded import RoundedPlan
-from replical.pools.cone import cells_of
+from replical.learners.catalogue import load
+from replical.learners.plan import Condition, Plan
+from replical.learners.result import Proven, Result, Settling
+from replical.learners.rounded.plan import RoundedPlan
+from replical.learners.rounded.proof import shift_most
+
+
+class HypothesisSet(TypedDict):
+    """Hypotheses as ascending ranges [low, high], and how many there are."""
+
+    count: int
+    ranges: list[list[int]]
+
+
+class RoundPart(TypedDict):
+    """One exchange: Δ(V) as [count, total], survivors, labels asked for, items looked at."""
+
+    round: int
+    disagreement: list[int]
+    survivors: int
+    drawn: int
+    scanned: int
+
+
+class ConditionPart(TypedDict):
+    """Something a guarantee needs, and whether it held."""
+
+    name: str
+    value: float
+    bound: float
+    held: bool
+
+
+class SummaryPart(TypedDict):
+    """How often one public hypothesis predicts each label."""
+
+    hypothesis: int
+    predicts: list[int]
+
+
+class PoolPart(TypedDict):
+    """The lab's items, without saying what they are."""
+
+    items: int
+    fingerprint: str
+    summary: list[SummaryPart]
+
+
+class TranscriptPart(TypedDict):
+    """The labels, without saying what they are."""
+
+    entries: int
+    digest: str
+
+
+class SettlingPart(TypedDict):
+    """What a run of Settled knows: levels, the shared threshold, the answer's place, and what was looked at.
+
+    ``agreement_estimate`` is an estimate; ``excess_upper`` is a bound, null where the answer is not certified.
+    """
+
+    beta: float
+    delta_A: float
+    delta_I: float
+    v: float
+    place: int
+    doubt: float
+    asked: int
+    scanned: int
+    excess_upper: float | None
+    agreement_estimate: float
+
+
+class EnclosingPart(TypedDict):
+    """What a run of Lattice knows: its cell and the direction in the middle of it, and what is left, in cells an axis.
+
+    ``axes``, ``wrong`` and ``open`` are null where labels may be wrong; ``axes`` also where nothing bounds what is left.
+    """
+
+    enclosed: bool
+    cell: list[int]
+    direction: list[float]
+    axes: list[list[float]] | None
+    wrong: int | None
+    open: int | None
+
+
+class VerdictPart(TypedDict):
+    """Proven or not, why not, what would help."""
+
+    certified: bool
+    why: str
+    helps: str
+
+
+class AnswerErrorPart(TypedDict):
+    """How often the answer errs, or errs more than the best: an estimate, and an interval at a level."""
+
+    estimate: float
+    low: float
+    high: float
+    level: float
+    of: str
+    labels: int
+    skipped: int
+
+
+class Required(TypedDict):
+    """What every certificate holds."""
+
+    protocol: dict[str, Any]
+    protocol_fingerprint: str
+    class_fingerprint: str
+    hypothesis: dict[str, Any] | None
+    plan: dict[str, Any]
+    shared: dict[str, Any]
+    survivors: HypothesisSet
+    kept: HypothesisSet
+    rounds: list[RoundPart]
+    conditions: list[ConditionPart]
+    labels: LabelCounts
+    certified: bool
+    labels_sufficient: bool
+    rho_proven: float | None
+    rho_predicted: float | None
+    pool: PoolPart
+    private_commitment: str
+    transcript: TranscriptPart
+    runs_in_journal: int
+
+
+class Body(Required, total=False):
+    """Everything that is digested.
+
+    `lab` is there where it has a name, `registration`, a digest, where the run was registered, `beacon` where a public value
+    took part in its private seed, `shift_most` where a protocol with a shift is certified, `settling` is that of a settled
+    run and `enclosing` that of a lattice; both have the last two.
+    """
+
+    lab: str
+    registration: str
+    beacon: str
+    shift_most: float
+    settling: SettlingPart
+    enclosing: EnclosingPart
+    verdict: VerdictPart
+    answer_error: AnswerErrorPart | None
+
+
+class Made(TypedDict):
+    """Where and when it was made, outside the digest."""
+
+    replical: str
+    python: str
+    numpy: str
+    created: str
+    seal: str
+
+
+class Provenance(Made, total=False):
+    """How many events the journal had and the hash of the last, which those of before do not tell."""
+
+    journal_events: str
+    journal_head: str
+
+
+def keys(part: type) -> frozenset[str]:
+    """The keys a part must have.
+
+    Examples
+    --------
+    >>> sorted(keys(TranscriptPart))
+    ['digest', 'entries']
+    """
+    required: frozenset[str] = part.__required_keys__  # type: ignore[attr-defined]
+    return required
+
+
+MANY = 100  # rounds; fewer are written one by one, for people to read
+_MOST = 4_000_000  # rounds that a file may claim: each takes memory here, and none there
+_DIGITS = 40  # of a figure, at most
+_PLAIN = ("survivors", "drawn", "scanned")
+_COLUMNS = ("disagreement", "total", *_PLAIN)
+
+
+def folded(rounds: Sequence[Mapping[str, Any]]) -> dict[str, str]:
+    """Rounds numbered from 1 as texts of runs.
+
+    Examples
+    --------
+    >>> one = {"round": 1, "disagreement": [3, 9], "survivors": 2, "drawn": 1, "scanned": 4}
+    >>> folded([one, one | {"round": 2, "scanned": 5}])
+    {'disagreement': '3*2', 'total': '9*2', 'survivors': '2*2', 'drawn': '1*2', 'scanned': '4 5'}
+    """
+    columns: dict[str, Iterable[int]] = {
+        "disagreement": (each["disagreement"][0] for each in rounds),
+        "total": (each["disagreement"][1] for each in rounds),
+    }
+    columns |= {name: [each[name] for each in rounds] for name in _PLAIN}
+    return {name: " ".join(_runs(column)) for name, column in columns.items()}
+
+
+def _runs(column: Iterable[int]) -> Iterator[str]:
+    for value, same in groupby(column):
+        times = sum(1 for _ in same)
+        yield str(value) if times == 1 else f"{value}*{times}"
+
+
+def unfolded(texts: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """The rounds that `folded` wrote.
+
+    Raises
+    ------
+    ValueError
+        If they are none, or too many.
+    """
+    if set(texts) != set(_COLUMNS):
+        raise ValueError(f"rounds are {', '.join(_COLUMNS)}")
+    columns = [_values(texts[name]) for name in _COLUMNS]
+    return [
+        {"round": number, "disagreement": [mass, total], "survivors": survivors, "drawn": drawn, "scanned": scanned}
+        for number, (mass, total, survivors, drawn, scanned) in enumerate(zip(*columns, strict=True), 1)
+    ]
+
+
+def _values(text: str) -> list[int]:
+    values: list[int] = []
+    for run in text.split(" "):
+        value, _, times = run.partition("*")
+        if not (value + (times or "1")).isdecimal() or len(run) > _DIGITS:
+            raise ValueError(f"{run[:_DIGITS]!r} is no figure of a round")
+        if len(values) + int(times or 1) > _MOST:
+            raise ValueError(f"more than {_MOST:,} rounds")
+        values += [int(value)] * int(times or 1)
+    return values
+
 
 SCHEMA = "replical.certificate/1"
 FOLDED = "replical.certificate/2"  # the same with many rounds, in few bytes
@@ -128,40 +355,19 @@ def body_of(session: Session) -> Body:
         body["verdict"] = cast(VerdictPart, asdict(result.verdict))
         if result.settling is not None:
             body["settling"] = settling_part(result.settling)
-        if result.enclosing is not None:
-            body["enclosing"] = enclosing_part(protocol, result.enclosing)
+        if protocol.record.family:
+            body["enclosing"] = load(f"{protocol.record.family}:part")(protocol, result)
         error = result.answer_error
         body["answer_error"] = None if error is None else cast(AnswerErrorPart, asdict(error))
     return body
 
 
 def _left(protocol: Protocol, result: Result) -> dict[str, HypothesisSet]:
-    """Who is left, and whom the shared order chose from; of a lattice how many cells are left, and the one chosen."""
-    if result.enclosing is None:
-        return {"survivors": set_of(result.survivors.indices), "kept": set_of(result.chosen_from)}
-    assert result.hypothesis is not None, "Lattice always has an answer"
-    return cells_left(protocol, result.hypothesis, result.enclosing.axes)
-
-
-def cells_left(protocol: Protocol, h: int, axes: Sequence[tuple[float, float]] | None) -> dict[str, HypothesisSet]:
-    """How many cells are left between such bounds, listed where that is the answer alone; and the answer `h`."""
-    count = size_of(protocol.recipe.C) if axes is None else cells_of(axes)
-    answer: HypothesisSet = {"count": 1, "ranges": [[h, h]]}
-    return {"survivors": answer if count == 1 else {"count": count, "ranges": []}, "kept": answer}
-
-
-def enclosing_part(protocol: Protocol, found: Enclosing) -> EnclosingPart:
-    """What a run of Lattice knows, as it is written."""
-    C = protocol.recipe.C
-    assert isinstance(C, Linear), "whose cells they are"
-    return {
-        "enclosed": found.enclosed,
-        "cell": list(found.cell),
-        "direction": C.normal(C.number(found.cell)).tolist(),
-        "axes": None if found.axes is None else [list(each) for each in found.axes],
-        "wrong": found.wrong,
-        "open": found.open,
-    }
+    """Who is left, and whom the shared order chose from."""
+    if protocol.record.family:
+        left: Callable[[Protocol, Result], dict[str, HypothesisSet]] = load(f"{protocol.record.family}:left")
+        return left(protocol, result)
+    return {"survivors": set_of(result.survivors.indices), "kept": set_of(result.chosen_from)}
 
 
 def shift_told(plan: Plan, result: Result) -> float | None:
@@ -291,8 +497,10 @@ def summary(protocol: Protocol, lab: LabPool) -> list[SummaryPart]:
 def summarised(protocol: Protocol) -> NDArray[Any]:
     """The hypotheses whose predictions are counted: public, from the shared string."""
     C = protocol.recipe.C
-    if isinstance(C, Linear):
-        return np.array(C.some(protocol.shared, "summary", count=_SUMMARISED), dtype=object)  # beyond 64 bits
+    if not listed(C):
+        return np.array(
+            cast(Any, C).some(protocol.shared, "summary", count=_SUMMARISED), dtype=object
+        )  # beyond 64 bits
     return protocol.shared.lowest("summary", n=len(C), count=_SUMMARISED)
 
 

@@ -9,10 +9,10 @@ from string import Template
 from typing import Any
 
 from replical.classes.losses import Losses
-from replical.core import look
+from replical.core import text as look
 from replical.core.exact import up_to
-from replical.core.words import about, at_least, at_most, count, percent, two_of
-from replical.learners.rounded import ACCURATE, CERTIFIED, NEAR
+from replical.core.text import about, at_least, at_most, count, percent, two_of
+from replical.learners.rounded.learner import ACCURATE, CERTIFIED, NEAR
 
 _PAGE = Template(
     """<!doctype html>

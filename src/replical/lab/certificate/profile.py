@@ -13,15 +13,15 @@ from typing import Any
 
 import numpy as np
 
-from replical.bounds.fresh import LabScores, one_answer
+from replical.bounds.ranks import LabScores, one_answer
 from replical.core.canonical import fingerprint
 from replical.errors import BadCertificate, BadUsage
 from replical.lab.certificate import file as certificates
 from replical.lab.protocol import Protocol
-from replical.lab.session import Session
-from replical.learners.rounding.centre import Centre
-from replical.plans.base import Plan
-from replical.plans.rounded import RoundedPlan
+from replical.lab.sessions.session import Session
+from replical.learners.plan import Plan
+from replical.learners.rounded.plan import RoundedPlan
+from replical.learners.rounded.proof import Centre
 
 SCHEMA = "replical.profile/1"
 PARTS = ("schema", "protocol_fingerprint", "certificate", "lab", "items", "scores", "digest")

@@ -10,8 +10,8 @@ from typing import Any, cast
 from replical.classes.base import Indices, Label, values
 from replical.classes.recipe import Recipe
 from replical.errors import BadCertificate, BadUsage
+from replical.lab.certificate.checks import index_of
 from replical.lab.certificate.file import read
-from replical.lab.certificate.shape import index_of
 from replical.lab.certificate.verify import verify
 from replical.lab.protocol import Protocol
 from replical.lab.tables import read_pool

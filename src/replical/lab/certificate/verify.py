@@ -1,4 +1,12 @@
-"""Checking a certificate: alone, with its pool, with pool and journal.
+"""How much work and memory a certificate may ask of whoever checks it: its protocol names a class of any size.
+
+Checking works in blocks, so that memory does not grow with the class; time does, and what is measured on items does.
+
+What the lab's own items show: masses, distances and, where no label decides it, the proof.
+
+What the journal shows: the whole run again, field by field.
+
+Checking a certificate: alone, with its pool, with pool and journal.
 
 *self*: whatever protocol, published text and sizes determine is recomputed, and what no data can have led to is refused.
 *pool*: also masses, distances and what follows from them. *journal*: the whole run is replayed, and every field must come
@@ -7,27 +15,234 @@ out again. What a level cannot see is listed.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from replical.core.canonical import fingerprint
-from replical.lab.certificate import course, lattice, shape
-from replical.lab.certificate.announced import check_announced, check_signature, unannounced
-from replical.lab.certificate.asked import check_asked
-from replical.lab.certificate.checks import Checks, Verification, same
-from replical.lab.certificate.conditions import conditions
-from replical.lab.certificate.file import plan_of, shared_of
-from replical.lab.certificate.onpool import OnPool
-from replical.lab.certificate.replay import replay
-from replical.lab.certificate.rounded import rounded_proof
-from replical.lab.certificate.settled import settled_bounds, settled_counts, settled_levels, settled_reach
-from replical.lab.certificate.unseen import unseen
-from replical.lab.journal import Journal
+from replical.core.files import REMEDY, trusted
+from replical.core.randomness import PrivateRandomness
+from replical.core.text import count
+from replical.errors import BadUsage, ReplicalError
+from replical.lab.certificate import checks as course
+from replical.lab.certificate import checks as shape
+from replical.lab.certificate.beliefs import check_announced, check_signature, unannounced, unseen
+from replical.lab.certificate.checks import Checks, Verification, conditions, measured_on, same, split, value_of
+from replical.lab.certificate.file import (
+    body_of,
+    condition_part,
+    indices_of,
+    plan_of,
+    set_of,
+    shared_of,
+    shift_told,
+    summary,
+)
+from replical.lab.certificate.proofs import (
+    rounded_proof,
+    settled_bounds,
+    settled_counts,
+    settled_levels,
+    settled_reach,
+    slack,
+)
+from replical.lab.journal.binding import commitment
+from replical.lab.journal.journal import Journal
 from replical.lab.protocol import Protocol
+from replical.lab.sessions.session import Session
 from replical.lab.tables import LabPool
 from replical.learners.base import Proves
-from replical.plans.catalogue import find
+from replical.learners.catalogue import find, load
+from replical.learners.paper.a2 import A2Plan
+from replical.learners.paper.cal import CALPlan
+from replical.learners.result import STOP
+from replical.learners.rounded.learner import NEAR
+from replical.learners.rounded.plan import RoundedPlan
+from replical.learners.rounded.proof import Centre
+from replical.pools.pool import Pool
+from replical.pools.version_space import VersionSpace
+
+_ALONE = 2**27  # hypotheses whose place in the shared order is looked up: a few seconds
+_MEASURED = 2**24  # hypotheses that are held, each with its distance: about 2 GiB
+_HELD = 2**22  # numbers that a class has to hold: cuts, or the normals of a net
+
+
+def check_asked(body: Any, *, deeply: bool = False) -> None:
+    """Refuse a `body` whose protocol asks for too much; where a pool is given too, distances are counted `deeply`.
+
+    Raises
+    ------
+    BadUsage
+        In one sentence, unless sizes are trusted. Whatever else is wrong is for others to find.
+    """
+    protocol = body.get("protocol") if isinstance(body, Mapping) else None
+    if trusted() or not isinstance(protocol, Mapping) or not isinstance(protocol.get("class"), Mapping):
+        return
+    if (held := _held(protocol["class"])) > _HELD:
+        raise _too_much(f"a class of {held:,} numbers", _HELD)
+    try:
+        n = len(Protocol(protocol).recipe.C)
+    except (ReplicalError, LookupError, TypeError, ValueError, AttributeError, ArithmeticError):
+        return
+    most = _MEASURED if deeply or "yardstick" in protocol else _ALONE
+    if n > most:
+        raise _too_much(f"{n:,} hypotheses", most)
+
+
+def _held(section: Mapping[str, Any]) -> int:
+    """Numbers that the class holds, at most: bins of every feature, or a net's normals and offsets."""
+    features = section.get("features")
+    width = len(features) if isinstance(features, list) else 1
+    count, bins = (value if isinstance(value := section.get(key), int) else 0 for key in ("count", "bins"))
+    listed = section.get("kind") in ("thresholds", "stumps")
+    return (width + 1) * count if section.get("kind") == "halfspaces" else width * bins * listed
+
+
+def _too_much(what: str, most: int) -> BadUsage:
+    return BadUsage(f"the certificate asks for {what}, more than the {most:,} that are checked at once: {REMEDY}")
+
+
+@dataclass(frozen=True)
+class OnPool:
+    """A certificate's `body`, read with the lab's items."""
+
+    body: Mapping[str, Any]
+    protocol: Protocol
+    lab: LabPool
+
+    @cached_property
+    def pool(self) -> Pool:
+        """The items; masses do not depend on the private order, so any order will do."""
+        return self.lab.pool(PrivateRandomness.simulated("verification"))
+
+    @cached_property
+    def whole(self) -> VersionSpace:
+        """The class on these items."""
+        return self.pool.version_space()
+
+    @cached_property
+    def survivors(self) -> VersionSpace:
+        """Those the certificate names."""
+        told = indices_of(self.body["survivors"], len(self.protocol.recipe.C))
+        return self.whole.keep(np.isin(self.whole.indices, told))
+
+    @property
+    def unused(self) -> int:
+        """Items of the pool that masses were not measured on; which ones is private."""
+        return len(self.lab) - measured_on(self.protocol.plan, len(self.lab))
+
+    def check(self, checks: Checks) -> None:
+        """Everything that these items show."""
+        body, protocol, lab, learner = self.body, self.protocol, self.lab, self.protocol.learner
+        checks("the pool has this fingerprint", lambda: same(body["pool"]["fingerprint"], lab.fingerprint))
+        checks("the pool is not the public table of the order", self._own)
+        checks("the pool has so many items", lambda: same(body["pool"]["items"], len(lab)))
+        checks("the summary is that of the pool", lambda: same(body["pool"]["summary"], summary(protocol, lab)))
+        if not protocol.record.lists:
+            return
+        checks("disagreement in the rounds is possible on the pool", self._disagreement)
+        if isinstance(protocol.plan, CALPlan | A2Plan):
+            checks("disagreement at the stop is that of the survivors on the pool", self._stop)
+        if isinstance(learner, Proves) and learner.repeatable(len(lab)):
+            checks("scores and rho_proven follow from pool and survivors", lambda: self.scores(learner))
+        elif isinstance(plan := protocol.plan, RoundedPlan) and plan.yardstick is None:
+            checks("kept and slack are possible on some of the pool's items", lambda: self._some_items(plan))
+
+    def _own(self) -> str | None:
+        return "the order was made from these very items" if self.lab.fingerprint == self.protocol.public else None
+
+    def _disagreement(self) -> str | None:
+        """The first round begins with the whole class; no later one has less to disagree on than those who survive."""
+        rounds, shrinks, most = split(self.body)[0], self.protocol.plan.shrinks, self.whole.disagreement_weight
+        last = self.survivors.disagreement_weight if shrinks else 0
+        for each in rounds:
+            count, everyone = each["disagreement"][0], each["survivors"] == self.whole.size
+            least = max(0, (most if everyone and (shrinks or each["round"] == 1) else last) - self.unused)
+            if not least <= count <= most:
+                return (
+                    f"round {each['round']}: {count} items are said to be disputed, on the pool it is {least} to {most}"
+                )
+        return None
+
+    def _stop(self) -> str | None:
+        return same(value_of(self.body, STOP), float(self.survivors.mass))
+
+    def scores(self, learner: Proves) -> str | None:
+        """What these survivors prove on these items, without labels."""
+        body, again = self.body, learner.again(self.pool, self.survivors, self.protocol.shared)
+        claim = [body["rho_proven"], body["certified"], body["labels_sufficient"], body["kept"], body.get("shift_most")]
+        proven, most = again.rounding, shift_told(self.protocol.plan, again)
+        assert proven is not None, "whoever proves, rounds"
+        told = [proven.rho_proven, proven.certified, proven.labels_sufficient, set_of(again.chosen_from), most]
+        if wrong := same(claim, told):
+            return wrong
+        found = [condition_part(each) for each in again.conditions if each.name != NEAR or self._is_lab]
+        return same([each for each in body["conditions"] if each["name"] != NEAR or self._is_lab], found)
+
+    @property
+    def _is_lab(self) -> bool:
+        """Are these the lab's items, and not others that stand in for them?"""
+        return bool(self.lab.fingerprint == self.body["pool"]["fingerprint"])
+
+    def _some_items(self, plan: RoundedPlan) -> str | None:
+        """Whatever items were used: nobody is farther from the centre on some of them than on all, nor much nearer."""
+        body, unused, V = self.body, self.unused, self.survivors
+        centre = Centre(self.whole)
+        kappa, radius = slack(body, plan), centre.radius(V)
+        if not radius - unused <= kappa <= radius:
+            return f"the slack is said to be {kappa} items, on these it is {max(0, radius - unused)} to {radius}"
+        if plan.choice != "ball":
+            return None
+        scores, v = centre.distances(V), plan.threshold(self.protocol.shared, measured_on(plan, len(self.lab)))
+        kept = np.zeros(plan.n, dtype=np.bool_)
+        kept[indices_of(body["kept"], plan.n)] = True
+        if not (scores - unused <= v).any():  # then survivors are kept, and that is checked without the pool
+            return None
+        missing, strange = (scores <= v) & ~kept, kept & (scores - unused > v)
+        if missing.any():
+            return f"hypothesis {int(np.argmax(missing))} is within the shared distance on any of these items, and not kept"
+        if strange.any() and (scores <= v).any():
+            return f"hypothesis {int(np.argmax(strange))} is beyond the shared distance on any of these items, and kept"
+        return None
+
+
+def replay(checks: Checks, certificate: Mapping[str, Any], protocol: Protocol, lab: LabPool, journal: Journal) -> None:
+    """Run it again on the labels that the journal holds; every field must come out again."""
+    body, provenance = certificate["body"], certificate["provenance"]
+    sessions: list[Session] = []
+
+    def replays() -> str | None:
+        if journal.created is None:
+            return "the journal is empty"
+        if body["private_commitment"] != commitment(bytes.fromhex(str(journal.created.get("private", "")))):
+            return "this is the journal of another run: the certificate commits to another private seed"
+        error = body.get("answer_error") or {"labels": 0}
+        sessions.append(Session(protocol, lab, journal, measure=error["labels"]))
+        return (
+            None if not sessions[0].open else f"{count(len(sessions[0].open), 'label is', 'labels are')} still missing"
+        )
+
+    if not checks("the journal belongs to protocol and pool and holds a whole run", replays):
+        return
+    if "journal_head" in provenance:
+        told = provenance["journal_events"], provenance["journal_head"]
+        checks("the journal holds the events that it held when the certificate was made", lambda: _head(*told, journal))
+    again = dict(body_of(sessions[0]))
+    before = {"registration", "beacon"} & set(again)  # they come before the first label, so nobody may leave them out
+    for part in sorted({*body, *before}):
+        checks(f"replayed: {part.replace('_', ' ')}", lambda part=part: same(body.get(part), again.get(part)))  # type: ignore[misc]
+
+
+def _head(events: str, head: str, journal: Journal) -> str | None:
+    """The chain of a journal that goes on has the same hash there; one that was cut or written anew has not."""
+    found = journal.hash_of(int(events))
+    if found is None:
+        return f"the certificate tells of {events} events, and the journal has fewer: its end was cut off"
+    return same(head, found)
 
 
 def verify(
@@ -78,8 +293,9 @@ def _by_itself(checks: Checks, body: Mapping[str, Any], protocol: Protocol) -> b
     check_announced(checks, body, protocol)
     checks("the plan follows from the protocol", lambda: same(body["plan"], plan_of(plan)))
     readable = checks("the protocol can be run on so many items", lambda: shape.items(body, protocol))
-    if not protocol.record.lists:
-        return lattice.by_itself(checks, body, protocol) and readable
+    if protocol.record.family:
+        by_itself: Callable[[Checks, Mapping[str, Any], Protocol], bool] = load(f"{protocol.record.family}:by_itself")
+        return by_itself(checks, body, protocol) and readable
     readable &= checks("survivors and kept are sets of hypotheses", lambda: shape.sets(body, protocol))
     readable &= checks("the hypothesis is one of the class", lambda: shape.hypothesis(body, protocol))
     if not readable:

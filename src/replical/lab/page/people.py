@@ -20,8 +20,8 @@ from functools import lru_cache
 from typing import Any, Protocol
 
 from replical.errors import BadJournal, BadLabel, BadUsage
-from replical.lab.journal import Event
-from replical.lab.ledger import VOTE, Ledger
+from replical.lab.journal.journal import Event
+from replical.lab.journal.ledger import VOTE, Ledger
 
 LONGEST_NAME = 80
 ANONYMOUS = "anonymous-"

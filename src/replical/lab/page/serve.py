@@ -45,8 +45,8 @@ def serve(
     try:
         import uvicorn
 
+        from replical.lab.page.connections import BURST, protocol, widen
         from replical.lab.page.guard import network
-        from replical.lab.page.lines import BURST, protocol, widen
     except ImportError as error:
         raise MissingExtra("the page needs uvicorn: install it with pip install 'replical[lab]'") from error
     config = uvicorn.Config(

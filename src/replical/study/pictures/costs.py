@@ -1,24 +1,65 @@
-"""What replicability costs in each world: a line a cell, from its parent's labels to its own."""
+"""What replicability costs in each world: a line a cell, from its parent's labels to its own.
+
+Label bills as a picture: the paper's comparison, against any public number.
+
+The first picture: labels of the plain learner, of Rounded and of the paper's, for one and the same promise.
+"""
 
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
 from math import ceil
 from pathlib import Path
 from statistics import median
 from typing import TYPE_CHECKING
 
-from replical.plans.bills import ABSURD
-from replical.plans.catalogue import LEARNERS, Record, find
-from replical.study.judging import done, parents, replicable, rounds, unproven
-from replical.study.parameters import PARAMETERS
-from replical.study.phrases import count, listed, number, span
-from replical.study.pictures.base import GREY, Picture, by_tens, dots, in_words, keys, plainly, write_picture
-from replical.study.pictures.style import blank, colour
-from replical.study.results import Row
-from replical.study.spec import Cell
+import numpy as np
 
+from replical.errors import BadSpec
+from replical.learners.bills import ABSURD, bills
+from replical.learners.catalogue import LEARNERS, Record, find
+from replical.learners.plan import Setting
+from replical.study.judging import (
+    at_least,
+    at_most,
+    by_hand,
+    count,
+    done,
+    listed,
+    number,
+    parents,
+    percent,
+    replicable,
+    rounds,
+    span,
+    unproven,
+)
+from replical.study.pictures.style import (
+    GREY,
+    Picture,
+    blank,
+    by_tens,
+    colour,
+    dashes,
+    dots,
+    in_words,
+    keys,
+    plainly,
+    style,
+    width,
+    write_picture,
+)
+from replical.study.results import Row
+from replical.study.spec import PARAMETERS, Cell
+from replical.worlds.audit import COUNTED
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
@@ -196,3 +237,258 @@ def _costs_caption(lines: list[Line]) -> str:
 def _middle(ratios: list[float]) -> str:
     words = span(ratios)
     return f"{words} (median {number(median(ratios))})" if " to " in words else words
+
+
+AXES = {
+    "epsilon": ("target error ε", np.geomspace(0.2, 0.001, 25)),
+    "rho": ("how often two labs may differ, ρ", np.geomspace(0.5, 0.001, 25)),
+    "class": ("hypotheses in the class, |C|", np.geomspace(10, 1e9, 25)),
+    "theta": ("disagreement coefficient Θ", np.geomspace(1, 100, 25)),
+}
+
+
+def bills_picture(setting: Setting, against: str) -> Figure:
+    """Label bills of all learners that apply, as one public number varies: the paper's comparison as a picture."""
+    if against not in AXES:
+        raise BadSpec(f"bills are drawn against {', '.join(AXES)}, got {against!r}")
+    label, values = AXES[against]
+    curves: dict[tuple[str, str], list[tuple[float, float]]] = {}
+    for x in values.tolist():
+        for bill in bills(_varied(setting, against, x)):
+            if bill.applies and bill.labels is not None:
+                curves.setdefault((bill.learner, bill.plan), []).append((x, float(bill.labels)))
+    with style():
+        figure = blank(9.5, 5.5)
+        axes = figure.add_subplot(title=_title(setting, against), xlabel=label, ylabel="labels per lab")
+        for (learner, plan), points in sorted(curves.items(), key=lambda curve: -curve[1][-1][1]):
+            axes.loglog(
+                *zip(*points, strict=True),
+                color=colour(learner),
+                linestyle=dashes(learner, plan),
+                linewidth=width(learner),
+                alpha=0.6 if find(learner).boosts and plan == "paper" else 1,
+                label=f"{learner} ({plan})",
+            )
+        axes.axhline(ABSURD, color="black", linewidth=0.8, label="a million labels")
+        by_tens(axes.xaxis)
+        by_tens(axes.yaxis)
+        if against in ("epsilon", "rho"):
+            axes.invert_xaxis()
+        axes.legend(fontsize=7.5, loc="center left", bbox_to_anchor=(1.01, 0.5))
+    return figure
+
+
+def _varied(setting: Setting, against: str, x: float) -> Setting:
+    if against == "class":
+        return replace(setting, n=round(x))
+    if against == "epsilon":
+        return replace(setting, epsilon=x)
+    return replace(setting, rho=x) if against == "rho" else replace(setting, theta=x)
+
+
+def _title(setting: Setting, against: str) -> str:
+    parts = {"class": f"|C| = {setting.n:,}", "epsilon": f"ε = {setting.epsilon:g}", "rho": f"ρ = {setting.rho:g}"}
+    parts |= {"theta": "" if setting.theta is None else f"Θ = {setting.theta:g}"}
+    parts |= {"delta": f"δ = {setting.delta:g}", "nu": f"ν = {setting.nu:g}" if setting.nu else "realizable"}
+    return ", ".join(text for name, text in parts.items() if name != against and text)
+
+
+# The plain learner, ours, the paper's: for labels without noise, then with noise.
+_FAMILIES = (("cal", "rounded-cal", "replical"), ("a2", "rounded-a2", "replica2"))
+_NAMES = {
+    "cal": "CAL",
+    "rounded-cal": "Rounded CAL",
+    "replical": "RepliCAL",
+    "a2": "A²",
+    "rounded-a2": "Rounded A²",
+    "replica2": "ReplicA²",
+}
+_WORLD_headline = ("class", "noise", "epsilon", "delta")
+_LONG = 1e4  # from here on a power of ten is easier to compare
+_WIDE = 20  # times the fewest labels: from here on an axis of logarithms
+# Inches: a letter of what is under the names, the panel, what is above and below it, a line; right ends of columns.
+_LETTER_headline, _PANEL_headline, _ABOVE_headline, _BELOW_headline, _LINE_headline = 0.058, 3.3, 0.62, 0.5, 0.44
+_COLUMNS_headline = (0.8, 2.5, 3.6)
+
+
+@dataclass(frozen=True)
+class Headline:
+    """One promise in one world, and who makes it.
+
+    Attributes
+    ----------
+    lines
+        A cell each of the plain learner, of ours and of the paper's (one for each plan), as far as the study has them.
+    """
+
+    rho: float | None
+    lines: tuple[Row, ...]
+
+    @property
+    def settings(self) -> Row:
+        """The class, ε, ρ and noise that all lines share."""
+        return {name: self.lines[0][name] for name in _WORLD_headline} | {"rho": self.rho}
+
+
+def headline(rows: Sequence[Row], folder: Path) -> list[Picture]:
+    """The picture, where the study has one of these learners in a world that counts."""
+    best = chosen(rows)
+    if best is None:
+        return []
+    title = "Labels for the same promise" if best.rho is not None else "Labels without a promise"
+    return [write_picture(_figure(best), folder, "headline", title, _caption(best))]
+
+
+def chosen(rows: Iterable[Row]) -> Headline | None:
+    """The promise with the most of these learners; then one that Rounded keeps where labs do not agree anyway."""
+    ran = [row for row in done(rows) if row["labels_mean"] and row["max_labels"] is None and not by_hand(row)]
+    found = [each for family in _FAMILIES for each in _promises(family, ran, parents(ran))]
+    return max(found, key=_rank, default=None)
+
+
+def _rank(each: Headline) -> tuple[object, ...]:
+    """By how much it says; what follows the pairs only makes the choice the same for the same rows."""
+    rounded = [row for row in each.lines if find(row["learner"]).rounds]
+    proven = sum(not row["vacuous"] and not unproven(row) for row in rounded)
+    pairs = max((row["pairs"] for row in rounded or each.lines), default=0)
+    kinds = len({row["learner"] for row in each.lines})
+    noise = str(each.lines[0]["noise"])
+    world = (each.lines[0]["hypotheses"] or 0, -each.lines[0]["epsilon"], -(each.rho or 0), each.lines[0]["class"])
+    return kinds, proven, each.rho is not None, each.lines[0]["learner"] in _FAMILIES[0], pairs, *world, noise
+
+
+def _promises(family: tuple[str, ...], ran: list[Row], of: dict[str, Row]) -> Iterator[Headline]:
+    """Every promise made for a world, in worlds where labs do not agree whatever they do."""
+    mine = [row for row in ran if row["learner"] in family]
+    for world in dict.fromkeys(tuple(row[name] for name in _WORLD_headline) for row in mine):
+        here = [row for row in mine if tuple(row[name] for name in _WORLD_headline) == world]
+        plain = [row for row in here if not row["replicable"]]
+        if not any(_tells(row) for row in here):
+            continue
+        for rho in dict.fromkeys(row["rho"] for row in here if row["replicable"]) or (None,):
+            promised = [row for row in here if row["replicable"] and row["rho"] == rho]
+            lines = list(_best(promised))
+            kin = [of[row["cell"]] for row in lines if row["cell"] in of]
+            first = [row for row in (*kin, *plain) if row["learner"] == family[0]][:1]
+            yield Headline(
+                rho, (*first, *sorted(lines, key=lambda row: (family.index(row["learner"]), row["labels_mean"])))
+            )
+
+
+def _tells(row: Row) -> bool:
+    """Does this cell show that labs differ in its world, if nothing is done about it?"""
+    return not row["vacuous"] if row["replicable"] else (row["disagreement"] or 0) >= COUNTED
+
+
+def _best(rows: list[Row]) -> Iterator[Row]:
+    """For each learner and plan the cell that counts, is proven, has most pairs and fewest labels, in this order."""
+    for kind in dict.fromkeys((row["learner"], row["plan"]) for row in rows):
+        yield min(
+            (row for row in rows if (row["learner"], row["plan"]) == kind),
+            key=lambda row: (bool(row["vacuous"]), bool(unproven(row)), -row["pairs"], row["labels_mean"], row["cell"]),
+        )
+
+
+def _figure(found: Headline) -> Figure:
+    """A line a learner: its name, its labels, and what they buy."""
+    lines, tall = found.lines, _LINE_headline * len(found.lines)
+    left = 0.35 + _LETTER_headline * max(20, *(len(_where(row)) for row in lines))
+    width, height = left + _PANEL_headline + _COLUMNS_headline[-1] + 0.1, _ABOVE_headline + tall + _BELOW_headline
+    figure = blank(width, height)
+    figure.set_layout_engine("none")
+    axes = figure.add_axes(
+        (left / width, _BELOW_headline / height, _PANEL_headline / width, tall / height), ylim=(-tall, 0)
+    )
+    places = [-_LINE_headline * (place + 0.5) for place in range(len(lines))]
+    labels = [row["labels_mean"] for row in lines]
+    axes.set_xlabel("labels per lab")
+    if max(labels) > _WIDE * min(labels):
+        axes.set(xscale="log", xlim=(min(labels) / 4, max(labels) * 4))
+        by_tens(axes.xaxis, most=7)
+    else:
+        axes.set_xlim(0, max(labels) * 1.2)
+    axes.hlines(places, 0, 1, transform=axes.get_yaxis_transform(), color="#b0b0b0", linewidth=0.6, zorder=1)
+    dots(axes, lines, zip(labels, places, strict=True))
+    axes.tick_params(left=False, labelleft=False)
+    axes.grid(visible=False, axis="y")
+    for row, y in zip(lines, places, strict=True):
+        at = (row["labels_mean"], y)
+        axes.annotate(count(row["labels_mean"]), at, (0, 7), textcoords="offset points", ha="center", weight="bold")
+        _words(axes, row, lines, y)
+    words = ("" if found.rho is None else "The same promise: ") + _promise(found)
+    figure.text(0.1 / width, 1 - 0.22 / height, words, weight="bold", fontsize=9.5)
+    return figure
+
+
+def _words(axes: Axes, row: Row, lines: Sequence[Row], y: float) -> None:
+    """Who it is at the left, figures at the right; heads above the first line."""
+    side = axes.get_yaxis_transform()
+    axes.text(-0.05, y + 0.02, _NAMES[row["learner"]], transform=side, ha="right", va="bottom", weight="bold")
+    axes.text(-0.05, y - 0.02, _where(row), transform=side, ha="right", va="top", fontsize=7.5, color=GREY)
+    words = (_times(row["labels_mean"] / lines[0]["labels_mean"]), _differ(row), _proof(row))
+    heads = (f"× {_NAMES[lines[0]['learner']]}", "pairs that differ", "proven")
+    for head, at, word in zip(heads, _COLUMNS_headline, words, strict=True):
+        x = 1 + at / _PANEL_headline
+        axes.text(x, y, word, transform=side, ha="right", va="center")
+        if row is lines[0]:
+            axes.text(x, 0.06, head, transform=side, ha="right", fontsize=7.5, color=GREY)
+
+
+def _times(ratio: float) -> str:
+    """As many digits as can be compared.
+
+    Examples
+    --------
+    >>> _times(1.0), _times(2.04), _times(2423919.2)
+    ('1', '2', '2.4 × 10⁶')
+    """
+    return number(ratio) if ratio < _LONG else plainly(float(f"{ratio:.2g}")).replace("·", " × ")
+
+
+def _where(row: Row) -> str:
+    """What it knows of the items, and whose sizes it has."""
+    plan = {"tight": "", "paper": "sizes of the paper"}.get(row["plan"], f"plan {row['plan']}")
+    sizes = "our sizes" if not plan and row["plan"] == "tight" and find(row["learner"]).paper else plan
+    items = "known distribution" if row["pool_size"] == "exact" else f"{int(row['pool_size']):,} items"
+    return ", ".join(filter(None, (items, sizes if row["replicable"] else "")))
+
+
+def _differ(row: Row) -> str:
+    """How often two labs differ, as measured; where they agree anyway that says nothing."""
+    if row["vacuous"]:
+        return "not tested"
+    return (
+        f"{percent(row['disagreement'])} ({at_least(row['disagreement_low'])} to {at_most(row['disagreement_high'])})"
+    )
+
+
+def _proof(row: Row) -> str:
+    if not row["replicable"] or unproven(row):
+        return "nothing"
+    return f"at most {at_most(row['rho'] if row['rho_proven'] is None else row['rho_proven'])}"
+
+
+def _promise(found: Headline) -> str:
+    return in_words(found.settings, ("class", "noise", "epsilon", "delta", "rho"))
+
+
+def _caption(found: Headline) -> str:
+    """A sentence a learner."""
+    first = "The same promise, " if found.rho is not None else ""
+    parts = [f"{_called(row)} asks for {count(row['labels_mean'])} labels per lab{_buys(row)}" for row in found.lines]
+    idle = any(row["vacuous"] for row in found.lines)
+    note = " Not tested: with so many labels two labs agree without the shared last step too." if idle else ""
+    return f"{first}{_promise(found)}: {'; '.join(parts)}. In brackets: 95% intervals.{note}"
+
+
+def _called(row: Row) -> str:
+    return _NAMES[row["learner"]] + (" with the sizes of the paper" if row["plan"] == "paper" else "")
+
+
+def _buys(row: Row) -> str:
+    """What is proven of how often two labs differ, and what was measured."""
+    proof = _proof(row)
+    said = ", promises nothing" if not row["replicable"] else f", proves {proof.replace('at most', 'that at most')}"
+    if proof != "nothing":
+        said += " of pairs differ"
+    return said + ("" if row["vacuous"] else f", and {percent(row['disagreement'])} of pairs differ")

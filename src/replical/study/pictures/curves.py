@@ -1,22 +1,50 @@
-"""Labels against ε, ρ, |C|, Θ and ν, with fitted exponents beside those of the bounds."""
+"""Labels against ε, ρ, |C|, Θ and ν, with fitted exponents beside those of the bounds.
+
+All cells at once: what labels buy in agreement, and whether labs foresaw it.
+
+Two labs of one pair, side by side: how their version spaces shrink, label by label.
+"""
 
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import pairwise
-from math import exp, fsum, log
+from math import exp, fsum, inf, log
 from pathlib import Path
 from textwrap import fill
 from typing import TYPE_CHECKING, Any
 
-from replical.study.growth import AXES, SCALES, Growth, Slopes, argument, growths
-from replical.study.parameters import PARAMETERS
-from replical.study.phrases import listed
-from replical.study.pictures.base import GREY, Picture, by_tens, dots, in_words, plainly, write_picture
-from replical.study.pictures.style import blank, colour, dashes
-from replical.study.results import Row
+from replical.errors import ReplicalError
+from replical.learners.bills import ABSURD
+from replical.learners.catalogue import LEARNERS
+from replical.study.judging import count, done, listed, percent, some, span
+from replical.study.pictures.style import (
+    GREY,
+    Picture,
+    blank,
+    by_tens,
+    colour,
+    dashes,
+    dots,
+    in_words,
+    keys,
+    plainly,
+    vacuous_note,
+    with_zero,
+    write_picture,
+)
+from replical.study.results import AXES, SCALES, Growth, Row, Slopes, argument, growths
+from replical.study.spec import PARAMETERS, Cell, Study
+from replical.worlds.audit import Lab, run_pair
+from replical.worlds.experiment import prepare
 
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.lines import Line2D
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
@@ -206,3 +234,203 @@ def _caption(drawn: list[Growth], axis: str) -> str:
 def _span(values: list[float]) -> str:
     low, high = (f"{round(value, 2) + 0.0:.2f}" for value in (min(values), max(values)))
     return low if low == high else f"{low} to {high}"
+
+
+_FEW = 6  # values of ρ whose lines have room for their names
+_FAR = 1e9  # labels: with more of them, what can be paid for has a panel of its own
+_DASHED = (0, (4, 3))
+_FORESEEN = ("rho_predicted", "rho_proven", "expected_jaccard")
+
+
+def difference_scatter(rows: Sequence[Row], folder: Path) -> list[Picture]:
+    """How often two labs differ, against what each of them paid."""
+    every = [row for row in done(rows) if row["labels_mean"] and row["disagreement"] is not None]
+    ran = [row for row in every if not row["vacuous"]]
+    if not ran:
+        return []
+    words = _difference_caption(ran) + vacuous_note(len(every) - len(ran))
+    floor = 0.4 / max(row["pairs"] for row in ran)  # below the smallest share that can be counted
+    limit = ABSURD if max(row["labels_mean"] for row in ran) > _FAR else inf
+    paid = [row for row in ran if row["labels_mean"] <= limit]
+    parts = [part for part in (paid, [row for row in ran if row["labels_mean"] > limit]) if part]
+    figure = blank(9.5, 5)
+    panels = figure.subplots(1, len(parts), sharey=True, squeeze=False, width_ratios=[2, 1][: len(parts)])[0]
+    for axes, part in zip(panels, parts, strict=True):
+        _shares(axes, part, floor)
+        by_tens(axes.xaxis, most=9 if axes is panels[0] else 5)
+        _promised(axes, [row["rho"] for row in ran if row["replicable"]], floor, named=axes is panels[-1])
+    panels[0].set(ylim=(floor / 1.4, 1.1), ylabel="share of pairs that differ")
+    with_zero(panels[0].yaxis, floor)
+    if len(parts) == 2:
+        panels[0].set_xlabel("labels per lab, up to a million")
+        panels[1].set_xlabel("over a million")
+    figure.legend(handles=keys(ran), loc="outside right center")
+    return [write_picture(figure, folder, "disagreement", "Disagreement against labels", words)]
+
+
+def _shares(axes: Axes, rows: Sequence[Row], floor: float) -> None:
+    """Each cell with its 95% interval."""
+    x = [row["labels_mean"] for row in rows]
+    bars = ([max(row["disagreement_low"], floor) for row in rows], [row["disagreement_high"] for row in rows])
+    axes.set(xscale="log", yscale="log", xlabel="labels per lab", xlim=(min(x) / 1.6, max(x) * 1.6))
+    axes.vlines(x, *bars, colors=[colour(row["learner"]) for row in rows], linewidth=0.8, alpha=0.4)
+    dots(axes, rows, ((row["labels_mean"], max(row["disagreement"], floor)) for row in rows))
+    axes.axhspan(floor / 2, floor * 1.2, color="#eeeeee", zorder=0, linewidth=0)
+
+
+def _promised(axes: Axes, promised: Iterable[float | None], floor: float, *, named: bool) -> None:
+    """What was promised: a line for each ρ that so many pairs can tell from 0."""
+    rhos = sorted({rho for rho in promised if rho is not None and rho > floor})
+    for rho in rhos:
+        axes.axhline(rho, color="black", linewidth=0.8, linestyle=_DASHED, zorder=1)
+        if named and len(rhos) <= _FEW:
+            at = ("axes fraction", "data")
+            axes.annotate(f"ρ = {rho:g}", (1.01, rho), xycoords=at, va="center", fontsize=8, annotation_clip=False)
+
+
+def _difference_caption(rows: Sequence[Row]) -> str:
+    sentences, parts = [], []
+    for name, wanted in (("a replicable learner", True), ("a learner that promises nothing", False)):
+        mine = [row for row in rows if bool(row["replicable"]) == wanted]
+        if mine:
+            share = span([row["disagreement"] for row in mine], percent)
+            parts.append(f"with {name} {share} of pairs differ for {span([row['labels_mean'] for row in mine])} labels")
+    sentences.append("; ".join(parts).capitalize())
+    counted = [row for row in rows if row["replicable"] and row["rho"] is not None]
+    if counted:
+        below = sum(row["disagreement"] <= row["rho"] for row in counted)
+        cells = some(len(counted), "replicable cell that counts", "replicable cells that count")
+        sentences.append(f"The share is at most ρ in {below} of {cells}")
+    floor = ", and no pair differed in cells on the grey floor" if any(row["disagreement"] == 0 for row in rows) else ""
+    return ". ".join([*sentences, f"Lines are 95% intervals{floor}."])
+
+
+def estimate_scatter(rows: Sequence[Row], folder: Path) -> list[Picture]:
+    """How often labs differ by their own estimate, and by their proof, against what was measured."""
+    every = [row for row in done(rows) if row["rho_predicted"] is not None and row["expected_jaccard"] is not None]
+    ran = [row for row in every if not row["vacuous"]]
+    if not ran:
+        return []
+    values = [[row[name] for name in _FORESEEN if row[name] is not None] for row in ran]
+    floor = min((value for each in values for value in each if value > 0), default=0.01) / 1.5
+    high = max(max(each) for each in values)
+    figure = blank(8, 4.6)
+    axes = figure.add_subplot(xscale="log", yscale="log")
+    for row in ran:
+        _foreseen(axes, row, floor)
+    dots(axes, ran, (_place(row, floor) for row in ran))
+    axes.plot([floor / 2, 1], [floor / 2, 1], color="black", linewidth=0.8, linestyle=_DASHED, zorder=1)
+    tallest = max(row["expected_jaccard"] + 2 * (row["jaccard_error"] or 0.0) for row in ran)
+    axes.set(xlim=(floor / 1.3, max(high * 1.3, floor * 4)), ylim=(floor / 1.3, max(tallest * 1.3, floor * 4)))
+    axes.set(xlabel="foreseen by the labs: predicted and proven", ylabel="measured: E[J] with its 95% interval")
+    for axis, name in ((axes.xaxis, "rho_predicted"), (axes.yaxis, "expected_jaccard")):
+        if any(row[name] == 0 for row in ran):
+            with_zero(axis, floor)
+        else:
+            by_tens(axis)
+    figure.legend(handles=[*keys(ran), *_bar_keys()], loc="outside right center")
+    words = _estimate_caption(ran) + vacuous_note(len(every) - len(ran))
+    return [write_picture(figure, folder, "predicted", "Predicted against measured disagreement", words)]
+
+
+def _place(row: Row, floor: float) -> tuple[float, float]:
+    return max(row["rho_predicted"], floor), max(row["expected_jaccard"], floor)
+
+
+def _foreseen(axes: Axes, row: Row, floor: float) -> None:
+    """The interval of what was measured, and a line to what was proven."""
+    (x, y), shade = _place(row, floor), colour(row["learner"])
+    error = 1.96 * (row["jaccard_error"] or 0.0)
+    axes.vlines(x, max(y - error, floor), y + error, color=shade, linewidth=0.9, alpha=0.7)
+    if row["rho_proven"]:
+        axes.plot([x, row["rho_proven"]], [y, y], color=shade, linewidth=0.6, alpha=0.4)
+        axes.plot(row["rho_proven"], y, marker="|", markersize=8, color=shade)
+
+
+def _bar_keys() -> list[Line2D]:
+    from matplotlib.lines import Line2D
+
+    return [
+        Line2D([], [], color=GREY, linestyle="none", marker="|", markersize=8, label="proven by the labs"),
+        Line2D([], [], color="black", linewidth=0.8, linestyle=_DASHED, label="predicted = measured"),
+    ]
+
+
+def _estimate_caption(rows: Sequence[Row]) -> str:
+    ratios = [row["rho_predicted"] / row["expected_jaccard"] for row in rows if row["expected_jaccard"]]
+    proven = [row for row in rows if row["rho_proven"] is not None]
+    above = sum(row["rho_proven"] >= row["expected_jaccard"] for row in proven)
+    sentences = [f"Labs predicted {span(ratios)} times what was measured."] if ratios else []
+    if proven:
+        sentences.append(f"What they proved is at least what was measured in {above} of {some(len(proven), 'cell')}.")
+    return " ".join(sentences) or "Labs predicted that they would not differ, or did not."
+
+
+_TRIES = 3  # cells that may refuse to run before the picture is given up
+
+
+def traces(study: Study, cells: Sequence[Cell], rows: Sequence[Row], folder: Path) -> list[Picture]:
+    """The first pair of the first suitable cell, run again."""
+    for tries, cell in enumerate(_suitable(cells, rows)):
+        if tries == _TRIES:
+            break
+        try:
+            ready = prepare(cell.experiment, seed=study.seed)
+            _, labs = run_pair(ready.learner, ready.world, cell.seed, 0)
+        except ReplicalError:
+            continue
+        if all(lab.result.rounds for lab in labs):
+            words = _caption_traces(cell, labs)
+            return [write_picture(_figure_traces(cell, labs), folder, "courses", "Two labs side by side", words)]
+    return []
+
+
+def _suitable(cells: Sequence[Cell], rows: Sequence[Row]) -> Iterator[Cell]:
+    """Cells with finite pools that were run: rounding first, and first of all where it shows something."""
+    done = {row["cell"]: row for row in rows if row["status"] == "done"}
+    certifying = [record for record in LEARNERS.values() if record.rounds]
+    for learners in ([record.id for record in certifying], [record.parent for record in certifying]):
+        candidates = [cell for cell in cells if cell.id in done and cell.parameters["learner"] in learners]
+        finite = [cell for cell in candidates if cell.parameters["pool_size"] != "exact"]
+        yield from sorted(finite, key=lambda cell: bool(done[cell.id]["vacuous"]))
+
+
+def _figure_traces(cell: Cell, labs: Sequence[Lab]) -> Figure:
+    figure = blank(9, 4.6)
+    panels = figure.subplots(2, 2, sharex=True, sharey="row")
+    shade, epsilon = colour(cell.parameters["learner"]), cell.parameters["epsilon"]
+    for lab, name, (above, below) in zip(labs, "AB", panels.T, strict=True):
+        trace = lab.result.trace()
+        labels, masses, sizes = trace.labels, trace.masses, trace.survivors
+        _staircase(above, labels, sizes, shade)
+        _staircase(below, labels, masses, shade)
+        below.axhline(epsilon, color="black", linewidth=0.8, linestyle=(0, (4, 3)))
+        below.annotate("ε", (1.01, epsilon), xycoords=("axes fraction", "data"), va="center", annotation_clip=False)
+        answer = "no answer" if lab.result.hypothesis is None else f"answer h = {lab.result.hypothesis}"
+        above.set_title(f"lab {name}: {some(lab.result.labels, 'label')}, {answer}", loc="left")
+        below.set_xlabel("labels asked")
+    panels[0, 0].set(ylabel="survivors |V|", xlim=(0, 1.12 * max(lab.result.labels for lab in labs)))
+    panels[1, 0].set_ylabel("disagreement Δ(V)")
+    for axes in panels[:, 0]:
+        by_tens(axes.yaxis)
+    return figure
+
+
+def _staircase(axes: Axes, labels: list[int], heights: Sequence[float], shade: str) -> None:
+    """A staircase on an axis of logarithms; where it ends is written beside its last step, 0 too."""
+    steps = [max(each, 0.5 * min(positive for positive in heights if positive > 0)) for each in heights]
+    axes.step(labels, steps, where="post", color=shade, linewidth=1.6)
+    axes.plot(labels[-1], steps[-1], marker="o", color=shade, markersize=5)
+    last = f"{heights[-1]:.2g}" if heights[-1] < 1 else count(heights[-1])
+    axes.annotate(last, (labels[-1], steps[-1]), xytext=(6, 0), textcoords="offset points", va="center", fontsize=8)
+    axes.set_yscale("log")
+
+
+def _caption_traces(cell: Cell, labs: Sequence[Lab]) -> str:
+    one, two = (lab.result for lab in labs)
+    same = "the same hypothesis" if one.hypothesis == two.hypothesis is not None else "different hypotheses"
+    before = "the same" if one.unrounded == two.unrounded else "different ones"
+    rounded = f"; without rounding they would have returned {before}" if one.rounding is not None else ""
+    ends = f"{count(one.V.size)} and {count(two.V.size)} survivors after {one.labels} and {two.labels} labels"
+    world = in_words(dict(cell.parameters), ("class", "noise", "epsilon", "rho", "pool_size"))
+    return f"{cell.parameters['learner']} on {world}, first pair: {ends}. The labs returned {same}{rounded}."

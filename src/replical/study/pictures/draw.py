@@ -5,14 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 
 from replical.errors import BadStudy
-from replical.study.pictures.base import Picture
-from replical.study.pictures.costs import costs
-from replical.study.pictures.curves import curves
-from replical.study.pictures.halfplanes import halfplanes
-from replical.study.pictures.headline import headline
-from replical.study.pictures.scatter import difference_scatter, estimate_scatter
-from replical.study.pictures.style import style
-from replical.study.pictures.traces import traces
+from replical.study.pictures.costs import costs, headline
+from replical.study.pictures.curves import curves, difference_scatter, estimate_scatter, traces
+from replical.study.pictures.scenes import halfplanes
+from replical.study.pictures.style import Picture, style
 from replical.study.results import Row, whole
 from replical.study.spec import Cell, Study
 

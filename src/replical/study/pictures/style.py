@@ -1,19 +1,162 @@
-"""One style for every picture, a colour and a marker a learner. Needs matplotlib: ``pip install 'replical[plot]'``."""
+"""Figures that follow the reader's light or dark setting.
+
+An SVG stays as it was drawn, for a white ground; a style sheet inside it gives every colour another one on a dark screen.
+So it works wherever a browser shows it, also as an image of a page, and programs that know no style sheets see the light
+figure. The figure brings its own ground: it can be read on a page whose setting is not the reader's.
+
+One style for every picture, a colour and a marker a learner. Needs matplotlib: ``pip install 'replical[plot]'``.
+
+What all pictures of a study share: a picture with its words, how points are drawn, how settings are named.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
+import re
+from collections import defaultdict
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import cache
 from io import BytesIO
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from replical.errors import BadSpec, MissingExtra
-from replical.plans.catalogue import find
-from replical.study.pictures.scheme import follow_scheme
+from replical.learners.catalogue import LEARNERS, find
+from replical.study.judging import some, unproven
+from replical.study.results import Row
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.axis import Axis
+    from matplotlib.figure import Figure
+    from matplotlib.lines import Line2D
+
+GROUND, INK = "#1d2425", "#eef2f0"  # of a dark screen, as on the pages of this library
+_WHITE = "#ffffff"
+_MARK = "prefers-color-scheme: dark"
+_MORE = 1.25  # times the contrast: on a dark ground the same ratio looks weaker
+_LEAST, _MOST = 4.0, 8.0  # contrast of colours: to be told from the ground, and from each other
+_PALE = 1.5  # what has less is a shade behind other things, and stays one
+_GREY = 0.02  # chroma below which a colour has no hue
+
+Three = tuple[float, float, float]
+
+
+def follow_scheme(svg: str, pixels: Collection[str] = ()) -> str:
+    """The same figure with a style sheet for dark screens; a figure that has one is left as it is.
+
+    Colours in `pixels` stay: parts of the figure are drawn with them as pixels, which no style sheet reaches.
+
+    Examples
+    --------
+    >>> print(follow_scheme('<svg width="9"><path style="fill: #ffffff"/></svg>'))
+    <svg width="9"><style>@media screen and (prefers-color-scheme: dark) {
+    svg { fill: #eef2f0 }
+    [style*="fill: #ffffff"] { fill: #1d2425 !important }
+    }</style><path style="fill: #ffffff"/></svg>
+    """
+    if _MARK in svg:
+        return svg
+    used = sorted(set(re.findall(r"[\" ](fill|stroke): (#[0-9a-f]{6})\b", svg)))
+    kept = {shade.lower() for shade in pixels}
+    rules = [
+        f'[style*="{what}: {shade}"] {{ {what}: {dark(shade)} !important }}'
+        for what, shade in used
+        if shade not in kept
+    ]
+    sheet = "\n".join([f"<style>@media screen and ({_MARK}) {{", f"svg {{ fill: {INK} }}", *rules, "}</style>"])
+    return re.sub(r"<svg\b[^>]*>", lambda found: found[0] + sheet, svg, count=1)
+
+
+@cache
+def dark(shade: str) -> str:
+    """The colour of the same hue that stands out from a dark ground as this one does from white.
+
+    Examples
+    --------
+    >>> dark("#ffffff"), dark("#000000"), dark("#555555")
+    ('#1d2425', '#eef2f0', '#aeb4b2')
+    """
+    if shade == _WHITE:
+        return GROUND
+    wanted = contrast(shade, _WHITE)
+    _, a, b = _lab(shade)
+    first, last = _lab(GROUND), _lab(INK)  # greys lie between them
+    if a**2 + b**2 >= _GREY**2:
+        first, last = (first[0], a, b), (1.0, a, b)
+        wanted = wanted if wanted <= _PALE else min(max(_MORE * wanted, _LEAST), _MOST)
+    low, high = 0.0, 1.0
+    for _ in range(30):
+        middle = (low + high) / 2
+        low, high = (middle, high) if contrast(_between(first, last, middle), GROUND) < wanted else (low, middle)
+    return _between(first, last, high)
+
+
+def _between(first: Three, last: Three, share: float) -> str:
+    return _hex(*((1 - share) * one + share * two for one, two in zip(first, last, strict=True)))
+
+
+def contrast(one: str, two: str) -> float:
+    """The contrast ratio of two colours, as WCAG computes it.
+
+    Examples
+    --------
+    >>> contrast("#000000", "#ffffff")
+    21.0
+    """
+    low, high = sorted(_luminance(each) for each in (one, two))
+    return (high + 0.05) / (low + 0.05)
+
+
+def _luminance(shade: str) -> float:
+    red, green, blue = _linear(shade)
+    return 0.2126 * red + 0.7152 * green + 0.0722 * blue
+
+
+def _linear(shade: str) -> Three:
+    """Red, green and blue in proportion to light."""
+    parts = (int(shade[place : place + 2], 16) / 255 for place in (1, 3, 5))
+    red, green, blue = (each / 12.92 if each <= 0.04045 else ((each + 0.055) / 1.055) ** 2.4 for each in parts)
+    return red, green, blue
+
+
+def _lab(shade: str) -> Three:
+    """Lightness and two coordinates of hue and chroma: OKLab (B. Ottosson, 2020)."""
+    red, green, blue = _linear(shade)
+    l, m, s = (
+        (a * red + b * green + c * blue) ** (1 / 3)
+        for a, b, c in (
+            (0.4122214708, 0.5363325363, 0.0514459929),
+            (0.2119034982, 0.6806995451, 0.1073969566),
+            (0.0883024619, 0.2817188376, 0.6299787005),
+        )
+    )
+    return (
+        0.2104542553 * l + 0.7936177850 * m - 0.0040720468 * s,
+        1.9779984951 * l - 2.4285922050 * m + 0.4505937099 * s,
+        0.0259040371 * l + 0.7827717662 * m - 0.8086757660 * s,
+    )
+
+
+def _hex(light: float, a: float, b: float) -> str:
+    """Back from OKLab; what no screen can show is cut off."""
+    l, m, s = (
+        (light + x * a + y * b) ** 3
+        for x, y in ((0.3963377774, 0.2158037573), (-0.1055613458, -0.0638541728), (-0.0894841775, -1.2914855480))
+    )
+    parts = (
+        4.0767416621 * l - 3.3077115913 * m + 0.2309699292 * s,
+        -1.2684380046 * l + 2.6097574011 * m - 0.3413193965 * s,
+        -0.0041960863 * l - 0.7034186147 * m + 1.7076147010 * s,
+    )
+    cut = (min(max(each, 0.0), 1.0) for each in parts)
+    return "#" + "".join(
+        f"{round(255 * (12.92 * each if each <= 0.0031308 else 1.055 * each ** (1 / 2.4) - 0.055)):02x}" for each in cut
+    )
+
 
 _FORMATS = (".svg", ".png", ".pdf")
 _LARGER = {"*": 9.5, ".": 8, "P": 7, "X": 7, "D": 5.5}
@@ -105,3 +248,174 @@ def blank(width: float = 9, height: float = 5.5) -> Figure:
     except ImportError as error:
         raise MissingExtra("figures need matplotlib: install it with pip install 'replical[plot]'") from error
     return Figure(figsize=(width, height), layout="constrained")
+
+
+GREY = "#555555"  # notes and keys that belong to no learner
+FILLS = {
+    "full": "filled: proven, or no promise",
+    "left": "half: measured, not proven",
+}
+_RAISED = str.maketrans("0123456789-", "⁰¹²³⁴⁵⁶⁷⁸⁹⁻")
+_LONG = 1e4  # from here on a power of ten is easier to read than its zeros
+# An axis on which the last is so many times the first: digits its ticks may begin with.
+_BETWEEN = ((200, (1.0,)), (6, (1.0, 2.0, 5.0)), (0, (1.0, 1.5, 2.0, 3.0, 4.0, 5.0, 6.0, 8.0)))
+
+
+@dataclass(frozen=True)
+class Picture:
+    """A picture of a study.
+
+    Attributes
+    ----------
+    name
+        Stem of its files.
+    caption
+        What is seen, in a sentence or two made from the data.
+    files
+        SVG and PNG, or GIF and PNG.
+    aside
+        Is it of vacuous cells? Such a picture is not shown beside those that carry the evidence.
+    """
+
+    name: str
+    title: str
+    caption: str
+    files: tuple[Path, ...]
+    aside: bool = False
+
+
+def write_picture(
+    figure: Figure,
+    folder: Path,
+    name: str,
+    title: str,
+    caption: str,
+    *,
+    aside: bool = False,
+    pixels: Collection[str] = (),
+) -> Picture:
+    """Write a picture as SVG and PNG."""
+    files = (folder / f"{name}.svg", folder / f"{name}.png")
+    for path in files:
+        save(figure, path, pixels)
+        figure.set_layout_engine("none")  # it is laid out now: the other file need not do that again
+    return Picture(name, title, caption, files, aside)
+
+
+def below(axes: Axes, columns: int = 1, entries: Sequence[Line2D] | None = None) -> None:
+    """The legend of a panel below it, where no curve is; without entries those of its labelled lines."""
+    handles = axes.get_legend_handles_labels()[0] if entries is None else entries
+    axes.legend(handles=handles, loc="upper center", bbox_to_anchor=(0.5, -0.14), ncols=columns)
+
+
+def by_tens(axis: Axis, most: int = 9) -> None:
+    """Ticks of an axis of logarithms: powers of ten where there are several of them, numbers between them otherwise."""
+    from matplotlib.ticker import FuncFormatter, LogLocator, NullLocator
+
+    low, high = axis.get_view_interval()
+    axis.set_major_locator(
+        LogLocator(subs=next(digits for wide, digits in _BETWEEN if high / low >= wide), numticks=most)
+    )
+    axis.set_minor_locator(NullLocator())
+    axis.set_major_formatter(FuncFormatter(lambda value, _: plainly(value)))
+
+
+def with_zero(axis: Axis, floor: float) -> None:
+    """The same, with 0 at the floor: an axis of logarithms has none."""
+    by_tens(axis)
+    low, high = axis.get_view_interval()
+    ticks = [float(tick) for tick in axis.get_majorticklocs() if max(low, 1.5 * floor) <= tick <= high]
+    axis.set_ticks([floor, *ticks], labels=["0", *map(plainly, ticks)])
+
+
+def plainly(value: float) -> str:
+    """A tick: as it is written by hand.
+
+    Examples
+    --------
+    >>> plainly(0.05), plainly(20.0), plainly(5000.0), plainly(1e5), plainly(2e18), plainly(1e-5)
+    ('0.05', '20', '5000', '10⁵', '2·10¹⁸', '10⁻⁵')
+    """
+    if value == 0 or 1e-3 <= value < _LONG:
+        return f"{value:g}"
+    digits, _, power = f"{value:.1e}".partition("e")
+    raised = str(int(power)).translate(_RAISED)
+    return f"10{raised}" if digits == "1.0" else f"{digits.removesuffix('.0')}·10{raised}"
+
+
+def filled(row: Row) -> str:
+    """How the marker of a cell is filled: half if its promise is not proven."""
+    return "left" if unproven(row) else "full"
+
+
+def vacuous_note(left_out: int) -> str:
+    """How many cells a picture leaves out because they show nothing."""
+    if not left_out:
+        return ""
+    cells = some(left_out, "vacuous cell is", "vacuous cells are")
+    return f" {cells} not drawn: labs agree there without the shared last step too."
+
+
+def dots(axes: Axes, rows: Iterable[Row], places: Iterable[tuple[float, float]]) -> None:
+    """One marker a cell, in the colour and shape of its learner."""
+    groups: dict[tuple[str, str], list[tuple[float, float]]] = defaultdict(list)
+    for row, place in zip(rows, places, strict=True):
+        groups[row["learner"], filled(row)].append(place)
+    for (learner, fill), at in groups.items():
+        axes.plot(*zip(*at, strict=True), linestyle="none", zorder=3, **_looks(learner, fill))
+
+
+def keys(rows: Sequence[Row]) -> list[Line2D]:
+    """Entries of a legend: the learners that occur, and the fills that occur."""
+    from matplotlib.lines import Line2D
+
+    learners = sorted({row["learner"] for row in rows}, key=list(LEARNERS).index)
+    fills = {filled(row) for row in rows}
+    entries = [Line2D([], [], linestyle="none", label=name, **_looks(name, "full")) for name in learners]
+    if fills != {"full"}:
+        entries += [
+            Line2D([], [], linestyle="none", color=GREY, marker="o", label=words, **_fill(fill, GREY))
+            for fill, words in FILLS.items()
+            if fill in fills
+        ]
+    return entries
+
+
+def _looks(learner: str, fill: str) -> dict[str, Any]:
+    return _fill(fill, colour(learner)) | {
+        "color": colour(learner),
+        "marker": marker(learner),
+        "markersize": marker_size(learner),
+        "markeredgewidth": 1.1,
+    }
+
+
+def _fill(fill: str, face: str) -> dict[str, Any]:
+    """The other half is white, so that lines end at the marker."""
+    return {"fillstyle": fill, "markerfacecolor": face, "markerfacecoloralt": "white"}
+
+
+def setting(name: str, value: Any) -> str:
+    """One parameter in words.
+
+    Examples
+    --------
+    >>> setting("epsilon", 0.05), setting("pool_size", "20000"), setting("noise", "0.0"), setting("query", "halving")
+    ('ε = 0.05', '20,000 items', '', 'query halving')
+    """
+    if name == "pool_size":
+        return "exact" if value == "exact" else f"{int(value):,} items"
+    if name == "noise":
+        return "" if value in (0, "0", "0.0", "varied") else f"noise {value}"
+    if name == "plan":
+        return "" if value == "tight" else f"plan {value}"
+    symbol = {"epsilon": "ε", "rho": "ρ", "delta": "δ", "theta": "Θ", "nu": "ν"}.get(name)
+    if symbol is not None:
+        return f"{symbol} = {value:g}"
+    return str(value) if name == "class" else f"{name} {value:g}" if isinstance(value, float) else f"{name} {value}"
+
+
+def in_words(settings: Mapping[str, Any], names: Iterable[str]) -> str:
+    """Some parameters in words, those that are there."""
+    parts = [setting(name, settings[name]) for name in names if settings.get(name) is not None]
+    return ", ".join(part for part in parts if part)

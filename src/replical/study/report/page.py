@@ -1,34 +1,99 @@
-"""The report of a study: one HTML file with all its pictures and tables inside. It asks nothing of any other place.
+"""The figures of a report, as HTML: every picture is inside the page.
+
+A study as the text of a file that can be run again.
+
+The report of a study: one HTML file with all its pictures and tables inside. It asks nothing of any other place.
 
 Made from rows, pictures and facts alone: the same ones give the same bytes.
 """
 
 from __future__ import annotations
 
+import base64
 import re
 import shlex
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from html import escape
 from importlib.resources import files
+from pathlib import Path
 from string import Template
 from typing import TYPE_CHECKING, Any
 
-from replical.core import look
-from replical.study.growth import SCALES, Growth, Slopes, growths
-from replical.study.judging import done, ordered
-from replical.study.phrases import percent, some, span
-from replical.study.report.figures import picture_html, side_by_side
+from replical.core import text as look
+from replical.core.files import toml_lines
+from replical.study.judging import done, ordered, percent, some, span
 from replical.study.report.findings import TERMS, shows, summary_sentence
-from replical.study.report.limits import does_not_show
-from replical.study.report.listing import toml
-from replical.study.report.tabular import Column, cells_table, constants, plain_table, refused_table, table
-from replical.study.results import Row, whole
+from replical.study.report.tables import (
+    Column,
+    cells_table,
+    constants,
+    does_not_show,
+    plain_table,
+    refused_table,
+    table,
+)
+from replical.study.results import SCALES, Growth, Row, Slopes, growths, whole
 from replical.study.spec import Study
-from replical.worlds.figures import COUNTED
+from replical.worlds.audit import COUNTED
 
 if TYPE_CHECKING:
     from replical.study.pictures.draw import Picture
+if TYPE_CHECKING:
+    from replical.study.pictures.draw import Picture
+
+_KINDS = {".svg": "image/svg+xml", ".png": "image/png", ".gif": "image/gif"}
+_HALF = 500  # points: the widest figure whose text can be read at half the width of a page of 1100 pixels
+
+
+def side_by_side(pictures: Sequence[Picture]) -> str:
+    """Pictures below and, where they are narrow, beside each other; nothing if there are none."""
+    drawn = "".join(map(picture_html, pictures))
+    return f'<div class="pictures">{drawn}</div>' if drawn else ""
+
+
+def picture_html(picture: Picture) -> str:
+    """A picture on a card that scrolls where it is too narrow; one that moves can stand still."""
+    first, *others = picture.files
+    alt = escape(f"{picture.title}. {picture.caption}")
+    image, button = f'<img src="{_data(first)}" alt="{alt}">', ""
+    if first.suffix == ".gif" and others:
+        still = f'<img class="stands" src="{_data(others[0])}" alt="{alt}">'
+        image = image.replace("<img", '<img class="moves"', 1) + still
+        button = '<button type="button" class="still" hidden>Hold the animation</button>'
+    title, caption = escape(picture.title), f"<figcaption>{escape(picture.caption)}</figcaption>"
+    card = f'<div class="card" tabindex="0" role="region" aria-label="{title}">{image}</div>'
+    look = ' class="wide"' if _wide(first) else ""
+    return f'<figure id="figure-{escape(picture.name)}"{look}><h3>{title}</h3>{card}{button}{caption}</figure>'
+
+
+def _wide(path: Path) -> bool:
+    """Is its text too small to read where two figures stand side by side?"""
+    width = re.search(rb'<svg[^>]*? width="([0-9.]+)pt"', path.read_bytes()) if path.suffix == ".svg" else None
+    return width is not None and float(width[1]) > _HALF
+
+
+def _data(path: Path) -> str:
+    return f"data:{_KINDS[path.suffix]};base64,{base64.b64encode(path.read_bytes()).decode()}"
+
+
+def toml(content: Mapping[str, Any]) -> str:
+    """A study as a file that can be run again.
+
+    Examples
+    --------
+    >>> print(toml({"name": "small", "stop": {"pairs": 9}, "grid": [{"rho": [.1, .2]}]}))
+    name = "small"
+    stop = { pairs = 9 }
+    <BLANKLINE>
+    [[grid]]
+    rho = [0.1, 0.2]
+    """
+    grids = content.get("grid", [])
+    blocks = [toml_lines({key: value for key, value in content.items() if key != "grid"})]
+    blocks += [["[[grid]]", *toml_lines(grid)] for grid in grids]
+    return "\n\n".join("\n".join(block) for block in blocks)
+
 
 _SYMBOLS = {"epsilon": "ε", "delta": "δ", "rho": "ρ", "theta": "Θ", "nu": "ν", "pool_size": "pool"}
 _BY_DEFAULT = "Where no plan is named it is tight."

@@ -1,0 +1,322 @@
+"""Labelling at the terminal: one item at a time, blind.
+
+``replical run --ask file``: batches to fill in, and answers read back.
+
+Where labels come from: what ``run`` and ``confirm`` have in common between opening a journal and writing a file.
+"""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from replical.cli.forecasts import Outlook
+from replical.cli.inputs import file_and_column, never_over
+from replical.cli.output import notes, prose, reading
+from replical.cli.page import PageOptions, columns_to_show, details_from, serve_page
+from replical.core.text import count
+from replical.errors import BadLabel, BadTable, BadUsage
+from replical.lab.protocol import Protocol
+from replical.lab.public import check_apart
+from replical.lab.sessions.batches import SKIP, Reply, items_of, read_batch, write_batch
+from replical.lab.sessions.session import Session
+from replical.lab.tables import LabPool, read_labels, read_pool
+
+Details = Callable[[list[str]], Mapping[str, Mapping[str, str]]]
+
+
+def ask_at_terminal(session: Session, details: Details, outlook: Outlook | None = None) -> None:
+    """Ask until the run has ended or the person leaves; every answer is on the disk before the next question."""
+    if not session.open:
+        return
+    labels = session.protocol.labels
+    digits = _are_numbers(labels)
+    choices = ", ".join(str(label) if digits else f"{place} = {label}" for place, label in enumerate(labels, start=1))
+    leave = "/q" if "q" in map(str, labels) else "q"  # labels come first; none is called SKIP
+    notes.print(
+        f"Answer with the label{'' if digits else ' or its number'}: {choices}. {SKIP!r} skips an item you cannot label, "
+        f"{leave!r} leaves.",
+        markup=False,
+        soft_wrap=True,
+    )
+    while session.open:
+        item = session.open[0]
+        left = "" if outlook is None else outlook.left()
+        notes.print(f"\nItem {len(session.ledger.labels) + 1}{f' ({left})' if left else ''}: {item}", markup=False)
+        for column, text in details([item]).get(item, {}).items():
+            notes.print(f"  {column}: {text}", markup=False)
+        reply = _line()
+        if reply in (None, leave):
+            return
+        if reply == SKIP:
+            session.skip(item)
+            continue
+        try:
+            session.answer(item, _label(reply or "", labels))
+        except BadLabel as error:
+            notes.print(str(error), markup=False)
+        if outlook is not None:
+            outlook.look()
+
+
+def _line() -> str | None:
+    notes.print("label: ", end="", markup=False)
+    line = sys.stdin.readline()
+    return line.strip() if line else None
+
+
+def _are_numbers(labels: tuple[Any, ...]) -> bool:
+    """Is some label a number? Then a number is a label, and never its place."""
+    return any(str(label).lstrip("-").isdigit() for label in labels)
+
+
+def _label(reply: str, labels: tuple[Any, ...]) -> Any:
+    """The label as written, or its place from 1 on where no label is a number.
+
+    Examples
+    --------
+    >>> _label("yes", ("no", "yes")), _label("2", ("no", "yes")), _label("1", (0, 1))
+    ('yes', 'yes', 1)
+    """
+    by_text = {str(label): label for label in labels}
+    if reply in by_text:
+        return by_text[reply]
+    if not _are_numbers(labels) and reply.isascii() and reply.isdigit() and 1 <= int(reply) <= len(labels):
+        return labels[int(reply) - 1]
+    raise BadLabel(f"{reply!r} is none of {list(labels)!r}")
+
+
+def by_file(session: Session, folder: Path, answers: Path | None, details: Callable[[list[str]], Any]) -> Path | None:
+    """Read back what was filled in; open items that no batch holds yet, as after a skip, get a batch of their own."""
+    if answers is not None:
+        _hear(session, answers)
+    for path in sorted(folder.glob("batch-*.csv")):
+        if not items_of(path).isdisjoint(session.ledger.asked):
+            _refuse_changes(session, path, read_batch(path, session.protocol.labels))
+    while session.open:
+        held = {path: items_of(path) for path in sorted(folder.glob("batch-*.csv"))}
+        waiting = [path for path, items in held.items() if not items.isdisjoint(session.open)]
+        if sum(_hear(session, path) for path in waiting):
+            continue
+        fresh = [item for item in session.open if not any(item in items for items in held.values())]
+        if not fresh:
+            return waiting[-1]
+        last = max((int(path.stem[6:]) for path in held if path.stem[6:].isdigit()), default=0)
+        return write_batch(folder, last + 1, fresh, details(fresh), session.protocol.labels)
+    return None
+
+
+def _hear(session: Session, path: Path) -> int:
+    """Record the answers of a file that are asked for now; others were recorded before, or contradict and are refused."""
+    replies = read_batch(path, session.protocol.labels)
+    for reply in replies:
+        if reply.item not in session.ledger.asked:
+            raise BadTable(
+                f"{path} answers the item {reply.item!r}, which was never asked for: give the answers to this run's batches"
+            )
+    _refuse_changes(session, path, replies)
+    count = 0
+    for reply in replies:
+        if reply.item in session.open:
+            count += 1
+            if reply.code is None:
+                session.skip(reply.item, annotator=reply.annotator)
+            else:
+                session.answer(reply.item, session.protocol.labels[reply.code], annotator=reply.annotator)
+    return count
+
+
+def _refuse_changes(session: Session, path: Path, replies: Sequence[Reply]) -> None:
+    """Refuse an answer that its item never had; one that was corrected since may stay in its file."""
+    ledger = session.ledger
+    repeats = [reply for reply in replies if reply.item in ledger.labels or reply.item in ledger.skipped]
+    if path.suffix.lower() == ".json":  # in Label Studio somebody may label what another person skipped, or the reverse
+        repeats = [reply for reply in repeats if reply.code is not None and reply.item in ledger.labels]
+    suspects = {reply.item: reply for reply in repeats if reply.code != ledger.labels.get(reply.item)}
+    if not suspects:
+        return
+    for event in session.journal.events():
+        reply = suspects.get(event.item or "")
+        if reply is not None and event.kind in ("answer", "correction", "skip") and event.label == reply.code:
+            del suspects[reply.item]
+    for item, reply in suspects.items():
+        before, now = _written(session, ledger.labels.get(item)), _written(session, reply.code)
+        correct = f"record {now!r} with replical correct, or " if SKIP not in (before, now) else ""
+        raise BadTable(
+            f"{path} has {now!r} for the item {item!r}, but {before!r} is recorded: {correct}put {before!r} there again"
+        )
+
+
+def _written(session: Session, code: int | None) -> str:
+    return SKIP if code is None else str(session.protocol.labels[code])
+
+
+PENDING = 3
+_EVERY = 0.5  # seconds between two lines of progress
+_LONG = 5.0  # seconds after which a run from a column also says how many labels are left
+_LOOK = 0.2  # seconds between two looks into the journal
+_GRACE = 3.0  # seconds in which the last label can be taken back at the page
+
+PoolFile = Annotated[Path, typer.Option("--pool", help="this lab's items: .parquet, .csv, .arrow, or shards")]
+JournalFile = Annotated[str, typer.Option("--journal", help="file, or database URL, that keeps every label")]
+LabelColumn = Annotated[
+    str | None, typer.Option("--labels", help="FILE:COLUMN with labels; each is read when it is asked for")
+]
+Ask = Annotated[
+    str | None, typer.Option("--ask", help="terminal, file (batches to fill in), page, or journal (replical label)")
+]
+Show = Annotated[str | None, typer.Option("--show", help="columns of the pool shown to whoever labels, e.g. text,age")]
+Answered = Annotated[
+    Path | None, typer.Option("--answers", help="answers to read back: CSV, or Label Studio's JSON or JSON-MIN export")
+]
+Batches = Annotated[
+    Path | None, typer.Option("--batches", help="folder of the batches; beside the journal if left out")
+]
+IdColumn = Annotated[str, typer.Option("--id", help="column with the ids of the items")]
+Annotator = Annotated[str | None, typer.Option("--annotator", help="name recorded with the labels")]
+Public = Annotated[
+    Path | None,
+    typer.Option("--public", help="the public table of the protocol's order: is none of its items in the pool?"),
+]
+
+Files = Mapping[str, Path | str | None]  # what flags name
+
+
+def check_usage(labels: str | None, ask: str | None, *, writes: Mapping[str, Path | None], reads: Files) -> None:
+    """Refuse two sources of labels, none, an unknown one, and a command that would write over what it reads."""
+    if (labels is None) == (ask is None):
+        raise BadUsage("give --labels FILE:COLUMN or --ask terminal|file|page|journal, and not both")
+    if ask not in (None, "terminal", "file", "page", "journal"):
+        raise BadUsage(f"--ask is terminal, file, page or journal, got {ask!r}")
+    never_over(writes, {**reads, "--labels": None if labels is None else labels.rpartition(":")[0]})
+
+
+def check_truths(truths: int) -> None:
+    """Refuse fewer worlds for a forecast than none."""
+    if truths < 0:
+        raise BadUsage(f"--truths must be 0 or more, got {truths}")
+
+
+def items_of_asking(protocol: Protocol, pool: Path, id_column: str, public: Path | None) -> LabPool:
+    """The lab's items, none of which is in the public table."""
+    with reading(pool) as update:
+        lab = read_pool(pool, protocol.recipe, id_column=id_column, progress=update)
+    if lab.fingerprint == protocol.public:
+        raise BadTable(
+            f"{pool} is the public table that the protocol's order was made from: bring items of this lab's own"
+        )
+    if public is not None:
+        check_apart(protocol, public, lab)
+    return lab
+
+
+@dataclass(frozen=True, kw_only=True)
+class Source:
+    """Who answers, and how they are asked."""
+
+    ask: str | None
+    column: tuple[str, dict[str, int]] | None
+    details: Callable[[list[str]], Any]
+    answers: Path | None
+    batches: Path
+    page: PageOptions
+
+    def answer(self, session: Session, outlook: Outlook | None = None) -> Path | None:
+        """Ask until the run has ended or nobody answers; the batch that waits to be filled in, if there is one."""
+        if self.column is not None:
+            _from_column(session, self.column, outlook)
+        elif self.ask == "terminal":
+            ask_at_terminal(session, self.details, outlook)
+        elif self.ask == "page":
+            serve_page(session, self.details, session.protocol.title or "Labelling", self.page, outlook)
+        elif self.ask == "journal":
+            _wait(session, outlook)
+        else:
+            return by_file(session, self.batches, self.answers, self.details)
+        return None
+
+
+def source_of(
+    protocol: Protocol,
+    pool: Path,
+    id_column: str,
+    *,
+    labels: str | None,
+    show: str | None,
+    journal: str,
+    out: Path,
+    batches: Path | None,
+    **options: Any,
+) -> Source:
+    """What the flags of a command say, checked before anybody is asked."""
+    predictions = set(protocol.recipe.columns) if protocol.recipe.models else set()
+    return Source(
+        column=None if labels is None else _labels_from(labels, protocol, id_column),
+        details=details_from(pool, columns_to_show(show, predictions), id_column),
+        batches=batches or Path(journal if "://" not in journal else str(out)).with_suffix(".batches"),
+        **options,
+    )
+
+
+def _labels_from(labels: str, protocol: Protocol, id_column: str) -> tuple[str, dict[str, int]]:
+    file, column = file_and_column("--labels", labels)
+    if protocol.recipe.models and column in protocol.recipe.columns:
+        raise BadUsage(f"{column!r} is a candidate of the protocol: its predictions are not the labels")
+    return labels, read_labels(file, column, protocol.labels, id_column=id_column)
+
+
+def _from_column(session: Session, source: tuple[str, dict[str, int]], outlook: Outlook | None) -> None:
+    name, known = source
+    values, last, begun = session.protocol.labels, 0.0, time.monotonic()
+    while session.open:
+        asked = session.open
+        missing = [item for item in asked if item not in known]
+        if missing:
+            raise BadLabel(f"{name} has no label for the item {missing[0]!r}, which is asked for: add it and run again")
+        session.answer_all({item: values[known[item]] for item in asked})
+        if time.monotonic() - last > _EVERY and session.course.latest is not None:
+            last = time.monotonic()
+            _progress(session, outlook)
+            if outlook is not None and last - begun > _LONG:
+                outlook.look()
+
+
+def _wait(session: Session, outlook: Outlook | None) -> None:
+    """Labels come through the journal, from ``replical label``."""
+    notes.print("Waiting for labels in the journal: serve the page with replical label.", markup=False)
+    answered = -_GRACE  # when something was open last
+    while session.open or time.monotonic() - answered < _GRACE:
+        if session.open:
+            answered = time.monotonic()
+        time.sleep(_LOOK)
+        session.refresh()
+        if outlook is not None:
+            outlook.look()
+
+
+def _progress(session: Session, outlook: Outlook | None) -> None:
+    """For the person who runs, never for the one who labels."""
+    if session.course.latest is None:
+        return
+    labels, still = count(len(session.ledger.labels), "label"), session.course.latest.survivors
+    if still == 1 and session.measuring:
+        notes.print(f"{labels}, measuring the error of the answer", markup=False)
+        return
+    left = "" if outlook is None else outlook.left()
+    told = f"{labels}{f', {left}' if left else ''}"
+    compared = f"; {count(still, 'hypothesis', 'hypotheses')} still in question"
+    notes.print(f"{told}{compared if session.protocol.record.lists else ''}", markup=False)
+
+
+def say_pending(session: Session, batch: Path | None) -> int:
+    """Labels are missing: how many, and what to do."""
+    pending = count(len(session.open), "label is pending", "labels are pending")
+    fill = f": fill in the column label of {batch} ('?' for an item nobody can label), then run the same command again."
+    prose.print(pending + ("; run the same command to go on." if batch is None else fill), soft_wrap=True, markup=False)
+    return PENDING

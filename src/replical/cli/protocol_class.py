@@ -1,0 +1,246 @@
+"""Which columns a class looks at, as ``replical protocol new`` is told: their names, and perhaps public ranges.
+
+What a protocol chooses from: models by name, from a list or a table, or a class of rules.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from replical.classes.catalogue import KINDS, UNLISTED, numbers
+from replical.cli.inputs import file_and_column
+from replical.cli.output import notes, number, reading
+from replical.cli.wizard import asked, at_a_terminal, spelled
+from replical.core.files import decode, read_bytes, read_csv
+from replical.errors import BadProtocol, BadTable, BadUsage
+from replical.lab.model_columns import model_columns, score_columns
+from replical.lab.schema import KINDS as CUT
+from replical.lab.schema import quantile_section
+from replical.lattice.linear import step_for
+
+_INTERCEPT = 1.0  # about as large as features that were brought to variance one
+
+FeatureNames = Annotated[
+    str | None, typer.Option("--features", help="the columns of the class, e.g. age,dose; placeholders if left out")
+]
+FeatureFile = Annotated[
+    Path | None,
+    typer.Option("--features-from", help="a file with these columns, one a line, or CSV: feature and public low, high"),
+]
+Step = Annotated[
+    float | None,
+    typer.Option("--step", parser=number, help="class linear: edge of the lattice's cells; if left out from epsilon"),
+]
+Intercept = Annotated[
+    float | None,
+    typer.Option(
+        "--intercept", parser=number, help="class linear: a public constant as large as features are (1); 0 for none"
+    ),
+]
+
+
+@dataclass(frozen=True)
+class Features:
+    """Columns by name, and low and high of each where they are public."""
+
+    names: list[str]
+    ranges: list[list[float]] | None = None
+
+
+def features_of(names: str | None, file: Path | None) -> Features | None:
+    """What the flags say; None if they say nothing."""
+    if names is not None and file is not None:
+        raise BadProtocol("give --features or --features-from, not both")
+    if names is not None:
+        listed = [name.strip() for name in names.split(",")]
+        if not all(listed):
+            raise BadProtocol(f"--features lists the columns, separated by commas, e.g. age,dose; got {names!r}")
+        return Features(listed)
+    return None if file is None else _from_file(file)
+
+
+def _from_file(file: Path) -> Features:
+    what = "the features"
+    text = decode(read_bytes(file, what=what, refuse=BadTable), file, what=what, refuse=BadTable)
+    if file.suffix != ".csv":
+        listed = [line.strip() for line in text.splitlines() if line.strip()]
+        if not listed:
+            raise BadTable(f"{file} is empty: write the names of the features into it, one a line")
+        return Features(listed)
+    table = read_csv(text, file, what=what, refuse=BadTable)
+    if table.header not in (["feature"], ["feature", "low", "high"]):
+        raise BadTable(f"{file} needs the column feature, or feature, low and high; it has {', '.join(table.header)}")
+    if not table.rows:
+        raise BadTable(f"{file} holds no features: write one a row")
+    names = [row[0] for row in table.rows]
+    if len(table.header) == 1:
+        return Features(names)
+    try:
+        return Features(names, [[float(low), float(high)] for _, low, high in table.rows])
+    except ValueError as error:
+        raise BadTable(f"{file}: low and high must be numbers ({error})") from error
+
+
+def with_features(section: dict[str, Any], features: Features | None) -> dict[str, Any]:
+    """The class section with these columns in place of its placeholders."""
+    if features is None:
+        return section
+    if "features" not in section:
+        raise BadProtocol("candidates are columns by themselves: leave out --features and --features-from")
+    if len(section["features"]) != len(features.names):
+        raise BadProtocol(
+            f"the class looks at {len(section['features'])} features, and {len(features.names)} are named: name as many"
+        )
+    ranges = {} if features.ranges is None else {"range": features.ranges}
+    return section | {"features": features.names} | ranges
+
+
+def lattice_keys(
+    section: dict[str, Any], epsilon: float, step: float | None, intercept: float | None
+) -> dict[str, Any]:
+    """Step and constant of a lattice; a step that nobody gives follows from `epsilon`. Other classes have neither."""
+    if section["kind"] not in UNLISTED:
+        if step is not None or intercept is not None:
+            raise BadProtocol("--step and --intercept are about the class linear: leave them out")
+        return {}
+    constant = _INTERCEPT if intercept is None else intercept
+    d = len(section["features"]) + (constant != 0)
+    found = float(f"{step_for(epsilon, d):.3g}") if step is None else step
+    return {"step": found} | ({} if constant == 0 else {"intercept": constant})
+
+
+_USUAL_BINS = 100  # cuts a public column
+_HEADER = 2**20  # characters in which the names of a table's columns are looked for
+_ONE_OF = "give --class SPEC or --candidates FILE, and not both"
+
+
+def class_section(
+    spec: str | None,
+    candidates: str | None,
+    *,
+    cuts: str | None,
+    cuts_from: str | None,
+    bins: int | None,
+    named: Features | None,
+) -> tuple[dict[str, Any], str | None]:
+    """What the flags, or a person at a terminal, say; and the labels where a table tells them."""
+    if cuts_from is not None:
+        return _cut(spec, cuts_from, bins), None
+    if bins is not None:
+        raise BadUsage("--bins is for --cuts-from; else write the number into --class, e.g. stumps:5,40")
+    if cuts is not None:
+        return _scores(spec, candidates, cuts), None
+    if spec is not None and candidates is not None:
+        raise BadProtocol(_ONE_OF)
+    if spec is None and candidates is None:
+        if not at_a_terminal():
+            raise BadProtocol(
+                "give --class SPEC or --candidates FILE, or start from your table: replical init --pool FILE"
+            )
+        return asked("--candidates", None, _chosen_from)
+    if candidates is not None:
+        return _models_section(candidates)
+    if spec in UNLISTED and named is not None:
+        spec = f"{spec}:{len(named.names)}"
+    return _rules_section(spec or ""), None
+
+
+def _scores(spec: str | None, candidates: str | None, cuts: str) -> dict[str, Any]:
+    """Candidates that are scores, cut at public places."""
+    if candidates is None:
+        raise BadUsage("--cuts are for the scores of --candidates; for a feature give --cuts-from")
+    if spec is not None:
+        raise BadProtocol(_ONE_OF)
+    path = Path(candidates)
+    if _is_table(path):
+        with reading(path) as update:
+            models = [{"name": name} for name in score_columns(path, progress=update)]
+        notes.print(f"Scores: {', '.join(each['name'] for each in models)}.", markup=False, soft_wrap=True)
+    else:
+        models = listed(candidates)
+    return {
+        "kind": "table",
+        "candidates": models,
+        "cuts": [_cut_or_band(word.strip()) for word in cuts.split(",")],
+    }
+
+
+def _cut_or_band(word: str) -> float | list[float]:
+    """Where scores are cut, or from where to where a candidate abstains."""
+    ends = [number(end) for end in word.split("-")]
+    return ends[0] if len(ends) == 1 else ends
+
+
+def _chosen_from(text: str) -> tuple[dict[str, Any], str | None]:
+    """What somebody at a terminal names: a file, or a class."""
+    kind = text.partition(":")[0]
+    rules = kind in KINDS and not Path(text).exists()
+    return (_rules_section(text), None) if rules else _models_section(text)
+
+
+def _models_section(source: str) -> tuple[dict[str, Any], str | None]:
+    """Models by name: of a list, or the columns of a table, which tell the labels too."""
+    path = Path(source)
+    if not _is_table(path):
+        return {"kind": "table", "candidates": listed(source)}, None
+    with reading(path) as update:
+        found = model_columns(path, progress=update)
+    return models_section(found.models), spelled(found.values)
+
+
+def models_section(names: Sequence[str]) -> dict[str, Any]:
+    """The section of a protocol that lists models by name."""
+    return {"kind": "table", "candidates": [{"name": name} for name in names]}
+
+
+def _is_table(path: Path) -> bool:
+    """Is a file a lab's table, and no list of names?"""
+    if path.suffix in (".parquet", ".arrow", ".feather"):
+        return True
+    if path.suffix != ".csv" or not path.is_file():
+        return False
+    with path.open(encoding="utf-8-sig", errors="replace", newline="") as file:
+        header = file.readline(_HEADER).rstrip("\r\n").split(",")
+    return "id" in header and "name" not in header
+
+
+def _rules_section(spec: str) -> dict[str, Any]:
+    kind, sizes = numbers(spec, BadProtocol)
+    assert kind.section is not None, "whatever has numbers can be written as a section"
+    return kind.section(sizes)
+
+
+def _cut(spec: str | None, source: str, bins: int | None) -> dict[str, Any]:
+    """Cuts at quantiles of public columns."""
+    if spec not in CUT:
+        raise BadUsage(
+            f"--cuts-from makes the cuts of --class {' or --class '.join(CUT)}, without numbers; got {spec!r}"
+        )
+    file, column = file_and_column("--cuts-from", source)
+    columns = [column] if spec == "thresholds" else column.split(",")
+    return quantile_section(spec, file, columns, _USUAL_BINS if bins is None else bins)
+
+
+def listed(source: str) -> list[dict[str, str]]:
+    """Candidates: the lines of a text file, or the rows of a CSV file, with their digests where it has such a column."""
+    path, _, column = source.rpartition(":")
+    if not path or Path(source).exists():
+        path, column = source, ""
+    file, what = Path(path), "the candidates"
+    text = decode(read_bytes(file, what=what, refuse=BadTable), file, what=what, refuse=BadTable)
+    if not column and file.suffix != ".csv":
+        names = [{"name": line.strip()} for line in text.splitlines() if line.strip()]
+        if not names:
+            raise BadTable(f"{path} is empty: write the names of the candidates into it, one a line")
+        return names
+    rows = read_csv(text, file, what=what, refuse=BadTable, strict=False).named()
+    column = column or "name"
+    if not rows or column not in rows[0]:
+        table = f"; if it is a lab's table: replical init --pool {path}" if file.suffix == ".csv" else ""
+        raise BadTable(f"{path} has no column {column!r} with the names of candidates{table}")
+    return [{"name": row[column]} | ({"digest": row["digest"]} if row.get("digest") else {}) for row in rows]

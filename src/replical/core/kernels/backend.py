@@ -1,0 +1,294 @@
+"""Which back end runs a kernel: NumPy alone, numba where it is installed and pays, or PyTorch on a graphics card.
+
+Results are the same to the bit, so a choice is about time alone. Left to itself, a process starts with NumPy and changes
+to numba when it has spent on NumPy kernels about what loading numba costs: it never takes much more than twice the time
+of whichever would have been better. A card is used where one is named, for work that is worth the way to it and back.
+
+Compiling with numba; this module is imported only where a compiled kernel is about to run.
+
+Kernels are serial and release the interpreter's lock, so that `threads` can run several: numba's own threads die in
+forked processes and abort on concurrent calls.
+
+Compiled kernels on several cores: threads of our own, because a kernel lets go of the interpreter's lock.
+"""
+
+from __future__ import annotations
+
+import multiprocessing
+import os
+import re
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from contextvars import ContextVar
+from functools import cache
+from importlib.util import find_spec
+from itertools import pairwise
+from typing import Any, TypeVar, cast
+
+import numba
+from numba.core import types
+from numba.extending import intrinsic
+
+from replical.core.parallel import cores
+from replical.errors import BadUsage, MissingExtra
+
+VARIABLE = "REPLICAL_KERNELS"
+DEVICE = "REPLICAL_DEVICE"
+NUMPY, NUMBA, TORCH = "numpy", "numba", "torch"
+NAMES = (NUMPY, NUMBA, TORCH)
+CPU = "cpu"
+_PAYS = 2**28  # words that NumPy passes over in about half a second: what importing numba and its cached code takes
+_WORTH = 2**20  # words that NumPy passes over in a few milliseconds: a card has answered by then
+
+_wanted: ContextVar[str | None] = ContextVar("kernels", default=None)
+_spent = [0]  # words passed over by NumPy kernels in this process so far
+
+
+def compiles(work: int) -> bool:
+    """Shall a kernel that passes over `work` words run compiled?
+
+    Parameters
+    ----------
+    work
+        About how many 64-bit words NumPy would read or write, all its passes together.
+
+    Returns
+    -------
+    compiled
+        True: import the compiled version and run it. False: run NumPy's.
+
+    Raises
+    ------
+    BadUsage
+        If the environment variable names no back end.
+    MissingExtra
+        If it names one that is not installed or cannot be imported.
+
+    Examples
+    --------
+    >>> with using("numpy"):
+    ...     compiles(10**12)
+    False
+    """
+    wanted = named()
+    if wanted in (NUMPY, NUMBA):
+        return wanted == NUMBA
+    if _spent[0] < _PAYS:
+        _spent[0] += work
+        return _spent[0] >= _PAYS and trouble() is None
+    return trouble() is None
+
+
+def on_device(work: int) -> bool:
+    """Shall a kernel that passes over `work` words run in PyTorch? Kernels that have no such version do not ask.
+
+    Parameters
+    ----------
+    work
+        As for `compiles`.
+
+    Returns
+    -------
+    device
+        True: run PyTorch's version on `device`, whatever the work if the back end is named torch, else for large work
+        where a card is named. False: ask `compiles`.
+
+    Raises
+    ------
+    BadUsage
+        If an environment variable names no back end or no device.
+    MissingExtra
+        If the back end it names is not installed.
+
+    Examples
+    --------
+    >>> with using("numpy"):
+    ...     on_device(10**12)
+    False
+    """
+    wanted = named()
+    if wanted is not None:
+        return wanted == TORCH
+    return work >= _WORTH and device() not in (None, CPU)
+
+
+def device() -> str | None:
+    """The device that the environment variable names: cpu, cuda or cuda:N; None if none.
+
+    Raises
+    ------
+    BadUsage
+        If it names something else.
+    """
+    return checked_device(os.environ.get(DEVICE, "").strip().lower() or None, DEVICE)
+
+
+def checked_device(name: str | None, said_by: str) -> str | None:
+    """The name of a device, as `said_by` has it.
+
+    Raises
+    ------
+    BadUsage
+        If it is none.
+
+    Examples
+    --------
+    >>> checked_device("cuda:1", "--device")
+    'cuda:1'
+    """
+    if name is not None and not re.fullmatch(r"cpu|cuda(:\d+)?", name):
+        raise BadUsage(f"there is no device {name!r}: {said_by} is cpu, cuda, or cuda:N for the card with this number")
+    return name
+
+
+def named() -> str | None:
+    """The back end that `using` or the environment variable names; None where work decides."""
+    name = _wanted.get()
+    if name is None:
+        name = os.environ.get(VARIABLE, "").strip().lower() or None
+    return None if name is None else _checked(name)
+
+
+def in_use() -> str:
+    """The back end of large work in this process.
+
+    Examples
+    --------
+    >>> with using("numpy"):
+    ...     in_use()
+    'numpy'
+    """
+    return named() or (NUMPY if trouble() else NUMBA)
+
+
+@contextmanager
+def using(name: str) -> Iterator[None]:
+    """Run kernels on the back end `name` meanwhile, in this thread, however small the work: for tests and benchmarks.
+
+    Raises
+    ------
+    BadUsage
+        If no back end has this name.
+    MissingExtra
+        If it is not installed or cannot be imported.
+
+    Examples
+    --------
+    >>> with using("numpy"):
+    ...     named()
+    'numpy'
+    """
+    token = _wanted.set(_checked(name))
+    try:
+        yield
+    finally:
+        _wanted.reset(token)
+
+
+@cache
+def trouble() -> str | None:
+    """Why numba cannot be used here; None if it can."""
+    if find_spec("numba") is None:
+        return "it is not installed"
+    try:
+        from numba.core import config
+    except Exception as error:  # a numba that does not fit this NumPy says so in various ways
+        return f"it cannot be imported ({error})"
+    return "NUMBA_DISABLE_JIT is set" if getattr(config, "DISABLE_JIT", 0) else None
+
+
+@cache
+def torch_trouble() -> str | None:
+    """Why PyTorch cannot be used here; None if it can be found. It is imported where it is used, which takes seconds."""
+    return "PyTorch is not installed" if find_spec("torch") is None else None
+
+
+def _checked(name: str) -> str:
+    if name not in NAMES:
+        raise BadUsage(f"there are no kernels {name!r}: {VARIABLE} is numpy, numba or torch")
+    if name == NUMBA and (why := trouble()) is not None:
+        raise MissingExtra(
+            f'the numba kernels cannot be used, {why}: pip install "replical[fast]", or leave {VARIABLE} unset for NumPy, '
+            "whose results are the same"
+        )
+    if name == TORCH and (why := torch_trouble()) is not None:
+        raise MissingExtra(
+            f'the torch kernels cannot be used, {why}: pip install "replical[gpu]", or leave {VARIABLE} unset for the '
+            "processor, whose results are the same"
+        )
+    return name
+
+
+Function = TypeVar("Function", bound=Callable[..., Any])
+
+
+def kernel(function: Function) -> Function:
+    """Compile `function` when it is first called, and keep the code on the disk where there is a place for it."""
+    try:
+        compiled = numba.njit(function, cache=True, nogil=True)
+    except RuntimeError:  # neither beside this file nor in the user's cache may anything be written
+        compiled = numba.njit(function, nogil=True)
+    return cast(Function, compiled)
+
+
+@intrinsic
+def _popcount(typing_context: Any, word: Any) -> Any:
+    """How many bits of a 64-bit word are set, as the machine's own instruction; for use inside kernels."""
+
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        return builder.ctpop(arguments[0])
+
+    return types.uint64(types.uint64), generate
+
+
+popcount: Any = _popcount
+
+
+def count() -> int:
+    """Threads to use: one a core, one alone in a worker process, which has brothers on the other cores.
+
+    Examples
+    --------
+    >>> count() >= 1
+    True
+    """
+    return cores() if multiprocessing.parent_process() is None else 1
+
+
+def share(task: Callable[[int, int], object], length: int, least: int) -> None:
+    """``task(start, stop)`` for stretches that cover ``range(length)``, at the same time where that pays.
+
+    Parameters
+    ----------
+    task
+        Works on the numbers from `start` to `stop`; it must not write where another stretch does, nor call `share`.
+    length
+        How many numbers there are.
+    least
+        The shortest stretch worth a thread.
+
+    Examples
+    --------
+    >>> done = []
+    >>> share(lambda start, stop: done.extend(range(start, stop)), 5, 100)
+    >>> done
+    [0, 1, 2, 3, 4]
+    """
+    pieces = max(1, min(count(), length // max(1, least)))
+    bounds = [length * piece // pieces for piece in range(pieces + 1)]
+    futures = [_pool().submit(task, start, stop) for start, stop in pairwise(bounds[1:])]
+    try:
+        task(0, bounds[1])
+    finally:
+        for future in futures:
+            future.result()
+
+
+@cache
+def _pool() -> ThreadPoolExecutor:
+    return ThreadPoolExecutor(max(1, count() - 1), thread_name_prefix="replical-kernels")
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_pool.cache_clear)  # a forked process has none of the threads

@@ -1,0 +1,364 @@
+"""The compiled twins of the kernels in this package; what they compute is said beside the NumPy versions.
+
+Each works on a stretch, from `start` to `stop`, of what it writes, so that stretches can run at the same time. Inner loops
+go over slices of rows: indexing the matrix itself keeps the compiler from using wide registers.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from replical.core.bits import Bits, Packed
+from replical.core.kernels.backend import kernel, popcount
+from replical.core.kernels.columns import Indices
+
+_HEAD, _CHUNK = 32, 256  # words between two looks whether a row is decided: few at first, many at last
+_WIDE = 128  # words whose counts stay in the nearest cache
+_ZERO, _ONE, _SEVEN = np.uint64(0), np.uint64(1), np.uint64(7)
+
+
+@kernel
+def look(planes: Packed, rows: Indices, first: int, seen: Indices, start: int, stop: int) -> None:
+    """The word of the first column in rows never seen: no branches, so that many rows are on their way at once."""
+    plane, lowest, bit = planes[0], first >> 6, np.uint64(first & 63)
+    left, kept = seen[0], seen[1]
+    for at in range(start, stop):
+        word = plane[rows[at], lowest]
+        value = (word >> bit) & _ONE
+        left[at] = 128 * lowest + np.int64(value)
+        kept[at] = np.int64(word ^ (_ZERO - value))
+
+
+@kernel
+def mixed(
+    planes: Packed, rows: Indices, mask: Packed, first: int, seen: Indices, found: Bits, start: int, stop: int
+) -> None:
+    """Rows that hold both values in the columns of a mask over all words; `first` is the first of these columns."""
+    digits, _, width = planes.shape
+    lowest, bit = first >> 6, np.uint64(first & 63)
+    rows, found, left, kept = rows[start:stop], found[start:stop], seen[0, start:stop], seen[1, start:stop]
+    for at in range(len(rows)):
+        here = np.uint64(left[at]) >> _SEVEN  # an index without a sign cannot count from the end: no branch
+        among = mask[here]
+        differs = np.uint64(kept[at]) & among
+        found[at] = (differs != 0) & ((here > np.uint64(lowest)) | (differs != among))
+    for at in range(len(rows)):
+        if found[at]:
+            continue
+        begin, digit, value = left[at] >> 7, (left[at] >> 1) & 63, left[at] & 1
+        left[at], kept[at] = 2 * digits, 0
+        while digit < digits:
+            row = planes[digit, rows[at]]
+            if begin <= lowest:
+                begin, value = lowest, np.int64((row[lowest] >> bit) & _ONE)
+            flip, step, differs = _ZERO - np.uint64(value), _HEAD, _ZERO
+            while begin < width:
+                end = min(begin + step, width)
+                part, among_these = row[begin:end], mask[begin:end]
+                for word in range(len(part)):
+                    differs |= (part[word] ^ flip) & among_these[word]
+                if differs != 0:
+                    break
+                begin, step = end, min(2 * step, _CHUNK)
+            if differs != 0:
+                while (row[begin] ^ flip) & mask[begin] == 0:
+                    begin += 1
+                found[at], left[at], kept[at] = True, 128 * begin + 2 * digit + value, np.int64(row[begin] ^ flip)
+                break
+            digit, begin = digit + 1, 0
+
+
+@kernel
+def mixed_in_words(
+    planes: Packed,
+    rows: Indices,
+    words: Indices,
+    mask: Packed,
+    first: int,
+    seen: Indices,
+    found: Bits,
+    start: int,
+    stop: int,
+) -> None:
+    """The same where few words hold any of the columns, and `mask` is for those."""
+    digits, _, width = planes.shape
+    bit = np.uint64(first & 63)
+    following = np.searchsorted(words, np.arange(width))  # the number of the next of the words
+    left, kept = seen[0], seen[1]
+    for at in range(start, stop):
+        begin, digit, value = left[at] >> 7, (left[at] >> 1) & 63, left[at] & 1
+        number = following[begin]
+        if number < len(words) and words[number] == begin:
+            differs = np.uint64(kept[at]) & mask[number]
+            if differs != 0 and (number > 0 or differs != mask[number]):
+                found[at] = True
+                continue
+        left[at], kept[at] = 2 * digits, 0
+        while digit < digits:
+            row = planes[digit, rows[at]]
+            if number == 0:
+                value = np.int64((row[words[0]] >> bit) & _ONE)
+            flip = _ZERO - np.uint64(value)
+            while number < len(words) and (row[words[number]] ^ flip) & mask[number] == 0:
+                number += 1
+            if number < len(words):
+                word = words[number]
+                found[at], left[at], kept[at] = True, 128 * word + 2 * digit + value, np.int64(row[word] ^ flip)
+                break
+            digit, number = digit + 1, 0
+
+
+@kernel
+def add_wrong(  # noqa: PLR0912, PLR0915 - one loop nest
+    sums: NDArray[np.int64], planes: Packed, rows: Indices, codes: Indices, power: int, start: int, stop: int
+) -> None:
+    """Sums of the columns in words `start` to `stop`."""
+    digits, count = planes.shape[0], len(rows)
+    levels = 4
+    while (1 << levels) <= count:
+        levels += 1
+    upright = np.zeros((levels, _WIDE), dtype=np.uint64)  # bit l of every column's count
+    eight = np.zeros((8, _WIDE), dtype=np.uint64)
+    for begin in range(start, stop, _WIDE):
+        width = min(_WIDE, stop - begin)
+        upright[:] = 0
+        for top in range(0, count, 8):
+            for number in range(8):
+                wrong = eight[number, :width]
+                if top + number >= count:
+                    wrong[:] = 0
+                    continue
+                item, code = rows[top + number], codes[top + number]
+                part = planes[0, item, begin : begin + width]
+                flip = _ZERO - np.uint64(code & 1)
+                for word in range(width):
+                    wrong[word] = part[word] ^ flip
+                for digit in range(1, digits):
+                    part = planes[digit, item, begin : begin + width]
+                    flip = _ZERO - np.uint64((code >> digit) & 1)
+                    for word in range(width):
+                        wrong[word] |= part[word] ^ flip
+            carry = eight[0]
+            ones, twos, fours = upright[0], upright[1], upright[2]  # the eights are carried on
+            r0, r1, r2, r3, r4, r5, r6, r7 = (
+                eight[0],
+                eight[1],
+                eight[2],
+                eight[3],
+                eight[4],
+                eight[5],
+                eight[6],
+                eight[7],
+            )
+            for word in range(_WIDE):
+                a, b, c = ones[word], r0[word], r1[word]
+                either = a ^ b
+                two_1, a = (a & b) | (either & c), either ^ c
+                b, c = r2[word], r3[word]
+                either = a ^ b
+                two_2, a = (a & b) | (either & c), either ^ c
+                two = twos[word]
+                either = two ^ two_1
+                four_1, two = (two & two_1) | (either & two_2), either ^ two_2
+                b, c = r4[word], r5[word]
+                either = a ^ b
+                two_1, a = (a & b) | (either & c), either ^ c
+                b, c = r6[word], r7[word]
+                either = a ^ b
+                two_2, a = (a & b) | (either & c), either ^ c
+                either = two ^ two_1
+                four_2, two = (two & two_1) | (either & two_2), either ^ two_2
+                four = fours[word]
+                either = four ^ four_1
+                carry[word] = (four & four_1) | (either & four_2)
+                ones[word], twos[word], fours[word] = a, two, either ^ four_2
+            for level in range(3, levels):
+                bit, left = upright[level], _ZERO
+                for word in range(width):
+                    both = bit[word] & carry[word]
+                    bit[word] ^= carry[word]
+                    carry[word] = both
+                    left |= both
+                if left == 0:
+                    break
+        for word in range(width):
+            counts = sums[64 * (begin + word) : 64 * (begin + word + 1)]
+            for level in range(levels):
+                bits_here, scale = upright[level, word], np.uint64(level + power)
+                for column in range(64):
+                    counts[column] += np.int64(((bits_here >> np.uint64(column)) & _ONE) << scale)
+
+
+@kernel
+def tallies(
+    planes: Packed, rows: Indices, words: Indices, mask: Packed, counts: NDArray[np.int64], start: int, stop: int
+) -> None:
+    """Columns that spell each code."""
+    digits, _, width = planes.shape
+    whole = len(words) == width
+    spelled = np.zeros(len(words), dtype=np.uint64)
+    everybody = _ZERO
+    for number in range(len(words)):
+        everybody += popcount(mask[number])
+    for at in range(start, stop):
+        if digits == 1 and whole:  # one pass is enough for two codes
+            row, ones = planes[0, rows[at]], _ZERO
+            for word in range(width):
+                ones += popcount(row[word] & mask[word])
+            counts[at, 0], counts[at, 1] = everybody - ones, ones
+            continue
+        for code in range(counts.shape[1]):
+            spelled[:] = mask
+            for digit in range(digits):
+                row = planes[digit, rows[at]]
+                flip = _ZERO - np.uint64(1 - ((code >> digit) & 1))
+                if whole:
+                    for word in range(width):
+                        spelled[word] &= row[word] ^ flip
+                else:
+                    for number in range(len(words)):
+                        spelled[number] &= row[words[number]] ^ flip
+            total = _ZERO
+            for number in range(len(words)):
+                total += popcount(spelled[number])
+            counts[at, code] = total
+
+
+@kernel
+def together(planes: Packed, rows: Indices, columns: Indices, moved: Packed, start: int, stop: int) -> None:
+    """Chosen bits side by side."""
+    words, shifts = (columns >> 6).astype(np.uint64), (columns & 63).astype(np.uint64)
+    for digit in range(planes.shape[0]):
+        for at in range(start, stop):
+            source, target = planes[digit, rows[at]], moved[digit, at]
+            for word in range(len(target)):
+                part, shift = words[64 * word : 64 * word + 64], shifts[64 * word : 64 * word + 64]
+                collected = _ZERO
+                if len(part) == 64 and columns[64 * word + 63] - columns[64 * word] == 63:  # neighbours move as a word
+                    collected = source[part[0]] >> shift[0]
+                    if shift[0] != 0:
+                        collected |= source[part[0] + _ONE] << (np.uint64(64) - shift[0])
+                else:
+                    for number in range(len(part)):
+                        collected |= ((source[part[number]] >> shift[number]) & _ONE) << np.uint64(number)
+                target[word] = collected
+
+
+@kernel
+def turned(planes: Packed, rows: Indices, result: Packed, start: int, stop: int) -> None:
+    """Rows become columns, for the words `start` to `stop`."""
+    length = result.shape[1]
+    square = np.zeros(64, dtype=np.uint64)
+    for digit in range(planes.shape[0]):
+        for target in range(result.shape[2]):
+            some = rows[64 * target : 64 * target + 64]
+            for word in range(start, stop):
+                for number in range(64):
+                    square[number] = planes[digit, some[number], word] if number < len(some) else _ZERO
+                _turn(square)
+                for number in range(min(64, length - 64 * word)):
+                    result[digit, 64 * word + number, target] = square[number]
+
+
+@kernel
+def _turn(square: Packed) -> None:
+    """A square of 64 x 64 bits, rows to columns, by swapping ever smaller blocks beside the diagonal."""
+    size, mask = 32, np.uint64(0x00000000FFFFFFFF)
+    while size:
+        shift = np.uint64(size)
+        number = 0
+        while number < 64:
+            swap = ((square[number] >> shift) ^ square[number + size]) & mask
+            square[number] ^= swap << shift
+            square[number + size] ^= swap
+            number = (number + size + 1) & ~size
+        size >>= 1
+        mask ^= mask << np.uint64(size)
+
+
+@kernel
+def apart(planes: Packed, row: int, counts: NDArray[np.int64], start: int, stop: int) -> None:
+    """Columns in which rows differ from row `row`."""
+    for at in range(start, stop):
+        counts[at] = _apart(planes, at, row)
+
+
+@kernel
+def nearest_in(
+    planes: Packed, rows: Indices, few: Indices, some: Indices, others: Indices, found: Bits, start: int, stop: int
+) -> None:
+    """Is the nearest of a few rows at one of the places `some`, and not at one of the `others`?"""
+    width = planes.shape[2]
+    for at in range(start, stop):
+        least, place = np.uint64(64 * width + 1), 0
+        for number in some:
+            total = _apart(planes, rows[at], few[number])
+            if total < least:
+                least, place = total, number
+        found[at] = True
+        for number in others:
+            total = _apart(planes, rows[at], few[number])
+            if total < least or (total == least and number < place):
+                found[at] = False
+                break
+
+
+@kernel
+def _apart(planes: Packed, one: int, other: int) -> np.uint64:
+    """In how many columns two rows differ."""
+    digits, _, width = planes.shape
+    total = _ZERO
+    if digits == 1:
+        here, there = planes[0, one], planes[0, other]
+        for word in range(width):
+            total += popcount(here[word] ^ there[word])
+    else:
+        for word in range(width):
+            differs = _ZERO
+            for digit in range(digits):
+                differs |= planes[digit, one, word] ^ planes[digit, other, word]
+            total += popcount(differs)
+    return total
+
+
+@kernel
+def add_to_accounts(
+    counts: Indices, places: Indices, first: Indices, second: Indices, third: Indices, now: Indices
+) -> None:
+    """Three whole numbers added at each place."""
+    a, b, c = counts[0], counts[1], counts[2]
+    now_a, now_b, now_c = now[0], now[1], now[2]
+    for at in range(len(places)):
+        place = np.uint64(places[at])
+        now_a[at] = a[place] + first[at]
+        now_b[at] = b[place] + second[at]
+        now_c[at] = c[place] + third[at]
+        a[place], b[place], c[place] = now_a[at], now_b[at], now_c[at]
+
+
+@kernel
+def ranges_of_accounts(counts: Indices, ends: Indices) -> None:
+    """The least and the largest sum, second and third entry."""
+    a, b, c = counts[0], counts[1], counts[2]
+    least_a = most_a = a[0] + b[0] + c[0]
+    least_b = most_b = b[0]
+    least_c = most_c = c[0]
+    for at in range(len(a)):
+        total = a[at] + b[at] + c[at]
+        least_a, most_a = min(least_a, total), max(most_a, total)
+        least_b, most_b = min(least_b, b[at]), max(most_b, b[at])
+        least_c, most_c = min(least_c, c[at]), max(most_c, c[at])
+    ends[0, 0], ends[0, 1], ends[0, 2] = least_a, least_b, least_c
+    ends[1, 0], ends[1, 1], ends[1, 2] = most_a, most_b, most_c
+
+
+@kernel
+def cells_of_accounts(counts: Indices, low: Indices, spans: Indices, held: Bits, places: Indices) -> None:
+    """The cell of each account."""
+    a, b, c = counts[0], counts[1], counts[2]
+    low_a, low_b, low_c, span_b, span_c = low[0], low[1], low[2], spans[1], spans[2]
+    for at in range(len(a)):
+        place = ((a[at] + b[at] + c[at] - low_a) * span_b + b[at] - low_b) * span_c + c[at] - low_c
+        places[at] = place
+        held[np.uint64(place)] = True

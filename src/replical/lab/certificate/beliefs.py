@@ -1,0 +1,233 @@
+"""What could not be checked: which fields are believed, why, and what would show whether they are right.
+
+What a certificate says of the time before its first label, and who signed it: its registration, beacon and signature.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from replical.lab.certificate.checks import Check, Checks, decided_by_labels, same
+from replical.lab.journal.binding import SCHEMA, is_beacon
+from replical.lab.journal.binding import digest_of_registered as digest_of
+from replical.lab.protocol import Protocol
+from replical.lab.signatures import needs_cryptography, wrong_signature, wrong_signer
+from replical.learners.base import Proves
+from replical.learners.catalogue import find
+from replical.learners.rounded.learner import NEAR
+from replical.learners.rounded.plan import RoundedPlan
+from replical.learners.settled.plan import IdealPlan
+
+LEVELS = ("self", "pool", "journal")
+NO_OTHER_RUN = "no other run was made and thrown away"
+OLDER = "the protocol is older than the labels"
+
+
+def unseen(body: Mapping[str, Any], protocol: Protocol, level: str) -> Iterator[Check]:
+    """What is left to believe after a check at this `level`."""
+    return beyond(level, *_in_the_file(body, protocol))
+
+
+def beyond(level: str, *unseen: Check) -> Iterator[Check]:
+    """Those of them that this `level` does not show, and what no file shows."""
+    depth = LEVELS.index(level)
+    for each in (*unseen, *_IN_NO_FILE):
+        if each.needs not in LEVELS or depth < LEVELS.index(each.needs):
+            yield each
+
+
+def not_checkable(name: str, *fields: str, why: str, needs: str = "") -> Check:
+    """Something that is believed, in these `fields`, because of this; `needs` would show it."""
+    return Check(name=name, status="not checkable", detail=why, needs=needs, fields=fields)
+
+
+_IN_NO_FILE = (
+    not_checkable("the labels are right", why="nobody but people who label again can tell"),
+    not_checkable("the items are a fair sample of the population", why="no table shows how it was drawn"),
+    not_checkable(NO_OTHER_RUN, why="a journal shows one run, and nobody sees those that were not published"),
+    not_checkable(OLDER, why="it has to be published before the first label; no clock is in these files"),
+)
+_LABELS = "labels are not in the file"
+
+
+def _in_the_file(body: Mapping[str, Any], protocol: Protocol) -> Iterator[Check]:
+    plan = protocol.plan
+    yield not_checkable(
+        "these are the lab's items",
+        "pool.fingerprint",
+        "pool.items",
+        "pool.summary[].predicts[]",
+        why="the file names the pool, and does not hold it",
+        needs="pool",
+    )
+    yield not_checkable(
+        "the labels leave these survivors", *_left_by_labels(body, protocol), why=_LABELS, needs="journal"
+    )
+    yield not_checkable("the rounds went like this", *_course(body), why=_LABELS, needs="journal")
+    yield not_checkable(
+        "private seed and labels are those committed to",
+        "private_commitment",
+        "transcript.digest",
+        "labels.corrected",
+        "runs_in_journal",
+        *(("lab",) if "lab" in body else ()),
+        why="the file holds digests of them",
+        needs="journal",
+    )
+    if isinstance(plan, RoundedPlan):
+        yield from _of_rounding(body, protocol, plan)
+    elif isinstance(plan, IdealPlan):
+        yield from _of_settling(body)
+    elif "enclosing" in body:
+        yield from _of_lattice(body)
+    elif find(plan.learner).boosts:
+        yield not_checkable("the winner won so often", "conditions[].value", "hypothesis", why=_LABELS, needs="journal")
+
+
+def _left_by_labels(body: Mapping[str, Any], protocol: Protocol) -> list[str]:
+    by_labels = decided_by_labels(body, protocol) or not protocol.record.lists
+    chosen = ["hypothesis", "shared.winner_rank"] if by_labels else []
+    return ["survivors", *(["kept"] if protocol.plan.choice != "ball" else []), *chosen]
+
+
+def _course(body: Mapping[str, Any]) -> list[str]:
+    rounds = (
+        [f"rounds[].{key}" for key in ("disagreement[]", "survivors", "drawn", "scanned")] if body["rounds"] else []
+    )
+    return [*rounds, "labels.asked", "labels.answered", "labels.skipped", "transcript.entries", "conditions[].value"]
+
+
+def _of_rounding(body: Mapping[str, Any], protocol: Protocol, plan: RoundedPlan) -> Iterator[Check]:
+    """The proof: on public items it is recomputed, on the lab's own the pool is needed, and which of its items."""
+    proof = ["kept", "hypothesis", "shared.winner_rank", "rho_proven", "certified", "labels_sufficient", "shift_most"]
+    proof += ["conditions[].value", "conditions[].held"]
+    name = "the proof follows from survivors and items"
+    if plan.yardstick is not None:
+        if protocol.measured_on is None and protocol.measures_on_file:
+            named = protocol.content["yardstick"]["file"]
+            yield not_checkable(name, *proof, why=f"distances were measured on {named}", needs="yardstick")
+        yield not_checkable(f"{NEAR}", "conditions[].value", why="it is a matter of the lab's items", needs="pool")
+        return
+    if plan.choice == "labels":
+        yield not_checkable(
+            f"the slack, and the finish {plan.finish}",
+            "conditions[].value",
+            "conditions[].held",
+            why=_LABELS,
+            needs="journal",
+        )
+        return
+    learner, items = protocol.learner, body["pool"]["items"]
+    if isinstance(learner, Proves) and learner.repeatable(items):
+        yield not_checkable(name, *proof, why="distances were measured on the lab's items", needs="pool")
+    else:
+        which = f"which {plan.items} of the {items} items were used follows from the private seed"
+        yield not_checkable(name, *proof, why=which, needs="journal")
+    if body["rho_predicted"] is not None:
+        yield not_checkable(
+            "the prediction of rho", "rho_predicted", why="it is an estimate from labels too", needs="journal"
+        )
+
+
+def _of_lattice(body: Mapping[str, Any]) -> Iterator[Check]:
+    yield not_checkable(
+        "the labels leave directions within these bounds",
+        *(f"enclosing.{key}" for key in ("enclosed", "cell", "direction", "axes", "wrong", "open")),
+        "certified",
+        "labels_sufficient",
+        "rho_proven",
+        "answer_error",
+        "verdict",
+        "conditions",
+        why=_LABELS,
+        needs="journal",
+    )
+    if not body["enclosing"]["enclosed"]:
+        yield not_checkable(
+            "the prediction of rho", "rho_predicted", why="it is an estimate from labels too", needs="journal"
+        )
+
+
+def _of_settling(body: Mapping[str, Any]) -> Iterator[Check]:
+    yield not_checkable(
+        "the labels prove the answer",
+        "certified",
+        "hypothesis",
+        "kept",
+        "rho_proven",
+        "settling.doubt",
+        "settling.place",
+        "settling.scanned",
+        "settling.asked",
+        "settling.excess_upper",
+        "conditions[].value",
+        why=_LABELS,
+        needs="journal",
+    )
+    estimates = ["settling.agreement_estimate", "verdict.why", "verdict.helps"]
+    estimates += [] if body["answer_error"] is None else [f"answer_error.{key}" for key in ("estimate", "low", "high")]
+    yield not_checkable(
+        "estimates and the words of the verdict", *estimates, why="they are made from labels", needs="journal"
+    )
+
+
+REFERS = "it refers to a registration of this run"
+PUBLISHED = "the registration was published before the first label"
+
+
+def check_announced(checks: Checks, body: Mapping[str, Any], protocol: Protocol) -> None:
+    """Does a run that had to be registered, and to wait for a beacon, say so?"""
+    if protocol.registers or "registration" in body:
+        checks(REFERS, lambda: _registered(body))
+    if protocol.beacon is not None or "beacon" in body:
+        checks("the value of the beacon is told", lambda: _beacon(body, protocol))
+
+
+def _registered(body: Mapping[str, Any]) -> str | None:
+    if "registration" not in body:
+        return "the protocol asks every lab to register, and this run did not"
+    says = {key: body[key] for key in ("protocol_fingerprint", "private_commitment")}
+    says |= {"schema": SCHEMA, "pool_fingerprint": body["pool"]["fingerprint"], "lab": body.get("lab")}
+    return same(body["registration"], digest_of(says))
+
+
+def _beacon(body: Mapping[str, Any], protocol: Protocol) -> str | None:
+    if protocol.beacon is None:
+        return "the protocol names no beacon"
+    return None if is_beacon(body.get("beacon")) else f"{protocol.beacon!r} has no value here"
+
+
+def unannounced(certificate: Mapping[str, Any], protocol: Protocol) -> Iterator[Check]:
+    """What the file, its pool and its journal do not show of all this."""
+    body = certificate["body"]
+    if "registration" in body:
+        yield not_checkable(PUBLISHED, why="the file refers to it, and does not hold it", needs="registration")
+        yield not_checkable(
+            NO_OTHER_RUN, why="it would have a registration of its own: compare counts all that were published"
+        )
+    if "beacon" in body:
+        why = f"it has to be looked up: {body['beacon']} as {protocol.beacon}"
+        yield not_checkable("the value of the beacon is the public one", "beacon", why=why)
+    if "signature" in certificate and body.get("lab") not in protocol.lab_keys:
+        yield not_checkable("whose signature it is", why="the protocol lists no key of this lab")
+
+
+def check_signature(
+    checks: Checks, content: Mapping[str, Any], lab: str | None, protocol: Protocol, *, what: str = ""
+) -> None:
+    """Did the lab sign, where the protocol lists keys? A signature that nobody asked for must be right all the same.
+
+    Raises
+    ------
+    MissingExtra
+        If there is a signature to check and cryptography is not installed: whether it is right is not guessed.
+    """
+    if protocol.lab_keys.get(str(lab)) is None and not (protocol.lab_keys and lab is None):
+        if "signature" in content:
+            needs_cryptography()
+            checks(f"{what}the signature is right", lambda: wrong_signature(content))
+        return
+    if "signature" in content:
+        needs_cryptography()
+    checks(f"{what}signed by {lab or 'its lab'}", lambda: wrong_signer(content, lab, protocol.lab_keys))

@@ -1,0 +1,427 @@
+"""Is a published answer confirmed: what may be asked, the file a confirmation publishes, and checking it.
+
+From a certificate to a claim: which answers may be confirmed on which items.
+
+The file of a confirmation: a publishable outcome that anyone can check, as a certificate is.
+
+No ids, no texts, no annotators; labels only as a salted digest, the private seed only as a commitment. Nothing but
+`provenance` depends on the clock: the same journal gives the same bytes.
+
+Checking a confirmation: alone, with its pool, with pool and journal, as certificates are checked.
+
+*self*: digests, protocol, answer, and whether so many items and labels can have decided. *pool*: these are the items, and
+others than those the answer was computed on. *journal*: the whole confirmation is replayed, and every field must come out
+again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from fractions import Fraction
+from pathlib import Path
+from typing import Any, TypedDict, cast
+
+from replical.core.canonical import Json, fingerprint, is_digest
+from replical.core.exact import fraction
+from replical.core.text import count, plural
+from replical.errors import BadCertificate, BadJournal, BadTable
+from replical.lab.certificate import file as certificates
+from replical.lab.certificate.beliefs import beyond, not_checkable
+from replical.lab.certificate.checks import Checks, Verification, index_of, same, sealed
+from replical.lab.certificate.file import TranscriptPart, keys, provenance, read_as, transcript_digest
+from replical.lab.certificate.verify import check_asked, verify
+from replical.lab.journal.binding import commitment
+from replical.lab.journal.journal import Journal
+from replical.lab.journal.ledger import Ledger
+from replical.lab.protocol import Claim, Protocol
+from replical.lab.sessions.session import LabelCounts, Session
+from replical.lab.tables import LabPool
+from replical.learners.confirm import ConfirmPlan, confirm_plan
+
+
+def claim_of(
+    certificate: Mapping[str, Any],
+    *,
+    margin: float | None = None,
+    level: float | None = None,
+    batch: int | None = None,
+    max_labels: int | None = None,
+) -> tuple[Protocol, Claim]:
+    """The answer of a certificate as a claim, with its protocol.
+
+    Parameters
+    ----------
+    certificate
+        From `replical.lab.certificate.file.read`; it must be valid by itself.
+    margin
+        By how much the answer may err more than the best; ε of the protocol if left out.
+    level
+        How often either outcome may be wrong; β of a settled protocol, δ of any other, if left out.
+    batch
+        Items open at once; the protocol's if left out.
+    max_labels
+        Budget; only the pool limits it if left out.
+
+    Returns
+    -------
+    protocol, claim
+        What a `Session` is made with.
+
+    Raises
+    ------
+    BadCertificate
+        If the certificate is not valid, or has no answer.
+    ValueOutOfRange
+        For a number out of its range, and a budget below one batch.
+    """
+    verdict = verify(certificate)
+    if not verdict.valid:
+        wrong = verdict.failed[0]
+        raise BadCertificate(f"the certificate is not valid ({wrong.name}: {wrong.detail}), so it is not confirmed")
+    body = certificate["body"]
+    protocol, h = Protocol.of(body["protocol"]), index_of(body)
+    if h is None:
+        raise BadCertificate("the certificate has no answer, no heavy hitter was found, so there is nothing to confirm")
+    plan = confirm_plan(
+        len(protocol.recipe.C),
+        margin=protocol.given("epsilon") if margin is None else margin,
+        level=usual_level(protocol) if level is None else level,
+        batch=(protocol.given("batch") or 1) if batch is None else batch,
+        max_labels=max_labels,
+        losses=protocol.recipe.losses,
+    )
+    return protocol, Claim(
+        certificate=certificate["digest"], computed_on=body["pool"]["fingerprint"], hypothesis=h, plan=plan
+    )
+
+
+def usual_level(protocol: Protocol) -> Fraction:
+    """β where the protocol has one, as those of settled runs do, otherwise δ."""
+    numbers = {number.name: Fraction(number.value) for number in protocol.plan.numbers}
+    return numbers.get("beta", fraction(protocol.given("delta")))
+
+
+def check_fresh(certificate: Mapping[str, Any], claim: Claim, lab: LabPool, against: Journal | None = None) -> None:
+    """Refuse items that the answer may depend on.
+
+    Parameters
+    ----------
+    certificate, claim
+        The answer.
+    lab
+        The items it is to be confirmed on.
+    against
+        The journal of the run that found the answer, if it is at hand.
+
+    Raises
+    ------
+    BadTable
+        If the answer was computed on this pool, or on items of it.
+    BadJournal
+        If the journal is that of another run.
+    """
+    if lab.fingerprint == claim.computed_on:
+        raise BadTable(
+            "the answer was computed on these items, so they cannot confirm it: bring a pool of items that it has not seen"
+        )
+    if against is None:
+        return
+    private = (against.created or {}).get("private", "")
+    if commitment(bytes.fromhex(private)) != certificate["body"]["private_commitment"]:
+        raise BadJournal(f"{against.where} is not the journal of the run that wrote the certificate: give that one")
+    ledger = Ledger.of(against.events())
+    both = (ledger.asked | set(ledger.labels) | ledger.skipped) & set(lab.ids)
+    if both:
+        raise BadTable(
+            f"{len(both)} of {len(lab)} items of the pool {plural(len(both), 'was', 'were')} asked in the run that found "
+            f"the answer, e.g. {min(both)!r}: take those rows out of the pool"
+        )
+
+
+SCHEMA = "replical.confirm/1"
+
+
+class CandidatePart(TypedDict):
+    """A hypothesis, by index and in words."""
+
+    index: int
+    name: str
+
+
+class ItemsPart(TypedDict):
+    """The lab's items, without saying what they are: how many, their fingerprint, and how many were looked at.
+
+    ``unlabelled`` of those looked at would have been asked if anybody could label them.
+    """
+
+    items: int
+    fingerprint: str
+    scanned: int
+    unlabelled: int
+
+
+class CertificatePart(TypedDict):
+    """The certificate whose answer it is, and the pool that was computed on."""
+
+    digest: str
+    pool_fingerprint: str
+
+
+class Body(TypedDict):
+    """Everything that is digested, beside the schema."""
+
+    answer: CandidatePart
+    outcome: str
+    margin: float
+    level: float
+    against: CandidatePart | None
+    labels: LabelCounts
+    batch: int
+    max_labels: int | None
+    pool: ItemsPart
+    certificate: CertificatePart
+    protocol: dict[str, Any]
+    protocol_fingerprint: str
+    class_fingerprint: str
+    private_commitment: str
+    transcript: TranscriptPart
+    runs_in_journal: int
+
+
+PARTS = ("schema", *Body.__annotations__, "digest", "provenance")
+
+
+def publish(session: Session) -> dict[str, Any]:
+    """The file of a confirmation that has ended."""
+    content = {"schema": SCHEMA, **body_of(session)}
+    digest = fingerprint(cast(Json, content))
+    return {**content, "digest": digest, "provenance": provenance(digest, session.journal.head)}
+
+
+def digested(content: Mapping[str, Any]) -> dict[str, Any]:
+    """What the digest is of."""
+    return {key: value for key, value in content.items() if key not in ("digest", "provenance")}
+
+
+def body_of(session: Session) -> Body:
+    """Everything that is digested, beside the schema."""
+    protocol, lab, ledger, claim = session.protocol, session.lab, session.ledger, session.claim
+    found = session.result.confirmation
+    assert found is not None, "the session of a confirmation"
+    assert claim is not None, "the session of a confirmation"
+    return {
+        "answer": candidate(session, found.hypothesis),
+        "outcome": found.outcome,
+        "margin": found.margin,
+        "level": found.level,
+        "against": None if found.against is None else candidate(session, found.against),
+        "labels": session.counts,
+        "batch": claim.plan.batch,
+        "max_labels": claim.plan.max_labels,
+        "pool": {
+            "items": len(lab),
+            "fingerprint": lab.fingerprint,
+            "scanned": found.scanned,
+            "unlabelled": found.unlabelled,
+        },
+        "certificate": {"digest": claim.certificate, "pool_fingerprint": claim.computed_on},
+        "protocol": protocol.body,
+        "protocol_fingerprint": protocol.fingerprint,
+        "class_fingerprint": protocol.recipe.C.fingerprint,
+        "private_commitment": commitment(session.secret),
+        "transcript": {"entries": len(ledger.labels) + len(ledger.skipped), "digest": transcript_digest(session)},
+        "runs_in_journal": len(ledger.results),
+    }
+
+
+def candidate(session: Session, h: int) -> CandidatePart:
+    """A hypothesis of the session's class."""
+    return {"index": h, "name": session.protocol.recipe.describe(h)}
+
+
+def write(content: Mapping[str, Any], path: Path) -> None:
+    """Write whole: a confirmation is there or it is not."""
+    certificates.write(content, path, what="the confirmation")
+
+
+def read_either(path: Path) -> dict[str, Any]:
+    """Read a certificate or a confirmation."""
+    return read_as(path, {certificates.SCHEMA: certificates.PARTS, SCHEMA: PARTS}, optional=("signature",))
+
+
+_PARTS = {
+    "answer": CandidatePart, "labels": LabelCounts, "pool": ItemsPart, "certificate": CertificatePart,
+    "transcript": TranscriptPart,
+}  # fmt: skip
+
+
+def verify_confirmation(
+    content: Mapping[str, Any], lab: LabPool | None = None, journal: Journal | None = None
+) -> Verification:
+    """Check a confirmation as deeply as what is given allows."""
+    checks = Checks()
+    check_asked(content, deeply=lab is not None)
+    checks("the digest is that of the body", lambda: same(content["digest"], fingerprint(digested(content))))
+    checks("the seal is that of digest and provenance", lambda: sealed(content))
+    checks("every part is written as it must be", lambda: _shape(content))
+    checks("the protocol is valid and has this fingerprint", lambda: _protocol(content))
+    if not all(check.ok for check in checks.done[2:]):
+        return checks.found("self")
+    level = _all(checks, content, lab, journal)
+    return checks.found(level).adding(*beyond(level, *_UNSEEN))
+
+
+_UNSEEN = (
+    not_checkable(
+        "these are the lab's items", "pool.fingerprint", "pool.items", needs="pool",
+        why="the file names the pool, and does not hold it",
+    ),
+    not_checkable(
+        "the labels decide it", "outcome", "against", "labels", "pool.scanned", "pool.unlabelled", "transcript.entries",
+        needs="journal", why="labels are not in the file",
+    ),
+    not_checkable(
+        "private seed and labels are those committed to", "private_commitment", "transcript.digest", "runs_in_journal",
+        needs="journal", why="the file holds digests of them",
+    ),
+    not_checkable(
+        "the answer is that of the certificate named", "answer", "certificate",
+        why="the file names the certificate, and does not hold it",
+    ),
+)  # fmt: skip
+
+
+def _all(checks: Checks, content: Mapping[str, Any], lab: LabPool | None, journal: Journal | None) -> str:
+    """Check as deeply as what is given allows; how deep that was."""
+    protocol = Protocol.of(content["protocol"])
+    class_fingerprint = protocol.recipe.C.fingerprint
+    checks("the class has this fingerprint", lambda: same(content["class_fingerprint"], class_fingerprint))
+    checks("margin, level, batch and budget are such numbers", lambda: _numbers(content, protocol))
+    if not checks.done[-1].ok:
+        return "self"
+    checks("answer and opponent are of the class", lambda: _candidates(content, protocol))
+    checks("labels and items add up", lambda: _counts(content))
+    checks("so many items and labels can decide this", lambda: _possible(content, _plan(content, protocol)))
+    if lab is None:
+        return "self"
+    checks("the pool has this fingerprint", lambda: same(content["pool"]["fingerprint"], lab.fingerprint))
+    checks("the pool has so many items", lambda: same(content["pool"]["items"], len(lab)))
+    if journal is None or not checks.all_hold:
+        return "pool"
+    _with_journal(checks, content, protocol, lab, journal)
+    return "journal"
+
+
+def _shape(content: Mapping[str, Any]) -> str | None:
+    for name, part in _PARTS.items():
+        if set(content[name]) != keys(part):
+            return f"{name} has other parts than it must have"
+    if content["against"] is not None and set(content["against"]) != keys(CandidatePart):
+        return "against has other parts than it must have"
+    digests = [content[name] for name in ("private_commitment", "protocol_fingerprint", "class_fingerprint")]
+    digests += [content["pool"]["fingerprint"], content["transcript"]["digest"], *content["certificate"].values()]
+    if not all(is_digest(each) for each in digests):
+        return "a digest is written sha256:<64 hex digits>"
+    if content["pool"]["fingerprint"] == content["certificate"]["pool_fingerprint"]:
+        return "the answer was computed on these items, so they cannot confirm it"
+    if content["outcome"] not in ("confirmed", "refuted", "undecided"):
+        return "the outcome is confirmed, refuted or undecided"
+    counts = [*content["labels"].values(), *(content["pool"][key] for key in ("items", "scanned", "unlabelled"))]
+    counts += [content["transcript"]["entries"], content["runs_in_journal"]]
+    if any(isinstance(count, bool) or not isinstance(count, int) or count < 0 for count in counts):
+        return "counts are whole numbers of at least 0"
+    return None
+
+
+def _protocol(content: Mapping[str, Any]) -> str | None:
+    return same(content["protocol_fingerprint"], Protocol.of(content["protocol"]).fingerprint)
+
+
+def _plan(content: Mapping[str, Any], protocol: Protocol) -> ConfirmPlan:
+    n, named = len(protocol.recipe.C), ("margin", "level", "batch", "max_labels")
+    return confirm_plan(n, losses=protocol.recipe.losses, **{name: content[name] for name in named})
+
+
+def _numbers(content: Mapping[str, Any], protocol: Protocol) -> str | None:
+    plan = _plan(content, protocol)  # refuses what is none
+    return same([content["margin"], content["level"]], [float(plan.margin), float(plan.level)])
+
+
+def _candidates(content: Mapping[str, Any], protocol: Protocol) -> str | None:
+    h, against = content["answer"]["index"], content["against"]
+    for each in (content["answer"], *(() if against is None else (against,))):
+        index = each["index"]
+        if isinstance(index, bool) or not isinstance(index, int) or not 0 <= index < len(protocol.recipe.C):
+            return f"there is no hypothesis {index!r}"
+        if wrong := same(each, {"index": index, "name": protocol.recipe.describe(index)}):
+            return wrong
+    if against is not None and against["index"] == h:
+        return "the answer is no rival of itself"
+    if content["outcome"] == "confirmed":
+        return None if against is None else "the answer is confirmed, and yet a rival is named"
+    few = content["pool"]["unlabelled"] > content["labels"]["asked"]
+    if against is None and (content["outcome"] == "refuted" or not few):
+        return "the answer is not confirmed, and no rival is named"
+    return None
+
+
+def _counts(content: Mapping[str, Any]) -> str | None:
+    labels, pool = content["labels"], content["pool"]
+    if not labels["asked"] <= labels["answered"] <= pool["items"]:
+        return f"{count(labels['asked'], 'label')} asked, {labels['answered']} of {pool['items']} items answered"
+    if not labels["asked"] + pool["unlabelled"] <= pool["scanned"] <= pool["items"]:
+        return "more items were asked than looked at, or more looked at than there are"
+    if pool["unlabelled"] > labels["skipped"]:
+        return "more items could not be labelled than were skipped"
+    if content["transcript"]["entries"] != labels["answered"] + labels["skipped"]:
+        return "the transcript does not hold every answer and skip"
+    most = content["max_labels"]
+    return None if most is None or labels["asked"] <= most else f"more labels than the budget of {most}"
+
+
+def _possible(content: Mapping[str, Any], plan: ConfirmPlan) -> str | None:
+    """Were every label as the outcome would have it, would the bets be won?"""
+    asked, scanned = content["labels"]["asked"], content["pool"]["scanned"]
+    if content["outcome"] == "confirmed":
+        if content["pool"]["unlabelled"] > asked:
+            return "more items could not be labelled than were, so nothing is confirmed"
+        most = plan.purses(plan.margin).wealth(scanned - asked, 0, asked)
+        return None if plan.n == 1 or most >= plan.enough else f"{scanned} items are too few to confirm anything"
+    if content["outcome"] == "refuted":
+        most = plan.charges(plan.margin).wealth(scanned - asked, asked, 0)
+        return None if most >= plan.enough else f"{asked} labels are too few to refute anything"
+    spent = plan.max_labels is not None and asked >= plan.max_labels
+    ended = spent or scanned == content["pool"]["items"] or content["against"] is None
+    return None if ended else "neither pool nor budget were used up, and yet nothing is decided"
+
+
+def _with_journal(
+    checks: Checks, content: Mapping[str, Any], protocol: Protocol, lab: LabPool, journal: Journal
+) -> None:
+    sessions: list[Session] = []
+    claim = Claim(
+        certificate=content["certificate"]["digest"],
+        computed_on=content["certificate"]["pool_fingerprint"],
+        hypothesis=content["answer"]["index"],
+        plan=_plan(content, protocol),
+    )
+
+    def replays() -> str | None:
+        if journal.created is None:
+            return "the journal is empty"
+        sessions.append(Session(protocol, lab, journal, claim=claim))
+        return (
+            None if not sessions[0].open else f"{count(len(sessions[0].open), 'label is', 'labels are')} still missing"
+        )
+
+    checks("the journal belongs to certificate, pool, margin and level and holds a whole confirmation", replays)
+    if not checks.done[-1].ok:
+        return
+    session = sessions[0]
+    private = content["private_commitment"]
+    checks("the commitment is to the journal's private seed", lambda: same(private, commitment(session.secret)))
+    for part, again in body_of(session).items():
+        checks(
+            f"replayed: {part.replace('_', ' ')}",
+            lambda part=part, again=again: same(content[part], again),  # type: ignore[misc]
+        )

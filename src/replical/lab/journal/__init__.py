@@ -1,0 +1,1 @@
+"""Where labels are written down, and what they come to."""

@@ -1,0 +1,547 @@
+"""The table of a journal's events: its columns, and what keeps it append-only. It is the same in every database.
+
+The chain of a journal: every event carries a hash of itself and of the hash before it.
+
+The hash of event n is SHA-256 of the 32 bytes of the one before and of the canonical JSON of its fields (`FIELDS`, the
+detail as the text that is stored). So an event that is changed, removed, moved or put in later is found, by its number.
+A chain cannot show that the last events were cut off, or that everything was written anew: for that its head, the last
+hash, has to be known elsewhere. A certificate tells it.
+
+Journals of before have events without a hash. They are hashed like the others when the journal is read, and the first
+event that is added is linked to them.
+
+The journal: every label asked and given, append-only, from which a run is rebuilt.
+
+SQLite by default, PostgreSQL by URL; every commit is on the disk before it is acknowledged (`database`), and one
+runner at a time drives the run. One table of events; nothing is ever changed or removed.
+What counts follows from the events alone: the first answer for an item is its label until it is taken back or corrected
+(`ledger`), so a run can be replayed at any time, by anyone who has pool, protocol and journal. Every event is linked
+to the one before it, and whoever reads a journal goes along its chain.
+Needs SQLAlchemy: ``pip install 'replical[lab]'``.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import csv
+import hashlib
+import json
+import secrets
+from collections.abc import Iterable, Iterator, Mapping
+from datetime import UTC, datetime
+from functools import cached_property
+from itertools import chain
+from json.encoder import encode_basestring as spelled
+from pathlib import Path
+from typing import Any, NamedTuple, TextIO
+
+from replical.errors import BadJournal
+from replical.lab.journal import reservations
+from replical.lab.journal.database import Database, Fence, only_ours
+
+TABLE = "replical_events"
+SNAPSHOT = "replical_snapshot"  # one row, if any: see `replical.lab.sessions.replay`
+
+
+def table_of(sql: Any) -> Any:
+    """Events by number; `chain` is the hash of each (`replical.lab.journal.journal`), NULL in those of before."""
+    number = sql.BigInteger().with_variant(sql.Integer, "sqlite")
+    return sql.Table(
+        TABLE,
+        sql.MetaData(),
+        sql.Column("seq", number, primary_key=True, autoincrement=True),
+        sql.Column("kind", sql.String(16), nullable=False),
+        sql.Column("item", sql.Text),
+        sql.Column("label", sql.Integer),
+        sql.Column("annotator", sql.Text),
+        sql.Column("at", sql.String(40), nullable=False),
+        sql.Column("detail", sql.Text),
+        sql.Column("chain", sql.LargeBinary(32)),
+        sqlite_autoincrement=True,
+    )
+
+
+def add_chain(connection: Any) -> None:
+    """Give a journal of before the column that its next events need."""
+    kind = "BLOB" if connection.dialect.name == "sqlite" else "BYTEA"
+    connection.exec_driver_sql(f"ALTER TABLE {TABLE} ADD COLUMN chain {kind}")
+
+
+def protect(connection: Any) -> None:
+    """Append-only, enforced by the database where it can."""
+    refuse = "SELECT RAISE(ABORT, 'a journal is append-only')"
+    if connection.dialect.name == "sqlite":
+        for verb in ("UPDATE", "DELETE"):
+            connection.exec_driver_sql(
+                f"CREATE TRIGGER IF NOT EXISTS replical_no_{verb.lower()} BEFORE {verb} ON {TABLE} BEGIN {refuse}; END"
+            )
+        connection.exec_driver_sql(  # INSERT OR REPLACE removes a row without asking the other triggers
+            f"CREATE TRIGGER IF NOT EXISTS replical_no_replace BEFORE INSERT ON {TABLE} "
+            f"WHEN EXISTS (SELECT 1 FROM {TABLE} WHERE seq = NEW.seq) BEGIN {refuse}; END"
+        )
+        return
+    there = f"SELECT 1 FROM pg_trigger WHERE tgname = 'replical_append_only' AND tgrelid = '{TABLE}'::regclass"
+    if connection.exec_driver_sql(there).first() is None:
+        connection.exec_driver_sql(
+            "CREATE OR REPLACE FUNCTION replical_append_only() RETURNS trigger LANGUAGE plpgsql AS "
+            "$$ BEGIN RAISE EXCEPTION 'a journal is append-only'; END $$"
+        )
+        connection.exec_driver_sql(
+            f"CREATE TRIGGER replical_append_only BEFORE UPDATE OR DELETE OR TRUNCATE ON {TABLE} "
+            "FOR EACH STATEMENT EXECUTE FUNCTION replical_append_only()"
+        )
+
+
+def one_writer(connection: Any) -> None:
+    """Until this transaction ends nobody else adds events; SQLite lets in one writer at a time anyway."""
+    if connection.dialect.name == "postgresql":
+        connection.exec_driver_sql(f"LOCK TABLE {TABLE} IN EXCLUSIVE MODE")
+
+
+def keep(sql: Any, connection: Any, snapshot: bytes) -> None:
+    """Put a snapshot in the place of the last one."""
+    kind = "BLOB" if connection.dialect.name == "sqlite" else "BYTEA"
+    connection.exec_driver_sql(f"CREATE TABLE IF NOT EXISTS {SNAPSHOT} (one INTEGER PRIMARY KEY, content {kind})")
+    connection.exec_driver_sql(f"DELETE FROM {SNAPSHOT}")
+    connection.execute(sql.text(f"INSERT INTO {SNAPSHOT} VALUES (1, :content)"), {"content": snapshot})
+
+
+def last_number(connection: Any) -> int:
+    """The highest number that an event ever had, where the database remembers it; SQLite does."""
+    if connection.dialect.name != "sqlite":
+        return 0
+    return int(connection.exec_driver_sql(f"SELECT max(seq) FROM sqlite_sequence WHERE name = '{TABLE}'").scalar() or 0)
+
+
+FIELDS = ("seq", "kind", "item", "label", "annotator", "at", "detail")
+FIRST = hashlib.sha256(b"replical journal").digest()  # what the first event is linked to
+
+
+class Link(NamedTuple):
+    """How far a chain goes: the number of its last event, and that event's hash."""
+
+    seq: int = 0
+    hash: bytes = FIRST
+
+    @property
+    def digest(self) -> str:
+        """The hash as published files spell it."""
+        return f"sha256:{self.hash.hex()}"
+
+
+Row = tuple[Any, ...]  # the fields of an event, then its hash; None in journals of before
+
+
+def linked(
+    before: bytes,
+    seq: int,
+    kind: str,
+    item: str | None,
+    label: int | None,
+    annotator: str | None,
+    at: str,
+    detail: str | None,
+) -> bytes:
+    """The hash of an event with these fields, after an event with the hash `before`.
+
+    Raises
+    ------
+    TypeError
+        If a field is neither what it must be nor missing.
+
+    Examples
+    --------
+    >>> linked(FIRST, 1, "ask", "a", None, None, "2025-01-01", None).hex()[:16]
+    '8540bd6edc466345'
+    """
+    text = (
+        f"[{int.__repr__(seq)},{spelled(kind)},{'null' if item is None else spelled(item)},"
+        f"{'null' if label is None else int.__repr__(label)},{'null' if annotator is None else spelled(annotator)},"
+        f"{spelled(at)},{'null' if detail is None else spelled(detail)}]"
+    )
+    return hashlib.sha256(before + text.encode()).digest()
+
+
+def followed(rows: Iterable[Row], link: Link, where: str, *, loose: bool) -> Iterator[tuple[Row, bytes]]:
+    """Go along the chain of the journal `where`, from `link` on: every row, and its hash.
+
+    Parameters
+    ----------
+    loose
+        May the first rows be without a hash?
+
+    Raises
+    ------
+    BadJournal
+        At the first event that is not the one which was written there.
+    """
+    last, now = link
+    for row in rows:
+        seq, kept = row[0], row[-1]
+        if kept is None and not loose:
+            raise BadJournal(
+                f"{where}: event {seq} is not linked to the one before it, so it was put in later or its hash taken out"
+                f"{_REMEDY}"
+            )
+        if kept is not None and seq != last + 1:
+            raise BadJournal(f"{where}: {_missing(last + 1, seq - 1)}{_REMEDY}")
+        try:
+            now = linked(now, *row[:-1])
+        except (TypeError, UnicodeEncodeError) as error:
+            raise BadJournal(f"{where}: event {seq} is damaged{_REMEDY}") from error
+        if kept is not None and now != kept:
+            raise BadJournal(
+                f"{where}: event {seq} is not what was written there: it was changed or damaged, or events were moved or "
+                f"put in{_REMEDY}"
+            )
+        last, loose = seq, loose and kept is None
+        yield row, now
+
+
+def whole(last: int, written: int, where: str) -> None:
+    """Refuse a journal that ends at event `last` although its database knows that event `written` was there."""
+    if last < written:
+        raise BadJournal(f"{where}: {_missing(last + 1, written)}{_REMEDY}")
+
+
+_REMEDY = "; take the journal from a backup, because what follows cannot be trusted"
+
+
+def _missing(first: int, last: int) -> str:
+    return f"event {first} is missing" if first == last else f"events {first} to {last} are missing"
+
+
+SCHEMA = "replical.journal/2"
+BEFORE = "replical.journal/1"  # begun without a chain
+_AT_ONCE = 10_000  # rows fetched at a time
+
+
+class Event(NamedTuple):
+    """One line of the journal.
+
+    Attributes
+    ----------
+    kind
+        created, lab, registration, beacon, measure, estimate, join, open, ask, answer, skip, vote, undo, correction or done.
+    item, label, annotator
+        What it is about, the position of the label in the protocol's label set, and who said so.
+    detail
+        Whatever else belongs to this kind.
+    seq, at
+        Its number in the journal, and when it was written.
+    """
+
+    kind: str
+    item: str | None = None
+    label: int | None = None
+    annotator: str | None = None
+    detail: Mapping[str, Any] | None = None
+    seq: int = 0
+    at: str = ""
+
+
+class Journal:
+    """An open journal; only one runner at a time may drive it, but people may label beside it.
+
+    Parameters
+    ----------
+    where
+        A file, or the URL of a database.
+    write
+        May events be added?
+    runner
+        Is this the one that drives the run? Otherwise the journal must be there already.
+
+    Raises
+    ------
+    BadJournal
+        If it is not there, is something else, is driven by another runner, or cannot be written.
+    """
+
+    def __init__(self, where: str | Path, *, write: bool = True, runner: bool = True) -> None:
+        self._database = Database(where, write=write)
+        self._sql, self.where = self._database.sql, self._database.where
+        self._fence: Fence | None = None
+        self._write = write
+        if not (write and runner) and self._database.file is not None and not self._database.file.exists():
+            raise BadJournal(f"there is no journal {self.where}")
+        self._events = table_of(self._sql)
+        self._chained, self._loose = True, True  # is there a column for the chain, and may its first events lack it?
+        try:
+            if write and runner:
+                self._fence = Fence(self._database)
+                if self._database.file is not None:
+                    only_ours(self._database.file)
+                with self._database.plain_errors():
+                    self._refuse_others()
+                with self._fence.writing() as connection:
+                    self._events.metadata.create_all(connection)
+                    protect(connection)
+                    reservations.make(connection)
+                self._fence.open()
+            with self._database.plain_errors():
+                self._check()
+        except BaseException:
+            self.close()
+            raise
+
+    def __enter__(self) -> Journal:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Let the next runner in."""
+        if self._fence is not None and self._database.file is None:
+            self._fence.close()  # its connection goes back to the others, which are closed next
+        if "reservations" in self.__dict__:
+            self.reservations.close()
+        self._database.close()
+        if self._fence is not None:
+            self._fence.close()
+
+    def create(self, detail: Mapping[str, Any]) -> None:
+        """Write the first event, with this `detail`: whose journal this is.
+
+        The private seed is drawn here and never leaves the journal.
+        """
+        private = secrets.token_hex(32)
+        self.append([Event(kind="created", detail={"schema": SCHEMA, "private": private, **detail})])
+
+    @property
+    def writable(self) -> bool:
+        """May this runner add events?"""
+        return self._write
+
+    @property
+    def lost(self) -> BadJournal | None:
+        """Why this runner writes nothing more, if it has noticed that its lock is lost."""
+        return None if self._fence is None else self._fence.lost
+
+    @cached_property
+    def reservations(self) -> reservations.SharedReservations:
+        """Who is labelling what, for all desks of this run, whichever servers they are on."""
+        return reservations.SharedReservations(self._database)
+
+    @property
+    def created(self) -> Mapping[str, Any] | None:
+        """What the first event says; None while the journal is empty."""
+        first = next(iter(self.events(limit=1)), None)
+        return None if first is None else first.detail
+
+    @property
+    def head(self) -> Link:
+        """The last event and its hash, which tells all events before it."""
+        with self._database.reading() as connection:
+            return self._last(connection)
+
+    def hash_of(self, seq: int) -> str | None:
+        """The hash of event `seq`, as published files spell it; None if there is no such event."""
+        return next((Link(row[0], now).digest for row, now in self._follow(seq - 1, 1) if row[0] == seq), None)
+
+    def append(self, events: Iterable[Event], *, last: int | None = None) -> bool:
+        """Write `events`; when this returns they are on the disk.
+
+        With the number of the `last` event one knows of, only if it still is the last one: False if somebody else has
+        written since, so that what was to be written may have to be thought over. True otherwise.
+
+        Raises
+        ------
+        BadJournal
+            If the journal was opened for reading, or the disk refuses.
+        """
+        if not self._write:
+            raise BadJournal(f"{self.where} was opened for reading")
+        now = datetime.now(UTC).isoformat(timespec="milliseconds")
+        told = [
+            (
+                event.kind,
+                event.item,
+                event.label,
+                event.annotator,
+                event.at or now,
+                None if event.detail is None else json.dumps(event.detail, sort_keys=True),
+            )
+            for event in events
+        ]
+        if told:
+            with self._writing() as connection:
+                one_writer(connection)
+                link = self._last(connection)
+                if last is not None and link.seq != last:
+                    return False
+                connection.execute(self._events.insert(), self._linked(told, link))
+        return True
+
+    def _writing(self) -> contextlib.AbstractContextManager[Any]:
+        """A transaction that lasts once it has ended; of a runner, one in which it still is the runner."""
+        return (self._database if self._fence is None else self._fence).writing()
+
+    def _linked(self, told: list[Row], link: Link) -> list[dict[str, Any]]:
+        """Rows of the table for what is told, in order, after `link`."""
+        rows = []
+        for each in told:
+            fields = (link.seq + 1, *each)
+            try:
+                link = Link(fields[0], linked(link.hash, *fields))
+            except TypeError as error:
+                raise BadJournal(
+                    f"an event {each!r:.80} cannot be written to {self.where}; nothing that was acknowledged is lost"
+                ) from error
+            rows.append(dict(zip(FIELDS, fields, strict=True)) | {"chain": link.hash})
+        return rows
+
+    def _last(self, connection: Any) -> Link:
+        """How far the chain goes; in a journal of before, with all of its events."""
+        written, link = last_number(connection), Link()
+        last = connection.execute(self._select().order_by(self._events.c.seq.desc()).limit(1)).first()
+        if last is not None and last[-1] is not None:
+            link = Link(last[0], last[-1])
+        elif last is not None:
+            *_, (last, now) = followed(self._rows(connection, 0, None), link, self.where, loose=True)
+            link = Link(last[0], now)
+        whole(link.seq, written, self.where)
+        return link
+
+    def _select(self) -> Any:
+        """All fields of events, and their hashes."""
+        columns = [self._events.c[name] for name in FIELDS]
+        return self._sql.select(*columns, self._events.c.chain if self._chained else self._sql.null())
+
+    def _rows(self, connection: Any, first: int, limit: int | None) -> Iterator[Row]:
+        """Events from a number on, as they are stored, at most `limit` of them."""
+        query = self._select().where(self._events.c.seq >= first).order_by(self._events.c.seq)
+        found = connection.execute(query if limit is None else query.limit(limit))
+        return chain.from_iterable(found.partitions(_AT_ONCE))
+
+    def events(self, *, after: int = 0, limit: int | None = None) -> list[Event]:
+        """Events in the order they were written, those `after` a number, at most `limit` of them.
+
+        Raises
+        ------
+        BadJournal
+            If one of them was changed, removed, moved or put in later, or is damaged; the sentence names it.
+        """
+        return [_event(row, self.where) for row, _ in self._follow(after, limit)]
+
+    def news(self, after: int) -> Iterator[tuple[Event, bytes]]:
+        """The events `after` a number, one by one, each with its hash.
+
+        Of those that say what the run asks for now, which are many, the details of the last alone are told.
+
+        Raises
+        ------
+        BadJournal
+            As `events` does; events before the one that it names have been told then.
+        """
+        asking: tuple[Row, bytes] | None = None
+        for found in self._follow(after, None):
+            (seq, kind, item, label, annotator, at, detail, _), now = found
+            if kind == "open":
+                asking = found
+                yield Event(kind, None, None, None, None, seq, at), now
+            elif detail is None:
+                yield Event(kind, item, label, annotator, None, seq, at), now
+            else:
+                yield _event(found[0], self.where), now
+        if asking is not None:
+            yield _event(asking[0], self.where), asking[1]
+
+    @property
+    def drives(self) -> bool:
+        """Is this the runner's?"""
+        return self._fence is not None
+
+    @property
+    def snapshot(self) -> bytes | None:
+        """What `keep` wrote last, if anything."""
+        with self._database.reading() as connection:
+            if not self._sql.inspect(connection).has_table(SNAPSHOT):
+                return None
+            found = connection.exec_driver_sql(f"SELECT content FROM {SNAPSHOT}").scalar()
+        return None if found is None else bytes(found) if isinstance(found, bytes | memoryview) else b""
+
+    def keep(self, snapshot: bytes) -> None:
+        """Keep a `snapshot` in place of the last one; it is no event."""
+        with self._writing() as connection:
+            keep(self._sql, connection, snapshot)
+
+    def _follow(self, after: int, limit: int | None) -> Iterator[tuple[Row, bytes]]:
+        """Go along the chain: from the hash of event `after` on, where it has one, else from the beginning."""
+        with self._database.reading() as connection:
+            written, last = last_number(connection), 0
+            rows = self._rows(connection, after, None if limit is None else limit + (after > 0))
+            known = next(rows, None) if after else None
+            if known is not None and known[0] == after and known[-1] is not None:
+                yield from followed(rows, Link(after, known[-1]), self.where, loose=False)
+                return
+            passed = 0
+            for found in followed(
+                self._rows(connection, 0, None) if after else rows, Link(), self.where, loose=self._loose
+            ):
+                last = found[0][0]
+                if last > after and (limit is None or passed < limit):
+                    passed += 1
+                    yield found
+            if limit is None:
+                whole(last, written, self.where)
+
+    @cached_property
+    def _labels(self) -> list[Any]:
+        values: list[Any] = (self.created or {}).get("protocol", {}).get("labels", {}).get("values", [])
+        return values
+
+    def label(self, code: int) -> Any:
+        """The label with this `code` as the protocol spells it, also one that a damaged event tells."""
+        return self._labels[code] if 0 <= code < len(self._labels) else f"label {code}"
+
+    def export(self, file: TextIO) -> None:
+        """Write all events as CSV to a `file`, without the private seed."""
+        writer = csv.writer(file)
+        writer.writerow(FIELDS)
+        for event in self.events():
+            detail = None if event.detail is None else {k: v for k, v in event.detail.items() if k != "private"}
+            text = "" if detail is None else json.dumps(detail, sort_keys=True)
+            label = "" if event.label is None else self.label(event.label)
+            writer.writerow([event.seq, event.kind, event.item or "", label, event.annotator or "", event.at, text])
+
+    def _refuse_others(self) -> None:
+        """A file that holds something else stays as it is; a server's database may hold other tables too."""
+        file = self._database.file
+        if file is None or not file.exists():
+            return
+        url = self._database.engine.url
+        plain = self._sql.create_engine(url, poolclass=self._sql.NullPool)  # without a write-ahead log
+        tables = self._sql.inspect(plain).get_table_names()
+        if tables and TABLE not in tables:
+            raise BadJournal(f"{self.where} is no journal of replical")
+
+    def _check(self) -> None:
+        """Refuse a database that is no journal."""
+        looked = self._sql.inspect(self._database.engine)
+        if TABLE not in looked.get_table_names():
+            raise BadJournal(f"{self.where} is no journal of replical")
+        self._chained = any(column["name"] == "chain" for column in looked.get_columns(TABLE))
+        if self._write and not self._chained:
+            with self._writing() as connection:
+                add_chain(connection)
+            self._chained = True
+        created = self.created
+        if created is None:
+            return
+        if created.get("schema") not in (SCHEMA, BEFORE):
+            raise BadJournal(f"{self.where} was written as {created.get('schema')!r}, this version reads {SCHEMA!r}")
+        self._loose = created["schema"] == BEFORE
+        self.events(limit=1)  # again, now that it is known whether it has to have a hash
+
+
+def _event(row: Row, where: str) -> Event:
+    seq, kind, item, label, annotator, at, text, _ = row
+    try:
+        detail = None if text is None else json.loads(text)
+    except (ValueError, RecursionError) as error:
+        raise BadJournal(f"{where}: the detail of event {seq} is damaged") from error
+    if detail is not None and not isinstance(detail, dict):
+        raise BadJournal(f"{where}: the detail of event {seq} is damaged")
+    return Event(kind=kind, item=item, label=label, annotator=annotator, detail=detail, seq=seq, at=at)

@@ -1,0 +1,170 @@
+"""What a journal says of the items, whoever reads it: the run itself, or people who label beside it."""
+
+from __future__ import annotations
+
+import csv
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from itertools import combinations
+from typing import Any, TextIO
+
+from replical.core.text import rounded
+from replical.lab.journal.journal import Event, Journal
+
+CANNOT_SAY = -1  # the vote of somebody who cannot label an item
+CHANGES = frozenset(("skip", "undo", "correction", "measure"))  # events that change what was said before
+VOTE = "vote"  # who gave a label that several people decided on
+
+
+@dataclass
+class Ledger:
+    """What a journal says of the items: labels by item, skipped items, and how often each thing happened."""
+
+    labels: dict[str, int] = field(default_factory=dict)
+    skipped: set[str] = field(default_factory=set)
+    sources: dict[str, Event] = field(default_factory=dict)  # the event whose label, or skip, counts
+    asked: set[str] = field(default_factory=set)
+    votes: dict[str, dict[str, int]] = field(default_factory=dict)
+    announced: list[str] = field(default_factory=list)
+    corrected: int = 0
+    changed: bool = False  # has anything been corrected, taken back or skipped since the last result?
+    measure: int = 0  # labels to measure the answer's error with
+    estimate: int | None = None  # about how many labels it will be in all, where the run has estimated it
+    lab: str | None = None  # its name
+    people: dict[str, str] = field(default_factory=dict)  # names at the page, and the hash of whoever has one
+    registration: Mapping[str, Any] | None = None  # as it was published before the first label
+    beacon: str | None = None  # the public value that came between the two
+    begun: bool = False  # has anybody said anything of an item?
+    results: list[int | str | None] = field(default_factory=list)  # answers, or outcomes of a confirmation
+
+    @classmethod
+    def of(cls, events: Iterable[Event]) -> Ledger:
+        """What these events say together."""
+        ledger = cls()
+        for event in events:
+            ledger.hear(event)
+        return ledger
+
+    def hear(self, event: Event) -> None:
+        """The first answer counts until it is taken back or corrected: a second one came at the same time from elsewhere.
+
+        A label given later lifts a skip. People take back what they did themselves; who runs (no name) anything. A
+        registration counts if it comes before all of that, and a beacon's value if it comes between the two.
+        """
+        self.changed |= event.kind in CHANGES or event.item in self.skipped
+        if event.kind == "open":
+            self.announced = self.announced if event.detail is None else list(event.detail["items"])
+        elif event.kind == "measure" and event.detail is not None:
+            self.measure = max(self.measure, int(event.detail["labels"]))
+            self.estimate = None  # it counted fewer
+        elif event.kind == "estimate" and event.detail is not None:
+            found = event.detail.get("labels")
+            self.estimate = found if isinstance(found, int) else None
+        elif event.kind == "lab" and event.detail is not None:
+            self.lab = str(event.detail["name"])
+        elif event.kind == "join" and event.annotator is not None and event.detail is not None:
+            self.people.setdefault(event.annotator, str(event.detail.get("browser")))
+        elif event.kind == "done" and event.detail is not None:
+            self.results.append(event.detail.get("outcome", event.detail.get("hypothesis")))
+            self.changed = False
+        elif event.kind in ("registration", "beacon") and event.detail is not None:
+            self._before(event.kind, event.detail)
+        elif event.item is not None:
+            self._said(event, event.item)
+
+    def _said(self, event: Event, item: str) -> None:
+        """Something about an item."""
+        self.begun = self.begun or event.kind != "ask"
+        if event.kind == "ask":
+            self.asked.add(item)
+        elif event.kind == "skip" and item not in self.labels:
+            self.skipped.add(item)
+            self.sources[item] = event
+        elif event.kind == "undo":
+            self._take_back(item, event.annotator)
+        elif event.kind == "vote":
+            code = CANNOT_SAY if event.label is None else event.label
+            self.votes.setdefault(item, {})[event.annotator or ""] = code
+        elif event.label is not None and (event.kind == "correction" or item not in self.labels):
+            self.corrected += event.kind == "correction"
+            self.labels[item] = event.label
+            self.skipped.discard(item)
+            self.sources[item] = event
+
+    @property
+    def left(self) -> int | None:
+        """About how many labels are left, to two figures; None if nobody knows, or if there were more than estimated."""
+        heard = len(self.labels)
+        return None if self.estimate is None or self.estimate <= heard else rounded(self.estimate - heard)
+
+    def _before(self, kind: str, detail: Mapping[str, Any]) -> None:
+        """Something that comes before the first label: the first registration counts, then the last value of the beacon."""
+        if kind == "registration" and self.registration is None and not self.begun:
+            self.registration = detail
+        elif kind == "beacon" and self.registration is not None and not self.begun:
+            self.beacon = str(detail["value"])
+
+    def by(self, item: str) -> str | None:
+        """Who gave the label, or the skip, that counts."""
+        event = self.sources.get(item)
+        return None if event is None else event.annotator
+
+    def gave(self, item: str, annotator: str | None) -> bool:
+        """Is there something about this item that this person may take back?"""
+        if item in self.labels or item in self.skipped:
+            own = {None, self.by(item)} | (set(self.votes.get(item, {})) if self.by(item) == VOTE else set())
+            if annotator in own:
+                return True
+        return bool(self.votes.get(item)) if annotator is None else annotator in self.votes.get(item, {})
+
+    def _take_back(self, item: str, annotator: str | None) -> None:
+        voted = self.votes.get(item, {}).pop(annotator or "", None) is not None
+        if annotator in (None, self.by(item)) or (voted and self.by(item) == VOTE):
+            self.labels.pop(item, None)
+            self.skipped.discard(item)
+            self.sources.pop(item, None)
+
+    @property
+    def waiting(self) -> list[str]:
+        """What the run has asked for last and nobody has answered."""
+        return [item for item in self.announced if item not in self.labels and item not in self.skipped]
+
+    def decision(self, item: str, annotator: str, code: int, needed: int) -> int | None:
+        """The commonest vote on an item if this annotator votes so; None while it is tied or too few have voted."""
+        tally = Counter((self.votes.get(item, {}) | {annotator: code}).values())
+        first, *rest = tally.most_common(2)
+        return first[0] if tally.total() >= needed and (not rest or first[1] > rest[0][1]) else None
+
+    def ballot(self, item: str, code: int | None, annotator: str, needed: int) -> list[Event]:
+        """What is written when somebody votes, None for who cannot say: the vote, together with what it decides."""
+        events = [Event(kind="vote", item=item, label=code, annotator=annotator)]
+        decided = self.decision(item, annotator, CANNOT_SAY if code is None else code, needed)
+        if decided == CANNOT_SAY:
+            events.append(Event(kind="skip", item=item, annotator=VOTE))
+        elif decided is not None:
+            events.append(Event(kind="answer", item=item, label=decided, annotator=VOTE))
+        return events
+
+    def agreement(self) -> dict[str, float | int | None]:
+        """How often two people who voted on one item said the same, and beyond what chance would give (Scott's pi)."""
+        pairs: Counter[bool] = Counter()
+        codes: Counter[int] = Counter()
+        for votes in self.votes.values():
+            for one, two in combinations(votes.values(), 2):
+                pairs[one == two] += 1
+                codes.update((one, two))
+        total = pairs.total()
+        if not total:
+            return {"pairs": 0, "same": None, "beyond_chance": None}
+        same, chance = pairs[True] / total, sum((count / codes.total()) ** 2 for count in codes.values())
+        return {"pairs": total, "same": same, "beyond_chance": (same - chance) / (1 - chance) if chance < 1 else None}
+
+
+def export_labels(journal: Journal, file: TextIO) -> None:
+    """Write the labels in a `journal` to a `file` as CSV, one row an item: what counts now, who gave it and when."""
+    ledger = Ledger.of(journal.events())
+    writer = csv.writer(file)
+    writer.writerow(["item", "label", "annotator", "at"])
+    for item, code in ledger.labels.items():
+        writer.writerow([item, journal.label(code), ledger.by(item) or "", ledger.sources[item].at])

@@ -1,0 +1,447 @@
+"""One private answer from many labs: what a lab sends, the noise, what it costs, what is published.
+
+The vote of a lab: all that it sends to the curator.
+
+Which hypotheses it votes for, its name, and which protocol and string that was. No labels, no counts, nothing that was
+proven: whatever else a lab knows stays there.
+
+How much privacy was spent: a TOML file with a total, and one line a release.
+
+A release is drawn, charged and written into this file in one step, before anything else is written. Whoever asks for the
+same release again is given the answer that was drawn, for nothing: two draws would tell more than one.
+
+The noisy maximum: one candidate out of many, from how many labs vote for each. Claim: docs/claims/release.md.
+
+Every count gets noise of its own, exponential of rate ε, and the largest sum wins. OpenDP's reviewed mechanism makes the
+noise. Its twin here does the same in whole numbers: each candidate flips a coin of probability q^(votes short of the top),
+and one of those whose coin fell well is drawn. No floating point touches a probability. Which of the two released is said
+by whoever calls and is told in the release; one never stands in for the other.
+
+The release: one answer from the votes of many labs, and nothing else about them.
+"""
+
+from __future__ import annotations
+
+import math
+import os
+import secrets
+import tomllib
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass
+from fractions import Fraction
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+from typing import Protocol as Interface
+
+import numpy as np
+from numpy.typing import NDArray
+
+from replical.core.canonical import fingerprint
+from replical.core.exact import decimal, decimals, fraction
+from replical.core.files import decode, read_bytes, toml_lines, write_whole
+from replical.errors import BadBudget, BadSpec, BadUsage, BadVote, MissingExtra, ValueOutOfRange
+from replical.lab.certificate import file as certificates
+from replical.lab.protocol import Protocol
+from replical.lab.schema import is_name
+from replical.lab.sessions.session import Session
+
+SCHEMA = "replical.vote/1"
+PARTS = ("schema", "protocol_fingerprint", "shared", "lab", "votes")
+
+
+def vote_of(session: Session, *, approve: bool = False) -> dict[str, Any]:
+    """What a lab sends after its run: a vote for its answer, or for everyone still possible; none without an answer."""
+    result, lab = session.result, session.ledger.lab
+    if lab is None:
+        raise BadUsage("a vote names its lab, so that nobody votes twice: give --lab NAME")
+    answer = [] if result.hypothesis is None else [int(result.hypothesis)]
+    return {
+        "schema": SCHEMA,
+        "protocol_fingerprint": session.protocol.fingerprint,
+        "shared": string_of(session.protocol),
+        "lab": lab,
+        "votes": result.survivors.indices.tolist() if approve and answer else answer,
+    }
+
+
+def string_of(protocol: Protocol) -> str:
+    """The fingerprint of the published string."""
+    return fingerprint(protocol.content["seed"])
+
+
+def write(vote: Mapping[str, Any], path: Path) -> None:
+    """Write whole: a vote is there or it is not."""
+    certificates.write(vote, path, what="the vote")
+
+
+def read(path: Path) -> dict[str, Any]:
+    """Read a vote that is written as we write it."""
+    return certificates.read_as(path, {SCHEMA: PARTS}, what="vote", refuse=BadVote)
+
+
+def counted(protocol: Protocol, votes: Mapping[str, Mapping[str, Any]]) -> NDArray[np.int64]:
+    """How many labs vote for each hypothesis; every vote, by the name of its file, is checked first.
+
+    Each lab adds 0 or 1 to each count: that is what the noise is made for.
+    """
+    n, voters = len(protocol.recipe.C), dict[str, str]()
+    counts = np.zeros(n, dtype=np.int64)
+    for file, vote in votes.items():
+        _check(protocol, file, vote, n)
+        if (first := voters.setdefault(vote["lab"], file)) != file:
+            raise BadVote(f"{first} and {file} are both votes of the lab {vote['lab']!r}: give one vote a lab")
+        counts[vote["votes"]] += 1
+    return counts
+
+
+def _check(protocol: Protocol, file: str, vote: Mapping[str, Any], n: int) -> None:
+    if vote["protocol_fingerprint"] != protocol.fingerprint:
+        raise BadVote(f"{file} is a vote about another protocol than {protocol.fingerprint[:23]}: leave it out")
+    if vote["shared"] != string_of(protocol):
+        raise BadVote(f"{file} is a vote with another string than the protocol's: leave it out")
+    if not is_name(vote["lab"]) or (protocol.lab_names and vote["lab"] not in protocol.lab_names):
+        raise BadVote(
+            f"{file} is the vote of {vote['lab']!r:.90}, which is no lab that the protocol knows: leave it out"
+        )
+    if not _indices(vote["votes"], n):
+        raise BadVote(f"{file} must list hypotheses from 0 to {n - 1}, ascending, each once: {vote['votes']!r:.60}")
+
+
+def _indices(votes: Any, n: int) -> bool:
+    if not isinstance(votes, list) or any(isinstance(h, bool) or not isinstance(h, int) for h in votes):
+        return False
+    return sorted(set(votes)) == votes and all(0 <= h < n for h in votes)
+
+
+SCHEMA_budget = "replical.budget/1"
+_KEYS = ("schema", "total", "spent", "releases")
+NOBODY = -1  # in place of an index
+_MOST = 1e9  # of an epsilon: no privacy is left long before, and sums stay numbers
+
+
+@dataclass(frozen=True, kw_only=True)
+class Entry:
+    """One release: of which protocol, how it was made, and the index that came out (-1 for nobody).
+
+    `nobody` is the votes that "nobody" was given, 0 where it was no choice.
+    """
+
+    protocol: str
+    epsilon: float
+    nobody: int
+    sampler: str
+    answer: int
+
+
+@dataclass(frozen=True, kw_only=True)
+class Budget:
+    """What may be spent in all, and what was."""
+
+    total: float
+    releases: tuple[Entry, ...] = ()
+
+    @property
+    def spent(self) -> Fraction:
+        """The sum over releases: they add up, whatever they are about."""
+        return sum((fraction(each.epsilon) for each in self.releases), Fraction(0))
+
+    def found(self, protocol: str) -> Entry | None:
+        """The release of a protocol, where there was one."""
+        return next((each for each in self.releases if each.protocol == protocol), None)
+
+    def check(self, epsilon: float) -> None:
+        """Refuse to spend more than there is."""
+        left = fraction(self.total) - self.spent
+        if fraction(epsilon) > left:
+            raise BadBudget(
+                f"epsilon {epsilon:g} is more than the budget's rest, {float(left):g} of {self.total:g}: nothing is released"
+            )
+
+    def with_entry(self, entry: Entry) -> Budget:
+        """One release more."""
+        return Budget(total=self.total, releases=(*self.releases, entry))
+
+    def toml(self) -> str:
+        """The file."""
+        content = {"schema": SCHEMA_budget, "total": self.total, "spent": float(self.spent)}
+        return "\n".join(toml_lines(content | {"releases": [asdict(each) for each in self.releases]})) + "\n"
+
+
+def read_budget(path: Path) -> Budget:
+    """Read a budget; a file with a line ``total = 2.0`` begins one."""
+    if not path.exists():
+        raise BadBudget(
+            f"there is no budget {path}: write a file with one line, total = 2.0, the epsilon you may spend"
+        )
+    text = decode(read_bytes(path, what="the budget", refuse=BadBudget), path, what="the budget", refuse=BadBudget)
+    try:
+        content = tomllib.loads(text)
+    except (ValueError, RecursionError) as error:
+        raise BadBudget(f"{path} is not a TOML file: {error}") from error
+    for key in content:
+        if key not in _KEYS:
+            raise BadBudget(f"{path}: a budget has no key {key!r}; it has {', '.join(_KEYS)}")
+    if content.get("schema", SCHEMA_budget) != SCHEMA_budget:
+        raise BadBudget(f"{path}: schema must be {SCHEMA_budget!r}, got {content['schema']!r:.40}")
+    if not _is_epsilon(content.get("total")):
+        raise BadBudget(
+            f"{path}: total must be a number above 0 and at most {_MOST:g}, got {content.get('total')!r:.40}"
+        )
+    budget = Budget(total=content["total"], releases=tuple(_entries(path, content.get("releases", []))))
+    if content.get("spent", 0.0) != float(budget.spent):
+        raise BadBudget(
+            f"{path} is damaged: it says spent = {content.get('spent')!r:.40}, its releases add up to another"
+        )
+    return budget
+
+
+def _entries(path: Path, listed: Any) -> Iterator[Entry]:
+    if not isinstance(listed, list):
+        raise BadBudget(f"{path} is damaged: releases must be a list")
+    for each in listed:
+        if not isinstance(each, Mapping) or set(each) != set(Entry.__annotations__) or not _is_entry(each):
+            raise BadBudget(f"{path} is damaged: a release has {', '.join(Entry.__annotations__)}, got {each!r:.60}")
+        yield Entry(**each)
+
+
+def _is_entry(each: Mapping[str, Any]) -> bool:
+    texts = all(isinstance(each[key], str) for key in ("protocol", "sampler"))
+    counts = all(isinstance(each[key], int) and not isinstance(each[key], bool) for key in ("nobody", "answer"))
+    return texts and counts and _is_epsilon(each["epsilon"])
+
+
+def _is_epsilon(value: Any) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool) and 0 < value <= _MOST
+
+
+@contextmanager
+def spending(path: Path) -> Iterator[Budget]:
+    """The budget, for one who spends at a time: two at once would both see what only one may have."""
+    read_budget(path)  # refuses what is none before anything is made beside it
+    lock = path.with_name(path.name + ".lock")
+    try:
+        os.close(os.open(lock, os.O_CREAT | os.O_EXCL))
+    except FileExistsError:
+        raise BadBudget(f"another release spends from {path}; if none is running, delete {lock}") from None
+    except OSError as error:
+        raise BadBudget(f"cannot write beside the budget {path}: {error.strerror or error}") from error
+    try:
+        yield read_budget(path)
+    finally:
+        lock.unlink(missing_ok=True)
+
+
+def write_budget(budget: Budget, path: Path) -> None:
+    """Write whole: what is spent is on the disk before it is published."""
+    write_whole(path, budget.toml(), what="the budget", refuse=BadBudget)
+
+
+SAMPLERS = ("opendp", "exact")
+MOST = 20  # ε beyond this protects nobody: a ratio of e^20
+
+
+class Coins(Interface):
+    """Where chance comes from."""
+
+    def words(self, count: int) -> NDArray[np.uint64]:
+        """So many words of 64 independent fair bits."""
+        ...
+
+    def below(self, count: int) -> int:
+        """One of so many numbers from 0 on, all alike."""
+        ...
+
+
+class SystemCoins:
+    """The operating system's randomness: never the published string, which everybody knows."""
+
+    def words(self, count: int) -> NDArray[np.uint64]:
+        """So many words of 64 independent fair bits."""
+        return np.frombuffer(os.urandom(8 * count), dtype=np.uint64)
+
+    def below(self, count: int) -> int:
+        """One of so many numbers from 0 on, all alike."""
+        return secrets.randbelow(count)
+
+
+def noisy_maximum(counts: Sequence[int], epsilon: float, sampler: str = "opendp") -> int:
+    """One index, ε-differentially private for anyone who adds at most 1 to every count.
+
+    Parameters
+    ----------
+    counts
+        Votes for each candidate, at least one candidate.
+    epsilon
+        Above 0, at most 20.
+    sampler
+        ``"opendp"``, or ``"exact"`` for the twin.
+    """
+    check_epsilon(epsilon)
+    check_sampler(sampler)
+    if sampler == "exact":
+        return permute_and_flip(np.asarray(counts, dtype=np.int64), threshold(epsilon), SystemCoins())
+    return _opendp(list(map(int, counts)), epsilon)
+
+
+def check_epsilon(epsilon: float) -> None:
+    """Refuse an ε that is no privacy."""
+    if not 0 < epsilon <= MOST:
+        raise ValueOutOfRange(f"epsilon of a release must be above 0 and at most {MOST}, got {epsilon:g}")
+
+
+def check_nobody(nobody: int | None) -> None:
+    """Refuse votes for "no answer" that are none."""
+    if nobody is not None and nobody < 1:
+        raise ValueOutOfRange(f"nobody must be a whole number of at least 1, got {nobody}")
+
+
+def threshold(epsilon: float) -> int:
+    """⌈2⁶⁴e^-ε⌉: a word of 64 bits lies below it with probability q ≥ e^-ε.
+
+    Examples
+    --------
+    >>> threshold(1.0), threshold(1e-30) == 2**64
+    (6786177901268885275, True)
+    """
+    with decimals():  # to 50 digits, and one unit of the last one up: never below e^-ε
+        return min(2**64, math.ceil(2**64 * (-decimal(epsilon)).exp().next_plus()))
+
+
+def permute_and_flip(counts: NDArray[np.int64], t: int, coins: Coins) -> int:
+    """Each candidate flips a coin of probability q^(c_max - c_h), q = t/2⁶⁴; a uniform one of the successes wins.
+
+    A coin of probability q^k is k coins of probability q, so the flips go level by level: whoever is more than `level` votes
+    short of the top flips once more. Who has most votes needs no coin, so somebody is always left.
+    """
+    short = counts.max() - counts
+    left = np.arange(len(counts))
+    for level in range(int(short.max())):
+        flips = short[left] > level
+        if not flips.any():
+            break
+        fell_well = np.ones(len(left), dtype=bool)
+        fell_well[flips] = coins.words(int(flips.sum())) <= np.uint64(t - 1)
+        left = left[fell_well]
+    return int(left[coins.below(len(left))])
+
+
+def sampler_name(sampler: str) -> str:
+    """What made the noise, for those who read the release."""
+    return "exact integers" if sampler == "exact" else f"opendp {version('opendp')}"
+
+
+def check_sampler(sampler: str) -> None:
+    """Refuse what is not there before anything is spent."""
+    if sampler not in SAMPLERS:
+        raise BadSpec(f"unknown sampler {sampler!r}; it is one of {', '.join(SAMPLERS)}")
+    if sampler == "opendp":
+        try:
+            import opendp.measurements  # noqa: F401
+        except ImportError as error:
+            raise MissingExtra(
+                "the noise of a release is made by OpenDP: install it with pip install 'replical[private]', or say "
+                "--sampler exact for our own"
+            ) from error
+
+
+def _opendp(counts: list[int], epsilon: float) -> int:
+    """OpenDP's noisy maximum, with the smallest scale for which it says that ε is kept."""
+    from opendp.domains import atom_domain, vector_domain
+    from opendp.measurements import make_noisy_max
+    from opendp.measures import max_divergence
+    from opendp.metrics import linf_distance
+    from opendp.mod import enable_features
+
+    enable_features("contrib")
+    # monotonic: a lab more raises counts and lowers none
+    space = vector_domain(atom_domain(T="i64")), linf_distance(T="i64", monotonic=True)
+    scale = 1 / float(epsilon)
+    while True:
+        mechanism: Any = make_noisy_max(*space, max_divergence(), scale)
+        if Fraction(mechanism.map(1)) <= fraction(epsilon):
+            return int(mechanism(counts))
+        scale = math.nextafter(scale, math.inf)
+
+
+SCHEMA_file = "replical.release/1"
+
+
+def release(
+    protocol: Protocol,
+    votes: Mapping[str, Mapping[str, Any]],
+    budget: Path,
+    *,
+    epsilon: float,
+    nobody: int | None = None,
+    sampler: str = "opendp",
+) -> dict[str, Any]:
+    """Draw one answer, charge the budget for it, and say it.
+
+    Parameters
+    ----------
+    protocol
+        What the labs ran.
+    votes
+        Their votes, by the name of the file.
+    budget
+        The file of what may be spent.
+    epsilon
+        What this release costs; the noise is the larger the smaller it is.
+    nobody
+        Votes that "no answer" gets, a public number: it wins where no candidate has clearly more. No such choice if None.
+    sampler
+        Who makes the noise, ``"opendp"`` or ``"exact"``.
+
+    Returns
+    -------
+    content
+        What is published.
+    """
+    check_epsilon(epsilon)
+    check_nobody(nobody)
+    check_sampler(sampler)
+    counts = counted(protocol, votes)
+    with spending(budget) as so_far:
+        entry = so_far.found(protocol.fingerprint)
+        if entry is None:
+            so_far.check(epsilon)
+            entry = _drawn(protocol, counts.tolist(), epsilon, nobody or 0, sampler)
+            write_budget(so_far.with_entry(entry), budget)
+    if (entry.epsilon, entry.nobody) != (epsilon, nobody or 0):
+        told = f"epsilon {entry.epsilon:g}" + (f" and nobody {entry.nobody}" if entry.nobody else "")
+        raise BadBudget(
+            f"this protocol was released before with {told}: an answer is drawn once; say {told} to be given it"
+        )
+    return _told(protocol, entry)
+
+
+def _drawn(protocol: Protocol, counts: list[int], epsilon: float, nobody: int, sampler: str) -> Entry:
+    index = noisy_maximum(counts + ([nobody] if nobody else []), epsilon, sampler)
+    made = sampler_name(sampler)
+    answer = NOBODY if index == len(counts) else index
+    return Entry(protocol=protocol.fingerprint, epsilon=epsilon, nobody=nobody, sampler=made, answer=answer)
+
+
+def _told(protocol: Protocol, entry: Entry) -> dict[str, Any]:
+    if not NOBODY <= entry.answer < len(protocol.recipe.C):
+        raise BadBudget(
+            f"the budget is damaged: it says that hypothesis {entry.answer} was released, which is not there"
+        )
+    h = entry.answer
+    return {
+        "schema": SCHEMA_file,
+        "protocol_fingerprint": protocol.fingerprint,
+        "epsilon": entry.epsilon,
+        "unit": "lab",
+        "mechanism": "noisy maximum",
+        "sampler": entry.sampler,
+        "nobody": entry.nobody or None,
+        "answer": None if h == NOBODY else {"index": h, "name": protocol.recipe.describe(h)},
+    }
+
+
+def write_file(content: Mapping[str, Any], path: Path) -> None:
+    """Write whole: a release is there or it is not."""
+    certificates.write(content, path, what="the release")

@@ -1,0 +1,1 @@
+"""A run that a lab can stop and go on with."""

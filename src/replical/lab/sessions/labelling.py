@@ -1,0 +1,344 @@
+"""Several people label one run: who gets which item, votes, and taking back. One lock, so nothing is charged twice.
+
+A run that is driven elsewhere, seen through its journal: what it asks for, and a way to answer.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections import deque
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from statistics import median
+from typing import Any, Protocol
+
+from replical.classes.base import Label
+from replical.errors import BadJournal, BadLabel, ValueOutOfRange
+from replical.lab.journal.journal import Event, Journal
+from replical.lab.journal.ledger import Ledger
+from replical.lab.journal.reservations import Reservations, Reserving
+
+# For how long an item is left to whoever was shown it: three times the usual answer, within these limits, in seconds.
+_LEAST, _FIRST, _MOST, _TIMES, _RECENT = 10.0, 30.0, 120.0, 3, 50
+
+
+class Labelled(Protocol):
+    """A run that people label: driven here (`Session`), or elsewhere through its journal (`Elsewhere`)."""
+
+    @property
+    def labels(self) -> tuple[Label, ...]:
+        """The label set."""
+        ...
+
+    @property
+    def open(self) -> list[str]:
+        """Items to label now."""
+        ...
+
+    @property
+    def ledger(self) -> Ledger:
+        """What has been said so far."""
+        ...
+
+    @property
+    def mass(self) -> float:
+        """Δ(V) at present."""
+        ...
+
+    @property
+    def budget(self) -> int | None:
+        """The most labels there will be."""
+        ...
+
+    @property
+    def ended(self) -> bool:
+        """Is nothing left to label, for good?"""
+        ...
+
+    def refresh(self) -> None:
+        """Take in what others have written."""
+        ...
+
+    def answer(self, item: str, label: Label, *, annotator: str | None = None) -> None:
+        """A label."""
+        ...
+
+    def vote(self, item: str, label: Label | None, *, annotator: str, needed: int) -> None:
+        """One of several opinions; None from who cannot say."""
+        ...
+
+    def skip(self, item: str, *, annotator: str | None = None) -> None:
+        """Nobody can say."""
+        ...
+
+    def undo(self, item: str, *, annotator: str | None = None) -> None:
+        """Take back."""
+        ...
+
+
+class Outlook(Protocol):
+    """Whoever estimates how many labels are left."""
+
+    def look(self) -> None:
+        """The run has changed; returns at once. What was found before is in the journal then."""
+        ...
+
+
+@dataclass(frozen=True)
+class Done:
+    """Something an annotator did and may take back."""
+
+    item: str
+    kind: str
+
+
+class Desk:
+    """Hands out open items and hears answers.
+
+    Parameters
+    ----------
+    session
+        The run.
+    votes
+        How many people label each item; the commonest label counts.
+    outlook
+        Who estimates how many labels are left; nobody if left out.
+    reservations
+        Who is labelling what; known to this desk only if left out, to all desks of a run with `Journal.reservations`.
+    """
+
+    def __init__(
+        self,
+        session: Labelled,
+        *,
+        votes: int = 1,
+        outlook: Outlook | None = None,
+        reservations: Reserving | None = None,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        if isinstance(votes, bool) or not isinstance(votes, int) or votes < 1 or votes % 2 == 0:
+            raise ValueOutOfRange(f"votes must be an odd number, so that they decide, got {votes!r}")
+        self.session, self.votes, self._outlook = session, votes, outlook
+        self._reservations = Reservations(clock) if reservations is None else reservations
+        self._clock = clock
+        self._spoke: set[str] = set()  # who has ever said something of an item
+        self._silent: dict[str, float] = {}  # who has not, and since when they are shown items
+        self.lock = threading.RLock()
+        self._took: deque[float] = deque(maxlen=_RECENT)  # seconds of the last answers
+        self._history: dict[str, list[Done]] = {}
+        self.masses: list[tuple[int, float]] = []
+        self._note_mass()
+
+    def next(self, annotator: str) -> str | None:
+        """An open item for this annotator; None if there is none for them now.
+
+        What one was shown stays theirs. Nobody is given an item that enough others are labelling at this moment: their
+        work would count for nothing. Somebody slow, or gone, keeps an item for a while only; somebody who has never
+        said anything keeps none after that.
+        """
+        with self.lock:
+            self.session.refresh()
+            item = self._reservations.take(annotator, self._places(annotator), self._patience)
+            while item is not None:
+                self.session.refresh()  # another desk may have heard the last answer since, and have freed the place
+                places = self._places(annotator)
+                if item in places:
+                    if self._lapsed(annotator):
+                        self._reservations.release(annotator, item, labelled=False)
+                    return item
+                self._reservations.release(annotator, item, labelled=item not in self.session.open)
+                item = self._reservations.take(annotator, places, self._patience)
+            return None
+
+    def _lapsed(self, annotator: str) -> bool:
+        """Has this annotator been shown items for too long, and never said a word?"""
+        if annotator in self._spoke:
+            return False
+        now = self._clock()
+        return now - self._silent.setdefault(annotator, now) >= self._patience
+
+    def _places(self, annotator: str) -> dict[str, int]:
+        """Items that this annotator may label, and how many people may be at each.
+
+        While enough votes are tied, or more are open after a vote was taken back, one more person decides.
+        """
+        voted = self.session.ledger.votes
+        mine = [item for item in self.session.open if not self._voted(annotator, item)]
+        return {item: max(1, self.votes - len(voted.get(item, {}))) for item in mine}
+
+    @property
+    def _patience(self) -> float:
+        """For how long an item is left to whoever was shown it, in seconds."""
+        return min(max(_LEAST, _TIMES * median(self._took)), _MOST) if self._took else _FIRST
+
+    def answer(self, annotator: str, item: str, label: Label) -> None:
+        """A label or a vote; when this returns it is on the disk."""
+        with self.lock:
+            self.check_open(annotator, item)
+            with self._remembered(annotator, item, "answer"):
+                if self.votes == 1:
+                    self.session.answer(item, label, annotator=annotator)
+                else:
+                    self.session.vote(item, label, annotator=annotator, needed=self.votes)
+
+    def skip(self, annotator: str, item: str) -> None:
+        """The annotator cannot say."""
+        with self.lock:
+            self.check_open(annotator, item)
+            with self._remembered(annotator, item, "skip"):
+                if self.votes == 1:
+                    self.session.skip(item, annotator=annotator)
+                else:
+                    self.session.vote(item, None, annotator=annotator, needed=self.votes)
+
+    def undo(self, annotator: str) -> str:
+        """Take this annotator's last action back; the item is open again if the run still asks for it."""
+        with self.lock:
+            if not self._history.get(annotator):
+                raise BadLabel("there is nothing to take back")
+            done = self._history[annotator][-1]
+            self.session.undo(done.item, annotator=annotator)
+            self._history[annotator].pop()  # only now: writing may fail
+            self._reservations.hold(annotator, done.item)
+            self._note_mass()
+            return done.item
+
+    def check_open(self, annotator: str, item: str) -> None:
+        """Refuse what has its label, or this annotator's vote."""
+        self._spoke.add(annotator)
+        self._silent.pop(annotator, None)
+        if item not in self.session.open:
+            raise BadLabel(f"the item {item!r} has its label already, or is not asked for: take the next one")
+        if self._voted(annotator, item):
+            raise BadLabel(f"{annotator} has voted on the item {item!r} already")
+
+    def _voted(self, annotator: str, item: str) -> bool:
+        """Votes of an earlier start with several of them count for nothing where one label is enough."""
+        return self.votes > 1 and annotator in self.session.ledger.votes.get(item, {})
+
+    @contextmanager
+    def _remembered(self, annotator: str, item: str, kind: str) -> Iterator[None]:
+        """Whatever was written may be taken back, also if the run cannot go on with it."""
+        try:
+            yield
+        finally:
+            if self.session.ledger.gave(item, annotator):
+                self._did(annotator, item, kind)
+
+    def _did(self, annotator: str, item: str, kind: str) -> None:
+        self._history.setdefault(annotator, []).append(Done(item, kind))
+        took = self._reservations.release(annotator, item, labelled=item not in self.session.open)
+        if took is not None:
+            self._took.append(took)
+        self._note_mass()
+
+    def _note_mass(self) -> None:
+        self.masses.append((len(self.session.ledger.labels), self.session.mass))
+        if self._outlook is not None:
+            self._outlook.look()
+
+    @property
+    def ended(self) -> bool:
+        """Has the run ended?"""
+        return self.session.ended
+
+    def progress(self) -> dict[str, Any]:
+        """What a person who labels may see: counts, about how many are left, and Δ(V); never labels or predictions."""
+        with self.lock:
+            figures: dict[str, Any] = {"labels": len(self.session.ledger.labels), "open": len(self.session.open)}
+            figures["ended"] = self.ended
+            most = self.session.budget
+            figures |= {"left": None if most is None else max(0, most - len(self.session.ledger.labels))}
+            return figures | {
+                "about": self.session.ledger.left,
+                "masses": self.masses[-400:],
+                "agreement": self.agreement(),
+            }
+
+    def agreement(self) -> dict[str, Any] | None:
+        """How often two people who labelled one item said the same; None without votes."""
+        return None if self.votes == 1 else self.session.ledger.agreement()
+
+
+class Elsewhere:
+    """Open items are those the journal asks for and nobody has answered.
+
+    Parameters
+    ----------
+    journal
+        Opened with ``runner=False``: the run itself holds the lock.
+    """
+
+    def __init__(self, journal: Journal) -> None:
+        created = journal.created
+        if created is None:
+            raise BadJournal(f"the journal {journal.where} is empty: start the run first, with --ask journal")
+        self.journal = journal
+        self.labels: tuple[Label, ...] = tuple(created["protocol"]["labels"]["values"])
+        # the protocol's budget is for its own runs
+        self.budget: int | None = None if "claim" in created else created["protocol"]["learner"].get("max_labels")
+        self.ledger, self.mass = Ledger(), 0.0
+        self._last_event = 0
+        self._done = False
+        self.refresh()
+
+    def refresh(self) -> None:
+        """Take in what the run and other people have written."""
+        for event in self.journal.events(after=self._last_event):
+            self._last_event = event.seq
+            self.ledger.hear(event)
+            if event.kind in ("done", "open", "undo", "skip", "correction"):  # a late answer changes nothing
+                self._done = event.kind == "done"
+            if event.kind == "open" and event.detail is not None:
+                count, total = event.detail["disagreement"]
+                self.mass = count / total
+
+    @property
+    def open(self) -> list[str]:
+        """What the run waits for."""
+        return self.ledger.waiting
+
+    @property
+    def ended(self) -> bool:
+        """Has the run written its result?"""
+        return self._done and not self.open
+
+    def answer(self, item: str, label: Label, *, annotator: str | None = None) -> None:
+        """A label; the run hears it when it looks at the journal."""
+        event = Event(kind="answer", item=item, label=self.labels.index(label), annotator=annotator)
+        self._write(lambda: self._if_open(item, [event]))
+
+    def vote(self, item: str, label: Label | None, *, annotator: str, needed: int) -> None:
+        """One of several opinions."""
+        code = None if label is None else self.labels.index(label)
+        self._write(lambda: self._if_open(item, self.ledger.ballot(item, code, annotator, needed)))
+
+    def skip(self, item: str, *, annotator: str | None = None) -> None:
+        """Nobody can say."""
+        self._write(lambda: self._if_open(item, [Event(kind="skip", item=item, annotator=annotator)]))
+
+    def undo(self, item: str, *, annotator: str | None = None) -> None:
+        """Take back."""
+
+        def events() -> list[Event]:
+            if self._done:
+                raise BadLabel("the run has ended: its labels are changed with replical correct")
+            if not self.ledger.gave(item, annotator):
+                raise BadLabel(f"there is nothing of yours to take back about the item {item!r}")
+            return [Event(kind="undo", item=item, annotator=annotator)]
+
+        self._write(events)
+
+    def _if_open(self, item: str, events: list[Event]) -> list[Event]:
+        if item not in self.open:
+            raise BadLabel(f"the item {item!r} has its label already, or is not asked for: take the next one")
+        return events
+
+    def _write(self, events: Callable[[], list[Event]]) -> None:
+        """Look and write as one: whatever somebody else writes in between is heard first, and the events made anew."""
+        self.refresh()
+        while not self.journal.append(events(), last=self._last_event):
+            self.refresh()
+        self.refresh()

@@ -1,0 +1,280 @@
+"""Snapshots: what a run remembered at some event, so that it goes on without hearing every label again.
+
+A snapshot is kept beside the events and is never part of what is known: it says for which protocol, pool, private seed
+and version it was made, and at which event and hash of the chain. A damaged or foreign one is ignored. Whoever goes on from
+one replays the run from its first label before it ends, so no answer and no certificate ever rests on a snapshot: the
+worst that a forged one does is to have people asked about other items.
+
+The conversation of a run, rebuilt from its journal: every label known so far is told to the learner again.
+
+The state of a run is a function of protocol, pool, private seed and what the journal says of each item: its label, or
+that nobody could label it. So a run is rebuilt by replaying the learner's conversation with the labels known so far;
+whatever happened between two labels, the same journal gives the same result to the byte. A long run goes on from a
+snapshot, and is replayed from its first label before it ends.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import json
+import zipfile
+import zlib
+from collections.abc import Callable, Iterable, Mapping
+from importlib.metadata import version
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from replical.core.canonical import canonical, digest_of
+from replical.core.memory import keeping
+from replical.core.randomness import PrivateRandomness
+from replical.errors import BadJournal, ReplicalError
+from replical.lab.journal.binding import check_registered, seed_of
+from replical.lab.journal.journal import Event, Journal, Link
+from replical.lab.journal.ledger import CHANGES, Ledger
+from replical.lab.protocol import Claim, Protocol
+from replical.lab.tables import LabPool
+from replical.learners.base import Course, Kept, Learner
+from replical.pools.pool import Pool
+from replical.pools.query import Answers, Query
+
+SCHEMA = "replical.snapshot/1"
+EVERY = 2000  # labels between two snapshots
+_BOUND = "bound"  # the array that says what a snapshot belongs to
+_MOST = 2**28  # bytes: a larger one would take longer to write than it saves
+
+
+class Snapshot(NamedTuple):
+    """What a run kept when the journal ended at `link`."""
+
+    link: Link
+    kept: Kept
+
+
+def packed(snapshot: Snapshot, about: Mapping[str, Any]) -> bytes | None:
+    """The bytes of a snapshot of the run that `about` describes, after their own digest; None if they are too many."""
+    if sum(array.nbytes for array in snapshot.kept.values()) > _MOST:
+        return None
+    told = canonical(_bound(snapshot.link, about)).encode()
+    file = io.BytesIO()
+    assert all(not array.dtype.hasobject for array in snapshot.kept.values()), "numbers alone: nothing is pickled"
+    arrays: dict[str, Any] = {_BOUND: np.frombuffer(told, dtype=np.uint8), **snapshot.kept}
+    np.savez(file, **arrays)
+    content = file.getvalue()
+    return hashlib.sha256(content).digest() + content
+
+
+def unpacked(content: bytes, about: Mapping[str, Any]) -> Snapshot:
+    """The snapshot in these bytes, if it is one of the run that `about` describes.
+
+    Raises
+    ------
+    ValueError
+        If it is damaged, or belongs to something else; in words.
+    """
+    if hashlib.sha256(content[32:]).digest() != content[:32]:
+        raise ValueError("it is damaged")
+    try:
+        with np.load(io.BytesIO(content[32:]), allow_pickle=False) as file:
+            kept = {name: file[name] for name in file.files}
+        told = json.loads(kept.pop(_BOUND).tobytes())
+        link = Link(told["event"], bytes.fromhex(told["hash"]))
+    except (KeyError, TypeError, ValueError, EOFError, OSError, zipfile.BadZipFile, zlib.error) as error:
+        raise ValueError("it is damaged") from error
+    expected = _bound(link, about)
+    if told != expected:
+        other = next((key for key in expected if told.get(key) != expected[key]), "schema")
+        raise ValueError(f"it belongs to another {other}")
+    return Snapshot(link, kept)
+
+
+def _bound(link: Link, about: Mapping[str, Any]) -> dict[str, Any]:
+    return {"schema": SCHEMA, "version": version("replical"), **about, "event": link.seq, "hash": link.hash.hex()}
+
+
+# What a run may come to that goes on from a snapshot which is none of its own.
+_STUMBLES = (ReplicalError, ArithmeticError, AssertionError, LookupError, TypeError, ValueError)
+
+
+class Replayed:
+    """What a journal says, and the learner's conversation with it.
+
+    Parameters
+    ----------
+    protocol, lab, journal, claim, note
+        As of a `Session`.
+    secret
+        What the lab committed to when the journal was bound.
+    learner
+        Makes the learner, which may depend on what the journal says.
+
+    Attributes
+    ----------
+    ledger
+        What the journal says of the items.
+    private
+        The seed of the lab's private randomness; empty until the journal has been heard.
+    trusting
+        Did the conversation go on from a snapshot?
+    """
+
+    def __init__(
+        self,
+        protocol: Protocol,
+        lab: LabPool,
+        journal: Journal,
+        *,
+        secret: bytes,
+        learner: Callable[[Ledger], Learner],
+        claim: Claim | None,
+        note: Callable[[str], None],
+    ) -> None:
+        self._protocol, self._lab, self._journal, self._claim = protocol, lab, journal, claim
+        self._secret, self._learner, self._note = secret, learner, note
+        self.places = {each: number for number, each in enumerate(lab.ids)}
+        self._codes, self._kinds = len(protocol.labels), len(protocol.recipe.C.labels)
+        self.ledger, self.private, self.trusting = Ledger(), b"", False
+        self._link = Link()  # how far the journal has been heard
+        self._course: Course | None = None
+        self._snapshot = self._found()
+        self._replayed = 0  # labels when the last snapshot was made
+
+    def hear(self) -> None:
+        """Take in the events since the last one that was heard."""
+        with keeping():
+            self._hear()
+        if not self.private:
+            self._draw()
+
+    def go_on(self) -> Query | None:
+        """Tell the learner every label known so far, from the first one if need be; what it asks for then."""
+        query = self._heard_out()
+        if query is None and self.trusting:
+            self._note("The run is replayed from its first label before it ends.")
+            self._snapshot = self._course = None
+            query = self._heard_out()
+        return query
+
+    def open(self, query: Query) -> list[str]:
+        """Ids of the items of a `query` that have no label yet."""
+        ids = self._lab.ids
+        return [ids[item] for item in query.items.tolist() if ids[item] not in self.ledger.labels]
+
+    def pool_without(self, skipped: Iterable[str]) -> Pool:
+        """The lab's items in private order, where the items `skipped` cannot be labelled."""
+        pool = self._lab.pool(PrivateRandomness(self.private))
+        unasked = np.array(sorted(self.places[each] for each in skipped), dtype=np.int64)
+        return pool.without(unasked) if len(unasked) else pool
+
+    @property
+    def course(self) -> Course:
+        """The conversation, begun anew where what was said before has changed."""
+        if self._course is None:
+            pool, shared = self.pool_without(self.ledger.skipped), self._protocol.shared
+            learner = self._learner(self.ledger)
+            if self._snapshot is not None:
+                try:
+                    self._course = Course(learner, pool, shared, kept=self._snapshot.kept)
+                except _STUMBLES as error:
+                    self._ignore(f"the run cannot go on from it: {error}")
+            self.trusting = self._course is not None
+            self._course = Course(learner, pool, shared) if self._course is None else self._course
+            self._replayed = self._course.asked if self.trusting else 0
+        return self._course
+
+    def keep(self) -> None:
+        """Keep a snapshot now and then, where the run remembers anything."""
+        course = self.course
+        if not self._journal.drives or course.asked - self._replayed < EVERY:
+            return
+        self._replayed = course.asked
+        if (kept := course.kept) is not None:
+            snapshot = Snapshot(self._link, kept)
+            if (content := packed(snapshot, self.about)) is not None:
+                self._journal.keep(content)
+                self._snapshot = snapshot
+
+    @property
+    def about(self) -> dict[str, Any]:
+        """Of which run a snapshot is."""
+        claim = None if self._claim is None else self._claim.bound
+        private = digest_of(b"replical snapshot\0" + self._secret)
+        return {
+            "protocol": self._protocol.fingerprint,
+            "pool": self._lab.fingerprint,
+            "private seed": private,
+            "claim": claim,
+        }
+
+    def _hear(self) -> None:
+        ledger, heard = self.ledger, self._link
+        made = Link(0) if self._snapshot is None else self._snapshot.link
+        for event, now in self._journal.news(heard.seq):
+            if event.label is not None or event.item not in self.places:
+                self._check(event)
+            if event.kind in CHANGES or event.item in ledger.skipped:
+                self._course = None  # what was said before has changed
+                self._forget(event)
+            ledger.hear(event)
+            if event.seq >= heard.seq:
+                heard = self._link = Link(event.seq, now)
+            if event.seq == made.seq and now != made.hash:
+                self._ignore("it belongs to other events")
+        if self._snapshot is not None and self._snapshot.link.seq > self._link.seq:
+            self._ignore("it belongs to later events")
+
+    def _check(self, event: Event) -> None:
+        where = f"event {event.seq} of {self._journal.where}"
+        if event.item is not None and event.item not in self.places:
+            raise BadJournal(f"{where} is about {event.item!r}, which is not in the pool")
+        if event.label is not None and not 0 <= event.label < self._codes:
+            raise BadJournal(f"{where} has a label that the protocol does not have")
+
+    def _draw(self) -> None:
+        """The private seed. A run of a protocol that asks for a registration waits for it, and for the beacon's value."""
+        if self._claim is None:
+            check_registered(self._protocol, self._lab, self._journal, self.ledger, self._secret)
+        self.private = seed_of(self._secret, None if self._claim is not None else self.ledger.beacon)
+
+    def _found(self) -> Snapshot | None:
+        """The snapshot to go on from, as far as can be told before the journal has been read."""
+        if not self._journal.drives:
+            return None
+        try:
+            content = self._journal.snapshot
+            return None if content is None else unpacked(content, self.about)
+        except (BadJournal, ValueError) as error:
+            self._ignore(str(error))
+            return None
+
+    def _ignore(self, why: str) -> None:
+        self._snapshot = None
+        self._note(
+            f"The snapshot in {self._journal.where} is ignored ({why}): the run is replayed from its first label."
+        )
+
+    def _forget(self, event: Event) -> None:
+        """A snapshot that rests on what an event changes is of no use any more."""
+        source = None if event.item is None else self.ledger.sources.get(event.item)
+        made_at = 0 if self._snapshot is None else self._snapshot.link.seq
+        if event.seq > made_at and (event.item is None or (source is not None and source.seq <= made_at)):
+            self._snapshot = None
+
+    def _heard_out(self) -> Query | None:
+        """Tell the course every label that it asks for and that is known; what it asks for then."""
+        course = self.course
+        while (query := course.query) is not None and not self.open(query):
+            try:
+                course.tell(self._answers(query))
+            except _STUMBLES as error:
+                self._course = None  # it cannot go on, but has not ended: the labels may still be corrected
+                if not self.trusting:
+                    raise
+                self._ignore(f"the run cannot go on from it: {error}")
+                return self._heard_out()
+        return query
+
+    def _answers(self, query: Query) -> Answers:
+        codes = np.array([self.ledger.labels[self._lab.ids[item]] for item in query.items.tolist()], dtype=np.uint16)
+        return Answers.unanimous(query, codes, self._kinds)

@@ -1,0 +1,371 @@
+"""A run that lives in its journal: ask, tell, skip, correct, stop, go on tomorrow."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import TypedDict
+
+from replical.classes.base import Label
+from replical.core.randomness import PrivateRandomness
+from replical.errors import BadJournal, BadLabel
+from replical.lab.journal.binding import bind, named
+from replical.lab.journal.journal import Event, Journal
+from replical.lab.journal.ledger import Ledger
+from replical.lab.protocol import Claim, Protocol
+from replical.lab.sessions.replay import Replayed
+from replical.lab.tables import LabPool
+from replical.learners.base import Course, Learner
+from replical.learners.measured import Measured
+from replical.learners.result import Result
+from replical.pools.pool import Pool
+from replical.pools.query import Query
+
+
+class LabelCounts(TypedDict):
+    """How many labels were asked, answered, skipped and corrected."""
+
+    asked: int
+    answered: int
+    skipped: int
+    corrected: int
+
+
+class Session:
+    """One lab's run of a protocol on its pool.
+
+    Parameters
+    ----------
+    protocol
+        What is published.
+    lab
+        The lab's own items, from `read_pool`.
+    journal
+        A new journal is bound to protocol and pool; an old one must belong to them.
+    annotator
+        Who labels, if nothing else is said.
+    measure
+        Labels to ask for after the answer is known, to measure how often it errs; as many as the journal says if left out.
+    claim
+        A published answer of this protocol that is to be confirmed, in place of a run of the protocol's learner.
+    note
+        Is told, in a sentence, what a person who runs may want to know: a snapshot that is ignored, a long replay.
+
+    Attributes
+    ----------
+    replayed
+        The run as the journal tells it.
+    secret
+        What this lab commits to.
+
+    Raises
+    ------
+    BadJournal
+        If the journal belongs to another protocol or pool, is damaged, or lacks a registration that the protocol asks for.
+    PlanMismatch
+        If the protocol's plan was not made for such a pool.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from replical import Session, read_pool
+    >>> from replical.lab.journal.journal import Journal
+    >>> from replical.lab.protocol import Protocol
+    >>> protocol = Protocol.of({"schema": "replical.protocol/1", "seed": "doctest",
+    ...     "class": {"kind": "thresholds", "features": ["x"], "count": 100}, "labels": {"values": ["no", "yes"]},
+    ...     "learner": {"name": "cal", "epsilon": .1, "delta": .1, "rho": .1}})
+    >>> pool = read_pool({"id": list(range(1000)), "x": [i % 99 for i in range(1000)]}, protocol.recipe)
+    >>> with tempfile.TemporaryDirectory() as folder, Journal(f"{folder}/a.db") as journal:
+    ...     session = Session(protocol, pool, journal)
+    ...     while session.open:
+    ...         item = session.open[0]
+    ...         session.answer(item, "yes" if int(item) % 99 >= 40 else "no")
+    ...     session.result.labels == len(session.ledger.labels), len(session.open), session.counts["skipped"]
+    (True, 0, 0)
+    """
+
+    def __init__(
+        self,
+        protocol: Protocol,
+        lab: LabPool,
+        journal: Journal,
+        *,
+        annotator: str | None = None,
+        measure: int | None = None,
+        claim: Claim | None = None,
+        note: Callable[[str], None] = lambda sentence: None,
+    ) -> None:
+        self.protocol, self.lab, self.journal, self.claim = protocol, lab, journal, claim
+        self._annotator, self._measure = annotator, measure
+        self.secret = bind(protocol, lab, journal, self._learner(Ledger()), claim)
+        self.replayed = Replayed(
+            protocol, lab, journal, secret=self.secret, learner=self._learner, claim=claim, note=note
+        )
+        self.refresh()
+
+    def refresh(self) -> None:
+        """Take in what was written to the journal since, by this session or others, and go on from there."""
+        self.replayed.hear()
+        query = self.replayed.go_on()
+        self._as_before(query)
+        if query is None:
+            return
+        self.replayed.keep()
+        if self.journal.writable and self.open != self.ledger.waiting:
+            fresh = [Event(kind="ask", item=each) for each in self.open if each not in self.ledger.asked]
+            detail = {"items": self.open, "disagreement": list(query.disagreement)}
+            self._record([*fresh, Event(kind="open", detail=detail)])
+
+    def pool_without(self, skipped: Iterable[str]) -> Pool:
+        """The lab's items in private order, where the items `skipped` cannot be labelled."""
+        return self.replayed.pool_without(skipped)
+
+    @property
+    def ledger(self) -> Ledger:
+        """What the journal says: ``ledger.labels`` are label codes by item, ``ledger.skipped`` whom nobody could label."""
+        return self.replayed.ledger
+
+    @property
+    def private(self) -> bytes:
+        """The seed of the lab's private randomness: the secret, or a hash of it and a beacon's value, if there is one."""
+        return self.replayed.private
+
+    @property
+    def heard(self) -> dict[int, int]:
+        """The label codes known so far, by item number."""
+        return {self.replayed.places[item]: code for item, code in self.ledger.labels.items()}
+
+    def _as_before(self, query: Query | None) -> None:
+        """Refuse a run that had ended and comes to something else now, although nobody changed anything."""
+        if self.claim is not None or not self.ledger.results or self.ledger.changed:  # a claim's budget may be raised
+            return
+        was, more = self.ledger.results[-1], query is not None and self._measure is None
+        if more or (query is None and was != self.conclusion):
+            now = "asks for more labels" if more else f"comes to hypothesis {self.conclusion}"
+            raise BadJournal(
+                f"the run in the journal {self.journal.where} had ended with hypothesis {was} and {now} now, although no "
+                "label was corrected, taken back or skipped since: use the version of replical that made it, or give the "
+                "items that are wrong their labels with replical correct"
+            )
+
+    def _record(self, events: list[Event]) -> None:
+        """First on the disk, then in memory."""
+        if events:
+            self.journal.append(events)
+            self.refresh()
+
+    @property
+    def open(self) -> list[str]:
+        """Ids of the items to label now; none when the run has ended."""
+        query = self.course.query
+        return [] if query is None else self.replayed.open(query)
+
+    @property
+    def ended(self) -> bool:
+        """Has the run ended?"""
+        return self.course.query is None
+
+    @property
+    def result(self) -> Result:
+        """What the run returned; `BadLabel` is raised while labels are missing."""
+        return self.course.ended()
+
+    @property
+    def course(self) -> Course:
+        """The conversation, also for those who show its progress."""
+        return self.replayed.course
+
+    @property
+    def labels(self) -> tuple[Label, ...]:
+        """The label set."""
+        return self.protocol.labels
+
+    @property
+    def mass(self) -> float:
+        """Δ(V) when the present labels were asked for."""
+        latest = self.course.latest
+        return latest.disagreement[0] / latest.disagreement[1] if latest is not None else 0.0
+
+    @property
+    def counts(self) -> LabelCounts:
+        """How many labels were asked, answered, skipped and corrected."""
+        labels, skipped = self.used
+        corrected = self.ledger.corrected
+        return {"asked": self.course.asked, "answered": len(labels), "skipped": len(skipped), "corrected": corrected}
+
+    @property
+    def used(self) -> tuple[dict[str, int], set[str]]:
+        """Labels, and items that nobody could label, as far as a run that has ended looked: a later one may look further."""
+        ledger, reach = self.ledger, self.result.looked_at if self.ended else None
+        if reach is None:
+            return ledger.labels, ledger.skipped
+        order = PrivateRandomness(self.private).permutation(len(self.lab))
+        seen = {self.lab.ids[item] for item in order[:reach].tolist()}
+        labels = {item: code for item, code in ledger.labels.items() if item in seen}
+        return labels, ledger.skipped & seen
+
+    @property
+    def measuring(self) -> int:
+        """Labels to ask for after the answer is known, to measure how often it errs."""
+        return self._measuring(self.ledger)
+
+    def _measuring(self, ledger: Ledger) -> int:
+        return ledger.measure if self._measure is None else self._measure
+
+    @property
+    def learner(self) -> Learner:
+        """The protocol's, or what tests a claim; and what measures the error, if that is wanted."""
+        return self._learner(self.ledger)
+
+    def _learner(self, ledger: Ledger) -> Learner:
+        learner = self.protocol.learner if self.claim is None else self.claim.learner
+        measuring = self._measuring(ledger)
+        return Measured(learner, measuring) if measuring else learner
+
+    @property
+    def budget(self) -> int | None:
+        """The most labels the run may ask for, where the protocol says so."""
+        return self.learner.plan.max_labels
+
+    def measure(self, labels: int) -> None:
+        """Measure the answer's error too, with so many `labels` after it is known; the journal remembers the most.
+
+        Raises
+        ------
+        PlanMismatch
+            If the learner looks at the whole pool.
+        ValueOutOfRange
+            If it is no whole number of at least 1.
+        """
+        Measured(self.protocol.learner, labels)
+        if labels > self.ledger.measure:
+            self._record([Event(kind="measure", detail={"labels": labels})])
+
+    def sign(self, name: str) -> None:
+        """Give the lab its `name`, once and for all: certificates carry it.
+
+        Raises
+        ------
+        BadUsage
+            If it is no name, or none that the protocol lists.
+        BadJournal
+            If the journal has another one.
+        """
+        self._record(named(self.protocol, self.journal, self.ledger, name))
+
+    def answer(self, item: str, label: Label, *, annotator: str | None = None) -> None:
+        """Give an open `item` its `label`; when this returns it is on the disk, with who gave it (`annotator`).
+
+        Raises
+        ------
+        BadLabel
+            If the item is not open, or the label is not in the label set.
+        """
+        self.answer_all({item: label}, annotator=annotator)
+
+    def answer_all(self, labels: dict[str, Label], *, annotator: str | None = None) -> None:
+        """Give open items their `labels`, by id, all or none; `annotator` gave them.
+
+        Raises
+        ------
+        BadLabel
+            If an item is not open, or a label is not in the label set.
+        """
+        wanted = set(self.open)
+        for item in labels:
+            if item not in wanted:
+                raise BadLabel(f"the item {item!r} is not asked for now; open are {', '.join(self.open[:5]) or 'none'}")
+        events = [
+            Event(kind="answer", item=item, label=self._code(item, label), annotator=annotator or self._annotator)
+            for item, label in labels.items()
+        ]
+        self._record(events)
+
+    def skip(self, item: str, *, annotator: str | None = None) -> None:
+        """Nobody can label this open `item`, says `annotator`: the next one of the scan takes its place.
+
+        Raises
+        ------
+        BadLabel
+            If the item is not open.
+        """
+        if item not in self.open:
+            raise BadLabel(f"the item {item!r} is not asked for now, so it cannot be skipped")
+        self._record([Event(kind="skip", item=item, annotator=annotator or self._annotator)])
+
+    def vote(self, item: str, label: Label | None, *, annotator: str, needed: int) -> None:
+        """One of several opinions on an open item. The commonest counts, once there are enough.
+
+        Parameters
+        ----------
+        item
+            Its id.
+        label
+            What this person says; None if they cannot say.
+        annotator
+            Who they are; a second vote replaces the first.
+        needed
+            How many opinions decide, at least; a tie decides nothing.
+
+        Raises
+        ------
+        BadLabel
+            If the item is not open, or the label is not in the label set.
+        """
+        if item not in self.open:
+            raise BadLabel(f"the item {item!r} is not asked for now")
+        code = None if label is None else self._code(item, label)
+        self._record(self.ledger.ballot(item, code, annotator, needed))
+
+    def undo(self, item: str, *, annotator: str | None = None) -> None:
+        """Take back what `annotator` said of `item` (answer, skip or vote), or without a name what anybody said.
+
+        The run is replayed without it.
+
+        Raises
+        ------
+        BadLabel
+            If there is nothing to take back.
+        """
+        if not self.ledger.gave(item, annotator):
+            raise BadLabel(f"there is nothing to take back about the item {item!r}")
+        self._record([Event(kind="undo", item=item, annotator=annotator)])
+
+    def correct(self, item: str, label: Label, *, annotator: str | None = None) -> None:
+        """Give an `item` that was answered another `label`, from `annotator`; the run is replayed with it.
+
+        Raises
+        ------
+        BadLabel
+            If the item has no label, has this one already, or the label is not in the label set.
+        """
+        if item not in self.ledger.labels:
+            raise BadLabel(f"the item {item!r} has no label to correct")
+        code = self._code(item, label)
+        if code == self.ledger.labels[item]:
+            raise BadLabel(f"the item {item!r} already has the label {label!r}: nothing recorded")
+        self._record([Event(kind="correction", item=item, label=code, annotator=annotator or self._annotator)])
+
+    @property
+    def conclusion(self) -> int | str | None:
+        """What the run came to: its answer, or the outcome of a confirmation."""
+        found = self.result.confirmation
+        return self.result.hypothesis if found is None else found.outcome
+
+    def finish(self) -> None:
+        """The run has ended: what it came to is recorded once."""
+        if not self.ledger.results or self.ledger.results[-1] != self.conclusion:
+            result, found = self.result, self.result.confirmation
+            detail = {"hypothesis": result.hypothesis, "labels": result.labels}
+            self._record([Event(kind="done", detail=detail if found is None else detail | {"outcome": found.outcome})])
+
+    def _code(self, item: str, label: Label) -> int:
+        if isinstance(label, bool) or label not in self.protocol.labels:
+            raise BadLabel(f"{label!r} for the item {item!r} is none of {list(self.protocol.labels)!r}")
+        return self.protocol.labels.index(label)
+
+
+def transcript(session: Session) -> list[list[str | int]]:
+    """Items and labels of a `session` by id, and what was skipped: what a certificate commits to."""
+    labels, skipped = session.used
+    entries: list[list[str | int]] = [[item, labels[item]] for item in sorted(labels)]
+    return entries + [[item, "skipped"] for item in sorted(skipped)]

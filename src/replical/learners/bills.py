@@ -1,0 +1,141 @@
+"""What would it cost? The label bill of every learner under every plan, side by side, before anything is asked.
+
+Three kinds of figure, never one under the name of another: *most* is what the plan can ask for at all, *expected* is a
+theorem's bound on the mean, *estimate* is neither: it supposes that labels are flipped at random at rate ν. A look at a
+pool (`replical.worlds.forecast`) is sharper than any of them. Derivations: docs/claims/bills.md.
+"""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass, replace
+from fractions import Fraction
+
+from replical.errors import ReplicalError, ValueOutOfRange
+from replical.learners.catalogue import LEARNERS, Record, find
+from replical.learners.plan import Number, Plan, Setting
+from replical.learners.planning import plan
+from replical.pools.yardstick import Yardstick
+
+ABSURD = 10**6  # labels nobody has ever asked experts for
+
+
+@dataclass(frozen=True, kw_only=True)
+class Bill:
+    """What one learner would ask for under one plan.
+
+    Attributes
+    ----------
+    applies
+        Does its guarantee hold in this setting?
+    labels, kind
+        How many labels, and in which sense: ``"most"``, ``"expected"`` or ``"estimate"``.
+    rounds, labels_per_round, labels_final
+        What they are made of, where the learner works in rounds.
+    unlabelled
+        Items to look at, where that can be said.
+    pools
+        Can a finite pool carry it, be it as large as may be?
+    absurd
+        More labels than anybody could pay for.
+    """
+
+    learner: str
+    plan: str
+    applies: bool
+    replicable: bool
+    rounds: int | None = None
+    labels_per_round: int | None = None
+    labels_final: int | None = None
+    labels: int | None = None
+    kind: str | None = None
+    unlabelled: int | None = None
+    pools: bool = True
+    absurd: bool = False
+    numbers: tuple[Number, ...] = ()
+    note: str = ""
+
+
+def bills(
+    setting: Setting,
+    learner: str | None = None,
+    *,
+    pool: str = "exact",
+    yardstick: Yardstick | None = None,
+    labs: int = 2,
+) -> list[Bill]:
+    """Every learner under every plan, or one learner under its plans; for labs with a ``"finite"`` pool where that is said.
+
+    With a `yardstick` those that round measure distances on it, and promise as much to so many `labs` together.
+
+    Examples
+    --------
+    >>> choices = bills(Setting(n=1000, epsilon=.01, delta=.05, rho=.1, theta=2))
+    >>> [f"{bill.learner} {bill.labels:.2g}" for bill in choices if bill.applies and bill.plan == "tight"][:4]
+    ['erm 9.9e+02', 'cal 95', 'cal-rounds 2.9e+02', 'replicable-erm 9.5e+07']
+    """
+    records = LEARNERS.values() if learner is None else (find(learner),)
+    return [_bill(setting, record, name, pool, yardstick, labs) for record in records for name in record.plans]
+
+
+def cheapest(choices: list[Bill], *, replicable: bool) -> Bill | None:
+    """The bill with fewest labels among those that apply and are suggested; only replicable learners if asked."""
+    payable = [bill for bill in choices if bill.applies and bill.labels is not None]
+    fair = [bill for bill in payable if (bill.replicable or not replicable) and find(bill.learner).instead is None]
+    return min(fair, key=lambda bill: bill.labels or 0, default=None)
+
+
+def all_agree(labs: int, rho: float) -> float:
+    """With what probability do all of `labs` labs return one answer? At least 1-(labs-1)ρ: each agrees with the first.
+
+    Examples
+    --------
+    >>> all_agree(4, .1)
+    0.7
+    """
+    if labs < 2:
+        raise ValueOutOfRange(f"there are at least 2 labs, got {labs}")
+    return max(0.0, float(1 - (labs - 1) * Fraction(repr(float(rho)))))
+
+
+def _bill(setting: Setting, record: Record, name: str, pool: str, yardstick: Yardstick | None, labs: int) -> Bill:
+    bill = Bill(learner=record.id, plan=name, applies=False, replicable=record.replicable)
+    if record.setting == "realizable" and setting.nu:
+        return replace(bill, note=f"assumes that some hypothesis makes no error; nu = {setting.nu:g} says otherwise")
+    if record.setting == "agnostic" and setting.nu is None:
+        return replace(bill, note="for noisy labels: give nu, an upper bound on the error of the best hypothesis")
+    if setting.theta is None and record.active:
+        return replace(bill, note="needs the disagreement coefficient: give theta")
+    if setting.shift and record.replicable and not record.uses("shift"):
+        return replace(bill, note="promises agreement in one population alone: a shift is known to rounded learners")
+    measured_on = yardstick if record.rounds else None
+    try:
+        learner_plan = plan(
+            record.id,
+            setting.n if measured_on is None else measured_on.C,
+            epsilon=setting.epsilon,
+            delta=setting.delta,
+            rho=setting.rho,
+            theta=setting.theta,
+            nu=setting.nu or 0.0,
+            name=name,
+            pool="finite" if record.rounds else pool,
+            yardstick=measured_on,
+            labs=(labs if measured_on is not None else setting.labs) if record.uses("labs") else None,
+            shift=setting.shift if record.uses("shift") else None,
+        )
+    except ReplicalError as error:  # the setting makes sense: it is the plan that does not reach so far
+        return replace(bill, note=str(error))
+    cost = learner_plan.cost(setting)
+    absurd = cost.labels > ABSURD
+    note = _why_absurd(learner_plan, record, cost.note) if absurd else cost.note
+    carried = pool == "exact" or not learner_plan.exact_only
+    made = replace(bill, applies=True, numbers=learner_plan.numbers, pools=carried, absurd=absurd)
+    return replace(made, **asdict(cost) | {"note": note})
+
+
+def _why_absurd(learner_plan: Plan, record: Record, note: str) -> str:
+    """Why nobody can pay a bill, and what would lower it."""
+    why = learner_plan.grows_with
+    if learner_plan.name == "paper" and not record.boosts:
+        why = "the paper's sizes grow with 1/rho^4 and (ln n)^2; take the plan tight"
+    return f"nobody can pay this: {why}." + (f" {note}." if note else "")

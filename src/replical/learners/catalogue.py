@@ -1,0 +1,442 @@
+"""Every learner, one record each: what it promises, how its plans are made, what it needs, and how it is shown.
+
+A learner is a record here, a file with its plan in `replical.learners`, a claim and a test; `plan`, protocols, audits,
+studies, bills, pictures and the command line all read the record. Records name what they stand for (``module:name``), and
+it is loaded when it is used.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from importlib import import_module
+from typing import Any, Literal
+
+from replical.errors import BadSpec
+from replical.learners.parameters import EVERYWHERE
+from replical.learners.plan import Plan, Task
+
+Maker = Callable[[Task], Plan]
+Setting = Literal["realizable", "agnostic", "either"]
+
+
+def load(path: str) -> Any:
+    """What a record names, ``module:name``."""
+    module, _, name = path.partition(":")
+    return getattr(import_module(module), name)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Bounds:
+    """The names of a learner's bounds in `replical.complexity`, for noiseless and for noisy labels.
+
+    Attributes
+    ----------
+    paper
+        The paper's; for a learner the paper does not have, those of its own learner for the same task.
+    ours
+        Those of the plan ``"tight"``.
+    scanning
+        Is its mean number of labels bounded by Theorem R1?
+    """
+
+    paper: tuple[str | None, str | None] = (None, None)
+    ours: tuple[str | None, str | None] = (None, None)
+    scanning: bool = False
+
+
+@dataclass(frozen=True, kw_only=True)
+class Record:
+    """What makes a learner a learner.
+
+    Attributes
+    ----------
+    id
+        Its name in protocols, studies and on the command line.
+    learner
+        The class that runs its plans.
+    setting
+        ``"realizable"``: some hypothesis makes no error; ``"agnostic"``: any noise; ``"either"``: as `nu` says.
+    replicable
+        Does it promise that two labs return the identical hypothesis?
+    active
+        Does it choose what to ask?
+    certifies
+        Does a lab end with what it has proven of its own replicability?
+    weighs
+        Does its proof hold for losses other than errors?
+    rounds
+        Does it shrink a version space and round without labels, measuring distances on a finite pool?
+    lists
+        Does it choose from a list of hypotheses? One that does not is for classes that are no list (`UNLISTED`), and stands
+        in no bill, audit or study.
+    family
+        The module that writes and checks the part of a certificate that is its own; empty where there is none.
+    paper, tight
+        The functions that make its plans; None where there is no such plan.
+    needs, options, paper_options
+        Parameters it cannot do without, those it may be given, and those of the plan ``"paper"`` alone.
+    parent
+        The learner it is made from, with whose labels its own are compared.
+    bounds
+        Its label-complexity bounds.
+    instead
+        A learner that promises as much and was better wherever both were measured: this one is kept to study the paper
+        and to compare with, and is not suggested.
+    colour, marker
+        How pictures show it.
+    """
+
+    id: str
+    learner: str
+    setting: Setting
+    replicable: bool
+    active: bool
+    paper: str | None
+    tight: str | None
+    needs: frozenset[str] = frozenset()
+    options: frozenset[str] = frozenset()
+    paper_options: frozenset[str] = frozenset()
+    certifies: bool = False
+    weighs: bool = False
+    rounds: bool = False
+    lists: bool = True
+    family: str = ""
+    parent: str | None = None
+    bounds: Bounds = Bounds()
+    instead: str | None = None
+    colour: str
+    marker: str
+
+    @property
+    def boosts(self) -> bool:
+        """Is it a replicable learner run many times?"""
+        return self.parent is not None and LEARNERS[self.parent].replicable
+
+    @property
+    def plans(self) -> dict[str, Maker]:
+        """Its plans by name, the paper's first; where ours is the paper's, that one alone."""
+        names = {"paper": self.paper, "tight": None if self.tight == self.paper else self.tight}
+        return {name: self.maker(name) for name, path in names.items() if path is not None}
+
+    def maker(self, name: str) -> Maker:
+        """How a plan of this name is made."""
+        if name not in ("paper", "tight"):
+            raise BadSpec(f"unknown plan {name!r}; the plans are paper and tight")
+        path = self.paper if name == "paper" else self.tight
+        if path is None:
+            others = " and ".join(self.plans)
+            raise BadSpec(f"{self.id} is not a learner of the paper, which has no sizes for it: take the plan {others}")
+        make: Maker = load(path)
+        if not self.boosts:
+            return make
+        boosted: Callable[[str, Maker, str], Maker] = load("replical.learners.paper.boosting:boosted")
+        return boosted(str(self.parent), make, name)
+
+    def uses(self, parameter: str, plan: str | None = None) -> bool:
+        """Do its plans depend on a parameter, needed or optional? Those of one plan alone count where it is named."""
+        known = self.needs | self.options | frozenset(EVERYWHERE)
+        return parameter in (known | self.paper_options if plan == "paper" else known)
+
+
+_SIZES = frozenset({"k_loop", "k_final"})
+_STOP = frozenset({"stop", "stop_delta"})
+_ROUND = frozenset({"items", "kappa", "a", "b", "labs", "shift"})
+
+# Colours are Okabe and Ito's, told apart by everybody, with darker shades of them for noisy labels; a boosted learner has
+# the colour of its base. No two learners have one marker, so that pictures can be read without colours too.
+_ERM = Record(
+    id="erm",
+    learner="replical.learners.paper.erm:ERM",
+    setting="either",
+    replicable=False,
+    active=False,
+    paper="replical.learners.paper.erm:paper",
+    tight="replical.learners.paper.erm:tight",
+    options=frozenset({"k_final", "nu"}),
+    bounds=Bounds(paper=("passive", "passive_agnostic")),
+    colour="#808080",
+    marker="v",
+)
+_CAL = Record(
+    id="cal",
+    learner="replical.learners.paper.cal:CAL",
+    setting="realizable",
+    replicable=False,
+    active=True,
+    paper=None,
+    tight="replical.learners.paper.cal:cal",
+    options=frozenset({"query"}),
+    bounds=Bounds(paper=("cal", None)),
+    colour="#2A8FCB",
+    marker="o",
+)
+_CAL_ROUNDS = Record(
+    id="cal-rounds",
+    learner="replical.learners.paper.cal:CAL",
+    setting="realizable",
+    replicable=False,
+    active=True,
+    paper="replical.learners.paper.cal:cal_rounds",
+    tight="replical.learners.paper.cal:cal_rounds_tight",
+    needs=frozenset({"theta"}),
+    options=frozenset({"k_loop"}),
+    bounds=Bounds(paper=("cal", None)),
+    instead="cal",
+    colour="#0072B2",
+    marker="p",
+)
+_A2 = Record(
+    id="a2",
+    learner="replical.learners.paper.a2:A2",
+    setting="agnostic",
+    replicable=False,
+    active=True,
+    paper=None,
+    tight="replical.learners.paper.a2:betting",
+    options=frozenset({"kappa", "batch"}),
+    bounds=Bounds(paper=("a2", "a2")),
+    colour="#C98500",
+    marker="s",
+)
+_A2_PAIRED = replace(
+    _A2, id="a2-paired", tight="replical.learners.paper.a2:paired", instead="a2", colour="#936500", marker="d"
+)
+_A2_ROUNDS = Record(
+    id="a2-rounds",
+    learner="replical.learners.paper.a2:A2Rounds",
+    setting="agnostic",
+    replicable=False,
+    active=True,
+    paper="replical.learners.paper.a2:rounds",
+    tight="replical.learners.paper.a2:rounds",
+    needs=frozenset({"theta", "nu"}),
+    options=_SIZES,
+    bounds=Bounds(paper=("a2", "a2")),
+    instead="a2",
+    colour="#6E4B00",
+    marker="h",
+)
+_REPLICABLE_ERM = Record(
+    id="replicable-erm",
+    learner="replical.learners.paper.replicable_erm:ReplicableERM",
+    setting="either",
+    replicable=True,
+    active=False,
+    paper="replical.learners.paper.replicable_erm:paper",
+    tight="replical.learners.paper.replicable_erm:tight",
+    needs=frozenset({"rho", "nu"}),
+    options=frozenset({"k_final"}),
+    parent="erm",
+    bounds=Bounds(
+        paper=("replicable_passive", "replicable_passive_agnostic"),
+        ours=("replicable_passive_tight", "replicable_passive_agnostic_tight"),
+    ),
+    instead="settled-distance",
+    colour="#CC79A7",
+    marker="^",
+)
+_REPLICA2 = Record(
+    id="replica2",
+    learner="replical.learners.paper.replica2:ReplicA2",
+    setting="agnostic",
+    replicable=True,
+    active=True,
+    paper="replical.learners.paper.replica2:paper",
+    tight="replical.learners.paper.replica2:tight",
+    needs=frozenset({"theta", "rho", "nu"}),
+    options=_SIZES | _STOP,
+    parent="a2-rounds",
+    bounds=Bounds(paper=("replica2", "replica2"), ours=("replica2_tight", "replica2_tight")),
+    instead="settled-distance",
+    colour="#8C2D04",
+    marker="X",
+)
+_REPLICAL = Record(
+    id="replical",
+    learner="replical.learners.paper.replical:RepliCAL",
+    setting="realizable",
+    replicable=True,
+    active=True,
+    paper="replical.learners.paper.replical:paper",
+    tight="replical.learners.paper.replical:tight",
+    needs=frozenset({"theta", "rho"}),
+    options=_SIZES | _STOP,
+    paper_options=frozenset({"T"}),
+    parent="cal-rounds",
+    bounds=Bounds(paper=("replical", None), ours=("replical_tight", None)),
+    instead="settled-cal",
+    colour="#D55E00",
+    marker="D",
+)
+_ROUNDED_CAL = Record(
+    id="rounded-cal",
+    learner="replical.learners.rounded.learner:Rounded",
+    setting="realizable",
+    replicable=True,
+    active=True,
+    certifies=True,
+    rounds=True,
+    paper=None,
+    tight="replical.learners.rounded.plan:cal",
+    needs=frozenset({"rho"}),
+    options=_ROUND | {"query"},
+    parent="cal",
+    bounds=Bounds(paper=("replical", None), scanning=True),
+    colour="#009E73",
+    marker="*",
+)
+_ROUNDED_A2 = Record(
+    id="rounded-a2",
+    learner="replical.learners.rounded.learner:Rounded",
+    setting="agnostic",
+    replicable=True,
+    active=True,
+    certifies=True,
+    rounds=True,
+    paper=None,
+    tight="replical.learners.rounded.plan:a2_betting",
+    needs=frozenset({"rho"}),
+    options=_ROUND | {"batch", "finish"},
+    parent="a2",
+    bounds=Bounds(paper=("replica2", "replica2")),
+    colour="#00614A",
+    marker="P",
+)
+
+_SETTLED = Record(
+    id="settled",
+    learner="replical.learners.settled.learner:Settled",
+    setting="agnostic",
+    replicable=True,
+    active=True,
+    certifies=True,
+    weighs=True,
+    paper=None,
+    tight="replical.learners.settled.plan:settled",
+    needs=frozenset({"rho"}),
+    options=frozenset({"a", "b", "batch", "labs"}),
+    parent="a2",
+    bounds=Bounds(paper=("replica2", "replica2")),
+    colour="#332288",
+    marker="H",
+)
+_SETTLED_CAL = replace(
+    _SETTLED,
+    id="settled-cal",
+    learner="replical.learners.settled.learner:SettledCAL",
+    setting="realizable",
+    weighs=False,
+    tight="replical.learners.settled.plan:settled_cal",
+    parent="cal",
+    bounds=Bounds(paper=("replical", None)),
+    colour="#7F74C9",
+    marker=".",
+)
+_SETTLED_DISTANCE = replace(
+    _SETTLED,
+    id="settled-distance",
+    learner="replical.learners.settled.distance:SettledDistance",
+    weighs=False,
+    tight="replical.learners.settled.plan:settled_distance",
+    colour="#882255",
+    marker="$\\spadesuit$",
+)
+
+
+def _boosted(base: Record, marker: str, bounds: Bounds) -> Record:
+    """A replicable learner, run many times."""
+    return replace(
+        base,
+        id=f"boosted-{base.id}",
+        learner="replical.learners.paper.boosting:Boosted",
+        options=(base.options - _STOP) | {"boosting", "strings", "runs"},
+        paper_options=frozenset(),
+        parent=base.id,
+        bounds=bounds,
+        marker=marker,
+    )
+
+
+_ALL = (
+    _ERM,
+    _CAL,
+    _CAL_ROUNDS,
+    _A2,
+    _A2_PAIRED,
+    _A2_ROUNDS,
+    _REPLICABLE_ERM,
+    _REPLICA2,
+    _REPLICAL,
+    _ROUNDED_CAL,
+    _ROUNDED_A2,
+    _SETTLED,
+    _SETTLED_CAL,
+    _SETTLED_DISTANCE,
+    _boosted(_REPLICABLE_ERM, "<", Bounds(paper=("replicable_passive_boosted", None))),
+    _boosted(_REPLICA2, "8", Bounds(paper=("replica2_boosted", "replica2_boosted"))),
+    _boosted(_REPLICAL, ">", Bounds(paper=("replical_boosted", None))),
+)
+LEARNERS: dict[str, Record] = {record.id: record for record in _ALL}
+
+UNLISTED: dict[str, Record] = {
+    "lattice": Record(
+        id="lattice",
+        learner="replical.lattice.learner:Lattice",
+        setting="either",
+        replicable=True,
+        active=True,
+        certifies=True,
+        lists=False,
+        family="replical.lattice.certificate",
+        paper=None,
+        tight="replical.lattice.plan:lattice",
+        needs=frozenset({"rho"}),
+        options=frozenset({"nu", "labs"}),
+        colour="#000000",
+        marker="+",
+    )
+}
+
+
+def standard(*, models: bool, noiseless: bool, lists: bool = True) -> str:
+    """The learner to take where nobody says: for candidate models, or for rules on features, with labels that err or not.
+
+    Where the class is no list, there is one learner.
+
+    Examples
+    --------
+    >>> standard(models=True, noiseless=False), standard(models=False, noiseless=True)
+    ('settled', 'settled-cal')
+    """
+    if not lists:
+        return "lattice"
+    return "settled" if models else "settled-cal" if noiseless else "settled-distance"
+
+
+def find(learner: str) -> Record:
+    """The record of a learner.
+
+    Raises
+    ------
+    BadSpec
+        For an id that nobody has.
+
+    Examples
+    --------
+    >>> find("rounded-a2").parent, sorted(find("cal-rounds").needs)
+    ('a2', ['theta'])
+    """
+    if learner in UNLISTED:
+        return UNLISTED[learner]
+    if learner not in LEARNERS and str(learner).removeprefix("boosted-") in LEARNERS:
+        bases = ", ".join(record.parent for record in LEARNERS.values() if record.boosts and record.parent)
+        raise BadSpec(f"unknown learner {learner!r}: boosting starts from a replicable learner, one of {bases}")
+    if learner not in LEARNERS:
+        raise BadSpec(f"unknown learner {learner!r}; the learners are {', '.join((*LEARNERS, *UNLISTED))}")
+    return LEARNERS[learner]
+
+
+def owner(parameter: str) -> str:
+    """Whose plan ``"paper"`` alone knows a parameter; empty where others know it too."""
+    return next((record.id for record in LEARNERS.values() if parameter in record.paper_options), "")

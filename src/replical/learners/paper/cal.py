@@ -1,0 +1,182 @@
+"""CAL, realizable: ask only where survivors disagree, drop everyone who is ever wrong, stop at Δ(V) ≤ ε.
+
+Claim: if some hypothesis makes no error, every survivor at the stop has error at most Δ(V) ≤ ε; with k = 2Θ ln(nN/δ)
+labels per round, N rounds suffice with probability at least 1-δ.
+Reference: Algorithm 1. With k = 1 it is the streaming form: one item at a time, in private order (learner id "cal");
+with the plan's k it is Algorithm 1 itself ("cal-rounds"). Not replicable: "any h in V" is the first in the shared
+order, the choice most favourable to it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import ceil as ceil_of
+from math import log
+
+from replical.core.exact import ceil, fraction, ln
+from replical.core.randomness import SharedRandomness
+from replical.learners.base import Conversation, Shrinking, Shrunk, Until, at_own_stop, check_plan
+from replical.learners.plan import Cost, Number, Plan, Setting, Task, by_scanning, in_rounds
+from replical.pools.pool import AnyPool
+from replical.pools.query import Answers, Query
+from replical.pools.scan import Scan
+from replical.pools.version_space import VersionSpace
+
+
+@dataclass(frozen=True)
+class CAL:
+    """CAL, streaming or in rounds as its plan says.
+
+    Parameters
+    ----------
+    plan
+        ``plan("cal", C, epsilon=.., delta=..)`` or ``plan("cal-rounds", C, epsilon=.., delta=.., theta=..)``.
+
+    Raises
+    ------
+    PlanMismatch
+        If the plan was made for another learner.
+
+    Examples
+    --------
+    >>> from replical import CAL, Population, PrivateRandomness, SharedRandomness, Thresholds, learn, plan
+    >>> C = Thresholds(1000)
+    >>> world, lab = Population(C, target=314), PrivateRandomness.simulated("doctest")
+    >>> pool = world.pool(5000, lab)
+    >>> learner = CAL(plan("cal", C, epsilon=.05, delta=.05, pool="finite"))
+    >>> result = learn(learner, pool, world.labels(pool, lab), SharedRandomness("published"))
+    >>> result.labels, result.V.size, result.V.mass
+    (7, 43, Fraction(109, 2500))
+    """
+
+    plan: CALPlan
+
+    def __post_init__(self) -> None:
+        check_plan(self.plan, CALPlan, "CAL")
+
+    def run(self, pool: AnyPool, shared: SharedRandomness) -> Conversation:
+        """Shrink V on `pool` until Δ(V) ≤ ε, then take the first survivor by `shared`.
+
+        Returns
+        -------
+        conversation
+            It ends with a `Result`. `V`: everyone who was never wrong. `hypothesis`: the first of them in the shared
+            order. `unrounded`: the same one. `conditions`: those of the plan, whether Δ(V) ≤ ε was reached, and whether
+            masses are known, so that the error bound speaks of the distribution and not only of this pool.
+
+        Raises
+        ------
+        EmptyVersionSpace
+            If everyone was wrong: no hypothesis fits the labels.
+        PoolExhausted
+            If a finite pool runs out of the items a round needs.
+        """
+        return at_own_stop(self, pool, shared)
+
+    def shrink(self, pool: AnyPool, until: Until) -> Shrinking:
+        """On `pool`, drop whoever is ever wrong, until V passes the rule `until` or the plan's rounds are spent.
+
+        Returns
+        -------
+        shrinking
+            It ends with V, the answers heard, and how many items were looked at.
+        """
+        plan, scanned = self.plan, 0
+        answers: list[Answers] = []
+        V, scan = pool.version_space(), pool.scan()
+        while not until(V) and not plan.spent(len(answers)):
+            query = plan.next(scan, V)
+            if query.total == 0:  # nothing is disputed
+                break
+            S = yield query
+            V = V.keep(V.errors(S) == 0)
+            answers.append(S)
+            scanned += query.scanned
+        return Shrunk(V=V, answers=tuple(answers), scanned=scanned)
+
+
+@dataclass(frozen=True, kw_only=True)
+class CALPlan(Plan):
+    """CAL: k labels per round; k = 1 is the streaming form, which may also choose its items."""
+
+    rounds_most: int | None
+    query: str = "scan"
+
+    @property
+    def k(self) -> int:
+        """Labels a round."""
+        return self.integer("k_loop")
+
+    def next(self, scan: Scan, V: VersionSpace) -> Query:
+        """What to ask next: the next disputed items of the scan, or the one that splits V most evenly."""
+        return scan.evenest(V) if self.query == "halving" else scan.draw(V, self.k)
+
+    def cost(self, setting: Setting) -> Cost:
+        """By rounds, or, one item at a time, by Theorem R1 on the items that accuracy needs."""
+        if self.rounds_most is not None:
+            return in_rounds(self.rounds_most, self.k, self.stop_mass)
+        items = ceil_of((setting.theta or 1.0) * log(setting.n / setting.delta) / setting.epsilon)
+        return Cost(labels=by_scanning(setting, items), kind="expected", unlabelled=items)
+
+    def spent(self, rounds: int) -> bool:
+        """Is the number of rounds (or, one item at a time, the budget of labels) used up?"""
+        most = self.max_labels if self.rounds_most is None else self.rounds_most
+        return most is not None and rounds >= most
+
+    @property
+    def labels_most(self) -> int | None:
+        """The most labels a run can ask for."""
+        return self.max_labels if self.rounds_most is None else self.k * self.rounds_most
+
+
+def cal(task: Task) -> CALPlan:
+    """CAL one item at a time: nothing to size."""
+    numbers = (Number(name="k_loop", value=1, source="one item at a time"),)
+    return CALPlan(
+        learner="cal",
+        name="tight",
+        n=task.n,
+        epsilon=fraction(task.epsilon),
+        numbers=numbers,
+        rounds_most=None,
+        query=task.query,
+    )
+
+
+def cal_rounds(task: Task) -> CALPlan:
+    """Algorithm 1."""
+    N = task.rounds
+    k, conditions = task.size(
+        "k_loop",
+        ceil(2 * task.theta * ln(task.n * N / task.delta)),
+        "2Θ ln(nN/δ): conditional error 1/(2Θ) passes k labels with probability below e^(-k/2Θ), union over n and N",
+    )
+    numbers = (k, Number(name="N", value=N, source="⌊log2(1/ε)⌋+1 halvings"))
+    return CALPlan(
+        learner="cal-rounds",
+        name="paper",
+        n=task.n,
+        epsilon=fraction(task.epsilon),
+        numbers=numbers,
+        conditions=conditions,
+        rounds_most=N,
+    )
+
+
+def cal_rounds_tight(task: Task) -> CALPlan:
+    """Algorithm 1 with the exact tail."""
+    N = task.rounds
+    k, conditions = task.size(
+        "k_loop",
+        ceil(ln(task.n * N / task.delta) / -ln(1 - 1 / (2 * task.theta))),
+        "conditional error 1/(2Θ) passes k labels with probability at most (1-1/2Θ)^k, union over n and N",
+    )
+    return CALPlan(
+        learner="cal-rounds",
+        name="tight",
+        n=task.n,
+        epsilon=fraction(task.epsilon),
+        numbers=(k, Number(name="N", value=N, source="⌊log2(1/ε)⌋+1 halvings")),
+        conditions=conditions,
+        rounds_most=N,
+    )

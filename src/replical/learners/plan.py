@@ -1,0 +1,415 @@
+"""What a plan costs in labels, and in which sense: the parts that bills are made of. Derivations: docs/claims/bills.md.
+
+Plans: every size and threshold a learner uses, each with where it came from.
+
+A learner's file has no constants; it asks its plan. Plans are frozen numbers plus pure functions of what a run has
+measured, computed in decimal arithmetic so that two machines hold the same plan to the last label.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from decimal import Decimal
+from fractions import Fraction
+from functools import cached_property
+from math import ceil as ceil_of
+from math import log2
+from typing import Literal, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from replical.bounds.complexity import scanning
+from replical.classes.base import HypothesisClass, class_size
+from replical.classes.prior import UNIFORM, Prior
+from replical.core.exact import ceil, fraction, ln
+from replical.core.randomness import SharedRandomness
+from replical.errors import PlanMismatch, ValueOutOfRange
+from replical.learners.parameters import PARAMETERS
+from replical.pools.pool import AnyPool
+from replical.pools.yardstick import Yardstick
+
+
+@dataclass(frozen=True, kw_only=True)
+class Setting:
+    """The public numbers a bill depends on.
+
+    Attributes
+    ----------
+    n
+        Hypotheses in the class.
+    epsilon, delta, rho, theta, nu
+        As in `replical.plan`; no `nu` means that labels are noiseless.
+    labs, shift
+        As in `replical.plan`, for the learners that know them.
+    """
+
+    n: int
+    epsilon: float
+    delta: float
+    rho: float
+    theta: float | None = None
+    nu: float | None = None
+    labs: int = 2
+    shift: float = 0.0
+
+    def __post_init__(self) -> None:
+        class_size("the number of hypotheses", self.n)
+        for name in ("epsilon", "delta", "rho", "theta", "nu", "labs", "shift"):
+            if getattr(self, name) is not None:
+                PARAMETERS[name].check(getattr(self, name))
+
+
+@dataclass(frozen=True, kw_only=True)
+class Cost:
+    """What a plan asks for.
+
+    Attributes
+    ----------
+    labels, kind
+        How many labels, and in which sense: the ``"most"`` a run can ask for, a theorem's bound on the ``"expected"``
+        number, or an ``"estimate"``.
+    rounds, labels_per_round, labels_final
+        What they are made of, where the learner works in rounds.
+    unlabelled
+        Items to look at, where that can be said.
+    note
+        What a reader has to know.
+    """
+
+    labels: int
+    kind: Literal["most", "expected", "estimate"]
+    rounds: int | None = None
+    labels_per_round: int | None = None
+    labels_final: int | None = None
+    unlabelled: int | None = None
+    note: str = ""
+
+
+def by_scanning(setting: Setting, items: int) -> int:
+    """Labels that CAL over so many items asks in the mean, at most (Theorem R1)."""
+    return min(ceil_of(scanning(setting.n, setting.theta or 1.0, items)), items)
+
+
+def by_halving(setting: Setting, telling: float, until: Fraction) -> int:
+    """A² until Δ is at most this: halvings, times labels; at least one in 2Θ tells whoever has to go from the best."""
+    return ceil_of(log2(1 / until) * 2 * (setting.theta or 1.0) * telling)
+
+
+# The answer is the first in the shared order of V, of a ball around its centre, or decided by labels nobody publishes.
+Choice = Literal["survivors", "ball", "labels"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Number:
+    """One number of a plan and where it came from.
+
+    Attributes
+    ----------
+    name, value
+        What it is called, and what it is.
+    source
+        The formula, theorem or choice behind it.
+    """
+
+    name: str
+    value: int | Fraction
+    source: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class Condition:
+    """Something a guarantee needs.
+
+    Attributes
+    ----------
+    name
+        What has to hold, in words.
+    value, bound
+        What was measured, and what it had to be.
+    held
+        Did it hold?
+    """
+
+    name: str
+    value: float
+    bound: float
+    held: bool
+
+
+@dataclass(frozen=True, kw_only=True)
+class Task:
+    """What is asked of a learner: the parameters of `replical.plan`, checked, numbers as exact decimals.
+
+    Attributes
+    ----------
+    C
+        The class, where that was given and not just its number of hypotheses.
+    n
+        Hypotheses in the class; 0 where they are no list.
+    exact
+        Are masses known, or measured on a finite pool?
+    spread
+        1/μ for the smallest prior mass μ; n where all are equal.
+    yardstick
+        Public items on which distances are measured, where there are some.
+    """
+
+    C: HypothesisClass | None
+    n: int
+    exact: bool
+    spread: Decimal
+    yardstick: Yardstick | None
+    epsilon: Decimal
+    delta: Decimal
+    rho: Decimal
+    theta: Decimal
+    nu: Decimal
+    T: Decimal
+    k_loop: int | None
+    k_final: int | None
+    kappa: Decimal | None
+    batch: int
+    query: str
+    items: int | None
+    finish: str
+    a: Decimal | None
+    b: Decimal | None
+    stop: str
+    stop_delta: Decimal | None
+    boosting: str | None
+    strings: int | None
+    runs: int | None
+    labs: int
+    shift: Decimal
+
+    def __post_init__(self) -> None:
+        """Refuse a slack with which no answer would be as good as was asked for."""
+        if self.kappa is not None and self.kappa > self.epsilon:
+            raise ValueOutOfRange(
+                f"kappa must be at most epsilon = {self.epsilon:g}, got {self.kappa:g}: a run that stops there leaves "
+                "hypotheses that err more than epsilon; give a smaller kappa or a larger epsilon"
+            )
+
+    def excess_range(self, share: Fraction) -> tuple[Fraction, Fraction]:
+        """[a, b] of a shared threshold on excess errors: b is ε, and a is this `share` of b, where they are not given."""
+        epsilon = fraction(self.epsilon)
+        b = epsilon if self.b is None else fraction(self.b)
+        a = share * b if self.a is None else fraction(self.a)
+        if b > epsilon:
+            raise ValueOutOfRange(
+                f"b must be at most epsilon = {float(epsilon):g}, got {float(b):g}: the answer may err b more than the best"
+            )
+        if not 0 < a <= b:
+            raise ValueOutOfRange(
+                f"a must be above 0 and at most b = {float(b):g}, got {float(a):g}: the shared threshold is drawn between "
+                "them"
+            )
+        return a, b
+
+    @property
+    def nu_bar(self) -> Decimal:
+        """ν̄ = max(ν, ε): an upper bound on ν is all that the agnostic learners need."""
+        return max(self.nu, self.epsilon)
+
+    @property
+    def rounds(self) -> int:
+        """N = ⌊log2(1/ε)⌋ + 1: after N halvings the mass is below ε."""
+        N = 1
+        while Fraction(1, 2**N) >= fraction(self.epsilon):
+            N += 1
+        return N
+
+    @property
+    def measured(self) -> bool:
+        """Is Δ measured on items set aside for it? Not where it is known, nor where a stop test has items of its own."""
+        return not self.exact and self.stop != "rstat"
+
+    @property
+    def measured_rounds(self) -> int:
+        """Halvings after which a mass measured to one part in eight is below ε: 2^-N ≤ 8ε/9."""
+        near = Fraction(1, 2**self.rounds) > Fraction(8, 9) * fraction(self.epsilon)
+        return self.rounds + (1 if near and self.measured else 0)
+
+    def size(self, name: str, needed: int, source: str) -> tuple[Number, tuple[Condition, ...]]:
+        """The size the proof needs, or the user's own with the condition it may break."""
+        own_size = self.k_loop if name == "k_loop" else self.k_final
+        if own_size is None:
+            return Number(name=name, value=needed, source=source), ()
+        condition = Condition(
+            name=f"{name} is at least what the proof needs", value=own_size, bound=needed, held=own_size >= needed
+        )
+        return Number(name=name, value=own_size, source=f"given; the proof asks for {needed}"), (condition,)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Plan:
+    """Every number a learner uses.
+
+    Attributes
+    ----------
+    learner, name
+        The learner's id, and which of its plans this is.
+    n, epsilon
+        The task.
+    numbers
+        Every number with its source.
+    conditions
+        What the guarantee needs of sizes set by hand and the like.
+    exact_only
+        Why the proof needs a known distribution; empty where finite pools will do.
+    max_labels
+        Budget.
+    prior
+        How the shared order prefers hypotheses.
+    base
+        The plan of the learner this one runs inside, where there is one.
+    """
+
+    learner: str
+    name: str
+    n: int
+    epsilon: Fraction
+    numbers: tuple[Number, ...]
+    conditions: tuple[Condition, ...] = ()
+    exact_only: str = ""
+    max_labels: int | None = None
+    prior: Prior = UNIFORM
+    base: Plan | None = None
+
+    def __getitem__(self, name: str) -> Fraction:
+        return self._values[name]
+
+    @cached_property
+    def _values(self) -> dict[str, Fraction]:
+        return {number.name: Fraction(number.value) for number in reversed(self.numbers)}
+
+    def integer(self, name: str) -> int:
+        """The number called `name`, which is a size."""
+        return int(self[name])
+
+    @property
+    def stop_mass(self) -> Fraction:
+        """The disagreement mass at which the loop ends."""
+        return self.epsilon
+
+    @property
+    def reach(self) -> Fraction:
+        """What Δ(V) is at most when the loop has ended by its own test."""
+        return self.stop_mass
+
+    @property
+    def labels_most(self) -> int | None:
+        """The most labels a run can be expected to ask for; None where only the pool limits it."""
+        raise NotImplementedError
+
+    @property
+    def largest_sample(self) -> int | None:
+        """The largest sample of one step, where runs can be made side by side; None where they cannot."""
+        return None
+
+    @property
+    def choice(self) -> Choice:
+        """Who the shared order chooses from."""
+        return "survivors"
+
+    @property
+    def shrinks(self) -> bool:
+        """Are survivors never fewer than later ones?"""
+        return True
+
+    @property
+    def abstains(self) -> bool:
+        """May a run end without an answer?"""
+        return False
+
+    @property
+    def grows_with(self) -> str:
+        """What the number of labels grows with, where it is beyond anybody's means."""
+        return "it grows with (ln n)^3/(epsilon rho^2); raise rho or round instead"
+
+    def cost(self, setting: Setting) -> Cost:
+        """What a run asks for, in the `setting` the plan was made for."""
+        raise NotImplementedError
+
+    def pool_needed(self, distances: NDArray[np.float64]) -> int | None:
+        """About the smallest pool with which a run proves itself for a truth at these `distances`; None if there is none."""
+        return None
+
+    def under(self, prior: Prior, max_labels: int | None) -> Self:
+        """The same plan with a `prior` and a budget of `max_labels`."""
+        return replace(self, prior=prior, max_labels=max_labels)
+
+    def check(self, pool: AnyPool) -> None:
+        """Refuse a `pool` this plan was not made for.
+
+        Raises
+        ------
+        PlanMismatch
+            If the class has another size, or the proof needs a known distribution.
+        """
+        if len(pool.C) != self.n:
+            raise PlanMismatch(f"the plan is for {self.n} hypotheses, but the pool's class has {len(pool.C)}")
+        self.prior.check(pool.C)
+        if self.exact_only and not pool.exact:
+            raise PlanMismatch(self.exact_only)
+
+
+def intervals(n: Decimal | int, rho: Decimal) -> int:
+    """How many intervals make at most a fraction ρ/8 of them bad."""
+    m = ceil(8 / rho * (1 + ln(n) / ln(1 + rho / 30)))
+    if m > 2**64:
+        raise ValueOutOfRange(f"the plan 'paper' would need {Decimal(m):.2g} intervals, more than 2**64: raise rho")
+    return m
+
+
+def grid_position(shared: SharedRandomness, m: int) -> Fraction:
+    """The middle of one of m equal intervals of [0, 1]; which one is shared."""
+    return Fraction(2 * shared.integer("threshold", high=m) + 1, 2 * m)
+
+
+def in_rounds(rounds: int, k: int, stop_mass: Fraction, *, last: int = 0, looked_at: Fraction = Fraction(0)) -> Cost:
+    """N rounds of k labels and a last sample; finding k items in DIS(V) takes about k/Δ(V), and Δ halves."""
+    items = looked_at + sum(k * min(Fraction(2**r), 1 / stop_mass) for r in range(rounds))
+    return Cost(
+        labels=rounds * k + last,
+        kind="most",
+        rounds=rounds,
+        labels_per_round=k,
+        labels_final=last or None,
+        unlabelled=ceil_of(items),
+    )
+
+
+@dataclass(frozen=True, kw_only=True)
+class SamplePlan(Plan):
+    """Passive learning: one sample of k labelled items."""
+
+    def cost(self, setting: Setting) -> Cost:
+        """The sample."""
+        return Cost(labels=self.k, kind="most", rounds=1, labels_final=self.k, unlabelled=self.k)
+
+    @property
+    def k(self) -> int:
+        """Labels."""
+        return self.integer("k_final")
+
+    @property
+    def labels_most(self) -> int:
+        """The most labels a run can ask for."""
+        return self.k
+
+
+@dataclass(frozen=True, kw_only=True)
+class RoundsPlan(Plan):
+    """A learner that works in at most N rounds of k labels."""
+
+    @property
+    def k(self) -> int:
+        """Labels a round."""
+        return self.integer("k_loop")
+
+    @property
+    def rounds_most(self) -> int:
+        """N."""
+        return self.integer("N")

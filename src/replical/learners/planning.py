@@ -1,0 +1,275 @@
+"""From a task to a plan, and from a plan to the learner that runs it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from decimal import DecimalException
+from typing import Any
+
+import numpy as np
+
+from replical.classes.base import HypothesisClass, class_size, listed
+from replical.classes.losses import Losses
+from replical.classes.prior import UNIFORM, Prior
+from replical.core.exact import decimal, decimals
+from replical.errors import BadSpec, ValueOutOfRange
+from replical.learners.base import Learner
+from replical.learners.catalogue import Record, find, load, owner
+from replical.learners.parameters import OPTIONS, PARAMETERS
+from replical.learners.plan import Condition, Plan, Task
+from replical.learners.settled.plan import BettingPlan
+from replical.pools.yardstick import Yardstick
+
+
+def plan(
+    learner: str,
+    C: HypothesisClass | int,
+    *,
+    epsilon: float,
+    delta: float,
+    rho: float | None = None,
+    theta: float | None = None,
+    nu: float | None = None,
+    name: str = "tight",
+    pool: str = "exact",
+    T: float | None = None,
+    k_loop: int | None = None,
+    k_final: int | None = None,
+    kappa: float | None = None,
+    batch: int | None = None,
+    query: str | None = None,
+    items: int | None = None,
+    finish: str | None = None,
+    a: float | None = None,
+    b: float | None = None,
+    stop: str | None = None,
+    stop_delta: float | None = None,
+    boosting: str | None = None,
+    strings: int | None = None,
+    runs: int | None = None,
+    labs: int | None = None,
+    shift: float | None = None,
+    yardstick: Yardstick | None = None,
+    losses: Losses | None = None,
+    prior: Prior = UNIFORM,
+    max_labels: int | None = None,
+) -> Plan:
+    """Every size and threshold of a learner, each with its source.
+
+    Parameters
+    ----------
+    learner
+        A learner id, e.g. cal, a2, replical or replica2.
+    C
+        The class, or its number of hypotheses.
+    epsilon, delta
+        Error at most `epsilon` with probability at least ``1 - delta``; for CAL on a finite pool, error on that pool.
+    rho
+        Two labs may differ with probability at most `rho`; needed by replicable learners.
+    theta
+        Disagreement coefficient, public; needed by learners that work in rounds.
+    nu
+        Upper bound on the error of the best hypothesis; needed by agnostic learners in rounds and by the passive
+        replicable one. The passive learners are the realizable ones exactly when it is 0.
+    name
+        ``"tight"``, our sizes, or ``"paper"``, which only learners of the paper have.
+    pool
+        ``"exact"`` where masses are known, ``"finite"`` where they are measured.
+    T
+        Threshold range T/Θ of the paper's RepliCAL, 1/8 if left out.
+    k_loop, k_final
+        Your own sizes in place of the proof's; the result then says which condition they break.
+    kappa
+        Where A² stops: at disagreement mass `kappa` instead of `epsilon`. Where Rounded stops uncertified: at slack
+        `kappa`; only by its certificate, the pool's end or the budget if left out. At most `epsilon`.
+    batch
+        Items A² has open at once, 1 if left out.
+    query
+        What CAL asks next: ``"scan"``, the next disputed item, or ``"halving"``, the one that splits V most evenly.
+    items
+        Items on which every lab rounds, its first in private order: public. If left out, each lab uses all it has and
+        is certified against the ideal answer, whatever the others have.
+    finish
+        How Rounded over A² chooses: ``"distance"``, the only one with a proof, ``"excess"`` or ``"noise"``.
+    a, b
+        Range of the shared threshold: of Rounded's on distances, .45 and .9 of epsilon if left out; of its finish
+        ``"excess"`` on excess errors, 2/9 and 2/3 of epsilon if both are left out, otherwise half of epsilon and epsilon; of
+        Settled's on excess errors, .75 of epsilon and epsilon.
+    stop, stop_delta
+        How RepliCAL and ReplicA² know when to leave the loop: ``"mass"``, by the mass of DIS(V), or ``"rstat"``, by a
+        replicable estimate from unlabelled items that misses its tolerance with probability `stop_delta`.
+    boosting
+        How boosted learners find a frequent winner: ``"heavy-hitters"``, the paper's way and that of its plan, or
+        ``"modes"``, ours and that of the plan ``"tight"``.
+    strings, runs
+        Your own numbers of strings, and of runs with each, in place of boosting's.
+    labs
+        Labs that the promise of Settled and Rounded is for, 2 if left out: that any two of them differ has probability at
+        most `rho`. Rounded over CAL with a yardstick promises it to any number of labs.
+    shift
+        By how much labs' populations may differ where Rounded measures on own items, 0 if left out: in each of them every
+        distance is within a factor of 1 ± `shift` of that in one common population.
+    yardstick
+        Public items on which Rounded measures distances in place of each lab's own; `a` and `b` are then shares of them.
+    losses
+        What predictions cost where that is not one for each error: `Losses.of`; for settled alone. `epsilon`, `a` and `b`
+        are then in costliest errors.
+    prior
+        How the shared order prefers hypotheses.
+    max_labels
+        Budget.
+
+    Returns
+    -------
+    plan
+        Its ``numbers`` say where each number came from, its ``conditions`` what the guarantee needs beside them.
+
+    Raises
+    ------
+    BadSpec
+        For a learner, plan, word or parameter that does not exist, and for the paper's sizes of a learner it does not have.
+    ValueOutOfRange
+        For a number out of its range, a missing one, or a budget below what the plan may ask for.
+
+    Examples
+    --------
+    >>> p = plan("replical", 1000, epsilon=.01, delta=.05, rho=.1, theta=2, name="paper")
+    >>> f"{p.integer('m'):.3g} intervals, {p.integer('k_loop'):.2g} labels per round, {p.labels_most:.2g} in all"
+    '8.13e+06 intervals, 1.5e+17 labels per round, 1.2e+18 in all'
+    """
+    values = {
+        "epsilon": epsilon, "delta": delta, "rho": rho, "theta": theta, "nu": nu, "T": T, "k_loop": k_loop,
+        "k_final": k_final, "kappa": kappa, "batch": batch, "query": query, "items": items, "finish": finish, "a": a, "b": b,
+        "stop": stop, "stop_delta": stop_delta, "boosting": boosting, "strings": strings, "runs": runs, "labs": labs,
+        "shift": shift, "max_labels": max_labels,
+    }  # fmt: skip
+    record = find(learner)
+    make = record.maker(name)
+    if pool not in ("exact", "finite"):
+        raise BadSpec(f"a plan is for an 'exact' or a 'finite' pool, got {pool!r}")
+    _check_parameters(record, name, values)
+    given = None if isinstance(C, int | np.integer) else C
+    _check_class(record, given)
+    n = class_size("the number of hypotheses", C if given is None else len(given)) if record.lists else 0  # type: ignore[arg-type]
+    if given is not None:
+        prior.check(given)
+    if yardstick is not None:
+        _check_yardstick(record, C, yardstick)
+    try:
+        with decimals():
+            exact = {each.name: each.exact(values[each.name]) for each in PARAMETERS.values()}
+            budget = exact.pop("max_labels")
+            spread = decimal(prior.spread(n)) if prior.kind == "weights" else decimal(n)
+            draft = make(Task(C=given, n=n, exact=pool == "exact", spread=spread, yardstick=yardstick, **exact))
+    except (DecimalException, OverflowError) as error:
+        raise ValueOutOfRange(
+            f"these numbers are too extreme to plan with: epsilon {epsilon}, delta {delta}, rho {rho}, theta {theta}, T {T}"
+        ) from error
+    made = replace(draft, name=name).under(prior, budget)
+    if losses is not None:
+        made = replace(_weighed(made, C, losses, record), losses=losses)
+    return _finished(made, record)
+
+
+def _weighed(made: Plan, C: HypothesisClass | int, losses: Losses, record: Record) -> BettingPlan:
+    """A plan that can be for losses other than errors."""
+    if not record.weighs or not isinstance(made, BettingPlan):
+        raise BadSpec(
+            f"{record.id} counts errors, all alike: leave out weights and abstaining, or take the learner settled"
+        )
+    if not isinstance(C, int | np.integer) and len(C.labels) != losses.labels + losses.abstains:
+        says = losses.labels + losses.abstains
+        raise BadSpec(f"the losses are for {says} predictions, and hypotheses of the class say {len(C.labels)} labels")
+    return made
+
+
+def _check_parameters(record: Record, name: str, values: Mapping[str, Any]) -> None:
+    """Refuse what a learner needs and was not given, and what it was given and does not know."""
+    for parameter in OPTIONS:
+        if values[parameter] is None or record.uses(parameter, name):
+            continue
+        if whose := owner(parameter):
+            raise BadSpec(f"{parameter} belongs to the plan 'paper' of {whose}, not to {name!r} of {record.id}")
+        if parameter == "shift" and record.certifies:
+            raise BadSpec(
+                f"{record.id} looks for the ideal answer of one population, and a shift moves that answer: leave shift out, "
+                "or take rounded-cal or rounded-a2"
+            )
+        raise BadSpec(f"{record.id} has no {parameter}: leave it out")
+    for parameter in ("theta", "rho", "nu"):
+        if parameter in record.needs and values[parameter] is None:
+            raise ValueOutOfRange(f"{record.id} needs {parameter}, and none was given")
+    for each in PARAMETERS.values():
+        if each.needs is not None and values[each.name] is not None and values[each.needs[0]] != each.needs[1]:
+            raise BadSpec(f"{each.name} belongs to {each.needs[0]} = {each.needs[1]!r}")
+
+
+def _check_class(record: Record, C: HypothesisClass | None) -> None:
+    """Refuse a learner that needs a list where there is none, and the other way round."""
+    if record.lists and C is not None and not listed(C):
+        raise BadSpec(
+            f"{record.id} chooses from a list of hypotheses, and the class linear has none: take the learner lattice, or "
+            "the class halfspaces, a list of half-spaces"
+        )
+    if not record.lists and (C is None or listed(C)):
+        raise BadSpec(
+            f"{record.id} rounds directions to the cells of the class linear, and got a list of hypotheses: take the class "
+            "linear, or a learner that chooses from a list, e.g. settled"
+        )
+
+
+def _check_yardstick(record: Record, C: HypothesisClass | int, yardstick: Yardstick) -> None:
+    if not record.rounds:
+        raise BadSpec(f"{record.id} measures nothing on a yardstick: leave it out, or take rounded-cal or rounded-a2")
+    if isinstance(C, int | np.integer):
+        raise BadSpec("a plan with a yardstick is for one class: give the class, not its number of hypotheses")
+    yardstick.check(C)
+
+
+_NO_STRICT_PROOF = Condition(
+    name="the shared order is random: with a strict order of preference rho is proven for the rounded learners only",
+    value=0.0,
+    bound=1.0,
+    held=False,
+)
+
+
+def _finished(draft: Plan, record: Record) -> Plan:
+    """Say what is not proven, and refuse a budget that is too small from the start."""
+    if draft.prior.kind == "order" and record.replicable and not record.certifies:
+        draft = replace(draft, conditions=(*draft.conditions, _NO_STRICT_PROOF))
+    if draft.max_labels is not None and (draft.labels_most or 0) > draft.max_labels:
+        raise ValueOutOfRange(
+            f"{draft.learner} may ask for {draft.labels_most} labels, more than max_labels = {draft.max_labels}: raise the "
+            "budget or ask for less, by larger epsilon, delta or rho or by sizes of your own"
+        )
+    return draft
+
+
+def learner_for(plan: Plan) -> Learner:
+    """The learner a plan was made for, as its record in `replical.learners.catalogue` says.
+
+    Parameters
+    ----------
+    plan
+        What `replical.plan` returned.
+
+    Returns
+    -------
+    learner
+        Ready for `replical.learn`; one that runs another learner inside has that one made too.
+
+    Raises
+    ------
+    BadSpec
+        For a plan of a learner that no record knows.
+
+    Examples
+    --------
+    >>> from replical import learner_for, plan
+    >>> type(learner_for(plan("cal", 100, epsilon=.1, delta=.1))).__name__
+    'CAL'
+    """
+    make: Callable[..., Learner] = load(find(plan.learner).learner)
+    return make(plan) if plan.base is None else make(learner_for(plan.base), plan)

@@ -1,1 +1,0 @@
-"""Who answers: a known column, a function, a population."""
