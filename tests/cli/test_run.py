@@ -352,7 +352,7 @@ def test_batches_are_blind(lab):
     """Who labels sees an id and what the lab chose to show: no prediction, no label, no candidate, no survivor."""
     lab.protocol(batch=5)
     told = lab.run("--ask", "file", "--show", "text", code=3)
-    written = sorted((lab.folder / "lab.sessions.batches").iterdir())
+    written = sorted((lab.folder / "lab.batches").iterdir())
     assert [path.name for path in written] == ["batch-0001.csv", "batch-0001.json", "label-studio.xml"]
     items = [line.split(",")[0] for line in written[0].read_text().splitlines()[1:]]
     number = {item: int(item[1:]) for item in items}

@@ -17,7 +17,6 @@ from typing import Any, Literal
 import numpy as np
 
 from replical.classes import boxes, halfspaces, intervals, star, stumps, table, thresholds
-from replical.classes import table as scores
 from replical.classes.base import HypothesisClass, Items, Label
 from replical.classes.halfspaces import gaussians
 from replical.classes.predictions.packed import check_memory
@@ -161,7 +160,7 @@ _ALL = (
         section=None,
         needs=frozenset({"candidates"}),
         options=frozenset({"cuts"}),
-        recipe=lambda section: (scores if "cuts" in section.content else table).recipe(section),
+        recipe=lambda section: (table.recipe_scores if "cuts" in section.content else table.recipe)(section),
     ),
 )
 KINDS: dict[str, Kind] = {kind.kind: kind for kind in _ALL}

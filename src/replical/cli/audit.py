@@ -12,20 +12,9 @@ import typer
 
 from replical.classes.catalogue import parse
 from replical.cli.inputs import read_law, read_prior
-from replical.cli.output import (
-    CLASSES,
-    Cluster,
-    Device,
-    amount,
-    answer,
-    interval,
-    notes,
-    parameter,
-    progress,
-    prose,
-    whole,
-)
-from replical.cli.output import learner as learner_flag
+from replical.cli.options import CLASSES, Cluster, Device, parameter
+from replical.cli.options import learner as learner_flag
+from replical.cli.output import amount, answer, interval, notes, progress, prose, whole
 from replical.cli.words import both, uncertified
 from replical.core.kernels.torch_device import use
 from replical.core.parallel import Workers, cluster

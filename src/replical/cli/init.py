@@ -12,7 +12,8 @@ import typer
 from replical.classes.base import Label
 from replical.classes.catalogue import recipe
 from replical.cli.inputs import file_and_column, never_over
-from replical.cli.output import answer, parameter, prose, reading
+from replical.cli.options import parameter
+from replical.cli.output import answer, prose, reading
 from replical.cli.protocol import check_new, say_written, write_protocol
 from replical.cli.protocol_class import listed, models_section
 from replical.cli.wizard import (

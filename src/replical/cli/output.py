@@ -1,7 +1,4 @@
-"""What every command does with its answer: JSON or prose on standard output, progress and errors on standard error.
-
-Flags for classes, learners and parameters: each from its record, so that every command explains it in the same words.
-"""
+"""What every command does with its answer: JSON or prose on standard output, progress and errors on standard error."""
 
 from __future__ import annotations
 
@@ -13,14 +10,11 @@ from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Any
 
 import typer
 
-from replical.classes.catalogue import specs
 from replical.core.exact import down, fraction, up, up_to
-from replical.learners.catalogue import LEARNERS
-from replical.learners.parameters import PARAMETERS
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -137,26 +131,3 @@ def interval(low: float, high: float, digits: int = 1) -> str:
 def amount(x: float) -> str:
     """A count of labels a person can read at a glance."""
     return f"{x:,.0f}" if x == int(x) and x < 1e9 else f"{x:,.1f}" if x < 1e6 else up_to(x, 3)
-
-
-CLASSES = specs()
-Device = Annotated[
-    str | None,
-    typer.Option("--device", help="cuda or cuda:N: large computations on a graphics card, with the same results"),
-]
-Cluster = Annotated[
-    str | None, typer.Option("--cluster", help="address of a Dask scheduler, or local:N for one started here")
-]
-
-
-def parameter(name: str, help: str | None = None) -> Any:  # noqa: A002 - as typer calls it
-    """The flag of a parameter; a command may explain it in words of its own."""
-    record = PARAMETERS[name]
-    parser = {"word": None, "count": whole}.get(record.kind, number)
-    return typer.Option(f"--{name.replace('_', '-')}", parser=parser, help=help or record.help)
-
-
-def learner(*more: str, help: str | None = None) -> Any:  # noqa: A002 - as typer calls it
-    """The flag of a learner; a command may know `more` of them than those that choose from a list."""
-    names = [*LEARNERS, *more]
-    return typer.Option("--learner", help=help or ", ".join(names), autocompletion=lambda: names)

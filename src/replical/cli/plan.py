@@ -29,8 +29,9 @@ from replical.cli.forecasts import (
     show_forecast,
 )
 from replical.cli.inputs import SIMULATED, items_from, read_prior
-from replical.cli.output import CLASSES, amount, answer, number, parameter, progress, prose, reading, whole
-from replical.cli.output import learner as learner_flag
+from replical.cli.options import CLASSES, parameter
+from replical.cli.options import learner as learner_flag
+from replical.cli.output import amount, answer, number, progress, prose, reading, whole
 from replical.cli.words import net_words
 from replical.core.exact import down_to
 from replical.core.text import at_least, at_most, count, plural

@@ -15,8 +15,9 @@ from replical.classes.base import size_of
 from replical.classes.catalogue import UNLISTED
 from replical.classes.recipe import Recipe
 from replical.cli.inputs import file_and_column, read_prior
-from replical.cli.output import CLASSES, answer, notes, number, parameter, progress, prose, reading, whole
-from replical.cli.output import learner as learner_flag
+from replical.cli.options import CLASSES, parameter
+from replical.cli.options import learner as learner_flag
+from replical.cli.output import answer, notes, number, progress, prose, reading, whole
 from replical.cli.protocol_class import (
     FeatureFile,
     FeatureNames,

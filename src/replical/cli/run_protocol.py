@@ -31,7 +31,8 @@ from replical.cli.labels import (
     source_of,
 )
 from replical.cli.labels import items_of_asking as items_of
-from replical.cli.output import Cluster, Device, amount, answer, notes, prose, whole
+from replical.cli.options import Cluster, Device
+from replical.cli.output import amount, answer, notes, prose, whole
 from replical.cli.page import Host, Instructions, Listed, Media, NoToken, PageOptions, Port, Proxy, Votes
 from replical.cli.registering import BeaconValue, Before, Go, KeyFile, RegisterFile
 from replical.cli.words import (

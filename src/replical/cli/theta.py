@@ -10,7 +10,8 @@ import typer
 
 from replical.classes.catalogue import parse, table_path
 from replical.cli.inputs import items_from, never_over
-from replical.cli.output import CLASSES, Device, answer, number, progress, prose, whole
+from replical.cli.options import CLASSES, Device
+from replical.cli.output import answer, number, progress, prose, whole
 from replical.core.kernels.torch_device import use
 from replical.core.randomness import PrivateRandomness
 from replical.study.pictures.scenes import theta_picture

@@ -32,10 +32,10 @@ def left(protocol: Protocol, result: Result) -> dict[str, HypothesisSet]:
     """How many cells are left, and the one chosen."""
     assert result.hypothesis is not None, "Lattice always has an answer"
     assert result.enclosing is not None, "and says whether it is enclosed"
-    return _cells_left(protocol, result.hypothesis, result.enclosing.axes)
+    return cells_left(protocol, result.hypothesis, result.enclosing.axes)
 
 
-def _cells_left(protocol: Protocol, h: int, axes: Sequence[tuple[float, float]] | None) -> dict[str, HypothesisSet]:
+def cells_left(protocol: Protocol, h: int, axes: Sequence[tuple[float, float]] | None) -> dict[str, HypothesisSet]:
     """How many cells are left between such bounds, listed where that is the answer alone; and the answer `h`."""
     count = size_of(protocol.recipe.C) if axes is None else cells_of(axes)
     answer: HypothesisSet = {"count": 1, "ranges": [[h, h]]}
@@ -170,7 +170,7 @@ def _told(value: Any) -> bool:
 
 def _left(body: Mapping[str, Any], protocol: Protocol) -> str | None:
     """Survivors are the cells between the bounds, kept is the answer."""
-    told = _cells_left(protocol, shape.index_of(body) or 0, body["enclosing"]["axes"])
+    told = cells_left(protocol, shape.index_of(body) or 0, body["enclosing"]["axes"])
     return same({key: body[key] for key in told}, told)
 
 

@@ -9,8 +9,8 @@ pytest.importorskip("pyarrow")
 pytest.importorskip("sqlalchemy")
 
 from faults.lab.test_forgeries import judged
-from replical.lab.certificate.file import cells_left
 from replical.lab.certificate.verify import verify
+from replical.lattice.certificate import cells_left
 from support.certificates import resealed
 from support.lab import Run
 from support.linear import columns, content

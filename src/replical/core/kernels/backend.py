@@ -4,11 +4,6 @@ Results are the same to the bit, so a choice is about time alone. Left to itself
 to numba when it has spent on NumPy kernels about what loading numba costs: it never takes much more than twice the time
 of whichever would have been better. A card is used where one is named, for work that is worth the way to it and back.
 
-Compiling with numba; this module is imported only where a compiled kernel is about to run.
-
-Kernels are serial and release the interpreter's lock, so that `threads` can run several: numba's own threads die in
-forked processes and abort on concurrent calls.
-
 Compiled kernels on several cores: threads of our own, because a kernel lets go of the interpreter's lock.
 """
 
@@ -24,11 +19,6 @@ from contextvars import ContextVar
 from functools import cache
 from importlib.util import find_spec
 from itertools import pairwise
-from typing import Any, TypeVar, cast
-
-import numba
-from numba.core import types
-from numba.extending import intrinsic
 
 from replical.core.parallel import cores
 from replical.errors import BadUsage, MissingExtra
@@ -218,31 +208,6 @@ def _checked(name: str) -> str:
             "processor, whose results are the same"
         )
     return name
-
-
-Function = TypeVar("Function", bound=Callable[..., Any])
-
-
-def kernel(function: Function) -> Function:
-    """Compile `function` when it is first called, and keep the code on the disk where there is a place for it."""
-    try:
-        compiled = numba.njit(function, cache=True, nogil=True)
-    except RuntimeError:  # neither beside this file nor in the user's cache may anything be written
-        compiled = numba.njit(function, nogil=True)
-    return cast(Function, compiled)
-
-
-@intrinsic
-def _popcount(typing_context: Any, word: Any) -> Any:
-    """How many bits of a 64-bit word are set, as the machine's own instruction; for use inside kernels."""
-
-    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        return builder.ctpop(arguments[0])
-
-    return types.uint64(types.uint64), generate
-
-
-popcount: Any = _popcount
 
 
 def count() -> int:

@@ -18,7 +18,7 @@ from numba.extending import intrinsic
 from numpy.typing import NDArray
 
 from replical.core.bits import Packed
-from replical.core.kernels.backend import kernel, popcount
+from replical.core.kernels.numba_compiler import kernel, popcount
 
 _TILE = 64  # rows a side
 _STRIP = 512  # words: two tiles of such strips fit into a second-level cache

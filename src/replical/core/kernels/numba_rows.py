@@ -10,8 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from replical.core.bits import Bits, Packed
-from replical.core.kernels.backend import kernel, popcount
 from replical.core.kernels.columns import Indices
+from replical.core.kernels.numba_compiler import kernel, popcount
 
 _HEAD, _CHUNK = 32, 256  # words between two looks whether a row is decided: few at first, many at last
 _WIDE = 128  # words whose counts stay in the nearest cache
