@@ -23,6 +23,7 @@ def main(arguments: list[str] | None = None) -> int:
 
     from replical.cli.commands import app
     from replical.cli.output import fail
+    from replical.core.retired import remedy
 
     as_json = "--json" in words
     try:
@@ -44,7 +45,9 @@ def main(arguments: list[str] | None = None) -> int:
         # Usage errors of the argument parser; which module defines their class depends on its version.
         if not hasattr(error, "format_message"):
             raise
-        return fail("BadUsage", error.format_message(), as_json=as_json)
+        option: str = getattr(error, "option_name", "")  # that no command has
+        what = f"No such option: {option}{gone}" if (gone := remedy(option)) else error.format_message()
+        return fail("BadUsage", what, as_json=as_json)
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # once is enough
     return fail("Interrupted", "interrupted", as_json=as_json, code=INTERRUPTED)
 

@@ -17,6 +17,7 @@ from typer.core import TyperGroup
 from typer.main import get_command
 
 from replical import __version__
+from replical.core.retired import remedy
 from replical.errors import BadUsage
 
 INSTALL, SHOW = "--install-completion", "--show-completion"
@@ -108,6 +109,8 @@ class Commands(TyperGroup):
 
     def resolve_command(self, ctx: Any, args: list[str]) -> tuple[str | None, Any, list[str]]:
         """The command that `args` name, or "No such command", in place of what stands for it in lists."""
+        if args[0] not in COMMANDS and (gone := remedy(args[0])):
+            raise BadUsage(f"No such command {args[0]!r}{gone}")
         name, stand_in, rest = super().resolve_command(ctx, args)
         return name, stand_in if name is None else load(name), rest
 

@@ -1,4 +1,8 @@
-"""What earlier versions had and this one has not, and what to use in its place: one table for every message."""
+"""What earlier versions had and this one has not, and what to use in its place: one table for every message.
+
+Learners, commands and values stand here as they were typed, options with their dashes (a protocol's key has the row of its
+option), kinds of files with their dot.
+"""
 
 from __future__ import annotations
 
@@ -6,11 +10,12 @@ RETIRED: dict[str, str] = {}
 
 
 def remedy(word: str) -> str:
-    """What to say of a learner, option, key or file kind that is gone, to follow a sentence; empty for any other word.
+    """What to say of a word that is gone, to end a sentence with; empty for any other word.
 
     Examples
     --------
     >>> remedy("cal")
     ''
     """
-    return f": {RETIRED[word]}" if word in RETIRED else ""
+    option = f"--{word.replace('_', '-')}"
+    return next((f": {RETIRED[each]}" for each in (word, option) if each in RETIRED), "")

@@ -27,6 +27,7 @@ from typing import Any, BinaryIO, NamedTuple
 import numpy as np
 
 from replical.core.files import REMEDY, check_claims, most_bytes, trusted
+from replical.core.retired import remedy
 from replical.errors import BadTable, MissingExtra, ReplicalError
 
 _MAGIC = b"ARROW1"
@@ -319,7 +320,7 @@ def _open(
         return _Memory(pa, source, name)
     path = Path(source)
     if path.suffix not in _SUFFIXES:
-        raise BadTable(f"a table is a file that ends in {', '.join(_SUFFIXES)}, got {path}")
+        raise BadTable(f"a table is a file that ends in {', '.join(_SUFFIXES)}, got {path}{remedy(path.suffix)}")
     try:
         if path.suffix == ".csv":
             types = (pa.string(), texts), (pa.dictionary(pa.int32(), pa.string()), categories), (pa.float64(), numbers)

@@ -29,6 +29,7 @@ from replical.classes.recipe import Recipe
 from replical.core.canonical import digest_of, is_digest
 from replical.core.files import read_bytes
 from replical.core.randomness import SharedRandomness
+from replical.core.retired import remedy
 from replical.errors import BadLabel, BadProtocol, BadTable, BadUsage, ValueOutOfRange
 from replical.lab.signatures import is_public_key
 from replical.lab.tables import read_features, read_pool
@@ -248,7 +249,7 @@ def check_shape(content: Mapping[str, Any]) -> None:
     """The shape: which keys there are, and of which type."""
     for key in content:
         if key not in TOP:
-            raise BadProtocol(f"a protocol has no key {key!r}; it has {', '.join(TOP)}")
+            raise BadProtocol(f"a protocol has no key {key!r}{remedy(key) or _listed(TOP)}")
     if content.get("schema") != SCHEMA:
         raise BadProtocol(f"schema must be {SCHEMA!r}, got {content.get('schema')!r}")
     for key in ("seed", "class", "labels", "learner"):
@@ -273,6 +274,10 @@ def check_shape(content: Mapping[str, Any]) -> None:
         _check_labs(content["labs"])
 
 
+def _listed(keys: Sequence[str]) -> str:
+    return f"; it has {', '.join(keys)}"
+
+
 def _check_registration(content: Mapping[str, Any]) -> None:
     if not isinstance(content.get("register", True), bool):
         raise BadProtocol(f"register must be true or false, got {content['register']!r:.40}")
@@ -285,7 +290,7 @@ def _check_registration(content: Mapping[str, Any]) -> None:
 def _check_labels(section: Mapping[str, Any]) -> None:
     for key in section:
         if key not in _LABELS:
-            raise BadProtocol(f"[labels] has no key {key!r}; it has {', '.join(_LABELS)}")
+            raise BadProtocol(f"[labels] has no key {key!r}{remedy(key) or _listed(_LABELS)}")
     if not isinstance(section.get("values"), list):
         raise BadProtocol("[labels] lists the labels in their public order: values = [..]")
     if any(isinstance(value, bool) or not isinstance(value, str | int) for value in section["values"]):
@@ -330,7 +335,7 @@ def _check_keys(keys: Any, names: list[str]) -> None:
 def _check_learner(section: Mapping[str, Any]) -> None:
     for key in section:
         if key not in ("name", "plan") and key not in PARAMETERS:
-            raise BadProtocol(f"[learner] has no key {key!r}; it has {', '.join(('name', 'plan', *PARAMETERS))}")
+            raise BadProtocol(f"[learner] has no key {key!r}{remedy(key) or _listed(('name', 'plan', *PARAMETERS))}")
     for key in ("name", "epsilon", "delta", "rho"):
         if key not in section:
             raise BadProtocol(f"[learner] needs the key {key!r}")

@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 from importlib import import_module
 from typing import Any, Literal
 
+from replical.core.retired import remedy
 from replical.errors import BadSpec
 from replical.learners.parameters import EVERYWHERE
 from replical.learners.plan import Plan, Task
@@ -429,6 +430,8 @@ def find(learner: str) -> Record:
     """
     if learner in UNLISTED:
         return UNLISTED[learner]
+    if learner not in LEARNERS and (gone := remedy(str(learner))):
+        raise BadSpec(f"unknown learner {learner!r}{gone}")
     if learner not in LEARNERS and str(learner).removeprefix("boosted-") in LEARNERS:
         bases = ", ".join(record.parent for record in LEARNERS.values() if record.boosts and record.parent)
         raise BadSpec(f"unknown learner {learner!r}: boosting starts from a replicable learner, one of {bases}")
