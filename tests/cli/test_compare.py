@@ -58,7 +58,7 @@ def test_labs_with_one_answer_are_identical(labs, capsys):
     assert told == {
         "schema": "replical.compare/1", "identical": True, "same_protocol": True, "same_index": True,
         "first_difference": None, "warning": None, "confirmations": [],
-        "labs": [None, None], "unanimity": None, "fresh_string": None, "registrations": {"given": 0, "wrong": []},
+        "labs": [None, None], "unanimity": None, "registrations": {"given": 0, "wrong": []},
         "same_items": [], "replicated": True, "files": files,
     }  # fmt: skip
     assert {each["level"] for each in files} == {"self"}

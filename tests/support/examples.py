@@ -67,7 +67,6 @@ def _runs(folder):
     """Two labs for each of two protocols, what they publish, and one that confirms an answer."""
     from replical import Session
     from replical.lab.certificate.file import text_of
-    from replical.lab.certificate.profile import profile_of
     from replical.lab.confirmation import claim_of, publish
     from replical.lab.journal.journal import Journal
     from replical.lab.release import vote_of
@@ -81,7 +80,6 @@ def _runs(folder):
             (folder / f"certificate-{name}.json").write_text(text_of(run.certificate))
             (folder / f"protocol-{name}.toml").write_text(run.protocol.toml())
             if name in "ab":
-                (folder / f"profile-{name}.json").write_text(text_of(profile_of(run.session, run.certificate)))
                 run.session.ledger.lab = f"lab {name}"
                 (folder / f"vote-{name}.json").write_text(text_of(vote_of(run.session)))
     protocol, claim = claim_of(run.certificate, margin=0.35, level=0.05)

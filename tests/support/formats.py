@@ -147,13 +147,6 @@ def read_confirmation(path, folder):
     return all([command("verify", path, "--json"), command("compare", path, folder / f"certificate-{lab}.json")])
 
 
-def read_profile(path, folder):
-    """With the certificates that it is about."""
-    lab, other = _lab(path)
-    two = (folder / f"certificate-{lab}.json", folder / f"certificate-{other}.json")
-    return command("compare", *two, "--profile", path, "--profile", folder / f"profile-{other}.json")
-
-
 def _release(folder, scratch, budget, *votes):
     (scratch / "release.json").unlink(missing_ok=True)
     words = ("--protocol", folder / "protocol-a.toml", "--epsilon", "0.5", "--budget", budget, "--sampler", "exact")
@@ -274,7 +267,6 @@ FORMATS = {
     "cell": Format(kind="bytes", pattern="cell-*.parquet", read=read_cell),
     "certificate": Format(kind="sealed", pattern="certificate-*.json", read=read_certificate),
     "confirmation": Format(kind="sealed", pattern="confirmation-*.json", read=read_confirmation),
-    "profile": Format(kind="sealed", pattern="profile-*.json", read=read_profile),
     "registration": Format(kind="sealed", pattern="registration-*.json", read=read_registration),
     "key": Format(kind="bytes", pattern="key-*.pem", read=read_key),
     "shards": Format(kind="sealed", pattern="shards-*.json", read=read_shards),

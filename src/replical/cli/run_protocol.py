@@ -50,8 +50,6 @@ from replical.core.text import count, plural
 from replical.errors import BadUsage, ReplicalError
 from replical.lab.certificate.file import certify, read, write
 from replical.lab.certificate.page import page
-from replical.lab.certificate.profile import check_plan, profile_of
-from replical.lab.certificate.profile import write as write_profile
 from replical.lab.journal.binding import commitment
 from replical.lab.journal.journal import Journal
 from replical.lab.journal.ledger import Ledger
@@ -99,10 +97,6 @@ def run_command(
         bool, typer.Option("--approve", help="with --private: vote for every hypothesis still possible")
     ] = False,
     html: Annotated[Path | None, typer.Option(help="the certificate as a readable page")] = None,
-    profile: Annotated[
-        Path | None,
-        typer.Option(help="also write the lab's scores, for replical compare --profile: they tell about its items"),
-    ] = None,
     votes: Votes = 1,
     host: Host = "127.0.0.1",
     port: Port = 8765,
@@ -139,26 +133,26 @@ def run_command(
     }
     before = Before(file=register, go=go, beacon=beacon, key=key)
     if not before.stops:
-        writes = {"--out": out, "--html": html, "--profile": profile, "--register": register}
+        writes = {"--out": out, "--html": html, "--register": register}
         check_usage(labels, ask, writes=writes, reads=reads)
     check_truths(truths)
-    _check_private(private=private, approve=approve, html=html, profile=profile)
+    _check_private(private=private, approve=approve, html=html)
     protocol = Protocol.read(protocol_file)
     before.check(protocol, reads)
-    _check_asked(protocol, profile, measure_error, lab_name, private=private)
+    _check_asked(protocol, measure_error, lab_name, private=private)
     lab = items_of(protocol, pool, id_column, public)
     if before.stops:
         with Journal(journal) as lab_journal:
             return before.register(protocol, lab, lab_journal, lab_name, as_json=as_json)
     if out is None:
         raise BadUsage("Missing option '--out': the certificate to write, or the vote")
-    page = PageOptions(
+    page_options = PageOptions(
         votes=votes, host=host, port=port, media=media, instructions=instructions, people=people, no_token=no_token,
         proxy=proxy,
     )  # fmt: skip
     source = source_of(
         protocol, pool, id_column, labels=labels, ask=ask, show=show, answers=answers, batches=batches, journal=journal,
-        out=out, page=page,
+        out=out, page=page_options,
     )  # fmt: skip
     with _workers(at) as workers, Journal(journal) as lab_journal:
         lab = lab.on(workers)
@@ -177,8 +171,7 @@ def run_command(
         if fresh:
             forecast = _announce(protocol, session, truths, verbose=verbose)
         outlook = Outlook(session, _tell, expected=forecast) if truths > 0 and not lab.sharded else None
-        earlier = session.ledger.results[-1] if session.ledger.results else None
-        changed = bool(session.ledger.results)
+        earlier = session.ledger.results[-1:]
         batch = source.answer(session, outlook)
         if session.open:
             return _pending(session, batch, outlook, as_json=as_json)
@@ -186,16 +179,13 @@ def run_command(
         if private:
             return _voted(session, out, approve=approve, as_json=as_json)
         certificate = before.signed(certify(session))
-        _write(session, certificate, out, html, profile)
-        written: dict[str, Path | str | None] = {
-            "certificate": out,
-            "journal": lab_journal.where,
-            "profile": profile,
-            "page": html,
-        }
+        write(certificate, out)
+        if html is not None:
+            write_whole(html, page(certificate), what="the page", refuse=BadUsage)
+        written: dict[str, Path | str | None] = {"certificate": out, "journal": lab_journal.where, "page": html}
         _done(session, certificate["body"], written, verbose=verbose, as_json=as_json)
-        if changed and earlier != session.result.hypothesis:
-            notes.print(f"The answer has changed: it was hypothesis {earlier}.", markup=False, soft_wrap=True)
+        if earlier and earlier[0] != session.result.hypothesis:
+            notes.print(f"The answer has changed: it was hypothesis {earlier[0]}.", markup=False, soft_wrap=True)
     return 0
 
 
@@ -216,28 +206,15 @@ def _check_cluster(at: str | None, pool: Path, device: str | None) -> None:
         raise BadUsage(f"--cluster computes on shards, and {pool} is a table: make shards of it with replical shard")
 
 
-def _check_asked(
-    protocol: Protocol, profile: Path | None, measure_error: int, lab_name: str | None, *, private: bool
-) -> None:
+def _check_asked(protocol: Protocol, measure_error: int, lab_name: str | None, *, private: bool) -> None:
     """Refuse what the protocol does not allow, before anything is written."""
     if private and not protocol.record.lists:
         kind = protocol.content["class"]["kind"]
         raise BadUsage(f"a private release counts votes for hypotheses of a list, and the class {kind} is no list")
-    if profile is not None:
-        check_plan(protocol.plan)
     if measure_error:
         Measured(protocol.learner, measure_error)
     if lab_name is not None:
         check_name(lab_name, protocol.lab_names)
-
-
-def _write(session: Session, certificate: dict[str, Any], out: Path, html: Path | None, profile: Path | None) -> None:
-    """The certificate, and what was asked for beside it."""
-    write(certificate, out)
-    if profile is not None:
-        write_profile(profile_of(session, certificate), profile)
-    if html is not None:
-        write_whole(html, page(certificate), what="the page", refuse=BadUsage)
 
 
 def _check_out(out: Path, session: Session) -> None:
@@ -252,13 +229,11 @@ def _check_out(out: Path, session: Session) -> None:
         raise BadUsage(f"{out} is the certificate of another run: give another --out, or move it away")
 
 
-def _check_private(*, private: bool, approve: bool, html: Path | None, profile: Path | None) -> None:
+def _check_private(*, private: bool, approve: bool, html: Path | None) -> None:
     if approve and not private:
         raise BadUsage("--approve is about the vote of a private release: give --private too, or leave it out")
     if private and html is not None:
         raise BadUsage("--html shows a certificate, and --private writes none: leave it out")
-    if private and profile is not None:
-        raise BadUsage("--profile tells what a private vote keeps to itself: leave out one of the two")
 
 
 def _voted(session: Session, out: Path, *, approve: bool, as_json: bool) -> int:

@@ -22,13 +22,11 @@ from replical.cli.registering import (
     wrong_registrations,
 )
 from replical.core.files import write_whole
-from replical.core.text import at_least, at_most, count, plural, two_of
+from replical.core.text import at_most, count, plural, two_of
 from replical.errors import BadCertificate, BadUsage
 from replical.lab.certificate.checks import Check, Verification
 from replical.lab.certificate.compare import Comparison, compare
 from replical.lab.certificate.page import page
-from replical.lab.certificate.profile import read as read_profile
-from replical.lab.certificate.profile import with_a_fresh_string
 from replical.lab.certificate.verify import verify
 from replical.lab.confirmation import SCHEMA as CONFIRMATION
 from replical.lab.confirmation import read_either, verify_confirmation
@@ -144,12 +142,6 @@ def compare_command(
     certificates: Annotated[
         list[Path], typer.Argument(metavar="CERT", help="two or more certificates, or confirmations of their answer")
     ],
-    profile: Annotated[
-        list[Path] | None,
-        typer.Option(
-            help="a lab's profile; with one a certificate: how often would these labs agree with a fresh string?"
-        ),
-    ] = None,
     yardstick: Annotated[
         Path | None, typer.Option(help="the published file that distances were measured on, where it is one")
     ] = None,
@@ -181,21 +173,14 @@ def compare_command(
     unfit = wrong_registrations(runs, registrations)
     if unfit:
         comparison = replace(comparison, unanimity=None)  # of labs that may have chosen among runs nothing follows
-    fresh = _with_a_fresh_string(comparison, contents, profile or [], yardstick)
     if as_json:
         files = [_depth(path, verdict) for path, verdict in zip(certificates, verdicts, strict=True)]
-        told = asdict(comparison) | {"replicated": comparison.replicated, "fresh_string": fresh, "files": files}
+        told = asdict(comparison) | {"replicated": comparison.replicated, "files": files}
         registered = {"given": len(registrations), "wrong": unfit}
         answer({"schema": "replical.compare/1", **told, "registrations": registered})
     else:
         _compared(comparison, contents, [path.name for path in certificates])
         _depths(verdicts)
-        if fresh is not None:
-            prose.print(
-                f"With a fresh string these labs would return one answer with probability {at_least(fresh)}: exact for the "
-                "data they have, no promise about other labs.",
-                soft_wrap=True,
-            )
         if comparison.warning and not comparison.same_items:
             notes.print(f"Warning: {comparison.warning}", markup=False, soft_wrap=True)
         say_registered(runs, registrations, unfit)
@@ -221,18 +206,6 @@ def _depths(verdicts: list[Verification]) -> None:
         "with --pool and --journal checks more of them.",
         soft_wrap=True,
     )
-
-
-def _with_a_fresh_string(
-    comparison: Comparison, contents: list[dict[str, Any]], files: list[Path], yardstick: Path | None
-) -> float | None:
-    """Only of two or more labs that ran one protocol."""
-    runs = [each for each in contents if each["schema"] != CONFIRMATION]
-    if not comparison.same_protocol or len(runs) < 2:
-        if files:
-            raise BadUsage("profiles are about two or more certificates of one protocol: leave them out")
-        return None
-    return with_a_fresh_string(runs, {str(path): read_profile(path) for path in files}, yardstick)
 
 
 def _compared(comparison: Comparison, contents: list[dict[str, Any]], files: list[str]) -> None:

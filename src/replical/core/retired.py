@@ -6,7 +6,9 @@ option), kinds of files with their dot.
 
 from __future__ import annotations
 
-RETIRED: dict[str, str] = {}
+RETIRED: dict[str, str] = {
+    "--profile": "compare takes the certificates alone",
+}
 
 
 def remedy(word: str) -> str:
