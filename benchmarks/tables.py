@@ -1,6 +1,6 @@
 """From a file to a ready pool: seconds and memory, beside the bare reading and beside an array of integers.
 
-A table of 10⁶ items × 1,000 candidates as Parquet, and of 10⁵ × 1,000 as CSV and Arrow, texts "no" and "yes", is written
+A table of 10⁶ items × 1,000 candidates as Parquet, and of 10⁵ × 1,000 as CSV, texts "no" and "yes", is written
 into a temporary folder (below 1 GB, taken away at the end). For each file, each in a process of its own:
 
 - `bare`: pyarrow reads the same columns in blocks and drops them, the limit of every reader;
@@ -30,7 +30,7 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
-from pyarrow import csv, ipc, parquet
+from pyarrow import csv, parquet
 
 from replical.classes.catalogue import recipe
 from replical.classes.predictions.packed import PackedPredictions
@@ -43,7 +43,7 @@ from replical.pools.pool import Pool
 
 LABELS = ("no", "yes")
 GROUP = 2**16  # rows written at a time
-SHARE = {".parquet": 1.0, ".csv": 0.1, ".arrow": 0.1}  # of the items
+SHARE = {".parquet": 1.0, ".csv": 0.1}  # of the items
 PRIVATE = PrivateRandomness.simulated("benchmarks/tables")
 HEAD = f"{'file':8} {'way':9} {'items':>9} {'seconds':>8} {'of them CPU':>11} {'peak GB':>8}"
 
@@ -68,11 +68,10 @@ def batches(items: int, candidates: int) -> Iterator[pa.RecordBatch]:
 def write(path: Path, items: int, candidates: int) -> None:
     """Texts, as most people write them, not dictionaries."""
     plain = pa.schema([(name, pa.string()) for name in ("id", *names(candidates), "label")])
-    stored = plain if path.suffix == ".arrow" else next(batches(1, candidates)).schema
+    stored = next(batches(1, candidates)).schema
     makers: dict[str, Callable[[], Any]] = {
         ".parquet": lambda: parquet.ParquetWriter(path, stored, store_schema=False),
         ".csv": lambda: csv.CSVWriter(path, plain),
-        ".arrow": lambda: ipc.new_file(path, plain, options=ipc.IpcWriteOptions(compression="lz4")),
     }
     with makers[path.suffix]() as writer:
         for batch in batches(items, candidates):
@@ -86,17 +85,11 @@ def bare(path: Path, candidates: int) -> None:
         for first in range(0, candidates, 64):
             for _ in file.iter_batches(2**17, columns=wanted[first : first + 64]):
                 pass
-    elif path.suffix == ".csv":
+    else:
         texts = dict.fromkeys(wanted, pa.dictionary(pa.int32(), pa.string()))
         reading, convert = csv.ReadOptions(block_size=2**23), csv.ConvertOptions(column_types=texts)
         for _ in csv.open_csv(path, read_options=reading, convert_options=convert):
             pass
-    else:
-        for first in range(1, candidates, 128):
-            fields = list(range(first, min(first + 128, candidates + 1)))
-            reader = ipc.open_file(pa.OSFile(str(path)), options=ipc.IpcReadOptions(included_fields=fields))
-            for number in range(reader.num_record_batches):
-                reader.get_batch(number)
 
 
 def made(candidates: int) -> Recipe:
@@ -134,10 +127,8 @@ def integers(path: Path, candidates: int) -> str:
 def opened(path: Path) -> Iterator[pa.RecordBatch]:
     if path.suffix == ".parquet":
         yield from parquet.ParquetFile(path).iter_batches(2**16)
-    elif path.suffix == ".csv":
-        yield from csv.open_csv(path)
     else:
-        yield from ipc.open_file(path).read_all().to_batches(2**16)
+        yield from csv.open_csv(path)
 
 
 def codes(column: Any) -> Any:

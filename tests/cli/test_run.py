@@ -787,7 +787,7 @@ RUN = {
         ({"PROTOCOL": "nowhere.toml"}, "cannot read the protocol nowhere.toml: No such file or directory"),
         ({"PROTOCOL": "small.csv"}, "small.csv is not a TOML file"),
         ({"--pool": "nowhere.csv"}, "there is no file nowhere.csv"),
-        ({"--pool": "names.txt"}, "a table is a file that ends in .parquet, .csv, .arrow, .feather, got names.txt"),
+        ({"--pool": "names.txt"}, "a table is a file that ends in .parquet, .csv, got names.txt"),
         ({"--pool": "thin.csv"}, "thin.csv has no column 'm0'; it has id, truth"),
         ({"--id": "key"}, "small.csv has no column 'key'"),
         ({"--out": "nowhere/lab.json"}, "there is no folder nowhere for --out lab.json"),

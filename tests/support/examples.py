@@ -35,7 +35,7 @@ def make_examples(folder, names):
 def _tables(folder):
     """Texts and dictionaries, numbers and gaps; compressed and not, one batch and several."""
     import pyarrow as pa
-    from pyarrow import feather, ipc, parquet
+    from pyarrow import parquet
 
     columns = world(candidates=CANDIDATES, items=40, seed=3)
     numbers = np.random.default_rng(4)
@@ -52,13 +52,6 @@ def _tables(folder):
         parquet.write_table(
             table, folder / f"table-{name}-raw.parquet", compression="none", use_dictionary=name == "coded"
         )
-        feather.write_feather(table, folder / f"table-{name}.feather", compression="lz4")
-        feather.write_feather(table, folder / f"table-{name}-raw.feather", compression="uncompressed", chunksize=16)
-        for compression in (None, "zstd"):
-            options = ipc.IpcWriteOptions(compression=compression, unify_dictionaries=True)
-            path = folder / f"table-{name}{'-zstd' if compression else ''}.arrow"
-            with pa.OSFile(str(path), "wb") as file, ipc.new_file(file, table.schema, options=options) as writer:
-                writer.write_table(table, max_chunksize=16)
     write(plain, folder / "table-plain.csv")
     write(plain.slice(0, 3), folder / "table-small.csv")
 

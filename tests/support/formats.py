@@ -21,7 +21,7 @@ from support.lab import LABELS
 
 FAIL = output.fail
 CANDIDATES = 6
-TABLES = ("csv", "parquet", "arrow", "feather")
+TABLES = ("csv", "parquet")
 BESIDE = {"a": "b", "b": "a", "s": "t", "t": "s", "n": "o", "o": "n"}  # who ran the same protocol as whom
 SIGNERS = {"n": "north", "o": "south"}  # who signs
 
@@ -259,8 +259,6 @@ def read_spec(path, folder):
 FORMATS = {
     "csv": Format(kind="bytes", pattern="table-*.csv", read=read_table),
     "parquet": Format(kind="bytes", pattern="table-*.parquet", read=read_table),
-    "arrow": Format(kind="bytes", pattern="table-*.arrow", read=read_table),
-    "feather": Format(kind="bytes", pattern="table-*.feather", read=read_table),
     "protocol": Format(kind="toml", pattern="protocol-*.toml", read=read_protocol),
     "candidates": Format(kind="bytes", pattern="listed*.csv", read=read_candidates),
     "study": Format(kind="toml", pattern="*study.toml", read=read_study),

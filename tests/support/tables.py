@@ -30,7 +30,7 @@ GOOD = {
 def write(table, path):
     """The same table in the format of the file's name."""
     import pyarrow as pa
-    from pyarrow import feather, parquet
+    from pyarrow import parquet
 
     table = table if isinstance(table, pa.Table) else pa.table(table)
     if path.suffix == ".csv":
@@ -38,10 +38,8 @@ def write(table, path):
             writer = csv.writer(file)
             writer.writerow(table.column_names)
             writer.writerows(zip(*(column.to_pylist() for column in table.columns), strict=True))
-    elif path.suffix == ".parquet":
-        parquet.write_table(table, path)
     else:
-        feather.write_feather(table, path)
+        parquet.write_table(table, path)
     return path
 
 

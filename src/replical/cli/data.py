@@ -32,7 +32,7 @@ Workers = Annotated[
 
 def candidates_command(
     recipe: Annotated[Path, typer.Argument(metavar="RECIPE", help="the recipe, a TOML file")],
-    public: Annotated[Path, typer.Option(help="public rows with features and labels: .parquet, .csv or .arrow")],
+    public: Annotated[Path, typer.Option(help="public rows with features and labels: .parquet or .csv")],
     out: Annotated[Path, typer.Option(help="the folder to write; one that was begun is gone on with")],
     id_column: IdColumn = "id",
     workers: Workers = None,
@@ -80,7 +80,7 @@ def candidates_command(
 
 def predict_command(
     models: Annotated[Path, typer.Argument(metavar="MODELS", help="the folder that replical candidates wrote")],
-    table: Annotated[Path, typer.Option(help="the lab's items with their features: .parquet, .csv or .arrow")],
+    table: Annotated[Path, typer.Option(help="the lab's items with their features: .parquet or .csv")],
     out: Annotated[Path, typer.Option(help="the pool to write, a .parquet file")],
     id_column: IdColumn = "id",
     keep: Annotated[list[str] | None, typer.Option(help="a column of the table to keep, e.g. one to show")] = None,
@@ -139,7 +139,7 @@ def _needs_sklearn() -> None:
 
 def apply_command(
     certificate: Annotated[Path, typer.Argument(metavar="CERT", help="the certificate of a rule on features")],
-    table: Annotated[Path, typer.Option(help="items with the rule's columns: .parquet, .csv or .arrow")],
+    table: Annotated[Path, typer.Option(help="items with the rule's columns: .parquet or .csv")],
     out: Annotated[Path, typer.Option(help="the CSV file to write: id and label")],
     id_column: IdColumn = "id",
     as_json: Annotated[bool, typer.Option("--json", help="one JSON object on standard output")] = False,
@@ -165,7 +165,7 @@ def shard_command(
     protocol_file: Annotated[Path, typer.Argument(metavar="PROTOCOL", help="the published protocol")],
     pool: Annotated[
         list[Path],
-        typer.Option(help="this lab's items: .parquet, .csv or .arrow; once for each part if there are several"),
+        typer.Option(help="this lab's items: .parquet or .csv; once for each part if there are several"),
     ],
     out: Annotated[Path, typer.Option(help="the folder to write, a new one")],
     id_column: IdColumn = "id",

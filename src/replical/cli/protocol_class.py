@@ -17,6 +17,7 @@ from replical.cli.inputs import file_and_column
 from replical.cli.output import notes, number, reading
 from replical.cli.wizard import asked, at_a_terminal, spelled
 from replical.core.files import decode, read_bytes, read_csv
+from replical.core.retired import RETIRED
 from replical.errors import BadProtocol, BadTable, BadUsage
 from replical.lab.model_columns import model_columns, score_columns
 from replical.lab.schema import KINDS as CUT
@@ -200,7 +201,7 @@ def models_section(names: Sequence[str]) -> dict[str, Any]:
 
 def _is_table(path: Path) -> bool:
     """Is a file a lab's table, and no list of names?"""
-    if path.suffix in (".parquet", ".arrow", ".feather"):
+    if path.suffix in (".parquet", *RETIRED):
         return True
     if path.suffix != ".csv" or not path.is_file():
         return False

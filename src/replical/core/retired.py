@@ -8,6 +8,8 @@ from __future__ import annotations
 
 RETIRED: dict[str, str] = {
     "--profile": "compare takes the certificates alone",
+    ".arrow": "write it as Parquet or CSV",
+    ".feather": "write it as Parquet or CSV",
 }
 
 

@@ -1,10 +1,4 @@
-"""What an Arrow file says of itself, looked up before anything in it is believed.
-
-Arrow takes memory for what a file claims, and follows its offsets. Here the footer and the heads of all batches are read
-first, as the format describes them (flatbuffers: arrow.apache.org/docs/format/Columnar.html): how many rows and values,
-which bytes of the file, and how large compressed parts become. Every offset is compared with the size of the file.
-
-Tables as blocks of Arrow columns, from Parquet, CSV or Arrow files, data frames or arrays.
+"""Tables as blocks of Arrow columns, from Parquet or CSV files, data frames or arrays.
 
 A table is looked at before it is read, and read in blocks: some columns of some rows, a few million cells, never the
 whole. What a file says of its own size is compared with how large it is before memory is taken, and every block is
@@ -14,192 +8,22 @@ Needs pyarrow: ``pip install 'replical[lab]'``.
 
 from __future__ import annotations
 
-import struct
 from abc import ABC, abstractmethod
 from codecs import BOM_UTF16_BE, BOM_UTF16_LE
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from copy import copy
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, BinaryIO, NamedTuple
+from typing import Any, NamedTuple
 
-import numpy as np
-
-from replical.core.files import REMEDY, check_claims, most_bytes, trusted
+from replical.core.files import check_claims
 from replical.core.retired import remedy
 from replical.errors import BadTable, MissingExtra, ReplicalError
-
-_MAGIC = b"ARROW1"
-_CONTINUED = 0xFFFFFFFF  # before the length of a message, since version 0.15
-_DICTIONARY, _BATCH = 2, 3  # kinds of messages
-# Fields of the format's tables, by their number.
-_DICTIONARIES, _BATCHES = 2, 3
-_KIND, _HEADER = 1, 2
-_DATA = 1
-_LENGTH, _NODES, _BUFFERS, _COMPRESSION = 0, 1, 2, 3
-_BLOCK, _PAIR = 24, 16  # bytes of a block (offset, length of its head, length of its body), and of a node or buffer
-
-
-@dataclass(frozen=True, kw_only=True)
-class Claims:
-    """What the file says.
-
-    Attributes
-    ----------
-    rows
-        Of each record batch.
-    values
-        Of the longest column, counting what lies inside of lists, in all batches or dictionaries together.
-    unpacked
-        Bytes of all its buffers, decompressed.
-    """
-
-    rows: list[int]
-    values: int
-    unpacked: int
-
-
-def claims_of(path: Path) -> Claims:
-    """Read footer and heads of the Arrow file at `path`.
-
-    Raises
-    ------
-    BadTable
-        If something lies outside of the file, or is written as no Arrow file is.
-    """
-    with path.open("rb") as file:
-        size = file.seek(0, 2)
-        try:
-            return _claims(file, size)
-        except (struct.error, _Outside) as error:
-            raise BadTable(f"cannot read the table {path}: it is no whole Arrow file, so write it again") from error
-
-
-class _Outside(Exception):
-    """Something lies where the file is not."""
-
-
-def _claims(file: BinaryIO, size: int) -> Claims:
-    end = _bytes(file, size, size - 10, 10)
-    (length,) = struct.unpack("<i", end[:4])
-    if end[4:] != _MAGIC or _bytes(file, size, 0, 6) != _MAGIC:
-        raise _Outside
-    footer = _Table.root(_bytes(file, size, size - 10 - length, length))
-    rows: list[int] = []
-    values, unpacked = 0, 0
-    for field, kind in ((_DICTIONARIES, _DICTIONARY), (_BATCHES, _BATCH)):
-        longest = 0
-        for block in footer.structs(field, _BLOCK):
-            offset, head, body = struct.unpack("<qi4xq", block)
-            batch = _batch(_bytes(file, size, offset, head), kind)
-            _within(size, offset + head, body)
-            length = batch.number(_LENGTH)
-            lengths = [length, *(each for each, _ in batch.pairs(_NODES))]
-            if min(lengths) < 0:
-                raise _Outside
-            longest += max(lengths)
-            unpacked += sum(_sizes(file, batch, offset + head, body))
-            if kind == _BATCH:
-                rows.append(length)
-        values = max(values, longest)
-    return Claims(rows=rows, values=values, unpacked=unpacked)
-
-
-def _batch(head: bytes, kind: int) -> _Table:
-    """The record batch that a message holds, or that the dictionary in it is written as."""
-    (first,) = struct.unpack_from("<I", head)
-    message = _Table.root(head[8:] if first == _CONTINUED else head[4:])
-    if message.small(_KIND) != kind:
-        raise _Outside
-    batch = message.table(_HEADER)
-    return batch.table(_DATA) if kind == _DICTIONARY else batch
-
-
-def _sizes(file: BinaryIO, batch: _Table, start: int, body: int) -> Iterator[int]:
-    """Bytes of each buffer, decompressed: a compressed one begins with that number, or with -1 where it is as it was."""
-    compressed = batch.has(_COMPRESSION)
-    for offset, length in batch.pairs(_BUFFERS):
-        _within(body, offset, length)
-        told = length
-        if compressed and length:
-            (told,) = struct.unpack("<q", _bytes(file, start + body, start + offset, 8))
-            told = length - 8 if told == -1 else told
-            if told < 0:
-                raise _Outside
-        yield told
-
-
-def _bytes(file: BinaryIO, size: int, offset: int, length: int) -> bytes:
-    _within(size, offset, length)
-    file.seek(offset)
-    return file.read(length)
-
-
-def _within(size: int, offset: int, length: int) -> None:
-    if offset < 0 or length < 0 or offset + length > size:
-        raise _Outside
-
-
-@dataclass(frozen=True)
-class _Table:
-    """A table of a flatbuffer: fields by number, each found through a list of offsets; what is missing is 0 or empty."""
-
-    content: bytes
-    place: int
-
-    @classmethod
-    def root(cls, content: bytes) -> _Table:
-        (place,) = struct.unpack_from("<I", content)
-        return cls(content, place)
-
-    def _field(self, number: int) -> int | None:
-        (back,) = self._at("<i", self.place)
-        (width,) = self._at("<H", self.place - back)
-        entry = 4 + 2 * number
-        if entry + 2 > width:
-            return None
-        (offset,) = self._at("<H", self.place - back + entry)
-        return self.place + offset if offset else None
-
-    def _at(self, layout: str, place: int) -> tuple[int, ...]:
-        _within(len(self.content), place, struct.calcsize(layout))
-        return struct.unpack_from(layout, self.content, place)
-
-    def has(self, number: int) -> bool:
-        return self._field(number) is not None
-
-    def small(self, number: int) -> int:
-        place = self._field(number)
-        return 0 if place is None else self._at("<B", place)[0]
-
-    def number(self, number: int) -> int:
-        place = self._field(number)
-        return 0 if place is None else self._at("<q", place)[0]
-
-    def table(self, number: int) -> _Table:
-        place = self._field(number)
-        if place is None:
-            raise _Outside
-        return _Table(self.content, place + self._at("<I", place)[0])
-
-    def structs(self, number: int, width: int) -> list[bytes]:
-        place = self._field(number)
-        if place is None:
-            return []
-        start = place + self._at("<I", place)[0]
-        (count,) = self._at("<I", start)
-        _within(len(self.content), start + 4, count * width)
-        return [self.content[start + 4 + width * each : start + 4 + width * (each + 1)] for each in range(count)]
-
-    def pairs(self, number: int) -> list[tuple[int, int]]:
-        return [struct.unpack("<qq", each) for each in self.structs(number, _PAIR)]
-
 
 _CELLS = 2**24  # cells read at a time
 _ROWS = 2**17  # rows read at a time, at most
 _BYTES = 2**20, 2**23  # of a CSV file read at a time, at least and at most
-_SUFFIXES = (".parquet", ".csv", ".arrow", ".feather")
+_SUFFIXES = (".parquet", ".csv")
 _RESAVE = "save it as UTF-8 (a spreadsheet calls that CSV UTF-8)"
 
 
@@ -325,7 +149,7 @@ def _open(
         if path.suffix == ".csv":
             types = (pa.string(), texts), (pa.dictionary(pa.int32(), pa.string()), categories), (pa.float64(), numbers)
             return _Csv(path, {name: kind for kind, names in types for name in names})
-        return _Parquet(path, [*texts, *categories]) if path.suffix == ".parquet" else _Ipc(pa, path)
+        return _Parquet(path, [*texts, *categories])
     except FileNotFoundError as error:
         raise BadTable(f"there is no file {path}") from error
 
@@ -374,7 +198,7 @@ class _Parquet(Table):
         self._file = parquet.ParquetFile(path, metadata=self._file.metadata, read_dictionary=coded)
         self._groups = list(range(self._file.num_row_groups))
         self.rows = int(self._file.metadata.num_rows)
-        self._name, self._most = str(path), most_bytes(path.stat().st_size)
+        self._name = str(path)
 
     def _check(self, path: Path) -> None:
         """Rows, values inside of lists, and bytes before they were compressed."""
@@ -392,51 +216,13 @@ class _Parquet(Table):
         for some in _some(columns, min(self.rows or 0, _ROWS), together=together):
             start = 0
             for batch in self._file.iter_batches(_ROWS, row_groups=self._groups, columns=some):
-                yield _block(start, batch, some, self._name, self._most)
+                yield _block(start, batch, some, self._name)
                 start += batch.num_rows
 
     def bands(self) -> Iterator[Table]:
         for group in self._groups:
             band = copy(self)
             band._groups, band.rows = [group], int(self._file.metadata.row_group(group).num_rows)
-            yield band
-
-
-class _Ipc(Table):
-    """Of a record batch, which is read whole, only the columns of a block are decompressed.
-
-    The file is not mapped into memory, since it may shrink meanwhile.
-    """
-
-    def __init__(self, pa: Any, path: Path) -> None:
-        from pyarrow import ipc
-
-        claims, size = claims_of(path), path.stat().st_size
-        check_claims(
-            str(path), size, rows=max(claims.values, sum(claims.rows)), unpacked=claims.unpacked, refuse=BadTable
-        )
-        self._ipc, self._file = ipc, pa.OSFile(str(path))
-        self.names = _names(ipc.open_file(self._file).schema, path)
-        self._sizes = dict(enumerate(claims.rows)) if self.names else {}
-        self.rows, self._largest = sum(self._sizes.values()), max(self._sizes.values(), default=0)
-        self._name, self._most = str(path), most_bytes(size)
-
-    def _reader(self, fields: list[int]) -> Any:
-        return self._ipc.open_file(self._file, options=self._ipc.IpcReadOptions(included_fields=fields))
-
-    def blocks(self, columns: Sequence[str], *, together: bool = False) -> Iterator[Block]:
-        places = {name: place for place, name in enumerate(self.names)}
-        for some in _some(columns, self._largest, together=together):
-            reader, start = self._reader(sorted(places[name] for name in some)), 0
-            for number in self._sizes:
-                batch = reader.get_batch(number)
-                yield _block(start, batch, some, self._name, self._most)
-                start += batch.num_rows
-
-    def bands(self) -> Iterator[Table]:
-        for number, rows in self._sizes.items():
-            band = copy(self)
-            band._sizes, band.rows, band._largest = {number: rows}, rows, rows
             yield band
 
 
@@ -535,11 +321,8 @@ class _Memory(Table):
                 start += batch.num_rows
 
 
-def _block(start: int, batch: Any, columns: Sequence[str], name: str, most: int | None = None) -> Block:
-    """Some columns, validated: lengths, offsets, places in dictionaries and texts are what Arrow takes them for.
-
-    Views of texts may show the same bytes many times: they are at most `most` bytes, where a file is not trusted.
-    """
+def _block(start: int, batch: Any, columns: Sequence[str], name: str) -> Block:
+    """Some columns, validated: lengths, offsets, places in dictionaries and texts are what Arrow takes them for."""
     places = {name: place for place, name in enumerate(batch.schema.names)}
     block = Block(start, {name: batch.column(places[name]) for name in columns})
     for column, values in block.columns.items():
@@ -547,17 +330,4 @@ def _block(start: int, batch: Any, columns: Sequence[str], name: str, most: int 
             values.validate(full=True)
         except (ValueError, UnicodeDecodeError) as error:  # ArrowInvalid is a ValueError
             raise BadTable(f"{name}: the column {_shown(column)} is damaged, so write the file again") from error
-        if most is not None and not trusted() and _shown_bytes(values) > most:
-            raise BadTable(
-                f"{name}: the texts of the column {_shown(column)} show the same bytes again and again, {most:,} bytes and "
-                f"more in all: {REMEDY}"
-            )
     return block
-
-
-def _shown_bytes(values: Any) -> int:
-    """How long the texts of a column of views are together; 0 for any other column. A view begins with its length."""
-    if str(values.type) not in ("string_view", "binary_view"):
-        return 0
-    views = np.frombuffer(values.buffers()[1], dtype=np.int32)[::4]
-    return int(views[values.offset : values.offset + len(values)].sum(dtype=np.int64))

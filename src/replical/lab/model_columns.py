@@ -276,7 +276,7 @@ def model_columns(
     Parameters
     ----------
     source
-        A Parquet, CSV or Arrow file, a data frame, or a mapping of names to arrays.
+        A Parquet or CSV file, a data frame, or a mapping of names to arrays.
     id_column
         The column with the ids of the items.
     truth

@@ -1,7 +1,7 @@
 """Prediction tables become shards: rows are read a few at a time, packed, and written to their place in a shard.
 
 The order of a pool is that of its ids, so ids are read first. Nothing the size of the table is ever held: of each band of
-rows (a row group of Parquet, a record batch of Arrow, a piece of CSV) at most `_BAND` bytes of bits. What goes wrong, a
+rows (a row group of Parquet, a piece of CSV) at most `_BAND` bytes of bits. What goes wrong, a
 full disk included, leaves no shard behind.
 """
 
@@ -45,7 +45,7 @@ def write_shards(
     Parameters
     ----------
     sources
-        Parquet, CSV or Arrow files with the same candidates and different items.
+        Parquet or CSV files with the same candidates and different items.
     recipe
         The class of a protocol: which columns are predictions, and of which labels.
     folder

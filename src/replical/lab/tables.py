@@ -2,7 +2,7 @@
 
 What is wrong is named precisely: the column, the row by its id, the value.
 
-A lab's own tables: pools with ids, and labels, from Parquet, CSV or Arrow files, data frames or arrays.
+A lab's own tables: pools with ids, and labels, from Parquet or CSV files, data frames or arrays.
 
 Predictions are packed as they are read. What is wrong is named precisely: the column, the row by its id, the value.
 Rows are put into the order of their ids, so that the same items in another order are the same pool.
@@ -325,8 +325,7 @@ def read_pool(source: Any, recipe: Recipe, *, id_column: str = "id", progress: P
     Notes
     -----
     Predictions are packed block by block. Beside the bits (n items, k candidates and K labels need n·k·⌈log₂ K⌉ / 8 bytes)
-    and the ids a reading holds about 0.4 GB at a time, whatever the size of the table; of an Arrow file, its largest record
-    batch.
+    and the ids a reading holds about 0.4 GB at a time, whatever the size of the table.
 
     Examples
     --------

@@ -17,12 +17,11 @@ from replical.lab.tables import read_labels, read_pool
 from support.tables import GOOD, PREDICTS, TEXTS, refused, write
 
 pa = pytest.importorskip("pyarrow")
-feather = pytest.importorskip("pyarrow.feather")
 parquet = pytest.importorskip("pyarrow.parquet")
 COUNTED = recipe({"kind": "thresholds", "features": ["dose"], "count": 10}, TEXTS, "s")
 
 
-@pytest.mark.parametrize("suffix", [".parquet", ".csv", ".arrow", ".feather"])
+@pytest.mark.parametrize("suffix", [".parquet", ".csv"])
 def test_files_that_are_no_tables(tmp_path, suffix):
     missing, empty, folder = (tmp_path / f"{name}{suffix}" for name in ("missing", "empty", "folder"))
     empty.write_bytes(b"")
@@ -38,10 +37,9 @@ def test_files_that_are_no_tables(tmp_path, suffix):
     assert refused(nothing) == f"{nothing} holds no items: write one row an item"
 
 
-@pytest.mark.parametrize("suffix", [".parquet", ".arrow", ".feather"])
 @pytest.mark.parametrize("part", [0.3, 0.9])
-def test_truncated_and_damaged_files(tmp_path, suffix, part):
-    path = write(GOOD, tmp_path / f"pool{suffix}")
+def test_truncated_and_damaged_files(tmp_path, part):
+    path = write(GOOD, tmp_path / "pool.parquet")
     raw = path.read_bytes()
     path.write_bytes(raw[: int(len(raw) * part)])
     assert refused(path).startswith(f"cannot read the table {path}: ")
@@ -73,7 +71,7 @@ def test_what_a_spreadsheet_writes_is_named(tmp_path, encoding, mark, words):
 MANY = {"id": [f"i{n:05d}" for n in range(3000)], **{name: ["no", "yes"] * 1500 for name in ("a", "b c")}}
 
 
-@pytest.mark.parametrize("suffix", [".parquet", ".csv", ".arrow"])
+@pytest.mark.parametrize("suffix", [".parquet", ".csv"])
 @pytest.mark.parametrize("change", ["more", "less", "touched"])
 def test_a_file_that_changes_while_it_is_read_is_refused(tmp_path, suffix, change):
     """Whatever else would be said of it: half of a row is nobody's mistake but the writer's."""
@@ -90,7 +88,7 @@ def test_a_file_that_changes_while_it_is_read_is_refused(tmp_path, suffix, chang
     assert said == f"{path} was changed while it was read: run again when nobody writes to it"
 
 
-@pytest.mark.parametrize("suffix", [".parquet", ".csv", ".arrow"])
+@pytest.mark.parametrize("suffix", [".parquet", ".csv"])
 def test_a_table_that_is_too_large_is_refused_at_once_with_what_would_fit(tmp_path, suffix):
     path, looked = write(MANY, tmp_path / f"pool{suffix}"), []
     words = (
@@ -106,7 +104,7 @@ def test_a_table_that_is_too_large_is_refused_at_once_with_what_would_fit(tmp_pa
         assert looked == []
 
 
-@pytest.mark.parametrize("suffix", [".parquet", ".csv", ".arrow", ""])
+@pytest.mark.parametrize("suffix", [".parquet", ".csv", ""])
 def test_an_id_that_comes_twice_is_found_before_the_predictions_are_read(tmp_path, suffix):
     twice = MANY | {"id": [*MANY["id"][:-1], "i00003"], "a": ["perhaps"] * 3000}
     said = refused(write(twice, tmp_path / f"pool{suffix}") if suffix else twice)

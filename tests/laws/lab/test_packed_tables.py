@@ -19,7 +19,7 @@ from support.tables import write
 
 pa = pytest.importorskip("pyarrow")
 
-FORMS = [".parquet", ".csv", ".arrow", "arrow", "mapping", *(["pandas"] if find_spec("pandas") else [])]
+FORMS = [".parquet", ".csv", "arrow", "mapping", *(["pandas"] if find_spec("pandas") else [])]
 TEXTS = ["no", "yes", "é", " ", "007", "None", "true", "1.0"]
 LABELS = st.one_of(
     st.lists(st.sampled_from(TEXTS), min_size=2, max_size=8, unique=True),

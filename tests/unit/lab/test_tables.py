@@ -10,7 +10,6 @@ from replical.lab.tables import ItemColumns, label_code, read_labels, read_pool
 from support.tables import GOOD, PREDICTS, TABLE, TEXTS, refused, write
 
 pa = pytest.importorskip("pyarrow")
-feather = pytest.importorskip("pyarrow.feather")
 parquet = pytest.importorskip("pyarrow.parquet")
 NUMBERED = recipe(TABLE, (0, 1), "s")
 FEATURES = recipe({"kind": "stumps", "features": ["dose", "age"], "cuts": [[1.5], [40.0]]}, TEXTS, "s")
@@ -21,7 +20,7 @@ LINE = recipe({"kind": "thresholds", "features": ["dose"], "cuts": [[0.5, 1.5]]}
 
 
 @pytest.mark.parametrize("made", [PREDICTS, FEATURES, LINE], ids=["predictions", "features", "line"])
-@pytest.mark.parametrize("suffix", [".parquet", ".csv", ".arrow", ".feather"])
+@pytest.mark.parametrize("suffix", [".parquet", ".csv"])
 def test_a_file_is_as_good_as_arrays(tmp_path, suffix, made):
     plain = read_pool({name: np.array(column) for name, column in GOOD.items()}, made)
     path = write(GOOD, tmp_path / f"pool{suffix}")
@@ -86,7 +85,7 @@ def test_a_pool_is_scanned_in_the_lab_s_private_order():
             assert [pool.predictions.codes(h).tolist() for h in range(2)] == lab.items.T.tolist()
 
 
-@pytest.mark.parametrize("suffix", [".parquet", ".csv", ".arrow"])
+@pytest.mark.parametrize("suffix", [".parquet", ".csv"])
 def test_tables_larger_than_a_batch(tmp_path, suffix):
     """Rows come in pieces, and an id that occurs in two of them is still found."""
     rows = 70_001
@@ -211,7 +210,13 @@ def test_a_table_with_many_columns_is_not_listed_in_full():
 def test_other_files_are_refused_by_their_name(tmp_path, name):
     path = tmp_path / name
     path.write_text("id,a,b c\n")
-    assert refused(path) == f"a table is a file that ends in .parquet, .csv, .arrow, .feather, got {path}"
+    assert refused(path) == f"a table is a file that ends in .parquet, .csv, got {path}"
+
+
+@pytest.mark.parametrize("suffix", [".arrow", ".feather"])
+def test_arrow_s_own_files_are_refused_with_what_to_write(tmp_path, suffix):
+    path = tmp_path / f"pool{suffix}"
+    assert refused(path) == f"a table is a file that ends in .parquet, .csv, got {path}: write it as Parquet or CSV"
 
 
 @pytest.mark.parametrize(
@@ -264,7 +269,7 @@ def test_things_that_are_no_tables(source):
 
 def test_labels_by_id(tmp_path):
     rows = {"id": ["u", "v", "w"], "truth": ["yes", None, "no"]}
-    for suffix in (".csv", ".parquet", ".feather"):
+    for suffix in (".csv", ".parquet"):
         path = write(rows, tmp_path / f"labels{suffix}")
         assert read_labels(path, "truth", TEXTS) == {"u": 1, "w": 0}
     assert read_labels(rows, "truth", TEXTS) == {"u": 1, "w": 0}
