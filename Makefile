@@ -1,10 +1,11 @@
-# Two commands do everything on a fresh machine: `make demo` and `make test`.
+# Two commands do everything on a fresh machine: `make demo` and `make test`. Before each commit: `make quick`.
 PYTHON ?= python3
 VENV   := .venv
 BIN    := $(VENV)/bin
 OLDEST := .venv-oldest
 PYTHONS := src tests benchmarks examples studies docs
 SCALE  ?= 1
+FAST   := "not slow and not nightly"
 # One worker more than cores: some tests wait for processes and browsers.
 WORKERS ?= $(shell expr $$(getconf _NPROCESSORS_ONLN) + 1)
 # What no version of a dependency changes, or what needs more of them than the oldest environment has.
@@ -15,7 +16,7 @@ VERSIONLESS := --ignore-glob='*/study/*' --ignore-glob='*/plans/*' --ignore-glob
 # Tests start Python hundreds of times: even where it is told to keep no bytecode, it is kept here. (Empty means: not told.)
 export PYTHONDONTWRITEBYTECODE =
 
-.PHONY: help install demo test test-slow test-faults test-oldest coverage lint format bench bench-all docs dist clean
+.PHONY: help install demo quick test nightly test-slow test-faults test-oldest coverage lint format bench bench-all docs dist clean
 
 help:          ## show this help
 	@grep -E '^[a-z-]+: .*##|^[a-z-]+:  *##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 16
@@ -47,10 +48,15 @@ $(VENV)/.compiled: $(VENV)/.installed $(wildcard src/replical/core/kernels/*.py)
 	$(BIN)/python benchmarks/pairs.py --quick > /dev/null
 	touch $@
 
-test: lint test-oldest $(VENV)/.compiled  ## lint and the fast suite: what CI runs
-	$(BIN)/python -m pytest -n $(WORKERS) --dist worksteal -m "not slow"
+quick: lint $(VENV)/.compiled  ## lint, units and golden values: a minute, before each commit
+	$(BIN)/python -m pytest -n $(WORKERS) --dist worksteal -q -m $(FAST) tests/unit tests/golden
 
-test-slow: install  ## the slow suite too
+test: lint test-oldest $(VENV)/.compiled  ## lint and the fast suite: what CI runs
+	$(BIN)/python -m pytest -n $(WORKERS) --dist worksteal -m $(FAST)
+
+nightly: lint test-oldest test-slow test-faults  ## everything: the slow suite, every fault, the form of docs and pages
+
+test-slow: install  ## the whole suite, slow and nightly tests too, with more examples of every law
 	$(BIN)/python -m pytest -n auto --hypothesis-profile=many
 
 test-faults: install  ## kills, full disks, hostile input, as many as SCALE=1 says; one table, and build/faults.json
@@ -63,12 +69,12 @@ $(OLDEST)/.installed: pyproject.toml constraints-oldest.txt
 	touch $@
 
 test-oldest: install $(OLDEST)/.installed  ## units, laws and golden values on the oldest supported versions
-	$(OLDEST)/bin/python -m pytest -n $(WORKERS) --dist worksteal -q -m "not slow" --hypothesis-profile=few $(VERSIONLESS) \
+	$(OLDEST)/bin/python -m pytest -n $(WORKERS) --dist worksteal -q -m $(FAST) --hypothesis-profile=few $(VERSIONLESS) \
 	  tests/unit tests/laws tests/golden
 
 coverage: install  ## the fast suite (or TESTS=..), measured in every process it starts; lines not run, htmlcov/
 	rm -f .coverage .coverage.*
-	$(BIN)/coverage run -m pytest -n auto --dist worksteal -m "not slow" $(TESTS)
+	$(BIN)/coverage run -m pytest -n auto --dist worksteal -m $(FAST) $(TESTS)
 	$(BIN)/coverage combine --quiet
 	$(BIN)/coverage html --quiet
 	$(BIN)/coverage report

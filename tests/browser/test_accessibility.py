@@ -284,16 +284,12 @@ def gaps(window, scale):
     return [(round(x), round(y)) for x, y in points if not drawn(x, y)]
 
 
-@pytest.mark.parametrize(
-    "dark", [pytest.param(False, id="light"), pytest.param(True, id="dark", marks=pytest.mark.slow)]
-)
+@pytest.mark.nightly
+@pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])
 @pytest.mark.parametrize(
     "size",
-    [
-        pytest.param({"width": 1000, "height": 760}, id="desk"),
-        pytest.param({"width": 390, "height": 780, "scale": 2}, id="phone"),
-        pytest.param({"width": 640, "height": 400}, id="low", marks=pytest.mark.slow),
-    ],
+    [{"width": 1000, "height": 760}, {"width": 390, "height": 780, "scale": 2}, {"width": 640, "height": 400}],
+    ids=["desk", "phone", "low"],
 )
 def test_the_frame_of_what_has_the_focus_is_whole(window, site, size, dark):
     """On all four sides, whatever stands beside it: nothing covers or cuts it."""
@@ -318,6 +314,7 @@ def test_the_frame_of_what_has_the_focus_is_whole(window, site, size, dark):
                 assert gaps(window, scale) == [], (selector, place)
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize("size", [{"width": 1000, "height": 760}, {"width": 390, "height": 780, "scale": 2}])
 def test_a_new_item_is_seen_as_a_whole_above_the_labels(window, site, size):
     """A tall picture, too: its frame does not end behind the labels, and they stay in sight."""
@@ -334,6 +331,7 @@ def test_a_new_item_is_seen_as_a_whole_above_the_labels(window, site, size):
         assert window.run(shown)
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize("scale", [1, 2])
 @pytest.mark.parametrize(
     ("name", "width", "height"), [("8x8", 256, 256), ("28x28", 252, 252), ("100x10", 200, 20), ("300x200", 300, 200)]
@@ -356,6 +354,7 @@ def test_small_pictures_are_large_and_not_blurred(window, site, name, width, hei
     assert set(np.unique(seen)) == {0, 255}
 
 
+@pytest.mark.nightly
 def test_small_pictures_keep_their_shape_where_there_is_no_room(window, site):
     window.looks(width=320, height=300)
     url, _ = site(shown={"picture": "8x8.png"})
@@ -402,6 +401,7 @@ def test_layout(window, site, size):
     assert 0 <= window.run("return document.querySelector('#item').getBoundingClientRect().top") < size["height"] / 2
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize(
     ("labels", "height", "there"),
     [

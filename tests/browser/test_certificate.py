@@ -61,6 +61,7 @@ def media(window, kind="", width=1000, colours="light"):
     cdp(window, "Emulation.setDeviceMetricsOverride", width=width, height=780, deviceScaleFactor=1, mobile=width < 500)
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize("colours", ["light", "dark"])
 def test_it_looks_like_a_report(shown, tmp_path, colours):
     window = shown(colours=colours)
@@ -87,6 +88,7 @@ def test_the_labelling_page_takes_its_look_from_the_same_place(tmp_path):
     assert "--key:" not in sheet.removeprefix(style(LOOK)), "colours are named in one place"
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize("colours", ["light", "dark"])
 @pytest.mark.parametrize("kind", ["settled measured", "rounded-a2 uncertified"])
 def test_contrast(shown, kind, colours):
@@ -96,6 +98,7 @@ def test_contrast(shown, kind, colours):
     assert [each for each in found if each[0] < 4.5] == []
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("width", [320, 390])
 def test_it_fits_a_phone(shown, kind, width):
@@ -105,6 +108,7 @@ def test_it_fits_a_phone(shown, kind, width):
     assert set(window.run(wide)) == {0}
 
 
+@pytest.mark.nightly
 def test_paper(shown):
     """Black on white whatever the screen, and no box that could cut anything off."""
     window = shown(kind="settled measured")

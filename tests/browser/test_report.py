@@ -176,6 +176,7 @@ def test_filter(window):
     assert window.run(shown) == 0
 
 
+@pytest.mark.nightly
 def test_what_a_screen_reader_hears(window):
     nodes = cdp(window, "Accessibility.getFullAXTree")["nodes"]
     heard = {(node["role"]["value"], node.get("name", {}).get("value", "")) for node in nodes if not node["ignored"]}
@@ -196,6 +197,7 @@ def test_what_a_screen_reader_hears(window):
     assert all(name for role, name in heard if role == "image")
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])
 def test_contrast(window, dark):
     media(window, color_scheme="dark" if dark else "light")
@@ -206,6 +208,7 @@ def test_contrast(window, dark):
     assert [(round(got, 2), what[:150]) for wanted, got, what in found if got < wanted] == []
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])
 def test_figures_are_drawn_on_the_ground_of_the_page(window, dark, tmp_path):
     """Every figure but the animation: its ground is that of its card, and something on it stands out."""
@@ -230,6 +233,7 @@ def test_figures_are_drawn_on_the_ground_of_the_page(window, dark, tmp_path):
         assert (far < 10).mean() > 0.4  # and much of the ground: no white card in the dark
 
 
+@pytest.mark.nightly
 def test_phone(window):
     with screen(window, 390, deviceScaleFactor=2, mobile=True):
         assert window.run("return innerWidth") == 390
@@ -248,6 +252,7 @@ CARDS = """return [...document.querySelectorAll('figure .card')].map((card) => (
   widths: [...card.querySelectorAll('img')].filter((each) => each.getClientRects().length).map((each) => each.width) }))"""
 
 
+@pytest.mark.nightly
 def test_figures_are_read_on_a_phone_by_scrolling_them(window):
     """By finger and by keyboard; the page itself does not scroll sideways."""
     window.until("return [...document.images].every((image) => image.complete)")
@@ -266,6 +271,7 @@ def test_figures_are_read_on_a_phone_by_scrolling_them(window):
         assert all(card["overflow"] == "visible" and not card["scrolls"] for card in paper)
 
 
+@pytest.mark.nightly
 def test_cards_that_do_not_scroll_are_no_stops_of_the_keyboard(window):
     window.until("return [...document.images].every((image) => image.complete)")
     with screen(window, 1100):
@@ -275,6 +281,7 @@ def test_cards_that_do_not_scroll_are_no_stops_of_the_keyboard(window):
         assert not any(card["scrolls"] for card in window.run(CARDS))
 
 
+@pytest.mark.nightly
 def test_the_tables_of_a_large_study_fit_1100_pixels(window, tmp_path):
     """The published study on a laptop: no table scrolls sideways, and a dozen rows are in sight."""
     rows = pq.read_table(PUBLISHED / "results.parquet").to_pylist()
@@ -298,6 +305,7 @@ def test_the_tables_of_a_large_study_fit_1100_pixels(window, tmp_path):
         assert window.run(stuck) == [True, 0]
 
 
+@pytest.mark.nightly
 def test_animations_can_be_held(window):
     """On request, on paper, and for whoever wants less motion."""
     seen = """return [...document.querySelectorAll('figure:has(.moves) img')].filter((node) => node.getClientRects().length)
@@ -317,6 +325,7 @@ def test_animations_can_be_held(window):
     assert window.run(seen) == ["stands"] * len(moving)
 
 
+@pytest.mark.nightly
 def test_paper(window):
     """Nothing that only works on a screen, nothing cut off, dark ink whatever the screen."""
     media(window, "print", color_scheme="dark")
@@ -333,6 +342,7 @@ def test_paper(window):
     assert window.console() == []
 
 
+@pytest.mark.nightly
 def test_without_scripts_it_says_the_same(window):
     cdp(window, "Emulation.setScriptExecutionDisabled", value=True)
     try:

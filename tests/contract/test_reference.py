@@ -31,6 +31,8 @@ from replical.worlds.audit import Lab, Pair
 from replical.worlds.theta import Curve, DisagreementCoefficient, ThetaBound
 from replical.worlds.world import PopulationLabels
 
+pytestmark = pytest.mark.nightly
+
 # Not in `replical.__all__`, but public names return them or take them.
 RETURNED = (
     AgreementBound, Answers, Boosting, Condition, Confirmation, Curve, DisagreementCoefficient, Event, ExactPool, Journal,
