@@ -25,8 +25,8 @@ import theorem
 import which_learner
 
 from replical.learners.plan import Setting
-from replical.study.pictures.costs import bills_picture
 from replical.study.pictures.style import save
+from replical.study.pictures.theory import bills_picture
 
 HERE = Path(__file__).parents[1] / "docs" / "explanation" / "figures"
 BILLS = {"epsilon": ("epsilon", None), "rho": ("rho", None), "class": ("class", None), "noise": ("rho", 0.02)}

@@ -2,7 +2,7 @@
 
     python studies/publish.py RUN docs/explanation/study
 
-copies its tables, study.json, report.html and figures (SVG, GIF), and photographs the report in a real browser (Debian's
+copies its tables, study.json, report.html and figures, and photographs the report in a real browser (Debian's
 chromium and chromedriver) where there is one. Without RUN nothing is run: figures and report are made anew from the
 tables that are published.
 """
@@ -51,18 +51,17 @@ def again(published: Path, folder: Path) -> None:
     """Draw a published study and write its report, from its tables."""
     facts = json.loads((published / "study.json").read_text(encoding="utf-8"))
     rows, study = pq.read_table(published / "results.parquet").to_pylist(), Study.of(facts["study"])
-    pictures = draw(study, study.cells(quick=facts["quick"]), rows, folder / "figures")
+    pictures = draw(study.cells(quick=facts["quick"]), rows, folder / "figures")
     (folder / "report.html").write_text(report(study, rows, pictures, facts), encoding="utf-8")
 
 
 def publish(made: Path, out: Path) -> None:
     """The report and its figures, in place of those that are there."""
-    for old in (*out.glob("*.svg"), *out.glob("*.gif")):
+    for old in out.glob("*.svg"):
         old.unlink()
     shutil.copy(made / "report.html", out / "report.html")
-    for figure in (made / "figures").iterdir():
-        if figure.suffix in (".svg", ".gif"):
-            shutil.copy(figure, out / figure.name)
+    for figure in (made / "figures").glob("*.svg"):
+        shutil.copy(figure, out / figure.name)
 
 
 def photograph(page: Path, folder: Path) -> None:

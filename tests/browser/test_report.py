@@ -49,7 +49,7 @@ COLUMN = """const table = document.querySelector('#cells-table');
 WIDE = """return [...document.querySelectorAll('.scroll:has(.sortable)')].map((box) =>
   [box.querySelector('table').id, box.scrollWidth, box.clientWidth])"""
 # A figure is brought into sight; where it is then, in pixels.
-SCROLLED = """const all = [...document.querySelectorAll('figure')].filter((each) => !each.querySelector('.moves'));
+SCROLLED = """const all = [...document.querySelectorAll('figure')];
   const part = all[arguments[0]].closest('details'); if (part) part.open = true;
   const node = all[arguments[0]].querySelector('img'); node.scrollIntoView({ block: 'start' });
   const box = node.getBoundingClientRect();
@@ -65,7 +65,7 @@ for (const node of document.body.querySelectorAll("*")) {
   if (!node.getClientRects().length || node.tagName === "SCRIPT") continue;
   const words = [...node.childNodes].some((child) => child.nodeType === 3 && child.textContent.trim());
   if (words) found.push([4.5, ratio(over(parse(style(node).color), back(node)), back(node)), node.outerHTML]);
-  if (node.matches("input, .still")) found.push([3, ratio(parse(style(node).borderTopColor), back(node.parentElement)), node.outerHTML]);
+  if (node.matches("input")) found.push([3, ratio(parse(style(node).borderTopColor), back(node.parentElement)), node.outerHTML]);
   if (node.matches(".bar path:not(.all)")) found.push([3, ratio(parse(style(node).stroke), back(node)), node.outerHTML]);
 }
 return found;
@@ -211,16 +211,14 @@ def test_contrast(window, dark):
 @pytest.mark.nightly
 @pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])
 def test_figures_are_drawn_on_the_ground_of_the_page(window, dark, tmp_path):
-    """Every figure but the animation: its ground is that of its card, and something on it stands out."""
+    """Their ground is that of their card, and something on it stands out."""
     image = pytest.importorskip("matplotlib.image")
     media(window, color_scheme="dark" if dark else "light")
     window.until("return [...document.images].every((image) => image.complete)")
     wanted = np.array([0x1D, 0x24, 0x25] if dark else [255, 255, 255])
     card = "return getComputedStyle(document.querySelector('figure .card')).backgroundColor"
     assert window.run(card) == "rgb({}, {}, {})".format(*wanted)
-    seen = window.run(
-        "return [...document.querySelectorAll('figure')].filter((each) => !each.querySelector('.moves')).length"
-    )
+    seen = window.run("return document.querySelectorAll('figure').length")
     assert seen > 3
     for place in range(seen):
         x, y, width, height = window.run(SCROLLED, place)
@@ -303,26 +301,6 @@ def test_the_tables_of_a_large_study_fit_1100_pixels(window, tmp_path):
           const before = first.getBoundingClientRect().left; box.scrollLeft = 300;
           return [box.scrollLeft > 100, first.getBoundingClientRect().left - before]"""
         assert window.run(stuck) == [True, 0]
-
-
-@pytest.mark.nightly
-def test_animations_can_be_held(window):
-    """On request, on paper, and for whoever wants less motion."""
-    seen = """return [...document.querySelectorAll('figure:has(.moves) img')].filter((node) => node.getClientRects().length)
-      .map((node) => node.className)"""
-    moving = window.run(seen)
-    if not moving:
-        pytest.skip("this study has no animation")
-    assert set(moving) == {"moves"}
-    window.click(".still")
-    assert window.run(seen)[0] == "stands"
-    assert window.text(".still") == "Play the animation"
-    window.click(".still")
-    assert window.run(seen) == moving
-    media(window, reduced_motion="reduce")
-    assert window.run(seen) == ["stands"] * len(moving)
-    media(window, "print")
-    assert window.run(seen) == ["stands"] * len(moving)
 
 
 @pytest.mark.nightly

@@ -22,7 +22,7 @@ from replical.learners.catalogue import LEARNERS, find
 from replical.learners.catalogue import UNLISTED as UNLISTED_LEARNERS
 from replical.learners.parameters import OPTIONS, PARAMETERS
 from replical.learners.plan import Setting, Task
-from replical.study.pictures.costs import bills_picture
+from replical.study.pictures.theory import bills_picture
 from replical.study.run import run_study
 from replical.study.spec import Study
 from replical.worlds.experiment import Experiment, prepare

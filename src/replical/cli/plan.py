@@ -50,8 +50,8 @@ from replical.learners.planning import plan
 from replical.learners.rounded.plan import RoundedPlan
 from replical.pools.pool import Pool
 from replical.pools.yardstick import Yardstick
-from replical.study.pictures.costs import bills_picture
 from replical.study.pictures.style import check_name, save
+from replical.study.pictures.theory import bills_picture
 from replical.worlds.experiment import yardstick_of
 from replical.worlds.forecast import DRAWS, Prediction
 from replical.worlds.forecast import forecast as forecast_of

@@ -14,8 +14,8 @@ from replical.cli.options import CLASSES, Device
 from replical.cli.output import answer, number, progress, prose, whole
 from replical.core.kernels.torch_device import use
 from replical.core.randomness import PrivateRandomness
-from replical.study.pictures.scenes import theta_picture
 from replical.study.pictures.style import blank, check_name, save
+from replical.study.pictures.theory import theta_picture
 from replical.worlds.theta import curve, theta, theta_bound
 from replical.worlds.world import Population
 

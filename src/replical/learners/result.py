@@ -26,25 +26,6 @@ from replical.learners.plan import Condition
 from replical.pools.version_space import VersionSpace
 
 
-@dataclass(frozen=True, kw_only=True)
-class Trace:
-    """How a run went, before each exchange and at the end.
-
-    Attributes
-    ----------
-    labels
-        Labels asked so far.
-    masses
-        Δ(V), the mass of DIS(V).
-    survivors
-        Hypotheses in V.
-    """
-
-    labels: list[int]
-    masses: list[float]
-    survivors: list[int]
-
-
 def html_table(rows: Mapping[str, object]) -> str:
     """Names and values as a table.
 
@@ -57,23 +38,6 @@ def html_table(rows: Mapping[str, object]) -> str:
         f"<tr><th>{escape(str(name))}</th><td>{escape(str(value))}</td></tr>" for name, value in rows.items()
     )
     return f"<table>{cells}</table>"
-
-
-def picture_of(trace: Trace) -> Any:
-    """Disagreement and survivors against labels asked."""
-    try:
-        from matplotlib.figure import Figure
-    except ImportError as error:
-        raise MissingExtra("figures need matplotlib: install it with pip install 'replical[plot]'") from error
-    figure = Figure(figsize=(6, 3.2), layout="constrained")
-    left = figure.add_subplot()
-    left.plot(trace.labels, trace.masses, color="#009E73", label="disagreement Δ(V)")
-    left.set(xlabel="labels asked", ylabel="disagreement Δ(V)", ylim=(0, None))
-    right = left.twinx()
-    right.semilogy(trace.labels, trace.survivors, color="#D55E00", linestyle="--", label="survivors")
-    right.set_ylabel("survivors")
-    figure.legend(loc="upper right", bbox_to_anchor=(0.85, 0.95), frameon=False, fontsize=8)
-    return figure
 
 
 Outcome = Literal["confirmed", "refuted", "undecided"]
@@ -522,13 +486,6 @@ class Result:
         """The answer in words, as the class `C` describes it."""
         return "no heavy hitter" if self.hypothesis is None else C.describe(self.hypothesis)
 
-    def trace(self) -> Trace:
-        """How disagreement and survivors shrank, label by label."""
-        asked = list(accumulate((each.drawn for each in self.rounds), initial=0))
-        masses = [each.disagreement[0] / each.disagreement[1] for each in self.rounds]
-        sizes = [each.survivors for each in self.rounds]
-        return Trace(labels=asked, masses=[*masses, float(self.V.mass)], survivors=[*sizes, self.V.size])
-
     def __repr__(self) -> str:
         told: dict[str, object] = {"hypothesis": self.hypothesis, "labels": self.labels}
         if self.proven is not None:
@@ -558,7 +515,22 @@ class Result:
         MissingExtra
             If matplotlib is not installed.
         """
-        return picture_of(self.trace())
+        try:
+            from matplotlib.figure import Figure
+        except ImportError as error:
+            raise MissingExtra("figures need matplotlib: install it with pip install 'replical[plot]'") from error
+        asked = list(accumulate((each.drawn for each in self.rounds), initial=0))
+        masses = [each.disagreement[0] / each.disagreement[1] for each in self.rounds]
+        sizes = [each.survivors for each in self.rounds]
+        figure = Figure(figsize=(6, 3.2), layout="constrained")
+        left = figure.add_subplot()
+        left.plot(asked, [*masses, float(self.V.mass)], color="#009E73", label="disagreement Δ(V)")
+        left.set(xlabel="labels asked", ylabel="disagreement Δ(V)", ylim=(0, None))
+        right = left.twinx()
+        right.semilogy(asked, [*sizes, self.V.size], color="#D55E00", linestyle="--", label="survivors")
+        right.set_ylabel("survivors")
+        figure.legend(loc="upper right", bbox_to_anchor=(0.85, 0.95), frameon=False, fontsize=8)
+        return figure
 
     @property
     def proven(self) -> Proven | None:

@@ -72,7 +72,7 @@ def run_study(
     command = _command(study, folder, quick=quick)
     facts = _facts(study, quick=quick, entries=entries) | ({} if command is None else {"command": command})
     store.whole(folder / "study.json", json.dumps(facts, indent=1))
-    pictures = draw(study, cells, rows, folder / "figures")
+    pictures = draw(cells, rows, folder / "figures")
     page = report(study, rows, pictures, facts)
     store.whole(folder / "report.html", page)
     return Done(folder=folder, rows=rows, seconds=sum(each.seconds for each in entries.values()))

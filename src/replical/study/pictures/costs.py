@@ -9,18 +9,14 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from math import ceil
 from pathlib import Path
 from statistics import median
 from typing import TYPE_CHECKING
 
-import numpy as np
-
-from replical.errors import BadSpec
-from replical.learners.bills import ABSURD, bills
+from replical.learners.bills import ABSURD
 from replical.learners.catalogue import LEARNERS, Record, find
-from replical.learners.plan import Setting
 from replical.study.judging import (
     at_least,
     at_most,
@@ -42,13 +38,10 @@ from replical.study.pictures.style import (
     blank,
     by_tens,
     colour,
-    dashes,
     dots,
     in_words,
     keys,
     plainly,
-    style,
-    width,
     write_picture,
 )
 from replical.study.results import Row
@@ -237,60 +230,6 @@ def _costs_caption(lines: list[Line]) -> str:
 def _middle(ratios: list[float]) -> str:
     words = span(ratios)
     return f"{words} (median {number(median(ratios))})" if " to " in words else words
-
-
-AXES = {
-    "epsilon": ("target error ε", np.geomspace(0.2, 0.001, 25)),
-    "rho": ("how often two labs may differ, ρ", np.geomspace(0.5, 0.001, 25)),
-    "class": ("hypotheses in the class, |C|", np.geomspace(10, 1e9, 25)),
-    "theta": ("disagreement coefficient Θ", np.geomspace(1, 100, 25)),
-}
-
-
-def bills_picture(setting: Setting, against: str) -> Figure:
-    """Label bills of all learners that apply, as one public number varies: the paper's comparison as a picture."""
-    if against not in AXES:
-        raise BadSpec(f"bills are drawn against {', '.join(AXES)}, got {against!r}")
-    label, values = AXES[against]
-    curves: dict[tuple[str, str], list[tuple[float, float]]] = {}
-    for x in values.tolist():
-        for bill in bills(_varied(setting, against, x)):
-            if bill.applies and bill.labels is not None:
-                curves.setdefault((bill.learner, bill.plan), []).append((x, float(bill.labels)))
-    with style():
-        figure = blank(9.5, 5.5)
-        axes = figure.add_subplot(title=_title(setting, against), xlabel=label, ylabel="labels per lab")
-        for (learner, plan), points in sorted(curves.items(), key=lambda curve: -curve[1][-1][1]):
-            axes.loglog(
-                *zip(*points, strict=True),
-                color=colour(learner),
-                linestyle=dashes(learner, plan),
-                linewidth=width(learner),
-                alpha=0.6 if find(learner).boosts and plan == "paper" else 1,
-                label=f"{learner} ({plan})",
-            )
-        axes.axhline(ABSURD, color="black", linewidth=0.8, label="a million labels")
-        by_tens(axes.xaxis)
-        by_tens(axes.yaxis)
-        if against in ("epsilon", "rho"):
-            axes.invert_xaxis()
-        axes.legend(fontsize=7.5, loc="center left", bbox_to_anchor=(1.01, 0.5))
-    return figure
-
-
-def _varied(setting: Setting, against: str, x: float) -> Setting:
-    if against == "class":
-        return replace(setting, n=round(x))
-    if against == "epsilon":
-        return replace(setting, epsilon=x)
-    return replace(setting, rho=x) if against == "rho" else replace(setting, theta=x)
-
-
-def _title(setting: Setting, against: str) -> str:
-    parts = {"class": f"|C| = {setting.n:,}", "epsilon": f"ε = {setting.epsilon:g}", "rho": f"ρ = {setting.rho:g}"}
-    parts |= {"theta": "" if setting.theta is None else f"Θ = {setting.theta:g}"}
-    parts |= {"delta": f"δ = {setting.delta:g}", "nu": f"ν = {setting.nu:g}" if setting.nu else "realizable"}
-    return ", ".join(text for name, text in parts.items() if name != against and text)
 
 
 # The plain learner, ours, the paper's: for labels without noise, then with noise.

@@ -6,27 +6,16 @@ from pathlib import Path
 
 from replical.errors import BadStudy
 from replical.study.pictures.costs import costs, headline
-from replical.study.pictures.curves import curves, difference_scatter, estimate_scatter, traces
-from replical.study.pictures.scenes import halfplanes
+from replical.study.pictures.curves import curves, difference_scatter, estimate_scatter
 from replical.study.pictures.style import Picture, style
 from replical.study.results import Row, whole
-from replical.study.spec import Cell, Study
+from replical.study.spec import Cell
 
 __all__ = ["Picture", "draw"]
 
 
-def draw(study: Study, cells: list[Cell], rows: list[Row], folder: Path) -> list[Picture]:
-    """Draw every picture the study has data for, the headline first; the same rows give the same bytes.
-
-    Parameters
-    ----------
-    study, cells
-        What was run; one pair of one cell is run again, to be drawn label by label.
-    rows
-        Its results.
-    folder
-        Where the files go; made if it is not there.
-    """
+def draw(cells: list[Cell], rows: list[Row], folder: Path) -> list[Picture]:
+    """Draw every picture the study has data for, the headline first; the same rows give the same bytes."""
     rows = whole(rows)
     try:
         folder.mkdir(parents=True, exist_ok=True)
@@ -39,7 +28,5 @@ def draw(study: Study, cells: list[Cell], rows: list[Row], folder: Path) -> list
             *difference_scatter(rows, folder),
             *curves(rows, folder),
             *estimate_scatter(rows, folder),
-            *traces(study, cells, rows, folder),
-            *halfplanes(study, folder),
             *costs(cells, rows, folder, aside=True),
         ]

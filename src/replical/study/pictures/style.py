@@ -272,7 +272,7 @@ class Picture:
     caption
         What is seen, in a sentence or two made from the data.
     files
-        SVG and PNG, or GIF and PNG.
+        SVG and PNG.
     aside
         Is it of vacuous cells? Such a picture is not shown beside those that carry the evidence.
     """
@@ -292,12 +292,11 @@ def write_picture(
     caption: str,
     *,
     aside: bool = False,
-    pixels: Collection[str] = (),
 ) -> Picture:
     """Write a picture as SVG and PNG."""
     files = (folder / f"{name}.svg", folder / f"{name}.png")
     for path in files:
-        save(figure, path, pixels)
+        save(figure, path)
         figure.set_layout_engine("none")  # it is laid out now: the other file need not do that again
     return Picture(name, title, caption, files, aside)
 

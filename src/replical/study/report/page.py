@@ -42,7 +42,6 @@ if TYPE_CHECKING:
 if TYPE_CHECKING:
     from replical.study.pictures.draw import Picture
 
-_KINDS = {".svg": "image/svg+xml", ".png": "image/png", ".gif": "image/gif"}
 _HALF = 500  # points: the widest figure whose text can be read at half the width of a page of 1100 pixels
 
 
@@ -53,18 +52,14 @@ def side_by_side(pictures: Sequence[Picture]) -> str:
 
 
 def picture_html(picture: Picture) -> str:
-    """A picture on a card that scrolls where it is too narrow; one that moves can stand still."""
-    first, *others = picture.files
+    """A picture on a card that scrolls where it is too narrow."""
+    first = picture.files[0]
     alt = escape(f"{picture.title}. {picture.caption}")
-    image, button = f'<img src="{_data(first)}" alt="{alt}">', ""
-    if first.suffix == ".gif" and others:
-        still = f'<img class="stands" src="{_data(others[0])}" alt="{alt}">'
-        image = image.replace("<img", '<img class="moves"', 1) + still
-        button = '<button type="button" class="still" hidden>Hold the animation</button>'
+    image = f'<img src="{_data(first)}" alt="{alt}">'
     title, caption = escape(picture.title), f"<figcaption>{escape(picture.caption)}</figcaption>"
     card = f'<div class="card" tabindex="0" role="region" aria-label="{title}">{image}</div>'
     look = ' class="wide"' if _wide(first) else ""
-    return f'<figure id="figure-{escape(picture.name)}"{look}><h3>{title}</h3>{card}{button}{caption}</figure>'
+    return f'<figure id="figure-{escape(picture.name)}"{look}><h3>{title}</h3>{card}{caption}</figure>'
 
 
 def _wide(path: Path) -> bool:
@@ -74,7 +69,7 @@ def _wide(path: Path) -> bool:
 
 
 def _data(path: Path) -> str:
-    return f"data:{_KINDS[path.suffix]};base64,{base64.b64encode(path.read_bytes()).decode()}"
+    return f"data:image/svg+xml;base64,{base64.b64encode(path.read_bytes()).decode()}"
 
 
 def toml(content: Mapping[str, Any]) -> str:

@@ -1,5 +1,5 @@
 "use strict";
-// Tables are sorted and searched; animations can be held. Without this script the page says the same.
+// Tables are sorted and searched. Without this script the page says the same.
 {
   const order = new Intl.Collator("en", { numeric: true });
   const keyOf = (cell, numeric) => {
@@ -46,12 +46,4 @@
     for (const { target } of entries) target.tabIndex = target.scrollWidth > target.clientWidth ? 0 : -1;
   });
   for (const card of document.querySelectorAll("figure .card")) stops.observe(card);
-
-  for (const button of document.querySelectorAll("button.still")) {
-    button.addEventListener("click", () => {
-      const held = button.closest("figure").classList.toggle("held");
-      button.textContent = held ? "Play the animation" : "Hold the animation";
-    });
-    button.hidden = matchMedia("(prefers-reduced-motion: reduce)").matches;
-  }
 }

@@ -1,0 +1,110 @@
+"""Pictures of numbers that need no study: label bills, and what a ball of hypotheses disputes."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from textwrap import fill
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from replical.errors import BadSpec
+from replical.learners.bills import ABSURD, bills
+from replical.learners.catalogue import find
+from replical.learners.plan import Setting
+from replical.study.pictures.style import blank, by_tens, colour, dashes, style, width
+from replical.worlds.theta import Curve, DisagreementCoefficient, ThetaBound
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+AXES = {
+    "epsilon": ("target error ε", np.geomspace(0.2, 0.001, 25)),
+    "rho": ("how often two labs may differ, ρ", np.geomspace(0.5, 0.001, 25)),
+    "class": ("hypotheses in the class, |C|", np.geomspace(10, 1e9, 25)),
+    "theta": ("disagreement coefficient Θ", np.geomspace(1, 100, 25)),
+}
+
+
+def bills_picture(setting: Setting, against: str) -> Figure:
+    """Label bills of all learners that apply, as one public number varies: the paper's comparison as a picture."""
+    if against not in AXES:
+        raise BadSpec(f"bills are drawn against {', '.join(AXES)}, got {against!r}")
+    label, values = AXES[against]
+    curves: dict[tuple[str, str], list[tuple[float, float]]] = {}
+    for x in values.tolist():
+        for bill in bills(_varied(setting, against, x)):
+            if bill.applies and bill.labels is not None:
+                curves.setdefault((bill.learner, bill.plan), []).append((x, float(bill.labels)))
+    with style():
+        figure = blank(9.5, 5.5)
+        axes = figure.add_subplot(title=_title(setting, against), xlabel=label, ylabel="labels per lab")
+        for (learner, plan), points in sorted(curves.items(), key=lambda curve: -curve[1][-1][1]):
+            axes.loglog(
+                *zip(*points, strict=True),
+                color=colour(learner),
+                linestyle=dashes(learner, plan),
+                linewidth=width(learner),
+                alpha=0.6 if find(learner).boosts and plan == "paper" else 1,
+                label=f"{learner} ({plan})",
+            )
+        axes.axhline(ABSURD, color="black", linewidth=0.8, label="a million labels")
+        by_tens(axes.xaxis)
+        by_tens(axes.yaxis)
+        if against in ("epsilon", "rho"):
+            axes.invert_xaxis()
+        axes.legend(fontsize=7.5, loc="center left", bbox_to_anchor=(1.01, 0.5))
+    return figure
+
+
+def _varied(setting: Setting, against: str, x: float) -> Setting:
+    if against == "class":
+        return replace(setting, n=round(x))
+    if against == "epsilon":
+        return replace(setting, epsilon=x)
+    return replace(setting, rho=x) if against == "rho" else replace(setting, theta=x)
+
+
+def _title(setting: Setting, against: str) -> str:
+    parts = {"class": f"|C| = {setting.n:,}", "epsilon": f"ε = {setting.epsilon:g}", "rho": f"ρ = {setting.rho:g}"}
+    parts |= {"theta": "" if setting.theta is None else f"Θ = {setting.theta:g}"}
+    parts |= {"delta": f"δ = {setting.delta:g}", "nu": f"ν = {setting.nu:g}" if setting.nu else "realizable"}
+    return ", ".join(text for name, text in parts.items() if name != against and text)
+
+
+_LINE, _BOUND = "#1f77b4", "#555555"
+_POINTS = 2000  # along the axis, and as many places where the ball grows, if there are more
+
+
+def theta_picture(
+    curve: Curve, peak: DisagreementCoefficient, title: str, *, r0: float = 0.0, bound: ThetaBound | None = None
+) -> Figure:
+    """The curve r ↦ Δ(B(h, r))/r, its highest point from `r0` on and, over a pool, how high the population's may be."""
+    if len(curve.radii) == 1:
+        raise BadSpec(f"nothing to draw: nobody differs from hypothesis {curve.centre}")
+    radii, disputed = curve.radii[1:] / curve.total, curve.disputed[1:] / curve.total
+    grows = radii[:: -(-len(radii) // _POINTS)]
+    r = np.sort(np.concatenate((grows, np.nextafter(grows[1:], 0), np.geomspace(radii[0], 1, _POINTS))))
+    with style():
+        figure = blank(7, 4)
+        axes = figure.add_subplot()
+    axes.semilogx(r, disputed[np.searchsorted(radii, r, side="right") - 1] / r, color=_LINE, linewidth=1.4)
+    (near, of), value = peak.radius, peak.value
+    if near:
+        axes.plot([near / of], [value], marker="o", color=_LINE)
+        axes.annotate(f"Θ = {value:.4g}", (near / of, value), xytext=(6, 4), textcoords="offset points")
+    if r0 > 0:
+        axes.axvline(r0, color=_BOUND, linestyle=":", linewidth=1)
+        axes.annotate("r0", (r0, 0.02), xycoords=("data", "axes fraction"), xytext=(4, 0), textcoords="offset points")
+    if bound is not None:
+        axes.axhline(bound.value, color=_BOUND, linestyle="--", linewidth=1)
+        words = f"Θ of the population is at most {bound.value:.3g} ({bound.confidence:.0%} confidence)"
+        axes.annotate(
+            words, (0.99, bound.value), xycoords=("axes fraction", "data"), fontsize=8, ha="right", va="bottom"
+        )
+    top = max(float((disputed / radii).max()), value, 1.0 if bound is None else bound.value)
+    axes.set(
+        xlabel="radius r of the ball", ylabel="mass it disputes, over r", title=fill(title, 70), ylim=(0, 1.12 * top)
+    )
+    by_tens(axes.xaxis, most=7)
+    return figure
