@@ -19,7 +19,7 @@ from replical import A2, CAL, PrivateRandomness, SharedRandomness, World, learn,
 from replical.classes.catalogue import parse
 from replical.learners.base import Learner
 from replical.learners.paper import a2
-from replical.learners.paper.a2 import Betting, Elimination, Mask
+from replical.learners.paper.a2 import Betting, Mask
 from replical.pools.query import Indices
 from replical.pools.version_space import VersionSpace
 from replical.worlds.world import parse_noise
@@ -47,7 +47,7 @@ class Frozen(Betting):
 class Before(A2):
     """A² as it was."""
 
-    def test(self, V: VersionSpace, tail: Indices) -> Elimination:
+    def test(self, V: VersionSpace, tail: Indices) -> Betting:
         return Frozen(V, V.predictions.nearness(tail), self.plan)
 
 

@@ -29,7 +29,7 @@ from replical.worlds.experiment import Experiment, prepare
 from support import toys
 from support.worlds import SIZES, classes
 
-PAPERLESS = ("cal", "a2", "a2-paired", "rounded-cal", "rounded-a2", "settled", "settled-cal", "settled-distance")
+PAPERLESS = ("cal", "a2", "rounded-cal", "rounded-a2", "settled", "settled-cal", "settled-distance")
 
 
 # --- learners -----------------------------------------------------------------------------------------------------------

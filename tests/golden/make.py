@@ -113,7 +113,6 @@ def results():
         "replical paper": (clean, {"name": "paper", "k_loop": 100, "k_final": 300}),
         "replical tight": (clean, {"k_loop": 200, "k_final": 8000}),
         "a2": (noisy, {}),
-        "a2-paired": (noisy, {}),
         "a2-rounds": (noisy, {**nu, "k_loop": 500, "k_final": 900}),
         "replicable-erm tight": (noisy, {**nu, "k_final": 5000}),
         "replica2 paper": (noisy, {**nu, "name": "paper", "k_loop": 500, "k_final": 900}),

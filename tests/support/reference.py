@@ -223,34 +223,6 @@ def a2_betting(codes, order, truth, epsilon, delta, batch, seed):
     return first(seed, alive), asked, alive
 
 
-def a2_paired(codes, order, truth, epsilon, delta, seed):
-    """A² by paired elimination against the hypothesis with fewest errors."""
-    n, tail = len(codes), len(order) // 10
-    scanned = order[: len(order) - tail]
-    alive, asked, at = list(range(n)), [], 0
-    while True:
-        disputed = dis(codes, alive)
-        if Fraction(sum(disputed[x] for x in order), len(order)) <= epsilon:
-            break
-        while at < len(scanned) and not disputed[scanned[at]]:
-            at += 1
-        if at == len(scanned):
-            break
-        asked.append(scanned[at])
-        at += 1
-        wrong = {h: [codes[h][x] != truth[x] for x in asked] for h in alive}
-        best = min(alive, key=lambda h: (sum(wrong[h]), h))
-        kept = []
-        for h in alive:
-            x = sum(a and not b for a, b in zip(wrong[h], wrong[best], strict=True))
-            y = sum(b and not a for a, b in zip(wrong[h], wrong[best], strict=True))
-            m = x + y
-            if m == 0 or x - y < math.sqrt(2 * m * math.log((n - 1) * m * (m + 1) / delta)):
-                kept.append(h)
-        alive = kept
-    return first(seed, alive), asked, alive
-
-
 class _Rounds:
     """Draws and masses of the learners that work in rounds."""
 

@@ -8,7 +8,6 @@ LEARNERS = {
     "cal-rounds": {"name": "cal-rounds", "theta": 2.0, "k_loop": 4},
     "a2": {"name": "a2"},
     "a2-batch": {"name": "a2", "batch": 5},
-    "a2-paired": {"name": "a2-paired", "batch": 10},
     "a2-rounds": {"name": "a2-rounds", "theta": 1.0, "nu": 0.01, "k_loop": 6, "k_final": 8},
     "replicable-erm": {"name": "replicable-erm", "nu": 0.0, "k_final": 25},
     "replical": {"name": "replical", "plan": "paper", "theta": 2.0, "k_loop": 4, "k_final": 4},

@@ -39,7 +39,6 @@ SIZES = {
     "cal-rounds": ("cal-rounds", {"k_loop": 8}),
     "a2": ("a2", {}),
     "a2-batch": ("a2", {"batch": 4}),
-    "a2-paired": ("a2-paired", {}),
     "a2-rounds": ("a2-rounds", {"theta": 1.0, "nu": 0.01, "k_loop": 60, "k_final": 80}),
     "replicable-erm": ("replicable-erm", {"nu": 0.0, "k_final": 200}),
     "replicable-erm-agnostic": ("replicable-erm", {"nu": 0.1, "k_final": 200, "name": "paper"}),

@@ -10,6 +10,7 @@ RETIRED: dict[str, str] = {
     "--profile": "compare takes the certificates alone",
     ".arrow": "write it as Parquet or CSV",
     ".feather": "write it as Parquet or CSV",
+    "a2-paired": "take a2",
 }
 
 

@@ -200,9 +200,6 @@ _A2 = Record(
     colour="#C98500",
     marker="s",
 )
-_A2_PAIRED = replace(
-    _A2, id="a2-paired", tight="replical.learners.paper.a2:paired", instead="a2", colour="#936500", marker="d"
-)
 _A2_ROUNDS = Record(
     id="a2-rounds",
     learner="replical.learners.paper.a2:A2Rounds",
@@ -364,7 +361,6 @@ _ALL = (
     _CAL,
     _CAL_ROUNDS,
     _A2,
-    _A2_PAIRED,
     _A2_ROUNDS,
     _REPLICABLE_ERM,
     _REPLICA2,

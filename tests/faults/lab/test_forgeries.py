@@ -22,7 +22,6 @@ OTHERS = {
     "erm": (60, {"k_final": 12}),
     "cal-rounds": (150, {"k_loop": 4, "theta": 2.0}),
     "a2": (200, {"batch": 5, "max_labels": 60}),
-    "a2-paired": (200, {"batch": 5}),
     "a2-rounds": (400, {"theta": 1.0, "nu": 0.02, "k_loop": 8, "k_final": 15}),
     "replicable-erm": (60, {"nu": 0.02, "k_final": 12}),
     "replica2": (400, {"theta": 1.0, "nu": 0.02, "plan": "paper", "k_loop": 8, "k_final": 15}),

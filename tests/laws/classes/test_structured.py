@@ -124,7 +124,6 @@ def test_places_of_even_cuts_are_looked_up_and_those_of_uneven_ones_searched():
 SMALL = {
     "cal": (0.0, {}),
     "a2": (0.1, {}),
-    "a2-paired": (0.1, {}),
     "rounded-cal": (0.0, {"items": 3000}),
     "rounded-a2": (0.1, {"items": 3000}),
     "settled-cal": (0.0, {}),

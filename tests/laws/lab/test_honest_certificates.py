@@ -27,7 +27,6 @@ SAID = {
     "cal": {"query": st.sampled_from([None, "halving"]), **BUDGET},
     "cal-rounds": {"k_loop": st.sampled_from([1, 3, 8]), **THETA},
     "a2": BATCH | BUDGET,
-    "a2-paired": BATCH | BUDGET,
     "a2-rounds": THETA | NOISE | SIZES,
     "replicable-erm": {"k_final": st.sampled_from([1, 5, 20]), **NOISE},
     "replica2": THETA | NOISE | SIZES | PLAN,

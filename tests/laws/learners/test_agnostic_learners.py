@@ -72,19 +72,6 @@ def test_betting(world, batch):
 
 
 @pytest.mark.claim("a2")
-@settings(max_examples=20)
-@given(worlds)
-def test_paired(world):
-    C, number, seed = world
-    pool, labels, codes, order, truth = lab(C, number, 250)
-    made = plan("a2-paired", C, epsilon=0.3, delta=0.2, pool="finite")
-    same(
-        learn(A2(made), pool, labels, SharedRandomness(seed)),
-        reference.a2_paired(codes, order, truth, made.epsilon, 0.2, seed),
-    )
-
-
-@pytest.mark.claim("a2")
 @settings(max_examples=30)
 @given(worlds)
 def test_rounds(world):

@@ -14,7 +14,6 @@ NUMBERS = {"epsilon": 0.1, "delta": 0.1, "pool": "finite"}
 LEARNERS = {
     "cal": NUMBERS,
     "a2": NUMBERS,
-    "a2-paired": NUMBERS,
     "rounded-cal": NUMBERS | {"rho": 0.2},
     "rounded-a2": NUMBERS | {"rho": 0.2},
     "settled": NUMBERS | {"rho": 0.2},

@@ -234,7 +234,7 @@ def test_a_range_of_excess_errors_ends_at_epsilon(said, sentence):
         excess_plan(**said)
 
 
-@pytest.mark.parametrize("learner", ["rounded-cal", "rounded-a2", "a2", "a2-paired"])
+@pytest.mark.parametrize("learner", ["rounded-cal", "rounded-a2", "a2"])
 @pytest.mark.parametrize("finish", [None, "distance", "excess", "noise"])
 def test_a_slack_above_epsilon_is_refused(learner, finish):
     rho = {"rho": 0.2} if learner.startswith("rounded") else {}

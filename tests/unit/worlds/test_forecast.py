@@ -94,7 +94,6 @@ OPTIONS = {
     "rounded-a2": {"rho": 0.1, "kappa": 0.04},
     "rounded-cal": {"rho": 0.3},
     "a2": {"kappa": 0.08},
-    "a2-paired": {"kappa": 0.08},
     "cal": {},
     "erm": {"k_final": 30},
     "replicable-erm": {"rho": 0.3, "nu": 0.1, "k_final": 200},

@@ -20,6 +20,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from decimal import Decimal
 from fractions import Fraction
+from math import ceil as ceil_of
 from math import floor
 
 from replical.core.exact import ceil, decimal, fraction, ln
@@ -30,7 +31,6 @@ from replical.learners.paper.a2 import (
     AgnosticRoundsPlan,
     agnostic_numbers,
     agnostic_rounds,
-    ceil_of,
     final_sample,
     loop_mass,
     loop_runs,
