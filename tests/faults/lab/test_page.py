@@ -33,7 +33,7 @@ def test_what_the_page_shows_is_escaped(world):
     )
     assert "innerHTML" not in call(app, "/assets/page.js")[2].decode()
     assert to_html("[x](javascript:alert(1)) <img src=x onerror=1>") == (
-        "<p>[x](javascript:alert(1)) &lt;img src=x onerror=1&gt;</p>"
+        "<p>[x](javascript:alert(1)) &lt;img src=x onerror=1&gt;</p>\n"
     )
     plain = Content(title="{{labels}} {{rules}}", columns=content.columns)
     text = call(application(desk, plain), "/")[2].decode()
@@ -45,7 +45,19 @@ def test_what_the_page_shows_is_escaped(world):
     "link", ["javascript:x", "JavaScript:x", "data:text/html,x", "vbscript:x", "file:///x", "java\tscript:x"]
 )
 def test_other_links_stay_text(link):
-    assert "<a" not in to_html(f"[a]({link})")
+    for text in (f"[a]({link})", f"[a](<{link}>)", f"<{link}>", f"[a]\n\n[a]: {link}"):
+        assert "<a" not in to_html(text)
+
+
+@pytest.mark.parametrize(
+    "text", [NASTY, f"# {NASTY}", f"`{NASTY}`", f"- {NASTY}", f"```{NASTY}\n{NASTY}\n```", "![a](http://x/y.png)"]
+)
+def test_no_html_of_others_is_made(text):
+    assert not re.search(r"<(?:script|img|b|i|svg)\b", to_html(text))
+
+
+def test_deep_nesting_ends():
+    assert len(to_html("> " * 5000 + "[" * 5000 + "*" * 5000)) < 10**6
 
 
 @pytest.mark.parametrize(

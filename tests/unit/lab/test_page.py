@@ -44,18 +44,21 @@ def test_a_person_labels_and_sees_no_predictions(world):
 @pytest.mark.parametrize(
     ("text", "expected"),
     [
-        ("# A\ntext\n- one\n  goes on\n\n- two\n1. first\n2) next\nmore", "<h2>A</h2>\n<p>text</p>\n"
-         "<ul><li>one goes on</li><li>two</li></ul>\n<ol><li>first</li><li>next more</li></ol>"),
-        ("press `s` or `<`, not `ss`", "<p>press <kbd>s</kbd> or <kbd>&lt;</kbd>, not <code>ss</code></p>"),
-        ("`a*b*c` **x** *y* 2 * 3 * 4", "<p><code>a*b*c</code> <strong>x</strong> <em>y</em> 2 * 3 * 4</p>"),
+        ("# A\ntext\n- one\n  goes on\n- two\n\n1. first\n2. next\nmore", "<h2>A</h2>\n<p>text</p>\n"
+         "<ul>\n<li>one\ngoes on</li>\n<li>two</li>\n</ul>\n<ol>\n<li>first</li>\n<li>next\nmore</li>\n</ol>\n"),
+        ("###### A", "<h6>A</h6>\n"),
+        ("press `s` or `<`, not `ss`", "<p>press <kbd>s</kbd> or <kbd>&lt;</kbd>, not <code>ss</code></p>\n"),
+        ("`a*b*c` **x** *y* 2 * 3 * 4", "<p><code>a*b*c</code> <strong>x</strong> <em>y</em> 2 * 3 * 4</p>\n"),
         ("[a *b*](https://x.org/?p=1&q=*2*)", '<p><a href="https://x.org/?p=1&amp;q=*2*" target="_blank" '
-         'rel="noopener noreferrer">a <em>b</em></a></p>'),
-        ("[a](/media/x.png)", '<p><a href="/media/x.png" target="_blank" rel="noopener noreferrer">a</a></p>'),
-        ('[a](http://x"onclick=1)', '<p><a href="http://x&quot;onclick=1" target="_blank" rel="noopener noreferrer">a</a></p>'),
+         'rel="noopener noreferrer">a <em>b</em></a></p>\n'),
+        ("[a](/media/x.png)", '<p><a href="/media/x.png" target="_blank" rel="noopener noreferrer">a</a></p>\n'),
+        ("[a](mailto:b@c.org)", '<p><a href="mailto:b@c.org" target="_blank" rel="noopener noreferrer">a</a></p>\n'),
+        ('[a](http://x"onclick=1)', '<p><a href="http://x%22onclick=1" target="_blank" rel="noopener noreferrer">a</a></p>\n'),
+        ("![a](/media/x.png)", '<p>!<a href="/media/x.png" target="_blank" rel="noopener noreferrer">a</a></p>\n'),
         ("", ""),
     ],
 )  # fmt: skip
-def test_the_little_markdown(text, expected):
+def test_instructions_in_markdown(text, expected):
     assert to_html(text) == expected
 
 

@@ -1,20 +1,19 @@
-"""The little Markdown that instructions need, escaped first: headings, lists, emphasis, code, links, paragraphs.
-
-Routes of the labelling page.
-"""
+"""The labelling page: its routes, what it shows of items, and the instructions as HTML."""
 
 from __future__ import annotations
 
 import html
 import json
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from importlib.resources import files
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
+from markdown_it import MarkdownIt
+from markdown_it.token import Token
 from starlette.applications import Starlette
 from starlette.concurrency import run_in_threadpool
 from starlette.requests import ClientDisconnect, Request
@@ -27,62 +26,6 @@ from replical.lab.page.guard import REMEMBERED, Guard, cookie_of, keep
 from replical.lab.page.people import People
 from replical.lab.page.serve import say_once
 from replical.lab.sessions.labelling import Desk
-
-_LISTS = {"ul": re.compile(r"[-*+]\s+"), "ol": re.compile(r"\d+[.)]\s+")}
-_HEADING = re.compile(r"(#{1,4})\s+")
-_INLINE = re.compile(r"`([^`]+)`|\*\*([^*]+)\*\*|\*([^*\s][^*]*)\*|\[([^\]]+)\]\(([^\s()]+)\)")
-_LINK = re.compile(r"https?://|[^:]*$", re.IGNORECASE)  # of any other scheme nothing is made
-
-
-def to_html(text: str) -> str:
-    r"""Turn instructions into HTML; whatever looks like HTML in them is shown as it is written.
-
-    Examples
-    --------
-    >>> to_html("# Rules\n\n- be *kind*\n- no <b>")
-    '<h2>Rules</h2>\n<ul><li>be <em>kind</em></li><li>no &lt;b&gt;</li></ul>'
-    """
-    blocks: list[tuple[str, list[str]]] = []
-    apart = True
-    for line in html.escape(text).splitlines():
-        words = line.strip()
-        if not words:
-            apart = True
-        elif heading := _HEADING.match(words):
-            blocks.append((f"h{len(heading[1]) + 1}", [words[heading.end() :]]))
-            apart = True
-        elif tag := next((tag for tag, mark in _LISTS.items() if mark.match(words)), None):
-            if not blocks or blocks[-1][0] != tag:
-                blocks.append((tag, []))
-            blocks[-1][1].append(_LISTS[tag].sub("", words, count=1))
-            apart = False
-        elif apart:
-            blocks.append(("p", [words]))
-            apart = False
-        else:
-            blocks[-1][1][-1] += f" {words}"
-    return "\n".join(f"<{tag}>{_inside(tag, parts)}</{tag}>" for tag, parts in blocks)
-
-
-def _inside(tag: str, parts: list[str]) -> str:
-    return "".join(f"<li>{_inline(part)}</li>" if tag in _LISTS else _inline(part) for part in parts)
-
-
-def _inline(text: str) -> str:
-    return _INLINE.sub(_marked, text)
-
-
-def _marked(match: re.Match[str]) -> str:
-    code, strong, em, words, link = match.groups()
-    if code:
-        tag = "kbd" if len(html.unescape(code)) == 1 else "code"  # a single letter is a key to press
-        return f"<{tag}>{code}</{tag}>"
-    if strong or em:
-        return f"<strong>{_inline(strong)}</strong>" if strong else f"<em>{_inline(em)}</em>"
-    if not _LINK.match(link):
-        return match[0]
-    return f'<a href="{link}" target="_blank" rel="noopener noreferrer">{_inline(words)}</a>'
-
 
 _ASSETS = {"page.css": "text/css", "page.js": "text/javascript"}
 _MEDIA = {  # not the machine's own list, which may know some of them or none
@@ -151,6 +94,40 @@ def not_served(content: Content, items: list[str]) -> dict[str, str]:
             elif suffix in _MEDIA and len(value) <= _LONGEST_PATH:
                 kinds[column] = "picture" if _MEDIA[suffix].startswith("image/") else "sound"
     return {column: kind for column, kind in kinds.items() if column not in served}
+
+
+_LINK = re.compile(r"https?://|mailto:|[^:]*$", re.IGNORECASE)  # of any other scheme nothing is made
+_MARKDOWN = MarkdownIt("commonmark", {"html": False}).disable("image")
+_MARKDOWN.validateLink = lambda url: bool(_LINK.match(url))  # type: ignore[method-assign]
+
+
+def to_html(text: str) -> str:
+    r"""Instructions in Markdown as HTML; whatever looks like HTML in them is shown as it is written.
+
+    Examples
+    --------
+    >>> to_html("# Rules\n\nBe *kind*, no <b>.")
+    '<h2>Rules</h2>\n<p>Be <em>kind</em>, no &lt;b&gt;.</p>\n'
+    """
+    tokens = _MARKDOWN.parse(text)
+    for token in tokens:
+        if token.type.startswith("heading"):  # the page has a heading of its own above them
+            token.tag = f"h{min(int(token.tag[1]) + 1, 6)}"
+        for part in token.children or ():
+            if part.type == "link_open":
+                part.attrs |= {"target": "_blank", "rel": "noopener noreferrer"}
+    shown: str = _MARKDOWN.renderer.render(tokens, _MARKDOWN.options, {})
+    return shown
+
+
+def _code(_: object, tokens: Sequence[Token], place: int, *__: object) -> str:
+    """Code within a line; a single letter is a key to press."""
+    content = tokens[place].content
+    tag = "kbd" if len(content) == 1 else "code"
+    return f"<{tag}>{html.escape(content)}</{tag}>"
+
+
+_MARKDOWN.add_render_rule("code_inline", _code)
 
 
 class _Page:
