@@ -75,7 +75,7 @@ _HOMES = {
     "trusting_sizes": "core.files",
     "write_shards": "lab.sharding",
 }
-_ROOMS = ("bounds", "classes", "core", "errors", "lab", "learners", "plans", "pools", "worlds")
+_ROOMS = ("bounds", "classes", "core", "errors", "lab", "learners", "pools", "worlds")
 
 __all__ = list(_HOMES)
 

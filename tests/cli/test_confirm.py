@@ -9,7 +9,7 @@ import json
 import pytest
 
 from replical.cli import main
-from replical.cli.forecasts import foretold_words
+from replical.cli.forecasts import confirm_forecast_words
 from replical.core.canonical import fingerprint
 from replical.lab.certificate.file import seal
 from replical.lab.certificate.file import write as write_certificate
@@ -115,7 +115,9 @@ def test_what_will_hardly_be_decided_is_said_plainly(lab):
     assert "Probably a budget of 6 labels will not decide it." in said
     assert "What helps: a larger budget, or a larger margin, such as --margin 0.002." in said
     made = {"confirmed": 0.5, "refuted": 0.25, "undecided": 0.25, "draws": 24}
-    words = list(foretold_words(Foretold(labels_low=300, labels_median=2e3, labels_high=9e3, **made), 0.1, None))
+    words = list(
+        confirm_forecast_words(Foretold(labels_low=300, labels_median=2e3, labels_high=9e3, **made), 0.1, None)
+    )
     assert words[1].startswith("Expect thousands of labels: the answer may lie close to the margin.")
 
 

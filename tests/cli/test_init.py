@@ -9,8 +9,7 @@ from pathlib import Path
 import pytest
 
 from replical.cli import demo as quickstart
-from replical.cli import init, wizard
-from replical.cli import protocol_class as chosen_from
+from replical.cli import init, protocol_sections, wizard
 from replical.lab.protocol import Protocol
 from support.lab import world
 
@@ -117,7 +116,7 @@ def test_at_a_terminal_everything_is_asked_with_its_reason(table, command, monke
         asked.append(what)
         return {"pool": "mine.parquet", "epsilon": "0.2"}.get(what, default)
 
-    for module in (wizard, chosen_from, init):
+    for module in (wizard, protocol_sections, init):
         monkeypatch.setattr(module, "at_a_terminal", lambda: True)
     monkeypatch.setattr(wizard.typer, "prompt", prompt)
     code, _, err = command("init")

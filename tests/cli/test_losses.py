@@ -14,7 +14,7 @@ pytest.importorskip("sqlalchemy")
 from replical import Journal, Protocol, Session
 from replical.classes.catalogue import recipe
 from replical.classes.losses import Losses
-from replical.cli.confirm import _words
+from replical.cli.confirm import _outcome_words
 from replical.errors import ReplicalError
 from replical.lab.certificate.file import read
 from replical.lab.certificate.page import page
@@ -175,7 +175,7 @@ def test_an_answer_is_confirmed_by_its_loss(command):
             while session.open:
                 session.answer_all({item: ("no", "yes")[truth[item]] for item in session.open})
             outcome = session.result.confirmation
-            assert next(_words(session, outcome)).startswith(word)
+            assert next(_outcome_words(session, outcome)).startswith(word)
             assert outcome.outcome == ("confirmed", "refuted")[code]
 
 

@@ -14,8 +14,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from replical.cli import main, protocol, wizard
-from replical.cli import protocol_class as chosen_from
+from replical.cli import main, protocol, protocol_sections, wizard
 from replical.lab.protocol import Protocol
 
 # ---- replical protocol new ----
@@ -67,7 +66,7 @@ def terminal(monkeypatch):
             asked.append((what, default))
             return replies[what].pop(0) if replies.get(what) else default
 
-        for module in (wizard, chosen_from, protocol):
+        for module in (wizard, protocol_sections, protocol):
             monkeypatch.setattr(module, "at_a_terminal", lambda: True)
         monkeypatch.setattr(wizard.typer, "prompt", prompt)
         return asked
@@ -159,7 +158,7 @@ def test_scores_are_cut_where_a_table_holds_them(new, tmp_path):
 @settings(max_examples=50)
 def test_any_labels_can_be_spelled_in_one_flag(words):
     expected = tuple(map(int, words)) if all(re.fullmatch("-?[0-9]{1,18}", word) for word in words) else tuple(words)
-    assert wizard.label_values(wizard.spelled(tuple(words))) == expected
+    assert wizard.label_values(wizard.label_text(tuple(words))) == expected
 
 
 @pytest.mark.parametrize("text", ['"a,b",c', '"a,b", c', 'c,"a,b"', '"say ""no""",c'])

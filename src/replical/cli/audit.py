@@ -11,11 +11,9 @@ from typing import Annotated, Any
 import typer
 
 from replical.classes.catalogue import parse
-from replical.cli.inputs import read_law, read_prior
-from replical.cli.options import CLASSES, Cluster, Device, parameter
-from replical.cli.options import learner as learner_flag
+from replical.cli.inputs import CLASSES, Cluster, Device, learner_flag, parameter, read_law, read_prior
 from replical.cli.output import amount, answer, interval, notes, progress, prose, whole
-from replical.cli.words import both, uncertified
+from replical.cli.sentences import difference_words, uncertified_words
 from replical.core.kernels.torch_device import use
 from replical.core.parallel import Workers, cluster
 from replical.core.text import about, at_most, count, plural
@@ -298,8 +296,8 @@ def _proof(result: Result, plan: Plan) -> str:
     if verdict.certified:
         bound = at_most(proven.rho_proven or 0.0)
         also = f" Not accurate: {verdict.why}. What helps: {verdict.helps}." if verdict.why else ""
-        return f" Certified: the chance that {both(plan)} is at most {bound}.{also}"
-    return f" {uncertified(verdict, result, plan)}"
+        return f" Certified: the chance that {difference_words(plan)} is at most {bound}.{also}"
+    return f" {uncertified_words(verdict, result, plan)}"
 
 
 def _settling(settling: Settling) -> dict[str, Any]:

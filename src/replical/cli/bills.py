@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from replical.cli.output import amount, answer, prose, reading
-from replical.cli.words import bill_words, hypotheses
+from replical.cli.sentences import bill_words, hypotheses
 from replical.core.exact import up_to
 from replical.core.text import plural
 from replical.lab.protocol import Protocol
@@ -24,11 +24,11 @@ from replical.learners.plan import Setting
 
 def bill_payload(bill: Bill) -> dict[str, Any]:
     """A bill as JSON tells it."""
-    numbers = [{"name": each.name, "value": _plain(each.value), "source": each.source} for each in bill.numbers]
+    numbers = [{"name": each.name, "value": _number(each.value), "source": each.source} for each in bill.numbers]
     return asdict(bill) | {"numbers": numbers}
 
 
-def _plain(value: Any) -> int | float:
+def _number(value: Any) -> int | float:
     return int(value) if value == int(value) else float(value)
 
 
@@ -50,7 +50,7 @@ def show_bills(
         right = column in ("labels", "rounds", "items")
         table.add_column(column, justify="right" if right else "left", no_wrap=True)
     for bill in sorted((bill for bill in all_bills if bill.applies), key=lambda bill: bill.labels or 0):
-        labels = _short(bill.labels)
+        labels = _count_text(bill.labels)
         table.add_row(
             bill.learner,
             bill.plan,
@@ -80,7 +80,7 @@ def show_bills(
 
 def _items(bill: Bill, items: int | None) -> str:
     """What a lab has to have, in red if it has less."""
-    words = _short(bill.unlabelled) if bill.pools else "never"
+    words = _count_text(bill.unlabelled) if bill.pools else "never"
     return f"[red]{words}[/red]" if items is not None and _too_many(bill, items) else words
 
 
@@ -88,11 +88,11 @@ def _too_many(bill: Bill, items: int) -> bool:
     return not bill.pools or (bill.unlabelled is not None and bill.unlabelled > items)
 
 
-def _short(count: int | None) -> str:
+def _count_text(count: int | None) -> str:
     return "-" if count is None else f"{count:,}" if count < ABSURD else up_to(count, 2)
 
 
-def compared(setting: Setting, all_bills: list[Bill], best: Bill | None, best_any: Bill | None) -> str:
+def bill_reading(setting: Setting, all_bills: list[Bill], best: Bill | None, best_any: Bill | None) -> str:
     """The winner, the price of replicability, and what the theorem would ask for."""
     if best is None or best_any is None:
         missing = {bill.note for bill in all_bills if bill.note and not bill.applies}
@@ -105,7 +105,7 @@ def compared(setting: Setting, all_bills: list[Bill], best: Bill | None, best_an
     sentence += f" cheapest replicable learner is {best.learner} with {labels}"
     if not best_any.replicable:
         sentence += f", where {best_any.learner} without replicability needs {amount(best_any.labels or 0)}"
-    absurd = [bill for bill in all_bills if bill.absurd and bill.plan == "paper" and _of_the_paper(bill.learner)]
+    absurd = [bill for bill in all_bills if bill.absurd and bill.plan == "paper" and _is_of_the_paper(bill.learner)]
     if absurd:
         asked = amount(absurd[0].labels or 0)
         sentence += f"; the paper's own sizes for {absurd[0].learner} ask for {asked}, which nobody can pay"
@@ -114,7 +114,7 @@ def compared(setting: Setting, all_bills: list[Bill], best: Bill | None, best_an
     return sentence + "."
 
 
-def _of_the_paper(learner: str) -> bool:
+def _is_of_the_paper(learner: str) -> bool:
     """Is it one of the paper's two new learners?"""
     record = find(learner)
     return record.replicable and record.active and not record.boosts

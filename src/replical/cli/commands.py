@@ -26,7 +26,7 @@ BY_NAME = "_REPLICAL_COMPLETE=source_bash replical"  # or source_zsh, source_fis
 
 
 @contextmanager
-def in_a_known_shell(words: list[str]) -> Iterator[None]:
+def explain_completion(words: list[str]) -> Iterator[None]:
     """Where `words` ask for the script of the present shell, say so if there is none or it cannot be kept."""
     if not {INSTALL, SHOW}.intersection(words):
         yield
@@ -72,7 +72,7 @@ COMMANDS = {
     "correct": ("journal:correct_command", "Record another label for an item."),
     "journal": ("journal:show_command", "Is a journal whole? Its events, labels and head."),
     "export": ("journal:export_command", "The events of a journal as CSV."),
-    "keys": ("registering:keys_app", "Make and show the keys that labs sign with."),
+    "keys": ("registration:keys_app", "Make and show the keys that labs sign with."),
     "study": ("study:study_command", "A grid of audits from one file: tables, figures, a report."),
     "doctor": ("doctor:doctor_command", "Versions, optional parts, and a test of the random bits."),
     "protocol": ("protocol:protocol_app", "Write and look at protocols."),
@@ -104,7 +104,7 @@ class Commands(TyperGroup):
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         """Parse, with a sentence of our own where a shell's completion cannot be had."""
-        with in_a_known_shell(args):
+        with explain_completion(args):
             return super().parse_args(ctx, args)
 
     def resolve_command(self, ctx: Any, args: list[str]) -> tuple[str | None, Any, list[str]]:
@@ -120,14 +120,14 @@ def load(name: str) -> Any:
     """The command of this `name`, ready to parse its words."""
     module, attribute = COMMANDS[name][0].split(":")
     found = getattr(import_module(f"replical.cli.{module}"), attribute)
-    command = get_command(found) if isinstance(found, typer.Typer) else _alone(name, found)
+    command = get_command(found) if isinstance(found, typer.Typer) else _single(name, found)
     if name in _READERS:
         for each in command.commands.values() if isinstance(command, TyperGroup) else (command,):
-            each.params += [option for option in _alone("trusting", _trusting).params if option.name == "_"]
+            each.params += [option for option in _single("trusting", _trust_option).params if option.name == "_"]
     return command
 
 
-def _alone(name: str, function: Any) -> Any:
+def _single(name: str, function: Any) -> Any:
     """A command that is no part of a group."""
     alone = typer.Typer(add_completion=False, rich_markup_mode=None)
     alone.command(name)(function)
@@ -141,7 +141,7 @@ def _trust(context: typer.Context, wanted: bool) -> None:
         context.with_resource(trusting_sizes())  # type: ignore[no-untyped-call,unused-ignore]
 
 
-def _trusting(
+def _trust_option(
     _: Annotated[
         bool,
         typer.Option(

@@ -10,12 +10,12 @@ from typing import Annotated, Any
 import typer
 
 from replical.classes.table import PredictionTable
-from replical.cli.forecasts import Outlook, foretold_words
+from replical.cli.forecasts import Outlook, confirm_forecast_words
 from replical.cli.inputs import SIMULATED
 from replical.cli.labels import (
     PENDING,
     Annotator,
-    Answered,
+    AnswerFile,
     Ask,
     Batches,
     Files,
@@ -27,13 +27,13 @@ from replical.cli.labels import (
     Show,
     check_truths,
     check_usage,
+    read_items,
     say_pending,
     source_of,
 )
-from replical.cli.labels import items_of_asking as items_of
 from replical.cli.output import answer, notes, number, progress, prose, whole
-from replical.cli.page import Host, Instructions, Listed, Media, NoToken, PageOptions, Port, Proxy, Votes
-from replical.cli.words import loss_words
+from replical.cli.page import Host, Instructions, Media, NoToken, PageOptions, PeopleFile, Port, Proxy, Votes
+from replical.cli.sentences import loss_words
 from replical.core.exact import fraction
 from replical.core.text import confidence, count, plural
 from replical.errors import BadCertificate, PlanMismatch, PoolExhausted
@@ -71,7 +71,7 @@ def confirm_command(
     labels: LabelColumn = None,
     ask: Ask = None,
     show: Show = None,
-    answers: Answered = None,
+    answers: AnswerFile = None,
     batches: Batches = None,
     id_column: IdColumn = "id",
     annotator: Annotator = None,
@@ -80,7 +80,7 @@ def confirm_command(
     port: Port = 8765,
     media: Media = None,
     instructions: Instructions = None,
-    people: Listed = None,
+    people: PeopleFile = None,
     no_token: NoToken = False,
     proxy: Proxy = None,
     public: Public = None,
@@ -107,7 +107,7 @@ def confirm_command(
     if published["schema"] == SCHEMA:
         raise BadCertificate(f"{certificate} is itself a confirmation: give the certificate that it is about")
     protocol, claim = claim_of(published, margin=margin, level=level, batch=batch, max_labels=max_labels)
-    lab = items_of(protocol, pool, id_column, public)
+    lab = read_items(protocol, pool, id_column, public)
     if against_journal is None:
         check_fresh(published, claim, lab)
     else:
@@ -129,11 +129,11 @@ def confirm_command(
         expected = None if forecast is None else forecast.labels_median
         waiting = source.answer(session, Outlook(session, expected=expected, looks=False))
         if session.open:
-            return _pending(session, claim, waiting, forecast, as_json=as_json)
+            return _say_pending(session, claim, waiting, forecast, as_json=as_json)
         session.finish()
         content = publish(session)
         write(content, out)
-        _done(session, content, lab_journal.where, out, forecast, as_json=as_json)
+        _say_outcome(session, content, lab_journal.where, out, forecast, as_json=as_json)
         if before not in (None, "undecided", session.conclusion):
             notes.print(f"The outcome has changed: it was {before}.", markup=False)
     return CODES[content["outcome"]]
@@ -160,7 +160,7 @@ def _announce(session: Session, truths: int) -> Foretold | None:
             "Roughly: some dozens of labels if it is far from the margin, thousands if it is close to it."
         ]
     else:
-        told = foretold_words(forecast, float(margin), session.budget)
+        told = confirm_forecast_words(forecast, float(margin), session.budget)
     for sentence in told:
         notes.print(sentence, markup=False, soft_wrap=True)
     epsilon = fraction(protocol.given("epsilon"))
@@ -190,7 +190,9 @@ def _forecast(session: Session, claim: Claim, truths: int) -> Foretold | None:
         return None
 
 
-def _pending(session: Session, claim: Claim, batch: Path | None, forecast: Foretold | None, *, as_json: bool) -> int:
+def _say_pending(
+    session: Session, claim: Claim, batch: Path | None, forecast: Foretold | None, *, as_json: bool
+) -> int:
     if not as_json:
         return say_pending(session, batch)
     told = {
@@ -204,16 +206,16 @@ def _pending(session: Session, claim: Claim, batch: Path | None, forecast: Foret
         "pending": len(session.open),
         "batch": None if batch is None else str(batch),
     }
-    answer(told | _told(forecast))
+    answer(told | _forecast_payload(forecast))
     return PENDING
 
 
-def _told(forecast: Foretold | None) -> dict[str, Any]:
+def _forecast_payload(forecast: Foretold | None) -> dict[str, Any]:
     """In JSON: when a confirmation begins, and where there is one."""
     return {} if forecast is None else {"forecast": asdict(forecast)}
 
 
-def _done(
+def _say_outcome(
     session: Session,
     content: dict[str, Any],
     journal: str,
@@ -225,11 +227,11 @@ def _done(
     if as_json:
         keys = ("schema", "answer", "outcome", "margin", "level", "against", "labels", "pool", "certificate")
         told = {"status": "done"} | {key: content[key] for key in (*keys, "protocol_fingerprint")}
-        answer(told | _told(forecast) | {"journal": journal, "confirmation": str(out)})
+        answer(told | _forecast_payload(forecast) | {"journal": journal, "confirmation": str(out)})
         return
     found = session.result.confirmation
     assert found is not None, "the session of a confirmation"
-    for sentence in _words(session, found):
+    for sentence in _outcome_words(session, found):
         prose.print(sentence, markup=False, soft_wrap=True)
     prose.print(f"Written: {out} (confirmation), {journal} (journal).", markup=False, soft_wrap=True)
 
@@ -239,7 +241,7 @@ def _verb(protocol: Protocol) -> str:
     return "err" if protocol.recipe.losses is None else "lose"
 
 
-def _words(session: Session, found: Confirmation) -> Iterator[str]:
+def _outcome_words(session: Session, found: Confirmation) -> Iterator[str]:
     """The outcome, against whom, and what it took."""
     describe, skipped = session.protocol.recipe.describe, len(session.ledger.skipped)
     name, best = f"{describe(found.hypothesis)} (hypothesis {found.hypothesis})", "the best candidate"

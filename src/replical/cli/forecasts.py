@@ -173,7 +173,7 @@ def rough_words(C: HypothesisClass, forecast: Prediction, *, verbose: bool) -> I
         yield f"Near-ties that labels will hardly tell apart: {names}"
 
 
-def foretold_words(forecast: Foretold, margin: float, budget: int | None) -> Iterator[str]:
+def confirm_forecast_words(forecast: Foretold, margin: float, budget: int | None) -> Iterator[str]:
     """What a confirmation takes and how it may end; where it may well not, why, and what helps."""
     ends = {"confirmed": forecast.confirmed, "refuted": forecast.refuted, "undecided": forecast.undecided}
     told = ", ".join(f"{name} in {rate(share, forecast.draws)}" for name, share in ends.items())

@@ -11,25 +11,24 @@ import typer
 
 from replical.classes.base import Label
 from replical.classes.catalogue import recipe
-from replical.cli.inputs import file_and_column, never_over
-from replical.cli.options import parameter
+from replical.cli.inputs import file_and_column, never_over, parameter
 from replical.cli.output import answer, prose, reading
 from replical.cli.protocol import check_new, say_written, write_protocol
-from replical.cli.protocol_class import listed, models_section
+from replical.cli.protocol_sections import listed, models_section
 from replical.cli.wizard import (
     DRAWN,
     LEARNER_WORDS,
     NONE,
     UNKNOWN,
     amount,
-    asked,
+    ask,
     at_a_terminal,
+    label_text,
     label_values,
-    learner_named,
+    learner_id,
+    optional,
     seed_text,
     share,
-    spelled,
-    unless,
 )
 from replical.core.text import count
 from replical.errors import BadTable, BadUsage
@@ -101,26 +100,26 @@ def init_command(
             progress=update,
         )
     if not as_json:
-        _say_found(table, found)
+        _say_table(table, found)
     section = models_section(found.models) if models is None else {"kind": "table", "candidates": models}
-    public_items = asked("--public", public, _reader_of(section, found, table), default=NONE, needed=False)
+    public_items = ask("--public", public, _reader_of(section, found, table), default=NONE, needed=False)
     sample = None if public_items is None else public_items.sample
-    best = asked("--nu", nu, unless(UNKNOWN, share("nu")), default=UNKNOWN, needed=False)
+    best = ask("--nu", nu, optional(UNKNOWN, share("nu")), default=UNKNOWN, needed=False)
     usual = "settled-cal" if best == 0 else standard(models=True, noiseless=False)
-    record = find(asked("--learner", learner, learner_named, default=usual, needed=False))
+    record = find(ask("--learner", learner, learner_id, default=usual, needed=False))
     if record.uses("items") and items is None:
-        items = asked("--items", None, amount("items"), default=str(found.rows), needed=False)
+        items = ask("--items", None, amount("items"), default=str(found.rows), needed=False)
     numbers = {
-        "epsilon": asked("--epsilon", epsilon, share("epsilon"), default="0.05", needed=False),
-        "delta": asked("--delta", delta, share("delta"), default="0.05", needed=False),
-        "rho": asked("--rho", rho, share("rho"), default="0.1", needed=False),
+        "epsilon": ask("--epsilon", epsilon, share("epsilon"), default="0.05", needed=False),
+        "delta": ask("--delta", delta, share("delta"), default="0.05", needed=False),
+        "rho": ask("--rho", rho, share("rho"), default="0.1", needed=False),
         "nu": best if record.uses("nu") else None,
         "items": items,
         "labs": labs,
         "batch": batch,
         "max_labels": max_labels,
     }
-    reply = seed if seed is not None else asked("--seed", None, str, default=DRAWN, needed=False)
+    reply = seed if seed is not None else ask("--seed", None, str, default=DRAWN, needed=False)
     text = seed if seed is not None else seed_text(reply)
     content: dict[str, Any] = {"schema": SCHEMA} | ({} if title is None else {"title": title})
     content |= {"seed": text, "class": section, "labels": {"values": list(found.values)}}
@@ -132,7 +131,7 @@ def init_command(
         told = {"file": str(out), "learner": record.id, "fingerprint": protocol.fingerprint}
         answer({"schema": "replical.init/1"} | told | {"models": found.models, "labels": found.values, "next": steps})
         return
-    _say_chosen(protocol, ordered=sample is not None, drawn=text != reply, told=best)
+    _say_choices(protocol, ordered=sample is not None, drawn=text != reply, told=best)
     say_written(protocol, out, needed, sample, standard_taken=False)
     _say_next(steps, table)
 
@@ -144,10 +143,10 @@ def _table(pool: Path | None) -> Path:
             "init reads models and labels from your table: replical init --pool FILE; to try it without one, replical "
             "quickstart makes a table"
         )
-    return asked("--pool", pool, _existing)
+    return ask("--pool", pool, _existing_file)
 
 
-def _existing(text: str) -> Path:
+def _existing_file(text: str) -> Path:
     if not Path(text).exists():
         raise BadTable(f"there is no file {text}")
     return Path(text)
@@ -187,25 +186,25 @@ def next_steps(out: Path, pool: Path, id_column: str, truth: str | None, public:
         ["verify", certificate, "--pool", pool, *ids, "--journal", files[1]],
         ["compare", certificate, "OTHER-LAB.json"],
     ):
-        yield _typed(*words)
+        yield _command_line(*words)
 
 
-def _typed(*words: object) -> str:
+def _command_line(*words: object) -> str:
     """A command of replical's, as one types it."""
     return shlex.join(["replical", *map(str, words)])
 
 
-def _say_found(table: Path, found: ModelColumns) -> None:
+def _say_table(table: Path, found: ModelColumns) -> None:
     """What was read from the table: whoever sees a column that is no model can leave it out."""
-    labels = _some([spelled((value,)) for value in found.values])
+    labels = _some([label_text((value,)) for value in found.values])
     _line(f"{table}: {count(found.rows, 'item')}, {count(len(found.models), 'model')}, labels {labels}.")
     right = "" if found.truth is not None else " If one holds the right answers: --label-column COLUMN."
     _line(f"Models: {_some(found.models)}. If one is not: --leave-out COLUMN.{right}")
     if found.truth is not None:
         _line(f"The column {found.truth} holds the right answers; a run reads one when it asks for it.")
     if len(found.never) == 1:
-        word = spelled(found.never)
-        new = _typed("protocol", "new", "--candidates", table, "--abstain", found.never[0], "--price", 0.1)
+        word = label_text(found.never)
+        new = _command_line("protocol", "new", "--candidates", table, "--abstain", found.never[0], "--price", 0.1)
         _line(f"No right answer is {word}. If models abstain that way, it can have a price: {new}")
     if found.others:
         _line(f"Left alone: {_some(found.others)}.")
@@ -217,7 +216,7 @@ def _some(names: Sequence[Label]) -> str:
     return ", ".join(texts if len(texts) <= _FEW else [*texts[:2], "..", *texts[-2:]])
 
 
-def _say_chosen(protocol: Protocol, *, ordered: bool, drawn: bool, told: float | None) -> None:
+def _say_choices(protocol: Protocol, *, ordered: bool, drawn: bool, told: float | None) -> None:
     """Every number with one sentence why; how often the best model errs may have been `told` in vain."""
     chosen = protocol.content["learner"]
     more = f"{100 * chosen['epsilon']:g}"

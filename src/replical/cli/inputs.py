@@ -1,24 +1,50 @@
-"""Files a command reads: pools of items and public priors."""
+"""What commands take: flags that several of them share, each explained by its record, and the files that flags name."""
 
 from __future__ import annotations
 
 import os
 from collections.abc import Mapping
 from pathlib import Path
+from typing import Annotated, Any
 
 import numpy as np
+import typer
 from numpy.typing import NDArray
 
 from replical.classes.base import HypothesisClass, Items
-from replical.classes.catalogue import read_file
+from replical.classes.catalogue import read_file, specs
 from replical.classes.prior import UNIFORM, Prior
 from replical.classes.table import PredictionTable
+from replical.cli.output import number, whole
 from replical.core.randomness import PrivateRandomness
 from replical.errors import BadTable, BadUsage
+from replical.learners.catalogue import LEARNERS
+from replical.learners.parameters import PARAMETERS
 from replical.pools.pool import Pool
 
-_SUMS_TO_1 = 1e-9  # as near to 1 as the probabilities of a row must add up
+CLASSES = specs()
+Device = Annotated[
+    str | None,
+    typer.Option("--device", help="cuda or cuda:N: large computations on a graphics card, with the same results"),
+]
+Cluster = Annotated[
+    str | None, typer.Option("--cluster", help="address of a Dask scheduler, or local:N for one started here")
+]
 SIMULATED = PrivateRandomness.simulated("prediction")  # whose private order a forecast is made in: it needs no secret
+_SUMS_TO_1 = 1e-9  # as near to 1 as the probabilities of a row must add up
+
+
+def parameter(name: str, help: str | None = None) -> Any:  # noqa: A002 - as typer calls it
+    """The flag of a parameter; a command may explain it in words of its own."""
+    record = PARAMETERS[name]
+    parser = {"word": None, "count": whole}.get(record.kind, number)
+    return typer.Option(f"--{name.replace('_', '-')}", parser=parser, help=help or record.help)
+
+
+def learner_flag(*more: str, help: str | None = None) -> Any:  # noqa: A002 - as typer calls it
+    """The flag of a learner; a command may know `more` of them than those that choose from a list."""
+    names = [*LEARNERS, *more]
+    return typer.Option("--learner", help=help or ", ".join(names), autocompletion=lambda: names)
 
 
 def items_from(C: HypothesisClass, path: Path, private: PrivateRandomness) -> Pool:

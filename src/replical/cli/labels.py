@@ -92,17 +92,19 @@ def _label(reply: str, labels: tuple[Any, ...]) -> Any:
     raise BadLabel(f"{reply!r} is none of {list(labels)!r}")
 
 
-def by_file(session: Session, folder: Path, answers: Path | None, details: Callable[[list[str]], Any]) -> Path | None:
+def ask_by_file(
+    session: Session, folder: Path, answers: Path | None, details: Callable[[list[str]], Any]
+) -> Path | None:
     """Read back what was filled in; open items that no batch holds yet, as after a skip, get a batch of their own."""
     if answers is not None:
-        _hear(session, answers)
+        _record_answers(session, answers)
     for path in sorted(folder.glob("batch-*.csv")):
         if not items_of(path).isdisjoint(session.ledger.asked):
             _refuse_changes(session, path, read_batch(path, session.protocol.labels))
     while session.open:
         held = {path: items_of(path) for path in sorted(folder.glob("batch-*.csv"))}
         waiting = [path for path, items in held.items() if not items.isdisjoint(session.open)]
-        if sum(_hear(session, path) for path in waiting):
+        if sum(_record_answers(session, path) for path in waiting):
             continue
         fresh = [item for item in session.open if not any(item in items for items in held.values())]
         if not fresh:
@@ -112,7 +114,7 @@ def by_file(session: Session, folder: Path, answers: Path | None, details: Calla
     return None
 
 
-def _hear(session: Session, path: Path) -> int:
+def _record_answers(session: Session, path: Path) -> int:
     """Record the answers of a file that are asked for now; others were recorded before, or contradict and are refused."""
     replies = read_batch(path, session.protocol.labels)
     for reply in replies:
@@ -146,14 +148,14 @@ def _refuse_changes(session: Session, path: Path, replies: Sequence[Reply]) -> N
         if reply is not None and event.kind in ("answer", "correction", "skip") and event.label == reply.code:
             del suspects[reply.item]
     for item, reply in suspects.items():
-        before, now = _written(session, ledger.labels.get(item)), _written(session, reply.code)
+        before, now = _label_text(session, ledger.labels.get(item)), _label_text(session, reply.code)
         correct = f"record {now!r} with replical correct, or " if SKIP not in (before, now) else ""
         raise BadTable(
             f"{path} has {now!r} for the item {item!r}, but {before!r} is recorded: {correct}put {before!r} there again"
         )
 
 
-def _written(session: Session, code: int | None) -> str:
+def _label_text(session: Session, code: int | None) -> str:
     return SKIP if code is None else str(session.protocol.labels[code])
 
 
@@ -172,7 +174,7 @@ Ask = Annotated[
     str | None, typer.Option("--ask", help="terminal, file (batches to fill in), page, or journal (replical label)")
 ]
 Show = Annotated[str | None, typer.Option("--show", help="columns of the pool shown to whoever labels, e.g. text,age")]
-Answered = Annotated[
+AnswerFile = Annotated[
     Path | None, typer.Option("--answers", help="answers to read back: CSV, or Label Studio's JSON or JSON-MIN export")
 ]
 Batches = Annotated[
@@ -203,7 +205,7 @@ def check_truths(truths: int) -> None:
         raise BadUsage(f"--truths must be 0 or more, got {truths}")
 
 
-def items_of_asking(protocol: Protocol, pool: Path, id_column: str, public: Path | None) -> LabPool:
+def read_items(protocol: Protocol, pool: Path, id_column: str, public: Path | None) -> LabPool:
     """The lab's items, none of which is in the public table."""
     with reading(pool) as update:
         lab = read_pool(pool, protocol.recipe, id_column=id_column, progress=update)
@@ -230,7 +232,7 @@ class Source:
     def answer(self, session: Session, outlook: Outlook | None = None) -> Path | None:
         """Ask until the run has ended or nobody answers; the batch that waits to be filled in, if there is one."""
         if self.column is not None:
-            _from_column(session, self.column, outlook)
+            _answer_from_column(session, self.column, outlook)
         elif self.ask == "terminal":
             ask_at_terminal(session, self.details, outlook)
         elif self.ask == "page":
@@ -238,7 +240,7 @@ class Source:
         elif self.ask == "journal":
             _wait(session, outlook)
         else:
-            return by_file(session, self.batches, self.answers, self.details)
+            return ask_by_file(session, self.batches, self.answers, self.details)
         return None
 
 
@@ -257,21 +259,21 @@ def source_of(
     """What the flags of a command say, checked before anybody is asked."""
     predictions = set(protocol.recipe.columns) if protocol.recipe.models else set()
     return Source(
-        column=None if labels is None else _labels_from(labels, protocol, id_column),
+        column=None if labels is None else _label_column(labels, protocol, id_column),
         details=details_from(pool, columns_to_show(show, predictions), id_column),
         batches=batches or Path(journal if "://" not in journal else str(out)).with_suffix(".batches"),
         **options,
     )
 
 
-def _labels_from(labels: str, protocol: Protocol, id_column: str) -> tuple[str, dict[str, int]]:
+def _label_column(labels: str, protocol: Protocol, id_column: str) -> tuple[str, dict[str, int]]:
     file, column = file_and_column("--labels", labels)
     if protocol.recipe.models and column in protocol.recipe.columns:
         raise BadUsage(f"{column!r} is a candidate of the protocol: its predictions are not the labels")
     return labels, read_labels(file, column, protocol.labels, id_column=id_column)
 
 
-def _from_column(session: Session, source: tuple[str, dict[str, int]], outlook: Outlook | None) -> None:
+def _answer_from_column(session: Session, source: tuple[str, dict[str, int]], outlook: Outlook | None) -> None:
     name, known = source
     values, last, begun = session.protocol.labels, 0.0, time.monotonic()
     while session.open:

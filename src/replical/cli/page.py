@@ -26,7 +26,7 @@ Host = Annotated[str, typer.Option("--host", help="page: address to listen on")]
 Port = Annotated[int, typer.Option("--port", parser=whole, help="page: port; 0 for any free one")]
 Media = Annotated[Path | None, typer.Option("--media", help="page: the folder pictures and sounds are served from")]
 Instructions = Annotated[Path | None, typer.Option("--instructions", help="page: a Markdown file for whoever labels")]
-Listed = Annotated[
+PeopleFile = Annotated[
     Path | None, typer.Option("--people", help="page: a file of names, one a line, who get personal links; nobody else")
 ]
 NoToken = Annotated[
@@ -71,7 +71,7 @@ def serve_page(
     _check_options(options, local=check_address("--host", host))
     if options.proxy is not None:
         check_address("--proxy", options.proxy)
-    listed = None if options.people is None else _listed(options.people, options.votes)
+    listed = None if options.people is None else _read_people(options.people, options.votes)
     people = People(run, closed=listed is not None)
     token = None if options.no_token else people.made_for("token")
     desk = Desk(run, votes=options.votes, outlook=outlook, reservations=run.journal.reservations)
@@ -126,7 +126,7 @@ def _text(instructions: Path | None) -> str:
         raise BadUsage(f"cannot read the instructions {instructions}: {error}") from error
 
 
-def _listed(file: Path, votes: int) -> list[str]:
+def _read_people(file: Path, votes: int) -> list[str]:
     """Names, one a line."""
     try:
         lines = file.read_text(encoding="utf-8").splitlines()
@@ -186,7 +186,7 @@ def label_command(
     port: Port = 8765,
     media: Media = None,
     instructions: Instructions = None,
-    people: Listed = None,
+    people: PeopleFile = None,
     no_token: NoToken = False,
     proxy: Proxy = None,
     invite: Annotated[

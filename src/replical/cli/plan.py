@@ -20,7 +20,7 @@ from replical.classes.catalogue import parse
 from replical.classes.halfspaces import HalfSpaces
 from replical.classes.prior import Prior
 from replical.classes.table import PredictionTable
-from replical.cli.bills import SENSES, bill_payload, compared, lattice_bill, show_bills
+from replical.cli.bills import SENSES, bill_payload, bill_reading, lattice_bill, show_bills
 from replical.cli.forecasts import (
     NO_FORECAST,
     forecast_payload,
@@ -28,11 +28,9 @@ from replical.cli.forecasts import (
     prediction_payload,
     show_forecast,
 )
-from replical.cli.inputs import SIMULATED, items_from, read_prior
-from replical.cli.options import CLASSES, parameter
-from replical.cli.options import learner as learner_flag
+from replical.cli.inputs import CLASSES, SIMULATED, items_from, learner_flag, parameter, read_prior
 from replical.cli.output import amount, answer, number, progress, prose, reading, whole
-from replical.cli.words import net_words
+from replical.cli.sentences import net_words
 from replical.core.exact import down_to
 from replical.core.text import at_least, at_most, count, plural
 from replical.errors import (
@@ -166,10 +164,10 @@ def about_class(
     )
     if yardstick is None:
         return question
-    return replace(question, measured=_measured(question, yardstick_of(yardstick, C, cells)))
+    return replace(question, measured=_yardstick_plan(question, yardstick_of(yardstick, C, cells)))
 
 
-def _measured(question: Question, yardstick: Yardstick | None) -> RoundedPlan:
+def _yardstick_plan(question: Question, yardstick: Yardstick | None) -> RoundedPlan:
     """The plan of a learner that measures on a yardstick; one that does not is refused."""
     setting = question.setting
     made = plan(
@@ -187,7 +185,7 @@ def _measured(question: Question, yardstick: Yardstick | None) -> RoundedPlan:
     return made
 
 
-def with_theta(question: Question) -> Question:
+def add_theta(question: Question) -> Question:
     """Θ as given, or on the population of an audit or on some of the pool, where that is quickly known."""
     if question.setting.theta is not None:
         return replace(question, theta_source="given")
@@ -226,7 +224,7 @@ def inputs(question: Question, labs: int, noise: str | None) -> dict[str, Any]:
     }
 
 
-def released(
+def chance_of_release(
     question: Question, labs: int, private: bool, epsilon: float | None, nobody: int | None
 ) -> ReleaseChance | None:
     """How likely a private release is the ideal answer, if all labs vote and, where that is needed, are certified."""
@@ -322,7 +320,9 @@ def plan_command(
     if plot is not None:
         check_name(plot)
     if protocol_file is not None:
-        _alone(class_spec, epsilon, learner, delta, rho, items, kappa, max_labels, prior, prefer, yardstick, shift)
+        _check_alone(
+            class_spec, epsilon, learner, delta, rho, items, kappa, max_labels, prior, prefer, yardstick, shift
+        )
         if isinstance((protocol := Protocol.read(protocol_file)).plan, LatticePlan):
             lattice_bill(protocol, pool, id_column, as_json=as_json)
             return
@@ -355,8 +355,8 @@ def plan_command(
     known = question.only is not None and find(question.only).uses("labs")  # the bill is made for these labs
     to_all = question.measured is None and (known or labs <= (question.together or 0))
     pairwise = all_agree(2 if to_all else labs, question.setting.rho)
-    together = pairwise if question.measured is None else _certified_agree(question, labs)
-    question = with_theta(question)
+    together = pairwise if question.measured is None else _agreement_of_certified(question, labs)
+    question = add_theta(question)
     exact = protocol_file is None and question.pool is None  # a lab with a protocol has a pool, or will have one
     all_bills = bills(
         question.setting,
@@ -368,10 +368,10 @@ def plan_command(
     forecast, none_because = (None, "") if question.pool is None else _forecast(question, question.pool, noise, truths)
     if plot is not None:
         save(bills_picture(question.setting, against), plot)
-    chance = released(question, labs, private, release_epsilon, nobody)
-    more = [*_all_labs(labs, question, together, to_all=to_all), *_of_a_net(question), *_of_losses(question)]
+    chance = chance_of_release(question, labs, private, release_epsilon, nobody)
+    more = [*_labs_remarks(labs, question, together, to_all=to_all), *_net_remarks(question), *_loss_remarks(question)]
     more += [] if chance is None else [release_words(question, chance)]
-    found = _Found(question, all_bills, forecast, none_because, more)
+    found = _Report(question, all_bills, forecast, none_because, more)
     if as_json:
         answer(
             {
@@ -393,14 +393,14 @@ def plan_command(
         prose.print(f"Drawn against {against}: {plot}", markup=False, soft_wrap=True)
 
 
-def _alone(*said: object) -> None:
+def _check_alone(*said: object) -> None:
     """Refuse what a protocol says already."""
     if set(said) != {None}:
         raise BadUsage("a protocol says class, learner and their numbers: give them or a protocol, not both")
 
 
 @dataclass(frozen=True)
-class _Found:
+class _Report:
     """What is known of a question: bills, a forecast or why there is none, and what else is to be said."""
 
     question: Question
@@ -420,7 +420,7 @@ class _Found:
         return cheapest(self.bills, replicable=False)
 
     @property
-    def foretold(self) -> str:
+    def expectation(self) -> str:
         """What to expect; empty where there is no forecast."""
         question, forecast = self.question, self.forecast
         if forecast is None:
@@ -431,15 +431,15 @@ class _Found:
     @property
     def reading(self) -> str:
         """All of it."""
-        reading = compared(self.question.setting, self.bills, self.best, self.best_any)
+        reading = bill_reading(self.question.setting, self.bills, self.best, self.best_any)
         if self.forecast is not None:
-            reading = f"{self.foretold} From public numbers alone, not looking at the items: {reading}"
+            reading = f"{self.expectation} From public numbers alone, not looking at the items: {reading}"
         elif self.question.pool is not None:
             reading = f"No forecast from unlabelled items: {self.none_because}. From public numbers alone: {reading}"
         return " ".join([reading, *self.more])
 
     @property
-    def suggested(self) -> list[Bill]:
+    def suggestions(self) -> list[Bill]:
         """The bill of a protocol's own learner; of a class the cheapest replicable one, and the cheapest of all."""
         question = self.question
         if question.published is not None:
@@ -453,9 +453,9 @@ class _Found:
         question = self.question
         first = f"No forecast from unlabelled items: {self.none_because}. " if self.none_because else ""
         if question.published is None:
-            told = self.suggested if self.best is not None else self.bills
-            return first + compared(question.setting, told, self.best, self.best_any)
-        own, better = self.suggested[0], " --pool FILE, a table of unlabelled items, forecasts labels and agreement."
+            told = self.suggestions if self.best is not None else self.bills
+            return first + bill_reading(question.setting, told, self.best, self.best_any)
+        own, better = self.suggestions[0], " --pool FILE, a table of unlabelled items, forecasts labels and agreement."
         more = better if question.pool is None and "losses" not in question.options else ""
         if not own.applies:
             return f"{first}{self._without_a_bill(own)}{more}"
@@ -470,7 +470,7 @@ class _Found:
         return f"{items}{'the' if items else 'The'} cost of {own.learner} cannot be computed ({own.note}).{known}"
 
 
-def _show(found: _Found, *, everything: bool) -> None:
+def _show(found: _Report, *, everything: bool) -> None:
     """For people: the learner of the protocol, the cheapest of a class; or all of them."""
     question, forecast = found.question, found.forecast
     have = None if question.pool is None else question.pool.size
@@ -481,27 +481,27 @@ def _show(found: _Found, *, everything: bool) -> None:
         show_bills(found.bills, question.title, question.setting, have)
         prose.print(found.reading, markup=False, soft_wrap=True)
         return
-    if forecast is None and question.published is None and found.suggested:
-        show_bills(found.suggested, question.title, question.setting, have, numbers=False)
-    for sentence in (found.foretold or found.from_numbers, *found.more):
+    if forecast is None and question.published is None and found.suggestions:
+        show_bills(found.suggestions, question.title, question.setting, have, numbers=False)
+    for sentence in (found.expectation or found.from_numbers, *found.more):
         prose.print(sentence, markup=False, soft_wrap=True)
     prose.print("--all lists the bills of every learner.", markup=False)
 
 
-def _of_a_net(question: Question) -> Iterator[str]:
+def _net_remarks(question: Question) -> Iterator[str]:
     """What a net of half-spaces loses."""
     if isinstance(question.C, HalfSpaces):
         setting = question.setting
         yield from net_words(question.C.dimensions, len(question.C), setting.epsilon, setting.delta)
 
 
-def _of_losses(question: Question) -> Iterator[str]:
+def _loss_remarks(question: Question) -> Iterator[str]:
     """What bills are worth where errors are not all alike."""
     if "losses" in question.options:
         yield "It counts losses: bills suppose that errors are all alike, there are no forecasts, and only settled runs it."
 
 
-def _certified_agree(question: Question, labs: int) -> float:
+def _agreement_of_certified(question: Question, labs: int) -> float:
     """With what probability all certified ones of `labs` labs return one answer, at least."""
     if labs < 2:
         raise ValueOutOfRange(f"there are at least 2 labs, got {labs}")
@@ -541,7 +541,7 @@ def _forecast(question: Question, pool: Pool, noise: str | None, truths: int) ->
             return None, str(error)
 
 
-def _all_labs(labs: int, question: Question, together: float, *, to_all: bool) -> Iterator[str]:
+def _labs_remarks(labs: int, question: Question, together: float, *, to_all: bool) -> Iterator[str]:
     """What is promised to more than two."""
     rho = question.setting.rho
     if labs == 2:

@@ -14,23 +14,21 @@ import typer
 from replical.classes.base import size_of
 from replical.classes.catalogue import UNLISTED
 from replical.classes.recipe import Recipe
-from replical.cli.inputs import file_and_column, read_prior
-from replical.cli.options import CLASSES, parameter
-from replical.cli.options import learner as learner_flag
+from replical.cli.inputs import CLASSES, file_and_column, learner_flag, parameter, read_prior
 from replical.cli.output import answer, notes, number, progress, prose, reading, whole
-from replical.cli.protocol_class import (
+from replical.cli.protocol_sections import (
     FeatureFile,
     FeatureNames,
     Features,
     Intercept,
     Step,
+    add_features,
     class_section,
     features_of,
     lattice_keys,
-    with_features,
 )
-from replical.cli.wizard import DRAWN, all_of, asked, at_a_terminal, but, learner_named, seed_text, share
-from replical.cli.words import hypotheses, labels_section, lattice_remarks, loss_words, losses_of
+from replical.cli.sentences import hypotheses, labels_section, lattice_remarks, loss_words, losses_of
+from replical.cli.wizard import DRAWN, ask, at_a_terminal, labels_with, learner_id, seed_text, share, without_abstention
 from replical.core.files import write_whole
 from replical.errors import BadProtocol, BadUsage
 from replical.lab.protocol import Protocol, priced
@@ -147,16 +145,16 @@ def new_command(
     as_json: Annotated[bool, typer.Option("--json", help="one JSON object on standard output")] = False,
 ) -> None:
     """Write a protocol file. At a terminal what is missing is asked for; otherwise a missing flag is an error."""
-    out = asked("--out", out, Path, default="protocol.toml")
+    out = ask("--out", out, Path, default="protocol.toml")
     check_new(out, force=force)
     named = features_of(features, features_from)
     section, known = class_section(class_spec, candidates, cuts=cuts, cuts_from=cuts_from, bins=bins, named=named)
-    known = None if known is None else but(known, abstain)
-    values = asked("--label-values", label_values, all_of(known), default=known, needed=known is None)
+    known = None if known is None else without_abstention(known, abstain)
+    values = ask("--label-values", label_values, labels_with(known), default=known, needed=known is None)
     text = _seed(seed, seed_file, fresh=fresh_seed)
-    section = with_features(section, named)
+    section = add_features(section, named)
     if section["kind"] in UNLISTED:
-        epsilon = asked("--epsilon", epsilon, share("epsilon"), default="0.05")
+        epsilon = ask("--epsilon", epsilon, share("epsilon"), default="0.05")
     section |= lattice_keys(section, epsilon or 1.0, step, intercept)
     labels = labels_section(values, weights, abstain, price)
     class_recipe = priced(section, labels, text)
@@ -167,11 +165,11 @@ def new_command(
         models="candidates" in section or by_loss, noiseless=nu == 0, lists=section["kind"] not in UNLISTED
     )
     learner_section: dict[str, Any] = {
-        "name": asked("--learner", learner, learner_named, default=usual, needed=False),
+        "name": ask("--learner", learner, learner_id, default=usual, needed=False),
         "plan": plan_name,
-        "epsilon": asked("--epsilon", epsilon, share("epsilon"), default="0.05"),
-        "delta": asked("--delta", delta, share("delta"), default="0.05"),
-        "rho": asked("--rho", rho, share("rho"), default="0.1"),
+        "epsilon": ask("--epsilon", epsilon, share("epsilon"), default="0.05"),
+        "delta": ask("--delta", delta, share("delta"), default="0.05"),
+        "rho": ask("--rho", rho, share("rho"), default="0.1"),
         "nu": nu,
         "theta": theta if theta_from is None else _theta_from(theta_from, class_recipe),
         "items": items, "finish": finish, "kappa": kappa, "a": a, "b": b, "batch": batch, "query": query, "T": T,
@@ -195,7 +193,7 @@ def new_command(
     by_distance = yardstick is not None or shift  # what they are about
     models = "candidates" in section and not by_distance
     learner_section |= _finish(learner_section, models=models) | _boosting(learner_section)
-    learner_section |= _many(learner_section, lab or [], public=yardstick is not None)
+    learner_section |= _labs_number(learner_section, lab or [], public=yardstick is not None)
     content["learner"] = {key: value for key, value in learner_section.items() if value is not None}
     content |= _labs_section(lab or [], lab_key or [])
     protocol, needed = write_protocol(content, out, sample)
@@ -234,7 +232,7 @@ def _remarks(
     """What somebody who has just written a protocol should know."""
     yield from loss_words(protocol)
     if sample is not None:
-        yield _first_of(sample)
+        yield _first_candidates(sample)
     if protocol.record.rounds and protocol.plan.choice == "labels":
         finish = protocol.given("finish")
         yield f"Finish {finish}: nothing is proven of how often labs agree. --learner settled has a proof."
@@ -357,7 +355,7 @@ def _boosting(learner: dict[str, Any]) -> dict[str, Any]:
     return {"boosting": USUAL.get(learner["plan"] or "tight")}
 
 
-def _many(learner: dict[str, Any], names: list[str], *, public: bool) -> dict[str, Any]:
+def _labs_number(learner: dict[str, Any], names: list[str], *, public: bool) -> dict[str, Any]:
     """As many labs as are listed, where a learner's numbers depend on how many they are and nobody says so."""
     record = find(learner["name"])
     any_number = public and record.setting == "realizable"  # with a yardstick the promise is to every lab
@@ -389,7 +387,7 @@ def _seed(seed: str | None, file: Path | None, *, fresh: bool) -> str:
             return file.read_text(encoding="utf-8").strip()
         except (OSError, UnicodeDecodeError) as error:
             raise BadProtocol(f"cannot read the seed {file}: {error}") from error
-    return seed if seed is not None else asked("--seed", None, seed_text, default=DRAWN)
+    return seed if seed is not None else ask("--seed", None, seed_text, default=DRAWN)
 
 
 def _yardstick_section(source: str, out: Path, class_recipe: Recipe) -> dict[str, Any]:
@@ -414,7 +412,7 @@ def _order_from(source: str, class_recipe: Recipe, prior: Path | None, prefer: P
     return read_public(file, column, class_recipe)
 
 
-def _first_of(sample: PublicSample) -> str:
+def _first_candidates(sample: PublicSample) -> str:
     """Who comes first, and on how many items that rests."""
     losses, describe = sample.items.recipe.losses, sample.items.recipe.describe
     errors, least = (sample.errors, "fewest errors") if losses is None else (sample.errors / losses.unit, "least loss")

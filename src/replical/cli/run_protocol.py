@@ -11,11 +11,11 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from replical.cli.forecasts import FIRST, NO_FORECAST, Outlook, rough_words
-from replical.cli.inputs import SIMULATED
+from replical.cli.inputs import SIMULATED, Cluster, Device
 from replical.cli.labels import (
     PENDING,
     Annotator,
-    Answered,
+    AnswerFile,
     Ask,
     Batches,
     Files,
@@ -27,15 +27,14 @@ from replical.cli.labels import (
     Show,
     check_truths,
     check_usage,
+    read_items,
     say_pending,
     source_of,
 )
-from replical.cli.labels import items_of_asking as items_of
-from replical.cli.options import Cluster, Device
 from replical.cli.output import amount, answer, notes, prose, whole
-from replical.cli.page import Host, Instructions, Listed, Media, NoToken, PageOptions, Port, Proxy, Votes
-from replical.cli.registering import BeaconValue, Before, Go, KeyFile, RegisterFile
-from replical.cli.words import (
+from replical.cli.page import Host, Instructions, Media, NoToken, PageOptions, PeopleFile, Port, Proxy, Votes
+from replical.cli.registration import BeaconValue, Go, KeyFile, RegisterFile, RegistrationOptions
+from replical.cli.sentences import (
     detail_words,
     error_words,
     hypotheses,
@@ -86,7 +85,7 @@ def run_command(
     labels: LabelColumn = None,
     ask: Ask = None,
     show: Show = None,
-    answers: Answered = None,
+    answers: AnswerFile = None,
     batches: Batches = None,
     id_column: IdColumn = "id",
     annotator: Annotator = None,
@@ -102,7 +101,7 @@ def run_command(
     port: Port = 8765,
     media: Media = None,
     instructions: Instructions = None,
-    people: Listed = None,
+    people: PeopleFile = None,
     no_token: NoToken = False,
     proxy: Proxy = None,
     measure_error: Annotated[
@@ -131,19 +130,19 @@ def run_command(
         "--public": public,
         "--answers": answers,
     }
-    before = Before(file=register, go=go, beacon=beacon, key=key)
-    if not before.stops:
+    registration = RegistrationOptions(file=register, go=go, beacon=beacon, key=key)
+    if not registration.stops:
         writes = {"--out": out, "--html": html, "--register": register}
         check_usage(labels, ask, writes=writes, reads=reads)
     check_truths(truths)
     _check_private(private=private, approve=approve, html=html)
     protocol = Protocol.read(protocol_file)
-    before.check(protocol, reads)
-    _check_asked(protocol, measure_error, lab_name, private=private)
-    lab = items_of(protocol, pool, id_column, public)
-    if before.stops:
+    registration.check(protocol, reads)
+    _check_protocol(protocol, measure_error, lab_name, private=private)
+    lab = read_items(protocol, pool, id_column, public)
+    if registration.stops:
         with Journal(journal) as lab_journal:
-            return before.register(protocol, lab, lab_journal, lab_name, as_json=as_json)
+            return registration.register(protocol, lab, lab_journal, lab_name, as_json=as_json)
     if out is None:
         raise BadUsage("Missing option '--out': the certificate to write, or the vote")
     page_options = PageOptions(
@@ -160,12 +159,12 @@ def run_command(
         fresh = not Ledger.of(lab_journal.events(limit=_OPENING)).asked
         if private and lab_name is None and Ledger.of(lab_journal.events()).lab is None:
             raise BadUsage("a vote names its lab, so that nobody votes twice: give --lab NAME")
-        before.begin(protocol, lab, lab_journal, lab_name, as_json=as_json)
+        registration.begin(protocol, lab, lab_journal, lab_name, as_json=as_json)
         session = Session(protocol, lab, lab_journal, annotator=annotator, note=_note)
         _check_out(out, session)
         if lab_name is not None:
             session.sign(lab_name)
-        before.check_key(protocol, session.ledger.lab, signs=not private)
+        registration.check_key(protocol, session.ledger.lab, signs=not private)
         if measure_error:
             session.measure(measure_error)
         if fresh:
@@ -174,16 +173,16 @@ def run_command(
         earlier = session.ledger.results[-1:]
         batch = source.answer(session, outlook)
         if session.open:
-            return _pending(session, batch, outlook, as_json=as_json)
+            return _say_pending(session, batch, outlook, as_json=as_json)
         session.finish()
         if private:
-            return _voted(session, out, approve=approve, as_json=as_json)
-        certificate = before.signed(certify(session))
+            return _write_vote(session, out, approve=approve, as_json=as_json)
+        certificate = registration.sign(certify(session))
         write(certificate, out)
         if html is not None:
             write_whole(html, page(certificate), what="the page", refuse=BadUsage)
         written: dict[str, Path | str | None] = {"certificate": out, "journal": lab_journal.where, "page": html}
-        _done(session, certificate["body"], written, verbose=verbose, as_json=as_json)
+        _say_result(session, certificate["body"], written, verbose=verbose, as_json=as_json)
         if earlier and earlier[0] != session.result.hypothesis:
             notes.print(f"The answer has changed: it was hypothesis {earlier[0]}.", markup=False, soft_wrap=True)
     return 0
@@ -206,7 +205,7 @@ def _check_cluster(at: str | None, pool: Path, device: str | None) -> None:
         raise BadUsage(f"--cluster computes on shards, and {pool} is a table: make shards of it with replical shard")
 
 
-def _check_asked(protocol: Protocol, measure_error: int, lab_name: str | None, *, private: bool) -> None:
+def _check_protocol(protocol: Protocol, measure_error: int, lab_name: str | None, *, private: bool) -> None:
     """Refuse what the protocol does not allow, before anything is written."""
     if private and not protocol.record.lists:
         kind = protocol.content["class"]["kind"]
@@ -236,7 +235,7 @@ def _check_private(*, private: bool, approve: bool, html: Path | None) -> None:
         raise BadUsage("--html shows a certificate, and --private writes none: leave it out")
 
 
-def _voted(session: Session, out: Path, *, approve: bool, as_json: bool) -> int:
+def _write_vote(session: Session, out: Path, *, approve: bool, as_json: bool) -> int:
     """A vote and nothing else: what the lab found is not shown either."""
     vote = vote_of(session, approve=approve)
     write_vote(vote, out)
@@ -319,7 +318,7 @@ def _tell(words: str) -> None:
     notes.print(f"{words}.", markup=False)
 
 
-def _pending(session: Session, batch: Path | None, outlook: Outlook | None, *, as_json: bool) -> int:
+def _say_pending(session: Session, batch: Path | None, outlook: Outlook | None, *, as_json: bool) -> int:
     known = len(session.ledger.labels) >= FIRST and outlook is not None
     left = outlook.now() if known and outlook is not None else None
     if not as_json:
@@ -345,7 +344,7 @@ def _payload(session: Session, status: str) -> dict[str, Any]:
     }
 
 
-def _done(
+def _say_result(
     session: Session, body: dict[str, Any], written: Mapping[str, Path | str | None], *, verbose: bool, as_json: bool
 ) -> None:
     """Four lines: the answer, its error, what is proven, the files; and more if somebody wants it."""
@@ -371,23 +370,23 @@ def _done(
         answer(payload | {key: str(written[key]) for key in ("journal", "certificate")})
         return
     for sentence in (
-        _answered(session),
+        _answer_sentence(session),
         error_words(result, protocol),
         proof_words(result, protocol),
-        _written(written, certified=body["certified"]),
+        _files_sentence(written, certified=body["certified"]),
         *(detail_words(result, protocol) if verbose else ()),
     ):
         prose.print(sentence, markup=False, soft_wrap=True)
 
 
-def _written(written: Mapping[str, Path | str | None], *, certified: bool) -> str:
+def _files_sentence(written: Mapping[str, Path | str | None], *, certified: bool) -> str:
     """Which files were written; of a run without a proof none is called a certificate."""
     names = {} if certified else {"certificate": "record of the run, not certified"}
     told = (f"{where} ({names.get(what, what)})" for what, where in written.items() if where is not None)
     return f"Written: {', '.join(told)}."
 
 
-def _answered(session: Session) -> str:
+def _answer_sentence(session: Session) -> str:
     """The answer, and how many labels it took."""
     result, skipped = session.result, len(session.ledger.skipped)
     measured = 0 if result.measured is None else result.measured.labels

@@ -13,7 +13,7 @@ from rich.markup import escape
 from rich.progress import BarColumn, TextColumn
 from rich.progress import Progress as Bar
 
-from replical.cli.options import Cluster
+from replical.cli.inputs import Cluster
 from replical.cli.output import answer, notes, prose, whole
 from replical.core.parallel import cluster, local
 from replical.core.text import plural

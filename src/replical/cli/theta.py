@@ -9,8 +9,7 @@ from typing import Annotated
 import typer
 
 from replical.classes.catalogue import parse, table_path
-from replical.cli.inputs import items_from, never_over
-from replical.cli.options import CLASSES, Device
+from replical.cli.inputs import CLASSES, Device, items_from, never_over
 from replical.cli.output import answer, number, progress, prose, whole
 from replical.core.kernels.torch_device import use
 from replical.core.randomness import PrivateRandomness

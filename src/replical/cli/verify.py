@@ -14,11 +14,11 @@ import typer
 from replical.bounds.ranks import Unanimity
 from replical.cli.inputs import never_over
 from replical.cli.output import answer, notes, prose, reading
-from replical.cli.registering import (
+from replical.cli.registration import (
     RegistrationFile,
     RegistrationFiles,
-    say_registered,
-    with_registration,
+    add_registration,
+    say_registrations,
     wrong_registrations,
 )
 from replical.core.files import write_whole
@@ -67,10 +67,10 @@ def verify_command(
         content = read_either(certificate)
     except BadCertificate as error:
         none = Check(name="the file is a certificate", status="failed", detail=str(error))
-        return _say(Verification(level="self", checks=(none,)), verbose=verbose, as_json=as_json)
+        return _say_verdict(Verification(level="self", checks=(none,)), verbose=verbose, as_json=as_json)
     confirmed = content["schema"] == CONFIRMATION
     if confirmed:
-        _only_of_certificates(certificate, html, yardstick, registration)
+        _refuse_for_confirmation(certificate, html, yardstick, registration)
     check = verify_confirmation if confirmed else partial(verify, yardstick=yardstick)
     verdict = check(content)
     if verdict.valid and pool is not None:
@@ -88,13 +88,13 @@ def verify_command(
             with Journal(journal, write=False) as lab_journal:
                 verdict = check(content, lab, lab_journal)
     if registration is not None and verdict.valid:
-        verdict = with_registration(verdict, content, registration)
+        verdict = add_registration(verdict, content, registration)
     if html is not None and verdict.valid:
         write_whole(html, page(content), what="the page", refuse=BadUsage)
-    return _say(verdict, verbose=verbose, as_json=as_json)
+    return _say_verdict(verdict, verbose=verbose, as_json=as_json)
 
 
-def _only_of_certificates(file: Path, html: Path | None, yardstick: Path | None, registration: Path | None) -> None:
+def _refuse_for_confirmation(file: Path, html: Path | None, yardstick: Path | None, registration: Path | None) -> None:
     """Refuse what a confirmation does not have."""
     if html is not None:
         raise BadUsage(f"{file} is a confirmation, and --html shows certificates: leave it out")
@@ -112,13 +112,13 @@ _EVIDENCE = {
 _MARKS = {"checked": "ok  ", "not checkable": "?   ", "failed": "WRONG  "}
 
 
-def _say(verdict: Verification, *, verbose: bool, as_json: bool) -> int:
+def _say_verdict(verdict: Verification, *, verbose: bool, as_json: bool) -> int:
     if as_json:
         checks = [check.told() for check in verdict.checks]
         answer({"schema": "replical.verify/1", "valid": verdict.valid, "level": verdict.level, "checks": checks})
         return 0 if verdict.valid else NO
     for check in verdict.checks if verbose else verdict.failed:
-        prose.print(_MARKS[check.status] + _told(check), markup=False, soft_wrap=True)
+        prose.print(_MARKS[check.status] + _check_words(check), markup=False, soft_wrap=True)
     checked, unchecked = len(verdict.checked), len(verdict.unchecked)
     listed = "" if verbose else " (-v lists them)"  # what is wrong is always listed
     if verdict.valid:
@@ -132,7 +132,7 @@ def _say(verdict: Verification, *, verbose: bool, as_json: bool) -> int:
     return 0 if verdict.valid else NO
 
 
-def _told(check: Check) -> str:
+def _check_words(check: Check) -> str:
     """What it is about, what is wrong or why it is not known, and what would show it."""
     shows = f"; --{check.needs} shows it" if check.needs else ""
     return f"{check.name}: {check.detail}{shows}" if check.detail else check.name
@@ -179,11 +179,11 @@ def compare_command(
         registered = {"given": len(registrations), "wrong": unfit}
         answer({"schema": "replical.compare/1", **told, "registrations": registered})
     else:
-        _compared(comparison, contents, [path.name for path in certificates])
-        _depths(verdicts)
+        _say_comparison(comparison, contents, [path.name for path in certificates])
+        _say_depths(verdicts)
         if comparison.warning and not comparison.same_items:
             notes.print(f"Warning: {comparison.warning}", markup=False, soft_wrap=True)
-        say_registered(runs, registrations, unfit)
+        say_registrations(runs, registrations, unfit)
     if unfit:
         return NO
     if comparison.undecided and not comparison.same_items:
@@ -197,7 +197,7 @@ def _depth(path: Path, verdict: Verification) -> dict[str, Any]:
     return {"file": path.name, "level": verdict.level, **counts}
 
 
-def _depths(verdicts: list[Verification]) -> None:
+def _say_depths(verdicts: list[Verification]) -> None:
     """The same in words."""
     unchecked = sorted({len(verdict.unchecked) for verdict in verdicts})
     most = f"{unchecked[0]} to {unchecked[-1]} things" if len(unchecked) > 1 else count(unchecked[0], "thing")
@@ -208,7 +208,7 @@ def _depths(verdicts: list[Verification]) -> None:
     )
 
 
-def _compared(comparison: Comparison, contents: list[dict[str, Any]], files: list[str]) -> None:
+def _say_comparison(comparison: Comparison, contents: list[dict[str, Any]], files: list[str]) -> None:
     certificates = [each["body"] for each in contents if each["schema"] != CONFIRMATION]
     if comparison.same_items:
         prose.print(f"NOT DIFFERENT LABS: {comparison.warning}.", markup=False, soft_wrap=True)
@@ -216,15 +216,15 @@ def _compared(comparison: Comparison, contents: list[dict[str, Any]], files: lis
         told = None if comparison.same_index or not comparison.same_protocol else _who_chose_what(contents, files)
         prose.print(f"Different: {told or comparison.first_difference}.", markup=False, soft_wrap=True)
         if comparison.same_protocol and len(certificates) > 1:
-            prose.print(_certified(certificates), markup=False, soft_wrap=True)
+            prose.print(_certification(certificates), markup=False, soft_wrap=True)
     elif certificates:
         chosen, labs = certificates[0]["hypothesis"]["description"], len(certificates)
         who = {1: "1 lab", 2: "both labs"}.get(labs, f"all {labs} labs") + _names(certificates)
         who = f"all {labs} files" if comparison.same_items else who
         prose.print(f"Identical: {who} chose {chosen}.", markup=False, soft_wrap=True)
-        prose.print(_certified(certificates), markup=False, soft_wrap=True)
+        prose.print(_certification(certificates), markup=False, soft_wrap=True)
     if comparison.unanimity is not None:
-        for sentence in _unanimous(comparison.unanimity):
+        for sentence in _unanimity_words(comparison.unanimity):
             prose.print(sentence, markup=False, soft_wrap=True)
     for each in comparison.confirmations:
         word = {"confirmed": "Confirmed", "refuted": "Refuted", "undecided": "Undecided"}[each.outcome]
@@ -250,7 +250,7 @@ def _who_chose_what(contents: list[dict[str, Any]], files: list[str]) -> str | N
     return ", ".join(f"{' and '.join(names)} {what}" for what, names in said.items())
 
 
-def _certified(bodies: list[dict[str, Any]]) -> str:
+def _certification(bodies: list[dict[str, Any]]) -> str:
     """How many have proven their answer, and what that promises."""
     certified, labs = sum(body["certified"] for body in bodies), len(bodies)
     told = f"{certified} of {labs} {plural(certified, 'is', 'are')} certified"
@@ -267,7 +267,7 @@ def _names(bodies: list[dict[str, Any]]) -> str:
     return f" ({', '.join(names)})" if len(names) == len(bodies) else ""
 
 
-def _unanimous(found: Unanimity) -> Iterator[str]:
+def _unanimity_words(found: Unanimity) -> Iterator[str]:
     """What follows for another lab; said of the protocol's own list alone."""
     yield (
         f"Before any of them ran: that the {found.labs} labs which the protocol lists all agree and the next one differs "

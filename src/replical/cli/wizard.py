@@ -64,7 +64,7 @@ def at_a_terminal() -> bool:
     return sys.stdin.isatty() and sys.stderr.isatty()
 
 
-def asked(
+def ask(
     flag: str, given: Any, read: Callable[[str], Value], *, default: str | None = None, needed: bool = True
 ) -> Value:
     """What the flag says, or what a person at a terminal replies.
@@ -108,7 +108,7 @@ def choices() -> list[str]:
     return [name for name in LEARNER_WORDS if name in LEARNERS]
 
 
-def learner_named(text: str) -> str:
+def learner_id(text: str) -> str:
     """The name of a learner that exists."""
     return find(text).id
 
@@ -123,7 +123,7 @@ def amount(name: str) -> Callable[[str], int]:
     return lambda text: int(PARAMETERS[name].check(whole(text)))
 
 
-def unless(word: str, read: Callable[[str], Value]) -> Callable[[str], Value | None]:
+def optional(word: str, read: Callable[[str], Value]) -> Callable[[str], Value | None]:
     """A reader for which one `word` means: nothing."""
     return lambda text: None if text.strip() in ("", word) else read(text)
 
@@ -152,7 +152,7 @@ def label_values(text: str) -> tuple[Label, ...]:
     return tuple(int(word) for word in words) if whole_numbers else tuple(words)
 
 
-def all_of(known: str | None) -> Callable[[str], tuple[Label, ...]]:
+def labels_with(known: str | None) -> Callable[[str], tuple[Label, ...]]:
     """A reader of labels that names all of those that are `known`, written as labels are."""
 
     def read(text: str) -> tuple[Label, ...]:
@@ -166,12 +166,12 @@ def all_of(known: str | None) -> Callable[[str], tuple[Label, ...]]:
     return read
 
 
-def spelled(values: tuple[Label, ...]) -> str:
+def label_text(values: tuple[Label, ...]) -> str:
     """Labels as `label_values` reads them.
 
     Examples
     --------
-    >>> spelled(("a,b", "c"))
+    >>> label_text(("a,b", "c"))
     '"a,b",c'
     """
     return ",".join(
@@ -179,16 +179,16 @@ def spelled(values: tuple[Label, ...]) -> str:
     )
 
 
-def but(known: str, abstain: str | None) -> str | None:
+def without_abstention(known: str, abstain: str | None) -> str | None:
     """Labels as they are written, without what somebody says who abstains; None where that leaves too few.
 
     Examples
     --------
-    >>> but("0,1,unsure", "unsure")
+    >>> without_abstention("0,1,unsure", "unsure")
     '0,1'
     """
     left = tuple(label for label in label_values(known) if str(label) != abstain)
-    return spelled(left) if len(left) > 1 else None
+    return label_text(left) if len(left) > 1 else None
 
 
 def seed_text(text: str) -> str:

@@ -2,7 +2,7 @@
 
 What the estimators share: the seed, the private order, labels looked up as they are asked for, and what is kept.
 
-Public labelled rows that put candidates in a shared order: what is wrong with them is said, and what looks wrong.
+Public labelled rows that put candidates in a shared_rows order: what is wrong with them is said, and what looks wrong.
 """
 
 from __future__ import annotations
@@ -88,7 +88,7 @@ def check_fitted(named: Named, X: Any) -> None:
     ValueError
         If there is one; scikit-learn's `NotFittedError`.
     """
-    unfitted = [name for name, each in named if not _fitted(each, X)]
+    unfitted = [name for name, each in named if not _is_fitted(each, X)]
     if unfitted:
         some = f"{len(unfitted)} of {count(len(named), 'candidate')} {plural(len(unfitted), 'is', 'are')} not fitted"
         raise NotFittedError(
@@ -97,7 +97,7 @@ def check_fitted(named: Named, X: Any) -> None:
         )
 
 
-def _fitted(estimator: Any, X: Any) -> bool:
+def _is_fitted(estimator: Any, X: Any) -> bool:
     try:
         check_is_fitted(estimator)
     except NotFittedError:  # as far as scikit-learn can see
@@ -175,7 +175,7 @@ class Replicable(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         self.hypothesis_ = result.hypothesis
         self.certified_ = result.proven is not None and result.proven.certified
 
-    def _tell(self) -> None:
+    def _warn_if_uncertified(self) -> None:
         """Warn where nothing was proven: why, and what would help. The last thing a fit does."""
         if self.certified_:
             return
@@ -183,14 +183,14 @@ class Replicable(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         learner = getattr(self, "learner", "")
         why = f"the learner {learner} does not prove that labs agree" if verdict is None else verdict.why
         instead = "settled-cal" if verdict is None and find(learner).setting == "realizable" else "settled"
-        helps = f"learner={instead!r}" if verdict is None else in_python(verdict.helps)
+        helps = f"learner={instead!r}" if verdict is None else python_words(verdict.helps)
         warnings.warn(
             f"not certified: {why}, so another lab may well have another answer. What would help: {helps}.",
             UncertifiedWarning,
             stacklevel=3,
         )
 
-    def _look_at_scaling(self, X: Any) -> None:
+    def _warn_of_scaling(self, X: Any) -> None:
         """Features that this very sample was used to scale: another lab's are scaled otherwise, so that is said."""
         how = scaled_by_itself(X)
         if how:
@@ -236,7 +236,7 @@ class Replicable(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
                 raise ValueError("an oracle says labels one at a time: give the label set as classes=[..]")
             known = np.unique(candidate_labels) if self.classes is None else np.asarray(self.classes)
             return known, lambda items: codes_of([oracle(int(item)) for item in items], known)
-        if _unlabelled(y):
+        if _lacks_labels(y):
             raise ValueError(
                 "Input y contains NaN. For rows without a label give no y but oracle=.., a function from row numbers to "
                 "labels: it is called for the rows whose label is needed."
@@ -257,12 +257,12 @@ class Replicable(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 _SAID = {"protocol new --order-from": "public=..", "--learner ": "learner=", ", all of them in a new protocol": ""}
 
 
-def in_python(helps: str) -> str:
+def python_words(helps: str) -> str:
     """What would help, in the words of somebody who types no command.
 
     Examples
     --------
-    >>> in_python("more labels, a public order of preference (protocol new --order-from), or --learner settled")
+    >>> python_words("more labels, a public order of preference (protocol new --order-from), or --learner settled")
     'more labels, a public order of preference (public=..), or learner=settled'
     """
     for command, python in _SAID.items():
@@ -295,7 +295,7 @@ def scaled_by_itself(X: Any) -> str:
     return "smallest values of 0 and largest of 1" if between and ends else ""
 
 
-def _unlabelled(y: Any) -> bool:
+def _lacks_labels(y: Any) -> bool:
     """Has some row no label?"""
     values = np.asarray(y)
     if values.dtype.kind == "f":
@@ -341,7 +341,7 @@ def public_rows(public: Any, X: Any, classes: NDArray[Any]) -> tuple[Any, NDArra
         codes_of(labels, classes)
     except ValueError as error:
         raise ValueError(f"public: {error}") from error
-    if among := shared(rows, X):
+    if among := shared_rows(rows, X):
         warnings.warn(
             f"{among} of {len(labels)} public rows are among the rows to choose on: if these are the same items, the order "
             "depends on what this lab looks at and nothing is proven. Take them out of one of the two.",
@@ -351,13 +351,13 @@ def public_rows(public: Any, X: Any, classes: NDArray[Any]) -> tuple[Any, NDArra
     return rows, labels
 
 
-def shared(rows: ArrayLike, X: ArrayLike) -> int:
+def shared_rows(rows: ArrayLike, X: ArrayLike) -> int:
     """How many rows are also rows of `X`; 0 where features are too few or too coarse to tell items apart.
 
     Examples
     --------
     >>> X = np.random.default_rng(0).normal(size=(100, 2))
-    >>> shared(X[:7], X), shared(X[:7] + 1, X), shared(np.ones((5, 2)), np.ones((100, 2)))
+    >>> shared_rows(X[:7], X), shared_rows(X[:7] + 1, X), shared_rows(np.ones((5, 2)), np.ones((100, 2)))
     (7, 0, 0)
     """
     try:

@@ -65,7 +65,7 @@ class Fitting:
         try:
             with warnings.catch_warnings(), _one_thread():
                 warnings.simplefilter("ignore")  # of convergence: how good a model is shows on the rows held out
-                model = candidate.made(self.family.shared).fit(self.X[rows], self.y[rows])
+                model = candidate.make(self.family.shared).fit(self.X[rows], self.y[rows])
                 digest = save(model, path, candidate.name)  # before it predicts: some models count what they are asked
                 errors = int(np.count_nonzero(model.predict(self.X[held]) != self.y[held]))
         except MissingExtra:
@@ -122,7 +122,7 @@ def fit_candidates(
     X, y = read_public(public, family, id_column=id_column)
     rows = fingerprint({"X": [each.hex() for each in X.ravel().tolist()], "y": y.tolist()})
     about = {"schema": CONTENTS, "recipe": dict(family.content), "recipe_fingerprint": family.fingerprint, "rows": rows}
-    done = _begun(folder, about)
+    done = _earlier_fits(folder, about)
     fitting, total = Fitting(family, folder, X, y), len(family.candidates)
     left = [number for number in range(total) if str(number) not in done]
     noted = monotonic()
@@ -142,7 +142,7 @@ def fit_candidates(
     models = [done[str(number)] for number in range(total)]
     if all("failed" in each for each in models):
         raise BadRecipe("no fit succeeded: there is nothing to choose among")
-    return _finished(folder, about, models)
+    return _write_contents(folder, about, models)
 
 
 def _one_thread() -> Any:
@@ -154,12 +154,12 @@ def _one_thread() -> Any:
 
 def _fits(fitting: Fitting, left: Sequence[int], workers: int) -> Iterator[dict[str, Any]]:
     if workers > 1 and len(left) > 1:
-        return in_processes(_Some(fitting, tuple(left)), len(left), min(workers, len(left)))
+        return in_processes(_Numbers(fitting, tuple(left)), len(left), min(workers, len(left)))
     return map(fitting, left)
 
 
 @dataclass(frozen=True)
-class _Some:
+class _Numbers:
     fitting: Fitting
     numbers: tuple[int, ...]
 
@@ -167,7 +167,7 @@ class _Some:
         return self.fitting(self.numbers[place])
 
 
-def _begun(folder: Path, about: dict[str, Any]) -> dict[str, dict[str, Any]]:
+def _earlier_fits(folder: Path, about: dict[str, Any]) -> dict[str, dict[str, Any]]:
     """What an earlier run fitted; a new folder if there is none."""
     if (folder / FILE).exists():
         raise BadRecipe(f"{folder} holds fitted models already: give another folder")
@@ -181,10 +181,12 @@ def _begun(folder: Path, about: dict[str, Any]) -> dict[str, dict[str, Any]]:
     if not isinstance(begun, dict) or begun.get("about") != json.loads(json.dumps(about)):
         raise BadRecipe(f"{folder} was begun with another recipe or other public rows: give a new folder")
     found = begun.get("done")
-    return {number: each for number, each in found.items() if _kept(folder, each)} if isinstance(found, dict) else {}
+    return (
+        {number: each for number, each in found.items() if _is_whole(folder, each)} if isinstance(found, dict) else {}
+    )
 
 
-def _kept(folder: Path, entry: Any) -> bool:
+def _is_whole(folder: Path, entry: Any) -> bool:
     """Is the file of a model that was fitted still what it was? Those that are not are fitted again."""
     if not is_entry(entry) or "failed" in entry:
         return False
@@ -199,7 +201,7 @@ def _note(folder: Path, about: dict[str, Any], done: dict[str, dict[str, Any]]) 
     write_whole(folder / f"{FILE}.part", text, what="what is fitted", refuse=BadRecipe)
 
 
-def _finished(folder: Path, about: dict[str, Any], models: list[dict[str, Any]]) -> Models:
+def _write_contents(folder: Path, about: dict[str, Any], models: list[dict[str, Any]]) -> Models:
     """Candidates, their order and the contents, which are written last: a folder without them is not finished."""
     good = [each for each in models if "failed" not in each]
     order = [each["name"] for each in sorted(good, key=lambda each: (each["errors"], each["name"]))]

@@ -139,14 +139,14 @@ class ReplicableClassifier(Replicable):
         seed = self._seed()
         C = self._class(X.shape[1], seed)
         if isinstance(self.hypotheses, str) and self.hypotheses == "stumps":
-            self._look_at_scale(X)
-        self._look_at_scaling(X)
+            self._warn_of_range(X)
+        self._warn_of_scaling(X)
         self._keep(self._run(C, X, labels, seed), classes, seed)
         self.class_ = C
-        self._tell()
+        self._warn_if_uncertified()
         return self
 
-    def _look_at_scale(self, X: NDArray[Any]) -> None:
+    def _warn_of_range(self, X: NDArray[Any]) -> None:
         """Cuts are public, so they cannot follow the data; say so where they miss it."""
         beyond = np.flatnonzero((np.abs(X) > self.span).mean(axis=0) > 0.5)
         if len(beyond):

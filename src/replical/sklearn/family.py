@@ -72,7 +72,7 @@ class Candidate:
         words = shared.words("candidates", "bootstrap", self.bootstrap, count=len(fitted))
         return fitted[below(words, len(fitted))]
 
-    def made(self, shared: SharedRandomness) -> Any:
+    def make(self, shared: SharedRandomness) -> Any:
         """The estimator, not fitted yet; its random numbers come from the string."""
         from sklearn.pipeline import make_pipeline
         from sklearn.preprocessing import StandardScaler
@@ -147,7 +147,7 @@ class Family:
         BadRecipe
             For a key or value it may not have, or lacks.
         """
-        _known(content, _TOP, "a recipe")
+        _check_keys(content, _TOP, "a recipe")
         for key in ("schema", "seed", "label", "labels", "features", "model"):
             if key not in content:
                 raise BadRecipe(f"a recipe needs the key {key!r}")
@@ -174,7 +174,7 @@ class Family:
         if not isinstance(models, list) or not models or not all(isinstance(each, dict) for each in models):
             raise BadRecipe("models are written as [[model]], one or more")
         for each in models:
-            _known(each, _MODEL, "a model")
+            _check_keys(each, _MODEL, "a model")
             if not _is_name(each.get("name")):
                 raise BadRecipe(
                     f"a model has a name of one line without commas or quotes, got {each.get('name')!r:.60}"
@@ -266,7 +266,7 @@ def _is_name(value: Any) -> bool:
     return isinstance(value, str) and value.isprintable() and value == value.strip() != "" and not {*',"'} & {*value}
 
 
-def _known(section: Mapping[str, Any], keys: tuple[str, ...], what: str) -> None:
+def _check_keys(section: Mapping[str, Any], keys: tuple[str, ...], what: str) -> None:
     for key in section:
         if key not in keys:
             raise BadRecipe(f"{what} has no key {key!r}; it has {', '.join(keys)}")

@@ -136,7 +136,7 @@ class ReplicableLinear(Replicable):
             Whatever plan and run refuse, e.g. `ValueOutOfRange`.
         """
         X, classes, labels = self._two_classes(X, y, oracle)
-        self._look_at_scaling(X)
+        self._warn_of_scaling(X)
         seed = self._seed()
         d = X.shape[1] + (self.intercept is not None)
         step = step_for(in_open("epsilon", self.epsilon, 0, 1), d) if self.step is None else self.step
@@ -161,7 +161,7 @@ class ReplicableLinear(Replicable):
         self.coef_ = w[None, : X.shape[1]]
         self.intercept_ = np.array([0.0 if self.intercept is None else w[-1] * self.intercept])
         self.rho_proven_, self.rho_predicted_ = found.rho_proven, found.rho_predicted
-        self._tell()
+        self._warn_if_uncertified()
         return self
 
     def decision_function(self, X: ArrayLike) -> NDArray[np.float64]:

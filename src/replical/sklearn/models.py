@@ -64,10 +64,10 @@ def save(model: Any, path: Path, name: str) -> str:
         If it holds something that would not be read again, or cannot be written.
     """
     try:
-        raw = settled(_skops().dumps(model))
+        raw = canonical_file(_skops().dumps(model))
     except Exception as error:  # whatever skops cannot write
         raise BadRecipe(f"{name} cannot be written as a file: {error}") from error
-    if strange := _strange(raw):
+    if strange := _untrusted(raw):
         raise BadRecipe(f"{name} holds {strange[0]}, which is not read from files: leave this model out")
 
     def write(part: Path) -> None:
@@ -89,7 +89,7 @@ def load(path: Path, digest: str) -> Any:
     if digest_of(raw) != digest:
         raise BadTable(f"the model {path} was changed after it was published: its digest is {digest_of(raw):.23}...")
     try:
-        if strange := _strange(raw):
+        if strange := _untrusted(raw):
             raise BadTable(f"the model {path} holds {strange[0]}, which is not read from files")
         return _skops().loads(raw, trusted=list(TRUSTED))
     except (BadTable, MissingExtra):
@@ -98,12 +98,12 @@ def load(path: Path, digest: str) -> Any:
         raise BadTable(f"the model {path} cannot be read: {one_line(error)}") from error
 
 
-def _strange(raw: bytes) -> list[str]:
+def _untrusted(raw: bytes) -> list[str]:
     """Types in a file that are not read from files."""
     return [each for each in _skops().get_untrusted_types(data=raw) if each not in TRUSTED]
 
 
-def settled(raw: bytes) -> bytes:
+def canonical_file(raw: bytes) -> bytes:
     """The same file of skops, with parts numbered as they come and without a time."""
     with ZipFile(io.BytesIO(raw)) as found:
         parts = {name: found.read(name) for name in found.namelist()}
@@ -211,15 +211,15 @@ class Models:
     @property
     def names(self) -> list[str]:
         """Those that were fitted, in their public order."""
-        return [each["name"] for each in self._fitted]
+        return [each["name"] for each in self._entries]
 
     @property
-    def _fitted(self) -> list[dict[str, Any]]:
+    def _entries(self) -> list[dict[str, Any]]:
         return [each for each in self.content["models"] if "failed" not in each]
 
     def model(self, number: int) -> Any:
         """Model `number` of those fitted; `BadTable` is raised if its file was changed."""
-        each = self._fitted[number]
+        each = self._entries[number]
         return load(self.folder / PARTS / each["file"], each["digest"])
 
     def predict(

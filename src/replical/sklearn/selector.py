@@ -159,10 +159,10 @@ class ReplicableSelector(Replicable):
         candidates = [estimator for _, estimator in named]
         codes = _predictions(candidates, X, classes)
         validate_data(self, X, skip_check_array=True)  # notes the features and their names
-        self._look_at_scaling(X)
+        self._warn_of_scaling(X)
         self._keep(self._run(C, codes, labels, seed, self._order(C, candidates, public)), classes, seed)
         self.best_name_, self.best_estimator_ = named[self.hypothesis_ or 0]
-        self._tell()
+        self._warn_if_uncertified()
         return self
 
     def _order(self, C: PredictionTable, candidates: Sequence[Any], public: Any) -> Prior:

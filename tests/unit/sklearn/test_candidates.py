@@ -134,7 +134,7 @@ def test_a_fit_that_fails_is_named_and_left_out_only_if_asked(tmp_path):
 
 
 def test_a_file_lost_while_a_run_was_down_is_fitted_again(folder, tmp_path, monkeypatch):
-    monkeypatch.setattr(fitting, "_finished", lambda *given: None)
+    monkeypatch.setattr(fitting, "_write_contents", lambda *given: None)
     fit_candidates(Family.of(RECIPE), table(), tmp_path / "out")
     monkeypatch.undo()
     (tmp_path / "out" / "models" / "1.skops").unlink()

@@ -20,7 +20,7 @@ from sklearn.tree import DecisionTreeClassifier
 
 from replical import UncertifiedWarning
 from replical.sklearn import ReplicableClassifier, ReplicableLinear, ReplicableSelector
-from replical.sklearn.base import scaled_by_itself, shared
+from replical.sklearn.base import scaled_by_itself, shared_rows
 
 PUBLIC, OURS = slice(0, 300), slice(300, None)
 
@@ -189,9 +189,9 @@ def test_public_rows_that_are_the_lab_s_own_are_warned_about(table, models):
     X, y = table
     with pytest.warns(UserWarning, match="60 of 100 public rows are among the rows to choose on"):
         selected(models, table, public=(X[260:360], y[260:360]))
-    assert shared(X[:100].astype(str), X.astype(str)) == 100
-    assert shared(np.full((100, 2), "a"), X) == 0
-    assert shared(np.round(X[:100]), np.round(X)) == 0
+    assert shared_rows(X[:100].astype(str), X.astype(str)) == 100
+    assert shared_rows(np.full((100, 2), "a"), X) == 0
+    assert shared_rows(np.round(X[:100]), np.round(X)) == 0
 
 
 def test_rows_without_a_label_name_the_oracle(table, models):

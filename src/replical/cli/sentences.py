@@ -91,8 +91,8 @@ def lattice_proof(result: Result, plan: LatticePlan) -> str:
             "every half-space that contradicts no label lies in this cell of the lattice. All labs of which that is true "
             f"return this very rule, surely, {supposed}"
         )
-    both, bound = f"{two_of(plan.labs)} both prove this much and have different answers", at_most(found.rho_proven)
-    return f"the chance that {both} is at most {bound}, {supposed}"
+    differ, bound = f"{two_of(plan.labs)} both prove this much and have different answers", at_most(found.rho_proven)
+    return f"the chance that {differ} is at most {bound}, {supposed}"
 
 
 def lattice_error(result: Result, plan: LatticePlan) -> str:
@@ -161,7 +161,7 @@ def loss_words(protocol: Protocol) -> Iterator[str]:
 def losses_of(section: Mapping[str, Any], epsilon: float, delta: float) -> Iterator[str]:
     """What the list of a class section loses: nothing is said where it stands for nothing larger."""
     if "quantiles" in section:
-        yield _cuts(section)
+        yield _cuts_words(section)
     if section.get("kind") == "halfspaces":
         yield from net_words(len(section["features"]), section["count"], epsilon, delta)
 
@@ -183,7 +183,7 @@ def _about(count: int) -> str:
     return f"{int(float(up_to(count, 2))):,}" if count < 10**7 else up_to(count, 2)
 
 
-def _cuts(section: Mapping[str, Any]) -> str:
+def _cuts_words(section: Mapping[str, Any]) -> str:
     about, names = section["quantiles"], section["features"]
     of = names[0] if len(names) == 1 else f"{len(names)} features"
     return (
@@ -211,29 +211,29 @@ def error_words(result: Result, protocol: Protocol) -> str:
         return f"Error: {lattice_error(result, plan)}."
     rounding, settling, verdict = result.rounding, result.settling, result.verdict
     if result.measured is not None:
-        return f"Error: {_measured(result.measured)}."
-    more = _more_than(protocol)
+        return f"Error: {_measured_error(result.measured)}."
+    more = _reference(protocol)
     if settling is not None:
         hint = "; --measure-error 100 measures the error itself" if measurable(plan) else ""
         what = "Error" if protocol.recipe.losses is None else "Loss (1 is the costliest error)"
-        return f"{what}: {_excess(settling, more)}{hint}."
+        return f"{what}: {_excess_error(settling, more)}{hint}."
     if rounding is not None and rounding.certified and not rounding.accurate and verdict is not None:
         return f"Error: no bound is proven: {verdict.why}. What helps: {verdict.helps}."
     bounded = result.sound if rounding is None else rounding.accurate
     if not bounded or result.hypothesis is None:
-        return f"Error: no bound is proven{' (-v says why)' if [*_not_held(result)] else ''}."
+        return f"Error: no bound is proven{' (-v says why)' if [*_broken_conditions(result)] else ''}."
     sure = confidence(protocol.given("delta"))
     return f"Error: at most {at_most(plan.epsilon, 4)} {more}, with confidence {sure}."
 
 
-def _measured(error: AnswerError) -> str:
+def _measured_error(error: AnswerError) -> str:
     wrong, items = round(error.estimate * error.labels), count(error.labels, "fresh item")
     seen = f"{about(error.estimate)}, wrong on {wrong} of {items}" if wrong else f"none seen on {items}"
     skipped = f" ({error.skipped} more could not be labelled and are left out)" if error.skipped else ""
     return f"{seen}{skipped}; {confidence(error.level)} interval {at_least(error.low)} to {at_most(error.high)}"
 
 
-def _excess(settling: Settling, more: str) -> str:
+def _excess_error(settling: Settling, more: str) -> str:
     """How much more often than the best: an estimate, and a bound where it is certified."""
     most = settling.excess_upper
     estimate = min(max(settling.excess, 0.0), 1.0 if most is None else most)
@@ -243,7 +243,7 @@ def _excess(settling: Settling, more: str) -> str:
     return f"{told}, {confidence(min(1.0, 2 * settling.beta))} interval 0 to {at_most(most, 4)}"
 
 
-def _more_than(protocol: Protocol) -> str:
+def _reference(protocol: Protocol) -> str:
     """Errors are told beside those of the best; of one that is supposed to make none, as they are."""
     setting = find(protocol.plan.learner).setting
     if setting == "realizable" or (setting == "either" and not protocol.given("nu")):
@@ -257,31 +257,33 @@ def proof_words(result: Result, protocol: Protocol) -> str:
     if verdict is None:
         return _no_proof(result, plan, protocol.given("rho"))
     if not verdict.certified:
-        return uncertified(verdict, result, plan)
+        return uncertified_words(verdict, result, plan)
     if isinstance(plan, LatticePlan):
         return f"Certified: {lattice_proof(result, plan)}."
     if result.settling is not None:
-        return _settled(result.settling, plan)
+        return _settled_proof(result.settling, plan)
     proven = 0.0 if result.proven is None else result.proven.rho_proven or 0.0
-    fixed = f" {_fixed(plan)}" if result.rounding is not None and result.rounding.fixed else ""
-    return f"Certified: the chance that {both(plan)} is at most {at_most(proven)}{_supposed(plan)}.{fixed}"
+    fixed = f" {_fixed_words(plan)}" if result.rounding is not None and result.rounding.fixed else ""
+    return (
+        f"Certified: the chance that {difference_words(plan)} is at most {at_most(proven)}{_assumptions(plan)}.{fixed}"
+    )
 
 
-def _settled(settling: Settling, plan: Plan) -> str:
+def _settled_proof(settling: Settling, plan: Plan) -> str:
     v, far = f"{float(settling.v):.4f}", isinstance(plan, SettledDistancePlan)
     ideal = f"that differs from the best on a share of at most {v} of all items" if far else f"within {v} of the best"
     return (
         f"Certified: this is the first {'hypothesis' if far else 'candidate'} in the shared order {ideal}. The chance "
         f"that {two_of(settling.labs)} are both certified and have different answers is at most "
-        f"{at_most(settling.rho_proven)}{_supposed(plan)}."
+        f"{at_most(settling.rho_proven)}{_assumptions(plan)}."
     )
 
 
-def uncertified(verdict: Verdict, result: Result, plan: Plan) -> str:
+def uncertified_words(verdict: Verdict, result: Result, plan: Plan) -> str:
     """Why a lab has not proven enough, what would help, and what is estimated beside proofs."""
     sentence = f"Not certified: {verdict.why}. What helps: {verdict.helps}."
     if result.rounding is not None:
-        return sentence + _predicted(result.rounding, plan)
+        return sentence + _prediction(result.rounding, plan)
     if result.settling is not None:
         same = f"{percent(result.settling.agreement_estimate)} of cases"
         return f"{sentence} Estimate, not a proof: another lab with such a pool has the same answer in {same}."
@@ -291,7 +293,7 @@ def uncertified(verdict: Verdict, result: Result, plan: Plan) -> str:
     return sentence
 
 
-def _predicted(rounding: Rounding, plan: Plan) -> str:
+def _prediction(rounding: Rounding, plan: Plan) -> str:
     if rounding.rho_predicted is not None:
         labs = plan.labs if isinstance(plan, RoundedPlan) else 2
         differs = "another lab differs" if labs == 2 else f"{labs} labs do not all agree"
@@ -303,7 +305,7 @@ def _predicted(rounding: Rounding, plan: Plan) -> str:
 
 def _no_proof(result: Result, plan: Plan, rho: float) -> str:
     """Of a learner that does not prove anything of its own runs."""
-    record, broken = find(plan.learner), [*_not_held(result)]
+    record, broken = find(plan.learner), [*_broken_conditions(result)]
     helps = f"What helps: --learner {'settled-cal' if record.setting == 'realizable' else 'settled'}, which proves it."
     if not record.replicable:
         return f"Not certified: {plan.learner} does not promise that labs agree. {helps}"
@@ -336,17 +338,17 @@ def detail_words(result: Result, protocol: Protocol) -> Iterator[str]:
         yield f"{count(result.V.size, 'hypothesis', 'hypotheses')} left in {count(len(result.rounds), 'round')}."
     if (largest := most_shift(result, plan)) is not None:
         yield _shift_words(plan, largest)
-    for each in _not_held(result):
+    for each in _broken_conditions(result):
         yield f"Not held: {each}."
 
 
-def _not_held(result: Result) -> Iterator[str]:
+def _broken_conditions(result: Result) -> Iterator[str]:
     for condition in result.conditions:
         if not condition.held and condition.name not in _TOLD:
             yield f"{condition.name} ({condition.value:g}, bound {condition.bound:g})"
 
 
-def both(plan: Plan) -> str:
+def difference_words(plan: Plan) -> str:
     """What a certified lab has shown to be rare."""
     if not isinstance(plan, RoundedPlan):
         pair = two_of(2)
@@ -358,16 +360,16 @@ def both(plan: Plan) -> str:
     return f"{pair} both prove this much and have different answers"
 
 
-def _fixed(plan: Plan) -> str:
+def _fixed_words(plan: Plan) -> str:
     """What is certain of this string, and as far as what."""
     words = "Fixed: with this string every certified lab returns this answer"
     if not plan["delta_A"]:
-        return f"{words}{_supposed(plan)}."
+        return f"{words}{_assumptions(plan)}."
     lost = at_most(plan["labs"] * plan["delta_A"])
     return f"{words}, unless one of {plan.integer('labs')} has lost the best hypothesis (probability at most {lost})."
 
 
-def _supposed(plan: Plan) -> str:
+def _assumptions(plan: Plan) -> str:
     """What a proof takes for granted."""
     ways = ["some hypothesis makes no error"] if find(plan.learner).setting == "realizable" else []
     if isinstance(plan, RoundedPlan) and plan.shift:

@@ -15,7 +15,7 @@ import typer
 from replical.classes.catalogue import KINDS, UNLISTED, numbers
 from replical.cli.inputs import file_and_column
 from replical.cli.output import notes, number, reading
-from replical.cli.wizard import asked, at_a_terminal, spelled
+from replical.cli.wizard import ask, at_a_terminal, label_text
 from replical.core.files import decode, read_bytes, read_csv
 from replical.core.retired import RETIRED
 from replical.errors import BadProtocol, BadTable, BadUsage
@@ -62,10 +62,10 @@ def features_of(names: str | None, file: Path | None) -> Features | None:
         if not all(listed):
             raise BadProtocol(f"--features lists the columns, separated by commas, e.g. age,dose; got {names!r}")
         return Features(listed)
-    return None if file is None else _from_file(file)
+    return None if file is None else _features_file(file)
 
 
-def _from_file(file: Path) -> Features:
+def _features_file(file: Path) -> Features:
     what = "the features"
     text = decode(read_bytes(file, what=what, refuse=BadTable), file, what=what, refuse=BadTable)
     if file.suffix != ".csv":
@@ -87,7 +87,7 @@ def _from_file(file: Path) -> Features:
         raise BadTable(f"{file}: low and high must be numbers ({error})") from error
 
 
-def with_features(section: dict[str, Any], features: Features | None) -> dict[str, Any]:
+def add_features(section: dict[str, Any], features: Features | None) -> dict[str, Any]:
     """The class section with these columns in place of its placeholders."""
     if features is None:
         return section
@@ -131,7 +131,7 @@ def class_section(
 ) -> tuple[dict[str, Any], str | None]:
     """What the flags, or a person at a terminal, say; and the labels where a table tells them."""
     if cuts_from is not None:
-        return _cut(spec, cuts_from, bins), None
+        return _quantiles(spec, cuts_from, bins), None
     if bins is not None:
         raise BadUsage("--bins is for --cuts-from; else write the number into --class, e.g. stumps:5,40")
     if cuts is not None:
@@ -143,7 +143,7 @@ def class_section(
             raise BadProtocol(
                 "give --class SPEC or --candidates FILE, or start from your table: replical init --pool FILE"
             )
-        return asked("--candidates", None, _chosen_from)
+        return ask("--candidates", None, _section_of)
     if candidates is not None:
         return _models_section(candidates)
     if spec in UNLISTED and named is not None:
@@ -177,7 +177,7 @@ def _cut_or_band(word: str) -> float | list[float]:
     return ends[0] if len(ends) == 1 else ends
 
 
-def _chosen_from(text: str) -> tuple[dict[str, Any], str | None]:
+def _section_of(text: str) -> tuple[dict[str, Any], str | None]:
     """What somebody at a terminal names: a file, or a class."""
     kind = text.partition(":")[0]
     rules = kind in KINDS and not Path(text).exists()
@@ -191,7 +191,7 @@ def _models_section(source: str) -> tuple[dict[str, Any], str | None]:
         return {"kind": "table", "candidates": listed(source)}, None
     with reading(path) as update:
         found = model_columns(path, progress=update)
-    return models_section(found.models), spelled(found.values)
+    return models_section(found.models), label_text(found.values)
 
 
 def models_section(names: Sequence[str]) -> dict[str, Any]:
@@ -216,7 +216,7 @@ def _rules_section(spec: str) -> dict[str, Any]:
     return kind.section(sizes)
 
 
-def _cut(spec: str | None, source: str, bins: int | None) -> dict[str, Any]:
+def _quantiles(spec: str | None, source: str, bins: int | None) -> dict[str, Any]:
     """Cuts at quantiles of public columns."""
     if spec not in CUT:
         raise BadUsage(

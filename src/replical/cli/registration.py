@@ -44,7 +44,7 @@ KeyFile = Annotated[
 
 
 @dataclass(frozen=True, kw_only=True)
-class Before:
+class RegistrationOptions:
     """What the flags say of the time before the first label.
 
     Attributes
@@ -117,8 +117,8 @@ class Before:
         assert self.file is not None, "only where there is something to write"
         self.check_key(protocol, name or Ledger.of(journal.events()).lab)
         made = register(protocol, lab, journal, name=name)
-        _keep_others(self.file, made)
-        write(self.signed(made), self.file)
+        _refuse_other(self.file, made)
+        write(self.sign(made), self.file)
         if self.stops and as_json:
             told = {
                 "status": "registered",
@@ -137,12 +137,12 @@ class Before:
             )
         return 0
 
-    def signed(self, content: dict[str, Any]) -> dict[str, Any]:
+    def sign(self, content: dict[str, Any]) -> dict[str, Any]:
         """A file signed, where there is a key."""
         return content if self.signer is None else self.signer.signed(content)
 
 
-def _keep_others(path: Path, made: Mapping[str, Any]) -> None:
+def _refuse_other(path: Path, made: Mapping[str, Any]) -> None:
     """Refuse to replace the registration of another run: none may be thrown away."""
     if not path.exists():
         return
@@ -166,7 +166,7 @@ RegistrationFiles = Annotated[
 ]
 
 
-def with_registration(verdict: Verification, certificate: Mapping[str, Any], file: Path) -> Verification:
+def add_registration(verdict: Verification, certificate: Mapping[str, Any], file: Path) -> Verification:
     """What was checked of a valid certificate, and whether it is that of the run registered in this `file`."""
     try:
         registration = read(file)
@@ -181,7 +181,7 @@ def wrong_registrations(certificates: Sequence[Mapping[str, Any]], files: Sequen
     return found + wrong_among(certificates, {str(file): read(file) for file in files}) if files else found
 
 
-def say_registered(certificates: Sequence[Mapping[str, Any]], files: Sequence[Path], wrong: Sequence[str]) -> None:
+def say_registrations(certificates: Sequence[Mapping[str, Any]], files: Sequence[Path], wrong: Sequence[str]) -> None:
     """What was found of them; where the protocol asks for registrations and none are given, that too."""
     for each in wrong:
         prose.print(f"Not as registered: {each}.", markup=False, soft_wrap=True)
