@@ -45,7 +45,7 @@ from numpy.typing import NDArray
 from replical import Pool, PredictionTable, Prior, PrivateRandomness, SharedRandomness, World, plan
 from replical.classes.prior import UNIFORM
 from replical.core.exact import clopper_pearson
-from replical.core.parallel import in_processes
+from replical.core.parallel import ordered_map
 from replical.learners.planning import learner_for
 from replical.worlds.audit import run_lab
 from replical.worlds.forecast import forecast
@@ -316,7 +316,7 @@ def kept(path: Path, setting: dict[str, Any], work: Callable[[], dict[str, Any]]
 def all_runs(labs: Callable[[int], list[Run]], strings: int, workers: int) -> list[Run]:
     """The runs of all strings; a dot is a string."""
     runs = list[Run]()
-    for some in map(labs, range(strings)) if workers == 1 else in_processes(labs, strings, workers):
+    for some in ordered_map(labs, range(strings), workers):
         runs += some
         say(".", end="")
     return runs

@@ -31,7 +31,7 @@ from cluster_simulation import Driver, Network, Piece, Sharded, dealt, seconds
 
 from replical.classes.predictions.packed import PackedPredictions
 from replical.core.bits import words_for
-from replical.core.parallel import Workers, cluster, cores, in_order
+from replical.core.parallel import ThisProcess, Workers, cluster, cores, ordered_map
 from replical.study.store import Piece as StudyPiece
 from replical.study.store import work
 from replical.worlds.audit import _PairTask, audit, run_pairs
@@ -63,7 +63,7 @@ def message_sizes() -> dict[str, int]:
     small = prepare(tried, seed=SEED)
     pairs = _PairTask(learner=small.learner, world=small.world, seed=SEED, labs=2)
     with_held = _Recorder()
-    list(in_order(pairs, 12, Workers(with_held, count=1, words="")))  # as an audit on a cluster sends it
+    list(ordered_map(pairs, range(12), with_held))  # as an audit on a cluster sends it
     return {
         "study_question": len(dumps((work, piece))),
         "study_answer": len(dumps(work(piece))),
@@ -74,17 +74,14 @@ def message_sizes() -> dict[str, int]:
     }
 
 
-class _Recorder:
-    """An executor in this process that weighs what it is handed, the task aside, and what it answers."""
+class _Recorder(ThisProcess):
+    """This process, which weighs what it is handed, the task aside, and what it answers."""
 
     question = answer = 0
 
-    def submit(self, fn: Callable[..., Any], task: Any, numbers: range) -> Any:
-        from concurrent.futures import Future
-
-        done: Future[Any] = Future()
-        done.set_result(fn(task, numbers))
-        self.question = len(dumps((fn, _NAMED, numbers)))
+    def submit(self, function: Callable[..., Any], /, *args: Any) -> Any:
+        done, (_, numbers) = super().submit(function, *args), args
+        self.question = len(dumps((function, _NAMED, numbers)))
         self.answer += len(dumps(done.result()))
         return done
 
@@ -202,11 +199,12 @@ class _Watched(Workers):
     """Workers whose answers are kept, in the order in which pieces were handed in."""
 
     def __init__(self, real: Workers) -> None:
-        super().__init__(real._executor, count=real.count, words=real.words, ahead=real.ahead, losses=real.losses)
-        self.futures: list[Any] = []
+        self.count, self.words, self.ahead, self.losses = real.count, real.words, real.ahead, real.losses
+        self.hold, self.check = real.hold, real.check  # type: ignore[method-assign]
+        self._real, self.futures = real, list[Any]()
 
-    def submit(self, task: Callable[..., Any], *args: Any) -> Any:
-        self.futures.append(super().submit(task, *args))
+    def submit(self, function: Callable[..., Any], /, *args: Any) -> Any:
+        self.futures.append(self._real.submit(function, *args))
         return self.futures[-1]
 
 

@@ -20,7 +20,7 @@ from typing import Any
 import numpy as np
 
 from replical import PrivateRandomness, SharedRandomness, Thresholds, World, plan
-from replical.core.parallel import in_processes
+from replical.core.parallel import ordered_map
 from replical.learners.planning import learner_for
 from replical.worlds.audit import pair_string, run_pair, summarise
 
@@ -63,7 +63,7 @@ class Plain:
 def measure(what: str, task: Callable[[int], Any], pairs: int, workers: int) -> float:
     """Pairs a second, after a tenth of them."""
     warm, done, started = max(workers, pairs // 10), [], 0.0
-    for number, found in enumerate(in_processes(task, pairs + warm, workers), 1):
+    for number, found in enumerate(ordered_map(task, range(pairs + warm), workers), 1):
         done.append(found)
         if number == warm:
             started = time.perf_counter()

@@ -302,7 +302,7 @@ def in_any_order(monkeypatch):
         def one_of(futures, **_):
             return {chance.random.choice(list(futures))}, set()
 
-        monkeypatch.setattr("replical.study.scheduler.wait", one_of)
+        monkeypatch.setattr("replical.core.parallel.wait", one_of)
         return chance
 
     return use

@@ -12,7 +12,7 @@ from html import escape
 from pathlib import Path
 
 from replical.cli.demo import SEED, TEXTS, USUAL
-from replical.core.parallel import cores, in_processes
+from replical.core.parallel import cores, ordered_map
 from replical.study.pictures.style import GROUND
 from replical.worlds.baseline import BesideArgmax, Choice, Outcome, identical
 from replical.worlds.datasets import twelve_models
@@ -37,7 +37,7 @@ text { font: 14px system-ui, sans-serif; fill: #1f2328 }
 def main() -> None:
     """Run the demo's labs and draw."""
     trial = BesideArgmax(world=twelve_models(USUAL.items), seed=SEED, public=USUAL.public)
-    outcomes = list(in_processes(trial, TEXTS, cores()))
+    outcomes = list(ordered_map(trial, range(TEXTS), cores()))
     labels = sum(choice.labels for outcome in outcomes for choice in outcome.settled) / sum(
         len(outcome.settled) for outcome in outcomes
     )

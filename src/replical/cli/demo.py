@@ -21,7 +21,7 @@ from rich.table import Table
 from replical.classes.base import HypothesisClass
 from replical.cli.output import answer, interval, progress, prose
 from replical.core.exact import clopper_pearson
-from replical.core.parallel import cores, in_processes
+from replical.core.parallel import cores, ordered_map
 from replical.core.randomness import PrivateRandomness
 from replical.errors import BadUsage, MissingExtra
 from replical.worlds.baseline import BesideArgmax, Choice, Outcome, identical
@@ -145,7 +145,7 @@ def _opening(trial: BesideArgmax) -> str:
 def _outcomes(trial: BesideArgmax) -> list[Outcome]:
     """Every text; the first ones are shown as they come."""
     done: list[Outcome] = []
-    with closing(in_processes(trial, TEXTS, cores())) as running:
+    with closing(ordered_map(trial, range(TEXTS), cores())) as running:
         for outcome in running:
             _show(outcome, trial.world.C, len(done))
             done.append(outcome)

@@ -1,14 +1,10 @@
-"""Numbered pieces of work on several processes, in order, without leaving anyone behind.
+"""Work on the processes of this machine or on a Dask cluster: results in order, and nobody is left behind.
 
-Workers are started clean ("spawn"), because forking a process that holds threads can hang. Interrupts are left to the
+`ordered_map` and `as_completed` hand units of work to `Workers`. Units of a lost worker are run again; the others go on.
+What every unit needs is held by the workers instead of travelling with each.
+
+Processes are started clean ("spawn"), because forking a process that holds threads can hang. Interrupts are left to the
 parent; when it ends, however it ends, or lets them go, they notice and go too, in the middle of what they do.
-
-Who does the work: this process, processes of this machine, or a Dask cluster. All are executors of pieces.
-
-A piece whose worker ended raises `BrokenExecutor`; the others go on. What every piece needs may be held by the workers
-instead of travelling with each.
-
-Numbered pieces of work on any workers, in order; those of a lost worker are run again.
 """
 
 from __future__ import annotations
@@ -22,70 +18,206 @@ import signal
 import socket
 import threading
 import time
-from collections import Counter, deque
 from collections.abc import Callable, Generator, Iterator, Sequence
-from concurrent.futures import FIRST_COMPLETED, BrokenExecutor, Executor, Future, ProcessPoolExecutor, wait
+from concurrent.futures import FIRST_COMPLETED, BrokenExecutor, Future, ProcessPoolExecutor, wait
 from concurrent.futures.process import BrokenProcessPool
-from contextlib import ExitStack, contextmanager, suppress
+from contextlib import AbstractContextManager, ExitStack, closing, contextmanager, nullcontext, suppress
 from dataclasses import dataclass
 from importlib.metadata import version
 from multiprocessing import resource_tracker
 from multiprocessing.connection import Connection
 from multiprocessing.connection import wait as wait_for
-from typing import Any, Generic, TypeVar
+from typing import Any, Generic, Protocol, TypeVar, runtime_checkable
 from uuid import uuid4
 
 from replical.errors import BadUsage, MissingExtra, ReplicalError, WorkerLost
 
-Piece = TypeVar("Piece")
+Unit = TypeVar("Unit")
+Answer = TypeVar("Answer")
 
+_SECONDS = 1.0  # what is sent at a time takes about so long: little is lost with a worker, and messages are few
+_MOST = 50  # units sent at a time, at most; one while it is not known how long they take
+_PATIENCE = 30.0  # seconds without an answer after which to see whether anyone is there
+_SHORT = 200  # bytes of a function that travels with every unit: its name; what is longer is held by the workers
 _THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
 _GARBAGE = 100_000  # objects between two looks for garbage in a worker: it makes hardly any, and looking costs a tenth
-_CHUNK = 16  # pieces sent to a worker at a time, at most
-_AHEAD = 4  # chunks a worker that wait to be taken: enough to keep it busy, few enough to be forgotten quickly
+_RETRIES = 2  # times Dask starts a unit again that failed
+_ANSWER = 10  # seconds a scheduler has to answer
+# Dask has its workers give memory back at once: the pools of the next pair then cost as much again as drawing them.
+_KEEP_MEMORY = {"distributed.nanny.pre-spawn-environ.MALLOC_TRIM_THRESHOLD_": None}
+_NO_DASHBOARD = {"dashboard": False, "dashboard_address": "127.0.0.1:0"}  # it would listen even so: here, anywhere free
 
-_task: list[Callable[[int], Any]] = []  # what this worker runs: sent once, so that it can keep what it computes
+log = logging.getLogger("replical")
 
 
-def in_processes(task: Callable[[int], Piece], count: int, workers: int) -> Generator[Piece, None, None]:
-    """``task(0), task(1), .. task(count - 1)``, in that order, on `workers` processes.
+# ---- handing in and collecting ----
 
-    Parameters
-    ----------
-    task
-        What is done with a number; it travels to the processes once.
-    count
-        How many pieces.
-    workers
-        How many processes.
 
-    Returns
-    -------
-    pieces
-        One after the other, as they are ready.
+@runtime_checkable
+class Workers(Protocol):
+    """Who does the work: `count` units at a time, and `ahead` more are handed in.
 
-    Raises
-    ------
-    WorkerLost
-        If a process ended before its work was done.
+    A unit may cost so many `losses` of workers before it is taken for what ends them; 0: the first loss ends everything.
+    `words` say to people who they are.
     """
-    executor = FreshProcesses(workers, task)
-    step = max(1, min(_CHUNK, count // (4 * workers)))
-    starts = iter(range(0, count, step))
-    waiting: deque[Future[list[Piece]]] = deque()
-    try:
-        for start in starts:
-            waiting.append(executor.submit(_run, range(start, min(start + step, count))))
-            if len(waiting) > _AHEAD * workers:
-                yield from waiting.popleft().result()
-        while waiting:
-            yield from waiting.popleft().result()
-    except BrokenProcessPool as error:
+
+    count: int
+    words: str
+    ahead: int = 0
+    losses: int = 3
+
+    def submit(self, function: Callable[..., Any], /, *args: Any) -> Future[Any]:
+        """Hand in a unit; its future raises `BrokenExecutor` if its worker ended."""
+        ...
+
+    def hold(self, function: Callable[..., Any]) -> AbstractContextManager[Callable[..., Any]]:
+        """What to hand in for `function` meanwhile: where it is long, it travels once to each worker."""
+        return nullcontext(function)
+
+    def check(self) -> None:
+        """Say so if nobody is there to work."""
+        return
+
+
+def ordered_map(
+    function: Callable[[Unit], Answer], units: Sequence[Unit], workers: Workers | int, what: str = "work unit"
+) -> Generator[Answer, None, None]:
+    """``function(unit)`` for each of `units`, in their order, as they are ready; errors too come in their turn.
+
+    `workers` may be a number of processes, started for this alone: if one of them ends, so does the whole. `what` a unit is
+    called is for people.
+
+    >>> list(ordered_map(len, ["one", "three"], 1))
+    [3, 5]
+    """
+    if isinstance(workers, Workers):
+        with workers.hold(function) as handed_in:
+            yield from _ordered(handed_in, units, workers, what)
+    elif min(workers, len(units)) <= 1:
+        yield from map(function, units)
+    else:
+        count = min(workers, len(units))
+        with closing(Processes(count, ahead=count, losses=0)) as processes:
+            yield from ordered_map(function, units, processes, what)
+
+
+def as_completed(
+    take: Callable[[], Unit | None],
+    submit: Callable[[Unit], Future[Answer]],
+    workers: Workers,
+    words: Callable[[Unit], str],
+    remedy: str = "use smaller pools, or workers with more memory",
+) -> Iterator[tuple[Unit, Future[Answer]]]:
+    """Units with their futures, as they are done: those that `take` gives, until it gives None and none is left.
+
+    `words` say which unit it is that lost a worker, `remedy` what to do about one that loses all.
+    """
+    running: dict[Future[Answer], tuple[Unit, int]] = {}
+    again: list[tuple[Unit, int]] = []
+    while True:
+        while len(running) < workers.count + workers.ahead:
+            if again:
+                unit, losses = again.pop()
+            elif (taken := take()) is not None:
+                unit, losses = taken, 0
+            else:
+                break
+            running[submit(unit)] = unit, losses
+        if not running:
+            return
+        done, _ = wait(running, timeout=_PATIENCE, return_when=FIRST_COMPLETED)
+        if not done:
+            workers.check()
+        for future in done:
+            unit, losses = running.pop(future)
+            if isinstance(error := future.exception(), BrokenExecutor):
+                _check_losses(losses + 1, workers.losses, words(unit), remedy, error)
+                again.append((unit, losses + 1))
+            else:
+                yield unit, future
+
+
+def _check_losses(losses: int, most: int, which: str, remedy: str, error: BrokenExecutor) -> None:
+    if not most:
         raise WorkerLost(
             "a worker process ended before its work was done, perhaps for lack of memory: use fewer workers or smaller pools"
         ) from error
-    finally:
-        executor.let_go()
+    if losses >= most:
+        raise WorkerLost(
+            f"one worker after the other ended during {which}, perhaps for lack of memory: {remedy}"
+        ) from error
+    log.warning("a worker was lost during %s; run again", which)
+
+
+def _ordered(
+    function: Callable[[Unit], Answer], units: Sequence[Unit], workers: Workers, what: str
+) -> Generator[Answer, None, None]:
+    batches, done = _Batches(len(units), workers.count), 0
+    early: dict[int, Future[_Batch[Answer]]] = {}  # by first number, until those in front of them are back too
+
+    def submit(numbers: range) -> Future[_Batch[Answer]]:
+        return workers.submit(_run_batch, function, units[numbers.start : numbers.stop])
+
+    def words(numbers: range) -> str:
+        return f"{what} {numbers[0]}" if len(numbers) == 1 else f"{what}s {numbers[0]} to {numbers[-1]}"
+
+    for numbers, future in as_completed(batches.take, submit, workers, words):
+        early[numbers.start] = future
+        if future.exception() is None:
+            batches.time(len(numbers), future.result().seconds)
+        while done in early:
+            batch = early.pop(done).result()
+            yield from batch.answers
+            done += len(batch.answers)
+            if batch.refused is not None:
+                raise batch.refused
+
+
+class _Batches:
+    """Which units are sent at a time: about a second's, and fewer towards the end, so that all are busy until then."""
+
+    def __init__(self, count: int, workers: int) -> None:
+        self._count, self._workers = count, workers
+        self._next = 0
+        self._seconds, self._timed = 0.0, 0  # that so many units took
+
+    def take(self) -> range | None:
+        if self._next == self._count:
+            return None
+        numbers = range(self._next, self._next + self._size())
+        self._next = numbers.stop
+        return numbers
+
+    def _size(self) -> int:
+        if not self._timed:
+            return 1
+        second = round(_SECONDS * self._timed / max(self._seconds, 1e-9))
+        return max(1, min(_MOST, second, (self._count - self._next) // (2 * self._workers)))
+
+    def time(self, units: int, seconds: float) -> None:
+        self._seconds, self._timed = self._seconds + seconds, self._timed + units
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Batch(Generic[Answer]):
+    """What a worker returns: answers, to all units unless one was refused."""
+
+    answers: list[Answer]
+    refused: ReplicalError | None
+    seconds: float
+
+
+def _run_batch(function: Callable[[Any], Any], units: Sequence[Any]) -> _Batch[Any]:
+    started, answers, refused = time.perf_counter(), [], None
+    try:
+        for unit in units:
+            answers.append(function(unit))
+    except ReplicalError as error:  # raised when its turn comes, as if one process had run everything
+        refused = error
+    return _Batch(answers=answers, refused=refused, seconds=time.perf_counter() - started)
+
+
+# ---- this machine ----
 
 
 def cores() -> int:
@@ -93,37 +225,104 @@ def cores() -> int:
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
-class FreshProcesses(ProcessPoolExecutor):
-    """Processes that leave interrupts to the parent and go when it goes.
+@contextmanager
+def local(count: int | None) -> Iterator[Workers]:
+    """Processes of this machine; every core if left out. One alone is this very process."""
+    count = count or cores()
+    if count == 1:
+        yield ThisProcess()
+        return
+    with closing(Processes(count)) as processes:
+        yield processes
 
-    Parameters
-    ----------
-    workers
-        How many.
-    task
-        What each keeps to run, if anything.
-    """
 
-    def __init__(self, workers: int, task: Callable[[int], Any] | None = None) -> None:
-        context = multiprocessing.get_context("spawn")
-        ends, self._open = context.Pipe(duplex=False)
-        super().__init__(workers, mp_context=context, initializer=_receive, initargs=(ends, task))
+class ThisProcess(Workers):
+    """The very process that asks: work is done when it is handed in."""
+
+    def __init__(self, count: int = 1) -> None:
+        self.count, self.words = count, f"{count} on this machine"
+
+    def submit(self, function: Callable[..., Any], /, *args: Any) -> Future[Any]:
+        """Do it now."""
+        done: Future[Any] = Future()
+        done.set_result(function(*args))
+        return done
+
+
+class Processes(Workers):
+    """Processes of this machine, each on its own: one that ends takes nothing with it but its own work."""
+
+    def __init__(self, count: int, *, ahead: int = 0, losses: int = 3) -> None:
+        self.count, self.ahead, self.losses, self.words = count, ahead, losses, f"{count} on this machine"
+        self._child_end, self._own_end = multiprocessing.get_context("spawn").Pipe(duplex=False)
+        self._held: dict[str, bytes] = {}
+        self._each: list[ProcessPoolExecutor] = []
+        self._futures: list[list[Future[Any]]] = [[] for _ in range(count)]
         try:
-            for _ in range(workers):  # one piece of nothing for each, so that all start now
-                self.submit(int)
+            for _ in range(count):
+                self._each.append(self._make())
+                self._start(self._each[-1])
         except BaseException:
-            self.let_go()
+            self.close()
             raise
 
-    def submit(self, *call: Any, **named: Any) -> Future[Any]:
-        """Work for one of them; it may start a process, which inherits that an interrupt is the parent's business."""
-        with interrupts_held(), _one_thread_each():
-            return super().submit(*call, **named)
+    def submit(self, function: Callable[..., Any], /, *args: Any) -> Future[Any]:
+        """Hand it to the one that has the least to do, started anew if it ended."""
+        self._futures = [[future for future in futures if not future.done()] for futures in self._futures]
+        number = min(range(self.count), key=lambda each: len(self._futures[each]))
+        try:
+            future = _submit(self._each[number], function, *args)
+        except BrokenProcessPool:
+            self._each[number].shutdown(cancel_futures=True)
+            self._each[number] = self._make()
+            self._start(self._each[number])
+            future = _submit(self._each[number], function, *args)
+        self._futures[number].append(future)
+        return future
 
-    def let_go(self) -> None:
+    @contextmanager
+    def hold(self, function: Callable[..., Any]) -> Iterator[Callable[..., Any]]:
+        """A short name for what all hold meanwhile, those too that are started later."""
+        packed = pickle.dumps(function)
+        if len(packed) <= _SHORT:
+            yield function
+            return
+        name = _new_name()
+        self._held[name] = packed
+        try:
+            self._tell(_hold, name, packed)
+            yield _Held(name)
+        finally:
+            del self._held[name]
+            self._tell(_release, name)
+
+    def close(self) -> None:
         """End them now, whatever they do, and see them off: a parent that leaves first may trip over its own threads."""
-        self._open.close()
-        self.shutdown(wait=True, cancel_futures=True)
+        self._own_end.close()
+        for each in self._each:
+            each.shutdown(cancel_futures=True)
+
+    def _make(self) -> ProcessPoolExecutor:
+        context = multiprocessing.get_context("spawn")
+        return ProcessPoolExecutor(1, mp_context=context, initializer=_begin, initargs=(self._child_end,))
+
+    def _start(self, process: ProcessPoolExecutor) -> None:
+        """Start it now, not with its first unit."""
+        _submit(process, int)
+        for name, packed in self._held.items():
+            _submit(process, _hold, name, packed)
+
+    def _tell(self, function: Callable[..., Any], *args: Any) -> None:
+        """All of them; whoever ended, or is gone, is told when it is started anew."""
+        for each in self._each:
+            with suppress(RuntimeError):  # broken, or shut down
+                _submit(each, function, *args)
+
+
+def _submit(process: ProcessPoolExecutor, function: Callable[..., Any], /, *args: Any) -> Future[Any]:
+    """Work for a process; it may start it, which inherits that an interrupt is the parent's business."""
+    with _interrupts_held(), _one_thread_each():
+        return process.submit(function, *args)
 
 
 @contextmanager
@@ -139,7 +338,7 @@ def _one_thread_each() -> Iterator[None]:
 
 
 @contextmanager
-def interrupts_held() -> Iterator[None]:
+def _interrupts_held() -> Iterator[None]:
     """Interrupts that arrive meanwhile are delivered afterwards; processes started meanwhile never get any."""
     if not hasattr(signal, "pthread_sigmask"):
         yield
@@ -152,121 +351,21 @@ def interrupts_held() -> Iterator[None]:
         signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
-def _receive(ends: Connection, task: Callable[[int], Any] | None) -> None:
-    _task[:] = [] if task is None else [task]
+def _begin(child_end: Connection) -> None:
     gc.set_threshold(_GARBAGE)
-    threading.Thread(target=_leave_with_the_parent, args=(ends,), daemon=True).start()
+    threading.Thread(target=_leave_with_the_parent, args=(child_end,), daemon=True).start()
 
 
-def _leave_with_the_parent(ends: Connection) -> None:
+def _leave_with_the_parent(child_end: Connection) -> None:
     """Wait until the parent closes its end, or is no more."""
     parent = multiprocessing.parent_process()
-    wait_for([ends] if parent is None else [ends, parent.sentinel])
+    wait_for([child_end] if parent is None else [child_end, parent.sentinel])
     os._exit(1)
 
 
-def _run(numbers: range) -> list[Any]:
-    return [_task[0](number) for number in numbers]
+# ---- what a worker holds ----
 
-
-_TRIES = 2  # times Dask starts a piece again that failed
-_ANSWER = 10  # seconds a scheduler has to answer
-# Dask has its workers give memory back at once: the pools of the next pair then cost as much again as drawing them.
-_KEEP_MEMORY = {"distributed.nanny.pre-spawn-environ.MALLOC_TRIM_THRESHOLD_": None}
-_NO_DASHBOARD = {"dashboard": False, "dashboard_address": "127.0.0.1:0"}  # it would listen even so: here, anywhere free
-
-_held: dict[str, Callable[..., Any]] = {}  # what this process holds for pieces to come, by name
-
-log = logging.getLogger("replical")
-
-
-class Here(Executor):
-    """The very process that asks: work is done when it is handed in."""
-
-    def submit(self, fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Future[Any]:
-        """Do it now."""
-        done: Future[Any] = Future()
-        done.set_result(fn(*args, **kwargs))
-        return done
-
-
-class Processes(Executor):
-    """Processes of this machine, each on its own: one that ends takes nothing with it but its own work."""
-
-    def __init__(self, count: int) -> None:
-        self._each = [FreshProcesses(1) for _ in range(count)]
-        self._futures: list[list[Future[Any]]] = [[] for _ in range(count)]
-
-    def submit(self, fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Future[Any]:
-        """Hand it to the one that has the least to do, started anew if it ended."""
-        self._futures = [[future for future in futures if not future.done()] for futures in self._futures]
-        number = min(range(len(self._each)), key=lambda each: len(self._futures[each]))
-        try:
-            future = self._each[number].submit(fn, *args, **kwargs)
-        except BrokenProcessPool:
-            self._each[number].let_go()
-            self._each[number] = FreshProcesses(1)
-            future = self._each[number].submit(fn, *args, **kwargs)
-        self._futures[number].append(future)
-        return future
-
-    def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:
-        """Stop them all; without waiting, in the middle of what they do, which may take long."""
-        for each in self._each:
-            if wait:
-                each.shutdown(cancel_futures=cancel_futures)
-            else:
-                each.let_go()
-
-
-class OnDask(Executor):
-    """A Dask cluster. It runs the pieces of a lost worker elsewhere by itself, until they have cost it several."""
-
-    def __init__(self, client: Any, address: str) -> None:
-        self._client, self._address = client, address
-
-    def submit(self, fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Future[Any]:
-        """Hand it in."""
-        from distributed.scheduler import KilledWorker
-
-        if self._client.status != "running":
-            raise self._gone()
-        remote, done = self._client.submit(fn, *args, **kwargs, pure=False, retries=_TRIES), Future[Any]()
-
-        async def hear() -> None:
-            try:
-                done.set_result(await remote)
-            except KilledWorker as error:
-                done.set_exception(BrokenExecutor(str(error)))
-            except BaseException as error:
-                done.set_exception(self._gone() if remote.status in ("cancelled", "lost") else error)
-
-        self._client.loop.add_callback(hear)
-        return done
-
-    @contextmanager
-    def holding(self, task: Callable[..., Any]) -> Iterator[Callable[..., Any]]:
-        """A short name for what all workers hold meanwhile, those too that join later; it travels once to each."""
-        from cloudpickle import dumps  # what a notebook defines travels too
-
-        name = f"replical-{uuid4().hex}"
-        if self._client.status != "running":
-            raise self._gone()
-        self._client.register_plugin(_holder(name, dumps(task)), name=name)
-        try:
-            yield _Held(name)
-        finally:
-            if self._client.status == "running":
-                with suppress(Exception):  # the scheduler may go at this very moment; so does what is held
-                    self._client.unregister_worker_plugin(name)
-
-    def look(self) -> None:
-        """Say so if nobody is there to work."""
-        if self._client.status == "running" and not self._client.nthreads():
-            log.warning("no worker is left on Dask at %s: waiting for one", self._address)
-
-    def _gone(self) -> WorkerLost:
-        return WorkerLost(f"the Dask scheduler at {self._address} is gone")
+_held: dict[str, Any] = {}  # what this process holds for units to come, by name; packed until it is called
 
 
 @dataclass(frozen=True)
@@ -276,77 +375,24 @@ class _Held:
     name: str
 
     def __call__(self, *args: Any) -> Any:
+        if isinstance(_held[self.name], bytes):
+            _held[self.name] = pickle.loads(_held[self.name])
         return _held[self.name](*args)
 
 
-def _holder(name: str, packed: bytes) -> Any:
-    """What Dask starts on every worker: it takes something out of the message and holds it."""
-    from distributed import WorkerPlugin
-
-    class Holder(WorkerPlugin):
-        def setup(self, worker: Any) -> None:
-            _hold(name, packed)
-
-        def teardown(self, worker: Any) -> None:
-            _let_go(name)
-
-    return Holder()
+def _new_name() -> str:
+    return f"replical-{uuid4().hex}"
 
 
 def _hold(name: str, packed: bytes) -> None:
-    _held[name] = pickle.loads(packed)
+    _held[name] = packed
 
 
-def _let_go(name: str) -> None:
+def _release(name: str) -> None:
     _held.pop(name, None)
 
 
-class Workers:
-    """Some workers, as a sweep sees them.
-
-    Attributes
-    ----------
-    count
-        How many pieces are worked on at a time.
-    ahead
-        How many more are handed in.
-    losses
-        Workers a piece may cost; then it is the piece that ends them.
-    words
-        For people: who they are.
-    """
-
-    def __init__(self, executor: Executor, *, count: int, words: str, ahead: int = 0, losses: int = 3) -> None:
-        self._executor, self.count, self.words, self.ahead, self.losses = executor, count, words, ahead, losses
-
-    def submit(self, task: Callable[..., Any], *args: Any) -> Future[Any]:
-        """Hand in a piece of work."""
-        return self._executor.submit(task, *args)
-
-    @contextmanager
-    def holding(self, task: Callable[..., Any]) -> Iterator[Callable[..., Any]]:
-        """The same task, to hand in with pieces: on a cluster only its name travels, the task once to each worker."""
-        if isinstance(self._executor, OnDask):
-            with self._executor.holding(task) as held:
-                yield held
-        else:
-            yield task
-
-    def look(self) -> None:
-        """Nothing came for a while: is anyone there?"""
-        if isinstance(self._executor, OnDask):
-            self._executor.look()
-
-
-@contextmanager
-def local(count: int | None) -> Iterator[Workers]:
-    """Processes of this machine; every core if left out."""
-    count = count or cores()
-    executor = Here() if count == 1 else Processes(count)
-    try:
-        yield Workers(executor, count=count, words=f"{count} on this machine")
-    finally:
-        executor.shutdown(wait=False, cancel_futures=True)
+# ---- Dask ----
 
 
 @contextmanager
@@ -363,7 +409,7 @@ def cluster(address: str) -> Iterator[Workers]:
         if kind == "local":
             if not (number.isascii() and number.isdigit() and len(number) < 5) or not 1 <= int(number) <= 1000:
                 raise BadUsage(f"--cluster local:N starts N worker processes, e.g. local:2, got {address!r}")
-            with interrupts_held(), configured(_KEEP_MEMORY):
+            with _interrupts_held(), configured(_KEEP_MEMORY):
                 started = dask.LocalCluster(
                     n_workers=int(number),
                     threads_per_worker=1,
@@ -378,8 +424,80 @@ def cluster(address: str) -> Iterator[Workers]:
         if not threads:
             raise BadUsage(f"the Dask cluster at {address!r} has no workers: start some with dask worker {address}")
         _check_versions(client, address)
-        executor = OnDask(client, address)
-        yield Workers(executor, count=threads, words=f"{threads} on Dask at {address}", ahead=threads, losses=1)
+        yield Dask(client, address, threads)
+
+
+class Dask(Workers):
+    """A Dask cluster. It runs the units of a lost worker elsewhere by itself, until they have cost it several."""
+
+    losses = 1
+
+    def __init__(self, client: Any, address: str, threads: int) -> None:
+        self._client, self._address = client, address
+        self.count, self.ahead, self.words = threads, threads, f"{threads} on Dask at {address}"
+
+    def submit(self, function: Callable[..., Any], /, *args: Any) -> Future[Any]:
+        """Hand it in."""
+        from distributed.scheduler import KilledWorker
+
+        self._check_scheduler()
+        remote, done = self._client.submit(function, *args, pure=False, retries=_RETRIES), Future[Any]()
+
+        async def pass_on() -> None:
+            try:
+                done.set_result(await remote)
+            except KilledWorker as error:
+                done.set_exception(BrokenExecutor(str(error)))
+            except BaseException as error:
+                done.set_exception(self._gone() if remote.status in ("cancelled", "lost") else error)
+
+        self._client.loop.add_callback(pass_on)
+        return done
+
+    @contextmanager
+    def hold(self, function: Callable[..., Any]) -> Iterator[Callable[..., Any]]:
+        """A short name for what all workers hold meanwhile, those too that join later."""
+        from cloudpickle import dumps  # what a notebook defines travels too
+
+        packed = dumps(function)
+        if len(packed) <= _SHORT:
+            yield function
+            return
+        name = _new_name()
+        self._check_scheduler()
+        self._client.register_plugin(_plugin(name, packed), name=name)
+        try:
+            yield _Held(name)
+        finally:
+            if self._client.status == "running":
+                with suppress(Exception):  # the scheduler may go at this very moment; so does what is held
+                    self._client.unregister_worker_plugin(name)
+
+    def check(self) -> None:
+        """Say so if nobody is there to work."""
+        if self._client.status == "running" and not self._client.nthreads():
+            log.warning("no worker is left on Dask at %s: waiting for one", self._address)
+
+    def _check_scheduler(self) -> None:
+        if self._client.status != "running":
+            raise self._gone()
+
+    def _gone(self) -> WorkerLost:
+        return WorkerLost(f"the Dask scheduler at {self._address} is gone")
+
+
+def _plugin(name: str, packed: bytes) -> Any:
+    """What Dask starts on every worker: it holds what came with it."""
+    from distributed import WorkerPlugin
+
+    class Holder(WorkerPlugin):
+        def setup(self, worker: Any) -> None:
+            _hold(name, packed)
+
+        def teardown(self, worker: Any) -> None:
+            _release(name)
+
+    return Holder()
 
 
 def _client(dask: Any, address: str) -> Any:
@@ -411,156 +529,3 @@ def _check_versions(client: Any, address: str) -> None:
 
 def _version() -> str:
     return version("replical")
-
-
-_SECONDS = 1.0  # what is sent at a time takes about so long: little is lost with a worker, and messages are few
-_MOST = 50  # pieces sent at a time, at most; one while it is not known how long they take
-_PATIENCE = 30.0  # seconds without an answer after which to see whether anyone is there
-
-
-@dataclass(frozen=True, kw_only=True)
-class _Told(Generic[Piece]):
-    """What a worker answers: pieces, all of them unless one was refused."""
-
-    pieces: list[Piece]
-    refused: ReplicalError | None
-    seconds: float
-
-
-def in_order(
-    task: Callable[[int], Piece], count: int, workers: Workers, what: str = "piece"
-) -> Generator[Piece, None, None]:
-    """``task(0), task(1), .. task(count - 1)``, in that order, on `workers`.
-
-    Parameters
-    ----------
-    task
-        What is done with a number; it travels once to each worker of a cluster.
-    count
-        How many pieces.
-    workers
-        Who does it.
-    what
-        What a piece is called where people read of it.
-
-    Returns
-    -------
-    pieces
-        One after the other, as they are ready.
-
-    Raises
-    ------
-    ReplicalError
-        What the task raises, for the first number for which it does.
-    WorkerLost
-        If a piece ended several workers, or the cluster is gone.
-
-    Examples
-    --------
-    >>> from replical.core.parallel import local
-    >>> with local(1) as here:
-    ...     list(in_order(str, 3, here))
-    ['0', '1', '2']
-    """
-    with workers.holding(task) as held:
-        yield from _Running(held, range(count), workers, what).pieces()
-
-
-def each_in_order(
-    task: Callable[[Any], Piece], pieces: Sequence[Any], workers: Workers, what: str = "piece"
-) -> Generator[Piece, None, None]:
-    """``task(piece)`` for each of `pieces`, in their order, on `workers`: as `in_order`, where pieces travel themselves.
-
-    Examples
-    --------
-    >>> from replical.core.parallel import local
-    >>> with local(1) as here:
-    ...     list(each_in_order(len, ["one", "three"], here))
-    [3, 5]
-    """
-    yield from _Running(task, pieces, workers, what).pieces()
-
-
-class _Running(Generic[Piece]):
-    """What is handed in, what is back, and what comes next."""
-
-    def __init__(self, task: Callable[[Any], Piece], pieces: Sequence[Any], workers: Workers, what: str) -> None:
-        self._task, self._pieces, self._workers, self._what = task, pieces, workers, what
-        self._count = len(pieces)
-        self._handed = 0  # the next number to hand in
-        self._flying: dict[Future[_Told[Piece]], range] = {}
-        self._back: dict[int, _Told[Piece]] = {}  # by first number, until those in front of them are back too
-        self._again: list[range] = []  # lost with a worker
-        self._lost: Counter[range] = Counter()
-        self._seconds, self._known = 0.0, 0  # that so many pieces took
-
-    def pieces(self) -> Generator[Piece, None, None]:
-        done = 0
-        while done < self._count:
-            self._hand_in()
-            self._hear()
-            while (told := self._back.pop(done, None)) is not None:
-                yield from told.pieces
-                done += len(told.pieces)
-                if told.refused is not None:
-                    raise told.refused
-
-    def _hand_in(self) -> None:
-        while len(self._flying) < self._workers.count + self._workers.ahead:
-            if self._again:
-                numbers = self._again.pop()
-            elif self._handed < self._count:
-                numbers = range(self._handed, self._handed + self._worth())
-                self._handed = numbers.stop
-            else:
-                return
-            some = self._pieces[numbers.start : numbers.stop]
-            self._flying[self._workers.submit(_run_in_order, self._task, some)] = numbers
-
-    def _worth(self) -> int:
-        """How many to send at a time: about a second's, and fewer towards the end, so that all are busy until then."""
-        if not self._known:
-            return 1
-        left = self._count - self._handed
-        second = round(_SECONDS * self._known / max(self._seconds, 1e-9))
-        return max(1, min(_MOST, second, left // (2 * self._workers.count)))
-
-    def _hear(self) -> None:
-        """Wait for at least one that is back."""
-        done, _ = wait(self._flying, timeout=_PATIENCE, return_when=FIRST_COMPLETED)
-        if not done:
-            self._workers.look()
-        for future in done:
-            numbers = self._flying.pop(future)
-            try:
-                told = future.result()
-            except BrokenExecutor as error:
-                self._lose(numbers, error)
-            else:
-                self._back[numbers.start] = told
-                self._seconds, self._known = self._seconds + told.seconds, self._known + len(numbers)
-
-    def _lose(self, numbers: range, error: BaseException) -> None:
-        self._lost[numbers] += 1
-        which = _words(self._what, numbers)
-        if self._lost[numbers] >= self._workers.losses:
-            raise WorkerLost(
-                f"one worker after the other ended during {which}, perhaps for lack of memory: "
-                "use smaller pools, or workers with more memory"
-            ) from error
-        log.warning("a worker was lost during %s; run again", which)
-        self._again.append(numbers)
-
-
-def _words(what: str, numbers: Sequence[int]) -> str:
-    return f"{what} {numbers[0]}" if len(numbers) == 1 else f"{what}s {numbers[0]} to {numbers[-1]}"
-
-
-def _run_in_order(task: Callable[[Any], Any], some: Sequence[Any]) -> _Told[Any]:
-    started, pieces, refused = time.perf_counter(), [], None
-    try:
-        for piece in some:
-            pieces.append(task(piece))
-    except ReplicalError as error:  # told when its turn comes, as if one process had run everything
-        refused = error
-    return _Told(pieces=pieces, refused=refused, seconds=time.perf_counter() - started)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import warnings
-from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -16,7 +15,7 @@ from numpy.typing import NDArray
 
 from replical.core.canonical import digest_of, fingerprint
 from replical.core.files import write_whole
-from replical.core.parallel import in_processes
+from replical.core.parallel import ordered_map
 from replical.errors import BadRecipe, BadTable, MissingExtra
 from replical.lab.columns import name_of, opened
 from replical.lab.tables import ids_of, labels_of, read_features
@@ -127,7 +126,7 @@ def fit_candidates(
     left = [number for number in range(total) if str(number) not in done]
     noted = monotonic()
     try:
-        for at, found in enumerate(_fits(fitting, left, workers)):
+        for at, found in enumerate(ordered_map(fitting, left, workers)):
             if "failed" in found and not skip_failed:
                 raise BadRecipe(
                     f"the fit of {found['name']} failed: {found['failed']}; --skip-failed leaves such models out"
@@ -150,21 +149,6 @@ def _one_thread() -> Any:
     from threadpoolctl import threadpool_limits
 
     return threadpool_limits(limits=1)
-
-
-def _fits(fitting: Fitting, left: Sequence[int], workers: int) -> Iterator[dict[str, Any]]:
-    if workers > 1 and len(left) > 1:
-        return in_processes(_Numbers(fitting, tuple(left)), len(left), min(workers, len(left)))
-    return map(fitting, left)
-
-
-@dataclass(frozen=True)
-class _Numbers:
-    fitting: Fitting
-    numbers: tuple[int, ...]
-
-    def __call__(self, place: int) -> dict[str, Any]:
-        return self.fitting(self.numbers[place])
 
 
 def _earlier_fits(folder: Path, about: dict[str, Any]) -> dict[str, dict[str, Any]]:

@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 from replical.classes.base import Label
 from replical.core.canonical import digest_of, fingerprint, is_digest
 from replical.core.files import read_bytes, write_whole
-from replical.core.parallel import in_processes
+from replical.core.parallel import ordered_map
 from replical.errors import BadRecipe, BadTable, MissingExtra
 from replical.sklearn.family import Family
 
@@ -237,8 +237,7 @@ class Models:
             Told how many models are done, of how many.
         """
         labels, names, found = self.family.labels, self.names, dict[str, list[Label]]()
-        task = _Predicting(self, X)
-        columns = in_processes(task, len(names), workers) if workers > 1 else map(task, range(len(names)))
+        columns = ordered_map(_Predicting(self, X), range(len(names)), workers)
         for name, codes in zip(names, columns, strict=True):
             found[name] = [labels[code] for code in codes.tolist()]
             progress(len(found), len(names))

@@ -7,27 +7,22 @@ pieces it was working on.
 
 from __future__ import annotations
 
-import logging
 import time
 from collections import Counter, deque
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import FIRST_COMPLETED, BrokenExecutor, Future, wait
 from dataclasses import dataclass, field
 from math import inf
 
-from replical.core.parallel import Workers
+from replical.core.parallel import Workers, as_completed
 from replical.errors import WorkerLost
 from replical.study.spec import Cell
 from replical.study.store import NOTHING, Entry, Outcome, Piece, Store, work
 
 _SECONDS = 1.0  # a piece takes about so long: little is lost with a worker, all are busy to the end, and messages few
 _MOST = 50  # pairs of a piece at most; one while it is not known how long they take
-_PATIENCE = 30.0  # seconds without an answer after which to see whether anyone is there
 _QUIET = 10  # after telling how far it is, ten times as long nothing is told: that takes a tenth of the time at most
 # Cells whose pairs take about as long, the closest first: alike in all of these.
 _ALIKE = (("class", "learner", "epsilon", "noise", "pool_size"), ("class", "learner"), ("learner",), ())
-
-log = logging.getLogger("replical")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -97,9 +92,6 @@ class Sweep:
         self._open: dict[str, _Open] = {}
         self._ends: dict[str, int] = {}  # pairs each cell that is not complete will have
         self._waiting = deque(_in_turn(self._find()))
-        self._flying: dict[Future[Outcome], Piece] = {}
-        self._repeated: list[Piece] = []  # lost with a worker
-        self._lost: dict[tuple[str, int], int] = {}
         self._quiet = 0.0  # until then
         self._spent: dict[tuple[object, ...], tuple[float, int]] = {}  # seconds and pairs of this run, by what is alike
 
@@ -128,29 +120,19 @@ class Sweep:
 
     def _run(self) -> dict[str, Entry]:
         self._report("")
-        while True:
-            while len(self._flying) < self._workers.count + self._workers.ahead:
-                piece = self._next()
-                if piece is None:
-                    break
-                self._flying[self._workers.submit(work, piece)] = piece
-            if not self._flying:
-                self._report("")
-                return self.entries
-            done, _ = wait(self._flying, timeout=_PATIENCE, return_when=FIRST_COMPLETED)
-            if not done:
-                self._workers.look()
-            for future in done:
-                piece = self._flying.pop(future)
-                try:
-                    self._hear(future.result())
-                except BrokenExecutor as error:
-                    self._repeated.append(self._again(piece, error))
+        for _, future in as_completed(
+            self._next,
+            lambda piece: self._workers.submit(work, piece),
+            self._workers,
+            lambda piece: self._cells[piece.cell].words,
+            remedy="use fewer workers or smaller pools",
+        ):
+            self._hear(future.result())
+        self._report("")
+        return self.entries
 
     def _next(self) -> Piece | None:
-        """A piece that was lost, else of a cell that is open, else of one that waits."""
-        if self._repeated:
-            return self._repeated.pop()
+        """A piece of a cell that is open, else of one that waits."""
         for opened in self._open.values():
             if opened.handed < opened.target:
                 return opened.next_piece(self._worth(opened.cell))
@@ -191,18 +173,6 @@ class Sweep:
             self._foresee(cell, entry)
         else:
             del self._open[cell.id], self._ends[cell.id]
-
-    def _again(self, piece: Piece, error: BaseException) -> Piece:
-        key = (piece.cell, piece.start)
-        self._lost[key] = self._lost.get(key, 0) + 1
-        words = self._cells[piece.cell].words
-        if self._lost[key] >= self._workers.losses:
-            raise WorkerLost(
-                f"one worker after the other ended during {words}, perhaps for lack of memory: "
-                "use fewer workers or smaller pools"
-            ) from error
-        log.warning("a worker was lost during %s; its pairs are run again", words)
-        return piece
 
     def _report(self, now: str) -> None:
         started = time.monotonic()

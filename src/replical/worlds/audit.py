@@ -22,7 +22,7 @@ import numpy as np
 from replical.bounds.ranks import agreement_bound
 from replical.classes.prior import UNIFORM, Prior
 from replical.core.exact import clopper_pearson
-from replical.core.parallel import Workers, cores, in_order, in_processes
+from replical.core.parallel import Workers, cores, ordered_map
 from replical.core.randomness import PrivateRandomness, SharedRandomness
 from replical.errors import ReplicalError, ValueOutOfRange
 from replical.learners.base import Learner, learn
@@ -505,18 +505,14 @@ def run_pairs(
         raise ValueOutOfRange(f"an audit needs at least 1 pair, got {pairs!r}")
     if not isinstance(seed, str):
         raise ValueOutOfRange(f"the seed of an audit is a text, got {type(seed).__name__}")
+    if workers is None:
+        workers = cores()
     if isinstance(workers, Workers):
-        task = _PairTask(learner=learner, world=world.light(), seed=seed, labs=labs)
-        yield from in_order(task, pairs, workers, "pair" if labs == 2 else "group")
-        return
-    if workers is not None and workers < 1:
+        world = world.light()
+    elif workers < 1:
         raise ValueOutOfRange(f"an audit needs at least 1 worker, got {workers}")
-    count = min(pairs, workers or cores())
     task = _PairTask(learner=learner, world=world, seed=seed, labs=labs)
-    if count == 1:
-        yield from map(task, range(pairs))
-        return
-    yield from in_processes(task, pairs, count)
+    yield from ordered_map(task, range(pairs), workers, "pair" if labs == 2 else "group")
 
 
 @dataclass(frozen=True, kw_only=True)

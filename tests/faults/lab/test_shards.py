@@ -312,7 +312,7 @@ def test_a_whole_run_survives_a_killed_worker(made, tmp_path):
     pytest.importorskip("distributed")
     killed = []
     with cluster("local:2") as workers:
-        client, over = workers._executor._client, threading.Event()
+        client, over = workers._client, threading.Event()
 
         def kill():
             while not over.wait(0.5) and len(killed) < 3:

@@ -178,7 +178,7 @@ def test_a_scheduler_that_goes_away_is_one_sentence(dask_processes, sweep, tasks
 @pytest.mark.slow
 def test_without_workers_it_waits_and_says_so(dask_processes, sweep, usual, tasks, monkeypatch, caplog):
     tasks("def task(piece):\n    time.sleep(0.2)\n    return work(piece)\n")
-    monkeypatch.setattr("replical.study.scheduler._PATIENCE", 2.0)
+    monkeypatch.setattr("replical.core.parallel._PATIENCE", 2.0)
     port, path = free_port(), os.pathsep.join(sys.path)
     dask_processes("dask_scheduler", "--host", "127.0.0.1", "--port", port, PYTHONPATH=os.pathsep.join(sys.path))
     answers(port)

@@ -51,7 +51,7 @@ def test_a_worker_killed_between_two_pieces_is_replaced(sweep, usual, monkeypatc
         def kill(far):
             if far.pairs_done >= 30 and not killed:
                 time.sleep(1)  # both have nothing to do
-                killed.extend(process.pid for each in busy._executor._each for process in each._processes.values())
+                killed.extend(process.pid for each in busy._each for process in each._processes.values())
                 for pid in killed:
                     os.kill(pid, signal.SIGKILL)
                 time.sleep(1)

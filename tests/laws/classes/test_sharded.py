@@ -12,7 +12,7 @@ from replical import KnownLabels, Pool, PredictionTable, PrivateRandomness, Shar
 from replical.classes.predictions import sharded
 from replical.classes.predictions.packed import PackedPredictions
 from replical.classes.predictions.sharded import ShardedPredictions, ShardedRows
-from replical.core.parallel import Here, Workers, cluster, local
+from replical.core.parallel import ThisProcess, cluster, local
 from replical.learners.planning import learner_for
 from support.shards import in_shards, packed
 
@@ -51,7 +51,7 @@ def test_every_operation_on_shards_is_that_on_the_whole(table, workers, data):
     codes, labels, cuts = table
     m, n = codes.shape
     whole = PackedPredictions.of(packed(codes, labels).planes, n, labels)
-    busy = Workers(Here(), count=workers, words="") if workers else None
+    busy = ThisProcess(workers) if workers else None
     with tempfile.TemporaryDirectory() as folder, mock.patch.object(sharded, "_NEAR", 0):
         shards = ShardedPredictions(in_shards(codes, labels, folder, cuts, workers=busy))
         assert (shards.size, shards.shape) == (whole.size, whole.shape)

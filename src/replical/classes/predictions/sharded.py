@@ -45,8 +45,6 @@ from replical.errors import BadTable
 
 if TYPE_CHECKING:
     from replical.core.parallel import Workers
-if TYPE_CHECKING:
-    from replical.core.parallel import Workers
 
 SIZE = 2**26  # bytes of a shard: a few hundredths of a second to look at, a small loss with a worker that had it
 _LITTLE = np.dtype("<u8")
@@ -235,7 +233,7 @@ _MOVED = (
     24  # bytes that are read in the time it takes to move a bit (one core, 1,000 survivors: 5 GB a second, 5 ns a bit)
 )
 SCRATCH = ".compacted-"  # beginning of the names of folders with compacted copies
-_PIECES = 4  # pieces a worker: whoever is slower does fewer, and a lost worker costs little
+_UNITS = 4  # units of work a worker: whoever is slower does fewer, and a lost worker costs little
 
 log = logging.getLogger("replical")
 
@@ -472,10 +470,10 @@ class ShardedPredictions:
         row = 8 * self.shape[0] * self.shape[2]
         much = row * sum(len(part.rows) for part in parts) > _NEAR
         workers = self._table.workers if much and len(parts) > 1 else None
-        count = len(parts) if workers is None else min(len(parts), _PIECES * workers.count)
+        count = len(parts) if workers is None else min(len(parts), _UNITS * workers.count)
         cuts = [len(parts) * number // max(1, count) for number in range(count + 1)]
         groups = [parts[low:high] for low, high in pairwise(cuts)]
-        pieces = (
+        units = (
             _Work(
                 operation,
                 self.size,
@@ -486,7 +484,12 @@ class ShardedPredictions:
             )
             for group in groups
         )
-        done = map(_work, pieces) if workers is None else _asked(list(pieces), workers)
+        if workers is None:
+            done: Iterator[_Done] = map(_work, units)
+        else:
+            from replical.core.parallel import ordered_map  # most runs need no workers
+
+            done = ordered_map(_work, list(units), workers, "part of the shards")
         for group, each in zip(groups, done, strict=True):
             self.visited += sum(len(part.rows) for part in group)
             for part, stamp in zip(group, each.stamps, strict=True):
@@ -496,12 +499,6 @@ class ShardedPredictions:
     def _open(self, shard: Shard) -> PackedPredictions:
         planes, self._stamps[shard.path] = opened(shard, self._stamps.get(shard.path))
         return PackedPredictions.of(planes, self.size, self._table.labels)
-
-
-def _asked(pieces: list[_Work], workers: Workers) -> Iterator[_Done]:
-    from replical.core.parallel import each_in_order
-
-    return each_in_order(_work, pieces, workers, "part of the shards")
 
 
 def _stretch(rows: Indices) -> Indices | tuple[int, int]:
