@@ -206,7 +206,6 @@ def test_a_new_protocol_says_what_was_asked_for(new):
         ({"--finish": "excess"}, ("excess", None, None)),
         ({"--learner": "rounded-cal"}, (None, None, None)),  # whose survivors all have excess 0
         ({"--learner": "settled"}, (None, None, None)),
-        ({"--shift": ".01"}, (None, None, None)),  # a shift is about distances
         ({"--class": "thresholds:9", "--candidates": None}, (None, None, None)),
     ],
 )

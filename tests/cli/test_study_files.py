@@ -72,7 +72,6 @@ BAD = [
     (toml(grid_epsilon="true"), "epsilon must be a number, got True"),
     (toml(grid_epsilon="'small'"), "epsilon must be a number, got 'small'"),
     (toml(grid_labs="2.5"), "labs must be a whole number of at least 2, got 2.5"),
-    (toml(grid_shift="1"), "shift must be in [0, 1), got 1"),
     (toml(grid_epsilon="[]"), "the list of epsilon is empty"),
     (toml(grid_epsilon="[[0.1]]"), "epsilon must be a number, got [0.1]"),
     (toml(grid_epsilon="{ low = 0.1 }"), "epsilon must be a number, got {'low': 0.1}"),

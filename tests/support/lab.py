@@ -48,7 +48,7 @@ def content(learner="rounded-a2", *, candidates=6, seed="a published text", **ch
 # measure the answer's error with).
 KINDS = {
     "rounded-a2 certified": (1000, {"items": 1000, "batch": 24}),
-    "rounded-a2 many labs certified": (1000, {"items": 1000, "batch": 24, "labs": 4, "shift": 0.02}),
+    "rounded-a2 many labs certified": (1000, {"items": 1000, "batch": 24, "labs": 4}),
     "rounded-a2 uncertified": (150, {"batch": 8}),
     "rounded-a2 first items": (200, {"items": 150, "batch": 8}),
     "rounded-a2 excess": (150, {"batch": 8, "finish": "excess"}),

@@ -10,7 +10,7 @@ Gamma: a bound on how often labs differ that one lab proves from its own pool, w
 Lab s measures score(h) = d̂(h, ĥ) on its U items, ĥ any labelling of them, and knows d̂(ĥ, h*) ≤ κ. Scores give an interval
 [L_h, R_h] for every true distance d(h, h*); inside these intervals the worst contribution of h to the disagreement of
 two labs is a binomial number. The sum is Γ̂. Statement and proof: docs/claims/certificate.md (Theorems L1-L3). More labs
-than two, and labs whose populations differ: docs/claims/many_labs.md.
+than two: docs/claims/many_labs.md.
 
 Every step is rigorous: `replical.bounds.gamma` has the binomial numbers.
 
@@ -41,7 +41,6 @@ Counts = NDArray[np.int64]
 # Width of a cell in standard deviations: costs about 35%, 14% and 7% of the part of the bound that sampling makes.
 COARSE, FINE, FINEST = 0.25, 0.1, 0.05
 _BAND = 6.8  # standard deviations beyond which a distribution function is 0 or 1 up to 10⁻¹¹
-_SHIFTED = 20.0  # half standard deviations by which a shift may move a distance before cells are made wider
 _ROUNDING = 4e-15  # relative error of a divergence computed in doubles, with room to spare
 _LEAST = 1e-300
 _FEW = 40  # times the cells of a grid: what building a sparse table costs
@@ -50,11 +49,7 @@ _FEW = 40  # times the cells of a grid: what building a sparse table costs
 class Grid:
     """Cells of p and bins of v on one grid, uniform in the square root, where every binomial has the same width."""
 
-    def __init__(
-        self, U: int, a: float, b: float, kappa: int, step: float, *, alone: bool, labs: int = 2, shift: float = 0.0
-    ) -> None:
-        # Where a shift moves distances far more than sampling does, cells of a hundredth of it lose nothing.
-        step *= max(1.0, sqrt(U * b) * (1 / sqrt(1 - shift) - 1) / _SHIFTED)
+    def __init__(self, U: int, a: float, b: float, kappa: int, step: float, *, alone: bool, labs: int = 2) -> None:
         self._unit = step / (2 * sqrt(U))
         slack, band = kappa / U, ceil(_BAND / step)
         first, last = floor(sqrt(a) / self._unit), ceil(sqrt(b) / self._unit)
@@ -62,15 +57,15 @@ class Grid:
         edges = self._edge(bins)
         self.bin_low, bin_high = np.maximum(edges, a), np.minimum(self._edge(bins + 1), b)
         self.widths = np.maximum(bin_high - self.bin_low, 0.0)
-        # How far slack and shift move a distance is largest at one end of the range.
-        moved_down = max(sqrt(v) - sqrt(max(0.0, v - slack) / (1 + shift)) for v in (a, b))
-        moved_up = max(sqrt((v + slack) / (1 - shift)) - sqrt(v) for v in (a, b))
+        # How far slack moves a distance is largest at one end of the range.
+        moved_down = max(sqrt(v) - sqrt(max(0.0, v - slack)) for v in (a, b))
+        moved_up = max(sqrt(v + slack) - sqrt(v) for v in (a, b))
         left, right = (band + 1 + ceil(moved / self._unit) for moved in (moved_down, moved_up))
         self._first, self._count, self._near = first - left, last - first + left + right, left + right + 1
         self.top = min(1.0, float(self._edge(np.array([last + right]))[0]))
         # A row for each cell, with the bins it is near to, from the first to the last: cell c is the j-th near bin c - j.
         self._by_cell = np.zeros((self._count, self._near))
-        self._worst[:] = self._bound(U, kappa, bin_high, alone=alone, labs=labs, shift=shift)
+        self._worst[:] = self._bound(U, kappa, bin_high, alone=alone, labs=labs)
         self.bytes = self._by_cell.nbytes
 
     @property
@@ -84,12 +79,11 @@ class Grid:
     def _edge(self, index: Counts) -> Floats:
         return np.minimum((np.maximum(index, 0) * self._unit) ** 2, 1.0)
 
-    def _bound(self, U: int, kappa: int, bin_high: Floats, *, alone: bool, labs: int, shift: float) -> Floats:
+    def _bound(self, U: int, kappa: int, bin_high: Floats, *, alone: bool, labs: int) -> Floats:
         """What `_worst` is."""
         edges, shape = self._edge(np.arange(self._first, self._first + self._count + 1)), (self._near, len(bin_high))
         starts, ends = sliding_window_view(edges, self._near)[:-1], sliding_window_view(edges, self._near)[1:]
-        smallest = Logs.of(edges * (1 - shift)).windows(0, *shape)  # in any lab's own population
-        largest = Logs.of(np.minimum(edges * (1 + shift), 1.0)).windows(1, *shape)
+        smallest, largest = (Logs.of(edges).windows(side, *shape) for side in (0, 1))
         surely = lower_tail(U, np.floor(U * self.bin_low - 1e-6)[:, None] - kappa, largest, upper=False)
         maybe = lower_tail(U, np.floor(U * bin_high + 1e-6)[:, None] + kappa, smallest, upper=True)
         above = bin_high[:, None] <= starts  # v < p throughout
@@ -194,18 +188,15 @@ def range_maximum(values: Floats, begin: Counts, end: Counts) -> Floats:
     return maxima
 
 
-def gamma_unlimited(
-    scores: Floats, kappa: float, a: float, b: float, masses: Masses | None, least: float, shift: float = 0.0
-) -> float:
+def gamma_unlimited(scores: Floats, kappa: float, a: float, b: float, masses: Masses | None, least: float) -> float:
     """Γ̂ of a pool without end: what is left of the bound when only labels are missing.
 
-    Distances are then known up to κ, and h matters for thresholds within κ of its distance; where labs' populations differ
-    by a `shift`, of its distance in any of them. With a shift it is an estimate: two distances are tried, not all.
+    Distances are then known up to κ, and h matters for thresholds within κ of its distance.
     """
     if kappa >= a:
         return inf
     weights = np.ones(len(scores)) if masses is None else masses
-    low, high = (scores - kappa) / (1 + shift), (scores + kappa) / (1 - shift)
+    low, high = scores - kappa, scores + kappa
     surely = high  # h is inside from here on
     order = np.argsort(surely, kind="stable")
     starts, cumulated = surely[order], np.cumsum(weights[order])
@@ -213,16 +204,9 @@ def gamma_unlimited(
     inside = np.maximum(np.concatenate(([0.0], cumulated))[np.searchsorted(starts, points[:-1], side="right")], least)
     integral = np.concatenate(([0.0], np.cumsum(np.diff(points) / inside)))
 
-    def reach(p: Floats) -> Floats:
-        ends = (np.clip(end, a, b) for end in (p * (1 + shift) + kappa, p * (1 - shift) - kappa))
-        last, first = (np.interp(end, points, integral) for end in ends)
-        mattering: Floats = last - first
-        return mattering
-
-    worst = reach(np.clip((a + kappa) / (1 - shift), low, high))  # 1/N falls with v: the smallest p that fits
-    if shift:  # .. but a larger one matters for longer
-        worst = np.maximum(worst, reach(np.clip((b - kappa) / (1 + shift), low, high)))
-    return float((weights * worst).sum()) / (b - a)
+    p = np.clip(a + kappa, low, high)  # 1/N falls with v: the smallest that fits
+    last, first = (np.interp(np.clip(end, a, b), points, integral) for end in (p + kappa, p - kappa))
+    return float((weights * (last - first)).sum()) / (b - a)
 
 
 def planned(distances: Floats, *, U: int, kappa: float, a: float, b: float, failure: float) -> float:
@@ -275,8 +259,6 @@ class Gamma:
         Compare this lab with the ideal answer instead of with other labs of the same size.
     labs
         K: the bound is on how often two of so many labs differ. Alone it changes nothing.
-    shift
-        g: in every lab's population a distance is at most g times itself away from that in one common population.
     """
 
     U: int
@@ -287,7 +269,6 @@ class Gamma:
     places: Counts | None = None
     alone: bool = False
     labs: int = 2
-    shift: float = 0.0
 
     def bound(self, scores: Counts, kappa: int, least: float = 1.0, *, step: float = FINE) -> float:
         """Γ̂ for scores and slack κ in items; `least` is the smallest mass the best hypothesis may have.
@@ -300,12 +281,12 @@ class Gamma:
         >>> round(one.bound(scores, 0), 3), round(one.bound(scores, 40), 3)
         (0.039, 0.08)
         >>> from dataclasses import replace
-        >>> round(replace(one, labs=10).bound(scores, 0), 3), round(replace(one, shift=.01).bound(scores, 0), 3)
-        (0.088, 0.069)
+        >>> round(replace(one, labs=10).bound(scores, 0), 3)
+        0.088
         """
         if kappa >= self.U * self.a:
             return inf
-        look = _look(self.U, self.a, self.b, self.beta, kappa, step, self.alone, self.labs, self.shift)
+        look = _look(self.U, self.a, self.b, self.beta, kappa, step, self.alone, self.labs)
         grid, last = look.grid, len(look.high) - 1
         if self.places is not None:
             return self._in_order(look, scores)
@@ -318,7 +299,7 @@ class Gamma:
 
     def intervals(self, beyond: int, kappa: int) -> tuple[Floats, Floats]:
         """L and R for scores 0, 1, .. up to the first whose interval lies above `beyond` items."""
-        return _intervals(self.U, self.beta, beyond, kappa, self.shift)
+        return _intervals(self.U, self.beta, beyond, kappa)
 
     def _in_order(self, look: _Look, scores: Counts) -> float:
         """A strict order: h counts only where no hypothesis preferred to it is surely inside."""
@@ -336,15 +317,15 @@ class Gamma:
         return total
 
 
-def _intervals(U: int, beta: float, beyond: int, kappa: int, shift: float) -> tuple[Floats, Floats]:
-    """In the lab's own population first, then in the common one, which may be nearer or farther by the `shift`."""
+def _intervals(U: int, beta: float, beyond: int, kappa: int) -> tuple[Floats, Floats]:
+    """L and R for scores 0, 1, .. up to the first whose interval lies above `beyond` items."""
     most = beyond
-    while most < U and _low(U, beta, np.array([most - kappa]))[0] * U <= beyond * (1 + shift):
+    while most < U and _low(U, beta, np.array([most - kappa]))[0] * U <= beyond:
         most = min(U, most + ceil(4 * sqrt(beta * most)) + kappa + 1)
     counts = np.arange(min(most, U) + 1, dtype=np.int64)
     x, b = np.minimum((counts + kappa) / U, 1.0), beta / U
     low, high = _low(U, beta, counts - kappa), x + b + np.sqrt(b * b + 2 * x * b)
-    return low / (1 + shift), np.minimum(high / (1 - shift), 1.0)
+    return low, np.minimum(high, 1.0)
 
 
 def _low(U: int, beta: float, counts: Counts) -> Floats:
@@ -365,10 +346,10 @@ class _Look:
     """
 
     def __init__(
-        self, U: int, a: float, b: float, beta: float, kappa: int, step: float, alone: bool, labs: int, shift: float
+        self, U: int, a: float, b: float, beta: float, kappa: int, step: float, alone: bool, labs: int
     ) -> None:
-        self.grid = Grid(U, a, b, kappa, step, alone=alone, labs=labs, shift=shift)
-        low, self.high = _intervals(U, beta, floor(U * self.grid.top) + 2, kappa, shift)
+        self.grid = Grid(U, a, b, kappa, step, alone=alone, labs=labs)
+        low, self.high = _intervals(U, beta, floor(U * self.grid.top) + 2, kappa)
         self.surely = np.searchsorted(self.high[:-1], self.grid.bin_low, side="right")
         self._begin, self._end = self.grid.places(low, 1 - 1e-12), self.grid.places(self.high, 1 + 1e-12)
         self.bytes = self.grid.bytes + 4 * self.high.nbytes
@@ -378,11 +359,9 @@ class _Look:
         return range_maximum(self.grid.summed(weights), self._begin[scores], self._end[scores])
 
 
-def _look(
-    U: int, a: float, b: float, beta: float, kappa: int, step: float, alone: bool, labs: int, shift: float
-) -> _Look:
+def _look(U: int, a: float, b: float, beta: float, kappa: int, step: float, alone: bool, labs: int) -> _Look:
     """Labs of one size look at the same grids again and again, most of all at the one without slack."""
-    key = (U, a, b, beta, kappa, step, alone, labs, shift)
+    key = (U, a, b, beta, kappa, step, alone, labs)
     with _looking:
         look = _looks.pop(key, None)
     new = look or _Look(*key)
@@ -394,7 +373,7 @@ def _look(
     return new
 
 
-_looks: dict[tuple[int, float, float, float, int, float, bool, int, float], _Look] = {}
+_looks: dict[tuple[int, float, float, float, int, float, bool, int], _Look] = {}
 _looking = Lock()  # workers of a cluster may have several threads
 
 

@@ -70,7 +70,6 @@ def audit_command(
     strings: Annotated[int | None, parameter("strings")] = None,
     runs: Annotated[int | None, parameter("runs")] = None,
     labs: Annotated[int | None, parameter("labs")] = None,
-    shift: Annotated[float | None, parameter("shift")] = None,
     yardstick: Annotated[
         str | None,
         typer.Option(help="cells: measure distances on every cell of the population, not on each lab's items"),
@@ -99,7 +98,7 @@ def audit_command(
     named = {
         "T": T, "k_loop": k_loop, "k_final": k_final, "kappa": kappa, "batch": batch, "query": query, "finish": finish,
         "a": a, "b": b, "stop": stop, "stop_delta": stop_delta, "boosting": boosting, "strings": strings, "runs": runs,
-        "labs": labs, "shift": shift, "max_labels": max_labels,
+        "labs": labs, "max_labels": max_labels,
     }  # fmt: skip
     experiment = Experiment(
         class_spec=class_spec,

@@ -137,7 +137,6 @@ def about_class(
     *,
     pool: Pool | None,
     setting: Setting,
-    shift: float | None,
     only: str | None,
     prior: Prior,
     options: Mapping[str, Any],
@@ -146,10 +145,8 @@ def about_class(
     """What somebody says of a class; what is None among `options` was not said."""
     learner = only or "rounded-a2"
     record = find(learner)
-    if shift is not None and not record.uses("shift"):
-        raise BadUsage(f"{learner} knows no shift: leave it out, or name rounded-cal or rounded-a2")
     labs = setting.labs if setting.labs > 2 and record.uses("labs") else None
-    said = {**options, "labs": labs, "shift": shift}
+    said = {**options, "labs": labs}
     question = Question(
         title=spec,
         C=C,
@@ -215,7 +212,6 @@ def inputs(question: Question, labs: int, noise: str | None) -> dict[str, Any]:
         "theta_source": question.theta_source,
         "nu": setting.nu,
         "labs": labs,
-        "shift": question.setting.shift,
         "noise": noise,
         "items": question.options.get("items"),
         "kappa": question.options.get("kappa"),
@@ -282,7 +278,6 @@ def plan_command(
         float | None, parameter("nu", "upper bound on the best error; without it labels are noiseless")
     ] = None,
     labs: Annotated[int, typer.Option(parser=whole, help="labs that shall all agree")] = 2,
-    shift: Annotated[float | None, parameter("shift")] = None,
     private: Annotated[bool, typer.Option("--private", help="is a private release the ideal answer?")] = False,
     release_epsilon: Annotated[
         float | None, typer.Option(parser=number, help="with --private: epsilon of the release (1)")
@@ -320,9 +315,7 @@ def plan_command(
     if plot is not None:
         check_name(plot)
     if protocol_file is not None:
-        _check_alone(
-            class_spec, epsilon, learner, delta, rho, items, kappa, max_labels, prior, prefer, yardstick, shift
-        )
+        _check_alone(class_spec, epsilon, learner, delta, rho, items, kappa, max_labels, prior, prefer, yardstick)
         if isinstance((protocol := Protocol.read(protocol_file)).plan, LatticePlan):
             lattice_bill(protocol, pool, id_column, as_json=as_json)
             return
@@ -344,9 +337,7 @@ def plan_command(
                 theta=theta,
                 nu=nu,
                 labs=labs,
-                shift=shift or 0.0,
             ),
-            shift=shift,
             only=learner,
             prior=read_prior(C, prior, prefer),
             options={"items": items, "kappa": kappa, "max_labels": max_labels},

@@ -123,7 +123,6 @@ def new_command(
     strings: Annotated[int | None, parameter("strings")] = None,
     runs: Annotated[int | None, parameter("runs")] = None,
     labs: Annotated[int | None, parameter("labs")] = None,
-    shift: Annotated[float | None, parameter("shift")] = None,
     lab: Annotated[
         list[str] | None, typer.Option(help="a lab that takes part; once for each, in an order that stays")
     ] = None,
@@ -174,7 +173,7 @@ def new_command(
         "theta": theta if theta_from is None else _theta_from(theta_from, class_recipe),
         "items": items, "finish": finish, "kappa": kappa, "a": a, "b": b, "batch": batch, "query": query, "T": T,
         "k_loop": k_loop, "k_final": k_final, "stop": stop, "stop_delta": stop_delta, "boosting": boosting,
-        "strings": strings, "runs": runs, "labs": labs, "shift": shift, "max_labels": max_labels,
+        "strings": strings, "runs": runs, "labs": labs, "max_labels": max_labels,
     }  # fmt: skip
     content: dict[str, Any] = {"schema": SCHEMA}
     if title is not None:
@@ -190,8 +189,7 @@ def new_command(
         content["prior"] = {"kind": "order", "order": public.places.argsort().tolist()}
     if yardstick is not None:
         content["yardstick"] = _yardstick_section(yardstick, out, class_recipe)
-    by_distance = yardstick is not None or shift  # what they are about
-    models = "candidates" in section and not by_distance
+    models = "candidates" in section and yardstick is None  # which is about distances
     learner_section |= _finish(learner_section, models=models) | _boosting(learner_section)
     learner_section |= _labs_number(learner_section, lab or [], public=yardstick is not None)
     content["learner"] = {key: value for key, value in learner_section.items() if value is not None}

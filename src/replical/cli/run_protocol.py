@@ -40,7 +40,6 @@ from replical.cli.sentences import (
     hypotheses,
     item_warnings,
     lattice_remarks,
-    most_shift,
     proof_words,
 )
 from replical.core.files import write_whole
@@ -363,8 +362,6 @@ def _say_result(
             ]
         if result.rounding is not None and protocol.yardstick is not None:
             payload |= {"accurate": result.rounding.accurate, "fixed": result.rounding.fixed}
-        if (largest := most_shift(result, protocol.plan)) is not None:
-            payload["shift_most"] = largest
         if result.verdict is not None:
             payload["verdict"] = asdict(result.verdict)
         answer(payload | {key: str(written[key]) for key in ("journal", "certificate")})

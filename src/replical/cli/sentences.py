@@ -31,7 +31,6 @@ from replical.learners.plan import Plan
 from replical.learners.result import AnswerError, Enclosing, Result, Rounding, Settling, Verdict
 from replical.learners.rounded.learner import ACCURATE, CERTIFIED, NEAR
 from replical.learners.rounded.plan import RoundedPlan
-from replical.learners.rounded.proof import shift_most
 from replical.learners.settled.learner import PROVEN
 from replical.learners.settled.plan import SettledDistancePlan
 
@@ -320,7 +319,7 @@ def _no_proof(result: Result, plan: Plan, rho: float) -> str:
 
 def detail_words(result: Result, protocol: Protocol) -> Iterator[str]:
     """What else a run can tell."""
-    settling, plan = result.settling, protocol.plan
+    settling = result.settling
     if settling is not None:
         assert result.hypothesis is not None, "settled always has an answer"
         place = "first" if settling.place == 0 else f"number {settling.place + 1}"
@@ -336,8 +335,6 @@ def detail_words(result: Result, protocol: Protocol) -> Iterator[str]:
         yield lattice_details(result.enclosing)
     else:
         yield f"{count(result.V.size, 'hypothesis', 'hypotheses')} left in {count(len(result.rounds), 'round')}."
-    if (largest := most_shift(result, plan)) is not None:
-        yield _shift_words(plan, largest)
     for each in _broken_conditions(result):
         yield f"Not held: {each}."
 
@@ -371,25 +368,4 @@ def _fixed_words(plan: Plan) -> str:
 
 def _assumptions(plan: Plan) -> str:
     """What a proof takes for granted."""
-    ways = ["some hypothesis makes no error"] if find(plan.learner).setting == "realizable" else []
-    if isinstance(plan, RoundedPlan) and plan.shift:
-        ways += [f"distances in the labs' populations are within {float(plan.shift):g} of those in a common one"]
-    return f", if {' and '.join(ways)}" if ways else ""
-
-
-def _shift_words(plan: Plan, most: float) -> str:
-    """How different the labs' populations may be at most."""
-    if most == 0:
-        return "It supposes that all labs sample one population: a shift of 0.001 between them is not covered."
-    stated = f"; the protocol asks for {float(plan.shift):g}" if isinstance(plan, RoundedPlan) and plan.shift else ""
-    return (
-        f"It would also hold if every distance in a lab's population were off by a factor of up to 1 ± {most:g} from that "
-        f"in a common one{stated}."
-    )
-
-
-def most_shift(result: Result, plan: Plan) -> float | None:
-    """How different labs' populations may be for what this lab has proven; None where it has not, or it does not matter."""
-    if not isinstance(plan, RoundedPlan) or result.rounding is None:
-        return None
-    return shift_most(plan, result.rounding, result.survivors)
+    return ", if some hypothesis makes no error" if find(plan.learner).setting == "realizable" else ""

@@ -7,6 +7,7 @@ option), kinds of files with their dot.
 from __future__ import annotations
 
 RETIRED: dict[str, str] = {
+    "--shift": "leave it out: every promise is about labs that sample one population",
     "--profile": "compare takes the certificates alone",
     ".arrow": "write it as Parquet or CSV",
     ".feather": "write it as Parquet or CSV",

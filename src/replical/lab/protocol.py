@@ -221,7 +221,6 @@ class Protocol:
             theta=self.given("theta") if self.given("theta") is not None else theta,
             nu=0.0 if nu is None and self.record.setting == "agnostic" else nu,
             labs=self.given("labs") or 2,
-            shift=self.given("shift") or 0.0,
         )
 
     @property

@@ -105,8 +105,6 @@ def _bill(setting: Setting, record: Record, name: str, pool: str, yardstick: Yar
         return replace(bill, note="for noisy labels: give nu, an upper bound on the error of the best hypothesis")
     if setting.theta is None and record.active:
         return replace(bill, note="needs the disagreement coefficient: give theta")
-    if setting.shift and record.replicable and not record.uses("shift"):
-        return replace(bill, note="promises agreement in one population alone: a shift is known to rounded learners")
     measured_on = yardstick if record.rounds else None
     try:
         learner_plan = plan(
@@ -121,7 +119,6 @@ def _bill(setting: Setting, record: Record, name: str, pool: str, yardstick: Yar
             pool="finite" if record.rounds else pool,
             yardstick=measured_on,
             labs=(labs if measured_on is not None else setting.labs) if record.uses("labs") else None,
-            shift=setting.shift if record.uses("shift") else None,
         )
     except ReplicalError as error:  # the setting makes sense: it is the plan that does not reach so far
         return replace(bill, note=str(error))

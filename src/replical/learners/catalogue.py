@@ -142,7 +142,7 @@ class Record:
 
 _SIZES = frozenset({"k_loop", "k_final"})
 _STOP = frozenset({"stop", "stop_delta"})
-_ROUND = frozenset({"items", "kappa", "a", "b", "labs", "shift"})
+_ROUND = frozenset({"items", "kappa", "a", "b", "labs"})
 
 # Colours are Okabe and Ito's, told apart by everybody, with darker shades of them for noisy labels; a boosted learner has
 # the colour of its base. No two learners have one marker, so that pictures can be read without colours too.

@@ -150,12 +150,6 @@ _ALL = (
     Parameter(name="strings", kind="count", help="your own number of strings for boosting"),
     Parameter(name="runs", kind="count", help="your own number of runs with each string"),
     Parameter(name="labs", kind="count", help="labs that shall all agree (2)", low=2, default=2),
-    Parameter(
-        name="shift",
-        kind="number",
-        help="share by which distances may differ between labs' populations and a common one (0); rounded learners",
-        default=Decimal(0),
-    ),
     Parameter(name="max_labels", kind="count", help="budget of labels per lab"),
 )
 PARAMETERS: Mapping[str, Parameter] = {each.name: each for each in _ALL}

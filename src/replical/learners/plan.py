@@ -40,8 +40,8 @@ class Setting:
         Hypotheses in the class.
     epsilon, delta, rho, theta, nu
         As in `replical.plan`; no `nu` means that labels are noiseless.
-    labs, shift
-        As in `replical.plan`, for the learners that know them.
+    labs
+        As in `replical.plan`, for the learners that know it.
     """
 
     n: int
@@ -51,11 +51,10 @@ class Setting:
     theta: float | None = None
     nu: float | None = None
     labs: int = 2
-    shift: float = 0.0
 
     def __post_init__(self) -> None:
         class_size("the number of hypotheses", self.n)
-        for name in ("epsilon", "delta", "rho", "theta", "nu", "labs", "shift"):
+        for name in ("epsilon", "delta", "rho", "theta", "nu", "labs"):
             if getattr(self, name) is not None:
                 PARAMETERS[name].check(getattr(self, name))
 
@@ -181,7 +180,6 @@ class Task:
     strings: int | None
     runs: int | None
     labs: int
-    shift: Decimal
 
     def __post_init__(self) -> None:
         """Refuse a slack with which no answer would be as good as was asked for."""

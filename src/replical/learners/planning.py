@@ -49,7 +49,6 @@ def plan(
     strings: int | None = None,
     runs: int | None = None,
     labs: int | None = None,
-    shift: float | None = None,
     yardstick: Yardstick | None = None,
     losses: Losses | None = None,
     prior: Prior = UNIFORM,
@@ -107,9 +106,6 @@ def plan(
     labs
         Labs that the promise of Settled and Rounded is for, 2 if left out: that any two of them differ has probability at
         most `rho`. Rounded over CAL with a yardstick promises it to any number of labs.
-    shift
-        By how much labs' populations may differ where Rounded measures on own items, 0 if left out: in each of them every
-        distance is within a factor of 1 ± `shift` of that in one common population.
     yardstick
         Public items on which Rounded measures distances in place of each lab's own; `a` and `b` are then shares of them.
     losses
@@ -142,7 +138,7 @@ def plan(
         "epsilon": epsilon, "delta": delta, "rho": rho, "theta": theta, "nu": nu, "T": T, "k_loop": k_loop,
         "k_final": k_final, "kappa": kappa, "batch": batch, "query": query, "items": items, "finish": finish, "a": a, "b": b,
         "stop": stop, "stop_delta": stop_delta, "boosting": boosting, "strings": strings, "runs": runs, "labs": labs,
-        "shift": shift, "max_labels": max_labels,
+        "max_labels": max_labels,
     }  # fmt: skip
     record = find(learner)
     make = record.maker(name)
@@ -191,11 +187,6 @@ def _check_parameters(record: Record, name: str, values: Mapping[str, Any]) -> N
             continue
         if whose := owner(parameter):
             raise BadSpec(f"{parameter} belongs to the plan 'paper' of {whose}, not to {name!r} of {record.id}")
-        if parameter == "shift" and record.certifies:
-            raise BadSpec(
-                f"{record.id} looks for the ideal answer of one population, and a shift moves that answer: leave shift out, "
-                "or take rounded-cal or rounded-a2"
-            )
         raise BadSpec(f"{record.id} has no {parameter}: leave it out")
     for parameter in ("theta", "rho", "nu"):
         if parameter in record.needs and values[parameter] is None:

@@ -28,7 +28,7 @@ from replical.errors import ReplicalError, ValueOutOfRange
 from replical.learners.base import Learner, learn
 from replical.learners.result import Proven, Result, Rounding
 from replical.learners.rounded.line import along_a_line
-from replical.worlds.world import Population, World, tilted
+from replical.worlds.world import Population, World
 
 COUNTED = 0.2  # share of pairs that must differ before the last step: otherwise labs agree anyway and nothing is shown
 
@@ -374,9 +374,9 @@ def run_group(learner: Learner, world: World, seed: str, number: int, labs: int)
     """
     target = PrivateRandomness.simulated(seed, number, "world").generator().integers(len(world.C))
     population = world.population(int(target))
-    own, shared = tilted(population, world.shift), SharedRandomness(pair_string(seed, number))
+    shared = SharedRandomness(pair_string(seed, number))
     return population, tuple(
-        run_lab(learner, own.of(lab), world.pool_size, shared, (seed, number, _NAMES[lab] if lab < 26 else lab))
+        run_lab(learner, population, world.pool_size, shared, (seed, number, _NAMES[lab] if lab < 26 else lab))
         for lab in range(labs)
     )
 

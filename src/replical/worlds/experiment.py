@@ -19,7 +19,6 @@ from replical.errors import BadSpec, ValueOutOfRange
 from replical.learners.base import Learner
 from replical.learners.catalogue import Record, find
 from replical.learners.parameters import OPTIONS as PLAN_OPTIONS
-from replical.learners.parameters import PARAMETERS
 from replical.learners.plan import Condition
 from replical.learners.planning import learner_for, plan
 from replical.pools.yardstick import Yardstick
@@ -145,8 +144,7 @@ def prepare(
         raise ValueOutOfRange(
             f"a law says how labels are drawn, noise included: leave out the noise {experiment.noise}"
         )
-    shift = PARAMETERS["shift"].check(experiment.options.get("shift") or 0.0)
-    world = World(C=C, cells=cells, noise=noise, law=law, pool_size=checked_size(experiment.pool_size), shift=shift)
+    world = World(C=C, cells=cells, noise=noise, law=law, pool_size=checked_size(experiment.pool_size))
     world.population(0)  # refuses noise that makes no sense before it is used for anything
     record, theta, nu = find(experiment.learner), experiment.theta, experiment.nu
     theta_source, nu_source = None if theta is None else "given", None if nu is None else "given"
@@ -157,9 +155,6 @@ def prepare(
     if nu is None and record.uses("nu"):
         nu, nu_source = best, best_source
     items = world.pool_size if isinstance(world.pool_size, int) else None
-    options = dict(experiment.options)
-    if experiment.yardstick is not None:
-        options.pop("shift", None)  # populations differ all the same, and the plan need not know
     learner_plan = plan(
         experiment.learner,
         C,
@@ -173,7 +168,7 @@ def prepare(
         items=items if record.uses("items") else None,
         prior=prior,
         yardstick=yardstick_of(experiment.yardstick, C, cells),
-        **options,
+        **experiment.options,
     )
     return Ready(
         learner=learner_for(learner_plan),

@@ -24,7 +24,6 @@ from replical.lab.journal.journal import Journal
 from replical.lab.protocol import Protocol
 from replical.lab.sessions.session import transcript
 from replical.learners.result import STOP
-from replical.learners.rounded import proof as own
 from replical.learners.rounded.plan import RoundedPlan
 from support.certificates import Tags, resealed, valid, verdicts
 from support.lab import KINDS, LABELS, Run, begin, content, finished, world
@@ -146,7 +145,7 @@ CAUGHT = {
         "protocol.learner.batch", "protocol.learner.delta", "protocol.learner.epsilon", "protocol.learner.finish",
         "protocol.learner.items", "protocol.learner.k_final", "protocol.learner.k_loop",
         "protocol.learner.labs", "protocol.learner.max_labels", "protocol.learner.name",
-        "protocol.learner.plan", "protocol.learner.rho", "protocol.learner.shift", "protocol.learner.theta",
+        "protocol.learner.plan", "protocol.learner.rho", "protocol.learner.theta",
         "protocol.prior with a key more",
         "protocol.prior without a key", "protocol.prior.kind", "protocol.prior.order without a member",
         "protocol.prior.order[]", "protocol.schema", "protocol.seed", "protocol_fingerprint", "rho_proven",
@@ -161,7 +160,7 @@ CAUGHT = {
         "verdict.certified",
     ],
     "self or pool": [
-        "pool.fingerprint", "shift_most",
+        "pool.fingerprint",
     ],
     "self or journal": [
         "labels.corrected", "private_commitment", "rho_predicted", "rounds[].scanned", "rounds[].survivors",
@@ -186,23 +185,6 @@ def table(found):
 def quick(monkeypatch):
     """How large a pool would do is no part of a certificate, and takes long to find."""
     monkeypatch.setattr(RoundedPlan, "pool_needed", lambda plan, distances: None)
-    # Nor need the largest shift be searched for anew where plan, scores and slack are those of the last forgery.
-    known, search = {}, own.shift_most
-
-    def remembered(plan, rounding, V):
-        key = (
-            plan.numbers,
-            rounding.certified,
-            rounding.items,
-            rounding.kappa,
-            rounding.scores.tobytes(),
-            V.indices.tobytes(),
-        )
-        if key not in known:
-            known[key] = search(plan, rounding, V)
-        return known[key]
-
-    monkeypatch.setattr("replical.lab.certificate.file.shift_most", remembered)
 
 
 FAST = (

@@ -100,7 +100,7 @@ def _course(body: Mapping[str, Any]) -> list[str]:
 
 def _of_rounding(body: Mapping[str, Any], protocol: Protocol, plan: RoundedPlan) -> Iterator[Check]:
     """The proof: on public items it is recomputed, on the lab's own the pool is needed, and which of its items."""
-    proof = ["kept", "hypothesis", "shared.winner_rank", "rho_proven", "certified", "labels_sufficient", "shift_most"]
+    proof = ["kept", "hypothesis", "shared.winner_rank", "rho_proven", "certified", "labels_sufficient"]
     proof += ["conditions[].value", "conditions[].held"]
     name = "the proof follows from survivors and items"
     if plan.yardstick is not None:

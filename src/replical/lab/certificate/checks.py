@@ -257,8 +257,6 @@ def parts(body: Mapping[str, Any]) -> str | None:
     record = find(body["protocol"]["learner"]["name"])
     more = {"verdict", "answer_error"} if record.certifies and not record.rounds else set()
     more |= {"settling" if record.lists else "enclosing"} if more else set()
-    if record.rounds and body["certified"] and body["protocol"]["learner"].get("shift"):
-        more |= {"shift_most"}
     return same(sorted(body), sorted(keys(Body) | more | (_TOLD & set(body))))
 
 
@@ -279,8 +277,6 @@ def shape(body: Mapping[str, Any]) -> str | None:
         each is None or (is_number(each) and 0 <= each <= 1) for each in (body["rho_proven"], body["rho_predicted"])
     ):
         return "rho is a number from 0 to 1, or null"
-    if "shift_most" in body and not (is_number(body["shift_most"]) and 0 <= body["shift_most"] < 1):
-        return "shift_most is a number from 0 to 1"
     for each in body["conditions"]:
         if not (isinstance(each["name"], str) and is_number(each["value"]) and is_number(each["bound"])):
             return "a condition has a name, a value and a bound"

@@ -123,9 +123,7 @@ def _promised(protocol: Mapping[str, Any]) -> str:
     """About which labs the promise is."""
     if "yardstick" in protocol:
         return "with a yardstick the promise holds all the same, as long as one hypothesis is best in all of them"
-    shift = protocol.get("learner", {}).get("shift")
-    apart = f"whose distances are within a factor of 1 ± {shift:g} of those in a common population" if shift else ""
-    return f"the promise is about labs {apart or 'that sample one population'}"
+    return "the promise is about labs that sample one population"
 
 
 def _one_pool(pair: tuple[int, int], bodies: Sequence[Any]) -> str:

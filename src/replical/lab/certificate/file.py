@@ -41,8 +41,6 @@ from replical.lab.tables import LabPool
 from replical.learners.catalogue import load
 from replical.learners.plan import Condition, Plan
 from replical.learners.result import Proven, Result, Settling
-from replical.learners.rounded.plan import RoundedPlan
-from replical.learners.rounded.proof import shift_most
 
 
 class HypothesisSet(TypedDict):
@@ -173,14 +171,13 @@ class Body(Required, total=False):
     """Everything that is digested.
 
     `lab` is there where it has a name, `registration`, a digest, where the run was registered, `beacon` where a public value
-    took part in its private seed, `shift_most` where a protocol with a shift is certified, `settling` is that of a settled
+    took part in its private seed, `settling` is that of a settled
     run and `enclosing` that of a lattice; both have the last two.
     """
 
     lab: str
     registration: str
     beacon: str
-    shift_most: float
     settling: SettlingPart
     enclosing: EnclosingPart
     verdict: VerdictPart
@@ -349,8 +346,6 @@ def body_of(session: Session) -> Body:
         body["registration"] = ledger.registration["digest"]
     if ledger.beacon is not None:
         body["beacon"] = ledger.beacon
-    if (most := shift_told(protocol.plan, result)) is not None:
-        body["shift_most"] = most
     if (result.settling or result.enclosing) is not None and result.verdict is not None:
         body["verdict"] = cast(VerdictPart, asdict(result.verdict))
         if result.settling is not None:
@@ -368,13 +363,6 @@ def _left(protocol: Protocol, result: Result) -> dict[str, HypothesisSet]:
         left: Callable[[Protocol, Result], dict[str, HypothesisSet]] = load(f"{protocol.record.family}:left")
         return left(protocol, result)
     return {"survivors": set_of(result.survivors.indices), "kept": set_of(result.chosen_from)}
-
-
-def shift_told(plan: Plan, result: Result) -> float | None:
-    """The largest shift that a certified lab could have proven; told where the protocol has a shift at all."""
-    if not isinstance(plan, RoundedPlan) or not plan.shift or result.rounding is None:
-        return None
-    return shift_most(plan, result.rounding, result.survivors)
 
 
 def settling_part(settling: Settling) -> SettlingPart:

@@ -178,7 +178,7 @@ def _survived(body: Mapping[str, Any]) -> dict[str, str]:
         f"{body['kept']['count']:,}",
         "proven": "-" if body["rho_proven"] is None else f"at most {at_most(body['rho_proven'], 4)}",
         "predicted": "-" if body["rho_predicted"] is None else about(body["rho_predicted"], 4),
-    } | ({"largest shift": f"{body['shift_most']:g}"} if "shift_most" in body else {})
+    }
 
 
 def _settled(body: Mapping[str, Any]) -> dict[str, str]:

@@ -43,8 +43,6 @@ def rounded_proof(body: Mapping[str, Any], protocol: Protocol) -> str | None:
         return f"certified is what the conditions say: {wrong}"
     if body["certified"] and not body["labels_sufficient"]:
         return "certified, and yet labels are said to be missing"
-    if body.get("shift_most", float(plan.shift)) < float(plan.shift):
-        return "certified, and yet less shift is said to be proven than the protocol has"
     if proven is not None and round(proven, 6) != proven:
         return "rho_proven has more than six digits"
     if (proven is None) != (plan.finish != "distance"):
@@ -73,9 +71,9 @@ def _on_own_items(body: Mapping[str, Any], protocol: Protocol, plan: RoundedPlan
     least = least if kappa or own.exact is None else min(least, own.misjudged)
     if proven < least:
         return f"no pool proves less than {least}"
-    silent = own.gamma.places is not None or kappa >= U * plan["a"] or bool(plan.shift)
+    silent = own.gamma.places is not None or kappa >= U * plan["a"]
     if (body["rho_predicted"] is None) != silent:
-        return f"with this order, slack and shift rho_predicted is {'null' if silent else 'a number'}"
+        return f"with this order and slack rho_predicted is {'null' if silent else 'a number'}"
     return _kept(body, protocol, plan, U, kappa)
 
 

@@ -39,7 +39,6 @@ from replical.lab.certificate.file import (
     plan_of,
     set_of,
     shared_of,
-    shift_told,
     summary,
 )
 from replical.lab.certificate.proofs import (
@@ -174,10 +173,10 @@ class OnPool:
     def scores(self, learner: Proves) -> str | None:
         """What these survivors prove on these items, without labels."""
         body, again = self.body, learner.again(self.pool, self.survivors, self.protocol.shared)
-        claim = [body["rho_proven"], body["certified"], body["labels_sufficient"], body["kept"], body.get("shift_most")]
-        proven, most = again.rounding, shift_told(self.protocol.plan, again)
+        claim = [body["rho_proven"], body["certified"], body["labels_sufficient"], body["kept"]]
+        proven = again.rounding
         assert proven is not None, "whoever proves, rounds"
-        told = [proven.rho_proven, proven.certified, proven.labels_sufficient, set_of(again.chosen_from), most]
+        told = [proven.rho_proven, proven.certified, proven.labels_sufficient, set_of(again.chosen_from)]
         if wrong := same(claim, told):
             return wrong
         found = [condition_part(each) for each in again.conditions if each.name != NEAR or self._is_lab]

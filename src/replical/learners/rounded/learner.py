@@ -81,7 +81,7 @@ def verdict(plan: RoundedPlan, rounding: Rounding) -> Verdict:
         proven = "nothing is" if rounding.rho_proven >= 1 else f"only {up(rounding.rho_proven, 3)} is"
         why = f"{proven} proven of how often labs differ, and {rho:g} was asked for"
         why, ways = f"{why}; {inaccurate}" if inaccurate else why, [_to_prove(plan, rounding)]
-    return Verdict(certified=False, why=why, helps=", or ".join([*ways, *_other(plan)]))
+    return Verdict(certified=False, why=why, helps=", or ".join([*ways, f"--learner {_settled(plan)}"]))
 
 
 def _by_yardstick(plan: RoundedPlan, rounding: Rounding) -> Verdict:
@@ -100,12 +100,9 @@ def _by_yardstick(plan: RoundedPlan, rounding: Rounding) -> Verdict:
     proven = "nothing is" if rounding.rho_proven >= 1 else f"only {up(rounding.rho_proven, 3)} is"
     why = f"{proven} proven of how often labs differ, and {float(plan['rho']):g} was asked for"
     why = why if rounding.accurate else f"{why}; {inaccurate}"
-    return Verdict(certified=False, why=why, helps=", or ".join([_labels(plan, rounding), *_other(plan)]))
-
-
-def _other(plan: RoundedPlan) -> list[str]:
-    """Another learner, where one would do: none that needs no pool size knows a shift."""
-    return [] if plan.shift else [f"--learner {_settled(plan)}"]
+    return Verdict(
+        certified=False, why=why, helps=", or ".join([_labels(plan, rounding), f"--learner {_settled(plan)}"])
+    )
 
 
 def _settled(plan: RoundedPlan) -> str:
@@ -136,8 +133,6 @@ def _to_be_accurate(plan: RoundedPlan, rounding: Rounding) -> list[str]:
 def _to_prove(plan: RoundedPlan, rounding: Rounding) -> str:
     """More items, or, where there are enough, less slack."""
     needed = rounding.pool_needed
-    if needed is None and plan.shift:
-        return f"a shift below {float(plan.shift):g}{_supports(plan, rounding)}"
     if needed is None:
         return f"more than 10,000,000 items{_supports(plan, rounding)}"
     if needed <= rounding.items:

@@ -15,7 +15,7 @@ from math import floor, log, sqrt
 import numpy as np
 from numpy.typing import NDArray
 
-from replical.bounds.gamma import COARSE, FINE, Gamma, gamma_unlimited, largest_count
+from replical.bounds.gamma import COARSE, FINE, Gamma, largest_count
 from replical.bounds.yardstick import YardstickBound
 from replical.classes.base import Indices
 from replical.classes.prior import UNIFORM, Prior
@@ -62,11 +62,6 @@ class RoundedPlan(Plan):
     def labs(self) -> int:
         """K: of so many labs two may differ with probability ρ at most; 2 where nothing is said."""
         return int(self._values.get("labs", 2))
-
-    @property
-    def shift(self) -> Fraction:
-        """g: by this share a distance in a lab's population may be off from that in a common one; 0 if nothing is said."""
-        return self._values.get("shift", Fraction(0))
 
     @property
     def slack(self) -> Fraction:
@@ -142,7 +137,6 @@ class RoundedPlan(Plan):
             places=prior.places,
             alone=self.items is None,
             labs=self.labs,
-            shift=float(self.shift),
         )
 
     def yardstick_bound(self, yardstick: Yardstick) -> YardstickBound:
@@ -166,9 +160,9 @@ class RoundedPlan(Plan):
         """About the smallest pool with which the proof passes for a truth at these distances; None beyond 10⁷.
 
         Half of what ρ leaves for Γ̂ is kept for slack, so that labels need not be exhausted. None with a yardstick, where no
-        size is needed for the proof, and with a shift that is too large for any pool.
+        size is needed for the proof.
         """
-        if self.yardstick is not None or not self._ever(distances):
+        if self.yardstick is not None:
             return None
         return _smallest(lambda U: self._suffices(distances, U))
 
@@ -180,18 +174,7 @@ class RoundedPlan(Plan):
         if self.kappa_most(U) < 0:
             return False
         scores, least = np.rint(distances * U).astype(np.int64), self.n / self.prior.spread(self.n)
-        return self._half(self.gamma(U).bound(scores, 0, least, step=FINE if U <= _SMALL_POOL else COARSE))
-
-    def _ever(self, distances: NDArray[np.float64]) -> bool:
-        """Would a pool without end do? A shift does not become smaller with more items."""
-        one = self.gamma(1)
-        if not self.shift or one.places is not None:
-            return True
-        least = self.n / self.prior.spread(self.n)
-        return self._half(gamma_unlimited(distances, 0.0, one.a, one.b, one.masses, least, one.shift))
-
-    def _half(self, gamma: float) -> bool:
-        """Does Γ̂ take at most half of what ρ leaves for it?"""
+        gamma = self.gamma(U).bound(scores, 0, least, step=FINE if U <= _SMALL_POOL else COARSE)
         room = float(self["rho"] - self.labs * (self["delta_A"] + self["delta_C"]))
         return (self.labs if self.items is None else 1) * gamma <= room / 2
 
@@ -240,7 +223,7 @@ def cal(task: Task) -> RoundedPlan:
     simple = Number(
         name="pool_R1",
         value=ceil(Decimal("8.85") * decimal(b) * l**2 * l2 / (decimal(b - a) ** 2 * task.rho**2)),
-        source=f"8.85 b l² l2/((b-a)ρ)²: Theorem R1, the pool that suffices without looking at it{_of_one(task)}",
+        source="8.85 b l² l2/((b-a)ρ)²: Theorem R1, the pool that suffices without looking at it",
     )
     if task.yardstick is not None:
         simple = Number(
@@ -274,10 +257,9 @@ def a2_betting(task: Task) -> RoundedPlan:
     pool = Decimal("8.67") * reach * l**2 * l2 / (decimal(b - a) * left) ** 2
     if (gap := task.epsilon - reach) > 0:
         pool = max(pool, 2 * task.epsilon * ln(2 * task.n / task.delta) / gap**2)
-    enough = f"Theorem R2: the pool that suffices without looking at it{_of_one(task)}"
     simple = (
         Number(name="kappa_R2", value=fraction(kappa), source="ρ(b-a)/(8l): Theorem R2's bound on Δ̂(V)"),
-        Number(name="pool_R2", value=ceil(pool), source=enough),
+        Number(name="pool_R2", value=ceil(pool), source="Theorem R2: the pool that suffices without looking at it"),
     )
     return _rounded(RoundedA2Plan, task, "rounded-a2", base, delta_A, (*_many(task), *simple))
 
@@ -288,18 +270,9 @@ def _logarithms(task: Task) -> tuple[Decimal, Decimal]:
 
 
 def _many(task: Task) -> tuple[Number, ...]:
-    """How many labs there are, and how far apart their populations: where neither is said, plans are as they always were."""
+    """How many labs there are, if more than two that measure on their own items."""
     labs = Number(name="labs", value=task.labs, source="given: K labs that may differ with probability ρ at most")
-    shift = Number(
-        name="shift", value=fraction(task.shift), source="given: labs' distances differ by this share at most"
-    )
-    own = task.yardstick is None
-    return (*((labs,) if own and task.labs > 2 else ()), *((shift,) if task.shift else ()))
-
-
-def _of_one(task: Task) -> str:
-    """The simple statements know no shift."""
-    return "; without shift" if task.shift else ""
+    return (labs,) if task.yardstick is None and task.labs > 2 else ()
 
 
 def _own_range(task: Task) -> bool:
@@ -326,13 +299,6 @@ def _distances(task: Task) -> tuple[Fraction, Fraction]:
 def _rounded(
     kind: type[RoundedPlan], task: Task, learner: str, base: Plan, delta_A: Number, simple: tuple[Number, ...]
 ) -> RoundedPlan:
-    if task.shift and task.yardstick is not None:
-        raise BadSpec(
-            f"shift = {task.shift:g} and a yardstick: labs that measure on public items need no shift as long as one "
-            "hypothesis is best in all their populations; leave one of them out"
-        )
-    if task.shift and task.finish != "distance":
-        raise BadSpec(f"the finish {task.finish!r} has no proof that a shift could enter: leave one of them out")
     if task.yardstick is not None and task.finish != "distance":
         raise BadSpec(f"a yardstick measures distances, and the finish {task.finish!r} has none: leave one of them out")
     own = _own_range(task)

@@ -157,16 +157,12 @@ def up(bound: float | Fraction) -> float:
 
 Scores = NDArray[np.int64]
 
-_SHIFTS = 1000  # a shift is told in thousandths
-
 
 class OwnBound:
-    """rho_proven of a `plan` on `U` items, for labs whose populations differ by a `shift`; the plan's if left out."""
+    """rho_proven of a `plan` on `U` items."""
 
-    def __init__(self, plan: RoundedPlan, U: int, shift: float | None = None) -> None:
-        self._plan, self.alone = plan, plan.items is None
-        gamma = plan.gamma(U)
-        self.gamma = gamma if shift is None else replace(gamma, shift=shift)
+    def __init__(self, plan: RoundedPlan, U: int) -> None:
+        self._plan, self.alone, self.gamma = plan, plan.items is None, plan.gamma(U)
         # Without slack Λ(0) is one number, and only two labs that both misjudge it go wrong (docs/claims/certificate.md).
         rho, delta_A, pairs = float(plan["rho"]), float(plan["delta_A"]), comb(plan.labs, 2)
         loose = min(0.1, sqrt(rho / pairs) - delta_A)
@@ -195,40 +191,6 @@ class OwnBound:
 def least_mass(masses: NDArray[np.float64] | None, V: VersionSpace) -> float:
     """The best hypothesis is a survivor, so the ideal ball has at least the smallest mass of a survivor."""
     return 1.0 if masses is None else float(masses[V.indices].min())
-
-
-def shift_most(plan: RoundedPlan, rounding: Rounding, V: VersionSpace) -> float | None:
-    """The largest shift, in thousandths, at which a certified lab proves ρ too; None where shifts mean nothing to it.
-
-    The bound grows with the shift. For every fixed g: that two labs are told g or more and yet differ has probability at
-    most ρ where their populations differ by a shift of at most g.
-
-    Examples
-    --------
-    >>> from replical import Population, PrivateRandomness, SharedRandomness, Thresholds, learn, learner_for, plan
-    >>> C = Thresholds(1000)
-    >>> world, lab = Population(C, target=314), PrivateRandomness.simulated("doctest")
-    >>> p = plan("rounded-cal", C, epsilon=.2, delta=.05, rho=.2, pool="finite", items=50_000, shift=.01)
-    >>> pool = world.pool(50_000, lab)
-    >>> result = learn(learner_for(p), pool, world.labels(pool, lab), SharedRandomness("published"))
-    >>> shift_most(p, result.rounding, result.V)
-    0.019
-    """
-    if not rounding.certified or plan.yardstick is not None:
-        return None
-
-    def proves(thousandths: int) -> bool:
-        own = OwnBound(plan, rounding.items, thousandths / _SHIFTS)
-        return own.rho(rounding.scores, rounding.kappa, least_mass(own.gamma.masses, V)) <= float(plan["rho"])
-
-    low = int(plan.shift * _SHIFTS)  # proven, on a finer grid perhaps
-    high = low + 1
-    while high < _SHIFTS and proves(high):
-        low, high = high, min(_SHIFTS, 2 * high)
-    while high - low > 1:
-        middle = (low + high) // 2
-        low, high = (middle, high) if proves(middle) else (low, middle)
-    return max(float(plan.shift), low / _SHIFTS)
 
 
 # Grids from coarse to fine, and how far each may overstate the bound that the next one finds.
@@ -278,11 +240,10 @@ class Proof(Looks):
             certified = rho_proven <= rho and kappa <= self._accurate
             unlimited = inf
             if not certified and kappa < U * (plan.epsilon - plan["b"]) and gamma.places is None:
-                share = float(plan.shift)
-                unlimited = gamma_unlimited(scores / U, kappa / U, a, b, gamma.masses, self._least(V), share)
+                unlimited = gamma_unlimited(scores / U, kappa / U, a, b, gamma.masses, self._least(V))
             sufficient = certified or self._own.with_failures(unlimited) <= rho
-            # With a larger slack a ball need not hold the truth, and no lab sees how far populations differ.
-            if gamma.places is None and kappa < U * plan["a"] and not plan.shift:
+            # With a larger slack a ball need not hold the truth.
+            if gamma.places is None and kappa < U * plan["a"]:
                 variance = self._variance(shrunk, scores)
                 rho_predicted = estimate(scores / U, U, a, b, variance=variance, masses=gamma.masses, labs=plan.labs)
             if not certified:
