@@ -154,13 +154,13 @@ def test_sorting_by_click_and_by_keyboard(window):
     assert window.run("return [...document.querySelectorAll('th[aria-sort]')].map((head) => [head.dataset.head, head.ariaSort])") == [
         ["labels per lab", "ascending"]
     ]  # fmt: skip
-    assert window.text("#cells [role=status]") == "4 cells, by labels per lab, ascending"
+    assert window.text("#cells [role=status]") == "6 cells, by labels per lab, ascending"
     window.type(head, "\ue007")  # Enter
     assert [float(each) for each in window.run(COLUMN, "labels per lab")] == labels[::-1]
     assert window.run("return document.activeElement.closest('th').ariaSort") == "descending"
     window.click(HEAD.format("learner, cell"))
     named = "return [...document.querySelectorAll('#cells-table tbody th')].map((head) => head.firstChild.textContent)"
-    assert window.run(named) == ["cal"] * 2 + ["rounded-cal"] * 2
+    assert window.run(named) == ["cal"] * 2 + ["replical"] * 2 + ["rounded-cal"] * 2
     window.click(HEAD.format("× parent"))
     assert window.run(COLUMN, "× parent")[-1] == "-"  # what is not known comes last, whatever the direction
     window.click(HEAD.format("× parent"))
@@ -171,7 +171,7 @@ def test_filter(window):
     shown = "return [...document.querySelectorAll('#cells-table tbody tr')].filter((row) => !row.hidden).length"
     window.type("#cells input", "ROUNDED 8.9")
     assert window.run(shown) == 1
-    assert window.text("#cells [role=status]") == "1 of 4 cells"
+    assert window.text("#cells [role=status]") == "1 of 6 cells"
     window.type("#cells input", " nothing")
     assert window.run(shown) == 0
 
@@ -182,7 +182,7 @@ def test_what_a_screen_reader_hears(window):
     heard = {(node["role"]["value"], node.get("name", {}).get("value", "")) for node in nodes if not node["ignored"]}
     for expected in [
         ("main", ""),
-        ("region", "All cells that are not vacuous"),
+        ("region", "All cells that were run"),
         ("navigation", "Parts of this report"),
         ("searchbox", "Filter"),
     ]:
@@ -289,7 +289,7 @@ def test_the_tables_of_a_large_study_fit_1100_pixels(window, tmp_path):
         window.open((tmp_path / "large.html").as_uri())
         window.run("for (const each of document.querySelectorAll('details')) each.open = true")
         found = window.run(WIDE)
-        assert [name for name, *_ in found] == ["cells-table", "vacuous-table", "growth-table"]
+        assert [name for name, *_ in found] == ["cells-table", "growth-table"]
         assert [(name, wide) for name, wide, room in found if wide > room] == []
         assert window.run("return document.documentElement.scrollWidth") <= 1100
         shown = """const box = document.querySelector('#cells .scroll'), low = box.getBoundingClientRect().bottom;
@@ -310,8 +310,7 @@ def test_paper(window):
     assert window.run("return matchMedia('print').matches")
     shown = "return [...document.querySelectorAll(arguments[0])].filter((node) => node.getClientRects().length).length"
     assert window.run(shown, ".tools, nav, button") == 0
-    assert window.run(shown, "#cells-table tbody tr") == 4
-    assert window.run(shown, "#vacuous-table tbody tr") == 2  # what is folded on a screen is not on paper
+    assert window.run(shown, "#cells-table tbody tr") == 6
     assert window.run("return getComputedStyle(document.body).color") == "rgb(0, 0, 0)"
     cut = "return [...document.querySelectorAll('.scroll')].filter((box) => getComputedStyle(box).overflow !== 'visible').length"
     assert window.run(cut) == 0
@@ -326,7 +325,7 @@ def test_without_scripts_it_says_the_same(window):
     try:
         window.open(window.run("return location.href"))
         assert window.run("return document.querySelector('.tools').hidden")
-        assert window.run("return document.querySelectorAll('#cells-table tbody tr').length") == 4
+        assert window.run("return document.querySelectorAll('#cells-table tbody tr').length") == 6
     finally:
         cdp(window, "Emulation.setScriptExecutionDisabled", value=False)
 
@@ -336,16 +335,9 @@ def test_the_headline_is_the_first_picture(window):
     assert window.run("return document.querySelector('.summary').nextElementSibling.id") == "figure-headline"
 
 
-def test_vacuous_cells_are_folded(window):
-    """Not among the others, until somebody wants to see them."""
-    seen = "return [...document.querySelectorAll('#vacuous-table tbody tr')].filter((each) => each.checkVisibility()).length"
-    assert window.run(seen) == 0
-    assert "∅" not in window.text("#cells-table")
-    assert "replical" not in window.run(
-        "return [...document.querySelectorAll('#cells-table tbody th')].map((head) => head.firstChild.textContent)"
-    )
-    window.click("#vacuous summary")
-    assert window.run(seen) == 2
+def test_vacuous_cells_are_marked(window):
+    signs = "return [...document.querySelectorAll('#cells-table tbody tr')].map((row) => [row.cells[0].firstChild.textContent, row.textContent.includes('∅')])"
+    assert {tuple(each) for each in window.run(signs)} == {("cal", False), ("rounded-cal", False), ("replical", True)}
 
 
 @pytest.mark.slow
@@ -353,7 +345,7 @@ def test_five_hundred_cells_are_sorted_at_once(window, folder, tmp_path):
     rows = pq.read_table(folder / "results.parquet").to_pylist()
     many = [
         each | {"cell": f"{n:03d}{each['cell'][3:]}", "labels_mean": (n * 37 % 100) + 1.0}
-        for n in range(126)
+        for n in range(84)
         for each in rows
     ]
     facts = json.loads((folder / "study.json").read_text())
@@ -363,5 +355,5 @@ def test_five_hundred_cells_are_sorted_at_once(window, folder, tmp_path):
       document.body.offsetHeight; return performance.now() - start"""
     assert min(window.run(click) for _ in range(5)) < 1000  # the best of five: the machine may have other things to do
     labels = [float(each) for each in window.run(COLUMN, "labels per lab")]
-    assert len(labels) == 4 * 126
+    assert len(labels) == 6 * 84
     assert labels == sorted(labels)

@@ -37,7 +37,6 @@ def learners(rows):
 def test_three_learners_for_one_promise(tmp_path):
     (picture,) = headline([*THREE, cell("cal", 9.0, epsilon=0.01), cell("rounded-cal", 20.0, rho=0.2)], tmp_path)
     assert picture.name == "headline"
-    assert not picture.aside
     assert picture.caption == (
         "The same promise, thresholds:1000, ε = 0.05, δ = 0.05, ρ = 0.1: CAL asks for 7 labels per lab, promises nothing, and "
         "50% of pairs differ; Rounded CAL asks for 14 labels per lab, proves that at most 7% of pairs differ, and 1% of pairs "

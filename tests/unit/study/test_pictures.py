@@ -11,7 +11,7 @@ import pytest
 from replical import complexity
 from replical.errors import MissingExtra
 from replical.learners.catalogue import LEARNERS, find
-from replical.study.pictures.costs import _MOST_LINES, _apart, _lines, _parts
+from replical.study.pictures.costs import _apart
 from replical.study.pictures.draw import Picture, draw
 from replical.study.pictures.style import FILLS, blank, colour, filled, plainly, style
 from replical.study.results import SCHEMA, fit, growths, own_thetas
@@ -328,18 +328,11 @@ def test_vacuous_cells_are_not_drawn_beside_the_evidence(tmp_path, monkeypatch):
         cell("cal", 6.0, epsilon=0.1),
     ]
     pictures = draw([], [*counted, *VACUOUS], tmp_path)
-    figures = {picture.name: (picture, figure) for picture, figure in zip(pictures, seen, strict=True)}
-    assert [*figures] == ["headline", "cost", "disagreement", "predicted", "vacuous"]
+    figures = {picture.name: figure for picture, figure in zip(pictures, seen, strict=True)}
+    assert [*figures] == ["headline", "cost", "disagreement", "predicted"]
     for name in ("cost", "disagreement", "predicted"):
-        picture, figure = figures[name]
-        assert not picture.aside
-        assert not [at for at in shown(figure) if 77.0 in at or 0.031 in at], name
-        if name != "cost":
-            assert "2 vacuous cells are not drawn: labs agree there" in picture.caption
-    picture, figure = figures["vacuous"]
-    assert picture.aside
-    assert {x for x, _ in shown(figure)} == {77.0, 6.0}
-    assert [each.name for each in draw([], VACUOUS, tmp_path)] == ["vacuous"]
+        assert not [at for at in shown(figures[name]) if 77.0 in at or 0.031 in at], name
+    assert draw([], VACUOUS, tmp_path) == []
 
 
 def test_a_legend_on_a_curve_is_found_and_words_on_words(monkeypatch, tmp_path):
@@ -383,20 +376,6 @@ def test_nor_in_the_published_study(tmp_path, monkeypatch):
 def test_many_lines_go_to_several_pictures(tmp_path):
     rows = [cell("rounded-cal", 10.0 + each, **{"class": f"intervals:{each}"}) for each in range(50)]
     assert [each.name for each in draw([], rows, tmp_path)] == ["headline", "cost", "cost-2", "disagreement"]
-
-
-def test_worlds_with_rounding_come_in_the_first_picture():
-    def world(learner, size, **given):
-        return cell(learner, 10.0 + size, **{"class": f"intervals:{size}"}, **given)
-
-    rows = [world("replical", size, pool_size="exact") for size in range(50)]
-    rows += [world("rounded-cal", size, pool_size="500") for size in (1, 2, 3)]
-    first, second, third = _parts(_lines(rows))
-    assert [row["class"] for row, _ in first] == ["intervals:1", "intervals:2", "intervals:3"]
-    assert {row["learner"] for row, _ in first} == {"rounded-cal"}
-    assert (len(second), len(third)) == (_MOST_LINES, 50 - _MOST_LINES)
-    assert _parts(_lines(rows[:20])) == [_lines(rows[:20])]  # one picture holds them all
-    assert _parts([]) == []
 
 
 def test_the_axis_of_costs_runs_on_as_far_as_labels_go(tmp_path, monkeypatch):

@@ -30,8 +30,6 @@ from replical.study.judging import (
     words_of,
 )
 from replical.study.report import findings
-from replical.study.report import findings as prices
-from replical.study.report import tables as limits
 from replical.study.report.page import report, toml
 from replical.study.results import SCHEMA, table
 from replical.study.spec import Study
@@ -246,8 +244,8 @@ def test_summary_of_little():
 
 # What is shown.
 def test_broken():
-    assert findings.broken([row(agree=100), row(agree=92)]) == []
-    found = findings.broken([row(agree=70), row(agree=60, certified_fraction=0.0)])
+    assert findings.broken_promises([row(agree=100), row(agree=92)]) == []
+    found = findings.broken_promises([row(agree=70), row(agree=60, certified_fraction=0.0)])
     assert found[0].startswith(
         "The promise is broken in 1 cell: the whole 95% interval of agreement lies below 1-ρ for "
     )
@@ -279,63 +277,61 @@ def test_last_step_and_ordinary():
     assert (
         "30% of pairs without the shared last step and in 10% with it (1 cell that counts, without a proof)" in second
     )
-    assert findings.ordinary(rows) == ["cal promises no replicability: its labs differed in 60% of pairs (1 cell)."]
+    assert findings.plain_learners(rows) == [
+        "cal promises no replicability: its labs differed in 60% of pairs (1 cell)."
+    ]
     assert findings.last_step([row(base_agreement=None)]) == []
 
 
 def test_price():
     rows = [row(), row("cal", labels_mean=6), row(epsilon=0.2, labels_mean=9), row("cal", epsilon=0.2, labels_mean=10)]
-    assert prices.price(rows) == [
+    assert findings.price(rows) == [
         "rounded-cal asked for 0.9 to 2 times the labels of cal (median 1.4) in the same world, from 1 fewer to 6 more "
         "(2 cells)."
     ]
-    assert prices.price([row(max_labels=5), row("cal")]) == []  # a budget is no price
+    assert findings.price([row(max_labels=5), row("cal")]) == []  # a budget is no price
     empty = row(labels_mean=60, vacuous=True, rho=0.2)
-    assert prices.price([*rows, empty]) == prices.price(rows)  # nor is a price of what labs have anyway
-    assert prices.price([empty, row("cal", labels_mean=6)])[0].endswith("54 more (1 vacuous cell).")
-    assert "1 fewer (1 cell)" in prices.price(rows[2:])[0]
-    assert prices.price([row()]) == []
+    assert findings.price([*rows, empty]) == findings.price(rows)  # nor is a price of what labs have anyway
+    assert findings.price([empty, row("cal", labels_mean=6)])[0].endswith("54 more (1 vacuous cell).")
+    assert "1 fewer (1 cell)" in findings.price(rows[2:])[0]
+    assert findings.price([row()]) == []
 
 
-def test_fewest_and_losses():
+def test_cheapest():
     rows = [
         row(),
         row("replical", labels_mean=12e6),
         row(epsilon=0.2, labels_mean=90),
         row("replical", epsilon=0.2, labels_mean=30),
     ]
-    assert prices.fewest(rows) == [
+    assert findings.cheapest(rows) == [
         "Of the learners with a proven promise, replical asked for fewest labels in 1 of 2 tasks; the next asked for 3 times "
         "as many.",
         "Of the learners with a proven promise, rounded-cal asked for fewest labels in 1 of 2 tasks; the next asked for "
         "1,000,000 times as many.",
     ]
-    assert prices.losses(rows) == [
-        "Rounding is not the cheapest replicable way in 1 task: rounded-cal on thresholds:1000 (ε 0.2, ρ 0.1, pool 2000) "
-        "(3 times the labels of replical)."
-    ]
     unfit = [row(certified_fraction=0.5), row("replical", labels_mean=12e6)]
-    assert prices.fewest(unfit) == prices.losses(unfit) == []  # who proves nothing does not compete
+    assert findings.cheapest(unfit) == []  # who proves nothing does not compete
 
 
 def test_error_price():
     rows = [row(), row("cal", excess_error_mean=0.01)]
-    assert prices.error_price(rows) == [
+    assert findings.error_price(rows) == [
         "Rounding costs accuracy: its mean excess error is above its parent's in 1 of 1 cell and there 0.2 of ε."
     ]
-    assert prices.error_price([row(), row("cal", excess_error_mean=0.05)]) == []
+    assert findings.error_price([row(), row("cal", excess_error_mean=0.05)]) == []
 
 
 def test_proven_and_predicted():
     rows = [row(agree=100), row(agree=90, rho=0.2), row(agree=50, certified_fraction=0.9)]
-    assert findings.proven(rows) == [
+    assert findings.proofs(rows) == [
         "Where every lab was certified, labs differed in 5% of pairs in the mean over cells, against a proven 8%; measured "
         "is at most proven in 1 of 2 cells, in 1 with its whole 95% interval; that lies wholly above it in 0."
     ]
-    assert findings.proven([row(agree=70)])[0].endswith(
+    assert findings.proofs([row(agree=70)])[0].endswith(
         "in 0 with its whole 95% interval; that lies wholly above it in 1."
     )
-    assert findings.proven([row("replical")]) == []
+    assert findings.proofs([row("replical")]) == []
     assert findings.estimates(rows[:1]) == [
         "ρ predicted, an estimate, was 1.1 times E[J], the sharper measurement (1 cell)."
     ]
@@ -357,56 +353,49 @@ def test_accuracy():
 # What is not shown.
 def test_vacuous_and_uncertain():
     rows = [row(vacuous=True, base_agreement=0.95), row("cal")]
-    assert limits.vacuous(rows) == [
+    assert findings.vacuous_cells(rows) == [
         "1 cell says nothing about replicability: without the shared last step labs already agree in more than 80% of pairs: "
         "rounded-cal on thresholds:1000 (ε 0.1, ρ 0.1, pool 2000)."
     ]
-    assert limits.uncertain(rows) == []
+    assert findings.unclear_cells(rows) == []
     unclear = [row(base_agreement=0.78), row(vacuous=True, base_agreement=0.82), row(vacuous=True, base_agreement=0.83)]
-    assert limits.uncertain([*rows, *unclear, row()]) == [
+    assert findings.unclear_cells([*rows, *unclear, row()]) == [
         "Of 5 cells with a promise, 1 counts for certain and 1 is vacuous for certain. In the other 3 the pairs are too few "
         "to say, because the 95% interval of agreement without the last step contains 80%: 1 is taken to count, 2 as vacuous."
     ]
-    assert limits.vacuous([row()]) == limits.uncertain([row(base_agreement=None)]) == []
+    assert findings.vacuous_cells([row()]) == findings.unclear_cells([row(base_agreement=None)]) == []
 
 
 def test_uncertified_wide_chance():
-    (said,) = limits.uncertified([row(certified_fraction=0.5), row("replical", k_loop=3), row(rho=0.2)])
+    (said,) = findings.uncertified_cells([row(certified_fraction=0.5), row("replical", k_loop=3), row(rho=0.2)])
     assert said.startswith("In 2 cells agreement is measured, not proven, because 50% of labs were certified: ")
-    assert "because" not in limits.uncertified([row("replical", k_loop=3)])[0]
-    assert limits.wide([row(pairs=10, agree=9)])[0].startswith(
+    assert "because" not in findings.uncertified_cells([row("replical", k_loop=3)])[0]
+    assert findings.wide_intervals([row(pairs=10, agree=9)])[0].startswith(
         "In 1 cell the half width of the 95% interval is above ρ"
     )
-    assert limits.wide([row()]) == limits.uncertified([row()]) == limits.chance([row()]) == []
-    assert "of 40 promises that are kept with nothing to spare, 1 would look broken" in limits.chance([row()] * 40)[0]
+    assert findings.wide_intervals([row()]) == findings.uncertified_cells([row()]) == findings.chance([row()]) == []
+    assert "of 40 promises that are kept with nothing to spare, 1 would look broken" in findings.chance([row()] * 40)[0]
 
 
-def test_loose_and_cut_short():
-    rows = [row("replical", labels_most=1e18, labels_mean=1e15), row("cal-rounds", labels_most=13.0)]
-    assert limits.loose(rows)[0].startswith(
-        "The most labels a plan can ask for are 1.1 to 1,000 times the mean asked, more"
-    )
-    assert limits.loose(rows[1:]) == limits.loose([row(labels_most=60.0, max_labels=60)]) == []
-    assert limits.cut_short([row("cal", cap_reached=1)])[0].startswith(
+def test_cut_short():
+    assert findings.cut_short([row("cal", cap_reached=1)])[0].startswith(
         "In 1 cell some labs ended at a cap, a budget or"
     )
-    assert limits.cut_short([row(cap_reached=9)]) == []  # that is what uncertified means
+    assert findings.cut_short([row(cap_reached=9)]) == []  # that is what uncertified means
 
 
 def test_how_it_was_run():
-    assert limits.refused([refusal(), refusal("b"), row()]) == ["2 cells were refused and not run, for 2 reasons."]
     study = Study(content=CONTENT | {"stop": {"half_width": 0.02}})
     cells = study.cells()
-    assert limits.stopping([row(cell=cells[0].id)], cells)[0].startswith(
+    assert findings.stops_by_width([row(cell=cells[0].id)], cells)[0].startswith(
         "In 1 cell pairs were added until the half width"
     )
-    assert limits.stopping([row(cell=cells[0].id)], Study(content=CONTENT).cells()) == []
-    assert limits.versions({"cells_by_version": {"1.0": 2, "0.9": 3}})[0].endswith(
+    assert findings.stops_by_width([row(cell=cells[0].id)], Study(content=CONTENT).cells()) == []
+    assert findings.several_versions({"cells_by_version": {"1.0": 2, "0.9": 3}})[0].endswith(
         "3 by 0.9 and 2 by 1.0. Run again in an empty folder."
     )
-    assert limits.versions({}) == limits.versions(FACTS) == limits.quick(FACTS) == []
-    assert "short version" in limits.quick({"quick": True})[0]
-    assert limits.does_not_show([row()], cells, FACTS)[-1] == limits.SIMULATED
+    assert findings.several_versions({}) == findings.several_versions(FACTS) == []
+    assert findings.limits([row()], cells, FACTS)[-1] == findings.SIMULATED
 
 
 # The page.
@@ -432,7 +421,7 @@ def pictures(tmp_path):
     for name, caption in (("a", "one"), ("b", "two")):
         (tmp_path / f"{name}.svg").write_text("<svg xmlns='http://www.w3.org/2000/svg'/>")
         files = (tmp_path / f"{name}.svg", tmp_path / f"{name}.png")
-        drawn.append(SimpleNamespace(name=name, title=name.upper(), caption=caption, files=files, aside=False))
+        drawn.append(SimpleNamespace(name=name, title=name.upper(), caption=caption, files=files))
     return drawn
 
 
@@ -520,9 +509,7 @@ def test_terms_are_explained_under_the_headline():
 
 
 def test_the_headline_comes_before_everything_else_that_is_drawn(pictures):
-    pictures.append(
-        SimpleNamespace(name="headline", title="First", caption="it says", files=pictures[0].files, aside=False)
-    )
+    pictures.append(SimpleNamespace(name="headline", title="First", caption="it says", files=pictures[0].files))
     text = page(ROWS, pictures)
     place = text.index('<figure id="figure-headline"')
     assert (
@@ -535,21 +522,16 @@ def test_the_headline_comes_before_everything_else_that_is_drawn(pictures):
     assert text.count("figure-headline") == 1
 
 
-def test_vacuous_cells_are_folded_away_from_the_others(pictures):
-    pictures[1].aside = True
+def test_vacuous_cells_are_marked_and_not_drawn(pictures):
     empty = row(vacuous=True, base_agreement=0.95, epsilon=0.2)
     text = page([*ROWS, empty], pictures)
-    main, _, apart = text.partition('<section id="vacuous">')
-    assert empty["cell"] not in main
-    assert all(each["cell"] in main for each in ROWS[:3])
-    assert "<details><summary>1 cell in which labs agree anyway</summary>" in apart
-    folded = apart.partition("</details>")[0]
-    assert empty["cell"] in folded
-    assert 'id="figure-b"' in folded
-    assert 'id="figure-a"' in main
-    assert '<a href="#vacuous">' in text
-    assert 'id="vacuous"' not in page(ROWS, pictures)
-    assert "<p>All are vacuous.</p>" in page([empty])
+    assert "<p>Not drawn where agreement or its price is shown: 1 vacuous cell, 1 of rounded-cal.</p>" in text
+    line = text[text.index(empty["cell"]) :].partition("</tr>")[0]
+    assert "∅" in line
+    assert "✓" not in line  # a promise that is kept says nothing here
+    broken = page([row(vacuous=True, agree=20)])
+    assert "✗" in broken[broken.index('id="cells-table"') :].partition("</table>")[0]
+    assert "Not drawn" not in page(ROWS, pictures)
 
 
 def test_a_world_is_named_in_one_column():

@@ -28,7 +28,6 @@ from replical.study.judging import (
     parents,
     percent,
     replicable,
-    rounds,
     span,
     unproven,
 )
@@ -71,31 +70,17 @@ _COLUMNS = (1.16, 1.34)  # right ends of two columns of numbers, in widths of th
 Line = tuple[Row, Row | None]
 
 
-def costs(cells: Sequence[Cell], rows: Sequence[Row], folder: Path, *, aside: bool = False) -> list[Picture]:
-    """For each world the labels of every replicable learner, beside its parent, which promises nothing.
-
-    Cells that count or, `aside`, those that are vacuous: what labels cost where labs agree anyway.
-    """
+def costs(cells: Sequence[Cell], rows: Sequence[Row], folder: Path) -> list[Picture]:
+    """For each world the labels of every replicable learner, beside its parent; vacuous cells are left out."""
     ids = {cell.id for cell in cells if cell.parameters.get("theta") is not None}
-    lines = _lines([row | {_GIVEN: row["cell"] in ids} for row in rows])
-    parts = _parts([line for line in lines if bool(line[0]["vacuous"]) == aside])
-    stem, words = ("vacuous", "Labels in vacuous worlds") if aside else ("cost", "Cost of replicability per world")
+    lines = [line for line in _lines([row | {_GIVEN: row["cell"] in ids} for row in rows]) if not line[0]["vacuous"]]
+    parts = [lines[start : start + _MOST_LINES] for start in range(0, len(lines), _MOST_LINES)]
     pictures = []
     for each, part in enumerate(parts, 1):
-        name = stem + (f"-{each}" if each > 1 else "")
-        title = words + (f" ({each} of {len(parts)})" if len(parts) > 1 else "")
-        pictures.append(write_picture(_costs(part), folder, name, title, _costs_caption(part), aside=aside))
+        name = "cost" + (f"-{each}" if each > 1 else "")
+        title = "Cost of replicability per world" + (f" ({each} of {len(parts)})" if len(parts) > 1 else "")
+        pictures.append(write_picture(_costs(part), folder, name, title, _costs_caption(part)))
     return pictures
-
-
-def _parts(lines: list[Line]) -> list[list[Line]]:
-    """The lines of each picture. If one cannot hold all, worlds with rounding have the first."""
-    if len(lines) <= _MOST_LINES:
-        return [lines] if lines else []
-    rounded = {_world(cell) for cell, _ in lines if rounds(cell)}
-    first = [line for line in lines if _world(line[0]) in rounded]
-    rest = [line for line in lines if _world(line[0]) not in rounded]
-    return [part[at : at + _MOST_LINES] for part in (first, rest) for at in range(0, len(part), _MOST_LINES)]
 
 
 def _lines(rows: Sequence[Row]) -> list[Line]:

@@ -1,9 +1,4 @@
-"""Labels against ε, ρ, |C|, Θ and ν, with fitted exponents beside those of the bounds.
-
-All cells at once: what labels buy in agreement, and whether labs foresaw it.
-
-Two labs of one pair, side by side: how their version spaces shrink, label by label.
-"""
+"""Curves of a study: labels against ε, ρ, |C|, Θ and ν, and agreement against what it cost and what was foreseen."""
 
 from __future__ import annotations
 
@@ -12,7 +7,6 @@ from collections.abc import Iterable, Sequence
 from itertools import pairwise
 from math import exp, fsum, inf, log
 from pathlib import Path
-from textwrap import fill
 from typing import TYPE_CHECKING, Any
 
 from replical.learners.bills import ABSURD
@@ -27,23 +21,19 @@ from replical.study.pictures.style import (
     dots,
     in_words,
     keys,
+    marker,
+    marker_size,
     plainly,
-    vacuous_note,
     with_zero,
     write_picture,
 )
-from replical.study.results import AXES, SCALES, Growth, Row, Slopes, argument, growths
+from replical.study.results import AXES, SCALES, Growth, Row, argument, growths
 from replical.study.spec import PARAMETERS
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
     from matplotlib.lines import Line2D
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
 
 _NAMES = {
     "epsilon": "target error ε",
@@ -54,15 +44,7 @@ _NAMES = {
 }
 _PANEL = ("class", "noise", "epsilon", "delta")  # curves that share these share a panel
 _MOST_PANELS = 4  # of one picture: more do not fit on a page
-# Inches: a panel and what is left of it, above it and from one to the next; the note below and its letters; the table.
-_LEFT, _WIDTH, _LEAST, _HEAD, _BETWEEN, _FOOT, _LETTER = 0.75, 4.9, 2.0, 0.35, 0.85, 0.55, 0.062
-_GAP, _GROUP, _LINE = 0.15, 2.05, 0.19
-_COLUMNS = (0.95, 1.4, 1.85)  # right ends of fitted, paper, ours
-_NOTE = (
-    "Points: mean labels per lab, with standard errors; dotted: slope of the paper's bound at the same points. For rounded "
-    "learners that is the bound of the paper's own replicable learner; ours is the bound of the plan tight, for "
-    "rounded-cal Theorem R1. Half filled: not proven. Vacuous cells are drawn too: this is about labels, not agreement."
-)
+_PANEL_HEIGHT, _LINE, _WIDTH = 2.6, 0.19, 9.5  # inches: a panel at least, a line of its legend, the figure
 
 
 def curves(rows: Sequence[Row], folder: Path) -> list[Picture]:
@@ -89,36 +71,33 @@ def _panels(series: list[Growth]) -> list[list[Growth]]:
 
 
 def _figure(panels: list[list[Growth]], axis: str) -> Figure:
-    """Panels below each other with their tables beside them, all places in inches."""
-    heights = [max(_LEAST, _LINE * (len(panel) + 2)) for panel in panels]
-    side = max(_named(panel) for panel in panels) + _GROUP * (2 if axis == "epsilon" else 1)
-    width, height = _LEFT + _WIDTH + side, sum(heights) + _BETWEEN * len(panels) + _FOOT
-    figure = blank(width, height)
-    figure.set_layout_engine("none")
-    top = height
-    for panel, tall in zip(panels, heights, strict=True):
-        low = top - _HEAD - tall
-        _draw(figure.add_axes((_LEFT / width, low / height, _WIDTH / width, tall / height)), panel, axis)
-        left = _LEFT + _WIDTH + _GAP
-        place = (left / width, low / height, 1 - left / width, tall / height)
-        _table(figure.add_axes(place, xlim=(0, width - left), ylim=(-tall, 0)), panel, axis)
-        top -= tall + _BETWEEN
-    figure.text(0.1 / width, 0.1 / height, fill(_NOTE, int(width / _LETTER)), fontsize=7.5, color=GREY)
+    """Panels below each other, each with its legend beside it."""
+    heights = [max(_PANEL_HEIGHT, _LINE * (len(panel) + 2)) for panel in panels]
+    figure = blank(_WIDTH, sum(heights))
+    grid = figure.subplots(len(panels), 1, squeeze=False, height_ratios=heights)
+    for axes, panel in zip(grid[:, 0], panels, strict=True):
+        _draw(axes, panel, axis)
     return figure
 
 
 def _draw(axes: Axes, panel: list[Growth], axis: str) -> None:
+    from matplotlib.lines import Line2D
+
+    entries = []
     for growth in panel:
         x, y = [point.x for point in growth.points], [point.labels for point in growth.points]
-        look: dict[str, Any] = {"color": colour(growth.learner), "linestyle": _dashes(growth)}
-        axes.errorbar(x, y, yerr=_bars(growth), linewidth=1, elinewidth=1.2, capsize=2.5, **look)
+        shade, line = colour(growth.learner), dashes(growth.learner, growth.plan)
+        axes.errorbar(x, y, yerr=_bars(growth), linewidth=1, elinewidth=1.2, capsize=2.5, color=shade, linestyle=line)
         dots(axes, [point.row for point in growth.points], zip(x, y, strict=True))
         if growth.paper is not None:
-            axes.plot(x, _through(growth, growth.paper), color=colour(growth.learner), linestyle=":", linewidth=1.2)
+            axes.plot(x, _through(growth, growth.paper), color=shade, linestyle=":", linewidth=1.2)
+        look: dict[str, Any] = {"color": shade, "linestyle": line, "linewidth": 1.2, "marker": marker(growth.learner)}
+        entries.append(Line2D([], [], markersize=marker_size(growth.learner), label=_name(growth, panel), **look))
     labels = [point.labels for growth in panel for point in growth.points]
     axes.set(xscale="log", yscale="log", xlabel=_NAMES[axis], ylabel="labels per lab")
     axes.set_title(_common(panel), loc="left")
     axes.set_ylim(min(labels) / 2, max(labels) * 2)
+    axes.legend(handles=entries, loc="upper left", bbox_to_anchor=(1.02, 1), fontsize=7.5)
     _ticks(axes, sorted({point.x for growth in panel for point in growth.points}))
     if axis in ("epsilon", "rho"):
         axes.invert_xaxis()
@@ -147,49 +126,6 @@ def _ticks(axes: Axes, values: list[float]) -> None:
     apart = (values[-1] / values[0]) ** (1 / 12)  # a twelfth of the axis: room for a number
     if all(after / before > apart for before, after in pairwise(values)):
         axes.set_xticks(values, [plainly(value) for value in values])
-
-
-def _table(axes: Axes, panel: list[Growth], axis: str) -> None:
-    """Exponents beside the panel, one line a curve, all in inches: it is the legend as well."""
-    axes.axis("off")
-    width = axes.get_xlim()[1]
-    groups: list[tuple[str, list[Slopes]]] = [(SCALES[axis], [growth.power for growth in panel])]
-    if axis == "epsilon":
-        groups.append(("ln(1/ε)", [growth.logged for growth in panel if growth.logged is not None]))
-    for number, (scale, slopes) in enumerate(groups):
-        left = width - _GROUP * (len(groups) - number) + 0.1
-        axes.text(left + _COLUMNS[-1], -0.05, f"exponent of {scale}", ha="right", fontsize=8, weight="bold")
-        for line, words in enumerate([("fitted", "paper", "ours"), *map(_columns, slopes)], 1):
-            for column, word in zip(_COLUMNS, words, strict=True):
-                axes.text(
-                    left + column,
-                    -line * _LINE - 0.05,
-                    word,
-                    ha="right",
-                    fontsize=7.5,
-                    color=GREY if line == 1 else "black",
-                )
-    for line, growth in enumerate(panel, 2):
-        axes.text(0.45, -line * _LINE - 0.05, _name(growth, panel), fontsize=7.5)
-        y = -line * _LINE - 0.015  # the middle of small letters
-        axes.plot([0.05, 0.37], [y, y], linewidth=1.2, color=colour(growth.learner), linestyle=_dashes(growth))
-        dots(axes, [growth.points[0].row | {"replicable": False}], [(0.21, y)])
-
-
-def _dashes(growth: Growth) -> str:
-    return dashes(growth.learner, growth.plan)
-
-
-def _named(panel: list[Growth]) -> float:
-    """Inches the names of a panel need."""
-    return _GAP + 0.5 + 0.06 * max(len(_name(growth, panel)) for growth in panel)
-
-
-def _columns(slopes: Slopes) -> tuple[str, str, str]:
-    def text(value: float | None) -> str:
-        return "–" if value is None else f"{round(value, 2) + 0.0:.2f}"  # no -0.00
-
-    return f"{text(slopes.fitted)} ± {slopes.error:.2f}", text(slopes.paper), text(slopes.ours)
 
 
 def _differing(panel: list[Growth]) -> list[str]:
@@ -224,7 +160,10 @@ def _caption(drawn: list[Growth], axis: str) -> str:
     for name, mine in by_learner.items():
         paper = [growth.paper for growth in mine if growth.paper is not None]
         parts.append(f"{name} {_span([growth.fitted for growth in mine])}" + (f" [{_span(paper)}]" if paper else ""))
-    return f"Fitted exponents of {SCALES[axis]}, in brackets those of the paper's bound: {listed(parts, 7)}."
+    return (
+        f"Fitted exponents of {SCALES[axis]}, in brackets those of the paper's bound, which is dotted: {listed(parts, 7)}. "
+        "Points are means with standard errors, half filled where nothing is proven; vacuous cells are among them."
+    )
 
 
 def _span(values: list[float]) -> str:
@@ -240,11 +179,10 @@ _FORESEEN = ("rho_predicted", "rho_proven", "expected_jaccard")
 
 def difference_scatter(rows: Sequence[Row], folder: Path) -> list[Picture]:
     """How often two labs differ, against what each of them paid."""
-    every = [row for row in done(rows) if row["labels_mean"] and row["disagreement"] is not None]
-    ran = [row for row in every if not row["vacuous"]]
+    ran = [row for row in done(rows) if row["labels_mean"] and row["disagreement"] is not None and not row["vacuous"]]
     if not ran:
         return []
-    words = _difference_caption(ran) + vacuous_note(len(every) - len(ran))
+    words = _difference_caption(ran)
     floor = 0.4 / max(row["pairs"] for row in ran)  # below the smallest share that can be counted
     limit = ABSURD if max(row["labels_mean"] for row in ran) > _FAR else inf
     paid = [row for row in ran if row["labels_mean"] <= limit]
@@ -303,8 +241,8 @@ def _difference_caption(rows: Sequence[Row]) -> str:
 
 def estimate_scatter(rows: Sequence[Row], folder: Path) -> list[Picture]:
     """How often labs differ by their own estimate, and by their proof, against what was measured."""
-    every = [row for row in done(rows) if row["rho_predicted"] is not None and row["expected_jaccard"] is not None]
-    ran = [row for row in every if not row["vacuous"]]
+    measured = [row for row in done(rows) if row["rho_predicted"] is not None and row["expected_jaccard"] is not None]
+    ran = [row for row in measured if not row["vacuous"]]
     if not ran:
         return []
     values = [[row[name] for name in _FORESEEN if row[name] is not None] for row in ran]
@@ -325,8 +263,8 @@ def estimate_scatter(rows: Sequence[Row], folder: Path) -> list[Picture]:
         else:
             by_tens(axis)
     figure.legend(handles=[*keys(ran), *_bar_keys()], loc="outside right center")
-    words = _estimate_caption(ran) + vacuous_note(len(every) - len(ran))
-    return [write_picture(figure, folder, "predicted", "Predicted against measured disagreement", words)]
+    title = "Predicted against measured disagreement"
+    return [write_picture(figure, folder, "predicted", title, _estimate_caption(ran))]
 
 
 def _place(row: Row, floor: float) -> tuple[float, float]:

@@ -28,5 +28,4 @@ def draw(cells: list[Cell], rows: list[Row], folder: Path) -> list[Picture]:
             *difference_scatter(rows, folder),
             *curves(rows, folder),
             *estimate_scatter(rows, folder),
-            *costs(cells, rows, folder, aside=True),
         ]

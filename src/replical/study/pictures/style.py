@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING, Any
 
 from replical.errors import BadSpec, MissingExtra
 from replical.learners.catalogue import LEARNERS, find
-from replical.study.judging import some, unproven
+from replical.study.judging import unproven
 from replical.study.results import Row
 
 if TYPE_CHECKING:
@@ -273,32 +273,21 @@ class Picture:
         What is seen, in a sentence or two made from the data.
     files
         SVG and PNG.
-    aside
-        Is it of vacuous cells? Such a picture is not shown beside those that carry the evidence.
     """
 
     name: str
     title: str
     caption: str
     files: tuple[Path, ...]
-    aside: bool = False
 
 
-def write_picture(
-    figure: Figure,
-    folder: Path,
-    name: str,
-    title: str,
-    caption: str,
-    *,
-    aside: bool = False,
-) -> Picture:
+def write_picture(figure: Figure, folder: Path, name: str, title: str, caption: str) -> Picture:
     """Write a picture as SVG and PNG."""
     files = (folder / f"{name}.svg", folder / f"{name}.png")
     for path in files:
         save(figure, path)
         figure.set_layout_engine("none")  # it is laid out now: the other file need not do that again
-    return Picture(name, title, caption, files, aside)
+    return Picture(name, title, caption, files)
 
 
 def below(axes: Axes, columns: int = 1, entries: Sequence[Line2D] | None = None) -> None:
@@ -345,14 +334,6 @@ def plainly(value: float) -> str:
 def filled(row: Row) -> str:
     """How the marker of a cell is filled: half if its promise is not proven."""
     return "left" if unproven(row) else "full"
-
-
-def vacuous_note(left_out: int) -> str:
-    """How many cells a picture leaves out because they show nothing."""
-    if not left_out:
-        return ""
-    cells = some(left_out, "vacuous cell is", "vacuous cells are")
-    return f" {cells} not drawn: labs agree there without the shared last step too."
 
 
 def dots(axes: Axes, rows: Iterable[Row], places: Iterable[tuple[float, float]]) -> None:

@@ -1,16 +1,15 @@
-"""What replicability cost in a study, in labels and in accuracy, in sentences made from its rows.
+"""What a study shows and what it does not, in sentences made from its rows.
 
-What a study shows, in sentences made from its rows; each function gives its sentences, none if there is nothing to say.
-
-Labels are for `replical.study.report.findings`, what is not shown for `replical.study.report.tables`.
+Each function gives its sentences, none if there is nothing to say.
 """
 
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from math import fsum
 from statistics import median
+from typing import Any
 
 from replical.core.exact import upper_tail
 from replical.study.judging import (
@@ -39,109 +38,17 @@ from replical.study.judging import (
     words_of,
 )
 from replical.study.results import Row
+from replical.study.spec import Cell
 from replical.worlds.audit import COUNTED
-
-
-def by_kind(rows: Iterable[Row]) -> dict[str, list[Row]]:
-    """Rows of each learner; those with sizes set by hand or with a budget by themselves."""
-    kinds: dict[str, list[Row]] = defaultdict(list)
-    for row in rows:
-        kinds[kind(row)].append(row)
-    return dict(sorted(kinds.items()))
-
-
-def ratios(some_rows: Iterable[Row], rows: list[Row]) -> list[float]:
-    """Labels of some cells in those of their parents; a budget makes no price, so cells that have one are left out."""
-    of = parents(rows)
-    pairs = [(row, of[row["cell"]]) for row in some_rows if row["cell"] in of and row["max_labels"] is None]
-    return [row["labels_mean"] / parent["labels_mean"] for row, parent in pairs if parent["labels_mean"]]
-
-
-def price(rows: list[Row]) -> list[str]:
-    """Labels of a replicable learner in those of its parent, in cells that count; in vacuous ones where it has no others."""
-    of, sentences = parents(rows), []
-    for learner, every in by_kind(row for row in replicable(rows) if row["cell"] in of).items():
-        counted = [row for row in every if not row["vacuous"]]
-        mine = counted or every
-        times = ratios(mine, rows)
-        if not times:
-            continue
-        more = [row["labels_mean"] - of[row["cell"]]["labels_mean"] for row in mine]
-        middle = f" (median {number(median(times))})" if len(times) > 1 else ""
-        sentences.append(
-            f"{learner} asked for {span(times)} times the labels of {of[mine[0]['cell']]['learner']}{middle} in the same "
-            f"world, {_more(more)} ({some(len(times), 'cell' if counted else 'vacuous cell')})."
-        )
-    return sentences
-
-
-def _more(labels: list[float]) -> str:
-    """By how many."""
-    if min(labels) >= 0:
-        return f"{span(labels, count)} more"
-    if max(labels) < 0:
-        return f"{span([-each for each in labels], count)} fewer"
-    return f"from {count(-min(labels))} fewer to {count(max(labels))} more"
-
-
-def contests(rows: list[Row]) -> list[list[Row]]:
-    """Tasks that several learners solved with a proven promise: each learner's best cell, the fewest labels first."""
-    tasks: dict[tuple[object, ...], dict[str, Row]] = defaultdict(dict)
-    for row in replicable(rows):
-        best = tasks[task(row)].get(row["learner"])
-        if not unproven(row) and verdict(row) != BELOW and (best is None or row["labels_mean"] < best["labels_mean"]):
-            tasks[task(row)][row["learner"]] = row
-    return [sorted(each.values(), key=lambda row: row["labels_mean"]) for each in tasks.values() if len(each) > 1]
-
-
-def fewest(rows: list[Row]) -> list[str]:
-    """Which replicable learner asked for fewest labels."""
-    tasks = contests(rows)
-    won = Counter(contest[0]["learner"] for contest in tasks)
-    return [
-        f"Of the learners with a proven promise, {learner} asked for fewest labels in {wins} of {some(len(tasks), 'task')}; "
-        f"the next asked for {span(_leads(tasks, learner))} times as many."
-        for learner, wins in sorted(won.items(), key=lambda entry: (-entry[1], entry[0]))
-    ]
-
-
-def _leads(tasks: list[list[Row]], learner: str) -> list[float]:
-    won = [contest for contest in tasks if contest[0]["learner"] == learner]
-    return [second["labels_mean"] / max(1.0, first["labels_mean"]) for first, second, *_ in won]
-
-
-def losses(rows: list[Row]) -> list[str]:
-    """Where rounding is not the cheapest way."""
-    lost = [
-        f"{words_of(mine)} ({number(mine['labels_mean'] / max(1.0, contest[0]['labels_mean']))} times the labels of "
-        f"{contest[0]['learner']})"
-        for contest in contests(rows)
-        for mine in contest[1:]
-        if rounds(mine) and not rounds(contest[0])
-    ]
-    return (
-        [f"Rounding is not the cheapest replicable way in {some(len(lost), 'task')}: {listed(lost)}."] if lost else []
-    )
-
-
-def error_price(rows: list[Row]) -> list[str]:
-    """Rounding may cost accuracy."""
-    of = parents(rows)
-    mine = [row for row in replicable(rows) if rounds(row) and row["cell"] in of]
-    worse = [row for row in mine if row["excess_error_mean"] > of[row["cell"]]["excess_error_mean"]]
-    if not worse:
-        return []
-    share = [row["excess_error_mean"] / row["epsilon"] for row in worse]
-    return [
-        f"Rounding costs accuracy: its mean excess error is above its parent's in {len(worse)} of {some(len(mine), 'cell')} "
-        f"and there {span(share)} of ε."
-    ]
-
 
 TERMS = (
     "A cell is one learner in one world, run by many pairs of labs. Its last step is the choice both labs make with their "
     f"shared string. It counts if without that step at least {percent(COUNTED)} of pairs differ. Its parent is the learner "
     "it is made from. ρ is how often two labs may differ."
+)
+SIMULATED = (
+    "All worlds are simulated: labels come from a hypothesis of the class with known noise, and both labs draw from one "
+    "population. Real experts err in other ways, and real labs have other data."
 )
 
 
@@ -213,18 +120,18 @@ def _surely(rows: list[Row]) -> str:
     return f" ({len(rows) - unsure or 'none'} for certain)" if unsure else ""
 
 
-def shows(rows: list[Row]) -> dict[str, list[str]]:
-    """All sentences on what the study shows, by what they are about."""
+def findings(rows: list[Row]) -> dict[str, list[str]]:
+    """What the study shows, by what it is about."""
     makers = {
-        "Agreement": (broken, promises, last_step, ordinary, proven, estimates),
-        "Labels": (price, fewest, losses),
+        "Agreement": (broken_promises, promises, last_step, plain_learners, proofs, estimates),
+        "Labels": (price, cheapest),
         "Error": (accuracy, error_price),
     }
     sections = {about: [each for make in of for each in make(rows)] for about, of in makers.items()}
     return {about: sentences for about, sentences in sections.items() if sentences}
 
 
-def broken(rows: list[Row]) -> list[str]:
+def broken_promises(rows: list[Row]) -> list[str]:
     """Where labs differ more often than ρ."""
     below = [row for row in replicable(rows) if verdict(row) == BELOW]
     sure, unsure = [row for row in below if not unproven(row)], [row for row in below if unproven(row)]
@@ -280,7 +187,7 @@ def last_step(rows: list[Row]) -> list[str]:
     return sentences
 
 
-def ordinary(rows: list[Row]) -> list[str]:
+def plain_learners(rows: list[Row]) -> list[str]:
     """How often labs differ that promise nothing."""
     plain = by_kind(row for row in done(rows) if not row["replicable"])
     return [
@@ -290,7 +197,7 @@ def ordinary(rows: list[Row]) -> list[str]:
     ]
 
 
-def proven(rows: list[Row]) -> list[str]:
+def proofs(rows: list[Row]) -> list[str]:
     """How far measured disagreement is below what labs proved."""
     sure = [row for row in replicable(rows) if row["rho_proven"] is not None and row["certified_fraction"] == 1]
     if not sure:
@@ -298,9 +205,10 @@ def proven(rows: list[Row]) -> list[str]:
     below = sum(row["disagreement"] <= row["rho_proven"] for row in sure)
     surely = sum(row["disagreement_high"] <= row["rho_proven"] for row in sure)
     above = sum(row["disagreement_low"] > row["rho_proven"] for row in sure)
+    measured = percent(fsum(row["disagreement"] for row in sure) / len(sure))
     promised = at_most(fsum(row["rho_proven"] for row in sure) / len(sure))
     return [
-        f"Where every lab was certified, labs differed in {_mean(sure, 'disagreement')} of pairs in the mean over cells, "
+        f"Where every lab was certified, labs differed in {measured} of pairs in the mean over cells, "
         f"against a proven {promised}; measured is at most proven in {below} of {some(len(sure), 'cell')}, "
         f"in {surely} with its whole 95% interval; that lies wholly above it in {above}."
     ]
@@ -313,6 +221,74 @@ def estimates(rows: list[Row]) -> list[str]:
         return []
     times = span([row["rho_predicted"] / row["expected_jaccard"] for row in known])
     return [f"ρ predicted, an estimate, was {times} times E[J], the sharper measurement ({some(len(known), 'cell')})."]
+
+
+def price(rows: list[Row]) -> list[str]:
+    """Labels of a replicable learner in those of its parent, in cells that count; in vacuous ones where it has no others."""
+    of, sentences = parents(rows), []
+    for learner, every in by_kind(row for row in replicable(rows) if row["cell"] in of).items():
+        counted = [row for row in every if not row["vacuous"]]
+        mine = counted or every
+        times = ratios(mine, rows)
+        if not times:
+            continue
+        more = [row["labels_mean"] - of[row["cell"]]["labels_mean"] for row in mine]
+        middle = f" (median {number(median(times))})" if len(times) > 1 else ""
+        sentences.append(
+            f"{learner} asked for {span(times)} times the labels of {of[mine[0]['cell']]['learner']}{middle} in the same "
+            f"world, {_more(more)} ({some(len(times), 'cell' if counted else 'vacuous cell')})."
+        )
+    return sentences
+
+
+def _more(labels: list[float]) -> str:
+    """By how many."""
+    if min(labels) >= 0:
+        return f"{span(labels, count)} more"
+    if max(labels) < 0:
+        return f"{span([-each for each in labels], count)} fewer"
+    return f"from {count(-min(labels))} fewer to {count(max(labels))} more"
+
+
+def ratios(some_rows: Iterable[Row], rows: list[Row]) -> list[float]:
+    """Labels of some cells in those of their parents; a budget makes no price, so cells that have one are left out."""
+    of = parents(rows)
+    pairs = [(row, of[row["cell"]]) for row in some_rows if row["cell"] in of and row["max_labels"] is None]
+    return [row["labels_mean"] / parent["labels_mean"] for row, parent in pairs if parent["labels_mean"]]
+
+
+def by_kind(rows: Iterable[Row]) -> dict[str, list[Row]]:
+    """Rows of each learner; those with sizes set by hand or with a budget by themselves."""
+    kinds: dict[str, list[Row]] = defaultdict(list)
+    for row in rows:
+        kinds[kind(row)].append(row)
+    return dict(sorted(kinds.items()))
+
+
+def cheapest(rows: list[Row]) -> list[str]:
+    """Which replicable learner asked for fewest labels."""
+    tasks = contests(rows)
+    won = Counter(contest[0]["learner"] for contest in tasks)
+    return [
+        f"Of the learners with a proven promise, {learner} asked for fewest labels in {wins} of {some(len(tasks), 'task')}; "
+        f"the next asked for {span(_leads(tasks, learner))} times as many."
+        for learner, wins in sorted(won.items(), key=lambda entry: (-entry[1], entry[0]))
+    ]
+
+
+def _leads(tasks: list[list[Row]], learner: str) -> list[float]:
+    won = [contest for contest in tasks if contest[0]["learner"] == learner]
+    return [second["labels_mean"] / max(1.0, first["labels_mean"]) for first, second, *_ in won]
+
+
+def contests(rows: list[Row]) -> list[list[Row]]:
+    """Tasks that several learners solved with a proven promise: each learner's best cell, the fewest labels first."""
+    tasks: dict[tuple[object, ...], dict[str, Row]] = defaultdict(dict)
+    for row in replicable(rows):
+        best = tasks[task(row)].get(row["learner"])
+        if not unproven(row) and verdict(row) != BELOW and (best is None or row["labels_mean"] < best["labels_mean"]):
+            tasks[task(row)][row["learner"]] = row
+    return [sorted(each.values(), key=lambda row: row["labels_mean"]) for each in tasks.values() if len(each) > 1]
 
 
 def accuracy(rows: list[Row]) -> list[str]:
@@ -333,5 +309,118 @@ def accuracy(rows: list[Row]) -> list[str]:
     return [first, f"More labs than chance explains ended above ε in {some(len(bad), 'cell')}: {listed(bad)}."]
 
 
-def _mean(rows: list[Row], name: str) -> str:
-    return percent(fsum(row[name] for row in rows) / len(rows))
+def error_price(rows: list[Row]) -> list[str]:
+    """Rounding may cost accuracy."""
+    of = parents(rows)
+    mine = [row for row in replicable(rows) if rounds(row) and row["cell"] in of]
+    worse = [row for row in mine if row["excess_error_mean"] > of[row["cell"]]["excess_error_mean"]]
+    if not worse:
+        return []
+    share = [row["excess_error_mean"] / row["epsilon"] for row in worse]
+    return [
+        f"Rounding costs accuracy: its mean excess error is above its parent's in {len(worse)} of {some(len(mine), 'cell')} "
+        f"and there {span(share)} of ε."
+    ]
+
+
+def limits(rows: list[Row], cells: list[Cell], facts: Mapping[str, Any]) -> list[str]:
+    """What the study does not show."""
+    makers = (vacuous_cells, unclear_cells, uncertified_cells, wide_intervals, chance, cut_short)
+    sentences = [sentence for make in makers for sentence in make(rows)]
+    return [*sentences, *stops_by_width(rows, cells), *several_versions(facts), SIMULATED]
+
+
+def vacuous_cells(rows: list[Row]) -> list[str]:
+    """Cells in which labs agree anyway."""
+    empty = [row for row in replicable(rows) if row["vacuous"]]
+    if not empty:
+        return []
+    return [
+        f"{some(len(empty), 'cell says', 'cells say')} nothing about replicability: without the shared last step labs "
+        f"already agree in more than {percent(1 - COUNTED)} of pairs: {listed([words_of(row) for row in empty])}."
+    ]
+
+
+def unclear_cells(rows: list[Row]) -> list[str]:
+    """Cells whose pairs are too few to say whether they count."""
+    promised = replicable(rows)
+    unclear = [row for row in promised if undecided(row)]
+    if not unclear:
+        return []
+    empty, empty_unclear = (sum(bool(row["vacuous"]) for row in each) for each in (promised, unclear))
+    counted, counted_unclear = len(promised) - empty, len(unclear) - empty_unclear
+    return [
+        f"Of {some(len(promised), 'cell')} with a promise, {some(counted - counted_unclear, 'counts', 'count')} for certain "
+        f"and {some(empty - empty_unclear, 'is', 'are')} vacuous for certain. In the other {len(unclear)} the pairs are too "
+        f"few to say, because the 95% interval of agreement without the last step contains {percent(1 - COUNTED)}: "
+        f"{some(counted_unclear, 'is', 'are')} taken to count, {empty_unclear} as vacuous."
+    ]
+
+
+def uncertified_cells(rows: list[Row]) -> list[str]:
+    """Cells whose promise is measured and not proven."""
+    unsure = [row for row in replicable(rows) if unproven(row)]
+    if not unsure:
+        return []
+    partly = [row["certified_fraction"] for row in unsure if row["certified_fraction"] is not None]
+    labs = f", because {span(partly, percent)} of labs were certified" if partly else ""
+    return [
+        f"In {some(len(unsure), 'cell')} agreement is measured, not proven{labs}: "
+        f"{listed([words_of(row) for row in unsure])}. "
+        "The guarantee is about pairs of labs that are both certified."
+    ]
+
+
+def wide_intervals(rows: list[Row]) -> list[str]:
+    """Cells whose interval cannot tell a kept promise from a broken one."""
+    blunt = [row for row in replicable(rows) if (row["agreement_high"] - row["agreement_low"]) / 2 > row["rho"]]
+    if not blunt:
+        return []
+    return [
+        f"In {some(len(blunt), 'cell')} the half width of the 95% interval is above ρ: too few pairs to tell a promise that "
+        f"is kept from one that is broken (pairs: {span([row['pairs'] for row in blunt])})."
+    ]
+
+
+def chance(rows: list[Row]) -> list[str]:
+    """Many intervals, some of them wrong."""
+    many = len(replicable(rows))
+    if many < 2:
+        return []
+    return [
+        f"Each interval is a 95% interval of its own: of {many} promises that are kept with nothing to spare, "
+        f"{number(many / 40)} would look broken by chance."
+    ]
+
+
+def cut_short(rows: list[Row]) -> list[str]:
+    """Cells in which runs did not end by their own stop test."""
+    cut = [row for row in done(rows) if row["cap_reached"] and row["certified_fraction"] is None]
+    if not cut:
+        return []
+    return [
+        f"In {some(len(cut), 'cell')} some labs ended at a cap, a budget or the end of their pool instead of by their own "
+        f"stop test; more labels may have been wanted: {listed([words_of(row) for row in cut])}."
+    ]
+
+
+def stops_by_width(rows: list[Row], cells: list[Cell]) -> list[str]:
+    """Pairs were added until the interval was narrow."""
+    ran = {row["cell"] for row in done(rows)}
+    widths = [cell.enough.half_width for cell in cells if cell.enough.half_width is not None and cell.id in ran]
+    if not widths:
+        return []
+    return [
+        f"In {some(len(widths), 'cell')} pairs were added until the half width of the interval was {span(widths)} or the "
+        "most pairs were reached. Only the width was looked at, after whole batches, but it depends on the data: "
+        "there 95% is approximate."
+    ]
+
+
+def several_versions(facts: Mapping[str, Any]) -> list[str]:
+    """Cells that different versions ran."""
+    by = facts.get("cells_by_version") or {}
+    if len(by) < 2:
+        return []
+    each = [f"{cells} by {version}" for version, cells in sorted(by.items())]
+    return [f"The cells were not all run by one version of replical: {listed(each, 5)}. Run again in an empty folder."]
