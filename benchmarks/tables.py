@@ -37,7 +37,7 @@ from replical.classes.predictions.packed import PackedPredictions
 from replical.classes.recipe import Recipe
 from replical.core.canonical import canonical
 from replical.core.randomness import PrivateRandomness
-from replical.lab.sharding import write_shards
+from replical.lab.shards import write_shards
 from replical.lab.tables import read_pool
 from replical.pools.pool import Pool
 

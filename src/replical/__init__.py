@@ -73,7 +73,7 @@ _HOMES = {
     "theta": "worlds.theta",
     "theta_bound": "worlds.theta",
     "trusting_sizes": "core.files",
-    "write_shards": "lab.sharding",
+    "write_shards": "lab.shards",
 }
 _ROOMS = ("bounds", "classes", "core", "errors", "lab", "learners", "pools", "worlds")
 
@@ -99,7 +99,7 @@ if TYPE_CHECKING:
     from replical.lab.journal.journal import Journal as Journal
     from replical.lab.protocol import Protocol as Protocol
     from replical.lab.sessions.session import Session as Session
-    from replical.lab.sharding import write_shards as write_shards
+    from replical.lab.shards import write_shards as write_shards
     from replical.lab.tables import read_pool as read_pool
     from replical.lattice.learner import Lattice as Lattice
     from replical.lattice.linear import Linear as Linear

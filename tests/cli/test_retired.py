@@ -6,7 +6,7 @@ import pytest
 
 from replical.core.retired import RETIRED, remedy
 from replical.errors import BadProtocol, BadSpec, BadTable
-from replical.lab.columns import opened
+from replical.lab.columns import open_table
 from replical.lab.schema import check_shape
 from replical.learners.catalogue import find
 from replical.learners.parameters import PARAMETERS
@@ -62,6 +62,6 @@ def test_a_key_of_a_protocol(section, key):
 @pytest.mark.parametrize("kind", KINDS)
 def test_a_kind_of_file(kind):
     pytest.importorskip("pyarrow")
-    with pytest.raises(BadTable) as refused, opened(f"pool{kind}", ("id",)):
+    with pytest.raises(BadTable) as refused, open_table(f"pool{kind}", ("id",)):
         pass
     assert str(refused.value).endswith(f"got pool{kind}{remedy(kind)}")

@@ -22,7 +22,7 @@ import replical.subroutines
 from replical import errors
 from replical.bounds.ranks import AgreementBound
 from replical.lab.journal.journal import Event, Journal
-from replical.lab.tables import LabPool
+from replical.lab.pool import LabPool
 from replical.learners.plan import Condition, Number, Plan
 from replical.learners.result import Boosting, Confirmation, Round, Rounding
 from replical.pools.pool import ExactPool

@@ -116,7 +116,7 @@ def _registered(folder):
 def _shards(folder):
     """A pool in two shards."""
     from replical.lab.protocol import Protocol
-    from replical.lab.sharding import write_shards
+    from replical.lab.shards import write_shards
 
     protocol = Protocol.read(folder / "protocol-a.toml")
     write_shards([folder / "pool-a.parquet"], protocol.recipe, folder / "shards")

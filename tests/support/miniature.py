@@ -13,7 +13,7 @@ from pyarrow import csv, parquet
 
 from replical import KnownLabels, PrivateRandomness, Protocol, Session, learn, read_pool
 from replical.lab.journal.journal import Journal
-from replical.lab.tables import LabPool
+from replical.lab.pool import LabPool
 
 # Answers one item after the other and says so once it is acknowledged; with a word more it waits for a line before each.
 DRIVER = """

@@ -23,7 +23,7 @@ from replical.core.text import count
 from replical.errors import BadTable, BadUsage, MissingExtra
 from replical.lab.certificate.rule import read_rule
 from replical.lab.protocol import Protocol
-from replical.lab.sharding import write_shards
+from replical.lab.shards import write_shards
 
 Workers = Annotated[
     int | None, typer.Option(parser=whole, help="processes that work at the same time; one a core if left out")
@@ -92,7 +92,7 @@ def predict_command(
     import pyarrow as pa
     from pyarrow import parquet
 
-    from replical.lab.columns import opened
+    from replical.lab.columns import open_table
     from replical.lab.tables import read_features
     from replical.sklearn.models import Models
 
@@ -109,7 +109,7 @@ def predict_command(
     if clash := set(kept) & {id_column, *found.names}:
         raise BadUsage(f"--keep {sorted(clash)[0]}: a column of that name is written anyway")
     if kept:
-        with opened(table, (*kept,), texts=tuple(kept)) as rows:
+        with open_table(table, (*kept,), texts=tuple(kept)) as rows:
             for block in rows.blocks([*kept], together=True):
                 for name, column in block.columns.items():
                     kept[name] += column.to_pylist()

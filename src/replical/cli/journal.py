@@ -12,9 +12,9 @@ from replical.cli.inputs import never_over
 from replical.cli.output import answer, prose
 from replical.core.text import count
 from replical.errors import BadJournal, BadLabel
+from replical.lab.columns import label_code
 from replical.lab.journal.journal import Event, Journal
 from replical.lab.journal.ledger import Ledger, export_labels
-from replical.lab.tables import label_code
 
 
 def show_command(

@@ -22,11 +22,12 @@ from replical.cli.output import notes, prose, reading
 from replical.cli.page import PageOptions, columns_to_show, details_from, serve_page
 from replical.core.text import count
 from replical.errors import BadLabel, BadTable, BadUsage
+from replical.lab.pool import LabPool
 from replical.lab.protocol import Protocol
 from replical.lab.public import check_apart
 from replical.lab.sessions.batches import SKIP, Reply, items_of, read_batch, write_batch
 from replical.lab.sessions.session import Session
-from replical.lab.tables import LabPool, read_labels, read_pool
+from replical.lab.tables import read_labels, read_pool
 
 Details = Callable[[list[str]], Mapping[str, Mapping[str, str]]]
 

@@ -23,10 +23,10 @@ from replical.lab.certificate.checks import Check, Verification
 from replical.lab.journal.binding import SCHEMA, beacon_value
 from replical.lab.journal.journal import Journal
 from replical.lab.journal.ledger import Ledger
+from replical.lab.pool import LabPool
 from replical.lab.protocol import Protocol
 from replical.lab.registration import check_against, other_beacons, read, register, tell_beacon, write, wrong_among
 from replical.lab.signatures import Signer, new_key, read_private, read_public
-from replical.lab.tables import LabPool
 
 RegisterFile = Annotated[
     Path | None,

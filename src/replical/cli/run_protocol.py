@@ -51,13 +51,13 @@ from replical.lab.certificate.page import page
 from replical.lab.journal.binding import commitment
 from replical.lab.journal.journal import Journal
 from replical.lab.journal.ledger import Ledger
+from replical.lab.pool import LabPool
 from replical.lab.protocol import Protocol
 from replical.lab.release import SCHEMA as VOTE
 from replical.lab.release import vote_of
 from replical.lab.release import write as write_vote
 from replical.lab.schema import check_name
 from replical.lab.sessions.session import Session
-from replical.lab.tables import LabPool
 from replical.lattice.linear import Linear
 from replical.lattice.plan import LatticePlan
 from replical.learners.bills import bills

@@ -1,8 +1,9 @@
-"""Tables as blocks of Arrow columns, from Parquet or CSV files, data frames or arrays.
+"""Tables as blocks of Arrow columns, from Parquet or CSV files, data frames or arrays, and what stands in the columns.
 
 A table is looked at before it is read, and read in blocks: some columns of some rows, a few million cells, never the
 whole. What a file says of its own size is compared with how large it is before memory is taken, and every block is
-validated before anybody touches it. A file that changes meanwhile is refused.
+validated before anybody touches it. A file that changes meanwhile is refused. Of ids, labels, predictions and features,
+what is wrong is named precisely: the column, the row by its id, the value.
 Needs pyarrow: ``pip install 'replical[lab]'``.
 """
 
@@ -16,9 +17,15 @@ from copy import copy
 from pathlib import Path
 from typing import Any, NamedTuple
 
+import numpy as np
+from numpy.typing import NDArray
+
+from replical.classes.base import Label
 from replical.core.files import check_claims
 from replical.core.retired import remedy
-from replical.errors import BadTable, MissingExtra, ReplicalError
+from replical.errors import BadLabel, BadTable, MissingExtra, ReplicalError
+
+Column = NDArray[Any]
 
 _CELLS = 2**24  # cells read at a time
 _ROWS = 2**17  # rows read at a time, at most
@@ -62,7 +69,7 @@ class Table(ABC):
 
 
 @contextmanager
-def opened(
+def open_table(
     source: Any,
     columns: Sequence[str],
     *,
@@ -77,19 +84,19 @@ def opened(
     BadTable
         If it cannot be read, lacks a column or has one twice, or is a file that changes while it is read.
     """
-    pa, name, before = _arrow(), name_of(source), _stamp(source)
+    pa, name, before = _pyarrow(), name_of(source), _stamp(source)
     try:
-        table = _open(pa, source, name, texts, categories, numbers)
+        table = _table(pa, source, name, texts, categories, numbers)
         _check_names(table.names, columns, name)
         yield table
     except (OSError, pa.ArrowException, UnicodeDecodeError, ReplicalError) as error:
         if before is not None and _stamp(source) != before:
-            raise _changed(name) from error
+            raise _changed_error(name) from error
         if isinstance(error, ReplicalError):
             raise
-        raise BadTable(_why(source if isinstance(source, str | Path) else name, error)) from error
+        raise BadTable(_reason(source if isinstance(source, str | Path) else name, error)) from error
     if _stamp(source) != before:
-        raise _changed(name)
+        raise _changed_error(name)
 
 
 def name_of(source: Any) -> str:
@@ -97,7 +104,7 @@ def name_of(source: Any) -> str:
     return str(source) if isinstance(source, str | Path) else f"the {type(source).__name__}"
 
 
-def _arrow() -> Any:
+def _pyarrow() -> Any:
     try:
         import pyarrow
     except ImportError as error:
@@ -114,7 +121,7 @@ def _stamp(source: Any) -> tuple[int, int] | None:
     return None
 
 
-def _changed(name: str) -> BadTable:
+def _changed_error(name: str) -> BadTable:
     return BadTable(f"{name} was changed while it was read: run again when nobody writes to it")
 
 
@@ -124,7 +131,7 @@ def _check_names(names: Sequence[str], wanted: Sequence[str], name: str) -> None
         if column not in known:
             if len(names) == 1 and (mark := next((each for each in ";\t|" if each in names[0]), None)):
                 raise BadTable(f"{name} has one column only, {names[0]!r}: save it with commas instead of {mark!r}")
-            near = f"; it has {', '.join(map(_shown, names[:8]))}{' and more' if len(names) > 8 else ''}"
+            near = f"; it has {', '.join(map(_quote, names[:8]))}{' and more' if len(names) > 8 else ''}"
             raise BadTable(f"{name} has no column {column!r}{near}")
     if len(known) < len(names):
         for column in wanted:
@@ -132,12 +139,12 @@ def _check_names(names: Sequence[str], wanted: Sequence[str], name: str) -> None
                 raise BadTable(f"{name} has {names.count(column)} columns named {column!r}")
 
 
-def _shown(name: str) -> str:
+def _quote(name: str) -> str:
     """A name as a sentence may have it."""
     return name if name.isprintable() and len(name) <= 40 else f"{name[:40]!r}"
 
 
-def _open(
+def _table(
     pa: Any, source: Any, name: str, texts: Sequence[str], categories: Sequence[str], numbers: Sequence[str]
 ) -> Table:
     if not isinstance(source, str | Path):
@@ -154,7 +161,7 @@ def _open(
         raise BadTable(f"there is no file {path}") from error
 
 
-def _why(source: Any, error: Exception) -> str:
+def _reason(source: Any, error: Exception) -> str:
     """Why a table cannot be read; a CSV file in another encoding is what a spreadsheet writes most easily."""
     what, first = f"cannot read the table {source}", next(iter(str(error).splitlines()), type(error).__name__)
     if isinstance(source, str | Path) and Path(source).suffix == ".csv":
@@ -174,7 +181,7 @@ def _names(schema: Any, name: Any) -> list[str]:
         raise BadTable(f"{name} is not UTF-8 text: the name of a column cannot be read; {_RESAVE}") from error
 
 
-def _some(columns: Sequence[str], rows: int, *, together: bool) -> Iterator[list[str]]:
+def _column_groups(columns: Sequence[str], rows: int, *, together: bool) -> Iterator[list[str]]:
     """As many columns at a time as make a block of so many rows; eight fill a byte."""
     step = max(1, len(columns)) if together else max(8, _CELLS // max(1, rows) // 8 * 8)
     return (list(columns[first : first + step]) for first in range(0, len(columns), step))
@@ -213,7 +220,7 @@ class _Parquet(Table):
         check_claims(str(path), path.stat().st_size, rows=rows, unpacked=unpacked, refuse=BadTable)
 
     def blocks(self, columns: Sequence[str], *, together: bool = False) -> Iterator[Block]:
-        for some in _some(columns, min(self.rows or 0, _ROWS), together=together):
+        for some in _column_groups(columns, min(self.rows or 0, _ROWS), together=together):
             start = 0
             for batch in self._file.iter_batches(_ROWS, row_groups=self._groups, columns=some):
                 yield _block(start, batch, some, self._name)
@@ -314,7 +321,7 @@ class _Memory(Table):
             raise BadTable(f"{self._name}: the column {name!r} holds values of different types: {why:.200}") from error
 
     def blocks(self, columns: Sequence[str], *, together: bool = False) -> Iterator[Block]:
-        for some in _some(columns, self.rows or 0, together=together):
+        for some in _column_groups(columns, self.rows or 0, together=together):
             start = 0
             for batch in self._part(some).to_batches(max_chunksize=_ROWS):
                 yield _block(start, batch, some, self._name)
@@ -329,5 +336,202 @@ def _block(start: int, batch: Any, columns: Sequence[str], name: str) -> Block:
         try:
             values.validate(full=True)
         except (ValueError, UnicodeDecodeError) as error:  # ArrowInvalid is a ValueError
-            raise BadTable(f"{name}: the column {_shown(column)} is damaged, so write the file again") from error
+            raise BadTable(f"{name}: the column {_quote(column)} is damaged, so write the file again") from error
     return block
+
+
+class BlockIds(NamedTuple):
+    """Which items the rows of a block are, for those who have to name one."""
+
+    ids: list[str]
+    start: int
+    table: str
+
+    def of(self, row: int) -> str:
+        """The id of a row of the block."""
+        return self.ids[self.start + row]
+
+
+def ids_of(column: Any, id_column: str, name: str, before: int) -> list[str]:
+    """Ids as texts."""
+    values = values_of(column, id_column, name)
+    for row, value in enumerate(values):
+        if type(value) is str and value:
+            continue
+        if value is None or value == "":
+            raise BadTable(f"{name}, row {before + row + 1}: the id in the column {id_column!r} is missing")
+        if isinstance(value, bool) or not isinstance(value, str | int):
+            raise BadTable(f"{name}: ids are texts or whole numbers, got {value!r:.80} in row {before + row + 1}")
+    return [str(value) for value in values]
+
+
+def duplicate_id(name: str, each: str, one: int, two: int) -> BadTable:
+    """What to raise where the id `each` stands in two rows."""
+    return BadTable(
+        f"{name} has the id {each!r:.80} twice, in rows {one + 1} and {two + 1}: every item has an id of its own"
+    )
+
+
+def label_code(value: Any, labels: tuple[Label, ...], what: str) -> int:
+    """The code of a label value; its type must be that of the label set, but files of texts may spell numbers.
+
+    Examples
+    --------
+    >>> label_code("yes", ("no", "yes"), "it"), label_code("1", (0, 1), "it"), label_code("1", (0, 1, "unsure"), "it")
+    (1, 1, 1)
+    """
+    if not isinstance(value, bool | float) and value in labels:
+        return labels.index(value)
+    if isinstance(value, str):
+        spelled = {str(label): code for code, label in enumerate(labels) if isinstance(label, int)}
+        if value.strip() in spelled:
+            return spelled[value.strip()]
+    hint = ""
+    if isinstance(value, bool | float):
+        hint = f": it is a {type(value).__name__}, write the label itself"
+    elif isinstance(value, int) and str(value) in labels:
+        hint = ": it is a number, and the labels are texts"
+    raise BadLabel(f"{what} is {value!r:.80}, which is none of {list(labels)!r}{hint}")
+
+
+def labels_of(
+    column: Any, label_column: str, labels: tuple[Label, ...], ids: list[str], name: str
+) -> Iterator[tuple[str, int]]:
+    """The items of a column that have a label, with its code."""
+    known: dict[tuple[type, Any], int] = {}
+    for each, value in zip(ids, values_of(column, label_column, name), strict=True):
+        if value is None or value == "":
+            continue
+        key = type(value), value
+        try:
+            code = known.get(key)
+        except TypeError:  # a list, say
+            code = None
+        if code is None:
+            code = known[key] = label_code(value, labels, f"the label of the item {each!r} in {name}")
+        yield each, code
+
+
+def values_of(column: Any, column_name: str, table: str) -> list[Any]:
+    """Python values; texts that stand in a dictionary are made once, however many rows have them."""
+    try:
+        if not hasattr(column, "dictionary"):
+            plain: list[Any] = column.to_pylist()
+            return plain
+        values = column.dictionary.to_pylist()
+        places = column.indices.to_pylist() if column.null_count else _numbers(column.indices).tolist()
+        return [None if place is None else values[place] for place in places]
+    except (ValueError, ArithmeticError, SystemError) as error:  # a date of the year 292278, say
+        raise BadTable(
+            f"{table}: the column {column_name!r} holds a {column.type} that cannot be shown: write it as text"
+        ) from error
+
+
+def codes_of(column: Any, name: str, labels: tuple[Label, ...], items: BlockIds) -> Column:
+    """A column of predictions as codes: every different value is looked up once, not every cell."""
+    from pyarrow import types
+
+    if types.is_floating(column.type):
+        raise BadLabel(
+            f"{items.table}: the column {name!r} holds scores ({column.type}) where labels {list(labels)!r} are expected: "
+            "decide on a label for every item first, or publish cuts for scores (replical protocol new --cuts)"
+        )
+    if types.is_nested(column.type):
+        raise BadLabel(
+            f"{items.table}: the column {name!r} holds {column.type} where labels {list(labels)!r} are expected"
+        )
+    if column.null_count:
+        raise BadTable(
+            f"{items.table}: the prediction of {name!r} is missing for the item {items.of(_missing_row(column))!r}"
+        )
+    if types.is_integer(column.type) and (codes := _integer_codes(column, labels)) is not None:
+        return codes
+    encoded = column if types.is_dictionary(column.type) else column.dictionary_encode()
+    values, places = encoded.dictionary.to_pylist(), _numbers(encoded.indices)
+    meanings = np.zeros(len(values), dtype=_codes_type(labels))
+    for place, value in enumerate(values):
+        try:
+            meanings[place] = label_code(value, labels, f"a prediction of {name!r}")
+        except BadLabel as error:
+            said = places == place
+            if said.any():  # a category may be there without any item
+                raise BadLabel(f"{items.table}, item {items.of(int(np.argmax(said)))!r}: {error}") from error
+    return _look_up(meanings, places)
+
+
+def _integer_codes(column: Any, labels: tuple[Label, ...]) -> Column | None:
+    """Codes of whole numbers that lie close together; None where one of them may be no label."""
+    values = _numbers(column)
+    if any(isinstance(label, str) for label in labels) or len(values) == 0:
+        return None
+    low, high = int(min(labels)), int(max(labels))
+    if high - low >= 2 * len(labels) + 256 or not (low <= values.min() and values.max() <= high):
+        return None
+    meanings = np.full(high - low + 1, len(labels), dtype=np.uint32)
+    meanings[np.array(labels, dtype=np.int64) - low] = np.arange(len(labels))
+    codes = _look_up(meanings, values if low == 0 else values.astype(np.int64) - low)
+    return None if high - low + 1 > len(labels) and codes.max() == len(labels) else codes.astype(_codes_type(labels))
+
+
+def _look_up(meanings: Column, places: Column) -> Column:
+    if (meanings == np.arange(len(meanings))).all():
+        return places.astype(meanings.dtype)
+    return np.take(meanings, places)
+
+
+def _codes_type(labels: tuple[Label, ...]) -> type[np.unsignedinteger[Any]]:
+    return np.uint8 if len(labels) <= 2**8 else np.uint16
+
+
+def feature_of(column: Any, name: str, items: BlockIds) -> Column:
+    """A feature as numbers."""
+    from pyarrow import types
+
+    kind = column.type
+    if not (types.is_integer(kind) or types.is_floating(kind)):
+        raise BadTable(f"{items.table}: the feature {name!r} must hold numbers, it holds {kind}")
+    if column.null_count:
+        raise BadTable(
+            f"{items.table}: the feature {name!r} is missing for the item {items.of(_missing_row(column))!r}"
+        )
+    values = _numbers(column)
+    if values.dtype.kind == "f" and not np.isfinite(values).all():
+        row = int(np.argmin(np.isfinite(values)))
+        raise BadTable(f"{items.table}: the feature {name!r} is missing or infinite for the item {items.of(row)!r}")
+    return values
+
+
+def score_of(column: Any, name: str, items: BlockIds) -> Column:
+    """Probabilities that a candidate gives to the second label."""
+    from pyarrow import types
+
+    if not (types.is_integer(column.type) or types.is_floating(column.type)):
+        raise BadTable(
+            f"{items.table}: the scores of {name!r} must be numbers, because the protocol has cuts for them; they are "
+            f"{column.type}"
+        )
+    values = feature_of(column, name, items)
+    out = (values < 0) | (values > 1)
+    if out.any():
+        row = int(np.argmax(out))
+        raise BadTable(
+            f"{items.table}: the score of {name!r} is {values[row]} for the item {items.of(row)!r}, and scores are "
+            "probabilities from 0 to 1"
+        )
+    return values
+
+
+def as_integers(column: Column) -> Column:
+    """Whole numbers are whole numbers, whether a file writes 1 or 1.0."""
+    whole = column.dtype.kind == "f" and bool((np.abs(column) < 2**53).all() and (column == np.floor(column)).all())
+    return column.astype(np.int64) if whole else column
+
+
+def _missing_row(column: Any) -> int:
+    row: int = column.is_null().to_pylist().index(True)
+    return row
+
+
+def _numbers(column: Any) -> Column:
+    """Numbers without a gap, not copied; ``to_numpy`` would import pandas."""
+    return np.from_dlpack(column) if len(column) else np.zeros(0, dtype=np.int64)

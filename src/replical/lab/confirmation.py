@@ -33,9 +33,9 @@ from replical.lab.certificate.verify import check_asked, verify
 from replical.lab.journal.binding import commitment
 from replical.lab.journal.journal import Journal
 from replical.lab.journal.ledger import Ledger
+from replical.lab.pool import LabPool
 from replical.lab.protocol import Claim, Protocol
 from replical.lab.sessions.session import LabelCounts, Session
-from replical.lab.tables import LabPool
 from replical.learners.confirm import ConfirmPlan, confirm_plan
 
 

@@ -1,17 +1,13 @@
-"""What was seen of a table's column: its values, or why they cannot be the labels that a model gives.
-
-Which columns that hold labels are models: the largest group that shares them; and what to do where there is none.
-
-Which columns of a table are models, and what labels they give: read from what stands in them.
+"""Which columns of a table are models, and what labels they give: read from what stands in them.
 
 A model's column holds the label it gives to every item. So it has few different values, and shares them with the other
-models. Whoever knows better names the models or the labels.
+models: the models are the largest group of columns that share values. Whoever knows better names the models or the labels.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from math import isnan
 from typing import Any
@@ -19,8 +15,12 @@ from typing import Any
 from replical.classes.base import Label
 from replical.core.text import count
 from replical.errors import BadLabel, BadTable
-from replical.lab.columns import Block, name_of, opened
+from replical.lab.columns import name_of, open_table
+from replical.lab.pool import Progress
 
+MOST = 100  # different labels that a model may give, unless somebody says what they are
+# Usual names of the column with the right answers.
+TRUTH = ("label", "labels", "truth", "ground_truth", "gold", "target", "y", "y_true", "true_label", "class", "outcome")
 # What are no labels.
 SCORES, TRUTHS, DECIMALS, NUMBERS = "scores", "true and false", "numbers with a decimal point", "numbers of all sizes"
 WRITE = {  # what to write instead
@@ -29,208 +29,6 @@ WRITE = {  # what to write instead
     NUMBERS: "write one column per model, with the label it gives to every item",
     DECIMALS: "write whole numbers instead, 1 and not 1.0",
 }
-_SOME = 10_000  # rows that show what numbers a column holds
-_NUMBER = re.compile(r"[-+]?[0-9]*\.?[0-9]+([eE][-+]?[0-9]+)?")
-
-
-@dataclass
-class Seen:
-    """What was seen of a column; `values` is None where they cannot be labels, and `why` says why not."""
-
-    values: set[Label] | None = field(default_factory=set)
-    empty: int = 0
-    why: str = ""
-
-    def add(self, column: Any, most: int) -> None:
-        """Look at more rows of it, in which there may be so many different labels."""
-        if self.values is None:
-            return
-        if why := _no_labels(column.type) or _floats(column):
-            self.values, self.why = None, why
-            return
-        self.empty += column.null_count
-        different = column.unique().to_pylist()
-        if "" in different:
-            self.empty += sum(value == "" for value in column.to_pylist())
-        self.values |= {value for value in different if value is not None and value != ""}
-        if len(self.values) > most:
-            self.why = _numbers(self.values) or f"more than {most} different values"
-            self.values = None
-
-    def look_again(self) -> None:
-        """A CSV file spells numbers: those that are not whole are scores."""
-        if why := _numbers(self.values or ()):
-            self.values, self.why = None, why
-
-
-def _numbers(values: Any) -> str:
-    """What numbers these texts spell that are no labels; nothing where they spell something else."""
-    words = [value for value in values if isinstance(value, str)]
-    if not all(map(_NUMBER.fullmatch, words)) or not any(set(word) & set(".eE") for word in words):
-        return ""
-    return _kind(list(map(float, words)))
-
-
-def _kind(numbers: list[float]) -> str:
-    if numbers and all(number.is_integer() for number in numbers):
-        return DECIMALS
-    return SCORES if all(0 <= number <= 1 for number in numbers) else NUMBERS
-
-
-def _no_labels(kind: Any) -> str:
-    from pyarrow import types
-
-    inner = kind.value_type if types.is_dictionary(kind) else kind
-    texts = types.is_string(inner) or types.is_large_string(inner) or str(inner) == "string_view"
-    if texts or types.is_integer(inner) or types.is_floating(inner):
-        return ""
-    return TRUTHS if types.is_boolean(inner) else f"values of type {inner}"
-
-
-def _floats(column: Any) -> str:
-    from pyarrow import types
-
-    if not types.is_floating(column.type):
-        return ""
-    some = column.slice(0, _SOME).unique().to_pylist()
-    return _kind([float(value) for value in some if value is not None and not isnan(value)])
-
-
-_WHOLE = re.compile("0|-?[1-9][0-9]{0,17}")
-
-
-class Finder:
-    """Tells models from other columns, and says why it cannot."""
-
-    def __init__(self, table: str, seen: dict[str, Seen], truth: str | None, values: Sequence[Label] | None) -> None:
-        self._table, self._seen, self._truth = table, seen, truth
-        self._values = None if values is None else tuple(values)
-
-    def named(self, models: Sequence[str]) -> list[str]:
-        """The `models` that somebody named, if they are such."""
-        for name in models:
-            if self._seen[name].values is None:
-                raise BadTable(
-                    f"{self._table}: the column {name!r} holds {self._seen[name].why}, not the labels of a model"
-                )
-        return self._checked(list(models))
-
-    def group(self) -> list[str]:
-        """The largest group of columns that share labels, known ones where there are such."""
-        columns, known = self._columns(), self._known()
-        groups = [(texts, names) for texts, names in _sharing(columns) if not known or texts & known]
-        groups.sort(key=lambda group: -len(group[1]))
-        if len(groups) > 1 and len(groups[0][1]) == len(groups[1][1]) > 1:
-            one, two = (f"{', '.join(names[:3])}{' ..' if len(names) > 3 else ''}" for _, names in groups[:2])
-            raise BadTable(
-                f"{self._table}: the models may be the columns {one} or the columns {two}: name their labels with "
-                "--label-values, or the others with --leave-out"
-            )
-        shared, names = groups[0] if groups else (set[str](), [])
-        return self._checked([name for name, texts in columns.items() if texts <= shared or name in names])
-
-    def _columns(self) -> dict[str, set[str]]:
-        """What may be models."""
-        return {name: texts_of(each.values) for name, each in self._seen.items() if each.values and name != self._truth}
-
-    def _known(self) -> set[str]:
-        """The labels that are known whatever the models say."""
-        if self._values is not None:
-            return set(map(str, self._values))
-        truth = self._seen.get(self._truth or "")
-        return texts_of(truth.values) if truth is not None and truth.values else set()
-
-    def _checked(self, models: list[str]) -> list[str]:
-        if len(models) < 2:
-            raise BadTable(self._too_few(models))
-        for name in models:
-            if empty := self._seen[name].empty:
-                raise BadTable(
-                    f"{self._table}: the model {name!r} says nothing about {count(empty, 'item')}: fill in every one, "
-                    f"leave it out with --leave-out {name}, or, if it holds the right answers, say --label-column {name}"
-                )
-        return models
-
-    def _too_few(self, models: list[str]) -> str:
-        """Why there is nothing to choose, and what to do about it."""
-        again = f"replical init --pool {self._table}"
-        if models:
-            return f"{self._table} has one model only, {models[0]!r}: add a column for every other model, then {again}"
-        groups = _sharing(self._columns())
-        if groups and (known := self._known()):
-            said, names = max(groups, key=lambda group: len(group[1]))
-            return (
-                f"no column of {self._table} is a model with the labels {', '.join(sorted(known)[:6])}; {names[0]!r} says "
-                f"{', '.join(sorted(said)[:6])}: write models and right answers with the same labels, then {again}"
-            )
-        odd = next(((name, each.why) for name, each in self._seen.items() if each.why in WRITE), None)
-        hint, write = (f" ({odd[0]!r} holds {odd[1]})", WRITE[odd[1]]) if odd else ("", WRITE[SCORES])
-        new = f"; or cut scores at public places: replical protocol new --candidates {self._table} --cuts 0.5"
-        cut = new if odd and odd[1] == SCORES else ""
-        return f"{self._table} has no column that looks like a model{hint}: {write}, then {again}{cut}"
-
-    def labels(self, models: Sequence[str]) -> tuple[Label, ...]:
-        """The labels of these `models`, as a protocol lists them."""
-        if self._truth in self._seen and (why := self._seen[self._truth].why):
-            raise BadLabel(
-                f"{self._table}: the column {self._truth!r} with the right answers holds {why}, and models give other "
-                f"labels: {WRITE.get(why, 'write the right labels')}, or name another with --label-column"
-            )
-        if self._values is not None:
-            for name in models:
-                if strange := sorted(texts_of(self._seen[name].values or ()) - set(map(str, self._values))):
-                    raise BadLabel(
-                        f"{self._table}: the model {name!r} says {strange[0]!r}, which is none of {list(self._values)!r}: "
-                        f"name every label with --label-values, or leave the column out with --leave-out {name}"
-                    )
-            return self._values
-        texts = self._known().union(*(texts_of(self._seen[name].values or ()) for name in models))
-        if len(texts) < 2:
-            raise BadLabel(
-                f"{self._table}: every model says {next(iter(texts))!r} about every item: name all labels with "
-                f"replical init --pool {self._table} --label-values"
-            )
-        return in_public_order(texts)
-
-
-def in_public_order(texts: Iterable[str]) -> tuple[Label, ...]:
-    """Labels in an order that everybody finds: whole numbers by size, texts by alphabet.
-
-    Examples
-    --------
-    >>> in_public_order({"10", "9"}), in_public_order({"b", "9"})
-    ((9, 10), ('9', 'b'))
-    """
-    words = sorted(texts)
-    if all(map(_WHOLE.fullmatch, words)):
-        return tuple(sorted(map(int, words)))
-    return tuple(words)
-
-
-def texts_of(values: Iterable[Label]) -> set[str]:
-    """Labels as they are written: a file of texts may spell numbers."""
-    return {str(value).strip() if isinstance(value, int) else value for value in values}
-
-
-def _sharing(columns: dict[str, set[str]]) -> list[tuple[set[str], list[str]]]:
-    """Groups of columns with all their values: one joins where it shares at least a quarter of them."""
-    groups: list[tuple[set[str], list[str]]] = []
-    for name, texts in columns.items():
-        joined, apart = (texts, [name]), []
-        for known, group in groups:
-            if 4 * len(known & texts) >= len(known | texts):
-                joined = joined[0] | known, group + joined[1]
-            else:
-                apart.append((known, group))
-        groups = [*apart, joined]
-    return groups
-
-
-MOST = 100  # different labels that a model may give, unless somebody says what they are
-# Usual names of the column with the right answers.
-TRUTH = ("label", "labels", "truth", "ground_truth", "gold", "target", "y", "y_true", "true_label", "class", "outcome")
-
-Progress = Callable[[int, int], None]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -309,7 +107,7 @@ def model_columns(
     >>> found.models, found.values, found.truth, found.others
     (('m1', 'm2'), ('no', 'yes'), 'label', ('age',))
     """
-    with opened(source, [*([truth] if truth else []), *(models or ()), *without]) as table:
+    with open_table(source, [*([truth] if truth else []), *(models or ()), *without]) as table:
         names = list(dict.fromkeys(table.names))
     if id_column not in names:
         raise BadTable(_without_ids(name_of(source), id_column, names))
@@ -318,16 +116,16 @@ def model_columns(
     wanted = [name for name in names if name != id_column and name not in without]
     if models is not None:
         wanted = [name for name in wanted if name in (*models, truth or usual)]
-    seen, rows = _read(source, wanted, max(MOST, len(values or ())), progress)
+    summaries, rows = _read(source, wanted, max(MOST, len(values or ())), progress)
     if wanted and not rows:
         raise BadTable(f"{name_of(source)} holds no items: write one row per item")
-    if truth is None and usual is not None and seen[usual].why in ("", TRUTHS, DECIMALS):  # others are features
+    if truth is None and usual is not None and summaries[usual].why in ("", TRUTHS, DECIMALS):  # others are features
         truth = usual
-    found = Finder(name_of(source), seen, truth, values)
-    chosen = found.named(models) if models is not None else found.group()
+    found = Finder(name_of(source), summaries, truth, values)
+    chosen = found.check_models(models) if models is not None else found.group()
     labels = found.labels(chosen)
     others = [name for name in names if name not in (*chosen, truth, id_column)]
-    right = texts_of(seen[truth].values or ()) if truth in seen else set[str]()
+    right = texts_of(summaries[truth].values or ()) if truth in summaries else set[str]()
     return ModelColumns(
         rows=rows,
         models=tuple(chosen),
@@ -351,10 +149,10 @@ def score_columns(source: Any, *, id_column: str = "id", progress: Progress | No
     >>> score_columns({"id": [1, 2], "a": [0.2, 0.9], "b": [0.4, 0.6], "age": [40.5, 71.0], "label": ["no", "yes"]})
     ['a', 'b']
     """
-    with opened(source, [id_column]) as table:
+    with open_table(source, [id_column]) as table:
         names = [name for name in dict.fromkeys(table.names) if name != id_column]
-    seen, _ = _read(source, names, MOST, progress)
-    found = [name for name in names if seen[name].why == SCORES]
+    summaries, _ = _read(source, names, MOST, progress)
+    found = [name for name in names if summaries[name].why == SCORES]
     if not found:
         raise BadTable(
             f"{name_of(source)} has no column of scores from 0 to 1 that cuts could be for: leave out --cuts"
@@ -371,21 +169,220 @@ def _without_ids(table: str, id_column: str, names: Sequence[str]) -> str:
     return f"{table} has no column {id_column!r} with the ids of its items; it has {few}: {again}"
 
 
-def _read(source: Any, wanted: Sequence[str], most: int, progress: Progress | None) -> tuple[dict[str, Seen], int]:
+def _read(
+    source: Any, wanted: Sequence[str], most: int, progress: Progress | None
+) -> tuple[dict[str, ColumnSummary], int]:
     """What stands in each column, and how many rows there are."""
-    seen, rows, done = {name: Seen() for name in wanted}, 0, 0
-    with opened(source, wanted, categories=wanted) as table:
+    summaries, rows, done = {name: ColumnSummary() for name in wanted}, 0, 0
+    with open_table(source, wanted, categories=wanted) as table:
         for block in table.blocks(wanted):
             rows = max(rows, block.start + block.rows)
-            _add(seen, block, most)
+            for name, column in block.columns.items():
+                summaries[name].add(column, most)
             done += block.rows * len(block.columns)
             if progress is not None and table.rows:
                 progress(done, table.rows * len(wanted))
-    for each in seen.values():
+    for each in summaries.values():
         each.look_again()
-    return seen, rows
+    return summaries, rows
 
 
-def _add(seen: dict[str, Seen], block: Block, most: int) -> None:
-    for name, column in block.columns.items():
-        seen[name].add(column, most)
+class Finder:
+    """Tells models from other columns, and says why it cannot."""
+
+    def __init__(
+        self, table: str, summaries: dict[str, ColumnSummary], truth: str | None, values: Sequence[Label] | None
+    ) -> None:
+        self._table, self._summaries, self._truth = table, summaries, truth
+        self._values = None if values is None else tuple(values)
+
+    def check_models(self, models: Sequence[str]) -> list[str]:
+        """The `models` that somebody named, if they are such."""
+        for name in models:
+            if self._summaries[name].values is None:
+                raise BadTable(
+                    f"{self._table}: the column {name!r} holds {self._summaries[name].why}, not the labels of a model"
+                )
+        return self._check(list(models))
+
+    def group(self) -> list[str]:
+        """The largest group of columns that share labels, known ones where there are such."""
+        columns, known = self._columns(), self._known_labels()
+        groups = [(texts, names) for texts, names in _groups(columns) if not known or texts & known]
+        groups.sort(key=lambda group: -len(group[1]))
+        if len(groups) > 1 and len(groups[0][1]) == len(groups[1][1]) > 1:
+            one, two = (f"{', '.join(names[:3])}{' ..' if len(names) > 3 else ''}" for _, names in groups[:2])
+            raise BadTable(
+                f"{self._table}: the models may be the columns {one} or the columns {two}: name their labels with "
+                "--label-values, or the others with --leave-out"
+            )
+        shared, names = groups[0] if groups else (set[str](), [])
+        return self._check([name for name, texts in columns.items() if texts <= shared or name in names])
+
+    def _columns(self) -> dict[str, set[str]]:
+        """What may be models."""
+        return {
+            name: texts_of(each.values) for name, each in self._summaries.items() if each.values and name != self._truth
+        }
+
+    def _known_labels(self) -> set[str]:
+        """The labels that are known whatever the models say."""
+        if self._values is not None:
+            return set(map(str, self._values))
+        truth = self._summaries.get(self._truth or "")
+        return texts_of(truth.values) if truth is not None and truth.values else set()
+
+    def _check(self, models: list[str]) -> list[str]:
+        if len(models) < 2:
+            raise BadTable(self._too_few(models))
+        for name in models:
+            if empty := self._summaries[name].empty:
+                raise BadTable(
+                    f"{self._table}: the model {name!r} says nothing about {count(empty, 'item')}: fill in every one, "
+                    f"leave it out with --leave-out {name}, or, if it holds the right answers, say --label-column {name}"
+                )
+        return models
+
+    def _too_few(self, models: list[str]) -> str:
+        """Why there is nothing to choose, and what to do about it."""
+        again = f"replical init --pool {self._table}"
+        if models:
+            return f"{self._table} has one model only, {models[0]!r}: add a column for every other model, then {again}"
+        groups = _groups(self._columns())
+        if groups and (known := self._known_labels()):
+            said, names = max(groups, key=lambda group: len(group[1]))
+            return (
+                f"no column of {self._table} is a model with the labels {', '.join(sorted(known)[:6])}; {names[0]!r} says "
+                f"{', '.join(sorted(said)[:6])}: write models and right answers with the same labels, then {again}"
+            )
+        odd = next(((name, each.why) for name, each in self._summaries.items() if each.why in WRITE), None)
+        hint, write = (f" ({odd[0]!r} holds {odd[1]})", WRITE[odd[1]]) if odd else ("", WRITE[SCORES])
+        new = f"; or cut scores at public places: replical protocol new --candidates {self._table} --cuts 0.5"
+        cut = new if odd and odd[1] == SCORES else ""
+        return f"{self._table} has no column that looks like a model{hint}: {write}, then {again}{cut}"
+
+    def labels(self, models: Sequence[str]) -> tuple[Label, ...]:
+        """The labels of these `models`, as a protocol lists them."""
+        if self._truth in self._summaries and (why := self._summaries[self._truth].why):
+            raise BadLabel(
+                f"{self._table}: the column {self._truth!r} with the right answers holds {why}, and models give other "
+                f"labels: {WRITE.get(why, 'write the right labels')}, or name another with --label-column"
+            )
+        if self._values is not None:
+            for name in models:
+                if strange := sorted(texts_of(self._summaries[name].values or ()) - set(map(str, self._values))):
+                    raise BadLabel(
+                        f"{self._table}: the model {name!r} says {strange[0]!r}, which is none of {list(self._values)!r}: "
+                        f"name every label with --label-values, or leave the column out with --leave-out {name}"
+                    )
+            return self._values
+        texts = self._known_labels().union(*(texts_of(self._summaries[name].values or ()) for name in models))
+        if len(texts) < 2:
+            raise BadLabel(
+                f"{self._table}: every model says {next(iter(texts))!r} about every item: name all labels with "
+                f"replical init --pool {self._table} --label-values"
+            )
+        return public_order(texts)
+
+
+_WHOLE = re.compile("0|-?[1-9][0-9]{0,17}")
+
+
+def public_order(texts: Iterable[str]) -> tuple[Label, ...]:
+    """Labels in an order that everybody finds: whole numbers by size, texts by alphabet.
+
+    Examples
+    --------
+    >>> public_order({"10", "9"}), public_order({"b", "9"})
+    ((9, 10), ('9', 'b'))
+    """
+    words = sorted(texts)
+    if all(map(_WHOLE.fullmatch, words)):
+        return tuple(sorted(map(int, words)))
+    return tuple(words)
+
+
+def texts_of(values: Iterable[Label]) -> set[str]:
+    """Labels as they are written: a file of texts may spell numbers."""
+    return {str(value).strip() if isinstance(value, int) else value for value in values}
+
+
+def _groups(columns: dict[str, set[str]]) -> list[tuple[set[str], list[str]]]:
+    """Groups of columns with all their values: one joins where it shares at least a quarter of them."""
+    groups: list[tuple[set[str], list[str]]] = []
+    for name, texts in columns.items():
+        joined, apart = (texts, [name]), []
+        for known, group in groups:
+            if 4 * len(known & texts) >= len(known | texts):
+                joined = joined[0] | known, group + joined[1]
+            else:
+                apart.append((known, group))
+        groups = [*apart, joined]
+    return groups
+
+
+_SOME = 10_000  # rows that show what numbers a column holds
+_NUMBER = re.compile(r"[-+]?[0-9]*\.?[0-9]+([eE][-+]?[0-9]+)?")
+
+
+@dataclass
+class ColumnSummary:
+    """What a column holds; `values` is None where they cannot be labels, and `why` says why not."""
+
+    values: set[Label] | None = field(default_factory=set)
+    empty: int = 0
+    why: str = ""
+
+    def add(self, column: Any, most: int) -> None:
+        """Look at more rows of it, in which there may be so many different labels."""
+        if self.values is None:
+            return
+        if why := _other_kind(column.type) or _float_kind(column):
+            self.values, self.why = None, why
+            return
+        self.empty += column.null_count
+        different = column.unique().to_pylist()
+        if "" in different:
+            self.empty += sum(value == "" for value in column.to_pylist())
+        self.values |= {value for value in different if value is not None and value != ""}
+        if len(self.values) > most:
+            self.why = _number_kind(self.values) or f"more than {most} different values"
+            self.values = None
+
+    def look_again(self) -> None:
+        """A CSV file spells numbers: those that are not whole are scores."""
+        if why := _number_kind(self.values or ()):
+            self.values, self.why = None, why
+
+
+def _number_kind(values: Any) -> str:
+    """What numbers these texts spell that are no labels; nothing where they spell something else."""
+    words = [value for value in values if isinstance(value, str)]
+    if not all(map(_NUMBER.fullmatch, words)) or not any(set(word) & set(".eE") for word in words):
+        return ""
+    return _kind(list(map(float, words)))
+
+
+def _kind(numbers: list[float]) -> str:
+    if numbers and all(number.is_integer() for number in numbers):
+        return DECIMALS
+    return SCORES if all(0 <= number <= 1 for number in numbers) else NUMBERS
+
+
+def _other_kind(kind: Any) -> str:
+    from pyarrow import types
+
+    inner = kind.value_type if types.is_dictionary(kind) else kind
+    texts = types.is_string(inner) or types.is_large_string(inner) or str(inner) == "string_view"
+    if texts or types.is_integer(inner) or types.is_floating(inner):
+        return ""
+    return TRUTHS if types.is_boolean(inner) else f"values of type {inner}"
+
+
+def _float_kind(column: Any) -> str:
+    from pyarrow import types
+
+    if not types.is_floating(column.type):
+        return ""
+    some = column.slice(0, _SOME).unique().to_pylist()
+    return _kind([float(value) for value in some if value is not None and not isnan(value)])

@@ -20,8 +20,9 @@ from replical.classes.recipe import Recipe
 from replical.core.text import plural
 from replical.errors import BadProtocol, BadTable
 from replical.lab.columns import name_of
+from replical.lab.pool import LabPool
 from replical.lab.protocol import Protocol
-from replical.lab.tables import LabPool, read_labels, read_pool
+from replical.lab.tables import read_labels, read_pool
 
 FEW = 50  # fewer items make a rough order
 

@@ -27,9 +27,9 @@ from replical.lab.journal.binding import BODY, SCHEMA, beacon_value, bind, check
 from replical.lab.journal.binding import digest_of_registered as digest_of
 from replical.lab.journal.journal import Event, Journal
 from replical.lab.journal.ledger import Ledger
+from replical.lab.pool import LabPool
 from replical.lab.protocol import Protocol
 from replical.lab.schema import is_name
-from replical.lab.tables import LabPool
 
 _DIGESTS = ("protocol_fingerprint", "pool_fingerprint", "private_commitment")
 PARTS = (*BODY, "digest", "provenance")

@@ -2,39 +2,42 @@
 
 The folder holds shards of packed predictions, the ids, and a table of contents with the checksum of each of them. The
 table of contents is written last and appears whole: without it nothing in the folder counts.
+
+Tables become shards a few rows at a time. The order of a pool is that of its ids, so ids are read first. Nothing the size
+of the table is ever held: of each band of rows (a row group of Parquet, a piece of CSV) at most `_BAND` bytes of bits.
+What goes wrong, a full disk included, leaves no shard behind.
 """
 
 from __future__ import annotations
 
 import json
 import os
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from itertools import islice
+import shutil
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from itertools import islice, pairwise
 from operator import lt
 from pathlib import Path
 from typing import Any, cast
 
-from replical.classes.base import Items
-from replical.classes.predictions.sharded import Shard, ShardedRows, ShardedTable
+import numpy as np
+
+from replical.classes.base import Indices, Items
+from replical.classes.predictions.sharded import SIZE, Shard, ShardedRows, ShardedTable, Writing
 from replical.classes.recipe import Recipe
+from replical.classes.table import PackedRows
 from replical.core import bits
+from replical.core.bits import blocks
 from replical.core.canonical import Json, digest_of, fingerprint, is_digest
-from replical.core.files import decode, read_bytes, write_whole
-from replical.errors import BadTable, BadUsage
+from replical.core.files import amount, decode, read_bytes, write_whole
+from replical.errors import BadTable, BadUsage, ReplicalError
+from replical.lab.columns import BlockIds, Table, codes_of, duplicate_id, ids_of, name_of, open_table
+from replical.lab.pool import LabPool, Progress, pool_fingerprint
 
 SCHEMA = "replical.shards/1"
 CONTENTS, IDS = "contents.json", "ids.json"
 _AGAIN = "make the shards again with replical shard"
-
-
-@dataclass(frozen=True, kw_only=True, eq=False)
-class Sharded:
-    """What a folder of shards holds: ids in their order, items, and the fingerprint of the pool."""
-
-    ids: tuple[str, ...]
-    items: Items
-    fingerprint: str
+_BAND = 2**28  # bytes of packed predictions that are held at a time
 
 
 def is_sharded(source: Any) -> bool:
@@ -42,7 +45,7 @@ def is_sharded(source: Any) -> bool:
     return isinstance(source, str | Path) and Path(source).is_dir()
 
 
-def read_shards(folder: Path, recipe: Recipe) -> Sharded:
+def read_shards(folder: Path, recipe: Recipe) -> LabPool:
     """A pool in shards, of which nothing is read yet but its table of contents and its ids.
 
     Parameters
@@ -67,33 +70,8 @@ def read_shards(folder: Path, recipe: Recipe) -> Sharded:
     shards = _shards(folder, body, recipe)
     for shard in shards:
         _check_there(shard)
-    table = ShardedTable(shards=shards, size=len(recipe.C), labels=len(recipe.C.labels), folder=folder.absolute())
-    items = cast(Items, ShardedRows(table))
-    return Sharded(ids=_ids(folder, body), items=items, fingerprint=body["fingerprint"])
-
-
-def write_contents(folder: Path, recipe: Recipe, ids: Sequence[str], shards: Sequence[Shard], pool: str) -> None:
-    """Write the ids and then, at last, the table of contents: from now on the folder counts.
-
-    Raises
-    ------
-    BadUsage
-        If they cannot be written.
-    """
-    listed = json.dumps(list(ids), ensure_ascii=False, separators=(",", ":"))
-    write_whole(folder / IDS, listed, what="the ids", refuse=BadUsage)
-    body: Json = {
-        "class": recipe.C.fingerprint,
-        "candidates": len(recipe.C),
-        "labels": len(recipe.C.labels),
-        "items": len(ids),
-        "ids": {"file": IDS, "digest": digest_of(listed.encode())},
-        "fingerprint": pool,
-        "shards": [{"file": Path(shard.path).name, "items": shard.rows, "digest": shard.digest} for shard in shards],
-    }
-    content = {"schema": SCHEMA, "body": body, "digest": fingerprint(body)}
-    text = json.dumps(content, indent=1, ensure_ascii=False) + "\n"
-    write_whole(folder / CONTENTS, text, what="the table of contents", refuse=BadUsage)
+    items = _items(folder, recipe, shards)
+    return LabPool(recipe=recipe, ids=_ids(folder, body), items=items, fingerprint=body["fingerprint"])
 
 
 def _contents(folder: Path) -> dict[str, Any]:
@@ -169,3 +147,245 @@ def _ids(folder: Path, body: Mapping[str, Any]) -> tuple[str, ...]:
     if not all(map(lt, ids, islice(ids, 1, None))):
         raise BadTable(f"{path} has ids that are not in their order, each once: {_AGAIN}")
     return tuple(ids)
+
+
+def _items(folder: Path, recipe: Recipe, shards: Sequence[Shard]) -> Items:
+    table = ShardedTable(shards=shards, size=len(recipe.C), labels=len(recipe.C.labels), folder=folder.absolute())
+    return cast(Items, ShardedRows(table))
+
+
+def write_shards(
+    sources: Sequence[Path],
+    recipe: Recipe,
+    folder: Path,
+    *,
+    id_column: str = "id",
+    size: int = SIZE,
+    progress: Progress | None = None,
+) -> LabPool:
+    r"""Write the prediction tables `sources`, one below the other, as a folder of shards.
+
+    Parameters
+    ----------
+    sources
+        Parquet or CSV files with the same candidates and different items.
+    recipe
+        The class of a protocol: which columns are predictions, and of which labels.
+    folder
+        Where the shards go: a new folder, or an empty one.
+    id_column
+        The column with the lab's own names of the items.
+    size
+        Bytes of a shard, about.
+    progress
+        Is told, now and then, how much is done and how much there is.
+
+    Returns
+    -------
+    pool
+        The pool in shards, as `read_pool` reads it from the folder.
+
+    Raises
+    ------
+    BadTable, BadLabel
+        As for `read_pool`.
+    BadUsage
+        If the class has no prediction table, the folder is in use, or the disk is full; nothing is left behind then.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from replical.classes.catalogue import recipe
+    >>> models = recipe({"kind": "table", "candidates": [{"name": "a"}, {"name": "b"}]}, ("no", "yes"), "seed")
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     table = Path(folder, "pool.csv")
+    ...     _ = table.write_text("id,a,b\n7,no,yes\n3,yes,yes\n")
+    ...     pool = write_shards([table], models, Path(folder, "shards"))
+    ...     pool.ids, np.asarray(pool.items).tolist()
+    (('3', '7'), [[1, 1], [0, 1]])
+    """
+    if not recipe.predicts:
+        raise BadUsage(
+            "shards hold predictions of candidates, and this protocol's class looks at features: run on the table"
+        )
+    with _new_folder(folder):
+        writer = _ShardWriter(sources, recipe, folder, id_column, progress or (lambda done, total: None))
+        shards = writer.shards(size)
+        pool = writer.pool(_items(folder, recipe, shards))
+        _write_contents(folder, recipe, pool.ids, shards, pool.fingerprint)
+    return pool
+
+
+@contextmanager
+def _new_folder(folder: Path) -> Iterator[None]:
+    """A folder of our own, emptied again if anything goes wrong."""
+    made = not folder.exists()
+    try:
+        if not made and any(folder.iterdir()):
+            raise BadUsage(f"{folder} is not empty: give --out a new folder, or remove this one first")
+        folder.mkdir(exist_ok=True)
+    except OSError as error:
+        raise BadUsage(f"cannot make the folder {folder}: {error.strerror or error}") from error
+    try:
+        yield
+    except BaseException as error:
+        for file in folder.iterdir():
+            file.unlink()
+        if made:
+            folder.rmdir()
+        if isinstance(error, OSError):
+            raise _write_error(folder, error) from error
+        raise
+
+
+def _write_error(folder: Path, error: OSError) -> ReplicalError:
+    return BadUsage(f"cannot write the shards in {folder}: {error.strerror or error}; nothing of them is left there")
+
+
+class _ShardWriter:
+    """Tables on their way into shards."""
+
+    def __init__(
+        self, sources: Sequence[Path], recipe: Recipe, folder: Path, id_column: str, progress: Progress
+    ) -> None:
+        self._sources, self._recipe, self._folder, self._id = sources, recipe, folder, id_column
+        self._progress = progress
+        self._ids: list[list[str]] = []  # of each source
+        self._order: Indices
+
+    def shards(self, size: int) -> list[Shard]:
+        """Read the ids, then everything, and write it."""
+        for source in self._sources:
+            self._ids.append(self._read_ids(source))
+        self._order = self._sort()
+        places = np.empty(len(self._order), dtype=np.int64)
+        places[self._order] = np.arange(len(self._order))
+        C = self._recipe.C
+        writing = Writing(
+            self._folder,
+            rows=len(places),
+            planes=bits.planes_for(len(C.labels)),
+            words=bits.words_for(len(C)),
+            size=size,
+        )
+        self._check_room(writing)
+        starts = np.cumsum([0, *map(len, self._ids)])
+        for number, (low, high) in enumerate(pairwise(starts.tolist())):
+            self._read(number, places[low:high], writing, low)
+        with self._disk():
+            return writing.sealed()
+
+    def pool(self, items: Items) -> LabPool:
+        """The pool, with the fingerprint that its table has."""
+        every = [each for ids in self._ids for each in ids]
+        ids = tuple(map(every.__getitem__, self._order.tolist()))
+        rows = len(ids)
+        found = pool_fingerprint(ids, items, lambda done: self._progress(rows + done, 2 * rows))
+        return LabPool(recipe=self._recipe, ids=ids, items=items, fingerprint=found)
+
+    @contextmanager
+    def _opened(self, source: Path) -> Iterator[Table]:
+        columns = self._recipe.columns
+        with open_table(source, (self._id, *columns), texts=(self._id,), categories=columns) as table:
+            yield table
+
+    def _read_ids(self, source: Path) -> list[str]:
+        ids: list[str] = []
+        with self._opened(source) as table:
+            for block in table.blocks([self._id]):
+                ids += ids_of(block.columns[self._id], self._id, name_of(source), block.start)
+        if not ids:
+            raise BadTable(f"{source} holds no items: write one row an item")
+        return ids
+
+    def _sort(self) -> Indices:
+        """The order of all ids."""
+        every = [each for ids in self._ids for each in ids]
+        order = sorted(range(len(every)), key=every.__getitem__)
+        for one, two in pairwise(order):
+            if every[one] == every[two]:
+                raise self._duplicate(one, two)
+        return np.array(order, dtype=np.int64)
+
+    def _duplicate(self, one: int, two: int) -> BadTable:
+        starts = np.cumsum([0, *map(len, self._ids)])
+        first, second = (int(np.searchsorted(starts, row, side="right")) - 1 for row in (one, two))
+        each, name = self._ids[first][one - int(starts[first])], str(self._sources[first])
+        if first == second:
+            return duplicate_id(name, each, one - int(starts[first]), two - int(starts[first]))
+        return BadTable(f"{name} and {self._sources[second]} both have the item {each!r}: every item is in one table")
+
+    def _check_room(self, writing: Writing) -> None:
+        """Before the time is spent that the predictions take."""
+        needed = 8 * writing.rows * writing.planes * writing.words
+        free = shutil.disk_usage(self._folder).free
+        if needed > free:
+            raise BadUsage(
+                f"the shards need {amount(needed)} and {self._folder} has room for {amount(free)}: give --out a folder on "
+                "another disk"
+            )
+
+    def _read(self, number: int, places: Indices, writing: Writing, before: int) -> None:
+        """One table: band after band, of each as many columns at a time as may be held."""
+        source, ids = self._sources[number], self._ids[number]
+        start = 0
+        with self._opened(source) as table:
+            for band in table.bands():
+                found = [
+                    each
+                    for block in band.blocks([self._id])
+                    for each in ids_of(block.columns[self._id], self._id, name_of(source), start + block.start)
+                ]
+                if found != ids[start : start + len(found)]:
+                    raise BadTable(f"{source} was changed while it was read: run again when nobody writes to it")
+                if found:
+                    self._band(band, found, places[start : start + len(found)], writing, name_of(source))
+                start += len(found)
+                self._progress(before + start, 2 * writing.rows)
+        if start != len(ids):
+            raise BadTable(f"{source} was changed while it was read: run again when nobody writes to it")
+
+    def _band(self, band: Table, ids: list[str], places: Indices, writing: Writing, name: str) -> None:
+        columns, labels = self._recipe.columns, self._recipe.C.labels
+        order = np.argsort(places)
+        for words in blocks(writing.words, 8 * writing.planes * len(ids), _BAND):
+            stripe = columns[64 * words.start : 64 * words.stop]
+            numbers = {column: place for place, column in enumerate(stripe)}
+            rows, cells = PackedRows.blank(len(ids), len(stripe), labels=len(labels)), 0
+            for block in band.blocks(stripe):
+                at, seen = slice(block.start, block.start + block.rows), BlockIds(ids, block.start, name)
+                if at.stop > len(ids):
+                    break
+                codes = [codes_of(column, each, labels, seen) for each, column in block.columns.items()]
+                rows.write_columns(at, numbers[next(iter(block.columns))], codes)
+                cells += block.rows * len(block.columns)
+            if cells != len(ids) * len(stripe):
+                raise BadTable(f"{name} has columns of unequal lengths: write it again, every column with all rows")
+            with self._disk():
+                writing.write(places[order], words.start, rows.planes[:, order])
+
+    @contextmanager
+    def _disk(self) -> Iterator[None]:
+        """What the disk refuses is not the table's fault."""
+        try:
+            yield
+        except OSError as error:
+            raise _write_error(self._folder, error) from error
+
+
+def _write_contents(folder: Path, recipe: Recipe, ids: Sequence[str], shards: Sequence[Shard], pool: str) -> None:
+    """Write the ids and then, at last, the table of contents: from now on the folder counts."""
+    listed = json.dumps(list(ids), ensure_ascii=False, separators=(",", ":"))
+    write_whole(folder / IDS, listed, what="the ids", refuse=BadUsage)
+    body: Json = {
+        "class": recipe.C.fingerprint,
+        "candidates": len(recipe.C),
+        "labels": len(recipe.C.labels),
+        "items": len(ids),
+        "ids": {"file": IDS, "digest": digest_of(listed.encode())},
+        "fingerprint": pool,
+        "shards": [{"file": Path(shard.path).name, "items": shard.rows, "digest": shard.digest} for shard in shards],
+    }
+    content = {"schema": SCHEMA, "body": body, "digest": fingerprint(body)}
+    text = json.dumps(content, indent=1, ensure_ascii=False) + "\n"
+    write_whole(folder / CONTENTS, text, what="the table of contents", refuse=BadUsage)

@@ -17,8 +17,8 @@ from replical.core.canonical import digest_of, fingerprint
 from replical.core.files import write_whole
 from replical.core.parallel import ordered_map
 from replical.errors import BadRecipe, BadTable, MissingExtra
-from replical.lab.columns import name_of, opened
-from replical.lab.tables import ids_of, labels_of, read_features
+from replical.lab.columns import ids_of, labels_of, name_of, open_table
+from replical.lab.tables import read_features
 from replical.sklearn.family import Candidate, Family
 from replical.sklearn.models import CONTENTS, FILE, PARTS, Models, Progress, is_entry, one_line, save, silent
 
@@ -36,7 +36,7 @@ def read_public(source: Any, family: Family, *, id_column: str = "id") -> tuple[
     """
     ids, X = read_features(source, family.features, id_column=id_column)
     name, codes = name_of(source), dict[str, int]()
-    with opened(source, (id_column, family.label), texts=(id_column,), categories=(family.label,)) as table:
+    with open_table(source, (id_column, family.label), texts=(id_column,), categories=(family.label,)) as table:
         for block in table.blocks([id_column, family.label], together=True):
             some = ids_of(block.columns[id_column], id_column, name, block.start)
             codes |= dict(labels_of(block.columns[family.label], family.label, family.labels, some, name))

@@ -20,10 +20,10 @@ from replical.classes.predictions import sharded as files
 from replical.classes.predictions.sharded import ShardedPredictions, Writing
 from replical.core.parallel import cluster, local
 from replical.errors import BadTable, BadUsage, ReplicalError
-from replical.lab import sharding
+from replical.lab import shards as writing
 from replical.lab.certificate.file import certify
 from replical.lab.journal.journal import Journal
-from replical.lab.sharding import write_shards
+from replical.lab.shards import write_shards
 from support.lab import answered, begin, content, world
 from support.shards import in_shards, slow_votes
 from support.tables import write
@@ -185,8 +185,8 @@ def test_a_full_disk_leaves_nothing(made, tmp_path, monkeypatch, when):
 
 
 def test_too_little_room_is_told_before_anything_is_read(made, tmp_path, monkeypatch):
-    monkeypatch.setattr(sharding.shutil, "disk_usage", lambda folder: shutil._ntuple_diskusage(10, 3, 7))
-    monkeypatch.setattr(sharding._Sharding, "_read", None)
+    monkeypatch.setattr(writing.shutil, "disk_usage", lambda folder: shutil._ntuple_diskusage(10, 3, 7))
+    monkeypatch.setattr(writing._ShardWriter, "_read", None)
     with pytest.raises(BadUsage, match=r"the shards need 8\.0 kB and .* has room for 7 bytes: give --out a folder on"):
         write_shards([made / "pool.parquet"], PROTOCOL.recipe, tmp_path / "new")
     assert not (tmp_path / "new").exists()
@@ -214,13 +214,13 @@ def test_what_cannot_be_sharded_is_one_sentence(made, tmp_path):
 
 def test_a_table_that_changes_between_ids_and_predictions_is_refused(made, tmp_path, monkeypatch):
     table = write(world(items=30), tmp_path / "pool.csv")
-    read = sharding._Sharding._check_room
+    read = writing._ShardWriter._check_room
 
     def change(*these):
         write(world(items=30) | {"id": [f"j{number}" for number in range(30)]}, table)
         read(*these)
 
-    monkeypatch.setattr(sharding._Sharding, "_check_room", change)
+    monkeypatch.setattr(writing._ShardWriter, "_check_room", change)
     assert sentence(lambda: write_shards([table], PROTOCOL.recipe, tmp_path / "out")).startswith(
         f"{table} was changed while it was read"
     )
@@ -230,7 +230,7 @@ def test_a_table_that_changes_between_ids_and_predictions_is_refused(made, tmp_p
 def test_a_killed_sharding_is_never_used(made, tmp_path):
     code = (
         "import sys, os, signal; from pathlib import Path; from replical import Protocol\n"
-        "from replical.lab.sharding import write_shards; from replical.classes.predictions.sharded import Writing\n"
+        "from replical.lab.shards import write_shards; from replical.classes.predictions.sharded import Writing\n"
         "from support.lab import content\n"
         "Writing.sealed = lambda self: os.kill(os.getpid(), signal.SIGKILL)\n"
         "recipe = Protocol.of(content('settled', epsilon=0.3, batch=4)).recipe\n"

@@ -6,7 +6,8 @@ import pytest
 from replical.classes.catalogue import recipe
 from replical.core.randomness import PrivateRandomness
 from replical.errors import BadLabel, BadTable, ReplicalError
-from replical.lab.tables import ItemColumns, label_code, read_labels, read_pool
+from replical.lab.columns import label_code
+from replical.lab.tables import ItemColumns, read_labels, read_pool
 from support.tables import GOOD, PREDICTS, TABLE, TEXTS, refused, write
 
 pa = pytest.importorskip("pyarrow")

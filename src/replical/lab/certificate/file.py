@@ -35,9 +35,9 @@ from replical.core.files import Refuse, write_whole
 from replical.errors import BadCertificate, BadUsage
 from replical.lab.journal.binding import commitment
 from replical.lab.journal.journal import Link
+from replical.lab.pool import LabPool
 from replical.lab.protocol import Protocol
 from replical.lab.sessions.session import LabelCounts, Session, transcript
-from replical.lab.tables import LabPool
 from replical.learners.catalogue import load
 from replical.learners.plan import Condition, Plan
 from replical.learners.result import Proven, Result, Settling

@@ -51,9 +51,9 @@ from replical.lab.certificate.proofs import (
 )
 from replical.lab.journal.binding import commitment
 from replical.lab.journal.journal import Journal
+from replical.lab.pool import LabPool
 from replical.lab.protocol import Protocol
 from replical.lab.sessions.session import Session
-from replical.lab.tables import LabPool
 from replical.learners.base import Proves
 from replical.learners.catalogue import find, load
 from replical.learners.paper.a2 import A2Plan

@@ -21,9 +21,9 @@ from replical.core.randomness import PrivateRandomness
 from replical.errors import BadJournal, BadUsage
 from replical.lab.journal.journal import Event, Journal
 from replical.lab.journal.ledger import Ledger
+from replical.lab.pool import LabPool
 from replical.lab.protocol import Claim, Protocol
 from replical.lab.schema import check_name
-from replical.lab.tables import LabPool
 from replical.learners.base import Learner
 
 LONGEST = 1000  # characters of a beacon's value; those of public beacons have 64 to 128

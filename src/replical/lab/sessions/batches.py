@@ -21,7 +21,7 @@ from xml.sax.saxutils import escape, quoteattr
 from replical.classes.base import Label
 from replical.core.files import read_bytes, read_csv, write_whole
 from replical.errors import BadLabel, BadTable
-from replical.lab.tables import label_code
+from replical.lab.columns import label_code
 
 SKIP = "?"  # what an annotator writes who cannot say
 _SEPARATORS = (",", ";", "\t")  # a spreadsheet writes semicolons where the comma is the decimal point

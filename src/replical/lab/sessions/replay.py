@@ -33,8 +33,8 @@ from replical.errors import BadJournal, ReplicalError
 from replical.lab.journal.binding import check_registered, seed_of
 from replical.lab.journal.journal import Event, Journal, Link
 from replical.lab.journal.ledger import CHANGES, Ledger
+from replical.lab.pool import LabPool
 from replical.lab.protocol import Claim, Protocol
-from replical.lab.tables import LabPool
 from replical.learners.base import Course, Kept, Learner
 from replical.pools.pool import Pool
 from replical.pools.query import Answers, Query

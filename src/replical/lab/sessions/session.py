@@ -11,9 +11,9 @@ from replical.errors import BadJournal, BadLabel
 from replical.lab.journal.binding import bind, named
 from replical.lab.journal.journal import Event, Journal
 from replical.lab.journal.ledger import Ledger
+from replical.lab.pool import LabPool
 from replical.lab.protocol import Claim, Protocol
 from replical.lab.sessions.replay import Replayed
-from replical.lab.tables import LabPool
 from replical.learners.base import Course, Learner
 from replical.learners.measured import Measured
 from replical.learners.result import Result

@@ -10,8 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from replical.classes.catalogue import recipe
-from replical.lab import columns, sharding
-from replical.lab.sharding import write_shards
+from replical.lab import columns, shards
+from replical.lab.shards import write_shards
 from replical.lab.tables import read_pool
 from support.tables import write
 
@@ -60,7 +60,7 @@ def shards_are_the_pool(table, forms, data):
     )
     with (
         tempfile.TemporaryDirectory() as name,
-        mock.patch.object(sharding, "_BAND", stripe),
+        mock.patch.object(shards, "_BAND", stripe),
         mock.patch.object(columns, "_CELLS", cells),
     ):
         folder = Path(name)
@@ -73,7 +73,7 @@ def shards_are_the_pool(table, forms, data):
         found = [
             write_shards(parts, made, folder / "shards", size=size),
             read_pool(folder / "shards", made),
-            read_pool(folder / "shards", made).recomputed(),
+            read_pool(folder / "shards", made).recompute_fingerprint(),
         ]
         for each in found:
             assert (each.ids, each.fingerprint) == (expected.ids, expected.fingerprint)
