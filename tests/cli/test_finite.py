@@ -1,4 +1,4 @@
-"""Lists that stand for infinite classes say what they lose: cuts at public quantiles, nets of half-spaces."""
+"""Lists that stand for infinite classes say what they lose: cuts at public quantiles."""
 
 import json
 import tomllib
@@ -9,7 +9,7 @@ import pytest
 
 pytest.importorskip("pyarrow")
 from replical import Protocol
-from replical.bounds.finite import net_size, quantile_loss
+from replical.bounds.finite import quantile_loss
 from replical.core.exact import up
 from replical.errors import BadProtocol
 from replical.lab.schema import quantile_cuts
@@ -111,20 +111,3 @@ def test_a_loss_that_is_not_what_the_numbers_say_is_refused(command, change, mes
     content["class"]["quantiles"] |= change
     with pytest.raises(BadProtocol, match=message):
         Protocol.of(content)
-
-
-def test_a_net_says_how_many_its_dimension_takes(command):
-    _, out, _ = command("protocol", "new", "--out", "p.toml", "--class", "halfspaces:10,200", *FLAGS)
-    assert f"for 0.05 it takes about {net_size(10, 0.05, 0.05):.1e}" in out.replace("8.7e+09", "8.6e+09")
-    assert "comes within 0.3" in out
-    code, out, _ = command(
-        "plan", "--class", "halfspaces:3,300", "--epsilon", ".05", "--theta", "3", "--seed", "s", "--json"
-    )
-    reading = json.loads(out)["reading"]
-    assert code == 0
-    assert "A net of 300 half-spaces in 3 dimensions comes within" in reading
-    assert "for 0.05 it takes about 6,400" in reading
-    _, out, _ = command(
-        "plan", "--class", "halfspaces:2,900", "--epsilon", ".05", "--theta", "3", "--seed", "s", "--json"
-    )
-    assert "it takes" not in json.loads(out)["reading"]

@@ -5,8 +5,7 @@ from itertools import count
 import numpy as np
 import pytest
 
-from replical.bounds.finite import net_share, net_size, quantile_loss
-from replical.classes.halfspaces import HalfSpaces
+from replical.bounds.finite import quantile_loss
 from replical.lab.schema import quantile_cuts
 from support.sequential import Promise
 
@@ -70,20 +69,3 @@ def test_a_smaller_loss_is_noticed(law, best, eta, make, alarm, record_property)
         promise.hear(failed)
     record_property("power", promise.told("tables lose more"))
     assert promise.broken
-
-
-@pytest.mark.claim("finite")
-def test_a_net_of_the_size_it_needs_comes_near(alarm, record_property):
-    """Nets of the product itself, in two dimensions, against the half-plane through the middle, on normal items."""
-    eta, beta = 0.1, 0.05
-    size, items = net_size(2, eta, beta), np.random.default_rng(2).standard_normal((2000, 2))
-    promise, target = Promise(beta, 200, alarm), items[:, 0] >= 0
-    for number in count():
-        if not promise.open:
-            break
-        C = HalfSpaces(2, size, seed=f"net {number}")
-        apart = (C.codes(items, np.arange(size)) != target).mean(axis=1)
-        promise.hear(apart.min() > eta + 0.02)  # 2,000 items measure to about .007
-    record_property("power", promise.told("nets come not near"))
-    assert not promise.broken
-    assert size * net_share(2, eta / 2) < 1  # so that a net of this size is not far too large

@@ -17,7 +17,6 @@ import typer
 from replical.bounds.release import ReleaseChance, Selection, release_chance
 from replical.classes.base import HypothesisClass, Items
 from replical.classes.catalogue import parse
-from replical.classes.halfspaces import HalfSpaces
 from replical.classes.prior import Prior
 from replical.classes.table import PredictionTable
 from replical.cli.bills import SENSES, bill_payload, bill_reading, lattice_bill, show_bills
@@ -30,7 +29,6 @@ from replical.cli.forecasts import (
 )
 from replical.cli.inputs import CLASSES, SIMULATED, items_from, learner_flag, parameter, read_prior
 from replical.cli.output import amount, answer, number, progress, prose, reading, whole
-from replical.cli.sentences import net_words
 from replical.core.exact import down_to
 from replical.core.text import at_least, at_most, count, plural
 from replical.errors import (
@@ -360,7 +358,7 @@ def plan_command(
     if plot is not None:
         save(bills_picture(question.setting, against), plot)
     chance = chance_of_release(question, labs, private, release_epsilon, nobody)
-    more = [*_labs_remarks(labs, question, together, to_all=to_all), *_net_remarks(question), *_loss_remarks(question)]
+    more = [*_labs_remarks(labs, question, together, to_all=to_all), *_loss_remarks(question)]
     more += [] if chance is None else [release_words(question, chance)]
     found = _Report(question, all_bills, forecast, none_because, more)
     if as_json:
@@ -477,13 +475,6 @@ def _show(found: _Report, *, everything: bool) -> None:
     for sentence in (found.expectation or found.from_numbers, *found.more):
         prose.print(sentence, markup=False, soft_wrap=True)
     prose.print("--all lists the bills of every learner.", markup=False)
-
-
-def _net_remarks(question: Question) -> Iterator[str]:
-    """What a net of half-spaces loses."""
-    if isinstance(question.C, HalfSpaces):
-        setting = question.setting
-        yield from net_words(question.C.dimensions, len(question.C), setting.epsilon, setting.delta)
 
 
 def _loss_remarks(question: Question) -> Iterator[str]:

@@ -27,7 +27,7 @@ from replical.cli.protocol_sections import (
     features_of,
     lattice_keys,
 )
-from replical.cli.sentences import hypotheses, labels_section, lattice_remarks, loss_words, losses_of
+from replical.cli.sentences import cut_words, hypotheses, labels_section, lattice_remarks, loss_words
 from replical.cli.wizard import DRAWN, ask, at_a_terminal, labels_with, learner_id, seed_text, share, without_abstention
 from replical.core.files import write_whole
 from replical.errors import BadProtocol, BadUsage
@@ -237,7 +237,7 @@ def _remarks(
     if protocol.yardstick is not None:
         source = protocol.content["yardstick"]["source"]
         yield f"Distances are measured on {protocol.yardstick.size:,} public items: {MEANING[source]}."
-    yield from losses_of(protocol.content["class"], protocol.given("epsilon"), protocol.given("delta"))
+    yield from cut_words(protocol.content["class"])
     yield from _placeholders(protocol.content["class"], named)
     if isinstance(plan := protocol.plan, LatticePlan):
         yield from lattice_remarks(protocol.recipe.C, plan)
@@ -280,7 +280,7 @@ def show_command(
         answer(payload | {"learner": protocol.plan.learner, "fingerprint": protocol.fingerprint})
     else:
         prose.print(f"{protocol_file}: {hypotheses(C)}, learner {protocol.plan.learner}.", markup=False, soft_wrap=True)
-        for lost in losses_of(protocol.content["class"], protocol.given("epsilon"), protocol.given("delta")):
+        for lost in cut_words(protocol.content["class"]):
             prose.print(lost, markup=False, soft_wrap=True)
         for costs in loss_words(protocol):
             prose.print(costs, markup=False, soft_wrap=True)

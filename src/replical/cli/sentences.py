@@ -13,10 +13,9 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from replical.bounds.finite import net_reach, net_size
 from replical.classes.base import HypothesisClass, Items, Label, listed, size_of
 from replical.cli.output import number
-from replical.core.exact import fraction, up, up_to
+from replical.core.exact import fraction, up
 from replical.core.text import about, at_least, at_most, confidence, count, percent, plural, two_of
 from replical.errors import BadProtocol
 from replical.lab.protocol import Protocol
@@ -157,35 +156,13 @@ def loss_words(protocol: Protocol) -> Iterator[str]:
         yield losses.words(protocol.labels)
 
 
-def losses_of(section: Mapping[str, Any], epsilon: float, delta: float) -> Iterator[str]:
-    """What the list of a class section loses: nothing is said where it stands for nothing larger."""
-    if "quantiles" in section:
-        yield _cuts_words(section)
-    if section.get("kind") == "halfspaces":
-        yield from net_words(len(section["features"]), section["count"], epsilon, delta)
-
-
-def net_words(dimensions: int, count: int, epsilon: float, delta: float) -> Iterator[str]:
-    """How near a net of half-spaces comes to those it stands for, if features are like standard normal ones."""
-    if dimensions < 2:
+def cut_words(section: Mapping[str, Any]) -> Iterator[str]:
+    """What the cuts of a class section lose: nothing is said where they stand for nothing larger."""
+    if "quantiles" not in section:
         return
-    needed, eta = net_size(dimensions, min(epsilon, 0.49), delta), net_reach(dimensions, count, delta)
-    net = f"A net of {count:,} half-spaces in {dimensions} dimensions"
-    near = f"{up(eta, 3)} of the best half-space, except with probability {delta:g}"
-    enough = "" if count >= needed else f"; for {epsilon:g} it takes about {_about(needed)}"
-    yield f"{net} comes within {near}{enough} (for normal features)."
-    if count < needed:
-        yield "ReplicableLinear chooses a half-space without a list."
-
-
-def _about(count: int) -> str:
-    return f"{int(float(up_to(count, 2))):,}" if count < 10**7 else up_to(count, 2)
-
-
-def _cuts_words(section: Mapping[str, Any]) -> str:
     about, names = section["quantiles"], section["features"]
     of = names[0] if len(names) == 1 else f"{len(names)} features"
-    return (
+    yield (
         f"Cuts at {about['bins']:,} quantiles of {of} in {about['rows']:,} public rows: the best of them errs at most "
         f"{up(about['loss'], 4)} more than the best on the whole line, except with probability {about['level']:g}, if "
         "these rows are draws from the population of the labs. Keep them out of every pool."
