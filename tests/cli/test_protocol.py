@@ -224,29 +224,6 @@ def test_a_slack_above_epsilon_is_refused(new):
     assert new({"--kappa": "0.1"}).code == 0
 
 
-@pytest.mark.parametrize(
-    ("changes", "written"),
-    [
-        ({"--plan": "paper"}, "heavy-hitters"),
-        ({}, "modes"),
-        ({"--plan": "paper", "--boosting": "modes"}, "modes"),
-        ({"--boosting": "heavy-hitters"}, "heavy-hitters"),
-        ({"--learner": "replicable-erm", "--strings": None, "--runs": None}, None),
-    ],
-)
-def test_the_way_of_boosting_is_written_down(new, changes, written):
-    sizes = {"--k-final": "20", "--strings": "2", "--runs": "3"}
-    done = new({"--learner": "boosted-replicable-erm", "--nu": "0"} | sizes | changes)
-    assert done.code == 0, done.err
-    assert done.wrote["learner"].get("boosting") == written
-
-
-def test_an_unknown_way_of_boosting_is_refused(new):
-    done = new({"--learner": "boosted-replicable-erm", "--nu": "0", "--boosting": "luck"})
-    assert (done.code, done.wrote) == (2, None)
-    assert "unknown boosting 'luck'; it is one of heavy-hitters, modes" in done.err
-
-
 def test_nu_is_written_where_the_learner_needs_it(new):
     done = new({"--learner": "a2-rounds", "--theta": "2", "--nu": "0.03"})
     assert (done.code, done.wrote["learner"]["nu"]) == (0, 0.03)

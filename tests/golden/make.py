@@ -68,23 +68,15 @@ def fingerprints():
 
 
 def plans():
-    """Boosted learners by modes, as long as there has been no other way, and then by heavy hitters."""
-    return _plans("modes") | _plans("heavy-hitters")
-
-
-def _plans(boosting):
     written = {}
     for learner in LEARNERS:
-        way = {"boosting": boosting} if find(learner).uses("boosting") else {}
-        if boosting == "heavy-hitters" and not way:
-            continue
-        told = f"{learner} {boosting}" if boosting == "heavy-hitters" else learner
+        told = f"{learner} heavy-hitters" if find(learner).boosts else learner
         for name in ("paper", "tight"):
             if getattr(find(learner), name) is None:  # the paper does not have every learner
                 continue
             for pool in ("exact", "finite"):
                 nu = {"nu": 0.02} if find(learner).uses("nu") else {}
-                task = {"epsilon": 0.01, "delta": 0.05, "rho": 0.1, "theta": 2.0} | nu | way
+                task = {"epsilon": 0.01, "delta": 0.05, "rho": 0.1, "theta": 2.0} | nu
                 made = plan(learner, 1000, name=name, pool=pool, **task)
                 written[f"{told} {name} {pool}"] = {number.name: str(number.value) for number in made.numbers}
     return written
@@ -129,11 +121,10 @@ def results():
         "settled-cal": (clean, {}),
         "settled-distance": (noisy, {}),
         "settled-cal batch": (clean, {"batch": 3, "max_labels": 9, "labs": 3}),
-        "boosted-replicable-erm modes": (noisy, {**nu, **few, "k_final": 300, "boosting": "modes"}),
-        "boosted-replicable-erm heavy-hitters": (noisy, {**nu, **few, "k_final": 60, "boosting": "heavy-hitters"}),
+        "boosted-replicable-erm heavy-hitters": (noisy, {**nu, **few, "k_final": 60}),
         "boosted-replica2 heavy-hitters": (
             noisy,
-            {**nu, **few, **small, "boosting": "heavy-hitters", "name": "paper"},
+            {**nu, **few, **small, "name": "paper"},
         ),
     }
     written = {}

@@ -108,8 +108,7 @@ def test_bulk_takes_many_tables_where_one_would_be_too_large(monkeypatch, alarm)
 
 
 @pytest.mark.claim("boosting")
-@pytest.mark.parametrize("boosting", ["modes", "heavy-hitters"])
-def test_a_table_whose_runs_keep_nobody_costs_its_own_runs_alone(boosting, monkeypatch):
+def test_a_table_whose_runs_keep_nobody_costs_its_own_runs_alone(monkeypatch):
     """More noise than the plan supposes: some runs keep nobody, and with a run a table some tables are empty."""
     from replical.learners.paper import bulk
 
@@ -118,7 +117,7 @@ def test_a_table_whose_runs_keep_nobody_costs_its_own_runs_alone(boosting, monke
     world, private = Population(C, target=10, noise=0.08), PrivateRandomness.simulated("b")
     made = plan(
         "boosted-replica2", C, epsilon=0.02, delta=0.1, rho=0.3, theta=1, nu=0.02, strings=1, runs=60, k_loop=30,
-        k_final=3000, boosting=boosting,
+        k_final=3000,
     )  # fmt: skip
     pool = world.pool("exact", private)
     result = learn(learner_for(made), pool, world.labels(pool, private), SharedRandomness("s1"))

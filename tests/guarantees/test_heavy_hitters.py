@@ -5,22 +5,23 @@ The base learner asks nothing and all is known about it. Runs are counted at onc
 
 from dataclasses import replace
 from fractions import Fraction
+from functools import cache
 from itertools import count, pairwise
 from math import ceil
 
 import numpy as np
 import pytest
-from scipy.stats import binom
+from scipy.stats import binom, fisher_exact
 
-from replical import Population, PrivateRandomness, SharedRandomness, Thresholds, learn, plan
+from replical import Boosted, Population, PrivateRandomness, SharedRandomness, Thresholds, learn, plan
 from replical.learners.planning import learner_for
 from replical.worlds.audit import pair_string
-from support.mutants import AtOnce, OwnSets, PrivateFor, Tickets, Tosses, scaled
+from support.mutants import AtOnce, OwnSets, PrivateFor, Scattered, Tickets, Tosses, scaled, without_threshold
 from support.sequential import Promise
 
 C = Thresholds(9)  # eight equally heavy cells
 WORLD = Population(C, target=4)
-TASK = {"epsilon": 0.2, "delta": 0.1, "nu": 0.0, "boosting": "heavy-hitters"}
+TASK = {"epsilon": 0.2, "delta": 0.1, "nu": 0.0}
 LOW, HIGH = 0.55, 0.70
 
 
@@ -133,7 +134,39 @@ def test_the_same_test_catches_mutants(runs, private, alarm, request):
     assert judged(Promise(most(), PAIRS, alarm), learner, request.node.name, private).broken
 
 
-# --- a learner of the library at its own sizes -------------------------------------------------------------------------
+@pytest.mark.claim("boosting")
+def test_a_learner_that_no_string_makes_replicable_gives_no_answer(request):
+    """Each of eight hypotheses wins an eighth of the runs; one of them in 55% of them has probability below 1e-50."""
+    made = plan("boosted-replicable-erm", C, **TASK, rho=0.1, strings=3, runs=310)
+    learner = Boosted(Scattered(made.base), made)
+    assert 8 * 3 * binom.sf(0.55 * made.sizes.counted - 1, made.sizes.counted, 1 / 8) < 1e-50
+    assert all(answer is None for number in range(20) for answer in answers(learner, request.node.name, number))
+
+
+@pytest.mark.claim("boosting")
+@pytest.mark.mutant
+@pytest.mark.parametrize("alone", [False, True])
+def test_boosting_never_returns_what_most_runs_do_not(alone, alarm, request):
+    """Three runs in eight are wrong whatever the string: boosted labs return the right answer or none.
+
+    Mutant: the one candidate that a first run names, however often it is counted.
+    """
+    made = plan("boosted-replicable-erm", C, **TASK, rho=0.1, strings=1, runs=2 if alone else 620)
+    learner = AtOnce(Tosses(made.base, NEAR), without_threshold(made) if alone else made)
+    assert alone or binom.sf(0.55 * made.sizes.counted - 1, made.sizes.counted, 3 / 8) < 1e-15
+    accurate, right = Promise(TASK["delta"], 200, alarm), 0
+    for number in count():
+        mode = SharedRandomness(pair_string(request.node.name, number)).derived("string", 0).integer("mode", high=9)
+        found = list(answers(learner, request.node.name, number))
+        accurate.hear(*(answer not in (None, mode) for answer in found))
+        right += found.count(mode)
+        if not accurate.open:
+            break
+    assert right >= accurate.trials / 4
+    assert accurate.broken == alone
+
+
+# --- learners of the library, in bulk ------------------------------------------------------------------------------
 
 
 @pytest.mark.claim("boosting")
@@ -145,7 +178,7 @@ def test_the_same_test_catches_mutants(runs, private, alarm, request):
 def test_labs_agree_at_the_plan_s_own_sizes(name, strings, alarm, request, record_property):
     """36,374 runs with one string at ρ = .5, in bulk; mutant: each lab has a string of its own."""
     line = Population(Thresholds(40), target=20)
-    task = {"epsilon": 0.2, "delta": 0.1, "rho": 0.5, "name": "tight", "boosting": "heavy-hitters"}
+    task = {"epsilon": 0.2, "delta": 0.1, "rho": 0.5, "name": "tight"}
     more = {"nu": 0.0} if name == "boosted-replicable-erm" else {"theta": 2.0}
     learner, same, accurate = learner_for(plan(name, line.C, **task, **more)), Promise(0.5, 200, alarm), 0
     assert (learner.plan.strings, learner.plan.runs) == (1, 36_374)
@@ -163,3 +196,38 @@ def test_labs_agree_at_the_plan_s_own_sizes(name, strings, alarm, request, recor
     record_property("power", same.told())
     assert same.broken == (strings == 2)
     assert accurate == 2 * same.trials
+
+
+LINE = Population(Thresholds(40), target=20)
+
+
+@cache
+def on_a_line(seed, pairs, strings, runs):
+    """Pairs of labs with ReplicableERM that have no common answer; of two runs one names it, and nothing is counted."""
+    made = plan("boosted-replicable-erm", LINE.C, **TASK, rho=0.1, k_final=60, strings=strings, runs=runs)
+    learner = learner_for(made if runs > 2 else without_threshold(made))
+    differ = 0
+    for number in range(pairs):
+        found = []
+        for lab in "AB":
+            own = PrivateRandomness.simulated(seed, number, lab)
+            pool = LINE.pool("exact", own)
+            shared = SharedRandomness(pair_string(seed, number))
+            found.append(learn(learner, pool, LINE.labels(pool, own), shared).hypothesis)
+        differ += found[0] is None or found[0] != found[1]
+    return differ
+
+
+@pytest.mark.claim("boosting")
+@pytest.mark.mutant
+@pytest.mark.slow
+@pytest.mark.parametrize(("strings", "runs"), [(5, 1000), (1, 2)])
+def test_replicable_erm_with_few_labels_is_boosted(strings, runs, alarm, request, record_property):
+    """Fisher's exact test: boosted labs differ less often than labs of one run each, beyond chance."""
+    single, pairs = 400, 150
+    alone = on_a_line("alone", single, 1, 2)
+    differ = on_a_line(request.node.name, pairs, strings, runs)
+    record_property("power", f"{differ} of {pairs} pairs differ; of single runs {alone} of {single}")
+    assert alone >= 0.2 * single
+    less = fisher_exact([[differ, pairs - differ], [alone, single - alone]], alternative="less").pvalue
+    assert (less <= alarm) == (runs > 2)

@@ -109,7 +109,7 @@ class Tosses:
 class AtOnce(Boosted):
     """Boosted tosses on `Tickets`, all runs with a string counted in one go."""
 
-    def _runs(self, pool, r, sets, *, of, name, heard=None):
+    def _runs(self, pool, r, sets, cache):
         eighths, mode = self.base.kind(r)
         wins = int((pool.at_once[sets.start : sets.stop] < eighths).sum())
         return +Counter({mode: wins, (mode + 1) % self.base.plan.n: len(sets) - wins})
@@ -119,9 +119,9 @@ class AtOnce(Boosted):
 class OwnSets(AtOnce):
     """Every string has data sets of its own; nothing that is promised may depend on it."""
 
-    def _heavy_hitter(self, plan, pool, shared, string, heard):
-        own = SimpleNamespace(at_once=pool.at_once[string * plan.runs :])
-        return super()._heavy_hitter(plan, own, shared, string, heard)
+    def _heavy_hitter(self, pool, shared, string, cache):
+        own = SimpleNamespace(at_once=pool.at_once[string * self.plan.runs :])
+        return super()._heavy_hitter(own, shared, string, cache)
 
 
 class Scattered(Tosses):

@@ -25,8 +25,7 @@ LEARNERS = {
     "boosted": {"name": "boosted-replicable-erm", "nu": 0.0, "k_final": 4, "strings": 2, "runs": 3},
     "boosted-heavy-hitters": {
         "name": "boosted-replica2",
-        **{"boosting": "heavy-hitters", "plan": "paper"},
-        **{"theta": 1.0, "nu": 0.01, "k_loop": 3, "k_final": 4, "strings": 3, "runs": 3},
+        **{"plan": "paper", "theta": 1.0, "nu": 0.01, "k_loop": 3, "k_final": 4, "strings": 3, "runs": 3},
     },
 }
 

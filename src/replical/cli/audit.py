@@ -66,7 +66,6 @@ def audit_command(
     b: Annotated[float | None, parameter("b")] = None,
     stop: Annotated[str | None, parameter("stop")] = None,
     stop_delta: Annotated[float | None, parameter("stop_delta")] = None,
-    boosting: Annotated[str | None, parameter("boosting")] = None,
     strings: Annotated[int | None, parameter("strings")] = None,
     runs: Annotated[int | None, parameter("runs")] = None,
     labs: Annotated[int | None, parameter("labs")] = None,
@@ -97,7 +96,7 @@ def audit_command(
     use(device)
     named = {
         "T": T, "k_loop": k_loop, "k_final": k_final, "kappa": kappa, "batch": batch, "query": query, "finish": finish,
-        "a": a, "b": b, "stop": stop, "stop_delta": stop_delta, "boosting": boosting, "strings": strings, "runs": runs,
+        "a": a, "b": b, "stop": stop, "stop_delta": stop_delta, "strings": strings, "runs": runs,
         "labs": labs, "max_labels": max_labels,
     }  # fmt: skip
     experiment = Experiment(

@@ -39,7 +39,6 @@ from replical.lab.tables import read_pool
 from replical.lattice.plan import LatticePlan
 from replical.learners.catalogue import UNLISTED as BEYOND_LISTS
 from replical.learners.catalogue import find, standard
-from replical.learners.paper.boosting import USUAL
 from replical.worlds.theta import theta as disagreement_coefficient
 from replical.worlds.world import Population
 
@@ -119,7 +118,6 @@ def new_command(
     k_final: Annotated[int | None, parameter("k_final")] = None,
     stop: Annotated[str | None, parameter("stop")] = None,
     stop_delta: Annotated[float | None, parameter("stop_delta")] = None,
-    boosting: Annotated[str | None, parameter("boosting")] = None,
     strings: Annotated[int | None, parameter("strings")] = None,
     runs: Annotated[int | None, parameter("runs")] = None,
     labs: Annotated[int | None, parameter("labs")] = None,
@@ -172,7 +170,7 @@ def new_command(
         "nu": nu,
         "theta": theta if theta_from is None else _theta_from(theta_from, class_recipe),
         "items": items, "finish": finish, "kappa": kappa, "a": a, "b": b, "batch": batch, "query": query, "T": T,
-        "k_loop": k_loop, "k_final": k_final, "stop": stop, "stop_delta": stop_delta, "boosting": boosting,
+        "k_loop": k_loop, "k_final": k_final, "stop": stop, "stop_delta": stop_delta,
         "strings": strings, "runs": runs, "labs": labs, "max_labels": max_labels,
     }  # fmt: skip
     content: dict[str, Any] = {"schema": SCHEMA}
@@ -190,7 +188,7 @@ def new_command(
     if yardstick is not None:
         content["yardstick"] = _yardstick_section(yardstick, out, class_recipe)
     models = "candidates" in section and yardstick is None  # which is about distances
-    learner_section |= _finish(learner_section, models=models) | _boosting(learner_section)
+    learner_section |= _finish(learner_section, models=models)
     learner_section |= _labs_number(learner_section, lab or [], public=yardstick is not None)
     content["learner"] = {key: value for key, value in learner_section.items() if value is not None}
     content |= _labs_section(lab or [], lab_key or [])
@@ -344,13 +342,6 @@ def _finish(learner: dict[str, Any], *, models: bool) -> dict[str, Any]:
     epsilon = learner["epsilon"]
     own = {"a": learner["a"], "b": learner["b"]}
     return {"finish": "excess", "a": epsilon / 2, "b": epsilon} | {key: x for key, x in own.items() if x is not None}
-
-
-def _boosting(learner: dict[str, Any]) -> dict[str, Any]:
-    """Which way of boosting a plan means is written down: files without the word are older than the choice."""
-    if learner["boosting"] is not None or not find(learner["name"]).uses("boosting"):
-        return {}
-    return {"boosting": USUAL.get(learner["plan"] or "tight")}
 
 
 def _labs_number(learner: dict[str, Any], names: list[str], *, public: bool) -> dict[str, Any]:

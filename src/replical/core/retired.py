@@ -11,6 +11,7 @@ RETIRED: dict[str, str] = {
     "--profile": "compare takes the certificates alone",
     ".arrow": "write it as Parquet or CSV",
     ".feather": "write it as Parquet or CSV",
+    "--boosting": "leave it out, a frequent winner is found as the paper does, by rHeavyHitters",
     "a2-paired": "take a2",
 }
 

@@ -27,7 +27,6 @@ from replical.lab.schema import PLAIN, SECTIONS, check_shape, read_items, yardst
 from replical.learners.base import Learner
 from replical.learners.catalogue import Record, find
 from replical.learners.confirm import Confirm, ConfirmPlan
-from replical.learners.paper.boosting import MODES
 from replical.learners.plan import Plan, Setting
 from replical.learners.planning import learner_for, plan
 from replical.pools.yardstick import Yardstick
@@ -183,15 +182,11 @@ class Protocol:
 
     @property
     def options(self) -> dict[str, Any]:
-        """What the file says of its learner, as keywords of `replical.plan`; the prior stands elsewhere.
-
-        A boosted learner without the word is boosted by modes: older files have none, and mean what they meant.
-        """
+        """What the file says of its learner, as keywords of `replical.plan`; the prior stands elsewhere."""
         section = {key: value for key, value in self.content["learner"].items() if key not in ("name", "plan")}
-        older = {"boosting": MODES} if self.record.uses("boosting") else {}
         measured: dict[str, Any] = {} if self.yardstick is None else {"yardstick": self.yardstick}
         measured |= {} if self.recipe.losses is None else {"losses": self.recipe.losses}
-        return older | section | measured | {"name": self.content["learner"].get("plan", "tight")}
+        return section | measured | {"name": self.content["learner"].get("plan", "tight")}
 
     @cached_property
     def plan(self) -> Plan:

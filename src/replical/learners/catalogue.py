@@ -131,8 +131,8 @@ class Record:
         make: Maker = load(path)
         if not self.boosts:
             return make
-        boosted: Callable[[str, Maker, str], Maker] = load("replical.learners.paper.boosting:boosted")
-        return boosted(str(self.parent), make, name)
+        boost: Callable[[str, Maker], Maker] = load("replical.learners.paper.boosting:boost")
+        return boost(str(self.parent), make)
 
     def uses(self, parameter: str, plan: str | None = None) -> bool:
         """Do its plans depend on a parameter, needed or optional? Those of one plan alone count where it is named."""
@@ -348,7 +348,7 @@ def _boosted(base: Record, marker: str, bounds: Bounds) -> Record:
         base,
         id=f"boosted-{base.id}",
         learner="replical.learners.paper.boosting:Boosted",
-        options=(base.options - _STOP) | {"boosting", "strings", "runs"},
+        options=(base.options - _STOP) | {"strings", "runs"},
         paper_options=frozenset(),
         parent=base.id,
         bounds=bounds,

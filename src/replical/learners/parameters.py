@@ -141,12 +141,6 @@ _ALL = (
         default="mass",
     ),
     Parameter(name="stop_delta", kind="share", help="how often a stop test may be off", needs=("stop", "rstat")),
-    Parameter(
-        name="boosting",
-        kind="word",
-        words=("heavy-hitters", "modes"),
-        help="how a frequent winner is found: heavy-hitters, as in the paper, or modes; as the plan does if left out",
-    ),
     Parameter(name="strings", kind="count", help="your own number of strings for boosting"),
     Parameter(name="runs", kind="count", help="your own number of runs with each string"),
     Parameter(name="labs", kind="count", help="labs that shall all agree (2)", low=2, default=2),

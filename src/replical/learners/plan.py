@@ -176,7 +176,6 @@ class Task:
     b: Decimal | None
     stop: str
     stop_delta: Decimal | None
-    boosting: str | None
     strings: int | None
     runs: int | None
     labs: int

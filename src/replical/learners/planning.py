@@ -45,7 +45,6 @@ def plan(
     b: float | None = None,
     stop: str | None = None,
     stop_delta: float | None = None,
-    boosting: str | None = None,
     strings: int | None = None,
     runs: int | None = None,
     labs: int | None = None,
@@ -98,9 +97,6 @@ def plan(
     stop, stop_delta
         How RepliCAL and ReplicA² know when to leave the loop: ``"mass"``, by the mass of DIS(V), or ``"rstat"``, by a
         replicable estimate from unlabelled items that misses its tolerance with probability `stop_delta`.
-    boosting
-        How boosted learners find a frequent winner: ``"heavy-hitters"``, the paper's way and that of its plan, or
-        ``"modes"``, ours and that of the plan ``"tight"``.
     strings, runs
         Your own numbers of strings, and of runs with each, in place of boosting's.
     labs
@@ -137,7 +133,7 @@ def plan(
     values = {
         "epsilon": epsilon, "delta": delta, "rho": rho, "theta": theta, "nu": nu, "T": T, "k_loop": k_loop,
         "k_final": k_final, "kappa": kappa, "batch": batch, "query": query, "items": items, "finish": finish, "a": a, "b": b,
-        "stop": stop, "stop_delta": stop_delta, "boosting": boosting, "strings": strings, "runs": runs, "labs": labs,
+        "stop": stop, "stop_delta": stop_delta, "strings": strings, "runs": runs, "labs": labs,
         "max_labels": max_labels,
     }  # fmt: skip
     record = find(learner)

@@ -1,7 +1,7 @@
 """Boosting's numbers and strings, whatever is asked for (docs/claims/boosting.md)."""
 
 from fractions import Fraction
-from math import exp, log
+from math import exp
 
 import numpy as np
 import pytest
@@ -37,30 +37,9 @@ CERTAIN, FAIR = ((1, 8),), ((1, 4),)
 
 @pytest.mark.claim("boosting")
 @given(st.integers(1, 999).map(lambda i: i / 1000), st.integers(1, 999).map(lambda i: i / 1000))
-def test_strings_and_runs_are_what_the_proof_asks_for(rho, delta):
-    """Not the formulas once more, but each failure the proof adds up."""
-    made = plan("boosted-replicable-erm", 100, epsilon=0.1, delta=delta, rho=rho, nu=0.0)
-    K, T, base = made.strings, made.runs, made.base
-    assert rho / 4 * (1 + 1e-12) >= 25.0**-K
-    assert K == 1 or rho / 4 * (1 - 1e-12) < 25.0 ** (1 - K)
-    t = 0.15 * rho / (8 * K)  # a threshold within t of a mode's probability: 2t/.15 a string, ρ/4 in all
-    assert 2 * K * 2 * exp(-2 * T * t**2) <= rho / 4 * (1 + 1e-9)  # both labs, all strings
-    assert 2 * K * 3 * exp(-2 * T * 0.05**2) <= rho / 1e6  # a rare value above .55
-    assert 2 * K * float(made["delta_base"]) <= delta / 2 * (1 + 1e-12)  # some string is mostly inaccurate
-    assert 3 * K * exp(-2 * T * 0.05**2) <= delta / 2 * (1 + 1e-9)
-    needed = max(log(16 * K / rho) / (2 * t**2), 200 * log(6 * K / delta))
-    assert needed * (1 - 1e-9) <= T < needed * (1 + 1e-9) + 1
-    assert (made["rho_base"], made["low"], made["high"]) == (Fraction(1, 100), Fraction(11, 20), Fraction(7, 10))
-    again = plan("replicable-erm", 100, epsilon=0.1, delta=float(made["delta_base"]), rho=0.01, nu=0.0)
-    assert base.k == again.k
-    assert made.labels_most == K * T * base.k
-
-
-@pytest.mark.claim("boosting")
-@given(st.integers(1, 999).map(lambda i: i / 1000), st.integers(1, 999).map(lambda i: i / 1000))
 def test_the_paper_s_data_sets_are_what_the_proof_asks_for(rho, delta):
     """Not the formulas once more, but each failure the proof adds up."""
-    made = plan("boosted-replicable-erm", 100, epsilon=0.1, delta=delta, rho=rho, nu=0.0, boosting="heavy-hitters")
+    made = plan("boosted-replicable-erm", 100, epsilon=0.1, delta=delta, rho=rho, nu=0.0)
     K, Q1, Q2 = made.strings, made.integer("Q1"), made.integer("Q2")
     rho_hh, low, high, half = (
         float(x) for x in (made["rho_hh"], made["low"], made["high"], made["high"] - made["low"])
@@ -99,7 +78,7 @@ def test_heavy_hitters_against_brute_force(name, number, seed):
     generator, size = np.random.default_rng(number), runs * part
     x = generator.integers(11, size=size)
     truth = ((x >= 5) ^ (generator.random(size) < (0.02 if name == "boosted-replica2" else 0.0))).astype(int)
-    made = plan(name, D, **TASK, **FINITE[name], pool="finite", boosting="heavy-hitters", strings=K, runs=runs)
+    made = plan(name, D, **TASK, **FINITE[name], pool="finite", strings=K, runs=runs)
     pool, shared = Pool(D, x, PrivateRandomness.simulated("twin", number)), SharedRandomness(seed)
     learner, labels = learner_for(made), Overheard(D, truth)
 
@@ -136,7 +115,7 @@ def boosted(kinds=None, **options):
 
 def run(learner, seed="x", size=None, target=4):
     world, private = Population(C, target=target), PrivateRandomness.simulated(seed)
-    pool = world.pool(learner.plan.strings * learner.plan.runs if size is None else size, private)
+    pool = world.pool(learner.plan.runs if size is None else size, private)
     return learn(learner, pool, world.labels(pool, private), SharedRandomness(seed))
 
 
@@ -153,8 +132,7 @@ def test_the_first_string_that_wins_ends_it(seed):
 
 @given(st.text(max_size=5))
 def test_the_threshold_is_shared_and_between_its_ends(seed):
-    """Ours has one for all strings, the paper's one a string."""
-    for boosting, name in (("modes", ("frequency",)), ("heavy-hitters", ("frequency", 3))):
-        made = plan("boosted-replicable-erm", C, **TASK, **ERM, boosting=boosting)
-        position = Fraction(reference.shared_word(seed, name, 0) >> 11, 2**53)
-        assert made.frequency(SharedRandomness(seed), 3) == Fraction(55, 100) + Fraction(15, 100) * position
+    """Every string has one of its own."""
+    made = plan("boosted-replicable-erm", C, **TASK, **ERM)
+    position = Fraction(reference.shared_word(seed, ("frequency", 3), 0) >> 11, 2**53)
+    assert made.frequency(SharedRandomness(seed), 3) == Fraction(55, 100) + Fraction(15, 100) * position

@@ -379,19 +379,6 @@ def test_weights_by_name_are_written_so_that_they_read_back(tmp_path):
     assert Protocol.read(tmp_path / "p.toml").fingerprint == Protocol.of(said).fingerprint
 
 
-@pytest.mark.parametrize("name", ["paper", "tight"])
-def test_a_file_that_does_not_say_how_to_boost_means_modes(name):
-    """It is older than the choice, and means what it meant; its fingerprint stays."""
-    sizes = {"plan": name, "nu": 0.0, "strings": 2, "runs": 6}
-    silent, modes, paper = (
-        Protocol.of(content("boosted-replicable-erm", **sizes, **way))
-        for way in ({}, {"boosting": "modes"}, {"boosting": "heavy-hitters"})
-    )
-    assert silent.plan == modes.plan != paper.plan
-    assert len({silent.fingerprint, modes.fingerprint, paper.fingerprint}) == 3
-    assert "boosting" not in silent.content["learner"]
-
-
 def test_labs_are_part_of_the_protocol_and_their_order_is():
     plain, named = content("settled", labs=3), content("settled", labs=3) | {"labs": {"names": ["a", "b", "c"]}}
     assert Protocol.of(plain).lab_names == ()

@@ -21,7 +21,6 @@ def test_counted_at_once_or_one_by_one():
         delta=0.1,
         rho=0.1,
         nu=0.0,
-        boosting="heavy-hitters",
         strings=4,
         runs=300,
     )

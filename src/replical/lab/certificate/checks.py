@@ -56,7 +56,7 @@ from replical.learners.base import MASSES
 from replical.learners.catalogue import find
 from replical.learners.measured import measurable
 from replical.learners.paper.a2 import A2Plan, A2RoundsPlan, AgnosticRoundsPlan
-from replical.learners.paper.boosting import FREQUENT, BoostedPlan, HeavyHittersPlan
+from replical.learners.paper.boosting import FREQUENT, BoostedPlan
 from replical.learners.paper.cal import CALPlan
 from replical.learners.plan import Condition, Plan, RoundsPlan, SamplePlan
 from replical.learners.result import STOP
@@ -392,7 +392,7 @@ def _used(plan: Plan, items: int) -> int:
     if isinstance(plan, RoundedPlan):
         return items if plan.items is None else plan.items
     if isinstance(plan, BoostedPlan):
-        return items // (plan.runs if isinstance(plan, HeavyHittersPlan) else plan.strings * plan.runs)
+        return items // plan.runs
     return items
 
 
@@ -485,7 +485,7 @@ def _frequent(body: Mapping[str, Any], protocol: Protocol, plan: BoostedPlan) ->
     # Of no winner the last string tells; which one a winner won with is not told.
     bounds = [plan.frequency(protocol.shared, string) for string in range(plan.strings)]
     v = next((each for each in bounds if float(each) == told["bound"]), bounds[-1])
-    runs = plan.sizes.counted if isinstance(plan, HeavyHittersPlan) else plan.runs
+    runs = plan.sizes.counted
     frequency = Fraction(_count(told["value"], runs), runs)
     return Condition(name=FREQUENT, value=float(frequency), bound=float(v), held=frequency >= v)
 

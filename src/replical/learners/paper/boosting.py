@@ -1,17 +1,10 @@
-"""Plans of boosting: strings, runs, and the shared threshold on the winner's frequency. Claim: docs/claims/boosting.md.
-
-Two ways: the paper's, rHeavyHitters on data sets that all strings share, and ours, the mode of fresh runs.
-
-Labels that were heard once are not asked again: several runs on one data set pay for each of its labels once.
-
-Boosting in ρ: run a replicable learner many times with each of a few strings, return the first frequent winner.
+"""Boosting in ρ: run a replicable learner many times with each of a few strings, return the first frequent winner.
 
 Claim: if a run with one string agrees with another with probability at least .99, two labs return the same hypothesis
 with probability at least 1-ρ, whatever small ρ is asked for, and never one that no string favours: without a heavy
 hitter there is no answer.
-Reference: the paper's boosting paragraphs, after Bun et al. (2023); docs/claims/boosting.md. The plan says which of two
-ways is meant: the paper's, rHeavyHitters on data sets that all strings share, or ours, modes of fresh runs. A reference
-implementation: its label bills are beyond anybody's means, its runs are not.
+Reference: the paper's boosting paragraphs, after Bun et al. (2023): rHeavyHitters on data sets that all strings share;
+docs/claims/boosting.md. A reference implementation: its label bills are beyond anybody's means, its runs are not.
 """
 
 from __future__ import annotations
@@ -21,7 +14,6 @@ from collections.abc import Callable, Generator
 from dataclasses import dataclass, replace
 from decimal import Decimal
 from fractions import Fraction
-from typing import TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -40,305 +32,8 @@ from replical.pools.pool import AnyPool, ExactPool
 from replical.pools.query import Answers, Query
 from replical.pools.version_space import VersionSpace
 
-HEAVY_HITTERS, MODES = "heavy-hitters", "modes"
-USUAL = {"paper": HEAVY_HITTERS, "tight": MODES}  # what a plan means where nobody says
-Made = TypeVar("Made", bound="BoostedPlan")
-
-_RHO_BASE = Decimal("0.01")  # of a run: then a string is bad with probability at most .01/.25 = 1/25
-_LOW, _HIGH = Fraction(11, 20), Fraction(7, 10)  # a good string's winner has .75, a tie at most .5
-_MIDDLE, _HALF = (_LOW + _HIGH) / 2, (_HIGH - _LOW) / 2  # v and ε of rHeavyHitters
-
-
-@dataclass(frozen=True, kw_only=True)
-class BoostedPlan(Plan):
-    """Run a replicable learner often with each of a few strings; a frequent winner is the answer.
-
-    Attributes
-    ----------
-    base
-        The plan of one run.
-    """
-
-    base: Plan
-
-    @property
-    def shrinks(self) -> bool:
-        """Every run begins anew."""
-        return False
-
-    @property
-    def abstains(self) -> bool:
-        """Without a heavy hitter there is no answer."""
-        return True
-
-    @property
-    def grows_with(self) -> str:
-        """It takes a tiny ρ before 1/ρ² runs at ρ = .01 cost less than one run at ρ."""
-        return "boosting beats the paper's own sizes only below rho of about 10^-7; take the learner itself"
-
-    def cost(self, setting: Setting) -> Cost:
-        """Every run of every string."""
-        one, runs = self.base.cost(setting), self.strings * self.runs
-        note = f"{self.runs} runs with each of {self.strings} strings; fewer strings if the first has a heavy hitter"
-        items = None if one.unlabelled is None else runs * one.unlabelled
-        return Cost(labels=runs * one.labels, kind="most", unlabelled=items, note=note)
-
-    def under(self, prior: Prior, max_labels: int | None) -> BoostedPlan:
-        """The prior is every run's; the budget is that of all of them."""
-        return replace(super().under(prior, max_labels), base=self.base.under(prior, None))
-
-    @property
-    def strings(self) -> int:
-        """K."""
-        return self.integer("K")
-
-    @property
-    def runs(self) -> int:
-        """With each string."""
-        raise NotImplementedError
-
-    @property
-    def labels_most(self) -> int | None:
-        """Every run of every string."""
-        most = self.base.labels_most
-        return None if most is None else self.strings * self.runs * most
-
-    def frequency(self, shared: SharedRandomness, string: int) -> Fraction:
-        """The shared threshold v' on the frequency of a string's winner."""
-        raise NotImplementedError
-
-    def _between(self, position: float) -> Fraction:
-        return self["low"] + (self["high"] - self["low"]) * Fraction(position)
-
-    def check(self, pool: AnyPool) -> None:
-        """Refuse a pool this plan was not made for."""
-        super().check(pool)
-        self.base.check(pool)
-
-
-@dataclass(frozen=True, kw_only=True)
-class ModesPlan(BoostedPlan):
-    """Ours: T runs with each string on data of their own, one threshold on the frequency of each string's mode."""
-
-    @property
-    def runs(self) -> int:
-        """T, with each string."""
-        return self.integer("runs")
-
-    def frequency(self, shared: SharedRandomness, string: int) -> Fraction:
-        """One threshold for all strings."""
-        return self._between(shared.uniform("frequency"))
-
-
-@dataclass(frozen=True, kw_only=True)
-class HeavyHittersPlan(BoostedPlan):
-    """The paper's: rHeavyHitters with each string, on Q1+Q2 data sets that all strings share.
-
-    Attributes
-    ----------
-    labelled_once
-        Does every string ask for the same labels of a data set? A passive learner on a pool does.
-    """
-
-    labelled_once: bool = False
-
-    @property
-    def sizes(self) -> HeavyHitters:
-        """Q1 runs that name candidates, Q2 that count them."""
-        return HeavyHitters(candidates=self.integer("Q1"), counted=self.integer("Q2"))
-
-    @property
-    def runs(self) -> int:
-        """Q1+Q2, with each string: one on every data set."""
-        return self.sizes.candidates + self.sizes.counted
-
-    @property
-    def labels_most(self) -> int | None:
-        """Every run of every string, or of one where all ask the same."""
-        most = self.base.labels_most
-        return None if most is None else self._paid * most
-
-    def cost(self, setting: Setting) -> Cost:
-        """Labels of every run, or of one string's where all ask the same; the items of the data sets once."""
-        one, strings = self.base.cost(setting), f"each of {self.strings} strings"
-        note = f"{self.runs} data sets, run with {strings}; labels that strings share are paid once"
-        items = None if one.unlabelled is None else self.runs * one.unlabelled
-        return Cost(labels=self._paid * one.labels, kind="most", unlabelled=items, note=note)
-
-    @property
-    def _paid(self) -> int:
-        return self.runs if self.labelled_once else self.strings * self.runs
-
-    def frequency(self, shared: SharedRandomness, string: int) -> Fraction:
-        """Every string has a threshold of its own."""
-        return self._between(shared.uniform("frequency", string))
-
-
-def boosted(learner: str, make: Callable[[Task], Plan], plan: str) -> Callable[[Task], BoostedPlan]:
-    """The boosted form of a learner, given how its own `plan` is made."""
-    ways = {HEAVY_HITTERS: _heavy_hitters, MODES: _modes}
-    return lambda task: ways[task.boosting or USUAL[plan]](learner, make, task)
-
-
-def _modes(learner: str, make: Callable[[Task], Plan], task: Task) -> ModesPlan:
-    rho = task.rho
-    K = task.strings or _strings(task)
-    spread = Decimal(_HIGH.numerator) / _HIGH.denominator - Decimal(_LOW.numerator) / _LOW.denominator
-    replicable = 32 * K**2 * ln(16 * K / rho) / (spread * rho) ** 2
-    needed = ceil(max(replicable, 200 * ln(6 * K / task.delta)))
-    source = "the larger of 32K² ln(16K/ρ)/(.15ρ)² (Hoeffding) and 200 ln(6K/δ) (no winner below one half)"
-    runs = Number(
-        name="runs", value=task.runs or needed, source=f"given; the proof asks for {needed}" if task.runs else source
-    )
-    delta = Number(name="delta_base", value=fraction(task.delta / (4 * K)), source="δ/(4K): a run is inaccurate")
-    return _made(ModesPlan, learner, make(_of_a_run(task, delta)), task, needed, (_K(task), runs, *_RANGE, delta))
-
-
-def _heavy_hitters(learner: str, make: Callable[[Task], Plan], task: Task) -> HeavyHittersPlan:
-    K = task.strings or _strings(task)
-    rho = 3 * fraction(task.rho) / (4 * K)
-    proven = HeavyHitters.of(rho=rho, v=_MIDDLE, epsilon=_HALF, sharp=True)
-    sizes, needed = _shared_out(task.runs, proven), proven.candidates + proven.counted
-    own = f"given; the proof asks for {proven.candidates} and {proven.counted}" if task.runs else ""
-    delta = Number(
-        name="delta_base",
-        value=fraction(task.delta) / (K * (sizes.candidates + sizes.counted)),
-        source="δ/(K(Q1+Q2)): no run is inaccurate, a union bound over all of them, as in the paper",
-    )
-    numbers = (
-        _K(task),
-        Number(name="Q1", value=sizes.candidates, source=own or "⌈ln(6/(.55ρ_hh))/.55⌉ runs name candidates"),
-        Number(name="Q2", value=sizes.counted, source=own or "⌈4.5 ln(32Q1/ρ_hh)/(.075ρ_hh)²⌉ fresh runs count them"),
-        Number(name="rho_hh", value=rho, source="3ρ/(4K): how often rHeavyHitters may differ with one string"),
-        *_RANGE,
-        delta,
-    )
-    base = make(_of_a_run(task, delta))
-    made = _made(HeavyHittersPlan, learner, base, task, needed, numbers)
-    return replace(made, labelled_once=isinstance(base, SamplePlan) and not task.exact)
-
-
-def _strings(task: Task) -> int:
-    return ceil(ln(4 / task.rho) / ln(25))
-
-
-def _K(task: Task) -> Number:
-    source = "given" if task.strings else "⌈ln(4/ρ)/ln 25⌉ strings: all are bad with probability at most ρ/4"
-    return Number(name="K", value=task.strings or _strings(task), source=source)
-
-
-_RANGE = (
-    Number(name="low", value=_LOW, source="start of the range of the threshold on the frequency"),
-    Number(name="high", value=_HIGH, source="its end: a good string's winner has frequency .75 at least"),
-    Number(name="rho_base", value=fraction(_RHO_BASE), source="how often two runs with one string may differ"),
-)
-
-
-def _shared_out(runs: int | None, proven: HeavyHitters) -> HeavyHitters:
-    """The user's own number of runs: as many candidates as the proof names, or half of the runs, and the rest counts."""
-    if runs is None:
-        return proven
-    if runs < 2:
-        raise ValueOutOfRange(
-            f"boosting by heavy-hitters needs runs of at least 2, one to name a candidate and one to count it, got {runs}"
-        )
-    candidates = min(proven.candidates, runs // 2)
-    return HeavyHitters(candidates=candidates, counted=runs - candidates)
-
-
-def _of_a_run(task: Task, delta: Number) -> Task:
-    return replace(task, rho=_RHO_BASE, delta=decimal(delta.value))
-
-
-def _made(kind: type[Made], learner: str, base: Plan, task: Task, needed: int, numbers: tuple[Number, ...]) -> Made:
-    return kind(
-        learner=f"boosted-{learner}",
-        name=base.name,
-        n=task.n,
-        epsilon=base.epsilon,
-        numbers=numbers,
-        conditions=(*_enough(task, int(numbers[0].value), needed), *base.conditions),
-        exact_only=base.exact_only,
-        base=base,
-    )
-
-
-def _enough(task: Task, K: int, needed: int) -> tuple[Condition, ...]:
-    conditions = []
-    if task.strings:
-        failing = (1 / 25) ** K
-        bound = float(task.rho / 4)
-        conditions.append(
-            Condition(
-                name="all strings are bad with probability at most rho/4",
-                value=failing,
-                bound=bound,
-                held=failing <= bound,
-            )
-        )
-    if task.runs:
-        held = task.runs >= needed
-        conditions.append(
-            Condition(
-                name="runs with each string are at least what the proof needs", value=task.runs, bound=needed, held=held
-            )
-        )
-    return tuple(conditions)
-
-
-class Heard:
-    """The labels heard about each item of each data set, in the order heard.
-
-    An item of a lab has one label. The items of a simulated pool are cells that occur several times: the second time a
-    run asks about a cell it hears the cell's second label, so every run hears independent labels, as with fresh ones.
-    """
-
-    def __init__(self) -> None:
-        self._labels: defaultdict[tuple[int, int], list[NDArray[np.int64]]] = defaultdict(list)
-
-    def asking_once(self, conversation: Conversation, data_set: int) -> Conversation:
-        """The same run on a data set of a finite pool; only what no run has heard is asked, and remembered."""
-        times: Counter[int] = Counter()
-        try:
-            query = next(conversation)
-            while True:
-                places = []
-                for item in query.items.tolist():
-                    places.append((self._labels[data_set, item], times[item]))
-                    times[item] += 1
-                new = np.array([time >= len(labels) for labels, time in places], dtype=np.bool_)
-                if new.all():
-                    answers = yield query
-                elif new.any():
-                    answers = yield replace(query, items=query.items[new], counts=query.counts[new])
-                if new.any():
-                    for item, label in zip(answers.items.tolist(), answers.counts, strict=True):
-                        self._labels[data_set, item].append(label)
-                if not new.all():
-                    answers = Answers(items=query.items, counts=np.array([labels[time] for labels, time in places]))
-                query = conversation.send(answers)
-        except StopIteration as stop:
-            result: Result = stop.value
-            return result
-
-
 FREQUENT = "a heavy hitter: some string's winner is frequent enough"
-
 Runs = Generator[Query, Answers, Counter[int]]
-
-
-@dataclass(frozen=True)
-class Winner:
-    """The most frequent answer with one string, and how frequent it had to be."""
-
-    h: int
-    frequency: Fraction
-    v: Fraction
-
-    @property
-    def frequent(self) -> bool:
-        """Is it the answer?"""
-        return self.frequency >= self.v
 
 
 @dataclass(frozen=True)
@@ -398,19 +93,16 @@ class Boosted:
         PoolExhausted
             If a finite pool is too small to be shared among the runs, or a run needs more than its share.
         """
-        plan, tried, heard = self.plan, [], Heard()
+        plan, tried, cache = self.plan, [], LabelCache()
         for string in range(plan.strings):
-            if isinstance(plan, HeavyHittersPlan):
-                winner = yield from self._heavy_hitter(plan, pool, shared, string, heard)
-            else:
-                winner = yield from self._mode(pool, shared, string)
+            winner = yield from self._heavy_hitter(pool, shared, string, cache)
             tried.append(winner)
             if winner.frequent:
                 break
         return Result(
             hypothesis=winner.h if winner.frequent else None,
             unrounded=tried[0].h,
-            V=_only(pool, winner.h) if winner.frequent else pool.version_space(),
+            V=_alone(pool, winner.h) if winner.frequent else pool.version_space(),
             conditions=(
                 *plan.conditions,
                 Condition(name=FREQUENT, value=float(winner.frequency), bound=float(winner.v), held=winner.frequent),
@@ -423,54 +115,37 @@ class Boosted:
         )
 
     def _heavy_hitter(
-        self, plan: HeavyHittersPlan, pool: AnyPool, shared: SharedRandomness, string: int, heard: Heard
+        self, pool: AnyPool, shared: SharedRandomness, string: int, cache: LabelCache
     ) -> Generator[Query, Answers, Winner]:
-        """The paper's: rHeavyHitters on the answers A(S_1; r), A(S_2; r), ..; the data sets S_i are those of all strings."""
-        r, v, sizes, used = shared.derived("string", string), plan.frequency(shared, string), plan.sizes, 0
+        """rHeavyHitters on the answers A(S_1; r), A(S_2; r), ..; the data sets S_i are those of all strings."""
+        r, v, used = shared.derived("string", string), self.plan.frequency(shared, string), 0
         broken: list[EmptyVersionSpace] = []
 
         def draw(count: int) -> Runs:
             nonlocal used
             sets, used = range(used, used + count), used + count
             try:
-                return (yield from self._runs(pool, r, sets, of=plan.runs, name=("data sets", sets.start), heard=heard))
+                return (yield from self._runs(pool, r, sets, cache))
             except EmptyVersionSpace as error:  # nobody wins any of these runs
                 broken.append(error)
                 return Counter()
 
+        sizes = self.plan.sizes
         heavy, counted = yield from heavy_hitters(draw, sizes, v)  # v' is above one half: at most one is in the list
         if len(broken) == 2:
             raise broken[0]
         h, times = _most_frequent(Counter({h: counted[h] for h in heavy}) or counted)
         return Winner(h, Fraction(times, sizes.counted), v)
 
-    def _mode(self, pool: AnyPool, shared: SharedRandomness, string: int) -> Generator[Query, Answers, Winner]:
-        """Ours: the most frequent of T answers, each from a data set that no other run has."""
-        T, everything = self.plan.runs, self.plan.strings * self.plan.runs
-        sets, r = range(string * T, (string + 1) * T), shared.derived("string", string)
-        wins = yield from self._runs(pool, r, sets, of=everything, name=("string", string))
-        h, times = _most_frequent(wins)
-        return Winner(h, Fraction(times, T), self.plan.frequency(shared, string))
-
-    def _runs(
-        self,
-        pool: AnyPool,
-        r: SharedRandomness,
-        sets: range,
-        *,
-        of: int,
-        name: tuple[str | int, ...],
-        heard: Heard | None = None,
-    ) -> Runs:
-        """How often each hypothesis wins with the string `r`, one run on each data set; known distributions by `name`."""
-        base, wins = self.base, Counter[int]()
+    def _runs(self, pool: AnyPool, r: SharedRandomness, sets: range, cache: LabelCache) -> Runs:
+        """How often each hypothesis wins with the string `r`, one run on each data set."""
+        base, wins, broken = self.base, Counter[int](), None
         if isinstance(pool, ExactPool) and fits(base.plan, pool):
-            return (yield from in_bulk(base.plan, pool, r, len(sets), name))
-        broken = None
+            return (yield from in_bulk(base.plan, pool, r, len(sets), ("data sets", sets.start)))
         for i in sets:
-            run = base.run(pool.part(i, of=of), r)
+            run = base.run(pool.part(i, of=self.plan.runs), r)
             try:
-                h = (yield from run if heard is None or pool.exact else heard.asking_once(run, i)).hypothesis
+                h = (yield from run if pool.exact else cache.ask_once(run, i)).hypothesis
             except EmptyVersionSpace as error:  # a run that keeps nobody wins for nobody
                 h, broken = None, error
             if h is not None:
@@ -480,11 +155,218 @@ class Boosted:
         return wins
 
 
+@dataclass(frozen=True)
+class Winner:
+    """The most frequent answer with one string, and how frequent it had to be."""
+
+    h: int
+    frequency: Fraction
+    v: Fraction
+
+    @property
+    def frequent(self) -> bool:
+        """Is it the answer?"""
+        return self.frequency >= self.v
+
+
 def _most_frequent(wins: Counter[int]) -> tuple[int, int]:
     """The smaller index if tied."""
     return min(wins.items(), key=lambda win: (-win[1], win[0]), default=(0, 0))
 
 
-def _only(pool: AnyPool, h: int) -> VersionSpace:
+def _alone(pool: AnyPool, h: int) -> VersionSpace:
     V = pool.version_space()
     return V.keep(V.indices == h)
+
+
+class LabelCache:
+    """The labels heard about each item of each data set, in the order heard.
+
+    An item of a lab has one label. The items of a simulated pool are cells that occur several times: the second time a
+    run asks about a cell it hears the cell's second label, so every run hears independent labels, as with fresh ones.
+    """
+
+    def __init__(self) -> None:
+        self._labels: defaultdict[tuple[int, int], list[NDArray[np.int64]]] = defaultdict(list)
+
+    def ask_once(self, conversation: Conversation, data_set: int) -> Conversation:
+        """The same run on a data set of a finite pool; only what no run has heard is asked, and remembered."""
+        times: Counter[int] = Counter()
+        try:
+            query = next(conversation)
+            while True:
+                places = []
+                for item in query.items.tolist():
+                    places.append((self._labels[data_set, item], times[item]))
+                    times[item] += 1
+                new = np.array([time >= len(labels) for labels, time in places], dtype=np.bool_)
+                if new.all():
+                    answers = yield query
+                elif new.any():
+                    answers = yield replace(query, items=query.items[new], counts=query.counts[new])
+                if new.any():
+                    for item, label in zip(answers.items.tolist(), answers.counts, strict=True):
+                        self._labels[data_set, item].append(label)
+                if not new.all():
+                    answers = Answers(items=query.items, counts=np.array([labels[time] for labels, time in places]))
+                query = conversation.send(answers)
+        except StopIteration as stop:
+            result: Result = stop.value
+            return result
+
+
+@dataclass(frozen=True, kw_only=True)
+class BoostedPlan(Plan):
+    """rHeavyHitters with each of K strings, on Q1+Q2 data sets that all strings share.
+
+    Attributes
+    ----------
+    base
+        The plan of one run.
+    labelled_once
+        Does every string ask for the same labels of a data set? A passive learner on a pool does.
+    """
+
+    base: Plan
+    labelled_once: bool = False
+
+    @property
+    def strings(self) -> int:
+        """K."""
+        return self.integer("K")
+
+    @property
+    def sizes(self) -> HeavyHitters:
+        """Q1 runs that name candidates, Q2 that count them."""
+        return HeavyHitters(candidates=self.integer("Q1"), counted=self.integer("Q2"))
+
+    @property
+    def runs(self) -> int:
+        """Q1+Q2, with each string: one on every data set."""
+        return self.sizes.candidates + self.sizes.counted
+
+    def frequency(self, shared: SharedRandomness, string: int) -> Fraction:
+        """The shared threshold v' on the frequency of a string's winner."""
+        return self["low"] + (self["high"] - self["low"]) * Fraction(shared.uniform("frequency", string))
+
+    @property
+    def labels_most(self) -> int | None:
+        """Every run of every string, or of one where all ask the same."""
+        most = self.base.labels_most
+        return None if most is None else self._paid * most
+
+    @property
+    def _paid(self) -> int:
+        return self.runs if self.labelled_once else self.strings * self.runs
+
+    def cost(self, setting: Setting) -> Cost:
+        """Labels of every run, or of one string's where all ask the same; the items of the data sets once."""
+        one, strings = self.base.cost(setting), f"each of {self.strings} strings"
+        note = f"{self.runs} data sets, run with {strings}; labels that strings share are paid once"
+        items = None if one.unlabelled is None else self.runs * one.unlabelled
+        return Cost(labels=self._paid * one.labels, kind="most", unlabelled=items, note=note)
+
+    @property
+    def grows_with(self) -> str:
+        """It takes a tiny ρ before 1/ρ² runs at ρ = .01 cost less than one run at ρ."""
+        return "boosting beats the paper's own sizes only below rho of about 10^-7; take the learner itself"
+
+    @property
+    def shrinks(self) -> bool:
+        """Every run begins anew."""
+        return False
+
+    @property
+    def abstains(self) -> bool:
+        """Without a heavy hitter there is no answer."""
+        return True
+
+    def under(self, prior: Prior, max_labels: int | None) -> BoostedPlan:
+        """The prior is every run's; the budget is that of all of them."""
+        return replace(super().under(prior, max_labels), base=self.base.under(prior, None))
+
+    def check(self, pool: AnyPool) -> None:
+        """Refuse a pool this plan was not made for."""
+        super().check(pool)
+        self.base.check(pool)
+
+
+_RHO_BASE = Decimal("0.01")  # of a run: then a string is bad with probability at most .01/.25 = 1/25
+_LOW, _HIGH = Fraction(11, 20), Fraction(7, 10)  # a good string's winner has .75, a tie at most .5
+_MIDDLE, _HALF = (_LOW + _HIGH) / 2, (_HIGH - _LOW) / 2  # v and ε of rHeavyHitters
+
+
+def boost(learner: str, make: Callable[[Task], Plan]) -> Callable[[Task], BoostedPlan]:
+    """How the boosted form of a learner is planned, given how its own plan is made."""
+    return lambda task: _boosted_plan(learner, make, task)
+
+
+def _boosted_plan(learner: str, make: Callable[[Task], Plan], task: Task) -> BoostedPlan:
+    K = task.strings or ceil(ln(4 / task.rho) / ln(25))
+    rho = 3 * fraction(task.rho) / (4 * K)
+    proven = HeavyHitters.of(rho=rho, v=_MIDDLE, epsilon=_HALF, sharp=True)
+    sizes, needed = _sizes(task.runs, proven), proven.candidates + proven.counted
+    own = f"given; the proof asks for {proven.candidates} and {proven.counted}" if task.runs else ""
+    strings = "given" if task.strings else "⌈ln(4/ρ)/ln 25⌉ strings: all are bad with probability at most ρ/4"
+    delta = Number(
+        name="delta_base",
+        value=fraction(task.delta) / (K * (sizes.candidates + sizes.counted)),
+        source="δ/(K(Q1+Q2)): no run is inaccurate, a union bound over all of them, as in the paper",
+    )
+    numbers = (
+        Number(name="K", value=K, source=strings),
+        Number(name="Q1", value=sizes.candidates, source=own or "⌈ln(6/(.55ρ_hh))/.55⌉ runs name candidates"),
+        Number(name="Q2", value=sizes.counted, source=own or "⌈4.5 ln(32Q1/ρ_hh)/(.075ρ_hh)²⌉ fresh runs count them"),
+        Number(name="rho_hh", value=rho, source="3ρ/(4K): how often rHeavyHitters may differ with one string"),
+        Number(name="low", value=_LOW, source="start of the range of the threshold on the frequency"),
+        Number(name="high", value=_HIGH, source="its end: a good string's winner has frequency .75 at least"),
+        Number(name="rho_base", value=fraction(_RHO_BASE), source="how often two runs with one string may differ"),
+        delta,
+    )
+    base = make(replace(task, rho=_RHO_BASE, delta=decimal(delta.value)))
+    return BoostedPlan(
+        learner=f"boosted-{learner}",
+        name=base.name,
+        n=task.n,
+        epsilon=base.epsilon,
+        numbers=numbers,
+        conditions=(*_conditions(task, K, needed), *base.conditions),
+        exact_only=base.exact_only,
+        base=base,
+        labelled_once=isinstance(base, SamplePlan) and not task.exact,
+    )
+
+
+def _sizes(runs: int | None, proven: HeavyHitters) -> HeavyHitters:
+    """The user's own number of runs: as many candidates as the proof names, or half of the runs, and the rest counts."""
+    if runs is None:
+        return proven
+    if runs < 2:
+        raise ValueOutOfRange(
+            f"boosting by heavy-hitters needs runs of at least 2, one to name a candidate and one to count it, got {runs}"
+        )
+    candidates = min(proven.candidates, runs // 2)
+    return HeavyHitters(candidates=candidates, counted=runs - candidates)
+
+
+def _conditions(task: Task, K: int, needed: int) -> tuple[Condition, ...]:
+    conditions = []
+    if task.strings:
+        failing = (1 / 25) ** K
+        bound = float(task.rho / 4)
+        conditions.append(
+            Condition(
+                name="all strings are bad with probability at most rho/4",
+                value=failing,
+                bound=bound,
+                held=failing <= bound,
+            )
+        )
+    if task.runs:
+        held = task.runs >= needed
+        conditions.append(
+            Condition(
+                name="runs with each string are at least what the proof needs", value=task.runs, bound=needed, held=held
+            )
+        )
+    return tuple(conditions)
