@@ -242,3 +242,16 @@ def test_what_is_no_file_is_named(tmp_path):
 def test_a_date_is_no_seed():
     with pytest.raises(BadStudy, match="'seed'"):
         study(seed=date(2020, 1, 1))
+
+
+# ---- when a cell stops ----
+
+
+def test_what_is_expected_is_what_happens_if_nothing_changes():
+    stop = Enough(half_width=0.05, batch=50, max_pairs=4000)
+    agreements, pairs = 45, 50
+    expected = stop.expected(agreements, pairs)
+    while (wanted := stop.wanted(round(0.9 * pairs), pairs)) > pairs:
+        pairs = wanted
+    assert expected == pairs
+    assert stop.expected(0, 0) == 450  # the worst: half of them agree

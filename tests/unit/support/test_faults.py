@@ -1,6 +1,12 @@
 """The table of faults: sums, and the page that shows the last full one."""
 
+import random
+
+import pytest
+
 from support.faults import PAGE, SCALE, Counts, read, shown_on, table, total, write
+from support.fuzz import fuzz
+from support.mutations import BYTES, by_fields, mutated
 
 
 def test_rows_are_added_up():
@@ -50,3 +56,42 @@ def test_the_page_shows_what_was_measured():
     assert shown_on(text, rows) == text
     assert all(line in text for line in table(rows))
     assert total(rows).faults == {}
+
+
+# ---- the fuzzer ----
+
+
+CSV = b"id,label\ni1,yes\ni2,no\n"
+JSON = b'{"schema": "x", "body": {"count": 3, "share": 0.5, "names": ["a", "b"]}, "digest": ""}'
+
+
+@pytest.mark.parametrize(("content", "kind"), [(CSV, "bytes"), (JSON, "json"), (JSON, "sealed"), (b"a = 1\n", "toml")])
+def test_the_same_generator_makes_the_same_file_and_others_another(content, kind):
+    made = [mutated(random.Random(f"seed {number}"), content, kind, [content, CSV]) for number in range(200)]
+    assert made == [mutated(random.Random(f"seed {number}"), content, kind, [content, CSV]) for number in range(200)]
+    assert len(set(made)) > (100 if len(content) > 10 else 50)
+    assert sum(each == content for each in made) < 30
+
+
+@pytest.mark.parametrize("step", BYTES)
+@pytest.mark.parametrize("content", [b"", b"\n", CSV])
+def test_every_step_works_on_any_content(step, content):
+    for number in range(50):
+        assert isinstance(step(random.Random(number), content, [content]), bytes)
+
+
+def test_fields_that_cannot_be_read_are_left_to_the_bytes():
+    assert by_fields(random.Random(1), b"\xff", "json") is None
+    assert by_fields(random.Random(1), b"a = = 1", "toml") is None
+
+
+@pytest.mark.slow
+def test_every_flaw_of_a_reader_is_counted(monkeypatch):
+    monkeypatch.setattr("support.fuzz.PATIENCE", 12.0)
+    counts = fuzz(8, 3, ["raises", "crashes", "hangs", "greedy"])
+    assert (counts.inputs, counts.tracebacks, counts.crashes, counts.hangs, counts.greedy) == (8, 2, 2, 2, 2)
+    assert counts.faults == 8
+    assert [name for name, *_ in counts.found] == ["raises", "crashes", "hangs", "greedy"] * 2
+    assert "KeyError: 'order.txt'" in counts.found[0][-1]
+    assert "Segmentation fault" in counts.found[1][-1]
+    assert counts.table().splitlines()[-1].split() == ["all", "8", "0", "0", "2", "2", "2", "2"]
