@@ -155,6 +155,64 @@ def _check_cluster(workers: int | None, device: str | None, pair: int | None) ->
         raise BadUsage("--pair runs one pair, in this process: leave out --cluster")
 
 
+def _one_pair(learner: Learner, world: World, inputs: dict[str, Any], number: int, *, as_json: bool) -> None:
+    if number < 0:
+        raise ValueOutOfRange(f"pairs are numbered from 0, got {number}")
+    population, labs = run_pair(learner, world, inputs["seed"], number)
+    string = pair_string(inputs["seed"], number)
+    reports = [_lab(world, lab) for lab in labs]
+    agree = reports[0]["hypothesis"] == reports[1]["hypothesis"]
+    if as_json:
+        head = {"schema": "replical.audit-pair/1", "inputs": inputs, "pair": number, "string": string}
+        answer(head | {"target": population.target, "agree": agree, "labs": reports})
+        return
+    prose.print(f"Pair {number}, shared string {string!r}, target {population.target}.", markup=False)
+    for name, lab, report in zip("AB", labs, reports, strict=True):
+        hypothesis = report["hypothesis"]
+        prose.print(
+            f"Lab {name} asked for {amount(report['labels'])} {plural(report['labels'], 'label')} in "
+            f"{count(len(report['rounds']), 'round')} and chose hypothesis {hypothesis['index']} "
+            f"({hypothesis['description']}); {report['survivors']} survived."
+            f"{_proof(lab.result, learner.plan)}",
+            markup=False,
+        )
+    prose.print("The answers are identical." if agree else "The answers differ.")
+
+
+def _lab(world: World, lab: Lab) -> dict[str, Any]:
+    result = lab.result
+    boosting = None if result.boosting is None else asdict(result.boosting)
+    if boosting is not None and boosting["frequency"] is not None:
+        boosting["frequency"] = float(boosting["frequency"])
+    return {
+        "hypothesis": {"index": result.hypothesis, "description": result.described(world.C)},
+        "labels": result.labels,
+        "rounds": [asdict(each) for each in result.rounds],
+        "survivors": result.V.size,
+        "excess_error": float(lab.excess_error),
+        "conditions": [asdict(condition) for condition in result.conditions],
+        "rounding": None if result.rounding is None else result.rounding.figures(),
+        "settling": None if result.settling is None else _settling(result.settling),
+        "boosting": boosting,
+    }
+
+
+def _settling(settling: Settling) -> dict[str, Any]:
+    return asdict(settling) | {"v": float(settling.v)}
+
+
+def _proof(result: Result, plan: Plan) -> str:
+    """What a lab proved about its own replicability, in a sentence."""
+    verdict, proven = result.verdict, result.proven
+    if verdict is None or proven is None:
+        return ""
+    if verdict.certified:
+        bound = at_most(proven.rho_proven or 0.0)
+        also = f" Not accurate: {verdict.why}. What helps: {verdict.helps}." if verdict.why else ""
+        return f" Certified: the chance that {difference_words(plan)} is at most {bound}.{also}"
+    return f" {uncertified_words(verdict, result, plan)}"
+
+
 def _all_pairs(
     ready: Ready, inputs: dict[str, Any], pairs: int, workers: int | Workers | None, *, as_json: bool
 ) -> None:
@@ -199,18 +257,6 @@ def _group_figures(groups: Groups) -> dict[str, Any]:
     return named | {"groups_jaccard": groups.jaccard_distance, "groups_rho_proven": groups.rho_proven}
 
 
-def _show_groups(table: Any, groups: Groups, rho: float) -> None:
-    table.add_row(f"all {groups.labs} labs agree", f"{100 * groups.all_agree:.1f}%")
-    table.add_row("  95% interval", interval(groups.all_agree_low, groups.all_agree_high))
-    table.add_row(f"two of {groups.labs} labs differ, mean of pairs", f"{100 * groups.pairs_differ:.1f}%")
-    if groups.certified_differ is not None:
-        differ = f"{round(groups.certified_differ * groups.groups)} of {groups.groups} groups"
-        table.add_row("two certified labs differ", f"{differ}, at most {100 * rho:g}% promised")
-    if groups.jaccard_distance is not None and groups.rho_proven is not None:
-        proven = at_most(groups.rho_proven, 4)
-        table.add_row("  over all thresholds and orders", f"{about(groups.jaccard_distance, 4)}, proven {proven}")
-
-
 def _show(figures: Audit, groups: Groups | None, inputs: dict[str, Any], seconds: float) -> None:
     from rich.markup import escape
     from rich.table import Table
@@ -244,59 +290,13 @@ def _show(figures: Audit, groups: Groups | None, inputs: dict[str, Any], seconds
     prose.print(f"Took {seconds} s; the same seed gives the same figures on any number of workers.")
 
 
-def _one_pair(learner: Learner, world: World, inputs: dict[str, Any], number: int, *, as_json: bool) -> None:
-    if number < 0:
-        raise ValueOutOfRange(f"pairs are numbered from 0, got {number}")
-    population, labs = run_pair(learner, world, inputs["seed"], number)
-    string = pair_string(inputs["seed"], number)
-    reports = [_lab(world, lab) for lab in labs]
-    agree = reports[0]["hypothesis"] == reports[1]["hypothesis"]
-    if as_json:
-        head = {"schema": "replical.audit-pair/1", "inputs": inputs, "pair": number, "string": string}
-        answer(head | {"target": population.target, "agree": agree, "labs": reports})
-        return
-    prose.print(f"Pair {number}, shared string {string!r}, target {population.target}.", markup=False)
-    for name, lab, report in zip("AB", labs, reports, strict=True):
-        hypothesis = report["hypothesis"]
-        prose.print(
-            f"Lab {name} asked for {amount(report['labels'])} {plural(report['labels'], 'label')} in "
-            f"{count(len(report['rounds']), 'round')} and chose hypothesis {hypothesis['index']} "
-            f"({hypothesis['description']}); {report['survivors']} survived."
-            f"{_proof(lab.result, learner.plan)}",
-            markup=False,
-        )
-    prose.print("The answers are identical." if agree else "The answers differ.")
-
-
-def _lab(world: World, lab: Lab) -> dict[str, Any]:
-    result = lab.result
-    boosting = None if result.boosting is None else asdict(result.boosting)
-    if boosting is not None and boosting["frequency"] is not None:
-        boosting["frequency"] = float(boosting["frequency"])
-    return {
-        "hypothesis": {"index": result.hypothesis, "description": result.described(world.C)},
-        "labels": result.labels,
-        "rounds": [asdict(each) for each in result.rounds],
-        "survivors": result.V.size,
-        "excess_error": float(lab.excess_error),
-        "conditions": [asdict(condition) for condition in result.conditions],
-        "rounding": None if result.rounding is None else result.rounding.figures(),
-        "settling": None if result.settling is None else _settling(result.settling),
-        "boosting": boosting,
-    }
-
-
-def _proof(result: Result, plan: Plan) -> str:
-    """What a lab proved about its own replicability, in a sentence."""
-    verdict, proven = result.verdict, result.proven
-    if verdict is None or proven is None:
-        return ""
-    if verdict.certified:
-        bound = at_most(proven.rho_proven or 0.0)
-        also = f" Not accurate: {verdict.why}. What helps: {verdict.helps}." if verdict.why else ""
-        return f" Certified: the chance that {difference_words(plan)} is at most {bound}.{also}"
-    return f" {uncertified_words(verdict, result, plan)}"
-
-
-def _settling(settling: Settling) -> dict[str, Any]:
-    return asdict(settling) | {"v": float(settling.v)}
+def _show_groups(table: Any, groups: Groups, rho: float) -> None:
+    table.add_row(f"all {groups.labs} labs agree", f"{100 * groups.all_agree:.1f}%")
+    table.add_row("  95% interval", interval(groups.all_agree_low, groups.all_agree_high))
+    table.add_row(f"two of {groups.labs} labs differ, mean of pairs", f"{100 * groups.pairs_differ:.1f}%")
+    if groups.certified_differ is not None:
+        differ = f"{round(groups.certified_differ * groups.groups)} of {groups.groups} groups"
+        table.add_row("two certified labs differ", f"{differ}, at most {100 * rho:g}% promised")
+    if groups.jaccard_distance is not None and groups.rho_proven is not None:
+        proven = at_most(groups.rho_proven, 4)
+        table.add_row("  over all thresholds and orders", f"{about(groups.jaccard_distance, 4)}, proven {proven}")

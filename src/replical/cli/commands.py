@@ -1,7 +1,4 @@
-"""Completion with the Tab key: the scripts are typer's, the sentences where they cannot be used are ours.
-
-The commands: their names and one line about each. A command's module is imported when the command is called.
-"""
+"""The commands: their names and one line about each; a module is imported when its command is called or completed."""
 
 from __future__ import annotations
 
@@ -19,37 +16,6 @@ from typer.main import get_command
 from replical import __version__
 from replical.core.retired import remedy
 from replical.errors import BadUsage
-
-INSTALL, SHOW = "--install-completion", "--show-completion"
-SHELLS = ("bash", "zsh", "fish", "powershell", "pwsh")
-BY_NAME = "_REPLICAL_COMPLETE=source_bash replical"  # or source_zsh, source_fish
-
-
-@contextmanager
-def explain_completion(words: list[str]) -> Iterator[None]:
-    """Where `words` ask for the script of the present shell, say so if there is none or it cannot be kept."""
-    if not {INSTALL, SHOW}.intersection(words):
-        yield
-        return
-    if (found := _present_shell()) not in SHELLS:
-        raise BadUsage(
-            f"{INSTALL} and {SHOW} work in {', '.join(SHELLS[:3])} and PowerShell, and this is "
-            f"{found or 'none of them'}: call them there, or print the script of a shell by its name, {BY_NAME}"
-        )
-    try:
-        yield
-    except (OSError, UnicodeError) as error:
-        raise BadUsage(f"the completion was not installed: {error}; {SHOW} prints what to add by hand") from error
-
-
-def _present_shell() -> str | None:
-    import shellingham  # typer needs it, and asks it too
-
-    try:
-        return str(shellingham.detect_shell()[0])
-    except shellingham.ShellDetectionFailure:
-        return None
-
 
 # Name: where it is, and the line of the list of commands. (A module `run` would take the name of `replical.cli.run`.)
 COMMANDS = {
@@ -77,26 +43,14 @@ COMMANDS = {
     "doctor": ("doctor:doctor_command", "Versions, optional parts, and a test of the random bits."),
     "protocol": ("protocol:protocol_app", "Write and look at protocols."),
 }
-
-
 # They read files that somebody else may have written.
-_READERS = frozenset(
-    {
-        "init",
-        "plan",
-        "candidates",
-        "predict",
-        "run",
-        "label",
-        "verify",
-        "compare",
-        "apply",
-        "confirm",
-        "release",
-        "protocol",
-        "shard",
-    }
-)
+_READERS = {
+    "init", "plan", "candidates", "predict", "run", "label", "verify", "compare", "apply", "confirm", "release",
+    "protocol", "shard",
+}  # fmt: skip
+INSTALL, SHOW = "--install-completion", "--show-completion"
+SHELLS = ("bash", "zsh", "fish", "powershell", "pwsh")
+BY_NAME = "_REPLICAL_COMPLETE=source_bash replical"  # or source_zsh, source_fish
 
 
 class Commands(TyperGroup):
@@ -113,6 +67,32 @@ class Commands(TyperGroup):
             raise BadUsage(f"No such command {args[0]!r}{gone}")
         name, stand_in, rest = super().resolve_command(ctx, args)
         return name, stand_in if name is None else load(name), rest
+
+
+@contextmanager
+def explain_completion(words: list[str]) -> Iterator[None]:
+    """Where `words` ask for the script of the present shell, say so if there is none or it cannot be kept."""
+    if not {INSTALL, SHOW}.intersection(words):
+        yield
+        return
+    if (found := _present_shell()) not in SHELLS:
+        raise BadUsage(
+            f"{INSTALL} and {SHOW} work in {', '.join(SHELLS[:3])} and PowerShell, and this is "
+            f"{found or 'none of them'}: call them there, or print the script of a shell by its name, {BY_NAME}"
+        )
+    try:
+        yield
+    except (OSError, UnicodeError) as error:
+        raise BadUsage(f"the completion was not installed: {error}; {SHOW} prints what to add by hand") from error
+
+
+def _present_shell() -> str | None:
+    import shellingham  # typer needs it, and asks it too
+
+    try:
+        return str(shellingham.detect_shell()[0])
+    except shellingham.ShellDetectionFailure:
+        return None
 
 
 @cache

@@ -174,6 +174,11 @@ def _announce(session: Session, truths: int) -> Foretold | None:
     return forecast
 
 
+def _verb(protocol: Protocol) -> str:
+    """What is counted: errors, or losses in costliest errors."""
+    return "err" if protocol.recipe.losses is None else "lose"
+
+
 def _forecast(session: Session, claim: Claim, truths: int) -> Foretold | None:
     """Of candidates; truths of other classes say nothing about a given answer."""
     protocol = session.protocol
@@ -234,11 +239,6 @@ def _say_outcome(
     for sentence in _outcome_words(session, found):
         prose.print(sentence, markup=False, soft_wrap=True)
     prose.print(f"Written: {out} (confirmation), {journal} (journal).", markup=False, soft_wrap=True)
-
-
-def _verb(protocol: Protocol) -> str:
-    """What is counted: errors, or losses in costliest errors."""
-    return "err" if protocol.recipe.losses is None else "lose"
 
 
 def _outcome_words(session: Session, found: Confirmation) -> Iterator[str]:

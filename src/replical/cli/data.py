@@ -1,8 +1,7 @@
-"""``replical candidates`` and ``replical predict``: models fitted on public rows become a class, and a pool.
+"""Tables in and out: ``replical candidates``, ``predict``, ``apply`` and ``shard``.
 
-``replical apply``: what the rule of a certificate says about a table.
-
-``replical shard``: a prediction table larger than memory becomes a folder of packed shards.
+Models fitted on public rows become a class, what they say about a lab's table a pool; a published rule labels a table; a
+table larger than memory becomes a folder of packed shards.
 """
 
 from __future__ import annotations
@@ -78,6 +77,19 @@ def candidates_command(
     )
 
 
+def _needs_sklearn() -> None:
+    try:
+        import sklearn  # noqa: F401
+    except ImportError as error:
+        raise MissingExtra("candidates are fitted by scikit-learn: pip install 'replical[models]'") from error
+
+
+def _workers(given: int | None) -> int:
+    if given is not None and given < 1:
+        raise BadUsage(f"--workers must be at least 1, got {given}")
+    return cores() if given is None else given
+
+
 def predict_command(
     models: Annotated[Path, typer.Argument(metavar="MODELS", help="the folder that replical candidates wrote")],
     table: Annotated[Path, typer.Option(help="the lab's items with their features: .parquet or .csv")],
@@ -122,19 +134,6 @@ def predict_command(
         answer({"schema": "replical.predict/1", **told, "pool": str(out)})
         return
     prose.print(f"{count(len(ids), 'item')}, {count(len(said), 'candidate')}: {out}", markup=False, soft_wrap=True)
-
-
-def _workers(given: int | None) -> int:
-    if given is not None and given < 1:
-        raise BadUsage(f"--workers must be at least 1, got {given}")
-    return cores() if given is None else given
-
-
-def _needs_sklearn() -> None:
-    try:
-        import sklearn  # noqa: F401
-    except ImportError as error:
-        raise MissingExtra("candidates are fitted by scikit-learn: pip install 'replical[models]'") from error
 
 
 def apply_command(

@@ -1,7 +1,4 @@
-"""``replical quickstart``: the tables of two labs to try everything on, and the five commands to type.
-
-``replical demo``: three labs choose among twelve real models, and prove it; no input needed.
-"""
+"""``replical quickstart``: two labs' tables to try. ``replical demo``: three labs choose among twelve models."""
 
 from __future__ import annotations
 
@@ -9,7 +6,6 @@ import shlex
 import time
 from collections.abc import Sequence
 from contextlib import closing
-from dataclasses import dataclass
 from pathlib import Path
 from statistics import fmean
 from typing import Annotated
@@ -27,7 +23,7 @@ from replical.errors import BadUsage, MissingExtra
 from replical.worlds.baseline import BesideArgmax, Choice, Outcome, identical
 from replical.worlds.datasets import twelve, twelve_models
 
-ITEMS, PUBLIC = 20_000, 100
+ITEMS, PUBLIC = 20_000, 100  # unlabelled items of a lab, and labelled ones that all of them see
 FOLDER = "replical-quickstart"
 _VALUES = ("even", "odd")
 _RUN = "replical run protocol.toml --pool {0}.parquet --public public.parquet --labels {0}.parquet:label"
@@ -38,6 +34,16 @@ COMMANDS = (
     "replical compare a.json b.json",
     "replical verify a.json --pool a.parquet --journal a.db",
 )
+_WHAT = (
+    "a protocol, which all labs get before the first label",
+    "lab a asks for labels where they decide something, and ends with a certificate",
+    "lab b does the same with its own items",
+    "do both have the identical model?",
+    "anyone can check a certificate",
+)
+SEED = "replical demo"
+TEXTS = 60  # published texts, each with three labs of its own
+_SHOWN = 3  # of them in full
 
 
 def quickstart_command(
@@ -65,15 +71,6 @@ def quickstart_command(
     prose.print("\nWith a table of your own, begin with: replical init --pool FILE", markup=False)
 
 
-_WHAT = (
-    "a protocol, which all labs get before the first label",
-    "lab a asks for labels where they decide something, and ends with a certificate",
-    "lab b does the same with its own items",
-    "do both have the identical model?",
-    "anyone can check a certificate",
-)
-
-
 def _write(folder: Path) -> None:
     """The tables, in a folder that version control leaves alone."""
     try:
@@ -96,30 +93,14 @@ def _write(folder: Path) -> None:
         parquet.write_table(pa.table({"id": ids, **texts}), folder / f"{who}.parquet")
 
 
-SEED = "replical demo"
-TEXTS = 60  # published texts, each with three labs of its own
-_SHOWN = 3  # of them in full
-
-
-@dataclass(frozen=True, kw_only=True)
-class Setting:
-    """How many unlabelled items a lab has, and how many labelled ones all of them see."""
-
-    items: int
-    public: int | None
-
-
-USUAL, HARD = Setting(items=20_000, public=100), Setting(items=2_000, public=None)
-
-
 def demo_command(
     hard: Annotated[
         bool, typer.Option("--hard", help="a tenth of the items and no public ones: not every lab can prove its answer")
     ] = False,
 ) -> None:
     """Three labs with independent data and one published text: do they choose the identical model, and can they prove it?"""
-    started, setting = time.perf_counter(), HARD if hard else USUAL
-    trial = BesideArgmax(world=twelve_models(setting.items), seed=SEED, public=setting.public)
+    started, (items, public) = time.perf_counter(), (2_000, None) if hard else (ITEMS, PUBLIC)
+    trial = BesideArgmax(world=twelve_models(items), seed=SEED, public=public)
     prose.print(_opening(trial))
     outcomes = _outcomes(trial)
     prose.print(_figures(outcomes))
@@ -170,6 +151,10 @@ def _show(outcome: Outcome, models: HypothesisClass, number: int) -> None:
         prose.print(f"  {what:16}" + "".join(f"{_name(choice, models):14}" for choice in choices), markup=False)
 
 
+def _of(count: int, everyone: Sequence[object]) -> str:
+    return f"{count} of {len(everyone)}"
+
+
 def _name(choice: Choice, models: HypothesisClass) -> str:
     return "no answer" if choice.model is None else models.describe(choice.model)
 
@@ -189,10 +174,6 @@ def _figures(outcomes: list[Outcome]) -> Table:
     return table
 
 
-def _of(count: int, everyone: Sequence[object]) -> str:
-    return f"{count} of {len(everyone)}"
-
-
 def _headline(outcomes: list[Outcome]) -> str:
     proven = sum(outcome.proven for outcome in outcomes)
     same = sum(identical(outcome.argmax) for outcome in outcomes)
@@ -200,6 +181,23 @@ def _headline(outcomes: list[Outcome]) -> str:
         f"[bold]{_of(proven, outcomes)} texts ended with every lab certified and all three labs with the identical "
         f"model[/bold] (95% interval: {interval(*clopper_pearson(proven, len(outcomes)), 0)}). Labs that took the model "
         f"with the fewest errors on as many labels agreed in {_of(same, outcomes)} cases, and could prove nothing.\n"
+    )
+
+
+def _doubts(outcomes: list[Outcome], trial: BesideArgmax) -> str:
+    """What the first lab that cannot prove its answer is told."""
+    lab, choice = next(
+        (lab, choice)
+        for outcome in outcomes
+        for lab, choice in zip("ABC", outcome.settled, strict=True)
+        if not choice.certified
+    )
+    assert choice.verdict is not None, "settled has one"
+    return (
+        f"[bold]What a lab without a proof is told[/bold], here the first lab {lab} that has none: Answer: "
+        f"{_name(choice, trial.world.C)}. Not certified: {choice.verdict.why}. What helps: {choice.verdict.helps}.\n\n"
+        "The promise is about certified labs: the chance that two of three are certified and have different models is at "
+        f"most {trial.rho:g}. About a lab that is not certified nothing is promised, even if it has the same model.\n"
     )
 
 
@@ -218,21 +216,4 @@ def _meaning(trial: BesideArgmax) -> str:
         "  replical demo --hard\n\n"
         "[bold]Next:[/bold] make the tables of two labs to try it on, and see the five commands from there to a proof.\n\n"
         "  replical quickstart\n"
-    )
-
-
-def _doubts(outcomes: list[Outcome], trial: BesideArgmax) -> str:
-    """What the first lab that cannot prove its answer is told."""
-    lab, choice = next(
-        (lab, choice)
-        for outcome in outcomes
-        for lab, choice in zip("ABC", outcome.settled, strict=True)
-        if not choice.certified
-    )
-    assert choice.verdict is not None, "settled has one"
-    return (
-        f"[bold]What a lab without a proof is told[/bold], here the first lab {lab} that has none: Answer: "
-        f"{_name(choice, trial.world.C)}. Not certified: {choice.verdict.why}. What helps: {choice.verdict.helps}.\n\n"
-        "The promise is about certified labs: the chance that two of three are certified and have different models is at "
-        f"most {trial.rho:g}. About a lab that is not certified nothing is promised, even if it has the same model.\n"
     )

@@ -1,11 +1,4 @@
-"""How many labels are left, told to whoever runs while others label.
-
-The estimate is made when 16, 32, 64, .. labels are known, beside the run: it never changes what is asked, when a run stops
-or how long an answer takes. It speaks of counts alone, and so seldom that nobody can read from it what a single label did
-to the candidates. The journal keeps it, so that pages on other machines show it too, and a run that goes on tomorrow.
-
-How a forecast is told: what it says, and what it cannot know.
-"""
+"""What a run will cost, as it is told: bills, forecasts from unlabelled items, and the labels that are left."""
 
 from __future__ import annotations
 
@@ -13,41 +6,331 @@ import threading
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import asdict, replace
+from pathlib import Path
 from typing import Any
 
 from replical.classes.base import HypothesisClass
 from replical.classes.prior import Prior
 from replical.classes.table import PredictionTable
-from replical.cli.output import prose
-from replical.core.text import count, rounded
+from replical.cli.output import amount, answer, prose, reading
+from replical.cli.sentences import bill_words, hypotheses
+from replical.core.exact import up_to
+from replical.core.text import count, plural, rounded
 from replical.errors import BudgetSpent, EmptyVersionSpace, PlanMismatch, PoolExhausted, ReplicalError
 from replical.lab.journal.journal import Event
+from replical.lab.protocol import Protocol
 from replical.lab.sessions.session import Session
+from replical.lab.tables import read_pool
+from replical.lattice.linear import Linear
+from replical.lattice.plan import LatticePlan
+from replical.learners.bills import ABSURD, Bill
+from replical.learners.catalogue import find
+from replical.learners.plan import Setting
 from replical.worlds.forecast import Prediction
 from replical.worlds.remaining import Foretold, Remaining, remaining
 from replical.worlds.vote_worlds import Votes, votes_on
 
 FIRST = 16  # labels before the first estimate; then always twice as many
+# What no forecast can know, by its method.
+CAVEATS = {
+    "votes": "made from the candidates' votes alone, which cannot show that most candidates share a mistake",
+    "resampled": "if one of the hypotheses is the truth; real labels often take two to three times as many",
+}
+# Why there is none: the pool is too small to tell anything, or for the learner.
+NO_FORECAST = (PoolExhausted, PlanMismatch, EmptyVersionSpace, BudgetSpent)
+# In which sense a bill is meant.
+SENSES = {"expected": "expected", "estimate": "estimated", "most": "at most"}
+
+
+def bill_payload(bill: Bill) -> dict[str, Any]:
+    """A bill as JSON tells it."""
+    numbers = [{"name": each.name, "value": _number(each.value), "source": each.source} for each in bill.numbers]
+    return asdict(bill) | {"numbers": numbers}
+
+
+def _number(value: Any) -> int | float:
+    return int(value) if value == int(value) else float(value)
+
+
+def bill_reading(setting: Setting, all_bills: list[Bill], best: Bill | None, best_any: Bill | None) -> str:
+    """The winner, the price of replicability, and what the theorem would ask for."""
+    if best is None or best_any is None:
+        missing = {bill.note for bill in all_bills if bill.note and not bill.applies}
+        why = missing or {bill.note for bill in all_bills if bill.note}
+        return f"No replicable learner's bill is known for these numbers: {'; '.join(sorted(why)).rstrip('.')}."
+    sentence = (
+        "Without noise (no nu is given) the" if setting.nu is None else "The" if setting.nu else "Without noise the"
+    )
+    labels = f"{amount(best.labels or 0)} {plural(best.labels or 0, 'label')}"
+    sentence += f" cheapest replicable learner is {best.learner} with {labels}"
+    if not best_any.replicable:
+        sentence += f", where {best_any.learner} without replicability needs {amount(best_any.labels or 0)}"
+    absurd = [bill for bill in all_bills if bill.absurd and bill.plan == "paper" and _is_of_the_paper(bill.learner)]
+    if absurd:
+        asked = amount(absurd[0].labels or 0)
+        sentence += f"; the paper's own sizes for {absurd[0].learner} ask for {asked}, which nobody can pay"
+    if best.absurd:
+        sentence += f". That is absurd as well: {best.note.removeprefix('nobody can pay this: ').rstrip('.')}"
+    return sentence + "."
+
+
+def _is_of_the_paper(learner: str) -> bool:
+    """Is it one of the paper's two new learners?"""
+    record = find(learner)
+    return record.replicable and record.active and not record.boosts
+
+
+def show_bills(
+    all_bills: list[Bill], class_spec: str, setting: Setting, items: int | None, *, numbers: bool = True
+) -> None:
+    """A table of bills, with the `numbers` of a single learner; what asks for more than the `items` one has is red."""
+    from rich.markup import escape
+    from rich.table import Table
+
+    public = f"{class_spec}, epsilon {setting.epsilon:g}, rho {setting.rho:g}"
+    title = escape(f"Labels per lab, from public numbers alone: {public}")
+    table = Table(title=title, box=None, padding=(0, 2, 0, 0), title_justify="left")
+    for column in ("learner", "plan", "repl.", "labels", "", "rounds", "items"):
+        right = column in ("labels", "rounds", "items")
+        table.add_column(column, justify="right" if right else "left", no_wrap=True)
+    for bill in sorted((bill for bill in all_bills if bill.applies), key=lambda bill: bill.labels or 0):
+        labels = _count_text(bill.labels)
+        table.add_row(
+            bill.learner,
+            bill.plan,
+            "yes" if bill.replicable else "no",
+            f"[red]{labels}[/red]" if bill.absurd else labels,
+            SENSES[bill.kind or "most"],
+            "-" if bill.rounds is None else str(bill.rounds),
+            _items(bill, items),
+        )
+    prose.print(table)
+    if items is not None and any(bill.applies and _too_many(bill, items) for bill in all_bills):
+        prose.print(f"Items in red: more than the {items:,} that you have. Never: no finite pool will do.")
+    one_learner = numbers and len({bill.learner for bill in all_bills}) == 1
+    left_out: dict[str, list[str]] = {}
+    for bill in all_bills:
+        if one_learner and bill.applies and bill.note:
+            prose.print(f"{bill.learner} ({bill.plan}): {bill.note}", markup=False, soft_wrap=True)
+        if not bill.applies and bill.learner not in left_out.setdefault(bill.note, []):
+            left_out[bill.note].append(bill.learner)
+    for note, learners in left_out.items():
+        if learners:
+            prose.print(f"Left out: {', '.join(learners)} ({note}).", markup=False, soft_wrap=True)
+    if one_learner:
+        for each in all_bills[-1].numbers:
+            prose.print(f"  {each.name:<10} {float(each.value):<12.6g} {each.source}", markup=False, soft_wrap=True)
+
+
+def _count_text(count: int | None) -> str:
+    return "-" if count is None else f"{count:,}" if count < ABSURD else up_to(count, 2)
+
+
+def _items(bill: Bill, items: int | None) -> str:
+    """What a lab has to have, in red if it has less."""
+    words = _count_text(bill.unlabelled) if bill.pools else "never"
+    return f"[red]{words}[/red]" if items is not None and _too_many(bill, items) else words
+
+
+def _too_many(bill: Bill, items: int) -> bool:
+    return not bill.pools or (bill.unlabelled is not None and bill.unlabelled > items)
+
+
+def lattice_bill(protocol: Protocol, pool: Path | None, id_column: str, *, as_json: bool) -> None:
+    """A protocol without a list: one bill, which is an estimate, and what is wrong with the items, if they are given."""
+    plan, C = protocol.plan, protocol.recipe.C
+    assert isinstance(plan, LatticePlan), "asked of such protocols only"
+    assert isinstance(C, Linear), "whose class is a lattice"
+    items = None
+    if pool is not None:
+        with reading(pool) as update:
+            items = read_pool(pool, protocol.recipe, id_column=id_column, progress=update).items
+    said = bill_words(C, plan, items, protocol.recipe.columns)
+    bill = Bill(
+        learner=plan.learner, plan=plan.name, applies=True, replicable=True, labels=plan.labels_about(C), kind="estimate",
+        numbers=plan.numbers, note="an estimate for items that look alike from every side",
+    )  # fmt: skip
+    if as_json:
+        names = ("epsilon", "delta", "rho", "nu", "labs", "max_labels")
+        asked = {"class": protocol.title or "linear", "learner": plan.learner} | {
+            each: protocol.given(each) for each in names
+        }
+        nothing = dict.fromkeys(("all_agree", "release", "forecast", "prediction"))
+        told = {"inputs": asked, "bills": [bill_payload(bill)], "best": plan.learner, "best_any": plan.learner}
+        answer({"schema": "replical.plan/1", **told, **nothing, "reading": said})
+        return
+    prose.print(f"{plan.learner}, {hypotheses(C)}: {said}", markup=False, soft_wrap=True)
+
+
+def rough_words(C: HypothesisClass, forecast: Prediction, *, verbose: bool) -> Iterator[str]:
+    """What a lab may expect, where few worlds were looked at; on request also what is behind it, and who is hard to tell."""
+    first = f"Forecast from the unlabelled items: about {_labels(forecast, ' labels')}"
+    if not verbose:
+        yield f"{first}; a rough estimate, -v says more."
+        return
+    yield (
+        f"{first}, another lab differs in {rate(forecast.disagreement_mean, forecast.draws)} of cases. That is a rough "
+        f"estimate from {worlds(forecast.draws)}, {CAVEATS[forecast.method]}; replical plan takes more."
+    )
+    if forecast.ties:
+        tied = max(forecast.ties, key=len)
+        names = ", ".join(C.describe(h) for h in tied[:4]) + (" .." if len(tied) > 4 else "")
+        yield f"Near-ties that labels will hardly tell apart: {names}"
+
+
+def _labels(forecast: Prediction | Foretold, what: str = "") -> str:
+    """How many labels, and between which numbers."""
+    return f"{forecast.labels_median:,.0f}{what} ({forecast.labels_low:,.0f} to {forecast.labels_high:,.0f})"
+
+
+def rate(share: float, draws: int) -> str:
+    """How often labs differ; what no pair showed is not 0, but less than one pair in so many."""
+    if share <= 0:
+        return f"< 1/{draws}"
+    return f"{100 * share:.2g}%" if share < 1 else "100%"
+
+
+def worlds(draws: int) -> str:
+    """How many worlds were looked at."""
+    return count(draws, "simulated world")
+
+
+def forecast_reading(forecast: Prediction, rho: float, prior: Prior, *, yardstick: bool) -> str:
+    """The same in sentences, and whether the `prior` helps."""
+    differ = rate(forecast.disagreement_mean, forecast.draws)
+    seen = (
+        f"different answers in {differ} of pairs"
+        if forecast.disagreement_mean > 0
+        else f"the same answer in all of {count(forecast.draws, 'simulated pair')}"
+    )
+    words = (
+        f"Expect about {_labels(forecast, ' labels per lab')} and {seen}: an estimate "
+        f"from {forecast.items:,} unlabelled items and {worlds(forecast.draws)}, {CAVEATS[forecast.method]}"
+    )
+    certified = forecast.certified_fraction
+    if certified is None:
+        words += "."
+    elif certified >= 0.5:
+        words += f"; most labs would be certified at rho = {rho:g}."
+    elif forecast.uniform_disagreement is None or yardstick:
+        words += f"; only {100 * certified:.0f}% of labs would prove {rho:g}."
+    elif forecast.pool_for_rho is None:
+        words += f"; {rho:g} cannot be proven with 10^7 items: raise rho or epsilon."
+    elif forecast.pool_for_rho > forecast.items:
+        words += f"; to prove {rho:g} about {count(forecast.pool_for_rho, 'item is', 'items are')} needed."
+    else:
+        words += f"; the pool could prove {rho:g}, but the labels that would take are not reached."
+    if prior.kind != "uniform" and forecast.uniform_disagreement is not None:
+        with_without = f"{differ} with it, {rate(forecast.uniform_disagreement, forecast.draws)} without"
+        words += (
+            f" The prior helps: {with_without}."
+            if forecast.prior_helps
+            else f" Warning: the prior hurts, because it prefers candidates far from the good ones: {with_without}."
+        )
+        if prior.kind == "weights":
+            words += f" (1 + ln 1/mass near the truth: {forecast.prior_log:.1f} against {forecast.uniform_log:.1f}.)"
+    return words
+
+
+def confirm_forecast_words(forecast: Foretold, margin: float, budget: int | None) -> Iterator[str]:
+    """What a confirmation takes and how it may end; where it may well not, why, and what helps."""
+    ends = {"confirmed": forecast.confirmed, "refuted": forecast.refuted, "undecided": forecast.undecided}
+    told = ", ".join(f"{name} in {rate(share, forecast.draws)}" for name, share in ends.items())
+    yield (
+        f"Forecast from the unlabelled items: about {_labels(forecast, ' labels')}; {told} of "
+        f"{worlds(forecast.draws)}, {CAVEATS['votes']} and know nothing of the certificate."
+    )
+    easier = f"a larger margin, such as --margin {2 * margin:g}" if 2 * margin < 1 else "a larger margin"
+    if forecast.close:
+        yield f"Expect thousands of labels: the answer may lie close to the margin. What helps: {easier}."
+    elif forecast.open_end:
+        limit, more = ("this pool", "pool") if budget is None else (f"a budget of {count(budget, 'label')}", "budget")
+        yield f"Probably {limit} will not decide it. What helps: a larger {more}, or {easier}."
+
+
+def show_forecast(C: HypothesisClass, forecast: Prediction, *, yardstick: bool, ties: bool) -> None:
+    """What the labs may expect, line by line; the pool that a proof takes is not known with a `yardstick`."""
+    rows = {
+        "items per lab": f"{forecast.items:,}",
+        "labels per lab": _labels(forecast),
+        "labs differ": _pairs(forecast),
+    }
+    if forecast.certified_fraction is not None:
+        worst = (
+            "" if forecast.method == "votes" else f", {100 * (forecast.certified_worst or 0.0):.0f}% in the worst world"
+        )
+        rows["certified"] = f"{100 * forecast.certified_fraction:.0f}% of labs{worst}"
+    if forecast.uniform_disagreement is not None and not yardstick:
+        pool = forecast.pool_for_rho
+        rows["pool for rho"] = "more than 10^7 items" if pool is None else f"{pool:,} items"
+    prose.print("Forecast from the unlabelled items", style="italic")
+    for name, value in rows.items():
+        prose.print(f"  {name:<14} {value}", markup=False)
+    for group in sorted(forecast.ties if ties else (), key=len, reverse=True)[:3]:
+        names = ", ".join(C.describe(h) for h in group[:6]) + (f" and {len(group) - 6} more" if len(group) > 6 else "")
+        prose.print(f"  near-ties      {names}", markup=False, soft_wrap=True)
+    if len(forecast.trade_off) > 1:
+        _show_trade_off(forecast)
+
+
+def _pairs(forecast: Prediction) -> str:
+    """How often two labs differ in simulations, and how often they may for all that is known."""
+    share, high = forecast.disagreement_mean, f"up to {100 * forecast.differ_high:.0f}% would be plausible"
+    if share <= 0:
+        return f"in none of {forecast.draws:,} simulated pairs; {high}"
+    return f"in {rate(share, forecast.draws)} of {forecast.draws:,} simulated pairs; {high}"
+
+
+def _show_trade_off(forecast: Prediction) -> None:
+    from rich.markup import escape
+    from rich.table import Table
+
+    draws = max(1, forecast.draws // 2)
+    title = f"What a change would do, in the same {count(draws, 'world')}"
+    table = Table(title=title, box=None, padding=(0, 2, 0, 0), title_justify="left")
+    for column in ("protocol", "labels", "certified", "labs differ"):
+        table.add_column(column, justify="left" if column == "protocol" else "right", no_wrap=True)
+    for row in forecast.trade_off:
+        certified = "-" if row.certified is None else f"{100 * row.certified:.0f}%"
+        table.add_row(escape(row.change), f"{row.labels_median:,.0f}", certified, escape(rate(row.differ, draws)))
+    prose.print(table)
+
+
+def forecast_payload(C: HypothesisClass, forecast: Prediction) -> dict[str, Any]:
+    """The same as JSON tells it."""
+    return {
+        "items": forecast.items,
+        "draws": forecast.draws,
+        "labels_low": forecast.labels_low,
+        "labels_median": forecast.labels_median,
+        "labels_high": forecast.labels_high,
+        "certified": forecast.certified_fraction,
+        "differ": forecast.disagreement_mean,
+        "differ_high": forecast.differ_high,
+        "pool_for_rho": forecast.pool_for_rho,
+        "method": forecast.method,
+        "ties": [[C.describe(h) for h in group] for group in forecast.ties],
+        "trade_off": [asdict(row) for row in forecast.trade_off],
+    }
+
+
+def prediction_payload(C: HypothesisClass, forecast: Prediction) -> dict[str, Any]:
+    """The same under the names of the release before."""
+    payload = asdict(replace(forecast, trade_off=()))
+    del payload["trade_off"]
+    return payload | {
+        "ties": [[C.describe(h) for h in group] for group in forecast.ties],
+        "worst": C.describe(forecast.worst),
+    }
 
 
 class Outlook:
-    """Estimates of the labels left.
+    """Estimates of how many labels are left, for whoever runs while others label.
 
-    Parameters
-    ----------
-    session
-        The run.
-    tell
-        Called with a line of text when an estimate is finished, from another thread.
-    expected
-        Labels that were foretold before the first, without those that measure the error; what the journal says if left out.
-    looks
-        Are estimates made while labels come? If not, `expected` is all that is known.
-
-    Attributes
-    ----------
-    latest
-        The last estimate that was finished; None where nothing is known.
+    An estimate is made when 16, 32, 64, .. labels are known, beside the run: it never changes what is asked, when a run
+    stops or how long an answer takes. It speaks of counts alone, and so seldom that nobody can read from it what a single
+    label did to the candidates. The journal keeps it, so that pages on other machines show it too, and a run that goes on
+    tomorrow. `expected` is what was forecast before the first label; where nobody `looks`, it is all that is known.
     """
 
     def __init__(
@@ -63,7 +346,7 @@ class Outlook:
         self._expected = self._kept if expected is None else expected + session.measuring
         self._votes: Votes | None = None
         self._thread: threading.Thread | None = None
-        self.latest: Remaining | None = None
+        self.latest: Remaining | None = None  # the last estimate that was finished
 
     def look(self) -> None:
         """Begin an estimate beside the run if it is time for one. To be called by whoever changes the session."""
@@ -132,176 +415,3 @@ class Outlook:
             self.latest = remaining(session.learner, pool, protocol.shared, self._votes, heard, nu=protocol.given("nu"))
         except ReplicalError:  # the rest of the run cannot be imagined; the run itself will say why
             self.latest = None
-
-
-# What no forecast can know, by its method.
-CAVEATS = {
-    "votes": "made from the candidates' votes alone, which cannot show that most candidates share a mistake",
-    "resampled": "if one of the hypotheses is the truth; real labels often take two to three times as many",
-}
-
-
-# Why there is none: the pool is too small to tell anything, or for the learner.
-NO_FORECAST = (PoolExhausted, PlanMismatch, EmptyVersionSpace, BudgetSpent)
-
-
-def rate(share: float, draws: int) -> str:
-    """How often labs differ; what no pair showed is not 0, but less than one pair in so many."""
-    if share <= 0:
-        return f"< 1/{draws}"
-    return f"{100 * share:.2g}%" if share < 1 else "100%"
-
-
-def _labels(forecast: Prediction | Foretold, what: str = "") -> str:
-    """How many labels, and between which numbers."""
-    return f"{forecast.labels_median:,.0f}{what} ({forecast.labels_low:,.0f} to {forecast.labels_high:,.0f})"
-
-
-def rough_words(C: HypothesisClass, forecast: Prediction, *, verbose: bool) -> Iterator[str]:
-    """What a lab may expect, where few worlds were looked at; on request also what is behind it, and who is hard to tell."""
-    first = f"Forecast from the unlabelled items: about {_labels(forecast, ' labels')}"
-    if not verbose:
-        yield f"{first}; a rough estimate, -v says more."
-        return
-    yield (
-        f"{first}, another lab differs in {rate(forecast.disagreement_mean, forecast.draws)} of cases. That is a rough "
-        f"estimate from {worlds(forecast.draws)}, {CAVEATS[forecast.method]}; replical plan takes more."
-    )
-    if forecast.ties:
-        tied = max(forecast.ties, key=len)
-        names = ", ".join(C.describe(h) for h in tied[:4]) + (" .." if len(tied) > 4 else "")
-        yield f"Near-ties that labels will hardly tell apart: {names}"
-
-
-def confirm_forecast_words(forecast: Foretold, margin: float, budget: int | None) -> Iterator[str]:
-    """What a confirmation takes and how it may end; where it may well not, why, and what helps."""
-    ends = {"confirmed": forecast.confirmed, "refuted": forecast.refuted, "undecided": forecast.undecided}
-    told = ", ".join(f"{name} in {rate(share, forecast.draws)}" for name, share in ends.items())
-    yield (
-        f"Forecast from the unlabelled items: about {_labels(forecast, ' labels')}; {told} of "
-        f"{worlds(forecast.draws)}, {CAVEATS['votes']} and know nothing of the certificate."
-    )
-    easier = f"a larger margin, such as --margin {2 * margin:g}" if 2 * margin < 1 else "a larger margin"
-    if forecast.close:
-        yield f"Expect thousands of labels: the answer may lie close to the margin. What helps: {easier}."
-    elif forecast.open_end:
-        limit, more = ("this pool", "pool") if budget is None else (f"a budget of {count(budget, 'label')}", "budget")
-        yield f"Probably {limit} will not decide it. What helps: a larger {more}, or {easier}."
-
-
-def worlds(draws: int) -> str:
-    """How many worlds were looked at."""
-    return count(draws, "simulated world")
-
-
-def forecast_reading(forecast: Prediction, rho: float, prior: Prior, *, yardstick: bool) -> str:
-    """The same in sentences, and whether the `prior` helps."""
-    differ = rate(forecast.disagreement_mean, forecast.draws)
-    seen = (
-        f"different answers in {differ} of pairs"
-        if forecast.disagreement_mean > 0
-        else f"the same answer in all of {count(forecast.draws, 'simulated pair')}"
-    )
-    words = (
-        f"Expect about {_labels(forecast, ' labels per lab')} and {seen}: an estimate "
-        f"from {forecast.items:,} unlabelled items and {worlds(forecast.draws)}, {CAVEATS[forecast.method]}"
-    )
-    certified = forecast.certified_fraction
-    if certified is None:
-        words += "."
-    elif certified >= 0.5:
-        words += f"; most labs would be certified at rho = {rho:g}."
-    elif forecast.uniform_disagreement is None or yardstick:
-        words += f"; only {100 * certified:.0f}% of labs would prove {rho:g}."
-    elif forecast.pool_for_rho is None:
-        words += f"; {rho:g} cannot be proven with 10^7 items: raise rho or epsilon."
-    elif forecast.pool_for_rho > forecast.items:
-        words += f"; to prove {rho:g} about {count(forecast.pool_for_rho, 'item is', 'items are')} needed."
-    else:
-        words += f"; the pool could prove {rho:g}, but the labels that would take are not reached."
-    if prior.kind != "uniform" and forecast.uniform_disagreement is not None:
-        with_without = f"{differ} with it, {rate(forecast.uniform_disagreement, forecast.draws)} without"
-        words += (
-            f" The prior helps: {with_without}."
-            if forecast.prior_helps
-            else f" Warning: the prior hurts, because it prefers candidates far from the good ones: {with_without}."
-        )
-        if prior.kind == "weights":
-            words += f" (1 + ln 1/mass near the truth: {forecast.prior_log:.1f} against {forecast.uniform_log:.1f}.)"
-    return words
-
-
-def _pairs(forecast: Prediction) -> str:
-    """How often two labs differ in simulations, and how often they may for all that is known."""
-    share, high = forecast.disagreement_mean, f"up to {100 * forecast.differ_high:.0f}% would be plausible"
-    if share <= 0:
-        return f"in none of {forecast.draws:,} simulated pairs; {high}"
-    return f"in {rate(share, forecast.draws)} of {forecast.draws:,} simulated pairs; {high}"
-
-
-def show_forecast(C: HypothesisClass, forecast: Prediction, *, yardstick: bool, ties: bool) -> None:
-    """What the labs may expect, line by line; the pool that a proof takes is not known with a `yardstick`."""
-    rows = {
-        "items per lab": f"{forecast.items:,}",
-        "labels per lab": _labels(forecast),
-        "labs differ": _pairs(forecast),
-    }
-    if forecast.certified_fraction is not None:
-        worst = (
-            "" if forecast.method == "votes" else f", {100 * (forecast.certified_worst or 0.0):.0f}% in the worst world"
-        )
-        rows["certified"] = f"{100 * forecast.certified_fraction:.0f}% of labs{worst}"
-    if forecast.uniform_disagreement is not None and not yardstick:
-        pool = forecast.pool_for_rho
-        rows["pool for rho"] = "more than 10^7 items" if pool is None else f"{pool:,} items"
-    prose.print("Forecast from the unlabelled items", style="italic")
-    for name, value in rows.items():
-        prose.print(f"  {name:<14} {value}", markup=False)
-    for group in sorted(forecast.ties if ties else (), key=len, reverse=True)[:3]:
-        names = ", ".join(C.describe(h) for h in group[:6]) + (f" and {len(group) - 6} more" if len(group) > 6 else "")
-        prose.print(f"  near-ties      {names}", markup=False, soft_wrap=True)
-    if len(forecast.trade_off) > 1:
-        _show_trade_off(forecast)
-
-
-def _show_trade_off(forecast: Prediction) -> None:
-    from rich.markup import escape
-    from rich.table import Table
-
-    draws = max(1, forecast.draws // 2)
-    title = f"What a change would do, in the same {count(draws, 'world')}"
-    table = Table(title=title, box=None, padding=(0, 2, 0, 0), title_justify="left")
-    for column in ("protocol", "labels", "certified", "labs differ"):
-        table.add_column(column, justify="left" if column == "protocol" else "right", no_wrap=True)
-    for row in forecast.trade_off:
-        certified = "-" if row.certified is None else f"{100 * row.certified:.0f}%"
-        table.add_row(escape(row.change), f"{row.labels_median:,.0f}", certified, escape(rate(row.differ, draws)))
-    prose.print(table)
-
-
-def forecast_payload(C: HypothesisClass, forecast: Prediction) -> dict[str, Any]:
-    """The same as JSON tells it."""
-    return {
-        "items": forecast.items,
-        "draws": forecast.draws,
-        "labels_low": forecast.labels_low,
-        "labels_median": forecast.labels_median,
-        "labels_high": forecast.labels_high,
-        "certified": forecast.certified_fraction,
-        "differ": forecast.disagreement_mean,
-        "differ_high": forecast.differ_high,
-        "pool_for_rho": forecast.pool_for_rho,
-        "method": forecast.method,
-        "ties": [[C.describe(h) for h in group] for group in forecast.ties],
-        "trade_off": [asdict(row) for row in forecast.trade_off],
-    }
-
-
-def prediction_payload(C: HypothesisClass, forecast: Prediction) -> dict[str, Any]:
-    """The same under the names of the release before."""
-    payload = asdict(replace(forecast, trade_off=()))
-    del payload["trade_off"]
-    return payload | {
-        "ties": [[C.describe(h) for h in group] for group in forecast.ties],
-        "worst": C.describe(forecast.worst),
-    }

@@ -14,7 +14,7 @@ from replical.classes.catalogue import recipe
 from replical.cli.inputs import file_and_column, never_over, parameter
 from replical.cli.output import answer, prose, reading
 from replical.cli.protocol import check_new, say_written, write_protocol
-from replical.cli.protocol_sections import listed, models_section
+from replical.cli.protocol_sections import models_section, read_candidates
 from replical.cli.wizard import (
     DRAWN,
     LEARNER_WORDS,
@@ -88,7 +88,7 @@ def init_command(
     table = _table(pool)
     check_new(out, force=force)
     never_over({"--out": out}, {"--pool": table})
-    models = None if candidates is None else listed(candidates)
+    models = None if candidates is None else read_candidates(candidates)
     with reading(table) as update:
         found = model_columns(
             table,
@@ -152,6 +152,37 @@ def _existing_file(text: str) -> Path:
     return Path(text)
 
 
+def _say_table(table: Path, found: ModelColumns) -> None:
+    """What was read from the table: whoever sees a column that is no model can leave it out."""
+    labels = _some([label_text((value,)) for value in found.values])
+    _line(f"{table}: {count(found.rows, 'item')}, {count(len(found.models), 'model')}, labels {labels}.")
+    right = "" if found.truth is not None else " If one holds the right answers: --label-column COLUMN."
+    _line(f"Models: {_some(found.models)}. If one is not: --leave-out COLUMN.{right}")
+    if found.truth is not None:
+        _line(f"The column {found.truth} holds the right answers; a run reads one when it asks for it.")
+    if len(found.never) == 1:
+        word = label_text(found.never)
+        new = _command_line("protocol", "new", "--candidates", table, "--abstain", found.never[0], "--price", 0.1)
+        _line(f"No right answer is {word}. If models abstain that way, it can have a price: {new}")
+    if found.others:
+        _line(f"Left alone: {_some(found.others)}.")
+
+
+def _some(names: Sequence[Label]) -> str:
+    """All names where they are few, else the first and the last ones."""
+    texts = list(map(str, names))
+    return ", ".join(texts if len(texts) <= _FEW else [*texts[:2], "..", *texts[-2:]])
+
+
+def _line(text: str) -> None:
+    prose.print(text, markup=False, soft_wrap=True)
+
+
+def _command_line(*words: object) -> str:
+    """A command of replical's, as one types it."""
+    return shlex.join(["replical", *map(str, words)])
+
+
 class PublicItems(NamedTuple):
     """The public labelled items, and the file they are from."""
 
@@ -187,33 +218,6 @@ def next_steps(out: Path, pool: Path, id_column: str, truth: str | None, public:
         ["compare", certificate, "OTHER-LAB.json"],
     ):
         yield _command_line(*words)
-
-
-def _command_line(*words: object) -> str:
-    """A command of replical's, as one types it."""
-    return shlex.join(["replical", *map(str, words)])
-
-
-def _say_table(table: Path, found: ModelColumns) -> None:
-    """What was read from the table: whoever sees a column that is no model can leave it out."""
-    labels = _some([label_text((value,)) for value in found.values])
-    _line(f"{table}: {count(found.rows, 'item')}, {count(len(found.models), 'model')}, labels {labels}.")
-    right = "" if found.truth is not None else " If one holds the right answers: --label-column COLUMN."
-    _line(f"Models: {_some(found.models)}. If one is not: --leave-out COLUMN.{right}")
-    if found.truth is not None:
-        _line(f"The column {found.truth} holds the right answers; a run reads one when it asks for it.")
-    if len(found.never) == 1:
-        word = label_text(found.never)
-        new = _command_line("protocol", "new", "--candidates", table, "--abstain", found.never[0], "--price", 0.1)
-        _line(f"No right answer is {word}. If models abstain that way, it can have a price: {new}")
-    if found.others:
-        _line(f"Left alone: {_some(found.others)}.")
-
-
-def _some(names: Sequence[Label]) -> str:
-    """All names where they are few, else the first and the last ones."""
-    texts = list(map(str, names))
-    return ", ".join(texts if len(texts) <= _FEW else [*texts[:2], "..", *texts[-2:]])
 
 
 def _say_choices(protocol: Protocol, *, ordered: bool, drawn: bool, told: float | None) -> None:
@@ -255,7 +259,3 @@ def _say_next(steps: list[str], table: Path) -> None:
     _line("Then anyone can check the certificate, and compare it with another lab's:")
     _line(f"  {verify}")
     _line(f"  {compare}")
-
-
-def _line(text: str) -> None:
-    prose.print(text, markup=False, soft_wrap=True)

@@ -113,6 +113,11 @@ def _weights(C: HypothesisClass, path: Path) -> list[float]:
     return [weights[name] for name in names]
 
 
+def _names(C: HypothesisClass) -> list[str]:
+    """Candidates by name, other hypotheses by index."""
+    return list(C.candidates) if isinstance(C, PredictionTable) else [str(h) for h in range(len(C))]
+
+
 def _preferred(C: HypothesisClass, path: Path) -> list[int]:
     try:
         listed = [line.strip() for line in path.read_text(encoding="utf-8-sig").splitlines() if line.strip()]
@@ -148,11 +153,6 @@ def read_law(C: HypothesisClass, cells: Items | None, path: Path) -> NDArray[np.
                 f"{path}, line {line}: {', '.join(values)} are not probabilities of at least 0 that add up to 1"
             )
     return law
-
-
-def _names(C: HypothesisClass) -> list[str]:
-    """Candidates by name, other hypotheses by index."""
-    return list(C.candidates) if isinstance(C, PredictionTable) else [str(h) for h in range(len(C))]
 
 
 def never_over(outputs: Mapping[str, Path | None], inputs: Mapping[str, Path | str | None]) -> None:

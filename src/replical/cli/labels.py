@@ -1,9 +1,4 @@
-"""Labelling at the terminal: one item at a time, blind.
-
-``replical run --ask file``: batches to fill in, and answers read back.
-
-Where labels come from: what ``run`` and ``confirm`` have in common between opening a journal and writing a file.
-"""
+"""Where labels come from, for ``run`` and ``confirm``: a column, a person at the terminal or page, batches, a journal."""
 
 from __future__ import annotations
 
@@ -12,11 +7,10 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from replical.cli.forecasts import Outlook
 from replical.cli.inputs import file_and_column, never_over
 from replical.cli.output import notes, prose, reading
 from replical.cli.page import PageOptions, columns_to_show, details_from, serve_page
@@ -29,7 +23,122 @@ from replical.lab.sessions.batches import SKIP, Reply, items_of, read_batch, wri
 from replical.lab.sessions.session import Session
 from replical.lab.tables import read_labels, read_pool
 
+if TYPE_CHECKING:
+    from replical.cli.forecasts import Outlook
+
+
 Details = Callable[[list[str]], Mapping[str, Mapping[str, str]]]
+PENDING = 3
+_EVERY = 0.5  # seconds between two lines of progress
+_LONG = 5.0  # seconds after which a run from a column also says how many labels are left
+_LOOK = 0.2  # seconds between two looks into the journal
+_GRACE = 3.0  # seconds in which the last label can be taken back at the page
+PoolFile = Annotated[Path, typer.Option("--pool", help="this lab's items: .parquet, .csv or shards")]
+JournalFile = Annotated[str, typer.Option("--journal", help="file, or database URL, that keeps every label")]
+LabelColumn = Annotated[
+    str | None, typer.Option("--labels", help="FILE:COLUMN with labels; each is read when it is asked for")
+]
+Ask = Annotated[
+    str | None, typer.Option("--ask", help="terminal, file (batches to fill in), page, or journal (replical label)")
+]
+Show = Annotated[str | None, typer.Option("--show", help="columns of the pool shown to whoever labels, e.g. text,age")]
+AnswerFile = Annotated[
+    Path | None, typer.Option("--answers", help="answers to read back: CSV, or Label Studio's JSON or JSON-MIN export")
+]
+Batches = Annotated[
+    Path | None, typer.Option("--batches", help="folder of the batches; beside the journal if left out")
+]
+IdColumn = Annotated[str, typer.Option("--id", help="column with the ids of the items")]
+Annotator = Annotated[str | None, typer.Option("--annotator", help="name recorded with the labels")]
+Public = Annotated[
+    Path | None,
+    typer.Option("--public", help="the public table of the protocol's order: is none of its items in the pool?"),
+]
+Files = Mapping[str, Path | str | None]  # what flags name
+
+
+def check_usage(labels: str | None, ask: str | None, *, writes: Mapping[str, Path | None], reads: Files) -> None:
+    """Refuse two sources of labels, none, an unknown one, and a command that would write over what it reads."""
+    if (labels is None) == (ask is None):
+        raise BadUsage("give --labels FILE:COLUMN or --ask terminal|file|page|journal, and not both")
+    if ask not in (None, "terminal", "file", "page", "journal"):
+        raise BadUsage(f"--ask is terminal, file, page or journal, got {ask!r}")
+    never_over(writes, {**reads, "--labels": None if labels is None else labels.rpartition(":")[0]})
+
+
+def check_truths(truths: int) -> None:
+    """Refuse fewer worlds for a forecast than none."""
+    if truths < 0:
+        raise BadUsage(f"--truths must be 0 or more, got {truths}")
+
+
+def read_items(protocol: Protocol, pool: Path, id_column: str, public: Path | None) -> LabPool:
+    """The lab's items, none of which is in the public table."""
+    with reading(pool) as update:
+        lab = read_pool(pool, protocol.recipe, id_column=id_column, progress=update)
+    if lab.fingerprint == protocol.public:
+        raise BadTable(
+            f"{pool} is the public table that the protocol's order was made from: bring items of this lab's own"
+        )
+    if public is not None:
+        check_apart(protocol, public, lab)
+    return lab
+
+
+@dataclass(frozen=True, kw_only=True)
+class Source:
+    """Who answers, and how they are asked."""
+
+    ask: str | None
+    column: tuple[str, dict[str, int]] | None
+    details: Callable[[list[str]], Any]
+    answers: Path | None
+    batches: Path
+    page: PageOptions
+
+    def answer(self, session: Session, outlook: Outlook | None = None) -> Path | None:
+        """Ask until the run has ended or nobody answers; the batch that waits to be filled in, if there is one."""
+        if self.column is not None:
+            _answer_from_column(session, self.column, outlook)
+        elif self.ask == "terminal":
+            ask_at_terminal(session, self.details, outlook)
+        elif self.ask == "page":
+            serve_page(session, self.details, session.protocol.title or "Labelling", self.page, outlook)
+        elif self.ask == "journal":
+            _wait(session, outlook)
+        else:
+            return ask_by_file(session, self.batches, self.answers, self.details)
+        return None
+
+
+def _answer_from_column(session: Session, source: tuple[str, dict[str, int]], outlook: Outlook | None) -> None:
+    name, known = source
+    values, last, begun = session.protocol.labels, 0.0, time.monotonic()
+    while session.open:
+        asked = session.open
+        missing = [item for item in asked if item not in known]
+        if missing:
+            raise BadLabel(f"{name} has no label for the item {missing[0]!r}, which is asked for: add it and run again")
+        session.answer_all({item: values[known[item]] for item in asked})
+        if time.monotonic() - last > _EVERY and session.course.latest is not None:
+            last = time.monotonic()
+            _progress(session, outlook)
+            if outlook is not None and last - begun > _LONG:
+                outlook.look()
+
+
+def _progress(session: Session, outlook: Outlook | None) -> None:
+    """For the person who runs, never for the one who labels."""
+    if session.course.latest is None:
+        return
+    labels, still = count(len(session.ledger.labels), "label"), session.course.latest.survivors
+    if still == 1 and session.measuring:
+        notes.print(f"{labels}, measuring the error of the answer", markup=False)
+        return
+    left = "" if outlook is None else outlook.left()
+    told = f"{labels}{f', {left}' if left else ''}"
+    compared = f"; {count(still, 'hypothesis', 'hypotheses')} still in question"
+    notes.print(f"{told}{compared if session.protocol.record.lists else ''}", markup=False)
 
 
 def ask_at_terminal(session: Session, details: Details, outlook: Outlook | None = None) -> None:
@@ -66,15 +175,15 @@ def ask_at_terminal(session: Session, details: Details, outlook: Outlook | None 
             outlook.look()
 
 
+def _are_numbers(labels: tuple[Any, ...]) -> bool:
+    """Is some label a number? Then a number is a label, and never its place."""
+    return any(str(label).lstrip("-").isdigit() for label in labels)
+
+
 def _line() -> str | None:
     notes.print("label: ", end="", markup=False)
     line = sys.stdin.readline()
     return line.strip() if line else None
-
-
-def _are_numbers(labels: tuple[Any, ...]) -> bool:
-    """Is some label a number? Then a number is a label, and never its place."""
-    return any(str(label).lstrip("-").isdigit() for label in labels)
 
 
 def _label(reply: str, labels: tuple[Any, ...]) -> Any:
@@ -91,6 +200,19 @@ def _label(reply: str, labels: tuple[Any, ...]) -> Any:
     if not _are_numbers(labels) and reply.isascii() and reply.isdigit() and 1 <= int(reply) <= len(labels):
         return labels[int(reply) - 1]
     raise BadLabel(f"{reply!r} is none of {list(labels)!r}")
+
+
+def _wait(session: Session, outlook: Outlook | None) -> None:
+    """Labels come through the journal, from ``replical label``."""
+    notes.print("Waiting for labels in the journal: serve the page with replical label.", markup=False)
+    answered = -_GRACE  # when something was open last
+    while session.open or time.monotonic() - answered < _GRACE:
+        if session.open:
+            answered = time.monotonic()
+        time.sleep(_LOOK)
+        session.refresh()
+        if outlook is not None:
+            outlook.look()
 
 
 def ask_by_file(
@@ -160,91 +282,6 @@ def _label_text(session: Session, code: int | None) -> str:
     return SKIP if code is None else str(session.protocol.labels[code])
 
 
-PENDING = 3
-_EVERY = 0.5  # seconds between two lines of progress
-_LONG = 5.0  # seconds after which a run from a column also says how many labels are left
-_LOOK = 0.2  # seconds between two looks into the journal
-_GRACE = 3.0  # seconds in which the last label can be taken back at the page
-
-PoolFile = Annotated[Path, typer.Option("--pool", help="this lab's items: .parquet, .csv or shards")]
-JournalFile = Annotated[str, typer.Option("--journal", help="file, or database URL, that keeps every label")]
-LabelColumn = Annotated[
-    str | None, typer.Option("--labels", help="FILE:COLUMN with labels; each is read when it is asked for")
-]
-Ask = Annotated[
-    str | None, typer.Option("--ask", help="terminal, file (batches to fill in), page, or journal (replical label)")
-]
-Show = Annotated[str | None, typer.Option("--show", help="columns of the pool shown to whoever labels, e.g. text,age")]
-AnswerFile = Annotated[
-    Path | None, typer.Option("--answers", help="answers to read back: CSV, or Label Studio's JSON or JSON-MIN export")
-]
-Batches = Annotated[
-    Path | None, typer.Option("--batches", help="folder of the batches; beside the journal if left out")
-]
-IdColumn = Annotated[str, typer.Option("--id", help="column with the ids of the items")]
-Annotator = Annotated[str | None, typer.Option("--annotator", help="name recorded with the labels")]
-Public = Annotated[
-    Path | None,
-    typer.Option("--public", help="the public table of the protocol's order: is none of its items in the pool?"),
-]
-
-Files = Mapping[str, Path | str | None]  # what flags name
-
-
-def check_usage(labels: str | None, ask: str | None, *, writes: Mapping[str, Path | None], reads: Files) -> None:
-    """Refuse two sources of labels, none, an unknown one, and a command that would write over what it reads."""
-    if (labels is None) == (ask is None):
-        raise BadUsage("give --labels FILE:COLUMN or --ask terminal|file|page|journal, and not both")
-    if ask not in (None, "terminal", "file", "page", "journal"):
-        raise BadUsage(f"--ask is terminal, file, page or journal, got {ask!r}")
-    never_over(writes, {**reads, "--labels": None if labels is None else labels.rpartition(":")[0]})
-
-
-def check_truths(truths: int) -> None:
-    """Refuse fewer worlds for a forecast than none."""
-    if truths < 0:
-        raise BadUsage(f"--truths must be 0 or more, got {truths}")
-
-
-def read_items(protocol: Protocol, pool: Path, id_column: str, public: Path | None) -> LabPool:
-    """The lab's items, none of which is in the public table."""
-    with reading(pool) as update:
-        lab = read_pool(pool, protocol.recipe, id_column=id_column, progress=update)
-    if lab.fingerprint == protocol.public:
-        raise BadTable(
-            f"{pool} is the public table that the protocol's order was made from: bring items of this lab's own"
-        )
-    if public is not None:
-        check_apart(protocol, public, lab)
-    return lab
-
-
-@dataclass(frozen=True, kw_only=True)
-class Source:
-    """Who answers, and how they are asked."""
-
-    ask: str | None
-    column: tuple[str, dict[str, int]] | None
-    details: Callable[[list[str]], Any]
-    answers: Path | None
-    batches: Path
-    page: PageOptions
-
-    def answer(self, session: Session, outlook: Outlook | None = None) -> Path | None:
-        """Ask until the run has ended or nobody answers; the batch that waits to be filled in, if there is one."""
-        if self.column is not None:
-            _answer_from_column(session, self.column, outlook)
-        elif self.ask == "terminal":
-            ask_at_terminal(session, self.details, outlook)
-        elif self.ask == "page":
-            serve_page(session, self.details, session.protocol.title or "Labelling", self.page, outlook)
-        elif self.ask == "journal":
-            _wait(session, outlook)
-        else:
-            return ask_by_file(session, self.batches, self.answers, self.details)
-        return None
-
-
 def source_of(
     protocol: Protocol,
     pool: Path,
@@ -272,49 +309,6 @@ def _label_column(labels: str, protocol: Protocol, id_column: str) -> tuple[str,
     if protocol.recipe.models and column in protocol.recipe.columns:
         raise BadUsage(f"{column!r} is a candidate of the protocol: its predictions are not the labels")
     return labels, read_labels(file, column, protocol.labels, id_column=id_column)
-
-
-def _answer_from_column(session: Session, source: tuple[str, dict[str, int]], outlook: Outlook | None) -> None:
-    name, known = source
-    values, last, begun = session.protocol.labels, 0.0, time.monotonic()
-    while session.open:
-        asked = session.open
-        missing = [item for item in asked if item not in known]
-        if missing:
-            raise BadLabel(f"{name} has no label for the item {missing[0]!r}, which is asked for: add it and run again")
-        session.answer_all({item: values[known[item]] for item in asked})
-        if time.monotonic() - last > _EVERY and session.course.latest is not None:
-            last = time.monotonic()
-            _progress(session, outlook)
-            if outlook is not None and last - begun > _LONG:
-                outlook.look()
-
-
-def _wait(session: Session, outlook: Outlook | None) -> None:
-    """Labels come through the journal, from ``replical label``."""
-    notes.print("Waiting for labels in the journal: serve the page with replical label.", markup=False)
-    answered = -_GRACE  # when something was open last
-    while session.open or time.monotonic() - answered < _GRACE:
-        if session.open:
-            answered = time.monotonic()
-        time.sleep(_LOOK)
-        session.refresh()
-        if outlook is not None:
-            outlook.look()
-
-
-def _progress(session: Session, outlook: Outlook | None) -> None:
-    """For the person who runs, never for the one who labels."""
-    if session.course.latest is None:
-        return
-    labels, still = count(len(session.ledger.labels), "label"), session.course.latest.survivors
-    if still == 1 and session.measuring:
-        notes.print(f"{labels}, measuring the error of the answer", markup=False)
-        return
-    left = "" if outlook is None else outlook.left()
-    told = f"{labels}{f', {left}' if left else ''}"
-    compared = f"; {count(still, 'hypothesis', 'hypotheses')} still in question"
-    notes.print(f"{told}{compared if session.protocol.record.lists else ''}", markup=False)
 
 
 def say_pending(session: Session, batch: Path | None) -> int:

@@ -26,13 +26,7 @@ _PATIENCE = 2.0  # seconds without a word
 
 
 class Screen:
-    """A console of rich, which is loaded when something is first printed: JSON does without.
-
-    Parameters
-    ----------
-    stderr
-        Does it print on standard error?
-    """
+    """A console of rich, which is loaded when something is first printed: JSON does without."""
 
     def __init__(self, *, stderr: bool = False) -> None:
         self._stderr = stderr

@@ -1,18 +1,14 @@
-"""The labelling page, for every command that asks people: its flags, who may label, and serving it until the end.
-
-``replical label``: serve the labelling page for a run that is driven elsewhere; and columns to show there.
-"""
+"""The labelling page: its flags, serving it until a run has ended, and ``replical label`` for a run elsewhere."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from replical.cli.forecasts import Outlook
 from replical.cli.output import notes, prose, whole
 from replical.errors import BadUsage, MissingExtra
 from replical.lab.journal.journal import Journal
@@ -20,6 +16,10 @@ from replical.lab.sessions.labelling import Desk, Elsewhere
 from replical.lab.sessions.session import Session
 from replical.lab.shards import is_sharded
 from replical.lab.tables import ItemColumns
+
+if TYPE_CHECKING:
+    from replical.cli.forecasts import Outlook
+
 
 Votes = Annotated[int, typer.Option("--votes", parser=whole, help="page: people who label each item; an odd number")]
 Host = Annotated[str, typer.Option("--host", help="page: address to listen on")]
@@ -37,6 +37,79 @@ Proxy = Annotated[
 ]
 
 
+def label_command(
+    journal: Annotated[str, typer.Argument(metavar="JOURNAL", help="of a run started with --ask journal")],
+    pool: Annotated[Path | None, typer.Option(help="the pool, for the columns to show")] = None,
+    show: Annotated[str | None, typer.Option(help="columns of the pool shown to whoever labels")] = None,
+    id_column: Annotated[str, typer.Option("--id", help="column with the ids of the items")] = "id",
+    votes: Votes = 1,
+    host: Host = "127.0.0.1",
+    port: Port = 8765,
+    media: Media = None,
+    instructions: Instructions = None,
+    people: PeopleFile = None,
+    no_token: NoToken = False,
+    proxy: Proxy = None,
+    invite: Annotated[
+        str | None, typer.Option(metavar="NAME", help="print a personal link to the page at --host and --port, and end")
+    ] = None,
+) -> None:
+    """Serve the labelling page for a run that is driven elsewhere."""
+    if invite is not None:
+        _invite(journal, invite, host, port)
+        return
+    options = PageOptions(
+        votes=votes, host=host, port=port, media=media, instructions=instructions, people=people, no_token=no_token,
+        proxy=proxy,
+    )  # fmt: skip
+    with Journal(journal, runner=False) as lab_journal:
+        run = Elsewhere(lab_journal)
+        created = lab_journal.created or {}
+        candidates = {each["name"] for each in created["protocol"]["class"].get("candidates", ())}
+        columns = columns_to_show(show, candidates)
+        if columns and pool is None:
+            raise BadUsage("columns to show are read from the pool: give --pool too")
+        details = details_from(pool, columns, id_column)
+        serve_page(run, details, created["protocol"].get("title") or "Labelling", options)
+    prose.print("The run has ended.")
+
+
+def _invite(journal: str, name: str, host: str, port: int) -> None:
+    """A personal link, also while the page is being served."""
+    from replical.lab.page.people import key_of, personal
+
+    check_names([name], "--invite")
+    with Journal(journal, write=False) as lab_journal:
+        created = lab_journal.created
+    if created is None:
+        raise BadUsage(f"the journal {journal} is empty: start the run first")
+    prose.print(address_of(host, port, person=personal(key_of(created), name)), markup=False, soft_wrap=True)
+
+
+def check_names(names: list[str], where: str) -> None:
+    """Names that a page knows apart."""
+    from replical.lab.page.people import looks_like, name_of
+
+    seen: dict[str, str] = {}
+    for name in names:
+        try:
+            kept = name_of(name)
+        except BadUsage as error:
+            raise BadUsage(f"{where}: {error}, got {name!r:.90}") from error
+        if kept != name or not name:
+            raise BadUsage(f"{where}: {name!r:.90} is no name as it would be kept, {kept!r}")
+        if looks_like(name) in seen:
+            raise BadUsage(f"{where}: {seen[looks_like(name)]!r} and {name!r} look like one person: change one of them")
+        seen[looks_like(name)] = name
+
+
+def address_of(host: str, port: int, **secret: str | None) -> str:
+    """Where the page is; whoever comes from elsewhere puts this machine's name in place of the address."""
+    name = "127.0.0.1" if host in ("0.0.0.0", "::") else f"[{host}]" if ":" in host else host
+    said = "&".join(f"{key}={value}" for key, value in secret.items() if value is not None)
+    return f"http://{name}:{port}/" + (f"?{said}" if said else "")
+
+
 @dataclass(frozen=True, kw_only=True)
 class PageOptions:
     """What the flags of a page say."""
@@ -49,6 +122,24 @@ class PageOptions:
     people: Path | None = None
     no_token: bool = False
     proxy: str | None = None
+
+
+def columns_to_show(show: str | None, predictions: set[str]) -> list[str]:
+    """Columns for whoever labels; predictions are never among them."""
+    columns = [word.strip() for word in (show or "").split(",") if word.strip()]
+    for column in columns:
+        if column in predictions:
+            raise BadUsage(f"{column!r} holds predictions: labelling is blind, so it is not shown")
+    return columns
+
+
+def details_from(pool: Path | None, columns: list[str], id_column: str) -> ItemColumns:
+    """These columns of the pool, looked up at once: one that is not there is named before anybody labels."""
+    if columns and is_sharded(pool):
+        raise BadUsage(f"{pool} holds shards, and those have predictions alone: leave out --show {','.join(columns)}")
+    details = ItemColumns(pool, columns, id_column=id_column)
+    details([])
+    return details
 
 
 def serve_page(
@@ -119,13 +210,6 @@ def _check_options(options: PageOptions, *, local: bool) -> None:
         raise BadUsage(f"there is no folder {options.media}")
 
 
-def _text(instructions: Path | None) -> str:
-    try:
-        return "" if instructions is None else instructions.read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError) as error:
-        raise BadUsage(f"cannot read the instructions {instructions}: {error}") from error
-
-
 def _read_people(file: Path, votes: int) -> list[str]:
     """Names, one a line."""
     try:
@@ -139,28 +223,11 @@ def _read_people(file: Path, votes: int) -> list[str]:
     return names
 
 
-def check_names(names: list[str], where: str) -> None:
-    """Names that a page knows apart."""
-    from replical.lab.page.people import looks_like, name_of
-
-    seen: dict[str, str] = {}
-    for name in names:
-        try:
-            kept = name_of(name)
-        except BadUsage as error:
-            raise BadUsage(f"{where}: {error}, got {name!r:.90}") from error
-        if kept != name or not name:
-            raise BadUsage(f"{where}: {name!r:.90} is no name as it would be kept, {kept!r}")
-        if looks_like(name) in seen:
-            raise BadUsage(f"{where}: {seen[looks_like(name)]!r} and {name!r} look like one person: change one of them")
-        seen[looks_like(name)] = name
-
-
-def address_of(host: str, port: int, **secret: str | None) -> str:
-    """Where the page is; whoever comes from elsewhere puts this machine's name in place of the address."""
-    name = "127.0.0.1" if host in ("0.0.0.0", "::") else f"[{host}]" if ":" in host else host
-    said = "&".join(f"{key}={value}" for key, value in secret.items() if value is not None)
-    return f"http://{name}:{port}/" + (f"?{said}" if said else "")
+def _text(instructions: Path | None) -> str:
+    try:
+        return "" if instructions is None else instructions.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise BadUsage(f"cannot read the instructions {instructions}: {error}") from error
 
 
 def _tell_agreement(agreement: Mapping[str, float | int | None]) -> None:
@@ -174,70 +241,3 @@ def _tell_agreement(agreement: Mapping[str, float | int | None]) -> None:
             markup=False,
             soft_wrap=True,
         )
-
-
-def label_command(
-    journal: Annotated[str, typer.Argument(metavar="JOURNAL", help="of a run started with --ask journal")],
-    pool: Annotated[Path | None, typer.Option(help="the pool, for the columns to show")] = None,
-    show: Annotated[str | None, typer.Option(help="columns of the pool shown to whoever labels")] = None,
-    id_column: Annotated[str, typer.Option("--id", help="column with the ids of the items")] = "id",
-    votes: Votes = 1,
-    host: Host = "127.0.0.1",
-    port: Port = 8765,
-    media: Media = None,
-    instructions: Instructions = None,
-    people: PeopleFile = None,
-    no_token: NoToken = False,
-    proxy: Proxy = None,
-    invite: Annotated[
-        str | None, typer.Option(metavar="NAME", help="print a personal link to the page at --host and --port, and end")
-    ] = None,
-) -> None:
-    """Serve the labelling page for a run that is driven elsewhere."""
-    if invite is not None:
-        _invite(journal, invite, host, port)
-        return
-    options = PageOptions(
-        votes=votes, host=host, port=port, media=media, instructions=instructions, people=people, no_token=no_token,
-        proxy=proxy,
-    )  # fmt: skip
-    with Journal(journal, runner=False) as lab_journal:
-        run = Elsewhere(lab_journal)
-        created = lab_journal.created or {}
-        candidates = {each["name"] for each in created["protocol"]["class"].get("candidates", ())}
-        columns = columns_to_show(show, candidates)
-        if columns and pool is None:
-            raise BadUsage("columns to show are read from the pool: give --pool too")
-        details = details_from(pool, columns, id_column)
-        serve_page(run, details, created["protocol"].get("title") or "Labelling", options)
-    prose.print("The run has ended.")
-
-
-def _invite(journal: str, name: str, host: str, port: int) -> None:
-    """A personal link, also while the page is being served."""
-    from replical.lab.page.people import key_of, personal
-
-    check_names([name], "--invite")
-    with Journal(journal, write=False) as lab_journal:
-        created = lab_journal.created
-    if created is None:
-        raise BadUsage(f"the journal {journal} is empty: start the run first")
-    prose.print(address_of(host, port, person=personal(key_of(created), name)), markup=False, soft_wrap=True)
-
-
-def columns_to_show(show: str | None, predictions: set[str]) -> list[str]:
-    """Columns for whoever labels; predictions are never among them."""
-    columns = [word.strip() for word in (show or "").split(",") if word.strip()]
-    for column in columns:
-        if column in predictions:
-            raise BadUsage(f"{column!r} holds predictions: labelling is blind, so it is not shown")
-    return columns
-
-
-def details_from(pool: Path | None, columns: list[str], id_column: str) -> ItemColumns:
-    """These columns of the pool, looked up at once: one that is not there is named before anybody labels."""
-    if columns and is_sharded(pool):
-        raise BadUsage(f"{pool} holds shards, and those have predictions alone: leave out --show {','.join(columns)}")
-    details = ItemColumns(pool, columns, id_column=id_column)
-    details([])
-    return details

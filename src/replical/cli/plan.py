@@ -1,9 +1,4 @@
-"""What ``replical plan`` is asked about: a protocol, or a class and public numbers.
-
-Whether a private release would be the ideal answer, before anybody votes: how likely that is, and in which words.
-
-``replical plan``: the bill before the first label.
-"""
+"""``replical plan``: the bill before the first label, of a protocol or of a class and public numbers."""
 
 from __future__ import annotations
 
@@ -19,12 +14,16 @@ from replical.classes.base import HypothesisClass, Items
 from replical.classes.catalogue import parse
 from replical.classes.prior import Prior
 from replical.classes.table import PredictionTable
-from replical.cli.bills import SENSES, bill_payload, bill_reading, lattice_bill, show_bills
 from replical.cli.forecasts import (
     NO_FORECAST,
+    SENSES,
+    bill_payload,
+    bill_reading,
     forecast_payload,
     forecast_reading,
+    lattice_bill,
     prediction_payload,
+    show_bills,
     show_forecast,
 )
 from replical.cli.inputs import CLASSES, SIMULATED, items_from, learner_flag, parameter, read_prior
@@ -56,210 +55,6 @@ from replical.worlds.world import World, parse_noise
 
 _SMALL = 2000  # hypotheses up to which the disagreement coefficient takes seconds
 _SOME = 5000  # items of a pool it is computed on
-
-
-@dataclass(frozen=True, kw_only=True)
-class Question:
-    """What is asked about: a protocol, or a class and public numbers.
-
-    Attributes
-    ----------
-    title
-        What it is called.
-    C, cells, pool
-        The class, the items of its standard population, the lab's own items.
-    setting, theta_source
-        The public numbers, and where Θ came from.
-    only, learner
-        The learner whose bills are wanted, all if none; the learner whose agreement is forecast.
-    prior, options
-        How the shared order prefers hypotheses; the other keywords of `replical.plan`, as they were given.
-    nu
-        The error of the best hypothesis, where somebody said it.
-    together
-        Labs that a protocol's numbers are for, where they depend on it.
-    measured
-        The learner's plan, where distances are measured on a yardstick.
-    published
-        Which of the learner's plans a protocol names; None where there is no protocol.
-    """
-
-    title: str
-    C: HypothesisClass
-    cells: Items | None = None
-    pool: Pool | None = None
-    setting: Setting
-    theta_source: str | None = None
-    only: str | None = None
-    learner: str
-    prior: Prior
-    options: Mapping[str, Any]
-    nu: float | None = None
-    together: int | None = None
-    measured: RoundedPlan | None = None
-    published: str | None = None
-
-    @property
-    def yardstick(self) -> Yardstick | None:
-        """What distances are measured on; None for every lab's own items."""
-        return None if self.measured is None else self.measured.yardstick
-
-
-def about_protocol(file: Path, pool: Path | None, id_column: str, *, theta: float | None, nu: float | None) -> Question:
-    """What a protocol says, and what it leaves open."""
-    protocol = Protocol.read(file)
-    items: Pool | None = None
-    if pool is not None:
-        with reading(pool) as update:
-            items = read_pool(pool, protocol.recipe, id_column=id_column, progress=update).pool(SIMULATED)
-    rounded = protocol.plan if isinstance(protocol.plan, RoundedPlan) else None
-    return Question(
-        title=protocol.title or file.name,
-        C=protocol.recipe.C,
-        pool=items,
-        setting=protocol.setting(theta=theta, nu=nu),
-        learner=protocol.plan.learner,
-        prior=protocol.prior,
-        options=protocol.options,
-        nu=protocol.given("nu") if protocol.given("nu") is not None else nu,
-        together=protocol.labs_most,
-        measured=None if rounded is None or rounded.yardstick is None else rounded,
-        published=protocol.plan.name,
-    )
-
-
-def about_class(
-    spec: str,
-    C: HypothesisClass,
-    cells: Items,
-    *,
-    pool: Pool | None,
-    setting: Setting,
-    only: str | None,
-    prior: Prior,
-    options: Mapping[str, Any],
-    yardstick: str | None,
-) -> Question:
-    """What somebody says of a class; what is None among `options` was not said."""
-    learner = only or "rounded-a2"
-    record = find(learner)
-    labs = setting.labs if setting.labs > 2 and record.uses("labs") else None
-    said = {**options, "labs": labs}
-    question = Question(
-        title=spec,
-        C=C,
-        cells=cells,
-        pool=pool,
-        setting=setting,
-        only=only,
-        learner=learner,
-        prior=prior,
-        options={name: value for name, value in said.items() if value is not None},
-        nu=setting.nu,
-    )
-    if yardstick is None:
-        return question
-    return replace(question, measured=_yardstick_plan(question, yardstick_of(yardstick, C, cells)))
-
-
-def _yardstick_plan(question: Question, yardstick: Yardstick | None) -> RoundedPlan:
-    """The plan of a learner that measures on a yardstick; one that does not is refused."""
-    setting = question.setting
-    made = plan(
-        question.learner,
-        question.C,
-        epsilon=setting.epsilon,
-        delta=setting.delta,
-        rho=setting.rho,
-        pool="finite",
-        prior=question.prior,
-        yardstick=yardstick,
-        **question.options,
-    )
-    assert isinstance(made, RoundedPlan), "nobody else measures on a yardstick"
-    return made
-
-
-def add_theta(question: Question) -> Question:
-    """Θ as given, or on the population of an audit or on some of the pool, where that is quickly known."""
-    if question.setting.theta is not None:
-        return replace(question, theta_source="given")
-    C, cells, pool = question.C, question.cells, question.pool
-    items = cells if cells is not None else None if pool is None else pool.items[:_SOME]
-    if len(C) > _SMALL or items is None:
-        return question
-    with progress("disagreement coefficient") as update:
-        coefficient = disagreement_coefficient(
-            C, World(C=C, cells=items, pool_size="exact").population(0), progress=update
-        )
-    on = "the population of an audit" if cells is not None else f"{len(items)} items of the pool"
-    setting = replace(question.setting, theta=coefficient.value)
-    return replace(question, setting=setting, theta_source=f"exact maximum over centres on {on}")
-
-
-def inputs(question: Question, labs: int, noise: str | None) -> dict[str, Any]:
-    """The question as JSON tells it."""
-    setting = question.setting
-    return {
-        "class": question.title,
-        "learner": question.only,
-        "epsilon": setting.epsilon,
-        "delta": setting.delta,
-        "rho": setting.rho,
-        "theta": setting.theta,
-        "theta_source": question.theta_source,
-        "nu": setting.nu,
-        "labs": labs,
-        "noise": noise,
-        "items": question.options.get("items"),
-        "kappa": question.options.get("kappa"),
-        "max_labels": question.options.get("max_labels"),
-        "prior": question.prior.kind,
-    }
-
-
-def chance_of_release(
-    question: Question, labs: int, private: bool, epsilon: float | None, nobody: int | None
-) -> ReleaseChance | None:
-    """How likely a private release is the ideal answer, if all labs vote and, where that is needed, are certified."""
-    if not private:
-        if epsilon is not None or nobody is not None:
-            raise BadUsage("--release-epsilon and --nobody are about a private release: give --private too")
-        return None
-    epsilon = 1.0 if epsilon is None else epsilon
-    check_epsilon(epsilon)
-    check_nobody(nobody)
-    setting, record = question.setting, find(question.learner)
-    selection = Selection(n=setting.n, epsilon=epsilon, nobody=nobody or 0)
-    if question.measured is not None:
-        lost, string = float(question.measured["delta_A"]), float(question.measured.rho_string)
-        return release_chance(selection, labs, beta=lost, string=string)
-    if record.certifies and not record.rounds:
-        return release_chance(selection, labs, beta=min(setting.delta, setting.rho / (question.together or labs)))
-    if not record.replicable or record.boosts:
-        raise BadUsage(
-            f"{question.learner} promises nothing about a release: name a learner like settled, or a protocol of one"
-        )
-    return release_chance(selection, labs, rho=setting.rho)
-
-
-def release_words(question: Question, found: ReleaseChance) -> str:
-    """The same in sentences, and how many labs would do."""
-    record = find(question.learner)
-    voting = (
-        f"run {question.learner}, are certified and vote" if record.certifies else f"run {question.learner} and vote"
-    )
-    alone = question.measured is not None or not record.rounds
-    ideal = "the ideal answer" if record.certifies and alone else "the string's commonest answer"
-    words = (
-        f"A private release with epsilon {found.epsilon:g}, if {found.labs} labs {voting}: it is "
-        f"{ideal} with probability at least {at_least(1 - found.misses)}."
-    )
-    target = at_least(1 - found.limit - found.tolerance)
-    two = f" Two such groups with one string release different answers with probability at most {at_most(found.apart)}."
-    if found.enough is None:
-        return words + f" No number of labs makes that {target}: raise the release's epsilon, or lower rho." + two
-    return words + f" For {target} it takes {count(found.enough, 'lab')}." + two
 
 
 def plan_command(
@@ -388,6 +183,230 @@ def _check_alone(*said: object) -> None:
         raise BadUsage("a protocol says class, learner and their numbers: give them or a protocol, not both")
 
 
+@dataclass(frozen=True, kw_only=True)
+class Question:
+    """What is asked about: a protocol, or a class and public numbers."""
+
+    title: str
+    C: HypothesisClass
+    cells: Items | None = None  # of the class's standard population
+    pool: Pool | None = None  # the lab's own items
+    setting: Setting
+    theta_source: str | None = None
+    only: str | None = None  # the learner whose bills are wanted; None for all
+    learner: str  # whose agreement is forecast
+    prior: Prior
+    options: Mapping[str, Any]  # the other keywords of `replical.plan`, as they were given
+    nu: float | None = None  # the error of the best hypothesis, where somebody said it
+    together: int | None = None  # labs that a protocol's numbers are for, where they depend on it
+    measured: RoundedPlan | None = None  # the learner's plan, where distances are measured on a yardstick
+    published: str | None = None  # which of the learner's plans a protocol names
+
+    @property
+    def yardstick(self) -> Yardstick | None:
+        """What distances are measured on; None for every lab's own items."""
+        return None if self.measured is None else self.measured.yardstick
+
+
+def about_protocol(file: Path, pool: Path | None, id_column: str, *, theta: float | None, nu: float | None) -> Question:
+    """What a protocol says, and what it leaves open."""
+    protocol = Protocol.read(file)
+    items: Pool | None = None
+    if pool is not None:
+        with reading(pool) as update:
+            items = read_pool(pool, protocol.recipe, id_column=id_column, progress=update).pool(SIMULATED)
+    rounded = protocol.plan if isinstance(protocol.plan, RoundedPlan) else None
+    return Question(
+        title=protocol.title or file.name,
+        C=protocol.recipe.C,
+        pool=items,
+        setting=protocol.setting(theta=theta, nu=nu),
+        learner=protocol.plan.learner,
+        prior=protocol.prior,
+        options=protocol.options,
+        nu=protocol.given("nu") if protocol.given("nu") is not None else nu,
+        together=protocol.labs_most,
+        measured=None if rounded is None or rounded.yardstick is None else rounded,
+        published=protocol.plan.name,
+    )
+
+
+def about_class(
+    spec: str,
+    C: HypothesisClass,
+    cells: Items,
+    *,
+    pool: Pool | None,
+    setting: Setting,
+    only: str | None,
+    prior: Prior,
+    options: Mapping[str, Any],
+    yardstick: str | None,
+) -> Question:
+    """What somebody says of a class; what is None among `options` was not said."""
+    learner = only or "rounded-a2"
+    record = find(learner)
+    labs = setting.labs if setting.labs > 2 and record.uses("labs") else None
+    said = {**options, "labs": labs}
+    question = Question(
+        title=spec,
+        C=C,
+        cells=cells,
+        pool=pool,
+        setting=setting,
+        only=only,
+        learner=learner,
+        prior=prior,
+        options={name: value for name, value in said.items() if value is not None},
+        nu=setting.nu,
+    )
+    if yardstick is None:
+        return question
+    return replace(question, measured=_yardstick_plan(question, yardstick_of(yardstick, C, cells)))
+
+
+def _yardstick_plan(question: Question, yardstick: Yardstick | None) -> RoundedPlan:
+    """The plan of a learner that measures on a yardstick; one that does not is refused."""
+    setting = question.setting
+    made = plan(
+        question.learner,
+        question.C,
+        epsilon=setting.epsilon,
+        delta=setting.delta,
+        rho=setting.rho,
+        pool="finite",
+        prior=question.prior,
+        yardstick=yardstick,
+        **question.options,
+    )
+    assert isinstance(made, RoundedPlan), "nobody else measures on a yardstick"
+    return made
+
+
+def _agreement_of_certified(question: Question, labs: int) -> float:
+    """With what probability all certified ones of `labs` labs return one answer, at least."""
+    if labs < 2:
+        raise ValueOutOfRange(f"there are at least 2 labs, got {labs}")
+    assert question.measured is not None, "asked where there is a yardstick"
+    return max(0.0, float(1 - question.measured.rho_string - labs * question.measured["delta_A"]))
+
+
+def add_theta(question: Question) -> Question:
+    """Θ as given, or on the population of an audit or on some of the pool, where that is quickly known."""
+    if question.setting.theta is not None:
+        return replace(question, theta_source="given")
+    C, cells, pool = question.C, question.cells, question.pool
+    items = cells if cells is not None else None if pool is None else pool.items[:_SOME]
+    if len(C) > _SMALL or items is None:
+        return question
+    with progress("disagreement coefficient") as update:
+        coefficient = disagreement_coefficient(
+            C, World(C=C, cells=items, pool_size="exact").population(0), progress=update
+        )
+    on = "the population of an audit" if cells is not None else f"{len(items)} items of the pool"
+    setting = replace(question.setting, theta=coefficient.value)
+    return replace(question, setting=setting, theta_source=f"exact maximum over centres on {on}")
+
+
+def _forecast(question: Question, pool: Pool, noise: str | None, truths: int) -> tuple[Prediction | None, str]:
+    """The forecast, or why there is none: the pool is too small to tell anything, or for the learner."""
+    if truths < 1:
+        raise BadUsage(f"--truths must be at least 1, got {truths}")
+    setting, record = question.setting, find(question.learner)
+    options = {"epsilon": setting.epsilon, "delta": setting.delta, "prior": question.prior, **question.options}
+    if question.yardstick is not None:
+        options["yardstick"] = question.yardstick
+    if record.uses("rho"):
+        options["rho"] = setting.rho
+    for name in ("theta", "nu"):
+        if record.uses(name) and getattr(setting, name) is not None:
+            options[name] = getattr(setting, name)
+    expected = parse_noise(noise) if noise is not None else question.nu
+    with progress("simulated pairs of labs") as update:
+        try:
+            return (
+                forecast_of(
+                    pool,
+                    question.learner,
+                    options,
+                    noise=expected,
+                    draws=truths,
+                    trade_off=isinstance(question.C, PredictionTable),
+                    progress=update,
+                ),
+                "",
+            )
+        except NO_FORECAST as error:
+            return None, str(error)
+
+
+def chance_of_release(
+    question: Question, labs: int, private: bool, epsilon: float | None, nobody: int | None
+) -> ReleaseChance | None:
+    """How likely a private release is the ideal answer, if all labs vote and, where that is needed, are certified."""
+    if not private:
+        if epsilon is not None or nobody is not None:
+            raise BadUsage("--release-epsilon and --nobody are about a private release: give --private too")
+        return None
+    epsilon = 1.0 if epsilon is None else epsilon
+    check_epsilon(epsilon)
+    check_nobody(nobody)
+    setting, record = question.setting, find(question.learner)
+    selection = Selection(n=setting.n, epsilon=epsilon, nobody=nobody or 0)
+    if question.measured is not None:
+        lost, string = float(question.measured["delta_A"]), float(question.measured.rho_string)
+        return release_chance(selection, labs, beta=lost, string=string)
+    if record.certifies and not record.rounds:
+        return release_chance(selection, labs, beta=min(setting.delta, setting.rho / (question.together or labs)))
+    if not record.replicable or record.boosts:
+        raise BadUsage(
+            f"{question.learner} promises nothing about a release: name a learner like settled, or a protocol of one"
+        )
+    return release_chance(selection, labs, rho=setting.rho)
+
+
+def _labs_remarks(labs: int, question: Question, together: float, *, to_all: bool) -> Iterator[str]:
+    """What is promised to more than two."""
+    rho = question.setting.rho
+    if labs == 2:
+        return
+    if question.measured is not None:
+        yield f"Of {labs} labs all that are certified agree with probability at least {down_to(together, 6)}."
+    elif to_all:
+        said = question.together
+        new = f"publish labs = {labs}, which these numbers are for"
+        numbers = new if said is None else f"the protocol says labs = {said}"
+        yield f"That two of {labs} labs are certified and differ has probability at most {rho:g}: {numbers}."
+    else:
+        wanted = f"publish rho = {down_to(rho / (labs - 1), 3)} if that shall be {down_to(1 - rho, 6)}"
+        yield f"All {labs} labs agree with probability at least {down_to(together, 6)}; {wanted}."
+
+
+def _loss_remarks(question: Question) -> Iterator[str]:
+    """What bills are worth where errors are not all alike."""
+    if "losses" in question.options:
+        yield "It counts losses: bills suppose that errors are all alike, there are no forecasts, and only settled runs it."
+
+
+def release_words(question: Question, found: ReleaseChance) -> str:
+    """The same in sentences, and how many labs would do."""
+    record = find(question.learner)
+    voting = (
+        f"run {question.learner}, are certified and vote" if record.certifies else f"run {question.learner} and vote"
+    )
+    alone = question.measured is not None or not record.rounds
+    ideal = "the ideal answer" if record.certifies and alone else "the string's commonest answer"
+    words = (
+        f"A private release with epsilon {found.epsilon:g}, if {found.labs} labs {voting}: it is "
+        f"{ideal} with probability at least {at_least(1 - found.misses)}."
+    )
+    target = at_least(1 - found.limit - found.tolerance)
+    two = f" Two such groups with one string release different answers with probability at most {at_most(found.apart)}."
+    if found.enough is None:
+        return words + f" No number of labs makes that {target}: raise the release's epsilon, or lower rho." + two
+    return words + f" For {target} it takes {count(found.enough, 'lab')}." + two
+
+
 @dataclass(frozen=True)
 class _Report:
     """What is known of a question: bills, a forecast or why there is none, and what else is to be said."""
@@ -459,6 +478,27 @@ class _Report:
         return f"{items}{'the' if items else 'The'} cost of {own.learner} cannot be computed ({own.note}).{known}"
 
 
+def inputs(question: Question, labs: int, noise: str | None) -> dict[str, Any]:
+    """The question as JSON tells it."""
+    setting = question.setting
+    return {
+        "class": question.title,
+        "learner": question.only,
+        "epsilon": setting.epsilon,
+        "delta": setting.delta,
+        "rho": setting.rho,
+        "theta": setting.theta,
+        "theta_source": question.theta_source,
+        "nu": setting.nu,
+        "labs": labs,
+        "noise": noise,
+        "items": question.options.get("items"),
+        "kappa": question.options.get("kappa"),
+        "max_labels": question.options.get("max_labels"),
+        "prior": question.prior.kind,
+    }
+
+
 def _show(found: _Report, *, everything: bool) -> None:
     """For people: the learner of the protocol, the cheapest of a class; or all of them."""
     question, forecast = found.question, found.forecast
@@ -475,66 +515,3 @@ def _show(found: _Report, *, everything: bool) -> None:
     for sentence in (found.expectation or found.from_numbers, *found.more):
         prose.print(sentence, markup=False, soft_wrap=True)
     prose.print("--all lists the bills of every learner.", markup=False)
-
-
-def _loss_remarks(question: Question) -> Iterator[str]:
-    """What bills are worth where errors are not all alike."""
-    if "losses" in question.options:
-        yield "It counts losses: bills suppose that errors are all alike, there are no forecasts, and only settled runs it."
-
-
-def _agreement_of_certified(question: Question, labs: int) -> float:
-    """With what probability all certified ones of `labs` labs return one answer, at least."""
-    if labs < 2:
-        raise ValueOutOfRange(f"there are at least 2 labs, got {labs}")
-    assert question.measured is not None, "asked where there is a yardstick"
-    return max(0.0, float(1 - question.measured.rho_string - labs * question.measured["delta_A"]))
-
-
-def _forecast(question: Question, pool: Pool, noise: str | None, truths: int) -> tuple[Prediction | None, str]:
-    """The forecast, or why there is none: the pool is too small to tell anything, or for the learner."""
-    if truths < 1:
-        raise BadUsage(f"--truths must be at least 1, got {truths}")
-    setting, record = question.setting, find(question.learner)
-    options = {"epsilon": setting.epsilon, "delta": setting.delta, "prior": question.prior, **question.options}
-    if question.yardstick is not None:
-        options["yardstick"] = question.yardstick
-    if record.uses("rho"):
-        options["rho"] = setting.rho
-    for name in ("theta", "nu"):
-        if record.uses(name) and getattr(setting, name) is not None:
-            options[name] = getattr(setting, name)
-    expected = parse_noise(noise) if noise is not None else question.nu
-    with progress("simulated pairs of labs") as update:
-        try:
-            return (
-                forecast_of(
-                    pool,
-                    question.learner,
-                    options,
-                    noise=expected,
-                    draws=truths,
-                    trade_off=isinstance(question.C, PredictionTable),
-                    progress=update,
-                ),
-                "",
-            )
-        except NO_FORECAST as error:
-            return None, str(error)
-
-
-def _labs_remarks(labs: int, question: Question, together: float, *, to_all: bool) -> Iterator[str]:
-    """What is promised to more than two."""
-    rho = question.setting.rho
-    if labs == 2:
-        return
-    if question.measured is not None:
-        yield f"Of {labs} labs all that are certified agree with probability at least {down_to(together, 6)}."
-    elif to_all:
-        said = question.together
-        new = f"publish labs = {labs}, which these numbers are for"
-        numbers = new if said is None else f"the protocol says labs = {said}"
-        yield f"That two of {labs} labs are certified and differ has probability at most {rho:g}: {numbers}."
-    else:
-        wanted = f"publish rho = {down_to(rho / (labs - 1), 3)} if that shall be {down_to(1 - rho, 6)}"
-        yield f"All {labs} labs agree with probability at least {down_to(together, 6)}; {wanted}."

@@ -1,9 +1,8 @@
-"""``replical protocol new``: write what is published before any label."""
+"""``replical protocol``: write what is published before any label, and look at it."""
 
 from __future__ import annotations
 
 import os
-import re
 import secrets
 from collections.abc import Iterator, Mapping
 from pathlib import Path
@@ -25,16 +24,18 @@ from replical.cli.protocol_sections import (
     add_features,
     class_section,
     features_of,
+    labels_section,
+    labs_section,
     lattice_keys,
+    yardstick_section,
 )
-from replical.cli.sentences import cut_words, hypotheses, labels_section, lattice_remarks, loss_words
+from replical.cli.sentences import cut_words, hypotheses, lattice_remarks, loss_words
 from replical.cli.wizard import DRAWN, ask, at_a_terminal, labels_with, learner_id, seed_text, share, without_abstention
 from replical.core.files import write_whole
 from replical.errors import BadProtocol, BadUsage
 from replical.lab.protocol import Protocol, priced
 from replical.lab.public import FEW, PublicSample, read_public
-from replical.lab.schema import MEANING, SCHEMA, file_section
-from replical.lab.signatures import read_public as read_key
+from replical.lab.schema import MEANING, SCHEMA
 from replical.lab.tables import read_pool
 from replical.lattice.plan import LatticePlan
 from replical.learners.catalogue import UNLISTED as BEYOND_LISTS
@@ -43,7 +44,6 @@ from replical.worlds.theta import theta as disagreement_coefficient
 from replical.worlds.world import Population
 
 _MOST = 10**10  # items that no pool holds
-
 protocol_app = typer.Typer(help="Write and look at protocols.", add_completion=False, rich_markup_mode=None)
 
 
@@ -186,12 +186,12 @@ def new_command(
     elif public.places is not None:
         content["prior"] = {"kind": "order", "order": public.places.argsort().tolist()}
     if yardstick is not None:
-        content["yardstick"] = _yardstick_section(yardstick, out, class_recipe)
+        content["yardstick"] = yardstick_section(yardstick, out, class_recipe)
     models = "candidates" in section and yardstick is None  # which is about distances
     learner_section |= _finish(learner_section, models=models)
     learner_section |= _labs_number(learner_section, lab or [], public=yardstick is not None)
     content["learner"] = {key: value for key, value in learner_section.items() if value is not None}
-    content |= _labs_section(lab or [], lab_key or [])
+    content |= labs_section(lab or [], lab_key or [])
     protocol, needed = write_protocol(content, out, sample)
     if as_json:
         told = {"file": str(out), "learner": protocol.plan.learner, "fingerprint": protocol.fingerprint}
@@ -209,6 +209,55 @@ def check_new(out: Path, *, force: bool) -> None:
         raise BadProtocol(f"{out} exists: a published protocol is not overwritten; use --force, or another name")
 
 
+def _seed(seed: str | None, file: Path | None, *, fresh: bool) -> str:
+    if sum((seed is not None, file is not None, fresh)) > 1:
+        raise BadProtocol("give one of --seed, --seed-file and --fresh-seed")
+    if fresh:
+        return secrets.token_hex(16)
+    if file is not None:
+        try:
+            return file.read_text(encoding="utf-8").strip()
+        except (OSError, UnicodeDecodeError) as error:
+            raise BadProtocol(f"cannot read the seed {file}: {error}") from error
+    return seed if seed is not None else ask("--seed", None, seed_text, default=DRAWN)
+
+
+def _order_from(source: str, class_recipe: Recipe, prior: Path | None, prefer: Path | None) -> PublicSample:
+    if prior is not None or prefer is not None:
+        other = "--prior" if prior is not None else "--prefer"
+        raise BadUsage(f"--order-from makes an order of its own: give it or {other}, not both")
+    file, column = file_and_column("--order-from", source)
+    return read_public(file, column, class_recipe)
+
+
+def _theta_from(file: Path, class_recipe: Recipe) -> float:
+    """Θ on a public pool, computed once and published: an estimate of each lab's own would couple nothing."""
+    with reading(file) as update:
+        lab = read_pool(file, class_recipe, progress=update)
+    with progress("disagreement coefficient") as update:
+        return disagreement_coefficient(
+            class_recipe.C, Population(class_recipe.C, target=0, cells=lab.items), progress=update
+        ).value
+
+
+def _finish(learner: dict[str, Any], *, models: bool) -> dict[str, Any]:
+    """How to round among models, where nobody says: by excess error. They differ too much for the distance to prove much."""
+    if not models or learner["finish"] is not None or not find(learner["name"]).uses("finish"):
+        return {}
+    epsilon = learner["epsilon"]
+    own = {"a": learner["a"], "b": learner["b"]}
+    return {"finish": "excess", "a": epsilon / 2, "b": epsilon} | {key: x for key, x in own.items() if x is not None}
+
+
+def _labs_number(learner: dict[str, Any], names: list[str], *, public: bool) -> dict[str, Any]:
+    """As many labs as are listed, where a learner's numbers depend on how many they are and nobody says so."""
+    record = find(learner["name"])
+    any_number = public and record.setting == "realizable"  # with a yardstick the promise is to every lab
+    if learner["labs"] is not None or not record.uses("labs") or any_number or len(names) < 2:
+        return {}
+    return {"labs": len(names)}
+
+
 def write_protocol(content: dict[str, Any], out: Path, sample: PublicSample | None) -> tuple[Protocol, int | None]:
     """Check the content of a protocol and write it; the protocol, and how many items every lab needs, if that is known."""
     beside = out.parent / content["yardstick"]["file"] if "file" in content.get("yardstick", {}) else None
@@ -220,6 +269,50 @@ def write_protocol(content: dict[str, Any], out: Path, sample: PublicSample | No
             f"Note: {len(sample)} items make a rough order; 50 to 200 labelled items are usual.", soft_wrap=True
         )
     return protocol, needed
+
+
+def _items_needed(protocol: Protocol) -> int | None:
+    """Items that every lab must have, where the plan can say so."""
+    plan, instead = protocol.plan, protocol.record.instead
+    other = "" if instead is None else f", or take --learner {instead}"
+    if plan.exact_only:
+        raise BadProtocol(f"no lab could run this protocol: {plan.exact_only}{other}")
+    if not protocol.record.lists:
+        return None
+    cost = plan.cost(protocol.setting())
+    if cost.kind != "most" or cost.unlabelled is None:
+        return None
+    if cost.unlabelled > _MOST:
+        raise BadProtocol(
+            f"no lab could run this protocol: {plan.learner} needs about {cost.unlabelled:.2g} items, and no pool holds so "
+            f"many: ask for less by larger epsilon or rho{other}"
+        )
+    return cost.unlabelled
+
+
+def say_written(
+    protocol: Protocol,
+    out: Path,
+    needed: int | None,
+    sample: PublicSample | None,
+    *,
+    standard_taken: bool,
+    named: Features | None = None,
+) -> None:
+    """What was written, and what whoever publishes it should know."""
+    chosen, section = protocol.plan.learner, protocol.content["class"]
+    what = "candidate models" if "candidates" in section else "rules on features"
+    what = what if protocol.record.lists else "linear rules"
+    usual = f", the standard for {what}" if standard_taken else ""
+    prose.print(
+        f"Wrote {out}: {hypotheses(protocol.recipe.C)}, learner {chosen}{usual}.",
+        markup=False,
+        soft_wrap=True,
+    )
+    for remark in _remarks(protocol, sample, needed, named):
+        prose.print(remark, markup=False, soft_wrap=True)
+    prose.print(f"Fingerprint {protocol.fingerprint}", markup=False, soft_wrap=True)
+    prose.print("Publish the file, or at least its fingerprint, before any lab asks for a label.")
 
 
 def _remarks(
@@ -253,6 +346,14 @@ def _remarks(
         )
 
 
+def _first_candidates(sample: PublicSample) -> str:
+    """Who comes first, and on how many items that rests."""
+    losses, describe = sample.items.recipe.losses, sample.items.recipe.describe
+    errors, least = (sample.errors, "fewest errors") if losses is None else (sample.errors / losses.unit, "least loss")
+    first = [f"{describe(h)} ({errors[h]:.6g})" for h in sample.section["order"][:3]]
+    return f"Order from {len(sample):,} public items; {least}: {', '.join(first)}."
+
+
 def _placeholders(section: Mapping[str, Any], named: Features | None) -> Iterator[str]:
     """What stands in the file and has to be replaced."""
     columns: list[str] = section.get("features", [])
@@ -283,137 +384,3 @@ def show_command(
         for costs in loss_words(protocol):
             prose.print(costs, markup=False, soft_wrap=True)
         prose.print(f"Fingerprint {protocol.fingerprint}", markup=False, soft_wrap=True)
-
-
-def say_written(
-    protocol: Protocol,
-    out: Path,
-    needed: int | None,
-    sample: PublicSample | None,
-    *,
-    standard_taken: bool,
-    named: Features | None = None,
-) -> None:
-    """What was written, and what whoever publishes it should know."""
-    chosen, section = protocol.plan.learner, protocol.content["class"]
-    what = "candidate models" if "candidates" in section else "rules on features"
-    what = what if protocol.record.lists else "linear rules"
-    usual = f", the standard for {what}" if standard_taken else ""
-    prose.print(
-        f"Wrote {out}: {hypotheses(protocol.recipe.C)}, learner {chosen}{usual}.",
-        markup=False,
-        soft_wrap=True,
-    )
-    for remark in _remarks(protocol, sample, needed, named):
-        prose.print(remark, markup=False, soft_wrap=True)
-    prose.print(f"Fingerprint {protocol.fingerprint}", markup=False, soft_wrap=True)
-    prose.print("Publish the file, or at least its fingerprint, before any lab asks for a label.")
-
-
-def _items_needed(protocol: Protocol) -> int | None:
-    """Items that every lab must have, where the plan can say so.
-
-    Raises
-    ------
-    BadProtocol
-        If no lab could run it.
-    """
-    plan, instead = protocol.plan, protocol.record.instead
-    other = "" if instead is None else f", or take --learner {instead}"
-    if plan.exact_only:
-        raise BadProtocol(f"no lab could run this protocol: {plan.exact_only}{other}")
-    if not protocol.record.lists:
-        return None
-    cost = plan.cost(protocol.setting())
-    if cost.kind != "most" or cost.unlabelled is None:
-        return None
-    if cost.unlabelled > _MOST:
-        raise BadProtocol(
-            f"no lab could run this protocol: {plan.learner} needs about {cost.unlabelled:.2g} items, and no pool holds so "
-            f"many: ask for less by larger epsilon or rho{other}"
-        )
-    return cost.unlabelled
-
-
-def _finish(learner: dict[str, Any], *, models: bool) -> dict[str, Any]:
-    """How to round among models, where nobody says: by excess error. They differ too much for the distance to prove much."""
-    if not models or learner["finish"] is not None or not find(learner["name"]).uses("finish"):
-        return {}
-    epsilon = learner["epsilon"]
-    own = {"a": learner["a"], "b": learner["b"]}
-    return {"finish": "excess", "a": epsilon / 2, "b": epsilon} | {key: x for key, x in own.items() if x is not None}
-
-
-def _labs_number(learner: dict[str, Any], names: list[str], *, public: bool) -> dict[str, Any]:
-    """As many labs as are listed, where a learner's numbers depend on how many they are and nobody says so."""
-    record = find(learner["name"])
-    any_number = public and record.setting == "realizable"  # with a yardstick the promise is to every lab
-    if learner["labs"] is not None or not record.uses("labs") or any_number or len(names) < 2:
-        return {}
-    return {"labs": len(names)}
-
-
-def _labs_section(names: list[str], keys: list[str]) -> dict[str, Any]:
-    """Who takes part, and who of them signs with which key."""
-    found = {}
-    for text in keys:
-        name = next((each for each in names if text.startswith(f"{each}=")), None)
-        if name is None:
-            raise BadProtocol(f"--lab-key is NAME=FILE with the name of a lab that --lab lists, got {text!r}")
-        if name in found:
-            raise BadProtocol(f"--lab-key gives the lab {name!r} two keys: every lab has one")
-        found[name] = read_key(Path(text.removeprefix(f"{name}=")))
-    return ({"labs": {"names": names} | ({"keys": found} if found else {})}) if names else {}
-
-
-def _seed(seed: str | None, file: Path | None, *, fresh: bool) -> str:
-    if sum((seed is not None, file is not None, fresh)) > 1:
-        raise BadProtocol("give one of --seed, --seed-file and --fresh-seed")
-    if fresh:
-        return secrets.token_hex(16)
-    if file is not None:
-        try:
-            return file.read_text(encoding="utf-8").strip()
-        except (OSError, UnicodeDecodeError) as error:
-            raise BadProtocol(f"cannot read the seed {file}: {error}") from error
-    return seed if seed is not None else ask("--seed", None, seed_text, default=DRAWN)
-
-
-def _yardstick_section(source: str, out: Path, class_recipe: Recipe) -> dict[str, Any]:
-    """cells, string:M, or a file, named as it is found from where the protocol is written."""
-    if source == "cells":
-        return {"source": "cells"}
-    kind, _, size = source.partition(":")
-    if kind == "string" and not Path(source).exists():
-        if not re.fullmatch("[0-9]{1,9}", size):
-            raise BadProtocol(f"--yardstick string:M draws M items, e.g. string:10000; got {source!r}")
-        return {"source": "string", "items": int(size)}
-    if not Path(source).exists():
-        raise BadProtocol(f"--yardstick is cells, string:M or a file, and there is no file {source}")
-    return file_section(Path(source), os.path.relpath(source, out.parent), class_recipe)
-
-
-def _order_from(source: str, class_recipe: Recipe, prior: Path | None, prefer: Path | None) -> PublicSample:
-    if prior is not None or prefer is not None:
-        other = "--prior" if prior is not None else "--prefer"
-        raise BadUsage(f"--order-from makes an order of its own: give it or {other}, not both")
-    file, column = file_and_column("--order-from", source)
-    return read_public(file, column, class_recipe)
-
-
-def _first_candidates(sample: PublicSample) -> str:
-    """Who comes first, and on how many items that rests."""
-    losses, describe = sample.items.recipe.losses, sample.items.recipe.describe
-    errors, least = (sample.errors, "fewest errors") if losses is None else (sample.errors / losses.unit, "least loss")
-    first = [f"{describe(h)} ({errors[h]:.6g})" for h in sample.section["order"][:3]]
-    return f"Order from {len(sample):,} public items; {least}: {', '.join(first)}."
-
-
-def _theta_from(file: Path, class_recipe: Recipe) -> float:
-    """Θ on a public pool, computed once and published: an estimate of each lab's own would couple nothing."""
-    with reading(file) as update:
-        lab = read_pool(file, class_recipe, progress=update)
-    with progress("disagreement coefficient") as update:
-        return disagreement_coefficient(
-            class_recipe.C, Population(class_recipe.C, target=0, cells=lab.items), progress=update
-        ).value

@@ -1,10 +1,9 @@
-"""Which columns a class looks at, as ``replical protocol new`` is told: their names, and perhaps public ranges.
-
-What a protocol chooses from: models by name, from a list or a table, or a class of rules.
-"""
+"""The sections of a protocol, from flags or a person at a terminal: the class, its features, labels, labs and yardstick."""
 
 from __future__ import annotations
 
+import os
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,7 +11,9 @@ from typing import Annotated, Any
 
 import typer
 
+from replical.classes.base import Label
 from replical.classes.catalogue import KINDS, UNLISTED, numbers
+from replical.classes.recipe import Recipe
 from replical.cli.inputs import file_and_column
 from replical.cli.output import notes, number, reading
 from replical.cli.wizard import ask, at_a_terminal, label_text
@@ -21,11 +22,11 @@ from replical.core.retired import RETIRED
 from replical.errors import BadProtocol, BadTable, BadUsage
 from replical.lab.model_columns import model_columns, score_columns
 from replical.lab.schema import KINDS as CUT
-from replical.lab.schema import quantile_section
+from replical.lab.schema import file_section, quantile_section
+from replical.lab.signatures import read_public as read_key
 from replical.lattice.linear import step_for
 
 _INTERCEPT = 1.0  # about as large as features that were brought to variance one
-
 FeatureNames = Annotated[
     str | None, typer.Option("--features", help="the columns of the class, e.g. age,dose; placeholders if left out")
 ]
@@ -43,6 +44,11 @@ Intercept = Annotated[
         "--intercept", parser=number, help="class linear: a public constant as large as features are (1); 0 for none"
     ),
 ]
+_USUAL_BINS = 100  # cuts a public column
+_HEADER = 2**20  # characters in which the names of a table's columns are looked for
+_ONE_OF = "give --class SPEC or --candidates FILE, and not both"
+_QUOTED = re.compile('"(?:[^"]|"")*"')
+_WORD = re.compile(f"(?:{_QUOTED.pattern}|[^,])+")  # up to a comma outside quotes
 
 
 @dataclass(frozen=True)
@@ -51,6 +57,133 @@ class Features:
 
     names: list[str]
     ranges: list[list[float]] | None = None
+
+
+def class_section(
+    spec: str | None,
+    candidates: str | None,
+    *,
+    cuts: str | None,
+    cuts_from: str | None,
+    bins: int | None,
+    named: Features | None,
+) -> tuple[dict[str, Any], str | None]:
+    """What the flags, or a person at a terminal, say; and the labels where a table tells them."""
+    if cuts_from is not None:
+        return _quantiles(spec, cuts_from, bins), None
+    if bins is not None:
+        raise BadUsage("--bins is for --cuts-from; else write the number into --class, e.g. stumps:5,40")
+    if cuts is not None:
+        return _scores(spec, candidates, cuts), None
+    if spec is not None and candidates is not None:
+        raise BadProtocol(_ONE_OF)
+    if spec is None and candidates is None:
+        if not at_a_terminal():
+            raise BadProtocol(
+                "give --class SPEC or --candidates FILE, or start from your table: replical init --pool FILE"
+            )
+        return ask("--candidates", None, _section_of)
+    if candidates is not None:
+        return _models_section(candidates)
+    if spec in UNLISTED and named is not None:
+        spec = f"{spec}:{len(named.names)}"
+    return _rules_section(spec or ""), None
+
+
+def _quantiles(spec: str | None, source: str, bins: int | None) -> dict[str, Any]:
+    """Cuts at quantiles of public columns."""
+    if spec not in CUT:
+        raise BadUsage(
+            f"--cuts-from makes the cuts of --class {' or --class '.join(CUT)}, without numbers; got {spec!r}"
+        )
+    file, column = file_and_column("--cuts-from", source)
+    columns = [column] if spec == "thresholds" else column.split(",")
+    return quantile_section(spec, file, columns, _USUAL_BINS if bins is None else bins)
+
+
+def _scores(spec: str | None, candidates: str | None, cuts: str) -> dict[str, Any]:
+    """Candidates that are scores, cut at public places."""
+    if candidates is None:
+        raise BadUsage("--cuts are for the scores of --candidates; for a feature give --cuts-from")
+    if spec is not None:
+        raise BadProtocol(_ONE_OF)
+    path = Path(candidates)
+    if _is_table(path):
+        with reading(path) as update:
+            models = [{"name": name} for name in score_columns(path, progress=update)]
+        notes.print(f"Scores: {', '.join(each['name'] for each in models)}.", markup=False, soft_wrap=True)
+    else:
+        models = read_candidates(candidates)
+    return {
+        "kind": "table",
+        "candidates": models,
+        "cuts": [_cut_or_band(word.strip()) for word in cuts.split(",")],
+    }
+
+
+def _is_table(path: Path) -> bool:
+    """Is a file a lab's table, and no list of names?"""
+    if path.suffix in (".parquet", *RETIRED):
+        return True
+    if path.suffix != ".csv" or not path.is_file():
+        return False
+    with path.open(encoding="utf-8-sig", errors="replace", newline="") as file:
+        header = file.readline(_HEADER).rstrip("\r\n").split(",")
+    return "id" in header and "name" not in header
+
+
+def read_candidates(source: str) -> list[dict[str, str]]:
+    """Candidates: the lines of a text file, or the rows of a CSV file, with their digests where it has such a column."""
+    path, _, column = source.rpartition(":")
+    if not path or Path(source).exists():
+        path, column = source, ""
+    file, what = Path(path), "the candidates"
+    text = decode(read_bytes(file, what=what, refuse=BadTable), file, what=what, refuse=BadTable)
+    if not column and file.suffix != ".csv":
+        names = [{"name": line.strip()} for line in text.splitlines() if line.strip()]
+        if not names:
+            raise BadTable(f"{path} is empty: write the names of the candidates into it, one a line")
+        return names
+    rows = read_csv(text, file, what=what, refuse=BadTable, strict=False).named()
+    column = column or "name"
+    if not rows or column not in rows[0]:
+        table = f"; if it is a lab's table: replical init --pool {path}" if file.suffix == ".csv" else ""
+        raise BadTable(f"{path} has no column {column!r} with the names of candidates{table}")
+    return [{"name": row[column]} | ({"digest": row["digest"]} if row.get("digest") else {}) for row in rows]
+
+
+def _cut_or_band(word: str) -> float | list[float]:
+    """Where scores are cut, or from where to where a candidate abstains."""
+    ends = [number(end) for end in word.split("-")]
+    return ends[0] if len(ends) == 1 else ends
+
+
+def _section_of(text: str) -> tuple[dict[str, Any], str | None]:
+    """What somebody at a terminal names: a file, or a class."""
+    kind = text.partition(":")[0]
+    rules = kind in KINDS and not Path(text).exists()
+    return (_rules_section(text), None) if rules else _models_section(text)
+
+
+def _rules_section(spec: str) -> dict[str, Any]:
+    kind, sizes = numbers(spec, BadProtocol)
+    assert kind.section is not None, "whatever has numbers can be written as a section"
+    return kind.section(sizes)
+
+
+def _models_section(source: str) -> tuple[dict[str, Any], str | None]:
+    """Models by name: of a list, or the columns of a table, which tell the labels too."""
+    path = Path(source)
+    if not _is_table(path):
+        return {"kind": "table", "candidates": read_candidates(source)}, None
+    with reading(path) as update:
+        found = model_columns(path, progress=update)
+    return models_section(found.models), label_text(found.values)
+
+
+def models_section(names: Sequence[str]) -> dict[str, Any]:
+    """The section of a protocol that lists models by name."""
+    return {"kind": "table", "candidates": [{"name": name} for name in names]}
 
 
 def features_of(names: str | None, file: Path | None) -> Features | None:
@@ -115,133 +248,56 @@ def lattice_keys(
     return {"step": found} | ({} if constant == 0 else {"intercept": constant})
 
 
-_USUAL_BINS = 100  # cuts a public column
-_HEADER = 2**20  # characters in which the names of a table's columns are looked for
-_ONE_OF = "give --class SPEC or --candidates FILE, and not both"
+def labels_section(
+    values: tuple[Label, ...], weights: str | None, abstain: str | None, price: float | None
+) -> dict[str, Any]:
+    """The section of a protocol about labels; what is wrong with its numbers is said by whoever reads it."""
+    section: dict[str, Any] = {"values": list(values)}
+    if weights is not None:
+        section["weights"] = _weights(weights)
+    if abstain is not None:
+        whole = all(isinstance(value, int) for value in values) and abstain.lstrip("-").isdigit()
+        section["abstain"] = int(abstain) if whole else abstain
+    return section | ({} if price is None else {"price": price})
 
 
-def class_section(
-    spec: str | None,
-    candidates: str | None,
-    *,
-    cuts: str | None,
-    cuts_from: str | None,
-    bins: int | None,
-    named: Features | None,
-) -> tuple[dict[str, Any], str | None]:
-    """What the flags, or a person at a terminal, say; and the labels where a table tells them."""
-    if cuts_from is not None:
-        return _quantiles(spec, cuts_from, bins), None
-    if bins is not None:
-        raise BadUsage("--bins is for --cuts-from; else write the number into --class, e.g. stumps:5,40")
-    if cuts is not None:
-        return _scores(spec, candidates, cuts), None
-    if spec is not None and candidates is not None:
-        raise BadProtocol(_ONE_OF)
-    if spec is None and candidates is None:
-        if not at_a_terminal():
-            raise BadProtocol(
-                "give --class SPEC or --candidates FILE, or start from your table: replical init --pool FILE"
-            )
-        return ask("--candidates", None, _section_of)
-    if candidates is not None:
-        return _models_section(candidates)
-    if spec in UNLISTED and named is not None:
-        spec = f"{spec}:{len(named.names)}"
-    return _rules_section(spec or ""), None
+def _weights(text: str) -> dict[str, float]:
+    found = {}
+    for word in _WORD.findall(text):
+        name, equals, weight = word.rpartition("=")
+        name = name.strip()
+        if _QUOTED.fullmatch(name):  # as --label-values quotes a label that has a comma
+            name = name[1:-1].replace('""', '"')
+        if not equals or not name:
+            raise BadProtocol(f"--weights gives every label its weight, e.g. no=1,yes=5; got {text!r}")
+        if name in found:
+            raise BadProtocol(f"--weights gives the label {name!r} two weights")
+        found[name] = number(weight.strip())
+    return found
 
 
-def _scores(spec: str | None, candidates: str | None, cuts: str) -> dict[str, Any]:
-    """Candidates that are scores, cut at public places."""
-    if candidates is None:
-        raise BadUsage("--cuts are for the scores of --candidates; for a feature give --cuts-from")
-    if spec is not None:
-        raise BadProtocol(_ONE_OF)
-    path = Path(candidates)
-    if _is_table(path):
-        with reading(path) as update:
-            models = [{"name": name} for name in score_columns(path, progress=update)]
-        notes.print(f"Scores: {', '.join(each['name'] for each in models)}.", markup=False, soft_wrap=True)
-    else:
-        models = listed(candidates)
-    return {
-        "kind": "table",
-        "candidates": models,
-        "cuts": [_cut_or_band(word.strip()) for word in cuts.split(",")],
-    }
+def labs_section(names: list[str], keys: list[str]) -> dict[str, Any]:
+    """Who takes part, and who of them signs with which key."""
+    found = {}
+    for text in keys:
+        name = next((each for each in names if text.startswith(f"{each}=")), None)
+        if name is None:
+            raise BadProtocol(f"--lab-key is NAME=FILE with the name of a lab that --lab lists, got {text!r}")
+        if name in found:
+            raise BadProtocol(f"--lab-key gives the lab {name!r} two keys: every lab has one")
+        found[name] = read_key(Path(text.removeprefix(f"{name}=")))
+    return ({"labs": {"names": names} | ({"keys": found} if found else {})}) if names else {}
 
 
-def _cut_or_band(word: str) -> float | list[float]:
-    """Where scores are cut, or from where to where a candidate abstains."""
-    ends = [number(end) for end in word.split("-")]
-    return ends[0] if len(ends) == 1 else ends
-
-
-def _section_of(text: str) -> tuple[dict[str, Any], str | None]:
-    """What somebody at a terminal names: a file, or a class."""
-    kind = text.partition(":")[0]
-    rules = kind in KINDS and not Path(text).exists()
-    return (_rules_section(text), None) if rules else _models_section(text)
-
-
-def _models_section(source: str) -> tuple[dict[str, Any], str | None]:
-    """Models by name: of a list, or the columns of a table, which tell the labels too."""
-    path = Path(source)
-    if not _is_table(path):
-        return {"kind": "table", "candidates": listed(source)}, None
-    with reading(path) as update:
-        found = model_columns(path, progress=update)
-    return models_section(found.models), label_text(found.values)
-
-
-def models_section(names: Sequence[str]) -> dict[str, Any]:
-    """The section of a protocol that lists models by name."""
-    return {"kind": "table", "candidates": [{"name": name} for name in names]}
-
-
-def _is_table(path: Path) -> bool:
-    """Is a file a lab's table, and no list of names?"""
-    if path.suffix in (".parquet", *RETIRED):
-        return True
-    if path.suffix != ".csv" or not path.is_file():
-        return False
-    with path.open(encoding="utf-8-sig", errors="replace", newline="") as file:
-        header = file.readline(_HEADER).rstrip("\r\n").split(",")
-    return "id" in header and "name" not in header
-
-
-def _rules_section(spec: str) -> dict[str, Any]:
-    kind, sizes = numbers(spec, BadProtocol)
-    assert kind.section is not None, "whatever has numbers can be written as a section"
-    return kind.section(sizes)
-
-
-def _quantiles(spec: str | None, source: str, bins: int | None) -> dict[str, Any]:
-    """Cuts at quantiles of public columns."""
-    if spec not in CUT:
-        raise BadUsage(
-            f"--cuts-from makes the cuts of --class {' or --class '.join(CUT)}, without numbers; got {spec!r}"
-        )
-    file, column = file_and_column("--cuts-from", source)
-    columns = [column] if spec == "thresholds" else column.split(",")
-    return quantile_section(spec, file, columns, _USUAL_BINS if bins is None else bins)
-
-
-def listed(source: str) -> list[dict[str, str]]:
-    """Candidates: the lines of a text file, or the rows of a CSV file, with their digests where it has such a column."""
-    path, _, column = source.rpartition(":")
-    if not path or Path(source).exists():
-        path, column = source, ""
-    file, what = Path(path), "the candidates"
-    text = decode(read_bytes(file, what=what, refuse=BadTable), file, what=what, refuse=BadTable)
-    if not column and file.suffix != ".csv":
-        names = [{"name": line.strip()} for line in text.splitlines() if line.strip()]
-        if not names:
-            raise BadTable(f"{path} is empty: write the names of the candidates into it, one a line")
-        return names
-    rows = read_csv(text, file, what=what, refuse=BadTable, strict=False).named()
-    column = column or "name"
-    if not rows or column not in rows[0]:
-        table = f"; if it is a lab's table: replical init --pool {path}" if file.suffix == ".csv" else ""
-        raise BadTable(f"{path} has no column {column!r} with the names of candidates{table}")
-    return [{"name": row[column]} | ({"digest": row["digest"]} if row.get("digest") else {}) for row in rows]
+def yardstick_section(source: str, out: Path, class_recipe: Recipe) -> dict[str, Any]:
+    """cells, string:M, or a file, named as it is found from where the protocol is written."""
+    if source == "cells":
+        return {"source": "cells"}
+    kind, _, size = source.partition(":")
+    if kind == "string" and not Path(source).exists():
+        if not re.fullmatch("[0-9]{1,9}", size):
+            raise BadProtocol(f"--yardstick string:M draws M items, e.g. string:10000; got {source!r}")
+        return {"source": "string", "items": int(size)}
+    if not Path(source).exists():
+        raise BadProtocol(f"--yardstick is cells, string:M or a file, and there is no file {source}")
+    return file_section(Path(source), os.path.relpath(source, out.parent), class_recipe)

@@ -1,9 +1,4 @@
-"""What ``replical run`` does before the first label: register the run, hear the beacon's value, know who signs.
-
-What ``verify`` and ``compare`` say of the registrations that were published before the first labels.
-
-``replical keys``: the keys that labs sign with.
-"""
+"""What is published before the first label: registrations, and the keys that labs sign with (``replical keys``)."""
 
 from __future__ import annotations
 
@@ -41,28 +36,27 @@ BeaconValue = Annotated[
 KeyFile = Annotated[
     Path | None, typer.Option("--key", help="sign registration and certificate with this private key (PEM)")
 ]
+RegistrationFile = Annotated[
+    Path | None, typer.Option("--registration", help="what the lab published before its first label: is it this run?")
+]
+RegistrationFiles = Annotated[
+    list[Path] | None,
+    typer.Option(
+        "--registration",
+        help="a registration; give all that were published: has each its certificate, and each lab one?",
+    ),
+]
+keys_app = typer.Typer(help="Make and show the keys that labs sign with.", add_completion=False, rich_markup_mode=None)
 
 
 @dataclass(frozen=True, kw_only=True)
 class RegistrationOptions:
-    """What the flags say of the time before the first label.
+    """What the flags of ``run`` say of the time before the first label."""
 
-    Attributes
-    ----------
-    file
-        The registration to write; None: none.
-    go
-        Ask for labels at once all the same?
-    beacon
-        The beacon's value, if it is known now.
-    key
-        The private key to sign with, if there is one.
-    """
-
-    file: Path | None
-    go: bool
-    beacon: str | None
-    key: Path | None
+    file: Path | None  # the registration to write
+    go: bool  # ask for labels at once all the same?
+    beacon: str | None  # its value, if it is known now
+    key: Path | None  # the private key to sign with
 
     @property
     def stops(self) -> bool:
@@ -154,18 +148,6 @@ def _refuse_other(path: Path, made: Mapping[str, Any]) -> None:
         raise BadUsage(f"{path} is the registration of another run: give another --register, or move it away")
 
 
-RegistrationFile = Annotated[
-    Path | None, typer.Option("--registration", help="what the lab published before its first label: is it this run?")
-]
-RegistrationFiles = Annotated[
-    list[Path] | None,
-    typer.Option(
-        "--registration",
-        help="a registration; give all that were published: has each its certificate, and each lab one?",
-    ),
-]
-
-
 def add_registration(verdict: Verification, certificate: Mapping[str, Any], file: Path) -> Verification:
     """What was checked of a valid certificate, and whether it is that of the run registered in this `file`."""
     try:
@@ -193,9 +175,6 @@ def say_registrations(certificates: Sequence[Mapping[str, Any]], files: Sequence
             "registration that was published is given: --registration FILE, once for each",
             soft_wrap=True,
         )
-
-
-keys_app = typer.Typer(help="Make and show the keys that labs sign with.", add_completion=False, rich_markup_mode=None)
 
 
 @keys_app.callback()

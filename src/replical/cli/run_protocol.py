@@ -68,6 +68,7 @@ from replical.worlds.forecast import forecast as forecast_of
 if TYPE_CHECKING:
     from replical.core.parallel import Workers
 
+
 _OPENING = 20  # events of a journal among which the first item is asked
 
 
@@ -187,21 +188,19 @@ def run_command(
     return 0
 
 
-def _workers(at: str | None) -> AbstractContextManager[Workers | None]:
-    """Who computes on shards: a cluster, or this process."""
-    if at is None:
-        return nullcontext()
-    from replical.core.parallel import cluster
-
-    return cluster(at)
-
-
 def _check_cluster(at: str | None, pool: Path, device: str | None) -> None:
     """What does not go with a cluster."""
     if at is not None and device is not None:
         raise BadUsage("--device is a card of this machine, and a cluster computes elsewhere: leave one of them out")
     if at is not None and pool.is_file():
         raise BadUsage(f"--cluster computes on shards, and {pool} is a table: make shards of it with replical shard")
+
+
+def _check_private(*, private: bool, approve: bool, html: Path | None) -> None:
+    if approve and not private:
+        raise BadUsage("--approve is about the vote of a private release: give --private too, or leave it out")
+    if private and html is not None:
+        raise BadUsage("--html shows a certificate, and --private writes none: leave it out")
 
 
 def _check_protocol(protocol: Protocol, measure_error: int, lab_name: str | None, *, private: bool) -> None:
@@ -215,6 +214,19 @@ def _check_protocol(protocol: Protocol, measure_error: int, lab_name: str | None
         check_name(lab_name, protocol.lab_names)
 
 
+def _workers(at: str | None) -> AbstractContextManager[Workers | None]:
+    """Who computes on shards: a cluster, or this process."""
+    if at is None:
+        return nullcontext()
+    from replical.core.parallel import cluster
+
+    return cluster(at)
+
+
+def _note(sentence: str) -> None:
+    notes.print(sentence, markup=False, soft_wrap=True)
+
+
 def _check_out(out: Path, session: Session) -> None:
     """Refuse to replace the certificate of another run: none may be thrown away."""
     if not out.exists():
@@ -225,25 +237,6 @@ def _check_out(out: Path, session: Session) -> None:
         return
     if private != commitment(session.secret):
         raise BadUsage(f"{out} is the certificate of another run: give another --out, or move it away")
-
-
-def _check_private(*, private: bool, approve: bool, html: Path | None) -> None:
-    if approve and not private:
-        raise BadUsage("--approve is about the vote of a private release: give --private too, or leave it out")
-    if private and html is not None:
-        raise BadUsage("--html shows a certificate, and --private writes none: leave it out")
-
-
-def _write_vote(session: Session, out: Path, *, approve: bool, as_json: bool) -> int:
-    """A vote and nothing else: what the lab found is not shown either."""
-    vote = vote_of(session, approve=approve)
-    write_vote(vote, out)
-    if as_json:
-        answer({"schema": VOTE, "status": "done", "lab": vote["lab"], "vote": str(out)})
-    else:
-        prose.print(f"Vote of {vote['lab']}: {out}", markup=False, soft_wrap=True)
-        prose.print("Send it to the curator and to nobody else; the journal stays in the lab.")
-    return 0
 
 
 def _announce(protocol: Protocol, session: Session, truths: int, *, verbose: bool) -> float | None:
@@ -308,10 +301,6 @@ def _tell_forecast(protocol: Protocol, pool: Pool, truths: int, *, verbose: bool
     return forecast.labels_median
 
 
-def _note(sentence: str) -> None:
-    notes.print(sentence, markup=False, soft_wrap=True)
-
-
 def _tell(words: str) -> None:
     """For the person who runs."""
     notes.print(f"{words}.", markup=False)
@@ -341,6 +330,18 @@ def _payload(session: Session, status: str) -> dict[str, Any]:
         "labels": session.counts,
         "pool": {"items": len(session.lab), "fingerprint": session.lab.fingerprint},
     }
+
+
+def _write_vote(session: Session, out: Path, *, approve: bool, as_json: bool) -> int:
+    """A vote and nothing else: what the lab found is not shown either."""
+    vote = vote_of(session, approve=approve)
+    write_vote(vote, out)
+    if as_json:
+        answer({"schema": VOTE, "status": "done", "lab": vote["lab"], "vote": str(out)})
+    else:
+        prose.print(f"Vote of {vote['lab']}: {out}", markup=False, soft_wrap=True)
+        prose.print("Send it to the curator and to nobody else; the journal stays in the lab.")
+    return 0
 
 
 def _say_result(
@@ -376,13 +377,6 @@ def _say_result(
         prose.print(sentence, markup=False, soft_wrap=True)
 
 
-def _files_sentence(written: Mapping[str, Path | str | None], *, certified: bool) -> str:
-    """Which files were written; of a run without a proof none is called a certificate."""
-    names = {} if certified else {"certificate": "record of the run, not certified"}
-    told = (f"{where} ({names.get(what, what)})" for what, where in written.items() if where is not None)
-    return f"Written: {', '.join(told)}."
-
-
 def _answer_sentence(session: Session) -> str:
     """The answer, and how many labels it took."""
     result, skipped = session.result, len(session.ledger.skipped)
@@ -395,3 +389,10 @@ def _answer_sentence(session: Session) -> str:
     chosen = session.protocol.recipe.describe(result.hypothesis)
     numbered = f" (hypothesis {result.hypothesis})" if session.protocol.record.lists else ""
     return f"Answer: {chosen}{numbered}, chosen with {labels}."
+
+
+def _files_sentence(written: Mapping[str, Path | str | None], *, certified: bool) -> str:
+    """Which files were written; of a run without a proof none is called a certificate."""
+    names = {} if certified else {"certificate": "record of the run, not certified"}
+    told = (f"{where} ({names.get(what, what)})" for what, where in written.items() if where is not None)
+    return f"Written: {', '.join(told)}."

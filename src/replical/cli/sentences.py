@@ -1,23 +1,13 @@
-"""What is said of runs that look for a linear rule without a list: before the first label, and at the end.
-
-Losses other than errors: what flags say of them, and what people are told.
-
-What a finite list loses against the infinite class it stands for, in words.
-
-The end of a run in sentences: how often the answer errs, what is proven, why not and what would help.
-"""
+"""What people are told in sentences: how often an answer errs, what is proven, why not and what would help."""
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from replical.classes.base import HypothesisClass, Items, Label, listed, size_of
-from replical.cli.output import number
+from replical.classes.base import HypothesisClass, Items, listed, size_of
 from replical.core.exact import fraction, up
 from replical.core.text import about, at_least, at_most, confidence, count, percent, plural, two_of
-from replical.errors import BadProtocol
 from replical.lab.protocol import Protocol
 from replical.lattice.cones import cells_of
 from replical.lattice.learner import ACCURATE as SMALL
@@ -34,6 +24,214 @@ from replical.learners.settled.learner import PROVEN
 from replical.learners.settled.plan import SettledDistancePlan
 
 _FEW = 3  # columns that are named
+_TOLD = (
+    CERTIFIED,
+    ACCURATE,
+    NEAR,
+    PROVEN,
+    ENCLOSED,
+    SMALL,
+    SEPARABLE,
+)  # conditions that the sentences themselves are about
+
+
+def error_words(result: Result, protocol: Protocol) -> str:
+    """How often the answer errs, as far as this run knows: an estimate with its interval, or a bound."""
+    plan = protocol.plan
+    if isinstance(plan, LatticePlan):
+        return f"Error: {lattice_error(result, plan)}."
+    rounding, settling, verdict = result.rounding, result.settling, result.verdict
+    if result.measured is not None:
+        return f"Error: {_measured_error(result.measured)}."
+    more = _reference(protocol)
+    if settling is not None:
+        hint = "; --measure-error 100 measures the error itself" if measurable(plan) else ""
+        what = "Error" if protocol.recipe.losses is None else "Loss (1 is the costliest error)"
+        return f"{what}: {_excess_error(settling, more)}{hint}."
+    if rounding is not None and rounding.certified and not rounding.accurate and verdict is not None:
+        return f"Error: no bound is proven: {verdict.why}. What helps: {verdict.helps}."
+    bounded = result.sound if rounding is None else rounding.accurate
+    if not bounded or result.hypothesis is None:
+        return f"Error: no bound is proven{' (-v says why)' if [*_broken_conditions(result)] else ''}."
+    sure = confidence(protocol.given("delta"))
+    return f"Error: at most {at_most(plan.epsilon, 4)} {more}, with confidence {sure}."
+
+
+def lattice_error(result: Result, plan: LatticePlan) -> str:
+    """How often the answer errs, as far as it is proven: where not all is in one cell the lab may have another rule."""
+    found, error = result.enclosing, result.measured
+    assert found is not None, "asked of such runs only"
+    level = 1.0 if error is None else error.level + found.rho_proven / plan.labs
+    if error is None or found.rho_proven >= 1 or level >= 1:
+        return "no bound is proven"
+    return f"at most {at_most(error.high, 4)} if some half-space makes no error, with confidence {confidence(level)}"
+
+
+def _measured_error(error: AnswerError) -> str:
+    wrong, items = round(error.estimate * error.labels), count(error.labels, "fresh item")
+    seen = f"{about(error.estimate)}, wrong on {wrong} of {items}" if wrong else f"none seen on {items}"
+    skipped = f" ({error.skipped} more could not be labelled and are left out)" if error.skipped else ""
+    return f"{seen}{skipped}; {confidence(error.level)} interval {at_least(error.low)} to {at_most(error.high)}"
+
+
+def _reference(protocol: Protocol) -> str:
+    """Errors are told beside those of the best; of one that is supposed to make none, as they are."""
+    setting = find(protocol.plan.learner).setting
+    if setting == "realizable" or (setting == "either" and not protocol.given("nu")):
+        return "if some hypothesis makes no error"
+    return "more than the best"
+
+
+def _excess_error(settling: Settling, more: str) -> str:
+    """How much more often than the best: an estimate, and a bound where it is certified."""
+    most = settling.excess_upper
+    estimate = min(max(settling.excess, 0.0), 1.0 if most is None else most)
+    told = f"about {about(estimate)} {more}" if estimate else "no more than the best on these labels"
+    if most is None:
+        return f"{told}, an estimate without a bound"
+    return f"{told}, {confidence(min(1.0, 2 * settling.beta))} interval 0 to {at_most(most, 4)}"
+
+
+def _broken_conditions(result: Result) -> Iterator[str]:
+    for condition in result.conditions:
+        if not condition.held and condition.name not in _TOLD:
+            yield f"{condition.name} ({condition.value:g}, bound {condition.bound:g})"
+
+
+def proof_words(result: Result, protocol: Protocol) -> str:
+    """Certified or not: what that means, or why not and what would help."""
+    plan, verdict = protocol.plan, result.verdict
+    if verdict is None:
+        return _no_proof(result, plan, protocol.given("rho"))
+    if not verdict.certified:
+        return uncertified_words(verdict, result, plan)
+    if isinstance(plan, LatticePlan):
+        return f"Certified: {lattice_proof(result, plan)}."
+    if result.settling is not None:
+        return _settled_proof(result.settling, plan)
+    proven = 0.0 if result.proven is None else result.proven.rho_proven or 0.0
+    fixed = f" {_fixed_words(plan)}" if result.rounding is not None and result.rounding.fixed else ""
+    return (
+        f"Certified: the chance that {difference_words(plan)} is at most {at_most(proven)}{_assumptions(plan)}.{fixed}"
+    )
+
+
+def _no_proof(result: Result, plan: Plan, rho: float) -> str:
+    """Of a learner that does not prove anything of its own runs."""
+    record, broken = find(plan.learner), [*_broken_conditions(result)]
+    helps = f"What helps: --learner {'settled-cal' if record.setting == 'realizable' else 'settled'}, which proves it."
+    if not record.replicable:
+        return f"Not certified: {plan.learner} does not promise that labs agree. {helps}"
+    if broken:
+        return f"Not certified: the theorem of {plan.learner} does not cover this run: {'; '.join(broken)}. {helps}"
+    agree = at_least(1 - fraction(rho))
+    return (
+        f"Not certified: the theorem of {plan.learner} promises that two labs agree with probability {agree}, and no run "
+        f"proves it of itself. {helps}"
+    )
+
+
+def uncertified_words(verdict: Verdict, result: Result, plan: Plan) -> str:
+    """Why a lab has not proven enough, what would help, and what is estimated beside proofs."""
+    sentence = f"Not certified: {verdict.why}. What helps: {verdict.helps}."
+    if result.rounding is not None:
+        return sentence + _prediction(result.rounding, plan)
+    if result.settling is not None:
+        same = f"{percent(result.settling.agreement_estimate)} of cases"
+        return f"{sentence} Estimate, not a proof: another lab with such a pool has the same answer in {same}."
+    if result.enclosing is not None and not result.enclosing.enclosed:
+        differs = about(result.enclosing.rho_predicted)
+        return f"{sentence} Predicted, not proven: another lab differs with probability {differs}."
+    return sentence
+
+
+def _prediction(rounding: Rounding, plan: Plan) -> str:
+    if rounding.rho_predicted is not None:
+        labs = plan.labs if isinstance(plan, RoundedPlan) else 2
+        differs = "another lab differs" if labs == 2 else f"{labs} labs do not all agree"
+        return f" Predicted: {differs} with probability {about(rounding.rho_predicted)}."
+    if rounding.far_apart:
+        return " How often another lab differs is not predicted: the hypotheses left are too far apart."
+    return ""
+
+
+def lattice_proof(result: Result, plan: LatticePlan) -> str:
+    """What a certified run has proven."""
+    found, supposed = result.enclosing, "if some half-space makes no error"
+    assert found is not None, "asked of such runs only"
+    if found.enclosed:
+        return (
+            "every half-space that contradicts no label lies in this cell of the lattice. All labs of which that is true "
+            f"return this very rule, surely, {supposed}"
+        )
+    differ, bound = f"{two_of(plan.labs)} both prove this much and have different answers", at_most(found.rho_proven)
+    return f"the chance that {differ} is at most {bound}, {supposed}"
+
+
+def _settled_proof(settling: Settling, plan: Plan) -> str:
+    v, far = f"{float(settling.v):.4f}", isinstance(plan, SettledDistancePlan)
+    ideal = f"that differs from the best on a share of at most {v} of all items" if far else f"within {v} of the best"
+    return (
+        f"Certified: this is the first {'hypothesis' if far else 'candidate'} in the shared order {ideal}. The chance "
+        f"that {two_of(settling.labs)} are both certified and have different answers is at most "
+        f"{at_most(settling.rho_proven)}{_assumptions(plan)}."
+    )
+
+
+def _assumptions(plan: Plan) -> str:
+    """What a proof takes for granted."""
+    return ", if some hypothesis makes no error" if find(plan.learner).setting == "realizable" else ""
+
+
+def _fixed_words(plan: Plan) -> str:
+    """What is certain of this string, and as far as what."""
+    words = "Fixed: with this string every certified lab returns this answer"
+    if not plan["delta_A"]:
+        return f"{words}{_assumptions(plan)}."
+    lost = at_most(plan["labs"] * plan["delta_A"])
+    return f"{words}, unless one of {plan.integer('labs')} has lost the best hypothesis (probability at most {lost})."
+
+
+def difference_words(plan: Plan) -> str:
+    """What a certified lab has shown to be rare."""
+    if not isinstance(plan, RoundedPlan):
+        pair = two_of(2)
+    elif plan.yardstick is None:
+        pair = two_of(plan.labs)
+    else:
+        labs = "any number of" if find(plan.learner).setting == "realizable" else str(plan.integer("labs"))
+        pair = f"two of {labs} labs with this yardstick"
+    return f"{pair} both prove this much and have different answers"
+
+
+def detail_words(result: Result, protocol: Protocol) -> Iterator[str]:
+    """What else a run can tell."""
+    settling = result.settling
+    if settling is not None:
+        assert result.hypothesis is not None, "settled always has an answer"
+        place = "first" if settling.place == 0 else f"number {settling.place + 1}"
+        yield (
+            f"{protocol.recipe.describe(result.hypothesis)} is {place} in the shared order; "
+            f"{count(settling.scanned, 'item')} {plural(settling.scanned, 'was', 'were')} looked at, labels were asked for "
+            f"{100 * settling.asked / max(settling.scanned, 1):.0f}% of them."
+        )
+        if not settling.certified:
+            doubt = "nothing is" if settling.doubt >= 1 else f"only level {at_most(settling.doubt)} is"
+            yield f"The level asked for is {settling.beta:.3g}, and {doubt} proven."
+    elif result.enclosing is not None:
+        yield lattice_details(result.enclosing)
+    else:
+        yield f"{count(result.V.size, 'hypothesis', 'hypotheses')} left in {count(len(result.rounds), 'round')}."
+    for each in _broken_conditions(result):
+        yield f"Not held: {each}."
+
+
+def lattice_details(found: Enclosing) -> str:
+    """What else a run can tell: the cell, and where nothing contradicts how far the directions reach that are left."""
+    cell = f"The answer is cell {' '.join(map(str, found.cell))} of the lattice"
+    if found.axes is None:
+        return f"{cell}; how far other directions reach is not known."
+    return f"{cell}; directions that contradict no label lie in {count(cells_of(found.axes), 'cell')}."
 
 
 def hypotheses(C: HypothesisClass) -> str:
@@ -42,6 +240,25 @@ def hypotheses(C: HypothesisClass) -> str:
         return count(len(C), "hypothesis", "hypotheses")
     size = size_of(C)
     return f"a lattice of {size:,} cells" if size < 10**6 else f"a lattice of about 10^{len(str(size)) - 1} cells"
+
+
+def loss_words(protocol: Protocol) -> Iterator[str]:
+    """What a protocol counts instead of errors."""
+    if (losses := protocol.recipe.losses) is not None:
+        yield losses.words(protocol.labels)
+
+
+def cut_words(section: Mapping[str, Any]) -> Iterator[str]:
+    """What the cuts of a class section lose: nothing is said where they stand for nothing larger."""
+    if "quantiles" not in section:
+        return
+    about, names = section["quantiles"], section["features"]
+    of = names[0] if len(names) == 1 else f"{len(names)} features"
+    yield (
+        f"Cuts at {about['bins']:,} quantiles of {of} in {about['rows']:,} public rows: the best of them errs at most "
+        f"{up(about['loss'], 4)} more than the best on the whole line, except with probability {about['level']:g}, if "
+        "these rows are draws from the population of the labs. Keep them out of every pool."
+    )
 
 
 def lattice_remarks(C: HypothesisClass, plan: LatticePlan) -> Iterator[str]:
@@ -80,269 +297,8 @@ def item_warnings(C: Linear, items: Items, names: tuple[str, ...]) -> Iterator[s
         )
 
 
-def lattice_proof(result: Result, plan: LatticePlan) -> str:
-    """What a certified run has proven."""
-    found, supposed = result.enclosing, "if some half-space makes no error"
-    assert found is not None, "asked of such runs only"
-    if found.enclosed:
-        return (
-            "every half-space that contradicts no label lies in this cell of the lattice. All labs of which that is true "
-            f"return this very rule, surely, {supposed}"
-        )
-    differ, bound = f"{two_of(plan.labs)} both prove this much and have different answers", at_most(found.rho_proven)
-    return f"the chance that {differ} is at most {bound}, {supposed}"
-
-
-def lattice_error(result: Result, plan: LatticePlan) -> str:
-    """How often the answer errs, as far as it is proven: where not all is in one cell the lab may have another rule."""
-    found, error = result.enclosing, result.measured
-    assert found is not None, "asked of such runs only"
-    level = 1.0 if error is None else error.level + found.rho_proven / plan.labs
-    if error is None or found.rho_proven >= 1 or level >= 1:
-        return "no bound is proven"
-    return f"at most {at_most(error.high, 4)} if some half-space makes no error, with confidence {confidence(level)}"
-
-
-def lattice_details(found: Enclosing) -> str:
-    """What else a run can tell: the cell, and where nothing contradicts how far the directions reach that are left."""
-    cell = f"The answer is cell {' '.join(map(str, found.cell))} of the lattice"
-    if found.axes is None:
-        return f"{cell}; how far other directions reach is not known."
-    return f"{cell}; directions that contradict no label lie in {count(cells_of(found.axes), 'cell')}."
-
-
 def bill_words(C: Linear, plan: LatticePlan, items: Items | None, names: tuple[str, ...]) -> str:
     """What a protocol costs, in one paragraph."""
     said = [*lattice_remarks(C, plan)]
     said += [] if items is None else [f"Warning: {each}." for each in item_warnings(C, items, names)]
     return " ".join(said)
-
-
-_QUOTED = re.compile('"(?:[^"]|"")*"')
-_WORD = re.compile(f"(?:{_QUOTED.pattern}|[^,])+")  # up to a comma outside quotes
-
-
-def labels_section(
-    values: tuple[Label, ...], weights: str | None, abstain: str | None, price: float | None
-) -> dict[str, Any]:
-    """The section of a protocol about labels; what is wrong with its numbers is said by whoever reads it."""
-    section: dict[str, Any] = {"values": list(values)}
-    if weights is not None:
-        section["weights"] = _weights(weights)
-    if abstain is not None:
-        whole = all(isinstance(value, int) for value in values) and abstain.lstrip("-").isdigit()
-        section["abstain"] = int(abstain) if whole else abstain
-    return section | ({} if price is None else {"price": price})
-
-
-def _weights(text: str) -> dict[str, float]:
-    found = {}
-    for word in _WORD.findall(text):
-        name, equals, weight = word.rpartition("=")
-        name = name.strip()
-        if _QUOTED.fullmatch(name):  # as --label-values quotes a label that has a comma
-            name = name[1:-1].replace('""', '"')
-        if not equals or not name:
-            raise BadProtocol(f"--weights gives every label its weight, e.g. no=1,yes=5; got {text!r}")
-        if name in found:
-            raise BadProtocol(f"--weights gives the label {name!r} two weights")
-        found[name] = number(weight.strip())
-    return found
-
-
-def loss_words(protocol: Protocol) -> Iterator[str]:
-    """What a protocol counts instead of errors."""
-    if (losses := protocol.recipe.losses) is not None:
-        yield losses.words(protocol.labels)
-
-
-def cut_words(section: Mapping[str, Any]) -> Iterator[str]:
-    """What the cuts of a class section lose: nothing is said where they stand for nothing larger."""
-    if "quantiles" not in section:
-        return
-    about, names = section["quantiles"], section["features"]
-    of = names[0] if len(names) == 1 else f"{len(names)} features"
-    yield (
-        f"Cuts at {about['bins']:,} quantiles of {of} in {about['rows']:,} public rows: the best of them errs at most "
-        f"{up(about['loss'], 4)} more than the best on the whole line, except with probability {about['level']:g}, if "
-        "these rows are draws from the population of the labs. Keep them out of every pool."
-    )
-
-
-_TOLD = (
-    CERTIFIED,
-    ACCURATE,
-    NEAR,
-    PROVEN,
-    ENCLOSED,
-    SMALL,
-    SEPARABLE,
-)  # conditions that the sentences themselves are about
-
-
-def error_words(result: Result, protocol: Protocol) -> str:
-    """How often the answer errs, as far as this run knows: an estimate with its interval, or a bound."""
-    plan = protocol.plan
-    if isinstance(plan, LatticePlan):
-        return f"Error: {lattice_error(result, plan)}."
-    rounding, settling, verdict = result.rounding, result.settling, result.verdict
-    if result.measured is not None:
-        return f"Error: {_measured_error(result.measured)}."
-    more = _reference(protocol)
-    if settling is not None:
-        hint = "; --measure-error 100 measures the error itself" if measurable(plan) else ""
-        what = "Error" if protocol.recipe.losses is None else "Loss (1 is the costliest error)"
-        return f"{what}: {_excess_error(settling, more)}{hint}."
-    if rounding is not None and rounding.certified and not rounding.accurate and verdict is not None:
-        return f"Error: no bound is proven: {verdict.why}. What helps: {verdict.helps}."
-    bounded = result.sound if rounding is None else rounding.accurate
-    if not bounded or result.hypothesis is None:
-        return f"Error: no bound is proven{' (-v says why)' if [*_broken_conditions(result)] else ''}."
-    sure = confidence(protocol.given("delta"))
-    return f"Error: at most {at_most(plan.epsilon, 4)} {more}, with confidence {sure}."
-
-
-def _measured_error(error: AnswerError) -> str:
-    wrong, items = round(error.estimate * error.labels), count(error.labels, "fresh item")
-    seen = f"{about(error.estimate)}, wrong on {wrong} of {items}" if wrong else f"none seen on {items}"
-    skipped = f" ({error.skipped} more could not be labelled and are left out)" if error.skipped else ""
-    return f"{seen}{skipped}; {confidence(error.level)} interval {at_least(error.low)} to {at_most(error.high)}"
-
-
-def _excess_error(settling: Settling, more: str) -> str:
-    """How much more often than the best: an estimate, and a bound where it is certified."""
-    most = settling.excess_upper
-    estimate = min(max(settling.excess, 0.0), 1.0 if most is None else most)
-    told = f"about {about(estimate)} {more}" if estimate else "no more than the best on these labels"
-    if most is None:
-        return f"{told}, an estimate without a bound"
-    return f"{told}, {confidence(min(1.0, 2 * settling.beta))} interval 0 to {at_most(most, 4)}"
-
-
-def _reference(protocol: Protocol) -> str:
-    """Errors are told beside those of the best; of one that is supposed to make none, as they are."""
-    setting = find(protocol.plan.learner).setting
-    if setting == "realizable" or (setting == "either" and not protocol.given("nu")):
-        return "if some hypothesis makes no error"
-    return "more than the best"
-
-
-def proof_words(result: Result, protocol: Protocol) -> str:
-    """Certified or not: what that means, or why not and what would help."""
-    plan, verdict = protocol.plan, result.verdict
-    if verdict is None:
-        return _no_proof(result, plan, protocol.given("rho"))
-    if not verdict.certified:
-        return uncertified_words(verdict, result, plan)
-    if isinstance(plan, LatticePlan):
-        return f"Certified: {lattice_proof(result, plan)}."
-    if result.settling is not None:
-        return _settled_proof(result.settling, plan)
-    proven = 0.0 if result.proven is None else result.proven.rho_proven or 0.0
-    fixed = f" {_fixed_words(plan)}" if result.rounding is not None and result.rounding.fixed else ""
-    return (
-        f"Certified: the chance that {difference_words(plan)} is at most {at_most(proven)}{_assumptions(plan)}.{fixed}"
-    )
-
-
-def _settled_proof(settling: Settling, plan: Plan) -> str:
-    v, far = f"{float(settling.v):.4f}", isinstance(plan, SettledDistancePlan)
-    ideal = f"that differs from the best on a share of at most {v} of all items" if far else f"within {v} of the best"
-    return (
-        f"Certified: this is the first {'hypothesis' if far else 'candidate'} in the shared order {ideal}. The chance "
-        f"that {two_of(settling.labs)} are both certified and have different answers is at most "
-        f"{at_most(settling.rho_proven)}{_assumptions(plan)}."
-    )
-
-
-def uncertified_words(verdict: Verdict, result: Result, plan: Plan) -> str:
-    """Why a lab has not proven enough, what would help, and what is estimated beside proofs."""
-    sentence = f"Not certified: {verdict.why}. What helps: {verdict.helps}."
-    if result.rounding is not None:
-        return sentence + _prediction(result.rounding, plan)
-    if result.settling is not None:
-        same = f"{percent(result.settling.agreement_estimate)} of cases"
-        return f"{sentence} Estimate, not a proof: another lab with such a pool has the same answer in {same}."
-    if result.enclosing is not None and not result.enclosing.enclosed:
-        differs = about(result.enclosing.rho_predicted)
-        return f"{sentence} Predicted, not proven: another lab differs with probability {differs}."
-    return sentence
-
-
-def _prediction(rounding: Rounding, plan: Plan) -> str:
-    if rounding.rho_predicted is not None:
-        labs = plan.labs if isinstance(plan, RoundedPlan) else 2
-        differs = "another lab differs" if labs == 2 else f"{labs} labs do not all agree"
-        return f" Predicted: {differs} with probability {about(rounding.rho_predicted)}."
-    if rounding.far_apart:
-        return " How often another lab differs is not predicted: the hypotheses left are too far apart."
-    return ""
-
-
-def _no_proof(result: Result, plan: Plan, rho: float) -> str:
-    """Of a learner that does not prove anything of its own runs."""
-    record, broken = find(plan.learner), [*_broken_conditions(result)]
-    helps = f"What helps: --learner {'settled-cal' if record.setting == 'realizable' else 'settled'}, which proves it."
-    if not record.replicable:
-        return f"Not certified: {plan.learner} does not promise that labs agree. {helps}"
-    if broken:
-        return f"Not certified: the theorem of {plan.learner} does not cover this run: {'; '.join(broken)}. {helps}"
-    agree = at_least(1 - fraction(rho))
-    return (
-        f"Not certified: the theorem of {plan.learner} promises that two labs agree with probability {agree}, and no run "
-        f"proves it of itself. {helps}"
-    )
-
-
-def detail_words(result: Result, protocol: Protocol) -> Iterator[str]:
-    """What else a run can tell."""
-    settling = result.settling
-    if settling is not None:
-        assert result.hypothesis is not None, "settled always has an answer"
-        place = "first" if settling.place == 0 else f"number {settling.place + 1}"
-        yield (
-            f"{protocol.recipe.describe(result.hypothesis)} is {place} in the shared order; "
-            f"{count(settling.scanned, 'item')} {plural(settling.scanned, 'was', 'were')} looked at, labels were asked for "
-            f"{100 * settling.asked / max(settling.scanned, 1):.0f}% of them."
-        )
-        if not settling.certified:
-            doubt = "nothing is" if settling.doubt >= 1 else f"only level {at_most(settling.doubt)} is"
-            yield f"The level asked for is {settling.beta:.3g}, and {doubt} proven."
-    elif result.enclosing is not None:
-        yield lattice_details(result.enclosing)
-    else:
-        yield f"{count(result.V.size, 'hypothesis', 'hypotheses')} left in {count(len(result.rounds), 'round')}."
-    for each in _broken_conditions(result):
-        yield f"Not held: {each}."
-
-
-def _broken_conditions(result: Result) -> Iterator[str]:
-    for condition in result.conditions:
-        if not condition.held and condition.name not in _TOLD:
-            yield f"{condition.name} ({condition.value:g}, bound {condition.bound:g})"
-
-
-def difference_words(plan: Plan) -> str:
-    """What a certified lab has shown to be rare."""
-    if not isinstance(plan, RoundedPlan):
-        pair = two_of(2)
-    elif plan.yardstick is None:
-        pair = two_of(plan.labs)
-    else:
-        labs = "any number of" if find(plan.learner).setting == "realizable" else str(plan.integer("labs"))
-        pair = f"two of {labs} labs with this yardstick"
-    return f"{pair} both prove this much and have different answers"
-
-
-def _fixed_words(plan: Plan) -> str:
-    """What is certain of this string, and as far as what."""
-    words = "Fixed: with this string every certified lab returns this answer"
-    if not plan["delta_A"]:
-        return f"{words}{_assumptions(plan)}."
-    lost = at_most(plan["labs"] * plan["delta_A"])
-    return f"{words}, unless one of {plan.integer('labs')} has lost the best hypothesis (probability at most {lost})."
-
-
-def _assumptions(plan: Plan) -> str:
-    """What a proof takes for granted."""
-    return ", if some hypothesis makes no error" if find(plan.learner).setting == "realizable" else ""

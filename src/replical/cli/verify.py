@@ -36,6 +36,12 @@ from replical.lab.tables import read_pool
 
 NO = 1
 UNDECIDED = 4
+_EVIDENCE = {
+    "self": "the file alone",
+    "pool": "the file and its pool",
+    "journal": "the file, its pool and its journal",
+}
+_MARKS = {"checked": "ok  ", "not checkable": "?   ", "failed": "WRONG  "}
 
 
 def verify_command(
@@ -94,24 +100,6 @@ def verify_command(
     return _say_verdict(verdict, verbose=verbose, as_json=as_json)
 
 
-def _refuse_for_confirmation(file: Path, html: Path | None, yardstick: Path | None, registration: Path | None) -> None:
-    """Refuse what a confirmation does not have."""
-    if html is not None:
-        raise BadUsage(f"{file} is a confirmation, and --html shows certificates: leave it out")
-    if yardstick is not None:
-        raise BadUsage(f"{file} is a confirmation, and nothing in it was measured on a yardstick: leave it out")
-    if registration is not None:
-        raise BadUsage(f"{file} is a confirmation, and only runs are registered: leave out --registration")
-
-
-_EVIDENCE = {
-    "self": "the file alone",
-    "pool": "the file and its pool",
-    "journal": "the file, its pool and its journal",
-}
-_MARKS = {"checked": "ok  ", "not checkable": "?   ", "failed": "WRONG  "}
-
-
 def _say_verdict(verdict: Verification, *, verbose: bool, as_json: bool) -> int:
     if as_json:
         checks = [check.told() for check in verdict.checks]
@@ -136,6 +124,16 @@ def _check_words(check: Check) -> str:
     """What it is about, what is wrong or why it is not known, and what would show it."""
     shows = f"; --{check.needs} shows it" if check.needs else ""
     return f"{check.name}: {check.detail}{shows}" if check.detail else check.name
+
+
+def _refuse_for_confirmation(file: Path, html: Path | None, yardstick: Path | None, registration: Path | None) -> None:
+    """Refuse what a confirmation does not have."""
+    if html is not None:
+        raise BadUsage(f"{file} is a confirmation, and --html shows certificates: leave it out")
+    if yardstick is not None:
+        raise BadUsage(f"{file} is a confirmation, and nothing in it was measured on a yardstick: leave it out")
+    if registration is not None:
+        raise BadUsage(f"{file} is a confirmation, and only runs are registered: leave out --registration")
 
 
 def compare_command(
@@ -195,17 +193,6 @@ def _depth(path: Path, verdict: Verification) -> dict[str, Any]:
     """How deeply a file was checked."""
     counts = {"checked": len(verdict.checked), "not_checkable": len(verdict.unchecked)}
     return {"file": path.name, "level": verdict.level, **counts}
-
-
-def _say_depths(verdicts: list[Verification]) -> None:
-    """The same in words."""
-    unchecked = sorted({len(verdict.unchecked) for verdict in verdicts})
-    most = f"{unchecked[0]} to {unchecked[-1]} things" if len(unchecked) > 1 else count(unchecked[0], "thing")
-    prose.print(
-        f"Each was checked by its file alone, which leaves {most} unchecked: replical verify -v lists them, and "
-        "with --pool and --journal checks more of them.",
-        soft_wrap=True,
-    )
 
 
 def _say_comparison(comparison: Comparison, contents: list[dict[str, Any]], files: list[str]) -> None:
@@ -276,4 +263,15 @@ def _unanimity_words(found: Unanimity) -> Iterator[str]:
     yield (
         f"With confidence {100 * (1 - found.level):g}% another such lab with this string differs with probability at most "
         f"{at_most(found.differs, 2)}."
+    )
+
+
+def _say_depths(verdicts: list[Verification]) -> None:
+    """The same in words."""
+    unchecked = sorted({len(verdict.unchecked) for verdict in verdicts})
+    most = f"{unchecked[0]} to {unchecked[-1]} things" if len(unchecked) > 1 else count(unchecked[0], "thing")
+    prose.print(
+        f"Each was checked by its file alone, which leaves {most} unchecked: replical verify -v lists them, and "
+        "with --pool and --journal checks more of them.",
+        soft_wrap=True,
     )

@@ -18,7 +18,6 @@ from replical.learners.catalogue import LEARNERS, find
 from replical.learners.parameters import PARAMETERS
 
 Value = TypeVar("Value")
-
 # One sentence each: what the number decides, and why one takes the usual one.
 WHY = {
     "--pool": "Your table: one row per item, with its id and what every model says about it.",
@@ -59,31 +58,12 @@ LEARNER_WORDS = {
 DRAWN, UNKNOWN, NONE = "drawn now", "unknown", "none"  # replies that stand for no value of one's own
 
 
-def at_a_terminal() -> bool:
-    """Can somebody be asked?"""
-    return sys.stdin.isatty() and sys.stderr.isatty()
-
-
 def ask(
     flag: str, given: Any, read: Callable[[str], Value], *, default: str | None = None, needed: bool = True
 ) -> Value:
-    """What the flag says, or what a person at a terminal replies.
+    """What the flag says, or what a person at a terminal replies; what `read` refuses there is asked again.
 
-    Parameters
-    ----------
-    flag, given
-        The flag, and its value; None if it was left out.
-    read
-        Makes a value of a text; what it refuses at a terminal is asked again.
-    default
-        What an empty reply means.
-    needed
-        Where nobody can be asked: is a flag that was left out an error, or does it have its default?
-
-    Raises
-    ------
-    BadProtocol
-        If nobody can be asked and there is nothing to take instead.
+    An empty reply means the default. Where nobody can be asked, a flag that is `needed` and was left out is an error.
     """
     if given is not None:
         return read(str(given))
@@ -101,6 +81,11 @@ def ask(
             return read(str(reply))
         except (ReplicalError, typer.BadParameter) as error:
             notes.print(f"{error}", markup=False, style="red")
+
+
+def at_a_terminal() -> bool:
+    """Can somebody be asked?"""
+    return sys.stdin.isatty() and sys.stderr.isatty()
 
 
 def choices() -> list[str]:
@@ -130,11 +115,6 @@ def optional(word: str, read: Callable[[str], Value]) -> Callable[[str], Value |
 
 def label_values(text: str) -> tuple[Label, ...]:
     """Labels in their public order: a line of CSV, so that a label with a comma stands in quotes.
-
-    Raises
-    ------
-    BadProtocol
-        If there are fewer than two, or one is empty.
 
     Examples
     --------

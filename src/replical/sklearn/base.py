@@ -1,9 +1,4 @@
-"""The candidates of a selector: their names, and whether they are fitted.
-
-What the estimators share: the seed, the private order, labels looked up as they are asked for, and what is kept.
-
-Public labelled rows that put candidates in a shared_rows order: what is wrong with them is said, and what looks wrong.
-"""
+"""What the estimators share: seed, private order, labels looked up as they are asked for, checks of candidates and rows."""
 
 from __future__ import annotations
 
@@ -40,77 +35,11 @@ from replical.pools.query import Answers
 
 Candidates = Sequence[Any] | Mapping[str, Any]
 Named = list[tuple[str, Any]]
-
-
-def named_estimators(estimators: Candidates) -> Named:
-    """(name, estimator) pairs, from pairs, a mapping, or a list, in which each is called by its class.
-
-    Raises
-    ------
-    ValueError
-        If there are none, it is one and no list, or one can neither predict nor is a pair.
-
-    Examples
-    --------
-    >>> from sklearn.dummy import DummyClassifier
-    >>> one, other = DummyClassifier(), DummyClassifier()
-    >>> [name for name, _ in named_estimators([one, other])], [name for name, _ in named_estimators({"a": one})]
-    (['dummyclassifier-1', 'dummyclassifier-2'], ['a'])
-    """
-    if hasattr(estimators, "predict"):
-        raise ValueError(
-            "one estimator leaves nothing to choose: give a list of them, a dict or (name, estimator) pairs"
-        )
-    given = list(estimators.items() if isinstance(estimators, Mapping) else estimators)
-    if not given:
-        raise ValueError("give the fitted estimators to choose among: a list, a dict or (name, estimator) pairs")
-    if all(isinstance(each, tuple | list) and len(each) == 2 and isinstance(each[0], str) for each in given):
-        named = [(name, estimator) for name, estimator in given]
-    else:
-        kinds = [type(each).__name__.lower() for each in given]
-        often, seen = Counter(kinds), Counter[str]()
-        named = []
-        for kind, each in zip(kinds, given, strict=True):
-            seen[kind] += 1
-            named.append((kind if often[kind] == 1 else f"{kind}-{seen[kind]}", each))
-    for name, each in named:
-        if isinstance(each, type) or not hasattr(each, "predict"):
-            kind = f"the class {each.__name__}" if isinstance(each, type) else f"a {type(each).__name__}"
-            raise ValueError(f"the candidate {name!r} is {kind}, which cannot predict: give estimators that are fitted")
-    return named
-
-
-def check_fitted(named: Named, X: Any) -> None:
-    """Refuse candidates that are not fitted: one that says it is not, and cannot predict the first row of `X` either.
-
-    Raises
-    ------
-    ValueError
-        If there is one; scikit-learn's `NotFittedError`.
-    """
-    unfitted = [name for name, each in named if not _is_fitted(each, X)]
-    if unfitted:
-        some = f"{len(unfitted)} of {count(len(named), 'candidate')} {plural(len(unfitted), 'is', 'are')} not fitted"
-        raise NotFittedError(
-            f"{some}, the first of them {unfitted[0]!r}: fit each with model.fit(X_public, y_public), on public rows "
-            "that no lab uses, before they are chosen among"
-        )
-
-
-def _is_fitted(estimator: Any, X: Any) -> bool:
-    try:
-        check_is_fitted(estimator)
-    except NotFittedError:  # as far as scikit-learn can see
-        try:
-            estimator.predict(X[:1])
-        except Exception:
-            return False
-    except (TypeError, AttributeError):  # no estimator of scikit-learn's: it may know how to predict all the same
-        return True
-    return True
-
-
 Oracle = Callable[[int], Any]
+# What would help, as a command says it and as Python does.
+_SAID = {"protocol new --order-from": "public=..", "--learner ": "learner=", ", all of them in a new protocol": ""}
+_SOME = 10_000  # rows that show whether features tell items apart
+_OWN = 0.99  # of the rows are different where features tell items apart
 
 
 class Replicable(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
@@ -253,10 +182,6 @@ class Replicable(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         return hasattr(self, "result_")
 
 
-# What would help, as a command says it and as Python does.
-_SAID = {"protocol new --order-from": "public=..", "--learner ": "learner=", ", all of them in a new protocol": ""}
-
-
 def python_words(helps: str) -> str:
     """What would help, in the words of somebody who types no command.
 
@@ -295,16 +220,6 @@ def scaled_by_itself(X: Any) -> str:
     return "smallest values of 0 and largest of 1" if between and ends else ""
 
 
-def _lacks_labels(y: Any) -> bool:
-    """Has some row no label?"""
-    values = np.asarray(y)
-    if values.dtype.kind == "f":
-        return bool(np.isnan(values).any())
-    if values.dtype.kind != "O":
-        return False
-    return any(value is None or (isinstance(value, float) and np.isnan(value)) for value in values.tolist())
-
-
 def codes_of(values: Any, classes: NDArray[Any]) -> Codes:
     """The place of each value among the `classes`; `ValueError` is raised for one that is not there."""
     values = np.asarray(values)
@@ -321,18 +236,75 @@ def codes_of(values: Any, classes: NDArray[Any]) -> Codes:
     return codes
 
 
-_SOME = 10_000  # rows that show whether features tell items apart
-_OWN = 0.99  # of the rows are different where features tell items apart
+def _lacks_labels(y: Any) -> bool:
+    """Has some row no label?"""
+    values = np.asarray(y)
+    if values.dtype.kind == "f":
+        return bool(np.isnan(values).any())
+    if values.dtype.kind != "O":
+        return False
+    return any(value is None or (isinstance(value, float) and np.isnan(value)) for value in values.tolist())
+
+
+def named_estimators(estimators: Candidates) -> Named:
+    """(name, estimator) pairs, from pairs, a mapping, or a list, in which each is called by its class.
+
+    Examples
+    --------
+    >>> from sklearn.dummy import DummyClassifier
+    >>> one, other = DummyClassifier(), DummyClassifier()
+    >>> [name for name, _ in named_estimators([one, other])], [name for name, _ in named_estimators({"a": one})]
+    (['dummyclassifier-1', 'dummyclassifier-2'], ['a'])
+    """
+    if hasattr(estimators, "predict"):
+        raise ValueError(
+            "one estimator leaves nothing to choose: give a list of them, a dict or (name, estimator) pairs"
+        )
+    given = list(estimators.items() if isinstance(estimators, Mapping) else estimators)
+    if not given:
+        raise ValueError("give the fitted estimators to choose among: a list, a dict or (name, estimator) pairs")
+    if all(isinstance(each, tuple | list) and len(each) == 2 and isinstance(each[0], str) for each in given):
+        named = [(name, estimator) for name, estimator in given]
+    else:
+        kinds = [type(each).__name__.lower() for each in given]
+        often, seen = Counter(kinds), Counter[str]()
+        named = []
+        for kind, each in zip(kinds, given, strict=True):
+            seen[kind] += 1
+            named.append((kind if often[kind] == 1 else f"{kind}-{seen[kind]}", each))
+    for name, each in named:
+        if isinstance(each, type) or not hasattr(each, "predict"):
+            kind = f"the class {each.__name__}" if isinstance(each, type) else f"a {type(each).__name__}"
+            raise ValueError(f"the candidate {name!r} is {kind}, which cannot predict: give estimators that are fitted")
+    return named
+
+
+def check_fitted(named: Named, X: Any) -> None:
+    """Refuse candidates that are not fitted: one that says it is not, and cannot predict the first row of `X` either."""
+    unfitted = [name for name, each in named if not _is_fitted(each, X)]
+    if unfitted:
+        some = f"{len(unfitted)} of {count(len(named), 'candidate')} {plural(len(unfitted), 'is', 'are')} not fitted"
+        raise NotFittedError(
+            f"{some}, the first of them {unfitted[0]!r}: fit each with model.fit(X_public, y_public), on public rows "
+            "that no lab uses, before they are chosen among"
+        )
+
+
+def _is_fitted(estimator: Any, X: Any) -> bool:
+    try:
+        check_is_fitted(estimator)
+    except NotFittedError:  # as far as scikit-learn can see
+        try:
+            estimator.predict(X[:1])
+        except Exception:
+            return False
+    except (TypeError, AttributeError):  # no estimator of scikit-learn's: it may know how to predict all the same
+        return True
+    return True
 
 
 def public_rows(public: Any, X: Any, classes: NDArray[Any]) -> tuple[Any, NDArray[Any]]:
-    """The pair of rows and labels, if it is one; rows that are among those of `X` are warned about.
-
-    Raises
-    ------
-    ValueError
-        If it is no pair of as many labels as rows, or a label is none of the `classes`.
-    """
+    """The pair of rows and labels, if it is one; rows that are among those of `X` are warned about."""
     if not isinstance(public, tuple | list) or len(public) != 2:
         raise ValueError(f"public is a pair of rows and their labels, public=(X_public, y_public), got {_kind(public)}")
     rows, labels = public[0], column_or_1d(public[1])
@@ -349,6 +321,10 @@ def public_rows(public: Any, X: Any, classes: NDArray[Any]) -> tuple[Any, NDArra
             stacklevel=4,
         )
     return rows, labels
+
+
+def _kind(value: Any) -> str:
+    return f"a {type(value).__name__} of {len(value)}" if hasattr(value, "__len__") else f"a {type(value).__name__}"
 
 
 def shared_rows(rows: ArrayLike, X: ArrayLike) -> int:
@@ -373,7 +349,3 @@ def shared_rows(rows: ArrayLike, X: ArrayLike) -> int:
     known = set(public)
     found = {row for row in map(bytes, theirs) if row in known}
     return sum(row in found for row in public)
-
-
-def _kind(value: Any) -> str:
-    return f"a {type(value).__name__} of {len(value)}" if hasattr(value, "__len__") else f"a {type(value).__name__}"

@@ -26,14 +26,45 @@ _CSV, _ORDER = "candidates.csv", "order.txt"
 _NOTE_EVERY = 1.0  # seconds between two notes of what is fitted
 
 
-def read_public(source: Any, family: Family, *, id_column: str = "id") -> tuple[NDArray[np.float64], NDArray[np.int64]]:
-    """Features and label codes of the public rows.
+def fit_candidates(
+    family: Family,
+    public: Any,
+    folder: Path,
+    *,
+    id_column: str = "id",
+    workers: int = 1,
+    skip_failed: bool = False,
+    progress: Progress = silent,
+) -> Models:
+    """Fit all candidates of a recipe on public rows; a `folder` begun with the same recipe and rows is gone on with."""
+    X, y = read_public(public, family, id_column=id_column)
+    rows = fingerprint({"X": [each.hex() for each in X.ravel().tolist()], "y": y.tolist()})
+    about = {"schema": CONTENTS, "recipe": dict(family.content), "recipe_fingerprint": family.fingerprint, "rows": rows}
+    done = _earlier_fits(folder, about)
+    fitting, total = Fitting(family, folder, X, y), len(family.candidates)
+    left = [number for number in range(total) if str(number) not in done]
+    noted = monotonic()
+    try:
+        for at, found in enumerate(ordered_map(fitting, left, workers)):
+            if "failed" in found and not skip_failed:
+                raise BadRecipe(
+                    f"the fit of {found['name']} failed: {found['failed']}; --skip-failed leaves such models out"
+                )
+            done[str(left[at])] = found
+            if monotonic() - noted > _NOTE_EVERY:
+                _note(folder, about, done)
+                noted = monotonic()
+            progress(len(done), total)
+    finally:
+        _note(folder, about, done)
+    models = [done[str(number)] for number in range(total)]
+    if all("failed" in each for each in models):
+        raise BadRecipe("no fit succeeded: there is nothing to choose among")
+    return _write_contents(folder, about, models)
 
-    Raises
-    ------
-    BadTable
-        As `read_features` does, and for a row without a label.
-    """
+
+def read_public(source: Any, family: Family, *, id_column: str = "id") -> tuple[NDArray[np.float64], NDArray[np.int64]]:
+    """Features and label codes of the public rows."""
     ids, X = read_features(source, family.features, id_column=id_column)
     name, codes = name_of(source), dict[str, int]()
     with open_table(source, (id_column, family.label), texts=(id_column,), categories=(family.label,)) as table:
@@ -44,6 +75,35 @@ def read_public(source: Any, family: Family, *, id_column: str = "id") -> tuple[
         missing = next(each for each in ids if each not in codes)
         raise BadTable(f"{name}: the public row {missing!r} has no label")
     return X, np.array([codes[each] for each in ids], dtype=np.int64)
+
+
+def _earlier_fits(folder: Path, about: dict[str, Any]) -> dict[str, dict[str, Any]]:
+    """What an earlier run fitted; a new folder if there is none."""
+    if (folder / FILE).exists():
+        raise BadRecipe(f"{folder} holds fitted models already: give another folder")
+    try:
+        (folder / PARTS).mkdir(parents=True, exist_ok=True)
+        begun = json.loads((folder / f"{FILE}.part").read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        return {}
+    except (OSError, ValueError) as error:
+        raise BadRecipe(f"cannot go on in {folder}: {error}; give a new folder") from error
+    if not isinstance(begun, dict) or begun.get("about") != json.loads(json.dumps(about)):
+        raise BadRecipe(f"{folder} was begun with another recipe or other public rows: give a new folder")
+    found = begun.get("done")
+    return (
+        {number: each for number, each in found.items() if _is_whole(folder, each)} if isinstance(found, dict) else {}
+    )
+
+
+def _is_whole(folder: Path, entry: Any) -> bool:
+    """Is the file of a model that was fitted still what it was? Those that are not are fitted again."""
+    if not is_entry(entry) or "failed" in entry:
+        return False
+    try:
+        return bool(digest_of((folder / PARTS / entry["file"]).read_bytes()) == entry["digest"])
+    except OSError:
+        return False
 
 
 @dataclass(frozen=True, eq=False)
@@ -79,105 +139,11 @@ class Fitting:
         return self.family.candidates
 
 
-def fit_candidates(
-    family: Family,
-    public: Any,
-    folder: Path,
-    *,
-    id_column: str = "id",
-    workers: int = 1,
-    skip_failed: bool = False,
-    progress: Progress = silent,
-) -> Models:
-    """Fit all candidates of a recipe on public rows and write them into a new folder.
-
-    Parameters
-    ----------
-    family, public
-        The recipe, and the table of public rows with their labels.
-    folder
-        Where to write; a folder that was begun with the same recipe and rows is gone on with.
-    id_column
-        The column of ids.
-    workers
-        Processes that fit at the same time.
-    skip_failed
-        Leave candidates out whose fit fails, and say so in the contents; otherwise the first one stops it.
-    progress
-        Told how many are done, of how many.
-
-    Returns
-    -------
-    models
-        What was written.
-
-    Raises
-    ------
-    BadRecipe
-        If a fit fails, the folder holds something else, or cannot be written.
-    BadTable
-        If the public rows cannot be read.
-    """
-    X, y = read_public(public, family, id_column=id_column)
-    rows = fingerprint({"X": [each.hex() for each in X.ravel().tolist()], "y": y.tolist()})
-    about = {"schema": CONTENTS, "recipe": dict(family.content), "recipe_fingerprint": family.fingerprint, "rows": rows}
-    done = _earlier_fits(folder, about)
-    fitting, total = Fitting(family, folder, X, y), len(family.candidates)
-    left = [number for number in range(total) if str(number) not in done]
-    noted = monotonic()
-    try:
-        for at, found in enumerate(ordered_map(fitting, left, workers)):
-            if "failed" in found and not skip_failed:
-                raise BadRecipe(
-                    f"the fit of {found['name']} failed: {found['failed']}; --skip-failed leaves such models out"
-                )
-            done[str(left[at])] = found
-            if monotonic() - noted > _NOTE_EVERY:
-                _note(folder, about, done)
-                noted = monotonic()
-            progress(len(done), total)
-    finally:
-        _note(folder, about, done)
-    models = [done[str(number)] for number in range(total)]
-    if all("failed" in each for each in models):
-        raise BadRecipe("no fit succeeded: there is nothing to choose among")
-    return _write_contents(folder, about, models)
-
-
 def _one_thread() -> Any:
     """How many threads add numbers up changes their last digits, and some models keep the number itself."""
     from threadpoolctl import threadpool_limits
 
     return threadpool_limits(limits=1)
-
-
-def _earlier_fits(folder: Path, about: dict[str, Any]) -> dict[str, dict[str, Any]]:
-    """What an earlier run fitted; a new folder if there is none."""
-    if (folder / FILE).exists():
-        raise BadRecipe(f"{folder} holds fitted models already: give another folder")
-    try:
-        (folder / PARTS).mkdir(parents=True, exist_ok=True)
-        begun = json.loads((folder / f"{FILE}.part").read_text(encoding="utf-8"))
-    except FileNotFoundError:
-        return {}
-    except (OSError, ValueError) as error:
-        raise BadRecipe(f"cannot go on in {folder}: {error}; give a new folder") from error
-    if not isinstance(begun, dict) or begun.get("about") != json.loads(json.dumps(about)):
-        raise BadRecipe(f"{folder} was begun with another recipe or other public rows: give a new folder")
-    found = begun.get("done")
-    return (
-        {number: each for number, each in found.items() if _is_whole(folder, each)} if isinstance(found, dict) else {}
-    )
-
-
-def _is_whole(folder: Path, entry: Any) -> bool:
-    """Is the file of a model that was fitted still what it was? Those that are not are fitted again."""
-    if not is_entry(entry) or "failed" in entry:
-        return False
-    try:
-        return bool(digest_of((folder / PARTS / entry["file"]).read_bytes()) == entry["digest"])
-    except OSError:
-        return False
 
 
 def _note(folder: Path, about: dict[str, Any], done: dict[str, dict[str, Any]]) -> None:

@@ -45,25 +45,13 @@ _MOST = 100_000  # candidates
 
 @dataclass(frozen=True, kw_only=True)
 class Candidate:
-    """One model that is to be fitted.
+    """One model that is to be fitted."""
 
-    Attributes
-    ----------
-    name
-        What it is called in protocols and tables.
-    estimator, settings
-        The class of scikit-learn's, and its parameters.
-    scale
-        Are features brought to mean 0 and deviation 1 first?
-    bootstrap
-        Which sample of the public rows it is fitted on; None for all of them.
-    """
-
-    name: str
-    estimator: str
-    settings: Mapping[str, Any]
-    scale: bool
-    bootstrap: int | None
+    name: str  # in protocols and tables
+    estimator: str  # the class of scikit-learn's
+    settings: Mapping[str, Any]  # its parameters
+    scale: bool  # are features brought to mean 0 and deviation 1 first?
+    bootstrap: int | None  # which sample of the public rows it is fitted on; None for all of them
 
     def rows(self, shared: SharedRandomness, fitted: NDArray[np.int64]) -> NDArray[np.int64]:
         """Which of the public rows it is fitted on."""
@@ -88,13 +76,7 @@ class Candidate:
 
 
 def estimator_of(path: Any) -> Any:
-    """A classifier of scikit-learn's by its dotted name; nothing else is ever imported.
-
-    Raises
-    ------
-    BadRecipe
-        If there is none.
-    """
+    """A classifier of scikit-learn's by its dotted name; nothing else is ever imported."""
     from sklearn.base import BaseEstimator, is_classifier
 
     module, _, name = path.rpartition(".") if isinstance(path, str) else ("", "", "")
@@ -113,25 +95,13 @@ def estimator_of(path: Any) -> Any:
 
 @dataclass(frozen=True)
 class Family:
-    """A recipe that was read.
-
-    Parameters
-    ----------
-    content
-        What it says.
-    """
+    """A recipe that was read."""
 
     content: Mapping[str, Any]
 
     @classmethod
     def read(cls, path: Path) -> Family:
-        """The recipe in a TOML file.
-
-        Raises
-        ------
-        BadRecipe
-            If it cannot be read, or says something it may not say.
-        """
+        """The recipe in a TOML file."""
         content = read_toml(path, what="the recipe", refuse=BadRecipe)
         try:
             return cls.of(content)
@@ -140,13 +110,7 @@ class Family:
 
     @classmethod
     def of(cls, content: Mapping[str, Any]) -> Family:
-        """Check everything that a recipe says.
-
-        Raises
-        ------
-        BadRecipe
-            For a key or value it may not have, or lacks.
-        """
+        """Check everything that a recipe says."""
         _check_keys(content, _TOP, "a recipe")
         for key in ("schema", "seed", "label", "labels", "features", "model"):
             if key not in content:
@@ -245,13 +209,7 @@ class Family:
         return fingerprint({key: value for key, value in self.content.items() if key != "title"})
 
     def split(self, rows: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """Public rows to fit on, and those held out, by the string.
-
-        Raises
-        ------
-        BadRecipe
-            If one of them would be empty.
-        """
+        """Public rows to fit on, and those held out, by the string."""
         order = np.argsort(self.shared.words("candidates", "split", count=rows), kind="stable").astype(np.int64)
         held = round(self.held_out * rows)
         if not 0 < held < rows:
@@ -261,12 +219,12 @@ class Family:
         return np.sort(order[held:]), np.sort(order[:held])
 
 
-def _is_name(value: Any) -> bool:
-    """Can this stand in a table and in a list of lines as it is?"""
-    return isinstance(value, str) and value.isprintable() and value == value.strip() != "" and not {*',"'} & {*value}
-
-
 def _check_keys(section: Mapping[str, Any], keys: tuple[str, ...], what: str) -> None:
     for key in section:
         if key not in keys:
             raise BadRecipe(f"{what} has no key {key!r}; it has {', '.join(keys)}")
+
+
+def _is_name(value: Any) -> bool:
+    """Can this stand in a table and in a list of lines as it is?"""
+    return isinstance(value, str) and value.isprintable() and value == value.strip() != "" and not {*',"'} & {*value}
