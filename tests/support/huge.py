@@ -2,7 +2,7 @@
 
 import copy
 
-from replical.lab.certificate.file import plan_of, shared_of, summarised
+from replical.lab.certificate.file import plan_of, shared_of, summary_hypotheses
 from replical.lab.protocol import Protocol
 from support.certificates import resealed
 from support.lab import Run, content
@@ -28,5 +28,7 @@ def huge(folder, n):
     h = protocol.prior.first_in(protocol.shared, "order", ranges=[(0, left - 1)])
     body |= {"survivors": survivors, "kept": survivors, "shared": shared_of(protocol, h)}
     body["hypothesis"] = {"index": h, "description": protocol.recipe.describe(h)}
-    body["pool"]["summary"] = [{"hypothesis": each, "predicts": [0, ITEMS]} for each in summarised(protocol).tolist()]
+    body["pool"]["summary"] = [
+        {"hypothesis": each, "predicts": [0, ITEMS]} for each in summary_hypotheses(protocol).tolist()
+    ]
     return resealed(certificate)

@@ -15,12 +15,12 @@ from replical.cli.output import answer, notes, prose
 from replical.core.text import count
 from replical.errors import BadKey, BadRegistration, BadUsage, ReplicalError
 from replical.lab.certificate.checks import Check, Verification
-from replical.lab.journal.binding import SCHEMA, beacon_value
 from replical.lab.journal.journal import Journal
 from replical.lab.journal.ledger import Ledger
+from replical.lab.journal.owner import SCHEMA, beacon_value
 from replical.lab.pool import LabPool
 from replical.lab.protocol import Protocol
-from replical.lab.registration import check_against, other_beacons, read, register, tell_beacon, write, wrong_among
+from replical.lab.registration import check_against, mismatches, other_beacons, read, register, tell_beacon, write
 from replical.lab.signatures import Signer, new_key, read_private, read_public
 
 RegisterFile = Annotated[
@@ -153,14 +153,14 @@ def add_registration(verdict: Verification, certificate: Mapping[str, Any], file
     try:
         registration = read(file)
     except BadRegistration as error:
-        return verdict.adding(Check(name="the file is a registration", status="failed", detail=str(error)))
-    return verdict.adding(*check_against(certificate, registration))
+        return verdict.with_checks(Check(name="the file is a registration", status="failed", detail=str(error)))
+    return verdict.with_checks(*check_against(certificate, registration))
 
 
 def wrong_registrations(certificates: Sequence[Mapping[str, Any]], files: Sequence[Path]) -> list[str]:
     """What does not fit between certificates and registrations, where any are given, and between the beacons of labs."""
     found = [*other_beacons(certificates)]
-    return found + wrong_among(certificates, {str(file): read(file) for file in files}) if files else found
+    return found + mismatches(certificates, {str(file): read(file) for file in files}) if files else found
 
 
 def say_registrations(certificates: Sequence[Mapping[str, Any]], files: Sequence[Path], wrong: Sequence[str]) -> None:

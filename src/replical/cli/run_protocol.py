@@ -48,9 +48,9 @@ from replical.core.text import count, plural
 from replical.errors import BadUsage, ReplicalError
 from replical.lab.certificate.file import certify, read, write
 from replical.lab.certificate.page import page
-from replical.lab.journal.binding import commitment
 from replical.lab.journal.journal import Journal
 from replical.lab.journal.ledger import Ledger
+from replical.lab.journal.owner import commitment
 from replical.lab.pool import LabPool
 from replical.lab.protocol import Protocol
 from replical.lab.release import SCHEMA as VOTE

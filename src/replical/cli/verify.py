@@ -102,7 +102,7 @@ def verify_command(
 
 def _say_verdict(verdict: Verification, *, verbose: bool, as_json: bool) -> int:
     if as_json:
-        checks = [check.told() for check in verdict.checks]
+        checks = [check.to_json() for check in verdict.checks]
         answer({"schema": "replical.verify/1", "valid": verdict.valid, "level": verdict.level, "checks": checks})
         return 0 if verdict.valid else NO
     for check in verdict.checks if verbose else verdict.failed:

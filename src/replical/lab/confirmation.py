@@ -26,13 +26,13 @@ from replical.core.exact import fraction
 from replical.core.text import count, plural
 from replical.errors import BadCertificate, BadJournal, BadTable
 from replical.lab.certificate import file as certificates
-from replical.lab.certificate.beliefs import beyond, not_checkable
-from replical.lab.certificate.checks import Checks, Verification, index_of, same, sealed
+from replical.lab.certificate.checks import Checks, Verification, check_seal, index_of, same
 from replical.lab.certificate.file import TranscriptPart, keys, provenance, read_as, transcript_digest
-from replical.lab.certificate.verify import check_asked, verify
-from replical.lab.journal.binding import commitment
+from replical.lab.certificate.unchecked import not_checkable, unchecked_at
+from replical.lab.certificate.verify import check_limits, verify
 from replical.lab.journal.journal import Journal
 from replical.lab.journal.ledger import Ledger
+from replical.lab.journal.owner import commitment
 from replical.lab.pool import LabPool
 from replical.lab.protocol import Claim, Protocol
 from replical.lab.sessions.session import LabelCounts, Session
@@ -260,15 +260,15 @@ def verify_confirmation(
 ) -> Verification:
     """Check a confirmation as deeply as what is given allows."""
     checks = Checks()
-    check_asked(content, deeply=lab is not None)
+    check_limits(content, deeply=lab is not None)
     checks("the digest is that of the body", lambda: same(content["digest"], fingerprint(digested(content))))
-    checks("the seal is that of digest and provenance", lambda: sealed(content))
+    checks("the seal is that of digest and provenance", lambda: check_seal(content))
     checks("every part is written as it must be", lambda: _shape(content))
     checks("the protocol is valid and has this fingerprint", lambda: _protocol(content))
     if not all(check.ok for check in checks.done[2:]):
-        return checks.found("self")
+        return checks.verification("self")
     level = _all(checks, content, lab, journal)
-    return checks.found(level).adding(*beyond(level, *_UNSEEN))
+    return checks.verification(level).with_checks(*unchecked_at(level, *_UNSEEN))
 
 
 _UNSEEN = (

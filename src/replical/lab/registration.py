@@ -1,14 +1,8 @@
-"""Runs that are announced before their first label: the file that says so, and certificates checked against it.
-
-The registration of a run: a file that a lab publishes before its first label.
+"""The registration of a run: a file that a lab publishes before its first label, and certificates checked against it.
 
 It says which protocol, which items and, as a commitment, which private seed, so that a run begun again with another seed
-shows: it would need another registration. The journal keeps it too.
-
-Checking certificates against the registrations that were published before their first labels.
-
-A registration shows that a run was begun with this private seed on these items. That it was published in time is for those
-to say who received it: its own date is what the lab's clock said.
+shows: it would need another registration. The journal keeps it too. That it was published in time is for those to say who
+received it: its own date is what the lab's clock said.
 """
 
 from __future__ import annotations
@@ -21,18 +15,27 @@ from typing import Any
 from replical.core.canonical import is_digest
 from replical.errors import BadJournal, BadRegistration, BadUsage
 from replical.lab.certificate import file as certificates
-from replical.lab.certificate.beliefs import PUBLISHED, check_signature, not_checkable
-from replical.lab.certificate.checks import Check, Checks, same, sealed
-from replical.lab.journal.binding import BODY, SCHEMA, beacon_value, bind, check_registered, named, registered
-from replical.lab.journal.binding import digest_of_registered as digest_of
+from replical.lab.certificate.checks import Check, Checks, check_seal, same
+from replical.lab.certificate.unchecked import PUBLISHED, not_checkable
+from replical.lab.certificate.verify import check_signature
 from replical.lab.journal.journal import Event, Journal
 from replical.lab.journal.ledger import Ledger
+from replical.lab.journal.owner import (
+    BODY,
+    SCHEMA,
+    beacon_value,
+    bind,
+    check_registered,
+    name_events,
+    registration_body,
+    registration_digest,
+)
 from replical.lab.pool import LabPool
 from replical.lab.protocol import Protocol
 from replical.lab.schema import is_name
 
-_DIGESTS = ("protocol_fingerprint", "pool_fingerprint", "private_commitment")
 PARTS = (*BODY, "digest", "provenance")
+REGISTERED = "registered: "  # how the checks are named
 
 
 def register(protocol: Protocol, lab: LabPool, journal: Journal, *, name: str | None = None) -> dict[str, Any]:
@@ -49,18 +52,18 @@ def register(protocol: Protocol, lab: LabPool, journal: Journal, *, name: str | 
     ledger = Ledger.of(journal.events())
     if ledger.registration is None and ledger.begun:
         raise BadJournal(f"{journal.where} has labels already: a run is registered before its first label")
-    events = [] if name is None else named(protocol, journal, ledger, name)
+    events = [] if name is None else name_events(protocol, journal, ledger, name)
     if ledger.registration is None:
-        made = published(registered(protocol, lab, secret, name or ledger.lab))
+        made = make_registration(registration_body(protocol, lab, secret, name or ledger.lab))
         journal.append([*events, Event(kind="registration", detail=made)])
         return made
     check_registered(protocol, lab, journal, ledger, secret, waits=True)
     return dict(ledger.registration)
 
 
-def published(body: Mapping[str, Any]) -> dict[str, Any]:
+def make_registration(body: Mapping[str, Any]) -> dict[str, Any]:
     """A registration that says this now."""
-    digest = digest_of(body)
+    digest = registration_digest(body)
     return {**body, "digest": digest, "provenance": certificates.provenance(digest)}
 
 
@@ -101,9 +104,7 @@ def read(path: Path) -> dict[str, Any]:
     found = certificates.read_as(
         path, {SCHEMA: PARTS}, what="registration", refuse=BadRegistration, optional=("signature",)
     )
-    if not all(
-        is_digest(found[key]) for key in ("protocol_fingerprint", "pool_fingerprint", "private_commitment", "digest")
-    ):
+    if not all(is_digest(found[key]) for key in _DIGEST_KEYS):
         raise BadRegistration(f"{path} is no registration: its digests are not written sha256:<64 hex digits>")
     if found["lab"] is not None and not is_name(found["lab"]):
         raise BadRegistration(f"{path} is no registration: {found['lab']!r:.90} is no name of a lab")
@@ -112,40 +113,45 @@ def read(path: Path) -> dict[str, Any]:
     return found
 
 
-REGISTERED = "registered: "  # how the checks are named
+_DIGEST_KEYS = ("protocol_fingerprint", "pool_fingerprint", "private_commitment", "digest")
 
 
 def check_against(certificate: Mapping[str, Any], registration: Mapping[str, Any]) -> tuple[Check, ...]:
     """Is this the certificate of the run that was registered?"""
     checks, body = Checks(), certificate["body"]
     protocol = Protocol.of(body["protocol"])
-    check_whole(checks, registration, protocol)
+    check_file(checks, registration, protocol)
     checks(
-        f"{REGISTERED}the protocol", lambda: _same(registration, "protocol_fingerprint", body["protocol_fingerprint"])
+        f"{REGISTERED}the protocol",
+        lambda: _check_same(registration, "protocol_fingerprint", body["protocol_fingerprint"]),
     )
-    checks(f"{REGISTERED}the items", lambda: _same(registration, "pool_fingerprint", body["pool"]["fingerprint"]))
+    checks(f"{REGISTERED}the items", lambda: _check_same(registration, "pool_fingerprint", body["pool"]["fingerprint"]))
     checks(
-        f"{REGISTERED}the private seed", lambda: _same(registration, "private_commitment", body["private_commitment"])
+        f"{REGISTERED}the private seed",
+        lambda: _check_same(registration, "private_commitment", body["private_commitment"]),
     )
-    checks(f"{REGISTERED}the lab", lambda: _same(registration, "lab", body.get("lab")))
-    checks(f"{REGISTERED}the certificate refers to it", lambda: _same(registration, "digest", body.get("registration")))
-    checks(f"{REGISTERED}before the certificate was made", lambda: _before(registration, certificate))
+    checks(f"{REGISTERED}the lab", lambda: _check_same(registration, "lab", body.get("lab")))
+    checks(
+        f"{REGISTERED}the certificate refers to it",
+        lambda: _check_same(registration, "digest", body.get("registration")),
+    )
+    checks(f"{REGISTERED}before the certificate was made", lambda: _check_dates(registration, certificate))
     why = "its date is what the lab's clock said: when it was published is known to those who received it"
     return (*checks.done, not_checkable(PUBLISHED, why=why))
 
 
-def check_whole(checks: Checks, registration: Mapping[str, Any], protocol: Protocol) -> None:
+def check_file(checks: Checks, registration: Mapping[str, Any], protocol: Protocol) -> None:
     """Is the registration as it was made, and signed by its lab where the protocol lists keys?"""
-    checks(f"{REGISTERED}the digest is that of what it says", lambda: _digest(registration))
-    checks(f"{REGISTERED}the seal is that of digest and provenance", lambda: sealed(registration))
+    checks(f"{REGISTERED}the digest is that of what it says", lambda: _check_digest(registration))
+    checks(f"{REGISTERED}the seal is that of digest and provenance", lambda: check_seal(registration))
     check_signature(checks, registration, registration["lab"], protocol, what=REGISTERED)
 
 
-def _digest(registration: Mapping[str, Any]) -> str | None:
-    return same(registration["digest"], digest_of(registration))
+def _check_digest(registration: Mapping[str, Any]) -> str | None:
+    return same(registration["digest"], registration_digest(registration))
 
 
-def _same(registration: Mapping[str, Any], key: str, certified: Any) -> str | None:
+def _check_same(registration: Mapping[str, Any], key: str, certified: Any) -> str | None:
     if registration[key] == certified:
         return None
     return f"{_short(registration[key])} was registered, the certificate says {_short(certified)}"
@@ -155,37 +161,25 @@ def _short(value: Any) -> str:
     return "nothing" if value is None else f"{value:.23}" if is_digest(value) else repr(value)
 
 
-def _before(registration: Mapping[str, Any], certificate: Mapping[str, Any]) -> str | None:
+def _check_dates(registration: Mapping[str, Any], certificate: Mapping[str, Any]) -> str | None:
     first, then = (datetime.fromisoformat(each["provenance"]["created"]) for each in (registration, certificate))
     return None if first <= then else f"it is dated {first.isoformat()}, the certificate {then.isoformat()}"
 
 
-def wrong_among(certificates: Sequence[Mapping[str, Any]], registrations: Mapping[str, Mapping[str, Any]]) -> list[str]:
+def mismatches(certificates: Sequence[Mapping[str, Any]], registrations: Mapping[str, Mapping[str, Any]]) -> list[str]:
     """What does not fit between the `certificates` of one protocol and the `registrations`, by file, of its labs.
 
     Every certificate needs its registration; every registration its certificate, or a run was thrown away or is not shown;
     and no lab registers twice.
     """
     return [
-        *_damaged(certificates, registrations),
-        *_unregistered(certificates, registrations),
-        *_lost(certificates, registrations),
+        *_damaged_files(certificates, registrations),
+        *_missing_registrations(certificates, registrations),
+        *_missing_certificates(certificates, registrations),
     ]
 
 
-def other_beacons(certificates: Sequence[Mapping[str, Any]]) -> Iterator[str]:
-    """Labs of one protocol that waited for one public value, and have another."""
-    first: dict[str, tuple[int, Mapping[str, Any]]] = {}
-    for number, each in enumerate(certificates, 1):
-        body = each["body"]
-        before, with_it = first.setdefault(body["protocol_fingerprint"], (number, each))
-        value, other = body.get("beacon"), with_it["body"].get("beacon")
-        if value != other:
-            one, two = _who(before, with_it), _who(number, each)
-            yield f"{two} has the beacon's value {value!r:.80}, {one} has {other!r:.80}"
-
-
-def _damaged(
+def _damaged_files(
     certificates: Sequence[Mapping[str, Any]], registrations: Mapping[str, Mapping[str, Any]]
 ) -> Iterator[str]:
     protocols = {each["body"]["protocol_fingerprint"]: each["body"]["protocol"] for each in certificates}
@@ -194,13 +188,13 @@ def _damaged(
             yield f"{file} registers a run of another protocol"
             continue
         checks = Checks()
-        check_whole(checks, registration, Protocol.of(protocols[registration["protocol_fingerprint"]]))
+        check_file(checks, registration, Protocol.of(protocols[registration["protocol_fingerprint"]]))
         for check in checks.done:
             if not check.ok:
                 yield f"{file} is not valid ({check.name.removeprefix(REGISTERED)}: {check.detail})"
 
 
-def _unregistered(
+def _missing_registrations(
     certificates: Sequence[Mapping[str, Any]], registrations: Mapping[str, Mapping[str, Any]]
 ) -> Iterator[str]:
     """Certificates without their registration, and what their labs registered in its place."""
@@ -218,14 +212,16 @@ def _unregistered(
                     yield f"{who}, {check.name}: {check.detail}"
 
 
-def _lost(certificates: Sequence[Mapping[str, Any]], registrations: Mapping[str, Mapping[str, Any]]) -> Iterator[str]:
+def _missing_certificates(
+    certificates: Sequence[Mapping[str, Any]], registrations: Mapping[str, Mapping[str, Any]]
+) -> Iterator[str]:
     """Runs that were registered and are not here, and labs that registered twice."""
     shown = {certificate["body"].get("registration") for certificate in certificates}
     labs: dict[str, str] = {}
     pools: dict[str, str] = {}
     seen: set[str] = set()
     for file, each in registrations.items():
-        if (digest := digest_of(each)) in seen:
+        if (digest := registration_digest(each)) in seen:
             continue  # the same one, given twice
         seen.add(digest)
         whose = f" of {each['lab']!r}" if each["lab"] is not None else ""
@@ -235,6 +231,18 @@ def _lost(certificates: Sequence[Mapping[str, Any]], registrations: Mapping[str,
             yield f"{first} and {file} register two runs of {each['lab']!r}"
         elif (first := pools.setdefault(each["pool_fingerprint"], file)) != file:
             yield f"{first} and {file} register two runs on the same items"
+
+
+def other_beacons(certificates: Sequence[Mapping[str, Any]]) -> Iterator[str]:
+    """Labs of one protocol that waited for one public value, and have another."""
+    first: dict[str, tuple[int, Mapping[str, Any]]] = {}
+    for number, each in enumerate(certificates, 1):
+        body = each["body"]
+        before, with_it = first.setdefault(body["protocol_fingerprint"], (number, each))
+        value, other = body.get("beacon"), with_it["body"].get("beacon")
+        if value != other:
+            one, two = _who(before, with_it), _who(number, each)
+            yield f"{two} has the beacon's value {value!r:.80}, {one} has {other!r:.80}"
 
 
 def _who(number: int, certificate: Mapping[str, Any]) -> str:

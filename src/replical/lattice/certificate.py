@@ -14,9 +14,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from replical.classes.base import size_of
-from replical.lab.certificate import checks as course
-from replical.lab.certificate import checks as shape
-from replical.lab.certificate.checks import Checks, is_count, is_number, same
+from replical.lab.certificate.checks import (
+    Checks,
+    check_counts,
+    check_hypothesis,
+    check_summary,
+    index_of,
+    is_count,
+    is_number,
+    same,
+)
 from replical.lab.certificate.file import EnclosingPart, HypothesisSet, condition_part, shared_of
 from replical.lab.protocol import Protocol
 from replical.lattice.cones import cells_of, crossings_of
@@ -63,16 +70,16 @@ def _part(protocol: Protocol, found: Enclosing) -> EnclosingPart:
 
 def by_itself(checks: Checks, body: Mapping[str, Any], protocol: Protocol) -> bool:
     """What the file alone shows of a run on a lattice; was it fit to be read on?"""
-    readable = checks("the hypothesis is a cell of the lattice", lambda: shape.hypothesis(body, protocol))
+    readable = checks("the hypothesis is a cell of the lattice", lambda: check_hypothesis(body, protocol))
     readable &= checks("cell and direction are those of the hypothesis", lambda: _cell(body, protocol))
     readable &= checks("the bounds along the axes are bounds", lambda: _axes(body, protocol))
     if not readable:
         return False
     told = body["shared"]
-    checks("the shared words follow from the string", lambda: same(told, shared_of(protocol, shape.index_of(body))))
+    checks("the shared words follow from the string", lambda: same(told, shared_of(protocol, index_of(body))))
     checks("cells that are left follow from the bounds", lambda: _left(body, protocol))
-    checks("the summary counts every item", lambda: shape.summed(body, protocol))
-    checks("labels, skips and rounds add up", lambda: course.counts(body, protocol))
+    checks("the summary counts every item", lambda: check_summary(body, protocol))
+    checks("labels, skips and rounds add up", lambda: check_counts(body, protocol))
     checks("the rounds follow the plan and are possible", lambda: _rounds(body, protocol))
     checks("every condition is recomputed", lambda: _conditions(body, protocol))
     checks("what is proven is what is certified", lambda: _proven(body, protocol))
@@ -122,7 +129,7 @@ def _most(body: Mapping[str, Any], plan: LatticePlan) -> float:
 def _cell(body: Mapping[str, Any], protocol: Protocol) -> str | None:
     """Are cell and direction those of the answer's number, and does a half-space lie in the cell?"""
     C, _ = _lattice(protocol)
-    part, cell = body["enclosing"], C.cell_of(shape.index_of(body) or 0)
+    part, cell = body["enclosing"], C.cell_of(index_of(body) or 0)
     if wrong := same(part["cell"], list(cell)):
         return wrong
     if not _holds_a_direction(C, np.add(cell, [[0.0], [1.0]])):
@@ -170,7 +177,7 @@ def _told(value: Any) -> bool:
 
 def _left(body: Mapping[str, Any], protocol: Protocol) -> str | None:
     """Survivors are the cells between the bounds, kept is the answer."""
-    told = cells_left(protocol, shape.index_of(body) or 0, body["enclosing"]["axes"])
+    told = cells_left(protocol, index_of(body) or 0, body["enclosing"]["axes"])
     return same({key: body[key] for key in told}, told)
 
 

@@ -8,7 +8,7 @@ pytest.importorskip("sqlalchemy")
 from replical.lab.certificate.compare import compare
 from replical.lab.certificate.verify import verify
 from replical.lab.journal.journal import Journal
-from replical.lab.registration import check_against, wrong_among
+from replical.lab.registration import check_against, mismatches
 from support.lab import Run
 from support.registering import RegisteredRun, columns, said
 
@@ -63,7 +63,7 @@ def test_after_another_seed_than_the_registered_one_is_found(tried):
         "registered: the private seed",
         "registered: the certificate refers to it",
     ]
-    assert wrong_among([run.certificate], {"north.json": published}) == [
+    assert mismatches([run.certificate], {"north.json": published}) == [
         "certificate 1 (north) has no registration here: north.json registers another private seed of 'north'",
         "north.json registers a run of 'north' that has no certificate here",
     ]
@@ -72,7 +72,7 @@ def test_after_another_seed_than_the_registered_one_is_found(tried):
 def test_after_a_lab_that_registers_every_try_is_found(tried):
     _, _, runs = tried
     run, files = liked(runs), {f"{secret}.json": each.registration for secret, each in runs.items()}
-    found = wrong_among([run.certificate], files)
+    found = mismatches([run.certificate], files)
     assert sum("has no certificate here" in each for each in found) == 3
     assert sum("register two runs of 'north'" in each for each in found) == 3
 
@@ -81,7 +81,7 @@ def test_after_a_registration_made_up_for_the_run_that_is_liked_is_dated_and_cou
     """Whoever holds the first registration sees two."""
     _, _, runs = tried
     run = liked(runs)
-    found = wrong_among(
+    found = mismatches(
         [run.certificate], {"published.json": runs[SECRETS[0]].registration, "late.json": run.registration}
     )
     assert "published.json and late.json register two runs of 'north'" in found
@@ -93,6 +93,6 @@ def test_a_lab_that_leaves_is_seen(tried, tmp_path):
     north = runs[SECRETS[0]]
     south = RegisteredRun(tmp_path, said(), columns(2), "south", secret="south")
     files = {"n.json": north.registration, "s.json": south.registration}
-    assert wrong_among([north.certificate, south.certificate], files) == []
+    assert mismatches([north.certificate, south.certificate], files) == []
     assert compare([north.certificate, south.certificate]).same_protocol
-    assert wrong_among([south.certificate], files) == ["n.json registers a run of 'north' that has no certificate here"]
+    assert mismatches([south.certificate], files) == ["n.json registers a run of 'north' that has no certificate here"]

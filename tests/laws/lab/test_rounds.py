@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from replical.errors import BadCertificate
-from replical.lab.certificate.file import FOLDED, MANY, SCHEMA, folded, read, text_of, unfolded, write
+from replical.lab.certificate.file import FOLDED, MANY, SCHEMA, fold_rounds, read, text_of, unfold_rounds, write
 
 COUNTS = st.integers(0, 3) | st.integers(0, 10**30)
 ROUNDS = st.lists(st.tuples(COUNTS, COUNTS, COUNTS, COUNTS, COUNTS, st.integers(1, 5)), max_size=8)
@@ -26,7 +26,7 @@ def numbered(told):
 @given(told=ROUNDS.filter(bool))
 def test_rounds_come_back(told):
     rounds = numbered(told)
-    assert unfolded(folded(rounds)) == rounds
+    assert unfold_rounds(fold_rounds(rounds)) == rounds
 
 
 def certificate(rounds):
@@ -71,7 +71,7 @@ def test_many_rounds_one_by_one_are_still_read(tmp_path):
 )
 def test_what_nobody_wrote_is_refused(tmp_path, change):
     """Also texts that claim more rounds than memory holds."""
-    told = certificate(folded(numbered([(3, 9, 2, 1, 1, 1)] * 150)) | change)
+    told = certificate(fold_rounds(numbered([(3, 9, 2, 1, 1, 1)] * 150)) | change)
     (tmp_path / "a.json").write_text(json.dumps(told | {"schema": FOLDED}, indent=1, sort_keys=True) + "\n")
     with pytest.raises(BadCertificate, match=r"damaged|edited"):
         read(tmp_path / "a.json")

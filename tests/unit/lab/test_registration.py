@@ -9,12 +9,12 @@ from replical.errors import BadJournal, BadProtocol, BadRegistration, BadUsage
 from replical.lab.certificate.file import certify
 from replical.lab.certificate.verify import verify
 from replical.lab.confirmation import claim_of
-from replical.lab.journal.binding import commitment, seed_of
-from replical.lab.journal.binding import digest_of_registered as digest_of
 from replical.lab.journal.journal import Event, Journal
 from replical.lab.journal.ledger import Ledger
+from replical.lab.journal.owner import commitment, seed_of
+from replical.lab.journal.owner import registration_digest as digest_of
 from replical.lab.protocol import Protocol
-from replical.lab.registration import check_against, read, register, tell_beacon, write, wrong_among
+from replical.lab.registration import check_against, mismatches, read, register, tell_beacon, write
 from replical.lab.sessions.session import Session
 from replical.lab.tables import read_pool
 from support.certificates import resealed as resealed_certificate
@@ -188,7 +188,7 @@ def test_an_honest_certificate_fits_its_registration(tmp_path, beacon):
         for given in ((), (run.lab,), (run.lab, journal)):
             assert wrong(verify(run.certificate, *given).checks) == {}
     assert wrong(check_against(run.certificate, run.registration)) == {}
-    assert wrong_among([run.certificate], {"r.json": run.registration}) == []
+    assert mismatches([run.certificate], {"r.json": run.registration}) == []
 
 
 def test_a_beacon_changes_the_private_order_and_nothing_else_does(tmp_path):
@@ -232,7 +232,7 @@ def test_a_registration_that_nobody_asked_for_is_not_left_out(tmp_path):
     assert verify(forged).valid  # the file alone cannot show it
     with Journal(run.path, write=False) as journal:
         assert list(wrong(verify(forged, run.lab, journal).checks)) == ["replayed: registration"]
-    assert wrong_among([forged], {"r.json": run.registration})
+    assert mismatches([forged], {"r.json": run.registration})
 
 
 @pytest.mark.parametrize(
@@ -249,7 +249,7 @@ def test_a_registration_of_something_else_is_named(tmp_path, change, name):
     run = RegisteredRun(tmp_path, said(), columns(), "north")
     found = wrong(check_against(run.certificate, resealed(run.registration | change)))
     assert list(found) == [name, "registered: the certificate refers to it"]
-    assert wrong_among([run.certificate], {"r.json": resealed(run.registration | change)})
+    assert mismatches([run.certificate], {"r.json": resealed(run.registration | change)})
     edited = wrong(check_against(run.certificate, run.registration | change))
     assert "registered: the digest is that of what it says" in edited
 
@@ -271,26 +271,26 @@ def test_runs_without_their_registration_and_registrations_without_a_run_are_nam
     south = RegisteredRun(tmp_path, said(), columns(2), "south", secret="south")
     again = RegisteredRun(tmp_path, said(), columns(1), "north", secret="again")
     both, files = [north.certificate, south.certificate], {"n.json": north.registration, "s.json": south.registration}
-    assert wrong_among(both, files) == []
-    assert wrong_among(both, {**files, "copy.json": north.registration}) == []
-    assert wrong_among(both, {"n.json": north.registration}) == ["certificate 2 (south) has no registration here"]
-    assert wrong_among(both[:1], files) == ["s.json registers a run of 'south' that has no certificate here"]
-    assert wrong_among(both, {**files, "x.json": again.registration}) == [
+    assert mismatches(both, files) == []
+    assert mismatches(both, {**files, "copy.json": north.registration}) == []
+    assert mismatches(both, {"n.json": north.registration}) == ["certificate 2 (south) has no registration here"]
+    assert mismatches(both[:1], files) == ["s.json registers a run of 'south' that has no certificate here"]
+    assert mismatches(both, {**files, "x.json": again.registration}) == [
         "x.json registers a run of 'north' that has no certificate here",
         "n.json and x.json register two runs of 'north'",
     ]
-    assert wrong_among([again.certificate, south.certificate], files) == [
+    assert mismatches([again.certificate, south.certificate], files) == [
         "certificate 1 (north) has no registration here: n.json registers another private seed of 'north'",
         "n.json registers a run of 'north' that has no certificate here",
     ]
     moved = resealed(north.registration | {"pool_fingerprint": "sha256:" + "1" * 64})  # the same secret, other items
-    assert wrong_among(both, {**files, "m.json": moved})[-2:] == [
+    assert mismatches(both, {**files, "m.json": moved})[-2:] == [
         "m.json registers a run of 'north' that has no certificate here",
         "n.json and m.json register two runs of 'north'",
     ]
     other = RegisteredRun(tmp_path, said(seed="another text"), columns(3), "south", secret="other")
-    assert "o.json registers a run of another protocol" in wrong_among(both, {**files, "o.json": other.registration})
-    assert wrong_among(both, {**files, "s.json": south.registration | {"digest": "x"}})[0].startswith(
+    assert "o.json registers a run of another protocol" in mismatches(both, {**files, "o.json": other.registration})
+    assert mismatches(both, {**files, "s.json": south.registration | {"digest": "x"}})[0].startswith(
         "s.json is not valid (the digest is that of what it says: "
     )
 

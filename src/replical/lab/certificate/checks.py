@@ -1,19 +1,9 @@
-"""What checking a certificate comes to: what was checked, what could not be and why, and what is wrong.
+"""What a certificate says, checked as far as the file alone shows it, and what all checks come to.
 
-Is a certificate written as it must be? What is not recomputed is at least of the right kind.
-
-A check returns nothing if all is well, and a sentence if not.
-
-On how many of a lab's items masses are measured, and how many may be asked: by plan and sizes alone.
-
-What a guarantee needs, recomputed: bounds from plan and sizes, whether it held from the count that is told.
-
-Some value of a condition only the lab's items or labels give: the slack, the disagreement left, how often a winner won.
-It is a count over something known, and everything else follows from it.
-
-The course of a run: do its rounds and labels follow the plan's schedule, and could any data have made them?
-
-A check returns nothing if all is well, and a sentence if not.
+A check returns nothing if all is well, and a sentence if not: is the file written as it must be, do sets, winner and
+summary fit the protocol, could any data have made the rounds, does each condition follow from plan and sizes? Some value
+of a condition only the lab's items or labels give: the slack, the disagreement left, how often a winner won. It is a count
+over something known, and everything else follows from it.
 """
 
 from __future__ import annotations
@@ -47,7 +37,7 @@ from replical.lab.certificate.file import (
     keys,
     ranges_of,
     seal,
-    summarised,
+    summary_hypotheses,
 )
 from replical.lab.protocol import Protocol
 from replical.lab.schema import is_name
@@ -97,7 +87,7 @@ class Check:
         """Was nothing wrong found?"""
         return self.status != "failed"
 
-    def told(self) -> dict[str, Any]:
+    def to_json(self) -> dict[str, Any]:
         """For an answer in JSON."""
         told = {"name": self.name, "status": self.status, "ok": self.ok, "detail": self.detail}
         return told if self.status != "not checkable" else told | {"needs": self.needs, "fields": list(self.fields)}
@@ -130,7 +120,7 @@ class Verification:
         """What was found to be wrong."""
         return self._of("failed")
 
-    def adding(self, *checks: Check) -> Verification:
+    def with_checks(self, *checks: Check) -> Verification:
         """The same with more `checks`; one of a name that could not be checked before stands in its place."""
         names = {check.name for check in checks}
         kept = (check for check in self.checks if check.status != "not checkable" or check.name not in names)
@@ -170,7 +160,7 @@ class Checks:
         self.done.append(Check(name=name, status="checked" if detail is None else "failed", detail=detail or ""))
         return detail is None
 
-    def found(self, level: str) -> Verification:
+    def verification(self, level: str) -> Verification:
         """What they come to, at this depth."""
         return Verification(level=level, checks=tuple(self.done))
 
@@ -179,7 +169,7 @@ def same(claim: Any, result: Any) -> str | None:
     """Nothing if both are written alike, else how they differ."""
     if json.dumps(claim, sort_keys=True) == json.dumps(result, sort_keys=True):  # 1 is neither 1.0 nor true here
         return None
-    apart = [*_apart("", claim, result)] or [_says(claim, result)]
+    apart = [*_differences("", claim, result)] or [_difference(claim, result)]
     more = f"; and {len(apart) - _LISTED} more" if len(apart) > _LISTED else ""
     return "; ".join(apart[:_LISTED]) + more
 
@@ -187,63 +177,39 @@ def same(claim: Any, result: Any) -> str | None:
 _LISTED = 3  # differences that are named
 
 
-def _apart(where: str, claim: Any, result: Any) -> Iterator[str]:
+def _differences(where: str, claim: Any, result: Any) -> Iterator[str]:
     """What differs, each with its place; of what has parts the parts that differ, where they are the same parts."""
     if json.dumps(claim, sort_keys=True) == json.dumps(result, sort_keys=True):
         return
     if isinstance(claim, Mapping) and isinstance(result, Mapping):
         for key in [*claim, *(key for key in result if key not in claim)]:
-            yield from _apart(_inside(where, str(key)), claim.get(key), result.get(key))
+            yield from _differences(_path(where, str(key)), claim.get(key), result.get(key))
     elif isinstance(claim, list | tuple) and isinstance(result, list | tuple) and len(claim) == len(result) > 1:
         for number, (mine, theirs) in enumerate(zip(claim, result, strict=True), 1):
             name = mine.get("name", "") if isinstance(mine, Mapping) else ""
-            yield from _apart(_inside(where, repr(name) if name else f"number {number}"), mine, theirs)
+            yield from _differences(_path(where, repr(name) if name else f"number {number}"), mine, theirs)
     else:
-        yield f"{where}{': ' if where else ''}{_says(claim, result)}"
+        yield f"{where}{': ' if where else ''}{_difference(claim, result)}"
 
 
-def _says(claim: Any, result: Any) -> str:
+def _difference(claim: Any, result: Any) -> str:
     return f"the certificate says {_short(claim)}, recomputed {_short(result)}"
 
 
-def _inside(where: str, part: str) -> str:
+def _path(where: str, part: str) -> str:
     return f"{where}, {part}" if where else part
 
 
-_CALLED = {None: "nothing", True: "yes", False: "no"}
+_WORDS = {None: "nothing", True: "yes", False: "no"}
 
 
 def _short(value: Any) -> str:
-    text = _CALLED[value] if value is None or isinstance(value, bool) else str(value)
+    text = _WORDS[value] if value is None or isinstance(value, bool) else str(value)
     most = 19 if text.startswith("sha256:") else 60
     return text if len(text) <= most else f"{text[:most]}.."
 
 
-def is_number(value: Any) -> bool:
-    """A number, and not true or false."""
-    return isinstance(value, int | float) and not isinstance(value, bool)
-
-
-def is_count(value: Any) -> bool:
-    """A whole number of at least 0."""
-    return isinstance(value, int) and not isinstance(value, bool) and value >= 0
-
-
-_PARTS = {
-    "survivors": HypothesisSet, "kept": HypothesisSet, "labels": LabelCounts, "pool": PoolPart, "transcript": TranscriptPart,
-}  # fmt: skip
-_OPTIONAL = {
-    "settling": SettlingPart,
-    "enclosing": EnclosingPart,
-    "verdict": VerdictPart,
-    "answer_error": AnswerErrorPart,
-}
-_TOLD = {"lab", "registration", "beacon"}  # where there is something to tell
-_MEMBERS = {"rounds": RoundPart, "conditions": ConditionPart}
-_MOST_ITEMS = 2**53  # masses of more items are not exact in doubles, and no lab has them
-
-
-def sealed(certificate: Mapping[str, Any]) -> str | None:
+def check_seal(certificate: Mapping[str, Any]) -> str | None:
     """Does the provenance have its parts, and is the seal that of digest and provenance?"""
     provenance = certificate["provenance"]
     told = keys(Provenance), keys(Provenance) | {"journal_events", "journal_head"}
@@ -252,15 +218,18 @@ def sealed(certificate: Mapping[str, Any]) -> str | None:
     return same(provenance["seal"], seal(certificate["digest"], provenance))
 
 
-def parts(body: Mapping[str, Any]) -> str | None:
+def check_parts(body: Mapping[str, Any]) -> str | None:
     """Every part that all certificates have; those of a settled run if it is one, perhaps the lab, and nothing else."""
     record = find(body["protocol"]["learner"]["name"])
     more = {"verdict", "answer_error"} if record.certifies and not record.rounds else set()
     more |= {"settling" if record.lists else "enclosing"} if more else set()
-    return same(sorted(body), sorted(keys(Body) | more | (_TOLD & set(body))))
+    return same(sorted(body), sorted(keys(Body) | more | (_PERHAPS & set(body))))
 
 
-def shape(body: Mapping[str, Any]) -> str | None:
+_PERHAPS = {"lab", "registration", "beacon"}  # where there is something to tell
+
+
+def check_shape(body: Mapping[str, Any]) -> str | None:
     """Keys, digests and kinds of numbers, so that whoever reads on need not ask again."""
     wrong = [name for name, part in _PARTS.items() if set(body[name]) != keys(part)]
     wrong += [name for name, part in _MEMBERS.items() if any(set(each) != keys(part) for each in body[name])]
@@ -285,6 +254,18 @@ def shape(body: Mapping[str, Any]) -> str | None:
     return None if all(is_count(count) for count in _counts(body)) else "counts are whole numbers of at least 0"
 
 
+_PARTS = {
+    "survivors": HypothesisSet, "kept": HypothesisSet, "labels": LabelCounts, "pool": PoolPart, "transcript": TranscriptPart,
+}  # fmt: skip
+_OPTIONAL = {
+    "settling": SettlingPart,
+    "enclosing": EnclosingPart,
+    "verdict": VerdictPart,
+    "answer_error": AnswerErrorPart,
+}
+_MEMBERS = {"rounds": RoundPart, "conditions": ConditionPart}
+
+
 def _counts(body: Mapping[str, Any]) -> list[Any]:
     counts = [*body["labels"].values(), body["runs_in_journal"], body["transcript"]["entries"]]
     counts += [each[key] for each in body["rounds"] for key in ("round", "survivors", "drawn", "scanned")]
@@ -297,19 +278,29 @@ def _counts(body: Mapping[str, Any]) -> list[Any]:
     return counts
 
 
-def protocol_of(body: Mapping[str, Any]) -> str | None:
+def is_number(value: Any) -> bool:
+    """A number, and not true or false."""
+    return isinstance(value, int | float) and not isinstance(value, bool)
+
+
+def is_count(value: Any) -> bool:
+    """A whole number of at least 0."""
+    return isinstance(value, int) and not isinstance(value, bool) and value >= 0
+
+
+def check_protocol(body: Mapping[str, Any]) -> str | None:
     """Is the protocol one, with the fingerprint that is told?"""
     return same(body["protocol_fingerprint"], Protocol.of(body["protocol"]).fingerprint)
 
 
-def named(lab: Any, protocol: Protocol) -> str | None:
+def check_lab_name(lab: Any, protocol: Protocol) -> str | None:
     """May the lab have this name?"""
     if not is_name(lab):
         return "it is no short line of text"
     return None if not protocol.lab_names or lab in protocol.lab_names else "the protocol lists no such lab"
 
 
-def items(body: Mapping[str, Any], protocol: Protocol) -> str | None:
+def check_items(body: Mapping[str, Any], protocol: Protocol) -> str | None:
     """Is that a number of items on which the protocol can be run?"""
     count = body["pool"]["items"]
     if not is_count(count) or not 1 <= count <= _MOST_ITEMS:
@@ -318,12 +309,10 @@ def items(body: Mapping[str, Any], protocol: Protocol) -> str | None:
     return None if least is None or count >= least else f"the protocol needs {least} items, the pool has {count}"
 
 
-def index_of(body: Mapping[str, Any]) -> int | None:
-    """The chosen hypothesis."""
-    return None if body["hypothesis"] is None else body["hypothesis"]["index"]
+_MOST_ITEMS = 2**53  # masses of more items are not exact in doubles, and no lab has them
 
 
-def sets(body: Mapping[str, Any], protocol: Protocol) -> str | None:
+def check_sets(body: Mapping[str, Any], protocol: Protocol) -> str | None:
     """Are survivors, and whom the shared order chose from, sets of hypotheses?"""
     n = len(protocol.recipe.C)
     if not ranges_of(body["survivors"], n) or not ranges_of(body["kept"], n):
@@ -331,7 +320,7 @@ def sets(body: Mapping[str, Any], protocol: Protocol) -> str | None:
     return None if protocol.plan.choice == "ball" else same(body["kept"], body["survivors"])
 
 
-def hypothesis(body: Mapping[str, Any], protocol: Protocol) -> str | None:
+def check_hypothesis(body: Mapping[str, Any], protocol: Protocol) -> str | None:
     """Is the answer one of the class, by its name?"""
     h = index_of(body)
     if h is None:
@@ -341,7 +330,7 @@ def hypothesis(body: Mapping[str, Any], protocol: Protocol) -> str | None:
     return same(body["hypothesis"], {"index": h, "description": protocol.recipe.describe(h)})
 
 
-def winner(body: Mapping[str, Any], protocol: Protocol) -> str | None:
+def check_winner(body: Mapping[str, Any], protocol: Protocol) -> str | None:
     """Is the answer the first in the shared order among those it was chosen from?"""
     plan, choices, h = protocol.plan, ranges_of(body["kept"], len(protocol.recipe.C)), index_of(body)
     if decided_by_labels(body, protocol):
@@ -357,148 +346,24 @@ def decided_by_labels(body: Mapping[str, Any], protocol: Protocol) -> bool:
     return protocol.plan.choice == "labels" and not (body["certified"] and find(protocol.plan.learner).certifies)
 
 
-def summed(body: Mapping[str, Any], protocol: Protocol) -> str | None:
+def index_of(body: Mapping[str, Any]) -> int | None:
+    """The chosen hypothesis."""
+    return None if body["hypothesis"] is None else body["hypothesis"]["index"]
+
+
+def check_summary(body: Mapping[str, Any], protocol: Protocol) -> str | None:
     """Do the predictions of the summarised hypotheses add up to the items?"""
     claims, count = body["pool"]["summary"], body["pool"]["items"]
     for each in claims:
         if len(each["predicts"]) != len(protocol.recipe.C.labels) or sum(each["predicts"]) != count:
             return f"the predictions of hypothesis {each['hypothesis']} do not add up to {count}"
-    return same([each["hypothesis"] for each in claims], summarised(protocol).tolist())
-
-
-def measured_on(plan: Plan, items: int) -> int:
-    """Items on which a disagreement mass is measured, of a pool of so many `items`."""
-    return set_aside(plan, _used(plan, items)) or _used(plan, items)
-
-
-def askable(plan: Plan, items: int) -> int:
-    """Items that a run may look at for labels: not those set aside to measure on."""
-    if isinstance(plan, BoostedPlan):
-        return items
-    used = _used(plan, items)
-    base = plan if plan.base is None else plan.base
-    spared = floor(base["part"] * used) if isinstance(base, A2Plan) else 0
-    return used - spared - set_aside(plan, used)
-
-
-def set_aside(plan: Plan, used: int) -> int:
-    """Of so many items `used`, those that measure masses alone; of a boosted run, in each of its parts."""
-    inner = plan.base if isinstance(plan, BoostedPlan) else plan
-    return int(getattr(inner, "measuring", 0))
-
-
-def _used(plan: Plan, items: int) -> int:
-    """The items of one run."""
-    if isinstance(plan, RoundedPlan):
-        return items if plan.items is None else plan.items
-    if isinstance(plan, BoostedPlan):
-        return items // plan.runs
-    return items
-
-
-def conditions(body: Mapping[str, Any], protocol: Protocol) -> str | None:
-    """Are they those of plan and learner, in their order, and does each say what follows from it?"""
-    plan, told = protocol.plan, body["conditions"]
-    fixed = [condition_part(each) for each in plan.conditions]
-    if wrong := same(told[: len(fixed)], fixed):
-        return f"the plan's conditions are not told as they are: {wrong}"
-    own = _own(body, protocol)
-    if own is None:  # a learner nobody here knows
-        return None
-    for claim, condition in zip(told[len(fixed) :], own, strict=False):
-        if wrong := same(claim, condition_part(condition)):
-            return f"{condition.name!r}: {wrong}"
-    return same([each["name"] for each in told[len(fixed) :]], [each.name for each in own])
-
-
-def value_of(body: Mapping[str, Any], name: str) -> float:
-    """What a condition says was found."""
-    return float(_named(body, name)["value"])
-
-
-def _named(body: Mapping[str, Any], name: str) -> Mapping[str, Any]:
-    for each in body["conditions"]:
-        if each["name"] == name:
-            return dict(each)
-    raise BadCertificate(f"the condition {name!r} is missing")
-
-
-def _own(body: Mapping[str, Any], protocol: Protocol) -> tuple[Condition, ...] | None:
-    """The learner's own conditions, recomputed; None where nobody knows how."""
-    plan = protocol.plan
-    if isinstance(plan, RoundedPlan):
-        return _of_rounding(body, plan)
-    if isinstance(plan, IdealPlan):
-        return _of_settling(body, plan)
-    if isinstance(plan, BoostedPlan):
-        return (_frequent(body, protocol, plan),)
-    if isinstance(plan, SamplePlan):
-        return ()
-    if isinstance(plan, CALPlan | A2Plan):
-        return (_stopped(body, plan, inclusive=True), _MEASURED)
-    if isinstance(plan, A2RoundsPlan):
-        return (_stopped(body, plan, inclusive=False), _MEASURED)
-    return (_stopped(body, plan, inclusive=False),) if isinstance(plan, RoundsPlan) else None
-
-
-_MEASURED = Condition(name=MASSES, value=0.0, bound=1.0, held=False)  # labs have items, never a known distribution
-
-
-def _of_rounding(body: Mapping[str, Any], plan: RoundedPlan) -> tuple[Condition, ...]:
-    """What is proven of ρ, and slack or nearness in items."""
-    proven, U = body["rho_proven"], measured_on(plan, body["pool"]["items"])
-    rho, name = float(plan["rho"]), ACCURATE if plan.yardstick is None else NEAR
-    most = plan.kappa_most(U) if plan.yardstick is None else plan.apart_most(U)
-    count = _count(value_of(body, name), U)
-    return (
-        Condition(
-            name=CERTIFIED,
-            value=1.0 if proven is None else proven,
-            bound=rho,
-            held=proven is not None and proven <= rho,
-        ),
-        Condition(name=name, value=count / U, bound=most / U, held=count <= most),
-    )
-
-
-def _of_settling(body: Mapping[str, Any], plan: IdealPlan) -> tuple[Condition, ...]:
-    """The level reached, and items that nobody could label."""
-    part, beta = body["settling"], float(plan["beta"])
-    unlabelled = int(value_of(body, LABELLED))
-    return (
-        Condition(name=PROVEN, value=part["doubt"], bound=beta, held=part["doubt"] == beta),
-        Condition(name=LABELLED, value=float(unlabelled), bound=float(part["asked"]), held=unlabelled <= part["asked"]),
-    )
-
-
-def _stopped(body: Mapping[str, Any], plan: Plan, *, inclusive: bool) -> Condition:
-    """The disagreement left when the loop ended."""
-    total = measured_on(plan, body["pool"]["items"])
-    mass = Fraction(_count(value_of(body, STOP), total), total)
-    held = mass <= plan.stop_mass if inclusive else mass < plan.reach
-    return Condition(name=STOP, value=float(mass), bound=float(plan.reach), held=held)
-
-
-def _frequent(body: Mapping[str, Any], protocol: Protocol, plan: BoostedPlan) -> Condition:
-    """How often the last string's winner won, and how often it had to."""
-    told = _named(body, FREQUENT)
-    # Of no winner the last string tells; which one a winner won with is not told.
-    bounds = [plan.frequency(protocol.shared, string) for string in range(plan.strings)]
-    v = next((each for each in bounds if float(each) == told["bound"]), bounds[-1])
-    runs = plan.sizes.counted
-    frequency = Fraction(_count(told["value"], runs), runs)
-    return Condition(name=FREQUENT, value=float(frequency), bound=float(v), held=frequency >= v)
-
-
-def _count(share: float, total: int) -> int:
-    """The count nearest to a share; another share is not that of any count, and is found out when it is written again."""
-    return min(total, max(0, round(share * total)))
+    return same([each["hypothesis"] for each in claims], summary_hypotheses(protocol).tolist())
 
 
 Rounds = Sequence[RoundPart]
 
 
-def counts(body: Mapping[str, Any], protocol: Protocol) -> str | None:
+def check_counts(body: Mapping[str, Any], protocol: Protocol) -> str | None:
     """Do labels, skips and rounds add up, within pool and budget?"""
     labels, rounds, items = body["labels"], body["rounds"], body["pool"]["items"]
     asked = sum(each["drawn"] for each in rounds)
@@ -520,27 +385,27 @@ def counts(body: Mapping[str, Any], protocol: Protocol) -> str | None:
     return None if most is None or spent <= most else f"more labels than the budget of {most}"
 
 
-def rounds(body: Mapping[str, Any], protocol: Protocol) -> str | None:
+def check_rounds(body: Mapping[str, Any], protocol: Protocol) -> str | None:
     """Could any items and labels have made these rounds?"""
     plan, n, items = protocol.plan, len(protocol.recipe.C), body["pool"]["items"]
-    choosing, measuring = split(body)
-    total = measured_on(plan, items)
+    choosing, measuring = split_rounds(body)
+    total = measured_items(plan, items)
     for each in choosing:
-        if wrong := _possible(each, plan, n, total):
+        if wrong := _check_round(each, plan, n, total):
             return f"round {each['round']}: {wrong}"
     if choosing and choosing[0]["survivors"] != n:
         return f"the first round begins with {choosing[0]['survivors']} hypotheses, the class has {n}"
-    if choosing and choosing[0]["disagreement"][0] < _apart_course(body) and total == items:
+    if choosing and choosing[0]["disagreement"][0] < _least_disputed(body) and total == items:
         return "hypotheses of the summary differ on more items than are disputed in the first round"
-    if plan.shrinks and (wrong := _shrinking(body, choosing)):
+    if plan.shrinks and (wrong := _check_shrinking(body, choosing)):
         return wrong
     scanned = sum(each["scanned"] for each in body["rounds"])
-    if scanned > askable(plan, items):
-        return f"the rounds look at {scanned} items, of {items} only {askable(plan, items)} may be looked at"
-    return _scheduled(plan, choosing) or _measuring(plan, measuring, total)
+    if scanned > askable_items(plan, items):
+        return f"the rounds look at {scanned} items, of {items} only {askable_items(plan, items)} may be looked at"
+    return _check_schedule(plan, choosing) or _check_measuring(plan, measuring, total)
 
 
-def split(body: Mapping[str, Any]) -> tuple[Rounds, Rounds]:
+def split_rounds(body: Mapping[str, Any]) -> tuple[Rounds, Rounds]:
     """The rounds that chose the answer, and those after it that measured its error."""
     error, rounds = body.get("answer_error"), body["rounds"]
     if error is None or error["labels"] == 0:
@@ -551,7 +416,7 @@ def split(body: Mapping[str, Any]) -> tuple[Rounds, Rounds]:
     return rounds[:last], rounds[last:]
 
 
-def _possible(each: RoundPart, plan: Plan, n: int, total: int) -> str | None:
+def _check_round(each: RoundPart, plan: Plan, n: int, total: int) -> str | None:
     """One round by itself."""
     if len(each["disagreement"]) != 2 or each["disagreement"][1] != total:
         return f"disagreement is measured on {total} items"
@@ -579,13 +444,13 @@ def _asks_where_measured(plan: Plan) -> bool:
     return not getattr(plan, "measuring", 0)
 
 
-def _apart_course(body: Mapping[str, Any]) -> int:
+def _least_disputed(body: Mapping[str, Any]) -> int:
     """On so many items at least two of the summarised hypotheses differ."""
     columns = zip(*(each["predicts"] for each in body["pool"]["summary"]), strict=True)
     return max((max(column) - min(column) for column in columns), default=0)
 
 
-def _shrinking(body: Mapping[str, Any], rounds: Rounds) -> str | None:
+def _check_shrinking(body: Mapping[str, Any], rounds: Rounds) -> str | None:
     """Survivors become fewer, and what they dispute with them; the same survivors dispute the same."""
     seen = [(each["survivors"], each["disagreement"][0]) for each in rounds]
     for (before, disputed), (after, left) in pairwise(seen):
@@ -603,7 +468,7 @@ def _shrinking(body: Mapping[str, Any], rounds: Rounds) -> str | None:
     return None
 
 
-def _scheduled(plan: Plan, rounds: Rounds) -> str | None:
+def _check_schedule(plan: Plan, rounds: Rounds) -> str | None:
     """Does every round ask for as many labels as the plan says?"""
     base = plan if plan.base is None or isinstance(plan, BoostedPlan) else plan.base
     drawn = [each["drawn"] for each in rounds]
@@ -615,18 +480,18 @@ def _scheduled(plan: Plan, rounds: Rounds) -> str | None:
         if drawn[:-1] != opened[:-1] or not all(0 < count <= most for count, most in zip(drawn, opened, strict=True)):
             return "the plan asks for other numbers of labels per round"
     elif isinstance(base, SettledPlan):
-        return _in_blocks(base, rounds)
+        return _check_blocks(base, rounds)
     elif isinstance(base, SamplePlan):
         return same([[each["drawn"], each["scanned"]] for each in rounds], [[base.k, base.k]])
     elif isinstance(base, RoundsPlan):
-        return _in_rounds(base, rounds)
+        return _check_loop(base, rounds)
     elif isinstance(base, BoostedPlan):
         most = base.labels_most
         return None if most is None or sum(drawn) <= most else f"more labels than all runs together ask, {most}"
     return None
 
 
-def _in_rounds(plan: RoundsPlan, rounds: Rounds) -> str | None:
+def _check_loop(plan: RoundsPlan, rounds: Rounds) -> str | None:
     """Rounds of k labels, at most N of them, and perhaps a last sample whose size depends on the mass that is left."""
     loop = [each["drawn"] == plan.k for each in rounds]
     if all(loop) and len(loop) <= plan.rounds_most:
@@ -641,7 +506,7 @@ def _in_rounds(plan: RoundsPlan, rounds: Rounds) -> str | None:
     return f"the plan's last sample has {size} items"
 
 
-def _in_blocks(plan: SettledPlan, rounds: Rounds) -> str | None:
+def _check_blocks(plan: SettledPlan, rounds: Rounds) -> str | None:
     """At most a batch, and never longer idle than the plan allows."""
     asked, idle = 0, plan.integer("idle")
     for each in rounds:
@@ -653,7 +518,7 @@ def _in_blocks(plan: SettledPlan, rounds: Rounds) -> str | None:
     return None
 
 
-def _measuring(plan: Plan, rounds: Rounds, total: int) -> str | None:
+def _check_measuring(plan: Plan, rounds: Rounds, total: int) -> str | None:
     """Fresh items, a batch at a time, wherever they lie."""
     if rounds and not measurable(plan):
         return f"{plan.learner} measures no error here"
@@ -671,3 +536,132 @@ def _batches(plan: Plan, rounds: Rounds) -> Iterator[int]:
     for _ in rounds:
         yield min(left, getattr(plan, "batch", left))
         left -= min(left, getattr(plan, "batch", left))
+
+
+def check_conditions(body: Mapping[str, Any], protocol: Protocol) -> str | None:
+    """Are they those of plan and learner, in their order, and does each say what follows from it?"""
+    plan, told = protocol.plan, body["conditions"]
+    fixed = [condition_part(each) for each in plan.conditions]
+    if wrong := same(told[: len(fixed)], fixed):
+        return f"the plan's conditions are not told as they are: {wrong}"
+    own = _own_conditions(body, protocol)
+    if own is None:  # a learner nobody here knows
+        return None
+    for claim, condition in zip(told[len(fixed) :], own, strict=False):
+        if wrong := same(claim, condition_part(condition)):
+            return f"{condition.name!r}: {wrong}"
+    return same([each["name"] for each in told[len(fixed) :]], [each.name for each in own])
+
+
+def value_of(body: Mapping[str, Any], name: str) -> float:
+    """What a condition says was found."""
+    return float(_condition(body, name)["value"])
+
+
+def _condition(body: Mapping[str, Any], name: str) -> Mapping[str, Any]:
+    for each in body["conditions"]:
+        if each["name"] == name:
+            return dict(each)
+    raise BadCertificate(f"the condition {name!r} is missing")
+
+
+def _own_conditions(body: Mapping[str, Any], protocol: Protocol) -> tuple[Condition, ...] | None:
+    """The learner's own conditions, recomputed; None where nobody knows how."""
+    plan = protocol.plan
+    if isinstance(plan, RoundedPlan):
+        return _rounding_conditions(body, plan)
+    if isinstance(plan, IdealPlan):
+        return _settling_conditions(body, plan)
+    if isinstance(plan, BoostedPlan):
+        return (_frequency_condition(body, protocol, plan),)
+    if isinstance(plan, SamplePlan):
+        return ()
+    if isinstance(plan, CALPlan | A2Plan):
+        return (_stop_condition(body, plan, inclusive=True), _MEASURED)
+    if isinstance(plan, A2RoundsPlan):
+        return (_stop_condition(body, plan, inclusive=False), _MEASURED)
+    return (_stop_condition(body, plan, inclusive=False),) if isinstance(plan, RoundsPlan) else None
+
+
+_MEASURED = Condition(name=MASSES, value=0.0, bound=1.0, held=False)  # labs have items, never a known distribution
+
+
+def _rounding_conditions(body: Mapping[str, Any], plan: RoundedPlan) -> tuple[Condition, ...]:
+    """What is proven of ρ, and slack or nearness in items."""
+    proven, U = body["rho_proven"], measured_items(plan, body["pool"]["items"])
+    rho, name = float(plan["rho"]), ACCURATE if plan.yardstick is None else NEAR
+    most = plan.kappa_most(U) if plan.yardstick is None else plan.apart_most(U)
+    count = _count(value_of(body, name), U)
+    return (
+        Condition(
+            name=CERTIFIED,
+            value=1.0 if proven is None else proven,
+            bound=rho,
+            held=proven is not None and proven <= rho,
+        ),
+        Condition(name=name, value=count / U, bound=most / U, held=count <= most),
+    )
+
+
+def _settling_conditions(body: Mapping[str, Any], plan: IdealPlan) -> tuple[Condition, ...]:
+    """The level reached, and items that nobody could label."""
+    part, beta = body["settling"], float(plan["beta"])
+    unlabelled = int(value_of(body, LABELLED))
+    return (
+        Condition(name=PROVEN, value=part["doubt"], bound=beta, held=part["doubt"] == beta),
+        Condition(name=LABELLED, value=float(unlabelled), bound=float(part["asked"]), held=unlabelled <= part["asked"]),
+    )
+
+
+def _stop_condition(body: Mapping[str, Any], plan: Plan, *, inclusive: bool) -> Condition:
+    """The disagreement left when the loop ended."""
+    total = measured_items(plan, body["pool"]["items"])
+    mass = Fraction(_count(value_of(body, STOP), total), total)
+    held = mass <= plan.stop_mass if inclusive else mass < plan.reach
+    return Condition(name=STOP, value=float(mass), bound=float(plan.reach), held=held)
+
+
+def _frequency_condition(body: Mapping[str, Any], protocol: Protocol, plan: BoostedPlan) -> Condition:
+    """How often the last string's winner won, and how often it had to."""
+    told = _condition(body, FREQUENT)
+    # Of no winner the last string tells; which one a winner won with is not told.
+    bounds = [plan.frequency(protocol.shared, string) for string in range(plan.strings)]
+    v = next((each for each in bounds if float(each) == told["bound"]), bounds[-1])
+    runs = plan.sizes.counted
+    frequency = Fraction(_count(told["value"], runs), runs)
+    return Condition(name=FREQUENT, value=float(frequency), bound=float(v), held=frequency >= v)
+
+
+def _count(share: float, total: int) -> int:
+    """The count nearest to a share; another share is not that of any count, and is found out when it is written again."""
+    return min(total, max(0, round(share * total)))
+
+
+def measured_items(plan: Plan, items: int) -> int:
+    """Items on which a disagreement mass is measured, of a pool of so many `check_items`."""
+    return items_set_aside(plan, _items_used(plan, items)) or _items_used(plan, items)
+
+
+def askable_items(plan: Plan, items: int) -> int:
+    """Items that a run may look at for labels: not those set aside to measure on."""
+    if isinstance(plan, BoostedPlan):
+        return items
+    used = _items_used(plan, items)
+    base = plan if plan.base is None else plan.base
+    spared = floor(base["part"] * used) if isinstance(base, A2Plan) else 0
+    return used - spared - items_set_aside(plan, used)
+
+
+def items_set_aside(plan: Plan, used: int) -> int:
+    """Of so many items `used`, those that measure masses alone; of a boosted run, in each of its parts."""
+    inner = plan.base if isinstance(plan, BoostedPlan) else plan
+    return int(getattr(inner, "measuring", 0))
+
+
+def _items_used(plan: Plan, items: int) -> int:
+    """The items of one run."""
+    if isinstance(plan, RoundedPlan):
+        return items if plan.items is None else plan.items
+    if isinstance(plan, BoostedPlan):
+        return items // plan.runs
+    return items

@@ -15,7 +15,7 @@ _SUSPICIOUS = 0.001  # two pools of one population look this different once in a
 
 
 @dataclass(frozen=True, kw_only=True)
-class Confirmed:
+class ConfirmationOutcome:
     """What one lab found of another lab's answer; `lab` is its place among those compared, from 1 on."""
 
     lab: int
@@ -56,7 +56,7 @@ class Comparison:
     same_distribution_p: float | None
     first_difference: str | None
     warning: str | None
-    confirmations: tuple[Confirmed, ...] = ()
+    confirmations: tuple[ConfirmationOutcome, ...] = ()
     labs: tuple[str | None, ...] = ()
     unanimity: Unanimity | None = None
     same_items: tuple[tuple[int, int], ...] = ()
@@ -76,26 +76,26 @@ class Comparison:
 def compare(certificates: Sequence[Mapping[str, Any]]) -> Comparison:
     """Do these labs have one answer to one protocol?"""
     bodies = [certificate.get("body", certificate) for certificate in certificates]  # a confirmation has no body apart
-    for first, number in _alike([body.get("private_commitment") for body in bodies]):
+    for first, number in _repeats([body.get("private_commitment") for body in bodies]):
         raise BadUsage(
             f"files {first} and {number} come from one journal, or from journals with one private seed, so they are one "
             "lab's: give one file a lab"
         )
     protocols = [body["protocol_fingerprint"] for body in bodies]
-    _once_each(bodies)
+    _check_names(bodies)
     answers = [body["answer"] if "answer" in body else body["hypothesis"] for body in bodies]
     indices = [None if each is None else each["index"] for each in answers]
     same_protocol, same_index = len(set(protocols)) == 1, len(set(indices)) == 1
     runs = [body for body in bodies if "answer" not in body]
     if same_protocol:
-        _not_too_many(runs)
+        _check_number(runs)
     p = _same_distribution(runs) if same_protocol and len(runs) > 1 else None
-    same_items = tuple(_alike([body["pool"].get("fingerprint") for body in bodies]))
+    same_items = tuple(_repeats([body["pool"].get("fingerprint") for body in bodies]))
     warning = _one_pool(same_items[0], bodies) if same_items else None
     if warning is None and p is not None and p < _SUSPICIOUS:
-        promised = _promised(runs[0]["protocol"])
+        promised = _promise(runs[0]["protocol"])
         warning = f"the pools look as if they came from different distributions (p = {p:.2g}): {promised}"
-    confirmations = tuple(_confirmed(number, body) for number, body in enumerate(bodies, 1) if "answer" in body)
+    confirmations = tuple(_confirmation(number, body) for number, body in enumerate(bodies, 1) if "answer" in body)
     held = all(each.outcome == "confirmed" for each in confirmations)
     identical = same_protocol and same_index and indices[0] is not None and held
     return Comparison(
@@ -107,19 +107,19 @@ def compare(certificates: Sequence[Mapping[str, Any]]) -> Comparison:
         warning=warning,
         confirmations=confirmations,
         labs=tuple(body.get("lab") for body in bodies),
-        unanimity=_unanimous(runs) if identical and warning is None else None,
+        unanimity=_unanimity(runs) if identical and warning is None else None,
         same_items=same_items,
     )
 
 
-def _alike(marks: Sequence[str | None]) -> Iterator[tuple[int, int]]:
+def _repeats(marks: Sequence[str | None]) -> Iterator[tuple[int, int]]:
     """Who has the mark of an earlier one, with that one; numbers from 1 on."""
     for number, mark in enumerate(marks):
         if mark is not None and (first := marks.index(mark)) < number:
             yield first + 1, number + 1
 
 
-def _promised(protocol: Mapping[str, Any]) -> str:
+def _promise(protocol: Mapping[str, Any]) -> str:
     """About which labs the promise is."""
     if "yardstick" in protocol:
         return "with a yardstick the promise holds all the same, as long as one hypothesis is best in all of them"
@@ -137,7 +137,7 @@ def _one_pool(pair: tuple[int, int], bodies: Sequence[Any]) -> str:
     )
 
 
-def _once_each(bodies: Sequence[Any]) -> None:
+def _check_names(bodies: Sequence[Any]) -> None:
     """Names of labs are their own: a lab that answers one protocol twice is counted once."""
     places: dict[tuple[str, str], int] = {}
     for number, body in enumerate(bodies, 1):
@@ -147,9 +147,9 @@ def _once_each(bodies: Sequence[Any]) -> None:
                 raise BadUsage(f"files {first} and {number} are both of the lab {body['lab']!r}: give one file a lab")
 
 
-def _not_too_many(runs: Sequence[Any]) -> None:
+def _check_number(runs: Sequence[Any]) -> None:
     """The promise is about K labs together: beyond them nothing is promised, and the best of many is no K labs."""
-    most = _together(runs[0]) if runs else None
+    most = _labs_most(runs[0]) if runs else None
     if most is not None and len(runs) > most:
         raise BadUsage(
             f"{len(runs)} certificates are given, but the protocol's promise is about labs = {most}: compare at most "
@@ -157,7 +157,7 @@ def _not_too_many(runs: Sequence[Any]) -> None:
         )
 
 
-def _together(body: Mapping[str, Any]) -> int | None:
+def _labs_most(body: Mapping[str, Any]) -> int | None:
     """K: a number of the plan, or, of a rounded learner on own items, 2 where the protocol says so; None: any two labs."""
     numbers = body.get("plan", {"numbers": []})["numbers"]
     protocol = body["protocol"]
@@ -166,7 +166,7 @@ def _together(body: Mapping[str, Any]) -> int | None:
     return most
 
 
-def _unanimous(runs: Sequence[Any]) -> Unanimity | None:
+def _unanimity(runs: Sequence[Any]) -> Unanimity | None:
     """Only if every lab that the protocol lists is here.
 
     Nobody may leave out those that differ, so the list is used whole: a part of it that agrees, found afterwards, says
@@ -177,10 +177,10 @@ def _unanimous(runs: Sequence[Any]) -> Unanimity | None:
     return unanimity(len(listed)) if listed and set(listed) <= here else None
 
 
-def _confirmed(number: int, body: Mapping[str, Any]) -> Confirmed:
+def _confirmation(number: int, body: Mapping[str, Any]) -> ConfirmationOutcome:
     against = None if body["against"] is None else body["against"]["name"]
     told = {key: body[key] for key in ("outcome", "margin", "level")}
-    return Confirmed(lab=number, answer=body["answer"]["name"], against=against, **told)
+    return ConfirmationOutcome(lab=number, answer=body["answer"]["name"], against=against, **told)
 
 
 def _which(number: int, body: Mapping[str, Any]) -> str:
@@ -192,11 +192,11 @@ def _name(body: Mapping[str, Any]) -> str:
 
 
 def _difference(
-    bodies: Sequence[Any], protocols: list[str], indices: list[int | None], confirmations: Sequence[Confirmed]
+    bodies: Sequence[Any], protocols: list[str], indices: list[int | None], confirmations: Sequence[ConfirmationOutcome]
 ) -> str:
     for number, body in enumerate(bodies):
         if protocols[number] != protocols[0]:
-            where = ", ".join(_apart(bodies[0]["protocol"], body["protocol"])) or "keys"
+            where = ", ".join(_differing_keys(bodies[0]["protocol"], body["protocol"])) or "keys"
             return f"{_which(number, body)} follows another protocol than the first: they differ in {where}"
     for number, index in enumerate(indices):
         if index is None:
@@ -239,11 +239,11 @@ def _same_distribution(bodies: Sequence[Any]) -> float:
     return min(1.0, smallest * len(tables[0]))
 
 
-def _apart(one: Mapping[str, Any], other: Mapping[str, Any]) -> Iterator[str]:
+def _differing_keys(one: Mapping[str, Any], other: Mapping[str, Any]) -> Iterator[str]:
     """The keys in which two protocols differ; of a table, its own keys, as in ``learner.epsilon``."""
     for key in [*one, *(key for key in other if key not in one)]:
         mine, theirs = one.get(key), other.get(key)
         if isinstance(mine, Mapping) and isinstance(theirs, Mapping):
-            yield from (f"{key}.{each}" for each in _apart(mine, theirs))
+            yield from (f"{key}.{each}" for each in _differing_keys(mine, theirs))
         elif mine != theirs:
             yield key

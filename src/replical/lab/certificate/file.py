@@ -1,16 +1,12 @@
-"""The parts of a certificate: which keys it has, and what they hold. Writing and checking read them here.
-
-Many exchanges in few bytes: how a certificate file holds the rounds of a long run.
-
-A run of 100,000 labels has about as many rounds, most of them alike. Where there are many, a file holds each of their
-figures as one text of runs, e.g. ``"200*3 17"`` for 200, 200, 200, 17. It is a way to write: the body that is digested,
-signed and checked is the same, and files of before are read as ever.
-
-The certificate of a run: a publishable file from which anyone can check the answer.
+"""The certificate of a run: a publishable file from which anyone can check the answer.
 
 Its body holds what is public or harmless: protocol, plan, shared threshold, survivors, the set the shared order chose
 from, counts of labels, what was proven. No ids, no texts, no annotators; the transcript only as a salted digest, the
 private seed only as a commitment. Nothing in the body depends on the clock: the same journal gives the same bytes.
+
+A run of 100,000 labels has about as many rounds, most of them alike. Where there are many, a file holds each of their
+figures as one text of runs, e.g. ``"200*3 17"`` for 200, 200, 200, 17. It is a way to write: the body that is digested,
+signed and checked is the same.
 """
 
 from __future__ import annotations
@@ -33,14 +29,59 @@ from replical.classes.base import Indices, listed
 from replical.core.canonical import Json, canonical, digest_of, fingerprint
 from replical.core.files import Refuse, write_whole
 from replical.errors import BadCertificate, BadUsage
-from replical.lab.journal.binding import commitment
 from replical.lab.journal.journal import Link
+from replical.lab.journal.owner import commitment
 from replical.lab.pool import LabPool
 from replical.lab.protocol import Protocol
 from replical.lab.sessions.session import LabelCounts, Session, transcript
 from replical.learners.catalogue import load
 from replical.learners.plan import Condition, Plan
 from replical.learners.result import Proven, Result, Settling
+
+SCHEMA = "replical.certificate/1"
+FOLDED = "replical.certificate/2"  # the same with many rounds, in few bytes
+PARTS = ("schema", "body", "digest", "provenance")
+
+
+class RequiredBody(TypedDict):
+    """What every certificate holds."""
+
+    protocol: dict[str, Any]
+    protocol_fingerprint: str
+    class_fingerprint: str
+    hypothesis: dict[str, Any] | None
+    plan: dict[str, Any]
+    shared: dict[str, Any]
+    survivors: HypothesisSet
+    kept: HypothesisSet
+    rounds: list[RoundPart]
+    conditions: list[ConditionPart]
+    labels: LabelCounts
+    certified: bool
+    labels_sufficient: bool
+    rho_proven: float | None
+    rho_predicted: float | None
+    pool: PoolPart
+    private_commitment: str
+    transcript: TranscriptPart
+    runs_in_journal: int
+
+
+class Body(RequiredBody, total=False):
+    """Everything that is digested.
+
+    `lab` is there where it has a name, `registration`, a digest, where the run was registered, `beacon` where a public value
+    took part in its private seed, `settling` is that of a settled
+    run and `enclosing` that of a lattice; both have the last two.
+    """
+
+    lab: str
+    registration: str
+    beacon: str
+    settling: SettlingPart
+    enclosing: EnclosingPart
+    verdict: VerdictPart
+    answer_error: AnswerErrorPart | None
 
 
 class HypothesisSet(TypedDict):
@@ -143,48 +184,7 @@ class AnswerErrorPart(TypedDict):
     skipped: int
 
 
-class Required(TypedDict):
-    """What every certificate holds."""
-
-    protocol: dict[str, Any]
-    protocol_fingerprint: str
-    class_fingerprint: str
-    hypothesis: dict[str, Any] | None
-    plan: dict[str, Any]
-    shared: dict[str, Any]
-    survivors: HypothesisSet
-    kept: HypothesisSet
-    rounds: list[RoundPart]
-    conditions: list[ConditionPart]
-    labels: LabelCounts
-    certified: bool
-    labels_sufficient: bool
-    rho_proven: float | None
-    rho_predicted: float | None
-    pool: PoolPart
-    private_commitment: str
-    transcript: TranscriptPart
-    runs_in_journal: int
-
-
-class Body(Required, total=False):
-    """Everything that is digested.
-
-    `lab` is there where it has a name, `registration`, a digest, where the run was registered, `beacon` where a public value
-    took part in its private seed, `settling` is that of a settled
-    run and `enclosing` that of a lattice; both have the last two.
-    """
-
-    lab: str
-    registration: str
-    beacon: str
-    settling: SettlingPart
-    enclosing: EnclosingPart
-    verdict: VerdictPart
-    answer_error: AnswerErrorPart | None
-
-
-class Made(TypedDict):
+class RequiredProvenance(TypedDict):
     """Where and when it was made, outside the digest."""
 
     replical: str
@@ -194,7 +194,7 @@ class Made(TypedDict):
     seal: str
 
 
-class Provenance(Made, total=False):
+class Provenance(RequiredProvenance, total=False):
     """How many events the journal had and the hash of the last, which those of before do not tell."""
 
     journal_events: str
@@ -211,71 +211,6 @@ def keys(part: type) -> frozenset[str]:
     """
     required: frozenset[str] = part.__required_keys__  # type: ignore[attr-defined]
     return required
-
-
-MANY = 100  # rounds; fewer are written one by one, for people to read
-_MOST = 4_000_000  # rounds that a file may claim: each takes memory here, and none there
-_DIGITS = 40  # of a figure, at most
-_PLAIN = ("survivors", "drawn", "scanned")
-_COLUMNS = ("disagreement", "total", *_PLAIN)
-
-
-def folded(rounds: Sequence[Mapping[str, Any]]) -> dict[str, str]:
-    """Rounds numbered from 1 as texts of runs.
-
-    Examples
-    --------
-    >>> one = {"round": 1, "disagreement": [3, 9], "survivors": 2, "drawn": 1, "scanned": 4}
-    >>> folded([one, one | {"round": 2, "scanned": 5}])
-    {'disagreement': '3*2', 'total': '9*2', 'survivors': '2*2', 'drawn': '1*2', 'scanned': '4 5'}
-    """
-    columns: dict[str, Iterable[int]] = {
-        "disagreement": (each["disagreement"][0] for each in rounds),
-        "total": (each["disagreement"][1] for each in rounds),
-    }
-    columns |= {name: [each[name] for each in rounds] for name in _PLAIN}
-    return {name: " ".join(_runs(column)) for name, column in columns.items()}
-
-
-def _runs(column: Iterable[int]) -> Iterator[str]:
-    for value, same in groupby(column):
-        times = sum(1 for _ in same)
-        yield str(value) if times == 1 else f"{value}*{times}"
-
-
-def unfolded(texts: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """The rounds that `folded` wrote.
-
-    Raises
-    ------
-    ValueError
-        If they are none, or too many.
-    """
-    if set(texts) != set(_COLUMNS):
-        raise ValueError(f"rounds are {', '.join(_COLUMNS)}")
-    columns = [_values(texts[name]) for name in _COLUMNS]
-    return [
-        {"round": number, "disagreement": [mass, total], "survivors": survivors, "drawn": drawn, "scanned": scanned}
-        for number, (mass, total, survivors, drawn, scanned) in enumerate(zip(*columns, strict=True), 1)
-    ]
-
-
-def _values(text: str) -> list[int]:
-    values: list[int] = []
-    for run in text.split(" "):
-        value, _, times = run.partition("*")
-        if not (value + (times or "1")).isdecimal() or len(run) > _DIGITS:
-            raise ValueError(f"{run[:_DIGITS]!r} is no figure of a round")
-        if len(values) + int(times or 1) > _MOST:
-            raise ValueError(f"more than {_MOST:,} rounds")
-        values += [int(value)] * int(times or 1)
-    return values
-
-
-SCHEMA = "replical.certificate/1"
-FOLDED = "replical.certificate/2"  # the same with many rounds, in few bytes
-PARTS = ("schema", "body", "digest", "provenance")
-_SUMMARISED = 32  # hypotheses whose predictions are counted, to compare the pools of labs
 
 
 def certify(session: Session) -> dict[str, Any]:
@@ -306,7 +241,7 @@ def seal(digest: str, provenance: Mapping[str, Any]) -> str:
 def body_of(session: Session) -> Body:
     """Everything that is digested."""
     protocol, lab, result, ledger = session.protocol, session.lab, session.result, session.ledger
-    h, proven, left = result.hypothesis, result.proven, _left(protocol, result)
+    h, proven, left = result.hypothesis, result.proven, _survivor_parts(protocol, result)
     body: Body = {
         "protocol": protocol.body,
         "protocol_fingerprint": protocol.fingerprint,
@@ -331,7 +266,7 @@ def body_of(session: Session) -> Body:
         "certified": proven is not None and proven.certified,
         "labels_sufficient": proven is not None and proven.labels_sufficient,
         "rho_proven": None if proven is None else proven.rho_proven,
-        "rho_predicted": _rounded(proven),
+        "rho_predicted": _six_digits(proven),
         "pool": {"items": len(lab), "fingerprint": lab.fingerprint, "summary": summary(protocol, lab)},
         "private_commitment": commitment(session.secret),
         "transcript": {
@@ -357,7 +292,7 @@ def body_of(session: Session) -> Body:
     return body
 
 
-def _left(protocol: Protocol, result: Result) -> dict[str, HypothesisSet]:
+def _survivor_parts(protocol: Protocol, result: Result) -> dict[str, HypothesisSet]:
     """Who is left, and whom the shared order chose from."""
     if protocol.record.family:
         left: Callable[[Protocol, Result], dict[str, HypothesisSet]] = load(f"{protocol.record.family}:left")
@@ -381,7 +316,7 @@ def settling_part(settling: Settling) -> SettlingPart:
     }
 
 
-def _rounded(proven: Proven | None) -> float | None:
+def _six_digits(proven: Proven | None) -> float | None:
     """An estimate to six digits: the last bits are those of a machine, and a certificate is for all of them."""
     return None if proven is None or proven.rho_predicted is None else round(proven.rho_predicted, 6)
 
@@ -474,7 +409,7 @@ def within(inner: Sequence[tuple[int, int]], outer: Sequence[tuple[int, int]]) -
 
 def summary(protocol: Protocol, lab: LabPool) -> list[SummaryPart]:
     """Label-free: how often some public hypotheses predict each label. Labs of one population have similar counts."""
-    C, chosen = protocol.recipe.C, summarised(protocol)
+    C, chosen = protocol.recipe.C, summary_hypotheses(protocol)
     codes: NDArray[np.uint16] = C.codes(lab.items, chosen)
     return [
         {"hypothesis": int(h), "predicts": np.bincount(row, minlength=len(C.labels)).tolist()}
@@ -482,7 +417,10 @@ def summary(protocol: Protocol, lab: LabPool) -> list[SummaryPart]:
     ]
 
 
-def summarised(protocol: Protocol) -> NDArray[Any]:
+_SUMMARISED = 32  # hypotheses whose predictions are counted, to compare the pools of labs
+
+
+def summary_hypotheses(protocol: Protocol) -> NDArray[Any]:
     """The hypotheses whose predictions are counted: public, from the shared string."""
     C = protocol.recipe.C
     if not listed(C):
@@ -507,11 +445,11 @@ def text_of(certificate: Mapping[str, Any]) -> str:
     """The one way a certificate is written."""
     rounds = certificate.get("body", {}).get("rounds", ()) if certificate.get("schema") == SCHEMA else ()
     if len(rounds) > MANY:
-        certificate = {**certificate, "schema": FOLDED, "body": {**certificate["body"], "rounds": folded(rounds)}}
-    return _spelled(certificate)
+        certificate = {**certificate, "schema": FOLDED, "body": {**certificate["body"], "rounds": fold_rounds(rounds)}}
+    return _spell(certificate)
 
 
-def _spelled(certificate: Mapping[str, Any]) -> str:
+def _spell(certificate: Mapping[str, Any]) -> str:
     return json.dumps(certificate, indent=1, sort_keys=True, ensure_ascii=False, allow_nan=False) + "\n"
 
 
@@ -534,20 +472,20 @@ def read_as(
     except (OSError, ValueError) as error:
         raise BadUsage(f"cannot read the {what} {path}: {getattr(error, 'strerror', None) or error}") from error
     try:
-        content: Any = json.loads(raw.decode(), parse_constant=_no_constant, object_pairs_hook=_once)
+        content: Any = json.loads(raw.decode(), parse_constant=_no_constant, object_pairs_hook=_unique_keys)
     except (UnicodeDecodeError, ValueError, RecursionError) as error:
         raise refuse(f"{path} is no {what}: it is not valid JSON ({str(error).splitlines()[0]})") from error
     if not isinstance(content, dict) or not isinstance(content.get("schema"), str):
         raise refuse(f"{path} is no {what} of replical")
     if content["schema"] == FOLDED and SCHEMA in parts:
-        content = _unfolded(content, path, refuse)
+        content = _unfold(content, path, refuse)
     wanted = parts.get(content["schema"])
     if wanted is None:
         raise refuse(f"{path} says {content['schema']!r}, this version reads {' and '.join(map(repr, parts))}")
     if set(content) - set(optional) != set(wanted) or not isinstance(content.get("body", {}), dict):
         raise refuse(f"{path} has other parts than {', '.join(wanted[:-1])} and {wanted[-1]}")
     try:
-        untouched = raw in (text_of(content).encode(), _spelled(content).encode())  # many rounds one by one: as before
+        untouched = raw in (text_of(content).encode(), _spell(content).encode())  # many rounds one by one: as before
     except (AttributeError, LookupError, TypeError, ValueError, RecursionError):  # what we would not write
         untouched = False
     if not untouched:
@@ -555,9 +493,9 @@ def read_as(
     return dict(content)
 
 
-def _unfolded(content: dict[str, Any], path: Path, refuse: Refuse) -> dict[str, Any]:
+def _unfold(content: dict[str, Any], path: Path, refuse: Refuse) -> dict[str, Any]:
     try:
-        body = {**content["body"], "rounds": unfolded(content["body"]["rounds"])}
+        body = {**content["body"], "rounds": unfold_rounds(content["body"]["rounds"])}
     except (AttributeError, KeyError, TypeError, ValueError) as error:
         raise refuse(f"{path} is no certificate that replical wrote: its rounds are damaged ({error})") from error
     return {**content, "schema": SCHEMA, "body": body}
@@ -567,8 +505,67 @@ def _no_constant(name: str) -> None:
     raise ValueError(f"{name} is no number")
 
 
-def _once(pairs: Sequence[tuple[str, Any]]) -> dict[str, Any]:
+def _unique_keys(pairs: Sequence[tuple[str, Any]]) -> dict[str, Any]:
     mapping = dict(pairs)
     if len(mapping) < len(pairs):
         raise ValueError("a key occurs twice")
     return mapping
+
+
+MANY = 100  # rounds; fewer are written one by one, for people to read
+_MOST = 4_000_000  # rounds that a file may claim: each takes memory here, and none there
+_DIGITS = 40  # of a figure, at most
+_PLAIN = ("survivors", "drawn", "scanned")
+_COLUMNS = ("disagreement", "total", *_PLAIN)
+
+
+def fold_rounds(rounds: Sequence[Mapping[str, Any]]) -> dict[str, str]:
+    """Rounds numbered from 1 as texts of runs.
+
+    Examples
+    --------
+    >>> one = {"round": 1, "disagreement": [3, 9], "survivors": 2, "drawn": 1, "scanned": 4}
+    >>> fold_rounds([one, one | {"round": 2, "scanned": 5}])
+    {'disagreement': '3*2', 'total': '9*2', 'survivors': '2*2', 'drawn': '1*2', 'scanned': '4 5'}
+    """
+    columns: dict[str, Iterable[int]] = {
+        "disagreement": (each["disagreement"][0] for each in rounds),
+        "total": (each["disagreement"][1] for each in rounds),
+    }
+    columns |= {name: [each[name] for each in rounds] for name in _PLAIN}
+    return {name: " ".join(_runs(column)) for name, column in columns.items()}
+
+
+def _runs(column: Iterable[int]) -> Iterator[str]:
+    for value, same in groupby(column):
+        times = sum(1 for _ in same)
+        yield str(value) if times == 1 else f"{value}*{times}"
+
+
+def unfold_rounds(texts: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """The rounds that `fold_rounds` wrote.
+
+    Raises
+    ------
+    ValueError
+        If they are none, or too many.
+    """
+    if set(texts) != set(_COLUMNS):
+        raise ValueError(f"rounds are {', '.join(_COLUMNS)}")
+    columns = [_values(texts[name]) for name in _COLUMNS]
+    return [
+        {"round": number, "disagreement": [mass, total], "survivors": survivors, "drawn": drawn, "scanned": scanned}
+        for number, (mass, total, survivors, drawn, scanned) in enumerate(zip(*columns, strict=True), 1)
+    ]
+
+
+def _values(text: str) -> list[int]:
+    values: list[int] = []
+    for run in text.split(" "):
+        value, _, times = run.partition("*")
+        if not (value + (times or "1")).isdecimal() or len(run) > _DIGITS:
+            raise ValueError(f"{run[:_DIGITS]!r} is no figure of a round")
+        if len(values) + int(times or 1) > _MOST:
+            raise ValueError(f"more than {_MOST:,} rounds")
+        values += [int(value)] * int(times or 1)
+    return values

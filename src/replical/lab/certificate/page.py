@@ -53,10 +53,10 @@ def page(certificate: Mapping[str, Any]) -> str:
     facts = {
         **({"lab": body["lab"]} if "lab" in body else {}),
         "learner": f"{learner['name']}, ε = {learner['epsilon']:g}, δ = {learner['delta']:g}, ρ = {learner['rho']:g}",
-        "labels asked": f"{_asked(body)} ({body['labels']['skipped']} skipped, "
+        "labels asked": f"{_labels_asked(body)} ({body['labels']['skipped']} skipped, "
         f"{body['labels']['corrected']} corrected)",
         "pool": count(body["pool"]["items"], "item"),
-        **_known(body),
+        **_facts(body),
         **({"beacon": body["beacon"]} if "beacon" in body else {}),
         "written": f"{certificate['provenance']['created']}, replical {certificate['provenance']['replical']}",
     }
@@ -111,7 +111,7 @@ def _costs(labels: Mapping[str, Any]) -> str:
     return f"<p>{escape(losses.words(labels['values']))}</p>"
 
 
-def _asked(body: Mapping[str, Any]) -> str:
+def _labels_asked(body: Mapping[str, Any]) -> str:
     error = body.get("answer_error")
     if error is None or error["labels"] == 0:
         return str(body["labels"]["asked"])
@@ -131,7 +131,7 @@ def _verdict(body: Mapping[str, Any]) -> str:
         return f"Certified: {_both(body)}.{inaccurate if far else ''}"
     verdict = body.get("verdict")
     if verdict is None:
-        return f"Not certified: {_missing(body)}"
+        return f"Not certified: {_why_not(body)}"
     return f"Not certified: {verdict['why']}. What helps: {verdict['helps']}."
 
 
@@ -141,14 +141,14 @@ def _both(body: Mapping[str, Any]) -> str:
     return f"the chance that {pair} both prove this much and have different answers is at most {bound}"
 
 
-def _known(body: Mapping[str, Any]) -> dict[str, str]:
+def _facts(body: Mapping[str, Any]) -> dict[str, str]:
     """What a run knows besides, by the kind of its proof."""
     if "settling" in body:
-        return _settled(body)
-    return _enclosed(body) if "enclosing" in body else _survived(body)
+        return _settling_facts(body)
+    return _enclosing_facts(body) if "enclosing" in body else _survivor_facts(body)
 
 
-def _enclosed(body: Mapping[str, Any]) -> dict[str, str]:
+def _enclosing_facts(body: Mapping[str, Any]) -> dict[str, str]:
     """The cell of a lattice, its direction, and what is proven or predicted of agreement."""
     part, error = body["enclosing"], body["answer_error"]
     left = body["survivors"]["count"]
@@ -171,7 +171,7 @@ def _enclosed(body: Mapping[str, Any]) -> dict[str, str]:
     return facts
 
 
-def _survived(body: Mapping[str, Any]) -> dict[str, str]:
+def _survivor_facts(body: Mapping[str, Any]) -> dict[str, str]:
     """Who was left, and what is proven and predicted of agreement."""
     return {
         "survivors": f"{count(body['survivors']['count'], 'hypothesis', 'hypotheses')}; the shared order chose among "
@@ -181,7 +181,7 @@ def _survived(body: Mapping[str, Any]) -> dict[str, str]:
     }
 
 
-def _settled(body: Mapping[str, Any]) -> dict[str, str]:
+def _settling_facts(body: Mapping[str, Any]) -> dict[str, str]:
     """What a run of Settled knows besides."""
     part, error = body["settling"], body["answer_error"]
     facts = {
@@ -204,7 +204,7 @@ def _settled(body: Mapping[str, Any]) -> dict[str, str]:
     return facts
 
 
-def _missing(body: Mapping[str, Any]) -> str:
+def _why_not(body: Mapping[str, Any]) -> str:
     """Which of the conditions failed, in a sentence."""
     failed = {each["name"] for each in body["conditions"] if not each["held"]}
     finish = body["protocol"]["learner"].get("finish", "distance")

@@ -1,11 +1,8 @@
-"""What the certificate of a rounded run says is proven: does it fit together, as far as that is seen without the pool?
+"""What a certificate says is proven: does it fit together, as far as that is seen without pool and journal?
 
-A check returns nothing if all is well, and a sentence if not.
-
-What the certificate of a settled run says is proven: does it fit together, as far as that is seen without the journal?
-
-The level follows from labels that it does not tell; what no labels can have led to is found out here. A check returns
-nothing if all is well, and a sentence if not.
+Of a rounded run the conditions say what is certified, and slack and survivors what is possible. Of a settled run the level
+follows from labels that the file does not tell; what no labels can have led to is found out here. A check returns nothing
+if all is well, and a sentence if not.
 """
 
 from __future__ import annotations
@@ -20,7 +17,7 @@ import numpy as np
 
 from replical.bounds.betting import share_interval
 from replical.core.exact import fraction
-from replical.lab.certificate.checks import is_number, measured_on, same, split, value_of
+from replical.lab.certificate.checks import is_number, measured_items, same, split_rounds, value_of
 from replical.lab.certificate.file import ranges_of, within
 from replical.lab.protocol import Protocol
 from replical.learners.measured import measurable
@@ -49,18 +46,18 @@ def rounded_proof(body: Mapping[str, Any], protocol: Protocol) -> str | None:
         return f"the finish {plan.finish!r} {'always proves something' if proven is None else 'proves nothing'}"
     if plan.yardstick is not None:
         return same((body["labels_sufficient"], body["rho_predicted"]), (body["certified"], None))
-    return _on_own_items(body, protocol, plan)
+    return _check_own_items(body, protocol, plan)
 
 
 def slack(body: Mapping[str, Any], plan: RoundedPlan) -> int:
     """κ in items, or on how many the answer differs from a survivor."""
-    U = measured_on(plan, body["pool"]["items"])
+    U = measured_items(plan, body["pool"]["items"])
     return round(value_of(body, ACCURATE if plan.yardstick is None else NEAR) * U)
 
 
-def _on_own_items(body: Mapping[str, Any], protocol: Protocol, plan: RoundedPlan) -> str | None:
+def _check_own_items(body: Mapping[str, Any], protocol: Protocol, plan: RoundedPlan) -> str | None:
     """What slack and survivors leave possible."""
-    U, kappa, proven = measured_on(plan, body["pool"]["items"]), slack(body, plan), body["rho_proven"]
+    U, kappa, proven = measured_items(plan, body["pool"]["items"]), slack(body, plan), body["rho_proven"]
     disputed = body["rounds"][-1]["disagreement"][0] if body["rounds"] else U
     if kappa > (0 if body["survivors"]["count"] == 1 else disputed):
         return "the slack is larger than what survivors dispute"
@@ -74,10 +71,10 @@ def _on_own_items(body: Mapping[str, Any], protocol: Protocol, plan: RoundedPlan
     silent = own.gamma.places is not None or kappa >= U * plan["a"]
     if (body["rho_predicted"] is None) != silent:
         return f"with this order and slack rho_predicted is {'null' if silent else 'a number'}"
-    return _kept(body, protocol, plan, U, kappa)
+    return _check_kept(body, protocol, plan, U, kappa)
 
 
-def _kept(body: Mapping[str, Any], protocol: Protocol, plan: RoundedPlan, U: int, kappa: int) -> str | None:
+def _check_kept(body: Mapping[str, Any], protocol: Protocol, plan: RoundedPlan, U: int, kappa: int) -> str | None:
     """Survivors are within the slack of the centre: all are kept if the shared distance is as large, and else not all."""
     v, inside = plan.threshold(protocol.shared, U), _all_kept(body, plan.n)
     if kappa <= v and not inside:
@@ -123,7 +120,7 @@ def settled_levels(body: Mapping[str, Any], protocol: Protocol) -> str | None:
 def settled_counts(body: Mapping[str, Any], protocol: Protocol) -> str | None:
     """Labels, skips and items looked at add up, and a run does not end before it must."""
     plan, part, error = _plan(protocol), body["settling"], body["answer_error"] or {"labels": 0, "skipped": 0}
-    items, (choosing, _) = body["pool"]["items"], split(body)
+    items, (choosing, _) = body["pool"]["items"], split_rounds(body)
     seen = part["scanned"] + error["labels"] + error["skipped"]
     if part["asked"] != sum(each["drawn"] for each in choosing) or part["asked"] > part["scanned"]:
         return "the labels asked do not add up"
@@ -179,11 +176,11 @@ def _least_level(plan: SettledPlan, settles: Decimal, rejects: Decimal, place: i
 
 def _best_wealth(plan: SettledPlan, v: Fraction, part: Mapping[str, Any]) -> tuple[Decimal, Decimal]:
     """The most that a rival's purse, and a charge against a candidate, can hold."""
-    spoke, others = _spoke(plan, part)
+    spoke, others = _speakers(plan, part)
     return plan.purses(v).wealth(others, 0, spoke), plan.charges(v).wealth(0, spoke, 0)  # who agrees is not rejected
 
 
-def _spoke(plan: SettledPlan, part: Mapping[str, Any]) -> tuple[int, int]:
+def _speakers(plan: SettledPlan, part: Mapping[str, Any]) -> tuple[int, int]:
     """How many items can have spoken for somebody, and how many can not: labels may be inferred."""
     spoke = part["scanned"] if isinstance(plan, SettledCALPlan) else part["asked"]
     return spoke, part["scanned"] - spoke
@@ -201,12 +198,12 @@ def settled_bounds(body: Mapping[str, Any], protocol: Protocol) -> str | None:
         return "the estimate of agreement is a number from 0 to 1 with six digits"
     if body["certified"] != (upper is not None) or not (upper is None or _is_share(upper)):
         return "the excess bound is a number, told for certified answers"
-    if upper is not None and (wrong := _excess(plan, plan.threshold(protocol.shared), part)):
+    if upper is not None and (wrong := _check_excess(plan, plan.threshold(protocol.shared), part)):
         return wrong
-    return _error(body, plan)
+    return _check_error(body, plan)
 
 
-def _excess(plan: IdealPlan, v: Fraction, part: Mapping[str, Any]) -> str | None:
+def _check_excess(plan: IdealPlan, v: Fraction, part: Mapping[str, Any]) -> str | None:
     """Is the excess bound at most v, and one that so many items and labels can give?"""
     upper, most = part["excess_upper"], up(float(v))
     if not isinstance(plan, SettledPlan):
@@ -215,14 +212,14 @@ def _excess(plan: IdealPlan, v: Fraction, part: Mapping[str, Any]) -> str | None
         return f"the excess bound is at most the shared threshold {most}"
     if part["place"] == plan.n - 1:  # nobody is behind the answer
         return same(upper, _STEP)
-    spoke, others = _spoke(plan, part)
+    spoke, others = _speakers(plan, part)
     wealth = plan.purses(fraction(upper)).about(np.array([[others], [0], [spoke]], dtype=np.int64))[0]
     if wealth < -log(float(plan["beta"])) - 1e-6:  # in doubles
         return f"so few items and labels prove no excess bound as small as {upper}"
     return None
 
 
-def _error(body: Mapping[str, Any], plan: IdealPlan) -> str | None:
+def _check_error(body: Mapping[str, Any], plan: IdealPlan) -> str | None:
     """An error that was measured has the interval of its count; one that was not is the excess, where that is proven."""
     part, error, upper = body["settling"], body["answer_error"], body["settling"]["excess_upper"]
     if error is None:
@@ -238,7 +235,7 @@ def _error(body: Mapping[str, Any], plan: IdealPlan) -> str | None:
             plan, SettledPlan
         ):  # there errors of those no longer compared are supposed, in fractions
             return wrong
-        return _counted(error["estimate"], max(body["pool"]["items"], 1))
+        return _check_count(error["estimate"], max(body["pool"]["items"], 1))
     if not measurable(plan):
         return f"{plan.learner} measures no error where errors are not all alike"
     if error["of"] != "error" or error["level"] != float(plan["delta"]) or error["labels"] < 1:
@@ -248,7 +245,7 @@ def _error(body: Mapping[str, Any], plan: IdealPlan) -> str | None:
     return same([error["estimate"], error["low"], error["high"]], [round(errors / error["labels"], 6), low, high])
 
 
-def _counted(estimate: float, items: int) -> str | None:
+def _check_count(estimate: float, items: int) -> str | None:
     """Is it a number of errors on so many items?"""
     if round(round(estimate * items) / items, 6) == estimate:
         return None

@@ -1,16 +1,11 @@
-"""How much work and memory a certificate may ask of whoever checks it: its protocol names a class of any size.
-
-Checking works in blocks, so that memory does not grow with the class; time does, and what is measured on items does.
-
-What the lab's own items show: masses, distances and, where no label decides it, the proof.
-
-What the journal shows: the whole run again, field by field.
-
-Checking a certificate: alone, with its pool, with pool and journal.
+"""Checking a certificate: alone, with its pool, with pool and journal.
 
 *self*: whatever protocol, published text and sizes determine is recomputed, and what no data can have led to is refused.
 *pool*: also masses, distances and what follows from them. *journal*: the whole run is replayed, and every field must come
 out again. What a level cannot see is listed.
+
+A certificate names a class of any size, so how much work it may ask for is limited. Checking works in blocks: memory does
+not grow with the class, time does, and so does what is measured on items.
 """
 
 from __future__ import annotations
@@ -28,10 +23,28 @@ from replical.core.files import REMEDY, trusted
 from replical.core.randomness import PrivateRandomness
 from replical.core.text import count
 from replical.errors import BadUsage, ReplicalError
-from replical.lab.certificate import checks as course
-from replical.lab.certificate import checks as shape
-from replical.lab.certificate.beliefs import check_announced, check_signature, unannounced, unseen
-from replical.lab.certificate.checks import Checks, Verification, conditions, measured_on, same, split, value_of
+from replical.lab.certificate.checks import (
+    Checks,
+    Verification,
+    check_conditions,
+    check_counts,
+    check_hypothesis,
+    check_items,
+    check_lab_name,
+    check_parts,
+    check_protocol,
+    check_rounds,
+    check_seal,
+    check_sets,
+    check_shape,
+    check_summary,
+    check_winner,
+    index_of,
+    measured_items,
+    same,
+    split_rounds,
+    value_of,
+)
 from replical.lab.certificate.file import (
     body_of,
     condition_part,
@@ -49,11 +62,13 @@ from replical.lab.certificate.proofs import (
     settled_reach,
     slack,
 )
-from replical.lab.journal.binding import commitment
+from replical.lab.certificate.unchecked import unchecked_fields, unchecked_registration
 from replical.lab.journal.journal import Journal
+from replical.lab.journal.owner import SCHEMA, commitment, is_beacon, registration_digest
 from replical.lab.pool import LabPool
 from replical.lab.protocol import Protocol
 from replical.lab.sessions.session import Session
+from replical.lab.signatures import needs_cryptography, wrong_signature, wrong_signer
 from replical.learners.base import Proves
 from replical.learners.catalogue import find, load
 from replical.learners.paper.a2 import A2Plan
@@ -65,12 +80,150 @@ from replical.learners.rounded.proof import Centre
 from replical.pools.pool import Pool
 from replical.pools.version_space import VersionSpace
 
+
+def verify(
+    certificate: Mapping[str, Any],
+    lab: LabPool | None = None,
+    journal: Journal | None = None,
+    *,
+    yardstick: Path | None = None,
+) -> Verification:
+    """Check a certificate as deeply as what is given allows; a `yardstick` that is a file is given too."""
+    checks, body = Checks(), certificate["body"]
+    check_limits(body, deeply=lab is not None)
+    checks("the digest is that of the body", lambda: same(certificate["digest"], fingerprint(body)))
+    checks("the seal is that of digest and provenance", lambda: check_seal(certificate))
+    readable = checks("the body has the parts it must have", lambda: check_parts(body))
+    readable &= checks("every part is written as it must be", lambda: check_shape(body))
+    readable &= checks("the protocol is valid and has this fingerprint", lambda: check_protocol(body))
+    if yardstick is not None:
+        readable &= checks("the yardstick is the published one", lambda: _check_yardstick(body, yardstick))
+    if not readable:
+        return checks.verification("self")
+    protocol, level = Protocol.of(body["protocol"], yardstick=yardstick), "self"
+    check_signature(checks, certificate, body.get("lab"), protocol)
+    readable = _check_alone(checks, body, protocol)
+    if lab is not None and readable:
+        PoolChecks(body, protocol, lab).check(checks)
+        level = "pool"
+        if journal is not None and checks.all_hold:
+            check_replay(checks, certificate, protocol, lab, journal)
+            level = "journal"
+    if not readable:
+        return checks.verification(level)
+    return (
+        checks.verification(level)
+        .with_checks(*unchecked_fields(body, protocol, level))
+        .with_checks(*unchecked_registration(certificate, protocol))
+    )
+
+
+def _check_yardstick(body: Mapping[str, Any], yardstick: Path) -> str | None:
+    """Refused in a sentence if it is another."""
+    Protocol.of(body["protocol"], yardstick=yardstick)
+    return None
+
+
+def _check_alone(checks: Checks, body: Mapping[str, Any], protocol: Protocol) -> bool:
+    """What the file alone shows; was it fit to be read on?"""
+    C, plan = protocol.recipe.C, protocol.plan
+    checks("the class has this fingerprint", lambda: same(body["class_fingerprint"], C.fingerprint))
+    if "lab" in body:
+        checks("the lab may have this name", lambda: check_lab_name(body["lab"], protocol))
+    check_registration(checks, body, protocol)
+    checks("the plan follows from the protocol", lambda: same(body["plan"], plan_of(plan)))
+    readable = checks("the protocol can be run on so many items", lambda: check_items(body, protocol))
+    if protocol.record.family:
+        by_itself: Callable[[Checks, Mapping[str, Any], Protocol], bool] = load(f"{protocol.record.family}:by_itself")
+        return by_itself(checks, body, protocol) and readable
+    readable &= checks("survivors and kept are sets of hypotheses", lambda: check_sets(body, protocol))
+    readable &= checks("the hypothesis is one of the class", lambda: check_hypothesis(body, protocol))
+    if not readable:
+        return False
+    told = body["shared"]
+    checks("the shared words follow from the string", lambda: same(told, shared_of(protocol, index_of(body))))
+    checks("the winner is first in the shared order", lambda: check_winner(body, protocol))
+    checks("the summary counts every item", lambda: check_summary(body, protocol))
+    checks("labels, skips and rounds add up", lambda: check_counts(body, protocol))
+    checks("the rounds follow the plan and are possible", lambda: check_rounds(body, protocol))
+    if not checks("every condition is recomputed", lambda: check_conditions(body, protocol)):
+        return True
+    if not find(plan.learner).certifies:
+        claim = (body["certified"], body["labels_sufficient"], body["rho_proven"], body["rho_predicted"])
+        checks("nothing is certified", lambda: same(claim, (False, False, None, None)))
+    elif find(plan.learner).rounds:
+        checks("what is proven is what is certified", lambda: rounded_proof(body, protocol))
+    else:
+        checks("what is proven is what is certified", lambda: settled_levels(body, protocol))
+        checks("labels and items looked at add up", lambda: settled_counts(body, protocol))
+        checks("so many items and labels can have proven it", lambda: settled_reach(body, protocol))
+        checks("error and excess are possible", lambda: settled_bounds(body, protocol))
+    if protocol.yardstick is not None and not (protocol.measures_on_file and protocol.measured_on is None):
+        checks("scores and rho_proven follow from yardstick and survivors", lambda: _check_scores(body, protocol))
+    return True
+
+
+def _check_scores(body: Mapping[str, Any], protocol: Protocol) -> str | None:
+    """Nothing of the lab's own is needed: its items judge the answer's accuracy alone, so any items stand in for them."""
+    learner, public = protocol.learner, protocol.yardstick
+    assert isinstance(learner, Proves), "whoever has a yardstick, proves"
+    assert public is not None, "only asked where there is one"
+    ids = tuple(map(str, range(len(public.items))))
+    stand_in = LabPool(recipe=protocol.recipe, ids=ids, items=public.items, fingerprint="")
+    return PoolChecks(body, protocol, stand_in).check_scores(learner)
+
+
+REFERS = "it refers to a registration of this run"
+
+
+def check_registration(checks: Checks, body: Mapping[str, Any], protocol: Protocol) -> None:
+    """Does a run that had to be registered, and to wait for a beacon, say so?"""
+    if protocol.registers or "registration" in body:
+        checks(REFERS, lambda: _check_reference(body))
+    if protocol.beacon is not None or "beacon" in body:
+        checks("the value of the beacon is told", lambda: _check_beacon(body, protocol))
+
+
+def _check_reference(body: Mapping[str, Any]) -> str | None:
+    if "registration" not in body:
+        return "the protocol asks every lab to register, and this run did not"
+    says = {key: body[key] for key in ("protocol_fingerprint", "private_commitment")}
+    says |= {"schema": SCHEMA, "pool_fingerprint": body["pool"]["fingerprint"], "lab": body.get("lab")}
+    return same(body["registration"], registration_digest(says))
+
+
+def _check_beacon(body: Mapping[str, Any], protocol: Protocol) -> str | None:
+    if protocol.beacon is None:
+        return "the protocol names no beacon"
+    return None if is_beacon(body.get("beacon")) else f"{protocol.beacon!r} has no value here"
+
+
+def check_signature(
+    checks: Checks, content: Mapping[str, Any], lab: str | None, protocol: Protocol, *, what: str = ""
+) -> None:
+    """Did the lab sign, where the protocol lists keys? A signature that nobody asked for must be right all the same.
+
+    Raises
+    ------
+    MissingExtra
+        If there is a signature to check and cryptography is not installed: whether it is right is not guessed.
+    """
+    if protocol.lab_keys.get(str(lab)) is None and not (protocol.lab_keys and lab is None):
+        if "signature" in content:
+            needs_cryptography()
+            checks(f"{what}the signature is right", lambda: wrong_signature(content))
+        return
+    if "signature" in content:
+        needs_cryptography()
+    checks(f"{what}signed by {lab or 'its lab'}", lambda: wrong_signer(content, lab, protocol.lab_keys))
+
+
 _ALONE = 2**27  # hypotheses whose place in the shared order is looked up: a few seconds
 _MEASURED = 2**24  # hypotheses that are held, each with its distance: about 2 GiB
 _HELD = 2**22  # numbers that a class has to hold: cuts, or the normals of a net
 
 
-def check_asked(body: Any, *, deeply: bool = False) -> None:
+def check_limits(body: Any, *, deeply: bool = False) -> None:
     """Refuse a `body` whose protocol asks for too much; where a pool is given too, distances are counted `deeply`.
 
     Raises
@@ -81,7 +234,7 @@ def check_asked(body: Any, *, deeply: bool = False) -> None:
     protocol = body.get("protocol") if isinstance(body, Mapping) else None
     if trusted() or not isinstance(protocol, Mapping) or not isinstance(protocol.get("class"), Mapping):
         return
-    if (held := _held(protocol["class"])) > _HELD:
+    if (held := _class_numbers(protocol["class"])) > _HELD:
         raise _too_much(f"a class of {held:,} numbers", _HELD)
     try:
         n = len(Protocol(protocol).recipe.C)
@@ -92,7 +245,7 @@ def check_asked(body: Any, *, deeply: bool = False) -> None:
         raise _too_much(f"{n:,} hypotheses", most)
 
 
-def _held(section: Mapping[str, Any]) -> int:
+def _class_numbers(section: Mapping[str, Any]) -> int:
     """Numbers that the class holds, at most: bins of every feature, or a net's normals and offsets."""
     features = section.get("features")
     width = len(features) if isinstance(features, list) else 1
@@ -106,7 +259,7 @@ def _too_much(what: str, most: int) -> BadUsage:
 
 
 @dataclass(frozen=True)
-class OnPool:
+class PoolChecks:
     """A certificate's `body`, read with the lab's items."""
 
     body: Mapping[str, Any]
@@ -132,31 +285,31 @@ class OnPool:
     @property
     def unused(self) -> int:
         """Items of the pool that masses were not measured on; which ones is private."""
-        return len(self.lab) - measured_on(self.protocol.plan, len(self.lab))
+        return len(self.lab) - measured_items(self.protocol.plan, len(self.lab))
 
     def check(self, checks: Checks) -> None:
         """Everything that these items show."""
         body, protocol, lab, learner = self.body, self.protocol, self.lab, self.protocol.learner
         checks("the pool has this fingerprint", lambda: same(body["pool"]["fingerprint"], lab.fingerprint))
-        checks("the pool is not the public table of the order", self._own)
+        checks("the pool is not the public table of the order", self._check_own)
         checks("the pool has so many items", lambda: same(body["pool"]["items"], len(lab)))
         checks("the summary is that of the pool", lambda: same(body["pool"]["summary"], summary(protocol, lab)))
         if not protocol.record.lists:
             return
-        checks("disagreement in the rounds is possible on the pool", self._disagreement)
+        checks("disagreement in the rounds is possible on the pool", self._check_disagreement)
         if isinstance(protocol.plan, CALPlan | A2Plan):
-            checks("disagreement at the stop is that of the survivors on the pool", self._stop)
+            checks("disagreement at the stop is that of the survivors on the pool", self._check_stop)
         if isinstance(learner, Proves) and learner.repeatable(len(lab)):
-            checks("scores and rho_proven follow from pool and survivors", lambda: self.scores(learner))
+            checks("scores and rho_proven follow from pool and survivors", lambda: self.check_scores(learner))
         elif isinstance(plan := protocol.plan, RoundedPlan) and plan.yardstick is None:
-            checks("kept and slack are possible on some of the pool's items", lambda: self._some_items(plan))
+            checks("kept and slack are possible on some of the pool's items", lambda: self._check_some_items(plan))
 
-    def _own(self) -> str | None:
+    def _check_own(self) -> str | None:
         return "the order was made from these very items" if self.lab.fingerprint == self.protocol.public else None
 
-    def _disagreement(self) -> str | None:
+    def _check_disagreement(self) -> str | None:
         """The first round begins with the whole class; no later one has less to disagree on than those who survive."""
-        rounds, shrinks, most = split(self.body)[0], self.protocol.plan.shrinks, self.whole.disagreement_weight
+        rounds, shrinks, most = split_rounds(self.body)[0], self.protocol.plan.shrinks, self.whole.disagreement_weight
         last = self.survivors.disagreement_weight if shrinks else 0
         for each in rounds:
             count, everyone = each["disagreement"][0], each["survivors"] == self.whole.size
@@ -167,10 +320,10 @@ class OnPool:
                 )
         return None
 
-    def _stop(self) -> str | None:
+    def _check_stop(self) -> str | None:
         return same(value_of(self.body, STOP), float(self.survivors.mass))
 
-    def scores(self, learner: Proves) -> str | None:
+    def check_scores(self, learner: Proves) -> str | None:
         """What these survivors prove on these items, without labels."""
         body, again = self.body, learner.again(self.pool, self.survivors, self.protocol.shared)
         claim = [body["rho_proven"], body["certified"], body["labels_sufficient"], body["kept"]]
@@ -187,7 +340,7 @@ class OnPool:
         """Are these the lab's items, and not others that stand in for them?"""
         return bool(self.lab.fingerprint == self.body["pool"]["fingerprint"])
 
-    def _some_items(self, plan: RoundedPlan) -> str | None:
+    def _check_some_items(self, plan: RoundedPlan) -> str | None:
         """Whatever items were used: nobody is farther from the centre on some of them than on all, nor much nearer."""
         body, unused, V = self.body, self.unused, self.survivors
         centre = Centre(self.whole)
@@ -196,7 +349,7 @@ class OnPool:
             return f"the slack is said to be {kappa} items, on these it is {max(0, radius - unused)} to {radius}"
         if plan.choice != "ball":
             return None
-        scores, v = centre.distances(V), plan.threshold(self.protocol.shared, measured_on(plan, len(self.lab)))
+        scores, v = centre.distances(V), plan.threshold(self.protocol.shared, measured_items(plan, len(self.lab)))
         kept = np.zeros(plan.n, dtype=np.bool_)
         kept[indices_of(body["kept"], plan.n)] = True
         if not (scores - unused <= v).any():  # then survivors are kept, and that is checked without the pool
@@ -209,7 +362,9 @@ class OnPool:
         return None
 
 
-def replay(checks: Checks, certificate: Mapping[str, Any], protocol: Protocol, lab: LabPool, journal: Journal) -> None:
+def check_replay(
+    checks: Checks, certificate: Mapping[str, Any], protocol: Protocol, lab: LabPool, journal: Journal
+) -> None:
     """Run it again on the labels that the journal holds; every field must come out again."""
     body, provenance = certificate["body"], certificate["provenance"]
     sessions: list[Session] = []
@@ -229,104 +384,19 @@ def replay(checks: Checks, certificate: Mapping[str, Any], protocol: Protocol, l
         return
     if "journal_head" in provenance:
         told = provenance["journal_events"], provenance["journal_head"]
-        checks("the journal holds the events that it held when the certificate was made", lambda: _head(*told, journal))
+        checks(
+            "the journal holds the events that it held when the certificate was made",
+            lambda: _check_head(*told, journal),
+        )
     again = dict(body_of(sessions[0]))
     before = {"registration", "beacon"} & set(again)  # they come before the first label, so nobody may leave them out
     for part in sorted({*body, *before}):
         checks(f"replayed: {part.replace('_', ' ')}", lambda part=part: same(body.get(part), again.get(part)))  # type: ignore[misc]
 
 
-def _head(events: str, head: str, journal: Journal) -> str | None:
+def _check_head(events: str, head: str, journal: Journal) -> str | None:
     """The chain of a journal that goes on has the same hash there; one that was cut or written anew has not."""
     found = journal.hash_of(int(events))
     if found is None:
         return f"the certificate tells of {events} events, and the journal has fewer: its end was cut off"
     return same(head, found)
-
-
-def verify(
-    certificate: Mapping[str, Any],
-    lab: LabPool | None = None,
-    journal: Journal | None = None,
-    *,
-    yardstick: Path | None = None,
-) -> Verification:
-    """Check a certificate as deeply as what is given allows; a `yardstick` that is a file is given too."""
-    checks, body = Checks(), certificate["body"]
-    check_asked(body, deeply=lab is not None)
-    checks("the digest is that of the body", lambda: same(certificate["digest"], fingerprint(body)))
-    checks("the seal is that of digest and provenance", lambda: shape.sealed(certificate))
-    readable = checks("the body has the parts it must have", lambda: shape.parts(body))
-    readable &= checks("every part is written as it must be", lambda: shape.shape(body))
-    readable &= checks("the protocol is valid and has this fingerprint", lambda: shape.protocol_of(body))
-    if yardstick is not None:
-        readable &= checks("the yardstick is the published one", lambda: _published(body, yardstick))
-    if not readable:
-        return checks.found("self")
-    protocol, level = Protocol.of(body["protocol"], yardstick=yardstick), "self"
-    check_signature(checks, certificate, body.get("lab"), protocol)
-    readable = _by_itself(checks, body, protocol)
-    if lab is not None and readable:
-        OnPool(body, protocol, lab).check(checks)
-        level = "pool"
-        if journal is not None and checks.all_hold:
-            replay(checks, certificate, protocol, lab, journal)
-            level = "journal"
-    if not readable:
-        return checks.found(level)
-    return checks.found(level).adding(*unseen(body, protocol, level)).adding(*unannounced(certificate, protocol))
-
-
-def _published(body: Mapping[str, Any], yardstick: Path) -> str | None:
-    """Refused in a sentence if it is another."""
-    Protocol.of(body["protocol"], yardstick=yardstick)
-    return None
-
-
-def _by_itself(checks: Checks, body: Mapping[str, Any], protocol: Protocol) -> bool:
-    """What the file alone shows; was it fit to be read on?"""
-    C, plan = protocol.recipe.C, protocol.plan
-    checks("the class has this fingerprint", lambda: same(body["class_fingerprint"], C.fingerprint))
-    if "lab" in body:
-        checks("the lab may have this name", lambda: shape.named(body["lab"], protocol))
-    check_announced(checks, body, protocol)
-    checks("the plan follows from the protocol", lambda: same(body["plan"], plan_of(plan)))
-    readable = checks("the protocol can be run on so many items", lambda: shape.items(body, protocol))
-    if protocol.record.family:
-        by_itself: Callable[[Checks, Mapping[str, Any], Protocol], bool] = load(f"{protocol.record.family}:by_itself")
-        return by_itself(checks, body, protocol) and readable
-    readable &= checks("survivors and kept are sets of hypotheses", lambda: shape.sets(body, protocol))
-    readable &= checks("the hypothesis is one of the class", lambda: shape.hypothesis(body, protocol))
-    if not readable:
-        return False
-    told = body["shared"]
-    checks("the shared words follow from the string", lambda: same(told, shared_of(protocol, shape.index_of(body))))
-    checks("the winner is first in the shared order", lambda: shape.winner(body, protocol))
-    checks("the summary counts every item", lambda: shape.summed(body, protocol))
-    checks("labels, skips and rounds add up", lambda: course.counts(body, protocol))
-    checks("the rounds follow the plan and are possible", lambda: course.rounds(body, protocol))
-    if not checks("every condition is recomputed", lambda: conditions(body, protocol)):
-        return True
-    if not find(plan.learner).certifies:
-        claim = (body["certified"], body["labels_sufficient"], body["rho_proven"], body["rho_predicted"])
-        checks("nothing is certified", lambda: same(claim, (False, False, None, None)))
-    elif find(plan.learner).rounds:
-        checks("what is proven is what is certified", lambda: rounded_proof(body, protocol))
-    else:
-        checks("what is proven is what is certified", lambda: settled_levels(body, protocol))
-        checks("labels and items looked at add up", lambda: settled_counts(body, protocol))
-        checks("so many items and labels can have proven it", lambda: settled_reach(body, protocol))
-        checks("error and excess are possible", lambda: settled_bounds(body, protocol))
-    if protocol.yardstick is not None and not (protocol.measures_on_file and protocol.measured_on is None):
-        checks("scores and rho_proven follow from yardstick and survivors", lambda: _measured(body, protocol))
-    return True
-
-
-def _measured(body: Mapping[str, Any], protocol: Protocol) -> str | None:
-    """Nothing of the lab's own is needed: its items judge the answer's accuracy alone, so any items stand in for them."""
-    learner, public = protocol.learner, protocol.yardstick
-    assert isinstance(learner, Proves), "whoever has a yardstick, proves"
-    assert public is not None, "only asked where there is one"
-    ids = tuple(map(str, range(len(public.items))))
-    stand_in = LabPool(recipe=protocol.recipe, ids=ids, items=public.items, fingerprint="")
-    return OnPool(body, protocol, stand_in).scores(learner)

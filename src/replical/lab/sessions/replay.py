@@ -30,9 +30,9 @@ from replical.core.canonical import canonical, digest_of
 from replical.core.memory import keeping
 from replical.core.randomness import PrivateRandomness
 from replical.errors import BadJournal, ReplicalError
-from replical.lab.journal.binding import check_registered, seed_of
 from replical.lab.journal.journal import Event, Journal, Link
 from replical.lab.journal.ledger import CHANGES, Ledger
+from replical.lab.journal.owner import check_registered, seed_of
 from replical.lab.pool import LabPool
 from replical.lab.protocol import Claim, Protocol
 from replical.learners.base import Course, Kept, Learner

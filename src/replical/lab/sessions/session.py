@@ -8,9 +8,9 @@ from typing import TypedDict
 from replical.classes.base import Label
 from replical.core.randomness import PrivateRandomness
 from replical.errors import BadJournal, BadLabel
-from replical.lab.journal.binding import bind, named
 from replical.lab.journal.journal import Event, Journal
 from replical.lab.journal.ledger import Ledger
+from replical.lab.journal.owner import bind, name_events
 from replical.lab.pool import LabPool
 from replical.lab.protocol import Claim, Protocol
 from replical.lab.sessions.replay import Replayed
@@ -250,7 +250,7 @@ class Session:
         BadJournal
             If the journal has another one.
         """
-        self._record(named(self.protocol, self.journal, self.ledger, name))
+        self._record(name_events(self.protocol, self.journal, self.ledger, name))
 
     def answer(self, item: str, label: Label, *, annotator: str | None = None) -> None:
         """Give an open `item` its `label`; when this returns it is on the disk, with who gave it (`annotator`).

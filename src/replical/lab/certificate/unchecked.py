@@ -1,18 +1,12 @@
-"""What could not be checked: which fields are believed, why, and what would show whether they are right.
-
-What a certificate says of the time before its first label, and who signed it: its registration, beacon and signature.
-"""
+"""What could not be checked: which fields are believed, why, and what would show whether they are right."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from replical.lab.certificate.checks import Check, Checks, decided_by_labels, same
-from replical.lab.journal.binding import SCHEMA, is_beacon
-from replical.lab.journal.binding import digest_of_registered as digest_of
+from replical.lab.certificate.checks import Check, decided_by_labels
 from replical.lab.protocol import Protocol
-from replical.lab.signatures import needs_cryptography, wrong_signature, wrong_signer
 from replical.learners.base import Proves
 from replical.learners.catalogue import find
 from replical.learners.rounded.learner import NEAR
@@ -21,20 +15,36 @@ from replical.learners.settled.plan import IdealPlan
 
 LEVELS = ("self", "pool", "journal")
 NO_OTHER_RUN = "no other run was made and thrown away"
+PUBLISHED = "the registration was published before the first label"
 OLDER = "the protocol is older than the labels"
 
 
-def unseen(body: Mapping[str, Any], protocol: Protocol, level: str) -> Iterator[Check]:
+def unchecked_fields(body: Mapping[str, Any], protocol: Protocol, level: str) -> Iterator[Check]:
     """What is left to believe after a check at this `level`."""
-    return beyond(level, *_in_the_file(body, protocol))
+    return unchecked_at(level, *_file_beliefs(body, protocol))
 
 
-def beyond(level: str, *unseen: Check) -> Iterator[Check]:
+def unchecked_at(level: str, *checks: Check) -> Iterator[Check]:
     """Those of them that this `level` does not show, and what no file shows."""
     depth = LEVELS.index(level)
-    for each in (*unseen, *_IN_NO_FILE):
+    for each in (*checks, *_IN_NO_FILE):
         if each.needs not in LEVELS or depth < LEVELS.index(each.needs):
             yield each
+
+
+def unchecked_registration(certificate: Mapping[str, Any], protocol: Protocol) -> Iterator[Check]:
+    """What the file, its pool and its journal do not show of all this."""
+    body = certificate["body"]
+    if "registration" in body:
+        yield not_checkable(PUBLISHED, why="the file refers to it, and does not hold it", needs="registration")
+        yield not_checkable(
+            NO_OTHER_RUN, why="it would have a registration of its own: compare counts all that were published"
+        )
+    if "beacon" in body:
+        why = f"it has to be looked up: {body['beacon']} as {protocol.beacon}"
+        yield not_checkable("the value of the beacon is the public one", "beacon", why=why)
+    if "signature" in certificate and body.get("lab") not in protocol.lab_keys:
+        yield not_checkable("whose signature it is", why="the protocol lists no key of this lab")
 
 
 def not_checkable(name: str, *fields: str, why: str, needs: str = "") -> Check:
@@ -51,7 +61,7 @@ _IN_NO_FILE = (
 _LABELS = "labels are not in the file"
 
 
-def _in_the_file(body: Mapping[str, Any], protocol: Protocol) -> Iterator[Check]:
+def _file_beliefs(body: Mapping[str, Any], protocol: Protocol) -> Iterator[Check]:
     plan = protocol.plan
     yield not_checkable(
         "these are the lab's items",
@@ -62,9 +72,9 @@ def _in_the_file(body: Mapping[str, Any], protocol: Protocol) -> Iterator[Check]
         needs="pool",
     )
     yield not_checkable(
-        "the labels leave these survivors", *_left_by_labels(body, protocol), why=_LABELS, needs="journal"
+        "the labels leave these survivors", *_survivor_fields(body, protocol), why=_LABELS, needs="journal"
     )
-    yield not_checkable("the rounds went like this", *_course(body), why=_LABELS, needs="journal")
+    yield not_checkable("the rounds went like this", *_round_fields(body), why=_LABELS, needs="journal")
     yield not_checkable(
         "private seed and labels are those committed to",
         "private_commitment",
@@ -76,29 +86,29 @@ def _in_the_file(body: Mapping[str, Any], protocol: Protocol) -> Iterator[Check]
         needs="journal",
     )
     if isinstance(plan, RoundedPlan):
-        yield from _of_rounding(body, protocol, plan)
+        yield from _rounding_beliefs(body, protocol, plan)
     elif isinstance(plan, IdealPlan):
-        yield from _of_settling(body)
+        yield from _settling_beliefs(body)
     elif "enclosing" in body:
-        yield from _of_lattice(body)
+        yield from _lattice_beliefs(body)
     elif find(plan.learner).boosts:
         yield not_checkable("the winner won so often", "conditions[].value", "hypothesis", why=_LABELS, needs="journal")
 
 
-def _left_by_labels(body: Mapping[str, Any], protocol: Protocol) -> list[str]:
+def _survivor_fields(body: Mapping[str, Any], protocol: Protocol) -> list[str]:
     by_labels = decided_by_labels(body, protocol) or not protocol.record.lists
     chosen = ["hypothesis", "shared.winner_rank"] if by_labels else []
     return ["survivors", *(["kept"] if protocol.plan.choice != "ball" else []), *chosen]
 
 
-def _course(body: Mapping[str, Any]) -> list[str]:
+def _round_fields(body: Mapping[str, Any]) -> list[str]:
     rounds = (
         [f"rounds[].{key}" for key in ("disagreement[]", "survivors", "drawn", "scanned")] if body["rounds"] else []
     )
     return [*rounds, "labels.asked", "labels.answered", "labels.skipped", "transcript.entries", "conditions[].value"]
 
 
-def _of_rounding(body: Mapping[str, Any], protocol: Protocol, plan: RoundedPlan) -> Iterator[Check]:
+def _rounding_beliefs(body: Mapping[str, Any], protocol: Protocol, plan: RoundedPlan) -> Iterator[Check]:
     """The proof: on public items it is recomputed, on the lab's own the pool is needed, and which of its items."""
     proof = ["kept", "hypothesis", "shared.winner_rank", "rho_proven", "certified", "labels_sufficient"]
     proof += ["conditions[].value", "conditions[].held"]
@@ -130,7 +140,7 @@ def _of_rounding(body: Mapping[str, Any], protocol: Protocol, plan: RoundedPlan)
         )
 
 
-def _of_lattice(body: Mapping[str, Any]) -> Iterator[Check]:
+def _lattice_beliefs(body: Mapping[str, Any]) -> Iterator[Check]:
     yield not_checkable(
         "the labels leave directions within these bounds",
         *(f"enclosing.{key}" for key in ("enclosed", "cell", "direction", "axes", "wrong", "open")),
@@ -149,7 +159,7 @@ def _of_lattice(body: Mapping[str, Any]) -> Iterator[Check]:
         )
 
 
-def _of_settling(body: Mapping[str, Any]) -> Iterator[Check]:
+def _settling_beliefs(body: Mapping[str, Any]) -> Iterator[Check]:
     yield not_checkable(
         "the labels prove the answer",
         "certified",
@@ -170,64 +180,3 @@ def _of_settling(body: Mapping[str, Any]) -> Iterator[Check]:
     yield not_checkable(
         "estimates and the words of the verdict", *estimates, why="they are made from labels", needs="journal"
     )
-
-
-REFERS = "it refers to a registration of this run"
-PUBLISHED = "the registration was published before the first label"
-
-
-def check_announced(checks: Checks, body: Mapping[str, Any], protocol: Protocol) -> None:
-    """Does a run that had to be registered, and to wait for a beacon, say so?"""
-    if protocol.registers or "registration" in body:
-        checks(REFERS, lambda: _registered(body))
-    if protocol.beacon is not None or "beacon" in body:
-        checks("the value of the beacon is told", lambda: _beacon(body, protocol))
-
-
-def _registered(body: Mapping[str, Any]) -> str | None:
-    if "registration" not in body:
-        return "the protocol asks every lab to register, and this run did not"
-    says = {key: body[key] for key in ("protocol_fingerprint", "private_commitment")}
-    says |= {"schema": SCHEMA, "pool_fingerprint": body["pool"]["fingerprint"], "lab": body.get("lab")}
-    return same(body["registration"], digest_of(says))
-
-
-def _beacon(body: Mapping[str, Any], protocol: Protocol) -> str | None:
-    if protocol.beacon is None:
-        return "the protocol names no beacon"
-    return None if is_beacon(body.get("beacon")) else f"{protocol.beacon!r} has no value here"
-
-
-def unannounced(certificate: Mapping[str, Any], protocol: Protocol) -> Iterator[Check]:
-    """What the file, its pool and its journal do not show of all this."""
-    body = certificate["body"]
-    if "registration" in body:
-        yield not_checkable(PUBLISHED, why="the file refers to it, and does not hold it", needs="registration")
-        yield not_checkable(
-            NO_OTHER_RUN, why="it would have a registration of its own: compare counts all that were published"
-        )
-    if "beacon" in body:
-        why = f"it has to be looked up: {body['beacon']} as {protocol.beacon}"
-        yield not_checkable("the value of the beacon is the public one", "beacon", why=why)
-    if "signature" in certificate and body.get("lab") not in protocol.lab_keys:
-        yield not_checkable("whose signature it is", why="the protocol lists no key of this lab")
-
-
-def check_signature(
-    checks: Checks, content: Mapping[str, Any], lab: str | None, protocol: Protocol, *, what: str = ""
-) -> None:
-    """Did the lab sign, where the protocol lists keys? A signature that nobody asked for must be right all the same.
-
-    Raises
-    ------
-    MissingExtra
-        If there is a signature to check and cryptography is not installed: whether it is right is not guessed.
-    """
-    if protocol.lab_keys.get(str(lab)) is None and not (protocol.lab_keys and lab is None):
-        if "signature" in content:
-            needs_cryptography()
-            checks(f"{what}the signature is right", lambda: wrong_signature(content))
-        return
-    if "signature" in content:
-        needs_cryptography()
-    checks(f"{what}signed by {lab or 'its lab'}", lambda: wrong_signer(content, lab, protocol.lab_keys))

@@ -1,0 +1,200 @@
+"""Whose journal it is: protocol, pool and perhaps a claim, the lab's name, its secret, and what was registered.
+
+The first event binds a journal to a protocol and a pool, and holds the lab's secret, to which the lab commits. Without a
+beacon the secret is the seed of its private randomness. With one the seed is the hash of the secret and of a public value
+that does not exist yet when the lab commits: then nobody, the lab included, can know the seed before, and nobody but the
+lab can know it afterwards.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import unicodedata
+from collections.abc import Mapping
+from typing import Any, cast
+
+from replical.core.canonical import Json, digest_of, fingerprint
+from replical.core.randomness import PrivateRandomness
+from replical.errors import BadJournal, BadUsage
+from replical.lab.journal.journal import Event, Journal
+from replical.lab.journal.ledger import Ledger
+from replical.lab.pool import LabPool
+from replical.lab.protocol import Claim, Protocol
+from replical.lab.schema import check_name
+from replical.learners.base import Learner
+
+SCHEMA = "replical.registration/1"
+BODY = ("schema", "protocol_fingerprint", "pool_fingerprint", "private_commitment", "lab")
+LONGEST = 1000  # characters of a beacon's value; those of public beacons have 64 to 128
+
+
+def bind(protocol: Protocol, lab: LabPool, journal: Journal, learner: Learner, claim: Claim | None = None) -> bytes:
+    """Write protocol, pool and claim into a new journal, or find them there as they were; the lab's secret.
+
+    Raises
+    ------
+    BadJournal
+        If the journal belongs to another protocol, pool or claim, or is damaged.
+    PlanMismatch
+        If the `learner`'s plan was not made for such a pool.
+    """
+    created = journal.created
+    now = {"protocol_fingerprint": protocol.fingerprint, "pool_fingerprint": lab.fingerprint}
+    if created is None:
+        learner.plan.check(lab.pool(PrivateRandomness.fresh()))
+        claimed = {} if claim is None else {"claim": claim.bound}
+        journal.create({"protocol": dict(protocol.content), "items": len(lab), **now, **claimed})
+        created = journal.created or {}
+    for key in (*now, "private", "items"):
+        if key not in created:
+            raise BadJournal(f"the first event of {journal.where} is damaged: it does not say {key!r}")
+    _check_claim(journal, claim, created.get("claim"))
+    if created["protocol_fingerprint"] != protocol.fingerprint:
+        raise BadJournal(
+            f"the journal {journal.where} belongs to the protocol {created['protocol_fingerprint'][:23]}, this one "
+            f"is {protocol.fingerprint[:23]}: a changed protocol needs a journal of its own"
+        )
+    if created["pool_fingerprint"] != lab.fingerprint:
+        raise BadJournal(
+            f"the pool has changed since the journal {journal.where} began: it had {created['items']} items and "
+            f"the fingerprint {created['pool_fingerprint'][:23]}, now {len(lab)} and {lab.fingerprint[:23]}"
+        )
+    return bytes.fromhex(created["private"])
+
+
+def _check_claim(journal: Journal, claim: Claim | None, created: Any) -> None:
+    """The journal of a run is no journal of a confirmation, nor one of another confirmation."""
+    now = None if claim is None else claim.bound
+    if now == created:
+        return
+    own = "give this one a journal of its own"
+    if now is None or not isinstance(created, dict):
+        kinds = ("a run", "a confirmation") if created is None else ("a confirmation", "a run")
+        raise BadJournal(f"the journal {journal.where} belongs to {kinds[0]}, not to {kinds[1]}: {own}")
+    key = next((each for each in now if created.get(each) != now[each]), "claim")
+    raise BadJournal(
+        f"the journal {journal.where} belongs to a confirmation with {key} {created.get(key)}, here it is "
+        f"{now.get(key)}: {own}"
+    )
+
+
+def name_events(protocol: Protocol, journal: Journal, ledger: Ledger, name: str) -> list[Event]:
+    """The event that gives a lab its `name`, once and for all; none where it has this one.
+
+    Raises
+    ------
+    BadUsage
+        If it is no name, or none that the protocol lists.
+    BadJournal
+        If the journal has another one, or was registered without a name.
+    """
+    check_name(name, protocol.lab_names)
+    if ledger.lab not in (None, name):
+        raise BadJournal(
+            f"the journal {journal.where} is that of the lab {ledger.lab!r}, not of {name!r}: give every lab "
+            "a journal of its own"
+        )
+    if ledger.lab is None and ledger.registration is not None:
+        raise BadJournal(f"the journal {journal.where} was registered without a name: leave out --lab {name}")
+    return [Event(kind="lab", detail={"name": name})] if ledger.lab is None else []
+
+
+def commitment(secret: bytes) -> str:
+    """Binds a lab to its `secret` without telling it.
+
+    Examples
+    --------
+    >>> commitment(bytes(32))[:23]
+    'sha256:ae3192a42c1bfe8e'
+    """
+    return digest_of(b"replical private seed\0" + secret)
+
+
+def seed_of(secret: bytes, beacon: str | None) -> bytes:
+    """The seed of a lab's private randomness: its `secret`, or the hash of it and of the `beacon`'s value.
+
+    Examples
+    --------
+    >>> seed_of(bytes(32), None) == bytes(32), seed_of(bytes(32), "4f1c").hex()[:16]
+    (True, 'f6dc5bd68024a232')
+    """
+    if beacon is None:
+        return secret
+    inner = hashlib.sha256(secret).digest()  # of one length, so that nobody can move the border between the two
+    return hashlib.sha256(b"replical private seed and beacon\0" + inner + beacon.encode()).digest()
+
+
+def is_beacon(value: Any) -> bool:
+    """Is this the value of a beacon as it is kept: one line of text in Unicode's normal form, without blanks around it?
+
+    Examples
+    --------
+    >>> is_beacon("4f1c"), is_beacon(" 4f1c"), is_beacon("")
+    (True, False, False)
+    """
+    if not isinstance(value, str) or not 0 < len(value) <= LONGEST or not value.isprintable():
+        return False
+    return value == unicodedata.normalize("NFC", value.strip())
+
+
+def beacon_value(text: str) -> str:
+    """The value of a beacon that somebody typed: blanks around it do not count.
+
+    Raises
+    ------
+    BadUsage
+        If it is empty, longer than a line, or no text that can be printed.
+    """
+    value = unicodedata.normalize("NFC", text.strip())
+    if not is_beacon(value):
+        raise BadUsage(
+            f"the value of a beacon is one line of 1 to {LONGEST} characters, as it was published, got {text!r:.60}"
+        )
+    return value
+
+
+def registration_body(protocol: Protocol, lab: LabPool, secret: bytes, name: str | None) -> dict[str, Any]:
+    """What a registration says of a run: which protocol, which items, which private seed, and whose."""
+    return {
+        "schema": SCHEMA,
+        "protocol_fingerprint": protocol.fingerprint,
+        "pool_fingerprint": lab.fingerprint,
+        "private_commitment": commitment(secret),
+        "lab": name,
+    }
+
+
+def registration_digest(content: Mapping[str, Any]) -> str:
+    """The digest of what a registration says, without when it was made and who signed it."""
+    return fingerprint(cast(Json, {key: content[key] for key in BODY}))
+
+
+def check_registered(
+    protocol: Protocol, lab: LabPool, journal: Journal, ledger: Ledger, secret: bytes, *, waits: bool = False
+) -> None:
+    """Is the run registered as it is, and does it have all that the protocol asks for, unless it `waits` for a beacon?
+
+    Raises
+    ------
+    BadJournal
+        If it was registered otherwise, or the registration or the beacon's value is missing.
+    """
+    found, now = ledger.registration, registration_body(protocol, lab, secret, ledger.lab)
+    if found is None and protocol.registers:
+        raise BadJournal(
+            f"the protocol asks every lab to register before its first label, and {journal.where} has no registration: "
+            "write one with --register FILE and publish it"
+        )
+    for key, value in () if found is None else {**now, "digest": registration_digest(now)}.items():
+        if (said := (found or {}).get(key)) != value:
+            raise BadJournal(
+                f"the journal {journal.where} was registered with another {key.replace('_', ' ')}: {said!r:.40}, now "
+                f"{value!r:.40}"
+            )
+    if protocol.beacon is not None and ledger.beacon is None and not waits:
+        raise BadJournal(
+            f"the private seed of {journal.where} waits for a public value, {protocol.beacon!r}: give --beacon VALUE once "
+            "it is known"
+        )
+    if protocol.beacon is None and ledger.beacon is not None:
+        raise BadJournal(f"the journal {journal.where} has the value of a beacon, and the protocol names none")
