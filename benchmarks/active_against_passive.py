@@ -21,7 +21,7 @@ import numpy as np
 from matplotlib.axes import Axes
 
 from replical import plan
-from replical.study.pictures.style import below, blank, by_tens, colour, dashes, plainly, save, style
+from replical.study.pictures.style import colour, dashes, legend_below, log_ticks, new_figure, save, style, tick_text
 
 N, THETA, DELTA, RHO = 1000, 2, 0.05, 0.1
 SHOWN = (0.1, 0.05, 0.01, 0.001, 1e-4, 1e-5, 1e-6, 1e-8)
@@ -84,16 +84,16 @@ def table() -> str:
 def draw(out: Path) -> None:
     """Both settings beside each other."""
     with style():
-        figure = blank(9.5, 5)
+        figure = new_figure(9.5, 5)
         panels = figure.subplots(1, 2, sharey=True)
         for axes, (setting, active) in zip(panels, SETTINGS.items(), strict=True):
             _panel(axes, active)
             axes.set(xlabel="target error ε", title=setting)
-            by_tens(axes.xaxis, most=6)
+            log_ticks(axes.xaxis, most=6)
             axes.invert_xaxis()
-            below(axes)
+            legend_below(axes)
         panels[0].set_ylabel("labels per lab, at most")
-        by_tens(panels[0].yaxis, most=8)
+        log_ticks(panels[0].yaxis, most=8)
     for suffix in ("svg", "png"):
         save(figure, out / f"active-against-passive.{suffix}")
 
@@ -109,7 +109,7 @@ def _panel(axes: Axes, active: str) -> None:
         here = crossing(active, name)
         if here.epsilon < 0.1:
             words, left = (
-                f"active asks for fewer\nbelow ε = {plainly(float(f'{here.epsilon:.2g}'))}",
+                f"active asks for fewer\nbelow ε = {tick_text(float(f'{here.epsilon:.2g}'))}",
                 here.epsilon < 0.01,
             )
             axes.plot([here.epsilon], [here.labels], "o", color="black", markersize=5)

@@ -7,7 +7,7 @@ from pathlib import Path
 from statistics import geometric_mean, median
 from typing import Any
 
-from replical.study.pictures.style import blank, colour, save, style
+from replical.study.pictures.style import colour, new_figure, save, style
 
 Found = dict[str, Any]
 NAMES = {
@@ -183,7 +183,7 @@ def figure(found: Found, path: Path) -> None:
 
     pools = found["pools"]
     with style():
-        drawn = blank(2.4 * len(pools) + 0.7, 6.4)
+        drawn = new_figure(2.4 * len(pools) + 0.7, 6.4)
         axes = drawn.subplots(2, len(pools), sharex=True, sharey="row", squeeze=False)
         for (agree, excess), pool in zip(axes.T, pools, strict=True):
             for each in pool["totals"]:

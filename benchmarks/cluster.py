@@ -365,12 +365,12 @@ def _table(head: Sequence[str], rows: Sequence[Sequence[Any]]) -> str:
 
 def figure(found: dict[str, Any], path: Path) -> None:
     """How many times as fast as one worker a study and an audit are; seconds of an operation on shards."""
-    from replical.study.pictures.style import below, blank, by_tens, save, style
+    from replical.study.pictures.style import legend_below, log_ticks, new_figure, save, style
 
     rows = found["curves"]
     workers = [row["workers"] for row in rows]
     with style():
-        drawn = blank(9, 5)
+        drawn = new_figure(9, 5)
         left, right = drawn.subplots(1, 2)
         left.plot(workers, workers, color="0.6", linewidth=1, linestyle=":", label="as many times as workers")
         for key, words, marker, colour in (
@@ -391,9 +391,9 @@ def figure(found: dict[str, Any], path: Path) -> None:
         right.set(title="One operation on a table in shards", ylabel="seconds (computed)")
         for axes in (left, right):
             axes.set(xlabel="workers", xscale="log", yscale="log")
-            by_tens(axes.xaxis)
-            by_tens(axes.yaxis)
-            below(axes)
+            log_ticks(axes.xaxis)
+            log_ticks(axes.yaxis)
+            legend_below(axes)
         for suffix in (".svg", ".png"):
             save(drawn, path.with_suffix(suffix))
 

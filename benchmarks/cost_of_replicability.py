@@ -218,13 +218,13 @@ def figure(results: list[dict[str, Any]], path: Path) -> None:
     """Labels, and how often two labs differ, in each world that counts."""
     from matplotlib.lines import Line2D
 
-    from replical.study.pictures.style import blank, by_tens, save, style
+    from replical.study.pictures.style import log_ticks, new_figure, save, style
 
     grey, blue, red = "#7d828b", "#1f6fb2", "#c44e52"
     shown = [found for found in results if found["counted"]]
     places = range(len(shown))[::-1]
     with style():
-        drawn = blank(10, 0.36 * len(shown) + 2)
+        drawn = new_figure(10, 0.36 * len(shown) + 2)
         left, right = drawn.subplots(1, 2, sharey=True)
         for place, found in zip(places, shown, strict=True):
             labels, apart = found["labels"], found["disagreement"]
@@ -242,7 +242,7 @@ def figure(results: list[dict[str, Any]], path: Path) -> None:
         left.set_ylim(-0.6, len(shown) - 0.4)
         for axes in (left, right):
             axes.grid(visible=False, axis="y")
-            by_tens(axes.xaxis)
+            log_ticks(axes.xaxis)
         entries = (
             Line2D([], [], color=grey, marker="o", ls="", label="parent at its own stop"),
             Line2D([], [], color=blue, marker="o", ls="", label="rounded; right: E[J]"),

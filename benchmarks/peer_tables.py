@@ -8,7 +8,7 @@ from typing import Any
 
 from choosing_tables import ABOUT, about_row, agree_cell, markdown, share
 
-from replical.study.pictures.style import blank, colour, save, style
+from replical.study.pictures.style import colour, new_figure, save, style
 
 Found = dict[str, Any]
 OURS = {
@@ -154,7 +154,7 @@ def figure(found: Found, path: Path) -> None:
     listed = list(rows(found, found["totals"]))
     names = [f"{name.split(', budget')[0]}: {each['labels_median']:,.0f} labels" for name, each in listed]
     with style():
-        drawn = blank(10, 1.1 + 0.23 * len(listed))
+        drawn = new_figure(10, 1.1 + 0.23 * len(listed))
         agree, error = drawn.subplots(1, 2, sharey=True)
         for place, (_, each) in enumerate(listed):
             look = {"marker": "o", "color": shade(each), "elinewidth": 0.9}

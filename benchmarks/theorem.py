@@ -671,11 +671,11 @@ _FLOOR = 1e-3  # of shares on an axis of logarithms
 
 def figure(found: dict[str, Any], path: Path) -> None:
     """Claims above; looseness and growth below."""
-    from replical.study.pictures.style import blank, save, style
+    from replical.study.pictures.style import new_figure, save, style
 
     tall = 0.22 * len(found["cells"]) + 1.2
     with style():
-        drawn = blank(10, tall + 4.6)
+        drawn = new_figure(10, tall + 4.6)
         above, under = drawn.subfigures(2, 1, height_ratios=(tall, 4.4))
         _claims(above.subplots(), found["cells"])
         left, right = under.subplots(1, 2)
@@ -688,7 +688,7 @@ def figure(found: dict[str, Any], path: Path) -> None:
 def _claims(axes: Any, cells: list[dict[str, Any]]) -> None:
     from matplotlib.lines import Line2D
 
-    from replical.study.pictures.style import by_tens
+    from replical.study.pictures.style import log_ticks
 
     looks: tuple[dict[str, Any], ...] = (
         {"color": _BLUE, "marker": "o", "lw": 2, "ms": 5, "label": "measured, 95% interval"},
@@ -712,7 +712,7 @@ def _claims(axes: Any, cells: list[dict[str, Any]]) -> None:
     axes.set(xscale="log", xlim=(8e-4, 1.4), xlabel="how often two labs differ (left edge: 0.001 or less)")
     axes.set(ylim=(-0.6, len(cells) - 0.4), title="At the paper's sizes: claimed against measured")
     axes.grid(visible=False, axis="y")
-    by_tens(axes.xaxis)
+    log_ticks(axes.xaxis)
     handles = [Line2D([], [], **look) for look in looks]
     axes.legend(handles=handles, loc="center left", bbox_to_anchor=(1.01, 0.5))
 
@@ -720,7 +720,7 @@ def _claims(axes: Any, cells: list[dict[str, Any]]) -> None:
 def _looseness(axes: Any, curves: list[dict[str, Any]]) -> None:
     from matplotlib.lines import Line2D
 
-    from replical.study.pictures.style import below, by_tens
+    from replical.study.pictures.style import legend_below, log_ticks
 
     worlds = dict.fromkeys(_curve_label(curve["cell"]) for curve in curves)
     shade = dict(zip(worlds, (_BLUE, _RED, _GREEN, "#8064a2", "#a67500"), strict=False))
@@ -733,15 +733,15 @@ def _looseness(axes: Any, curves: list[dict[str, Any]]) -> None:
     axes.axhline(0.1, color=_GREY, ls="-.", lw=1)
     axes.set(xscale="log", yscale="log", ylim=(1.5e-4, 1), xlabel="sizes divided by", ylabel="E[J]")
     axes.set_title("How much less would do")
-    by_tens(axes.xaxis, most=7)
-    by_tens(axes.yaxis)
+    log_ticks(axes.xaxis, most=7)
+    log_ticks(axes.yaxis)
     lines = [Line2D([], [], color=colour, marker="o", ms=3, lw=1.2, label=name) for name, colour in shade.items()]
     lines += [Line2D([], [], color="black", ls=ls, lw=1.2, label=name) for name, ls in plans.items()]
-    below(axes, 2, [*lines, Line2D([], [], color=_GREY, ls="-.", lw=1, label="ρ = 0.1")])
+    legend_below(axes, 2, [*lines, Line2D([], [], color=_GREY, ls="-.", lw=1, label="ρ = 0.1")])
 
 
 def _growth(axes: Any, growth: dict[str, Any]) -> None:
-    from replical.study.pictures.style import below, by_tens
+    from replical.study.pictures.style import legend_below, log_ticks
 
     inverse = [1 / rho for rho in growth["rho"]]
     for key, labels in growth["labels"].items():
@@ -753,9 +753,9 @@ def _growth(axes: Any, growth: dict[str, Any]) -> None:
     axes.axhline(2**68, color=_GREY, ls=":", lw=1, label="2⁶⁸, the most a round of a simulation can have")
     axes.set(xscale="log", yscale="log", xlabel="1/ρ", ylabel="labels a lab may ask for")
     axes.set_title("What the plans ask for\n(n = 1000, Θ = 2, ε = ν = 0.01, δ = 0.05)")
-    by_tens(axes.xaxis)
-    by_tens(axes.yaxis)
-    below(axes)
+    log_ticks(axes.xaxis)
+    log_ticks(axes.yaxis)
+    legend_below(axes)
 
 
 def main() -> None:

@@ -123,7 +123,7 @@ def draw(cells: list[Cell], out: Path) -> None:
     """Labels against the share of labs that is certified: one panel a pool and noise, one line a world."""
     from matplotlib.lines import Line2D
 
-    from replical.study.pictures.style import blank, by_tens, colour, marker, marker_size, save, style
+    from replical.study.pictures.style import colour, log_ticks, marker, marker_size, new_figure, save, style
 
     def look(learner: str) -> dict[str, Any]:
         return {"marker": marker(learner), "color": colour(learner), "markersize": marker_size(learner)}
@@ -131,14 +131,14 @@ def draw(cells: list[Cell], out: Path) -> None:
     pools, noises = ([*dict.fromkeys(getattr(each, name) for each in cells)] for name in ("items", "noise"))
     learners = [*dict.fromkeys(each.learner for each in cells)]
     with style():
-        figure = blank(3 * len(pools), 2.4 * len(noises) + 0.5)
+        figure = new_figure(3 * len(pools), 2.4 * len(noises) + 0.5)
         panels = figure.subplots(len(noises), len(pools), sharex=True, sharey=True, squeeze=False)
         for (row, noise), (column, items) in product(enumerate(noises), enumerate(pools)):
             axes = panels[row][column]
             for each in (cell for cell in cells if (cell.noise, cell.items) == (noise, items)):
                 axes.plot(each.labels, each.certified, alpha=0.8, clip_on=False, zorder=3, **look(each.learner))
             axes.set(xscale="log", ylim=(-0.05, 1.05), title=f"{items:,} items, noise {noise}")
-            by_tens(axes.xaxis)
+            log_ticks(axes.xaxis)
         for axes in panels[-1]:
             axes.set_xlabel("labels per lab")
         for axes in panels[:, 0]:

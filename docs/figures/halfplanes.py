@@ -13,7 +13,7 @@ from matplotlib.lines import Line2D
 from replical.classes.catalogue import parse
 from replical.core.randomness import PrivateRandomness
 from replical.learners.planning import learner_for, plan
-from replical.study.pictures.style import blank, save, style
+from replical.study.pictures.style import new_figure, save, style
 from replical.worlds.world import Population
 
 OUT = Path(__file__).with_name("halfplanes.svg")
@@ -35,7 +35,7 @@ def main() -> None:
     points, line = np.asarray(pool.items), (C.normals[target], C.offsets[target])
     looks = [*(after for after in LOOKS if after < len(asked)), len(asked)]
     with style():
-        figure = blank(2.75 * len(looks), 3.5)
+        figure = new_figure(2.75 * len(looks), 3.5)
         for axes, after in zip(figure.subplots(1, len(looks)), looks, strict=True):
             draw(axes, points, spaces[after], asked[:after], line)
         figure.legend(handles=keys(), loc="outside lower center", ncols=6, columnspacing=1.2, handletextpad=0.3)

@@ -149,14 +149,14 @@ def _protocols(folder):
 
 def _studies(folder):
     from replical.study.spec import Study
-    from replical.study.store import NOTHING, Piece, Store, work
+    from replical.study.store import EMPTY, Piece, Store, work
 
     (folder / "small-study.toml").write_text(study_text(BASE))
     (folder / "large-study.toml").write_text(study_text(BASE | {"title": "Large", "stop": {"pairs": 3000}}))
     cell = Study.read(folder / "small-study.toml").cells()[0]
     piece = Piece(cell=cell.id, experiment=cell.experiment, class_seed=cell.study_seed, seed=cell.seed, start=0, end=3)
     store = Store(folder / "store")
-    store.write(cell, NOTHING.with_more(work(piece)))
+    store.write(cell, EMPTY.extend(work(piece)))
     (folder / "store" / "cells" / f"{cell.id}.parquet").replace(folder / "cell-a.parquet")
 
 

@@ -113,13 +113,13 @@ def read_study(path, folder):
 def read_cell(path, folder):
     """A damaged cell of a study is made again."""
     from replical.study.spec import Study
-    from replical.study.store import NOTHING, Store
+    from replical.study.store import EMPTY, Store
 
     (path.parent / "store" / "cells").mkdir(parents=True, exist_ok=True)
     cell = Study.read(folder / "small-study.toml").cells()[0]
     path.replace(path.parent / "store" / "cells" / f"{cell.id}.parquet")
     store = Store(path.parent / "store")
-    found = store.read(cell) is not NOTHING
+    found = store.read(cell) is not EMPTY
     return accepted(lambda: store.check(cell.study_seed)) and found
 
 

@@ -19,7 +19,7 @@ from replical.core.parallel import cluster, local
 from replical.core.text import plural
 from replical.errors import ValueOutOfRange
 from replical.study.report.findings import TERMS
-from replical.study.run import Done, run_study
+from replical.study.run import StudyRun, run_study
 from replical.study.scheduler import Progress
 from replical.study.spec import Study
 
@@ -45,7 +45,7 @@ def study_command(
         notes.print(f"workers: {busy.words}", markup=False)
         done = run_study(read, out, quick=quick, workers=busy, progress=update)
     if as_json:
-        answer({"schema": "replical.study-answer/1", "name": read.name, "quick": quick, **done.figures()})
+        answer({"schema": "replical.study-answer/1", "name": read.name, "quick": quick, **done.answer()})
     else:
         _tell(done)
 
@@ -80,10 +80,10 @@ def _left(seconds: float | None) -> str:
     return f", about {seconds / 60:.0f} min left" if seconds < 5400 else f", about {seconds / 3600:.1f} h left"
 
 
-def _tell(done: Done) -> None:
+def _tell(done: StudyRun) -> None:
     prose.print(done.sentence, markup=False)
     prose.print(TERMS, markup=False)
-    for reason, count in done.refused.items():
+    for reason, count in done.refusals.items():
         prose.print(f"Not run, {count} {plural(count, 'cell')}: {reason}", markup=False)
     tables = f"{done.folder / 'results.parquet'}, results.csv"
     prose.print(f"Tables: {tables}; report: {done.folder / 'report.html'}", markup=False)

@@ -13,7 +13,7 @@ from replical.cli.inputs import CLASSES, Device, items_from, never_over
 from replical.cli.output import answer, number, progress, prose, whole
 from replical.core.kernels.torch_device import use
 from replical.core.randomness import PrivateRandomness
-from replical.study.pictures.style import blank, check_name, save
+from replical.study.pictures.style import check_name, new_figure, save
 from replical.study.pictures.theory import theta_picture
 from replical.worlds.theta import curve, theta, theta_bound
 from replical.worlds.world import Population
@@ -38,7 +38,7 @@ def theta_command(
     if plot is not None:
         check_name(plot)
         never_over({"--plot": plot}, {"--pool": pool, "--class": table_path(class_spec)})
-        blank()  # says what to install, before anything is computed
+        new_figure()  # says what to install, before anything is computed
     C, cells = parse(class_spec, seed=seed)
     private = PrivateRandomness.fresh()  # the coefficient does not depend on the order of the items
     items = None if pool is None else items_from(C, pool, private)

@@ -1,7 +1,4 @@
-"""Numbers and lists as people read them: in tables, in sentences, and when they are 10¹⁸.
-
-What one row of a study means: which promise it has, whether the data keep it, and what to beware of.
-"""
+"""What one row of a study means: which promise it has, whether the data keep it, what to beware of; numbers in words."""
 
 from __future__ import annotations
 
@@ -16,6 +13,197 @@ from replical.learners.catalogue import LEARNERS, find
 from replical.study.results import Row
 from replical.worlds.audit import COUNTED
 from replical.worlds.experiment import OPTIONS
+
+_BY_HAND = ("k_loop", "k_final", "strings", "runs")
+_SAME_WORLD = ("class", "noise", "epsilon", "delta", "pool_size")
+_SAME_ORDER = ("query", "batch")  # what a learner and its parent must have in common beside their world
+
+WITHIN, OPEN, BELOW = "within", "compatible", "below"
+
+
+@dataclass(frozen=True)
+class Mark:
+    """Something a reader must know before using a row: a symbol and words, so that no colour is needed."""
+
+    kind: str
+    symbol: str
+    text: str
+
+
+def sort_rows(rows: Iterable[Row]) -> list[Row]:
+    """Cells of one world beside each other, learners in the library's order."""
+
+    def key(row: Row) -> tuple[object, ...]:
+        place = [part for name in ("class", "noise", "pool_size") for part in _natural(str(row[name]))]
+        learner = list(LEARNERS).index(row["learner"])
+        return place, -row["epsilon"], row["delta"], learner, row["plan"], row["rho"] or 0, row["cell"]
+
+    return sorted(rows, key=key)
+
+
+def _natural(text: str) -> list[tuple[int, str]]:
+    """Numbers by their size, before words."""
+    return [(int(part) if part.isdigit() else -1, part) for part in re.split(r"([0-9]+)", text)]
+
+
+def finished_rows(rows: Iterable[Row]) -> list[Row]:
+    """Those that were run, in order."""
+    return sort_rows(row for row in rows if row["status"] == "done")
+
+
+def replicable_rows(rows: Iterable[Row]) -> list[Row]:
+    """Those that were run with a learner that promises replicability, in order."""
+    return [row for row in finished_rows(rows) if row["replicable"]]
+
+
+def rounds(row: Row) -> bool:
+    """Does its learner round?"""
+    return find(row["learner"]).rounds
+
+
+def verdict(row: Row) -> str | None:
+    """Where the 95% interval of agreement lies: within the promise 1-ρ, around its border, below it; None: no promise."""
+    if row["status"] != "done" or not row["replicable"] or row["rho"] is None:
+        return None
+    if row["disagreement_high"] <= row["rho"]:
+        return WITHIN
+    return BELOW if row["disagreement_low"] > row["rho"] else OPEN
+
+
+def is_unclear(row: Row) -> bool:
+    """Are the pairs too few to say whether labs agree without the last step, and so whether the cell counts?"""
+    if row["base_agreement"] is None:
+        return False
+    low, high = clopper_pearson(round(row["base_agreement"] * row["pairs"]), row["pairs"])
+    return low <= 1 - COUNTED < high
+
+
+def lacks_pairs(row: Row) -> bool:
+    """Are the pairs so few that the promise would not be confirmed if all of them agreed?"""
+    return bool(1 - clopper_pearson(row["pairs"], row["pairs"])[0] > row["rho"])
+
+
+def missing_proof(row: Row) -> str:
+    """Why the promise is not proven for this row; empty if it is, or if there is none."""
+    if row["status"] != "done" or not row["replicable"]:
+        return ""
+    if has_own_sizes(row):
+        return "sizes set by hand"
+    rate = _rate(str(row["noise"]))
+    if rate != 0 and find(row["learner"]).setting == "realizable":
+        return "its proof allows no noise"
+    if rate is not None and row["nu"] is not None and row["nu"] < rate:
+        return "more noise than its ν"
+    if row["certified_fraction"] is not None:
+        labs = 2 * row["pairs"]
+        missing = round((1 - row["certified_fraction"]) * labs)
+        return f"{count(missing)} of {amount(labs, 'lab')}" if missing else ""
+    return "cut short" if row["cap_reached"] else ""
+
+
+def has_own_sizes(row: Row) -> bool:
+    """Are sizes set by hand in place of the proof's?"""
+    return any(row[name] is not None for name in _BY_HAND)
+
+
+def learner_kind(row: Row) -> str:
+    """The learner, and what makes its figures others than those of the learner as it is."""
+    more = [f"plan {row['plan']}"] if row["plan"] != "tight" else []
+    more += ["sizes set by hand"] if has_own_sizes(row) else []
+    more += ["with a budget"] if row["max_labels"] is not None else []
+    return f"{row['learner']} ({', '.join(more)})" if more else str(row["learner"])
+
+
+def _rate(noise: str) -> float | None:
+    """The rate of noise that is the same everywhere; None for noise of another shape."""
+    try:
+        return float(noise)
+    except ValueError:
+        return None
+
+
+def error_chance(row: Row) -> float | None:
+    """How likely so many labs with an error above ε are if each has one with probability δ; None if there are fewer.
+
+    The exact binomial tail, with all labs taken as independent.
+    """
+    over, labs = row["excess_over_epsilon"] or 0, 2 * row["pairs"]
+    return upper_tail(over, labs, row["delta"]) if over > row["delta"] * labs else None
+
+
+def marks(row: Row) -> list[Mark]:
+    """What to beware of in this row, beside its verdict."""
+    warnings, labs = [], 2 * row["pairs"]
+    if (chance := error_chance(row)) is not None:
+        text = f"errors above ε: {count(row['excess_over_epsilon'])} of {amount(labs, 'lab')}, p = {chance:.2g}"
+        warnings.append(Mark("bad" if chance < 0.05 else "soft", "!", text))
+    if row["vacuous"]:
+        warnings.append(Mark("soft", "∅", "vacuous"))
+    if why := missing_proof(row):
+        warnings.append(Mark("warn", "?", f"uncertified: {why}"))
+    if row["max_labels"] is not None and (row["labels_max"] or 0) >= row["max_labels"]:
+        warnings.append(Mark("warn", "■", "budget reached"))
+    elif row["certified_fraction"] is None and row["cap_reached"]:
+        warnings.append(Mark("warn", "■", f"cut short: {count(row['cap_reached'])} of {amount(labs, 'lab')}"))
+    return warnings
+
+
+def cell_name(row: Row) -> str:
+    """Which cell this is, in a few words."""
+    parts = [f"ε {row['epsilon']:g}"]
+    parts += [f"ρ {row['rho']:g}"] if row["rho"] is not None else []
+    parts += [f"pool {row['pool_size']}"]
+    parts += [f"noise {row['noise']}"] if _rate(str(row["noise"])) != 0 else []
+    parts += [f"plan {row['plan']}"] if row["plan"] != "tight" else []
+    parts += options(row)
+    return f"{row['learner']} on {row['class']} ({', '.join(parts)})"
+
+
+def options(row: Row) -> list[str]:
+    """The parameters that only some learners know."""
+    return [f"{name} {_plain(row[name])}" for name in (*OPTIONS, "yardstick") if row[name] is not None]
+
+
+def _plain(value: object) -> str:
+    """Sizes with all their digits, also where they come as doubles."""
+    if not isinstance(value, int | float):
+        return str(value)
+    return count(value) if float(value).is_integer() else f"{value:g}"
+
+
+def task(row: Row) -> tuple[object, ...]:
+    """What a lab wants to know, and how surely: learners with the same task can be compared by their labels."""
+    return tuple(row[name] for name in ("class", "noise", "epsilon", "delta", "rho"))
+
+
+def parents(rows: Iterable[Row]) -> dict[str, Row]:
+    """For each replicable cell the cell of its parent in the same world, where the study has one; by cell id.
+
+    Of several, one with the same plan and told the same coefficient, as far as there is one.
+    """
+    ran = finished_rows(rows)
+    known: dict[tuple[object, ...], Row] = {}
+    for row in ran:
+        plain = row["kappa"] is None and row["max_labels"] is None and not has_own_sizes(row)
+        if plain or row["replicable"]:
+            for place in _places(row):
+                known.setdefault((row["learner"], row["rho"], *place), row)
+    matches = {}
+    for row in ran:
+        record = find(row["learner"])
+        parent, rho = record.parent, row["rho"] if record.boosts else None
+        match = next((known[parent, rho, *place] for place in _places(row) if (parent, rho, *place) in known), None)
+        if match is not None:
+            matches[row["cell"]] = match
+    return matches
+
+
+def _places(row: Row) -> list[tuple[object, ...]]:
+    """Where to look for a cell's parent, the closest first."""
+    place = tuple(row[name] for name in (*_SAME_WORLD, *_SAME_ORDER))
+    theta, plan = ("theta", row["theta"]), ("plan", row["plan"])
+    return [(*place, theta, plan), (*place, theta), (*place, plan), place]
+
 
 _RAISED = str.maketrans("0123456789-", "⁰¹²³⁴⁵⁶⁷⁸⁹⁻")
 _LONG = 1e7  # from here on a power of ten is easier to read than all digits
@@ -55,23 +243,23 @@ def percent(value: float | None) -> str:
     return f"{100 * value:.1f}".removesuffix(".0") + "%"
 
 
-def at_most(value: float) -> str:
+def percent_up(value: float) -> str:
     """A share that is an upper bound: never smaller than it is.
 
     Examples
     --------
-    >>> at_most(.08), at_most(.0801)
+    >>> percent_up(.08), percent_up(.0801)
     ('8%', '8.1%')
     """
     return up(100 * fraction(value), 1).removesuffix(".0") + "%"
 
 
-def at_least(value: float) -> str:
+def percent_down(value: float) -> str:
     """A share that is a lower bound: never larger than it is.
 
     Examples
     --------
-    >>> at_least(.08), at_least(.0809)
+    >>> percent_down(.08), percent_down(.0809)
     ('8%', '8%')
     """
     return down(100 * fraction(value), 1).removesuffix(".0") + "%"
@@ -104,217 +292,26 @@ def span(values: Sequence[float], form: Callable[[float], str] = number) -> str:
     return low if low == high else f"{low} to {high}"
 
 
-def some(many: float, one: str, more: str | None = None) -> str:
+def amount(many: float, one: str, more: str | None = None) -> str:
     """A number of things.
 
     Examples
     --------
-    >>> some(1, "cell"), some(3, "cell"), some(2, "was", "were")
+    >>> amount(1, "cell"), amount(3, "cell"), amount(2, "was", "were")
     ('1 cell', '3 cells', '2 were')
     """
     return f"{count(many)} {plural(many, one, more)}"
 
 
-def listed(texts: Sequence[str], most: int = 3) -> str:
+def list_few(texts: Sequence[str], most: int = 3) -> str:
     """The first few of them, and how many more there are.
 
     Examples
     --------
-    >>> listed(["a", "b"]), listed(["a", "b", "c", "d", "e"]), listed(["a, b", "c", "d"])
+    >>> list_few(["a", "b"]), list_few(["a", "b", "c", "d", "e"]), list_few(["a, b", "c", "d"])
     ('a and b', 'a, b, c and 2 more', 'a, b; c and d')
     """
     between = "; " if any("," in text for text in texts) else ", "
     if len(texts) > most + 1:
         return f"{between.join(texts[:most])} and {len(texts) - most} more"
     return " and ".join(filter(None, (between.join(texts[:-1]), texts[-1]))) if texts else ""
-
-
-_BY_HAND = ("k_loop", "k_final", "strings", "runs")
-_SAME_WORLD = ("class", "noise", "epsilon", "delta", "pool_size")
-_SAME_ORDER = ("query", "batch")  # what a learner and its parent must have in common beside their world
-
-WITHIN, OPEN, BELOW = "within", "compatible", "below"
-
-
-@dataclass(frozen=True)
-class Mark:
-    """Something a reader must know before using a row: a symbol and words, so that no colour is needed."""
-
-    kind: str
-    symbol: str
-    text: str
-
-
-def ordered(rows: Iterable[Row]) -> list[Row]:
-    """Cells of one world beside each other, learners in the library's order."""
-
-    def key(row: Row) -> tuple[object, ...]:
-        place = [part for name in ("class", "noise", "pool_size") for part in _natural(str(row[name]))]
-        learner = list(LEARNERS).index(row["learner"])
-        return place, -row["epsilon"], row["delta"], learner, row["plan"], row["rho"] or 0, row["cell"]
-
-    return sorted(rows, key=key)
-
-
-def _natural(text: str) -> list[tuple[int, str]]:
-    """Numbers by their size, before words."""
-    return [(int(part) if part.isdigit() else -1, part) for part in re.split(r"([0-9]+)", text)]
-
-
-def done(rows: Iterable[Row]) -> list[Row]:
-    """Those that were run, in order."""
-    return ordered(row for row in rows if row["status"] == "done")
-
-
-def replicable(rows: Iterable[Row]) -> list[Row]:
-    """Those that were run with a learner that promises replicability, in order."""
-    return [row for row in done(rows) if row["replicable"]]
-
-
-def rounds(row: Row) -> bool:
-    """Does its learner round?"""
-    return find(row["learner"]).rounds
-
-
-def verdict(row: Row) -> str | None:
-    """Where the 95% interval of agreement lies: within the promise 1-ρ, around its border, below it; None: no promise."""
-    if row["status"] != "done" or not row["replicable"] or row["rho"] is None:
-        return None
-    if row["disagreement_high"] <= row["rho"]:
-        return WITHIN
-    return BELOW if row["disagreement_low"] > row["rho"] else OPEN
-
-
-def undecided(row: Row) -> bool:
-    """Are the pairs too few to say whether labs agree without the last step, and so whether the cell counts?"""
-    if row["base_agreement"] is None:
-        return False
-    low, high = clopper_pearson(round(row["base_agreement"] * row["pairs"]), row["pairs"])
-    return low <= 1 - COUNTED < high
-
-
-def too_few(row: Row) -> bool:
-    """Are the pairs so few that the promise would not be confirmed if all of them agreed?"""
-    return bool(1 - clopper_pearson(row["pairs"], row["pairs"])[0] > row["rho"])
-
-
-def unproven(row: Row) -> str:
-    """Why the promise is not proven for this row; empty if it is, or if there is none."""
-    if row["status"] != "done" or not row["replicable"]:
-        return ""
-    if by_hand(row):
-        return "sizes set by hand"
-    rate = _rate(str(row["noise"]))
-    if rate != 0 and find(row["learner"]).setting == "realizable":
-        return "its proof allows no noise"
-    if rate is not None and row["nu"] is not None and row["nu"] < rate:
-        return "more noise than its ν"
-    if row["certified_fraction"] is not None:
-        labs = 2 * row["pairs"]
-        missing = round((1 - row["certified_fraction"]) * labs)
-        return f"{count(missing)} of {some(labs, 'lab')}" if missing else ""
-    return "cut short" if row["cap_reached"] else ""
-
-
-def by_hand(row: Row) -> bool:
-    """Are sizes set by hand in place of the proof's?"""
-    return any(row[name] is not None for name in _BY_HAND)
-
-
-def kind(row: Row) -> str:
-    """The learner, and what makes its figures others than those of the learner as it is."""
-    more = [f"plan {row['plan']}"] if row["plan"] != "tight" else []
-    more += ["sizes set by hand"] if by_hand(row) else []
-    more += ["with a budget"] if row["max_labels"] is not None else []
-    return f"{row['learner']} ({', '.join(more)})" if more else str(row["learner"])
-
-
-def _rate(noise: str) -> float | None:
-    """The rate of noise that is the same everywhere; None for noise of another shape."""
-    try:
-        return float(noise)
-    except ValueError:
-        return None
-
-
-def above_epsilon(row: Row) -> float | None:
-    """How likely so many labs with an error above ε are if each has one with probability δ; None if there are fewer.
-
-    The exact binomial tail, with all labs taken as independent.
-    """
-    over, labs = row["excess_over_epsilon"] or 0, 2 * row["pairs"]
-    return upper_tail(over, labs, row["delta"]) if over > row["delta"] * labs else None
-
-
-def marks(row: Row) -> list[Mark]:
-    """What to beware of in this row, beside its verdict."""
-    warnings, labs = [], 2 * row["pairs"]
-    if (chance := above_epsilon(row)) is not None:
-        text = f"errors above ε: {count(row['excess_over_epsilon'])} of {some(labs, 'lab')}, p = {chance:.2g}"
-        warnings.append(Mark("bad" if chance < 0.05 else "soft", "!", text))
-    if row["vacuous"]:
-        warnings.append(Mark("soft", "∅", "vacuous"))
-    if why := unproven(row):
-        warnings.append(Mark("warn", "?", f"uncertified: {why}"))
-    if row["max_labels"] is not None and (row["labels_max"] or 0) >= row["max_labels"]:
-        warnings.append(Mark("warn", "■", "budget reached"))
-    elif row["certified_fraction"] is None and row["cap_reached"]:
-        warnings.append(Mark("warn", "■", f"cut short: {count(row['cap_reached'])} of {some(labs, 'lab')}"))
-    return warnings
-
-
-def words_of(row: Row) -> str:
-    """Which cell this is, in a few words."""
-    parts = [f"ε {row['epsilon']:g}"]
-    parts += [f"ρ {row['rho']:g}"] if row["rho"] is not None else []
-    parts += [f"pool {row['pool_size']}"]
-    parts += [f"noise {row['noise']}"] if _rate(str(row["noise"])) != 0 else []
-    parts += [f"plan {row['plan']}"] if row["plan"] != "tight" else []
-    parts += options(row)
-    return f"{row['learner']} on {row['class']} ({', '.join(parts)})"
-
-
-def options(row: Row) -> list[str]:
-    """The parameters that only some learners know."""
-    return [f"{name} {_plain(row[name])}" for name in (*OPTIONS, "yardstick") if row[name] is not None]
-
-
-def _plain(value: object) -> str:
-    """Sizes with all their digits, also where they come as doubles."""
-    if not isinstance(value, int | float):
-        return str(value)
-    return count(value) if float(value).is_integer() else f"{value:g}"
-
-
-def task(row: Row) -> tuple[object, ...]:
-    """What a lab wants to know, and how surely: learners with the same task can be compared by their labels."""
-    return tuple(row[name] for name in ("class", "noise", "epsilon", "delta", "rho"))
-
-
-def parents(rows: Iterable[Row]) -> dict[str, Row]:
-    """For each replicable cell the cell of its parent in the same world, where the study has one; by cell id.
-
-    Of several, one with the same plan and told the same coefficient, as far as there is one.
-    """
-    ran = done(rows)
-    known: dict[tuple[object, ...], Row] = {}
-    for row in ran:
-        plain = row["kappa"] is None and row["max_labels"] is None and not by_hand(row)
-        if plain or row["replicable"]:
-            for place in _places(row):
-                known.setdefault((row["learner"], row["rho"], *place), row)
-    matches = {}
-    for row in ran:
-        record = find(row["learner"])
-        parent, rho = record.parent, row["rho"] if record.boosts else None
-        match = next((known[parent, rho, *place] for place in _places(row) if (parent, rho, *place) in known), None)
-        if match is not None:
-            matches[row["cell"]] = match
-    return matches
-
-
-def _places(row: Row) -> list[tuple[object, ...]]:
-    """Where to look for a cell's parent, the closest first."""
-    place = tuple(row[name] for name in (*_SAME_WORLD, *_SAME_ORDER))
-    theta, plan = ("theta", row["theta"]), ("plan", row["plan"])
-    return [(*place, theta, plan), (*place, theta), (*place, plan), place]

@@ -1,8 +1,6 @@
-"""The results of a study: one row a cell, from its pairs; no times in it, so that it is the same wherever it ran.
+"""The results of a study: one row a cell, and how labels grow with ε, ρ, |C|, Θ and ν, beside the bounds.
 
-Bounds at the rows of a study: what they need to know of a row, and which bound is whose.
-
-How labels grow with ε, ρ, |C|, Θ and ν: exponents fitted to a study's rows, beside those of the bounds.
+A row has no times in it, so that it is the same wherever it ran.
 
 A bound is a shape without a constant, so exponents are all that can be compared. Where a bound is a sum or holds
 logarithms, it has no single exponent: what stands beside a fit is the slope of the bound at the very same points, by the
@@ -91,7 +89,7 @@ def row(cell: Cell, entry: Entry) -> Row:
     return columns
 
 
-def whole(rows: list[Row]) -> list[Row]:
+def fill_columns(rows: list[Row]) -> list[Row]:
     """Rows with every column there is now: those of an older study have nothing in the newer ones."""
     return [dict.fromkeys(name for name, _ in SCHEMA) | row for row in rows]
 
@@ -134,7 +132,7 @@ def write_csv(rows: Any, path: Path | str) -> None:
     csv.write_csv(rows.select(names), path)
 
 
-def own_thetas(rows: Iterable[Row]) -> dict[str, float]:
+def class_thetas(rows: Iterable[Row]) -> dict[str, float]:
     """Θ of each class on its own population, where it is known: by theory, or because all plans were made with it."""
     thetas: dict[str, set[float]] = defaultdict(set)
     for row in rows:
@@ -260,7 +258,7 @@ class Growth:
 def growths(rows: Iterable[Row]) -> list[Growth]:
     """Every learner along every parameter of which the rows hold at least three values, all else equal."""
     ran = [row for row in rows if row["status"] == "done" and row["labels_mean"] and row["hypotheses"]]
-    thetas = own_thetas(ran)
+    thetas = class_thetas(ran)
     curves = []
     for axis in AXES:
         for group in _groups(ran, axis, thetas):
@@ -307,9 +305,9 @@ def _groups(rows: list[Row], axis: str, thetas: Mapping[str, float]) -> list[tup
                 settings = _settings(row, axis, thetas, by_family=by_family)
                 point = Point(x=x, labels=row["labels_mean"], error=row["labels_error"] or 0.0, row=row)
                 groups.setdefault(repr(settings), (settings, []))[1].append(point)
-        whole = [group for group in groups.values() if len({point.x for point in group[1]}) >= FEWEST]
-        series += [(settings, sorted(points, key=lambda point: point.x)) for settings, points in whole]
-        used = {point.row["cell"] for _, points in whole for point in points}
+        complete = [group for group in groups.values() if len({point.x for point in group[1]}) >= FEWEST]
+        series += [(settings, sorted(points, key=lambda point: point.x)) for settings, points in complete]
+        used = {point.row["cell"] for _, points in complete for point in points}
         rest = [row for row in rest if row["cell"] not in used]
     return [group for group in series if _belongs(group[1], axis, thetas)]
 

@@ -26,7 +26,7 @@ _PACKAGES = ("replical", "numpy", "scipy", "pyarrow", "matplotlib", "dask")
 
 
 @dataclass(frozen=True, kw_only=True)
-class Done:
+class StudyRun:
     """A study that has been run."""
 
     folder: Path
@@ -39,15 +39,15 @@ class Done:
         return summary_sentence(self.rows)
 
     @property
-    def refused(self) -> Counter[str]:
+    def refusals(self) -> Counter[str]:
         """Why cells could not be run, and how many."""
         return Counter(str(each["reason"]) for each in self.rows if each["status"] == "refused")
 
-    def figures(self) -> dict[str, Any]:
+    def answer(self) -> dict[str, Any]:
         """For an answer in JSON."""
         return {
             "cells": len(self.rows),
-            "refused": self.refused.total(),
+            "refused": self.refusals.total(),
             "pairs": sum(each["pairs"] for each in self.rows),
             "sentence": self.sentence,
             "out": str(self.folder),
@@ -62,7 +62,7 @@ def run_study(
     quick: bool,
     workers: Workers,
     progress: Callable[[Progress], None] = lambda _: None,
-) -> Done:
+) -> StudyRun:
     """Run what is missing in the folder and write everything anew that is made from its cells."""
     arrow()
     cells, store = study.cells(quick=quick), Store(folder)
@@ -71,23 +71,25 @@ def run_study(
     _write_tables(store, cells, entries, rows)
     command = _command(study, folder, quick=quick)
     facts = _facts(study, quick=quick, entries=entries) | ({} if command is None else {"command": command})
-    store.whole(folder / "study.json", json.dumps(facts, indent=1))
+    store.write_file(folder / "study.json", json.dumps(facts, indent=1))
     pictures = draw(cells, rows, folder / "figures")
     page = report(study, rows, pictures, facts)
-    store.whole(folder / "report.html", page)
-    return Done(folder=folder, rows=rows, seconds=sum(each.seconds for each in entries.values()))
+    store.write_file(folder / "report.html", page)
+    return StudyRun(folder=folder, rows=rows, seconds=sum(each.seconds for each in entries.values()))
 
 
 def _write_tables(store: Store, cells: list[Cell], entries: dict[str, Entry], rows: list[Row]) -> None:
     pa, parquet = arrow()
     results = table(rows, pa)
-    store.whole(store.folder / "results.parquet", lambda path: parquet.write_table(results, path))
-    store.whole(store.folder / "results.csv", lambda path: write_csv(results, path))
+    store.write_file(store.folder / "results.parquet", lambda path: parquet.write_table(results, path))
+    store.write_file(store.folder / "results.csv", lambda path: write_csv(results, path))
     timings = [
         {"cell": cell.id, "pairs": entries[cell.id].pairs, "seconds": entries[cell.id].seconds}
         for cell in sorted(cells, key=lambda each: each.id)
     ]
-    store.whole(store.folder / "timings.parquet", lambda path: parquet.write_table(pa.Table.from_pylist(timings), path))
+    store.write_file(
+        store.folder / "timings.parquet", lambda path: parquet.write_table(pa.Table.from_pylist(timings), path)
+    )
 
 
 def _facts(study: Study, *, quick: bool, entries: dict[str, Entry]) -> dict[str, Any]:

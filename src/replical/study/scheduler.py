@@ -16,13 +16,13 @@ from math import inf
 from replical.core.parallel import Workers, as_completed
 from replical.errors import WorkerLost
 from replical.study.spec import Cell
-from replical.study.store import NOTHING, Entry, Outcome, Piece, Store, work
+from replical.study.store import EMPTY, Entry, Outcome, Piece, Store, work
 
 _SECONDS = 1.0  # a piece takes about so long: little is lost with a worker, all are busy to the end, and messages few
 _MOST = 50  # pairs of a piece at most; one while it is not known how long they take
 _QUIET = 10  # after telling how far it is, ten times as long nothing is told: that takes a tenth of the time at most
 # Cells whose pairs take about as long, the closest first: alike in all of these.
-_ALIKE = (("class", "learner", "epsilon", "noise", "pool_size"), ("class", "learner"), ("learner",), ())
+_LIKENESS = (("class", "learner", "epsilon", "noise", "pool_size"), ("class", "learner"), ("learner",), ())
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -46,7 +46,7 @@ class Progress:
 
 
 @dataclass
-class _Open:
+class _OpenCell:
     """A cell that is being worked on."""
 
     cell: Cell
@@ -89,13 +89,13 @@ class Sweep:
         self._store, self._workers, self._progress = store, workers, progress
         self._cells = {cell.id: cell for cell in cells}
         self.entries: dict[str, Entry] = {}
-        self._open: dict[str, _Open] = {}
+        self._open: dict[str, _OpenCell] = {}
         self._ends: dict[str, int] = {}  # pairs each cell that is not complete will have
-        self._waiting = deque(_in_turn(self._find()))
+        self._waiting = deque(_take_turns(self._load()))
         self._quiet = 0.0  # until then
         self._spent: dict[tuple[object, ...], tuple[float, int]] = {}  # seconds and pairs of this run, by what is alike
 
-    def _find(self) -> list[Cell]:
+    def _load(self) -> list[Cell]:
         """Cells that are not complete; a complete one that holds more than is asked for is cut to that."""
         left = []
         for cell in list(self._cells.values())[:1]:
@@ -103,12 +103,12 @@ class Sweep:
         for cell in self._cells.values():
             entry = self._store.read(cell)
             if entry.refused is not None:  # it may have been the fault of a version that is gone
-                entry = NOTHING
+                entry = EMPTY
             target = _target(cell, entry)
-            self.entries[cell.id] = entry.first(target)
+            self.entries[cell.id] = entry.cut(target)
             if target > entry.pairs:
                 left.append(cell)
-                self._foresee(cell, entry)
+                self._set_end(cell, entry)
         return left
 
     def run(self) -> dict[str, Entry]:
@@ -127,7 +127,7 @@ class Sweep:
             lambda piece: self._cells[piece.cell].words,
             remedy="use fewer workers or smaller pools",
         ):
-            self._hear(future.result())
+            self._receive(future.result())
         self._report("")
         return self.entries
 
@@ -135,42 +135,42 @@ class Sweep:
         """A piece of a cell that is open, else of one that waits."""
         for opened in self._open.values():
             if opened.handed < opened.target:
-                return opened.next_piece(self._worth(opened.cell))
+                return opened.next_piece(self._piece_size(opened.cell))
         if not self._waiting:
             return None
         cell = self._waiting.popleft()
         entry = self.entries[cell.id]
-        self._open[cell.id] = _Open(cell=cell, entry=entry, target=_target(cell, entry), handed=entry.pairs)
+        self._open[cell.id] = _OpenCell(cell=cell, entry=entry, target=_target(cell, entry), handed=entry.pairs)
         return self._next()
 
-    def _worth(self, cell: Cell) -> int:
+    def _piece_size(self, cell: Cell) -> int:
         """Pairs of a piece of this cell."""
-        seconds, pairs = self._spent.get(next(_alike(cell)), (inf, 1))
+        seconds, pairs = self._spent.get(next(_likeness(cell)), (inf, 1))
         return max(1, min(_MOST, round(_SECONDS * pairs / max(seconds, 1e-9))))
 
-    def _hear(self, outcome: Outcome) -> None:
+    def _receive(self, outcome: Outcome) -> None:
         """Put a piece in its place."""
         opened = self._open.get(outcome.piece.cell)
         if opened is None:
             return  # the cell was refused meanwhile
         opened.early[outcome.piece.start] = outcome
         if outcome.refused is None:
-            self._spend(opened.cell, outcome)
+            self._record_time(opened.cell, outcome)
         while opened.entry.pairs in opened.early and opened.entry.refused is None:
-            opened.entry = opened.entry.with_more(opened.early.pop(opened.entry.pairs))
+            opened.entry = opened.entry.extend(opened.early.pop(opened.entry.pairs))
         if opened.entry.refused is not None or opened.entry.pairs >= opened.target:
-            self._whole(opened)
+            self._complete(opened)
         if time.monotonic() >= self._quiet:
             self._report(opened.cell.words)
 
-    def _whole(self, opened: _Open) -> None:
+    def _complete(self, opened: _OpenCell) -> None:
         """All pairs asked for are there: keep them; perhaps more are wanted."""
         cell, entry = opened.cell, opened.entry
         self._store.write(cell, entry)
         self.entries[cell.id] = entry
         opened.target = 0 if entry.refused is not None else _target(cell, entry)
         if opened.target > entry.pairs:
-            self._foresee(cell, entry)
+            self._set_end(cell, entry)
         else:
             del self._open[cell.id], self._ends[cell.id]
 
@@ -192,13 +192,13 @@ class Sweep:
         )
         self._quiet = time.monotonic() + _QUIET * (time.monotonic() - started)
 
-    def _foresee(self, cell: Cell, entry: Entry) -> None:
+    def _set_end(self, cell: Cell, entry: Entry) -> None:
         pairs = min(entry.pairs, _target(cell, entry))
-        batches = pairs - pairs % cell.enough.batch  # judged by whole batches, as its stop does
-        self._ends[cell.id] = cell.enough.expected(sum(entry.rows["agree"][:batches]), batches)
+        batches = pairs - pairs % cell.stop.batch  # judged by whole batches, as its stop does
+        self._ends[cell.id] = cell.stop.forecast(sum(entry.rows["agree"][:batches]), batches)
 
-    def _spend(self, cell: Cell, outcome: Outcome) -> None:
-        for alike in _alike(cell):
+    def _record_time(self, cell: Cell, outcome: Outcome) -> None:
+        for alike in _likeness(cell):
             seconds, pairs = self._spent.get(alike, (0.0, 0))
             self._spent[alike] = (seconds + outcome.seconds, pairs + outcome.piece.end - outcome.piece.start)
 
@@ -208,12 +208,12 @@ class Sweep:
             return None
         total = 0.0
         for name, pairs in left.items():
-            seconds, known = next(spent for alike in _alike(self._cells[name]) if (spent := self._spent.get(alike)))
+            seconds, known = next(spent for alike in _likeness(self._cells[name]) if (spent := self._spent.get(alike)))
             total += pairs * seconds / known
         return total / self._workers.count
 
 
-def _in_turn(cells: Sequence[Cell]) -> list[Cell]:
+def _take_turns(cells: Sequence[Cell]) -> list[Cell]:
     """A cell of each learner, then another of each: soon all paces are known."""
     counts: Counter[str] = Counter()
     turns: list[tuple[int, Cell]] = []
@@ -223,15 +223,15 @@ def _in_turn(cells: Sequence[Cell]) -> list[Cell]:
     return [cell for _, cell in sorted(turns, key=lambda turn: turn[0])]
 
 
-def _alike(cell: Cell) -> Iterator[tuple[object, ...]]:
-    for names in _ALIKE:
+def _likeness(cell: Cell) -> Iterator[tuple[object, ...]]:
+    for names in _LIKENESS:
         yield tuple(cell.parameters[name] for name in names)
 
 
 def _target(cell: Cell, entry: Entry) -> int:
     """How many pairs the cell's stop asks for, going by those that are there: batch by batch, from the first."""
     pairs = 0
-    while (wanted := cell.enough.wanted(sum(entry.rows["agree"][:pairs]), pairs)) > pairs:
+    while (wanted := cell.stop.target(sum(entry.rows["agree"][:pairs]), pairs)) > pairs:
         if wanted > entry.pairs:
             return wanted
         pairs = wanted

@@ -1,8 +1,4 @@
-"""What a cell of a study can be told: the names of its parameters, and one spelling of every value.
-
-When a cell of a study has enough pairs.
-
-A study in a file: which cells it has, and how many pairs of labs each of them runs.
+"""A study in a file: which cells it has, and how many pairs of labs each of them runs.
 
 A cell is one experiment. Its id is a hash of what it tries, its randomness derives from the study's seed and that id: a
 value added to a grid changes no other cell. A table counts by what is in it, not by its name or where it lies.
@@ -36,7 +32,7 @@ PARAMETERS = (*NEEDED, *STANDARD, "theta", "nu", *OPTIONS, "yardstick")
 _WORDS = {"plan": ("tight", "paper"), "yardstick": ("cells", "none")}
 
 
-def plain(name: str, value: Any) -> Any:
+def read_value(name: str, value: Any) -> Any:
     """Check a value; one spelling each: 1 and 1.0 are one epsilon, 0 and "0" one noise."""
     if is_text(name):
         return _text(name, value)
@@ -48,7 +44,7 @@ def plain(name: str, value: Any) -> Any:
             return checked_size(value)
         except (ValueError, RecursionError):
             raise BadStudy(
-                f"a pool size is a whole number from 1 to 10**12 - 1 or 'exact', got {short(value)}"
+                f"a pool size is a whole number from 1 to 10**12 - 1 or 'exact', got {quote(value)}"
             ) from None
     return _number(name, value)
 
@@ -60,10 +56,10 @@ def is_text(name: str) -> bool:
 
 def _text(name: str, value: Any) -> str:
     if not isinstance(value, str):
-        raise BadStudy(f"{name} must be a text, got {short(value)}")
+        raise BadStudy(f"{name} must be a text, got {quote(value)}")
     known = PLAN_PARAMETERS[name].words if name in PLAN_PARAMETERS else _WORDS.get(name, (value,))
     if value not in known:
-        raise BadStudy(f"unknown {name} {short(value)}; it is one of {', '.join(known)}")
+        raise BadStudy(f"unknown {name} {quote(value)}; it is one of {', '.join(known)}")
     return value
 
 
@@ -73,7 +69,7 @@ def _number(name: str, value: Any) -> Any:
     except (ValueError, OverflowError):
         number = None
     if number is None:
-        raise BadStudy(f"{name} must be a number, got {short(value)}")
+        raise BadStudy(f"{name} must be a number, got {quote(value)}")
     if name == "noise":
         if not 0 <= number < 1:
             raise BadStudy(f"{name} must be in [0, 1), got {number:g}")
@@ -82,7 +78,7 @@ def _number(name: str, value: Any) -> Any:
     if known.kind == "count":
         whole = value if isinstance(value, int) else int(number) if number.is_integer() else 0
         if whole < 1:
-            raise BadStudy(f"{name} must be a whole number of at least {max(1, int(known.low))}, got {short(value)}")
+            raise BadStudy(f"{name} must be a whole number of at least {max(1, int(known.low))}, got {quote(value)}")
         return whole
     number = known.check(number)
     return int(number) if name == "theta" and number.is_integer() else number
@@ -100,7 +96,7 @@ def matters(name: str, chosen: Mapping[str, Any]) -> bool:
     return find(chosen["learner"]).uses(name, chosen["plan"])
 
 
-def short(value: Any) -> str:
+def quote(value: Any) -> str:
     """A value for a sentence, however long or deep it is."""
     try:
         return f"{value!r:.40}"
@@ -113,7 +109,7 @@ _MOST_PAIRS = 10**9
 
 
 @dataclass(frozen=True, kw_only=True)
-class Enough:
+class StoppingRule:
     """When a cell has enough pairs: at a fixed number, or when the 95% interval of agreement is narrow enough.
 
     The width is looked at after each whole batch and nothing else is, least of all where the interval lies.
@@ -124,12 +120,12 @@ class Enough:
     batch: int = 100
     max_pairs: int = 4000
 
-    def wanted(self, agreements: int, pairs: int) -> int:
+    def target(self, agreements: int, pairs: int) -> int:
         """How many pairs to have after this many, of which so many agree; the same number if they are enough.
 
         Examples
         --------
-        >>> Enough(half_width=.02, batch=100).wanted(97, 100), Enough(half_width=.02, batch=100).wanted(300, 300)
+        >>> StoppingRule(half_width=.02, batch=100).target(97, 100), StoppingRule(half_width=.02, batch=100).target(300, 300)
         (200, 300)
         """
         if self.pairs is not None:
@@ -138,12 +134,12 @@ class Enough:
             return pairs
         return min((pairs // self.batch + 1) * self.batch, self.max_pairs)
 
-    def expected(self, agreements: int, pairs: int) -> int:
+    def forecast(self, agreements: int, pairs: int) -> int:
         """How many pairs it will come to if they go on like this; with none to go by, as if every other one agreed.
 
         Examples
         --------
-        >>> Enough(half_width=.02, batch=100).expected(97, 100), Enough(half_width=.02, batch=100).expected(0, 0)
+        >>> StoppingRule(half_width=.02, batch=100).forecast(97, 100), StoppingRule(half_width=.02, batch=100).forecast(0, 0)
         (400, 2500)
         """
         if self.pairs is not None or (pairs and self._narrow(agreements, pairs)):
@@ -163,21 +159,21 @@ class Enough:
         return (high - low) / 2 <= (self.half_width or 0.0)
 
 
-def enough_of(section: Any) -> Enough:
+def stopping_rule(section: Any) -> StoppingRule:
     """Check what a file says."""
     if not isinstance(section, dict):
-        raise BadStudy(f"stop must be a table such as {{ pairs = 400 }}, got {short(section)}")
+        raise BadStudy(f"stop must be a table such as {{ pairs = 400 }}, got {quote(section)}")
     for key, value in section.items():
         if key not in ("pairs", "half_width", "batch", "max_pairs"):
             raise BadStudy(f"stop has no key {key!r:.40}; it has pairs, or half_width, batch and max_pairs")
         if key == "half_width":
             if isinstance(value, bool) or not isinstance(value, int | float) or not 0 < value < 0.5:
-                raise BadStudy(f"half_width must be between 0 and 0.5, got {short(value)}")
+                raise BadStudy(f"half_width must be between 0 and 0.5, got {quote(value)}")
         elif isinstance(value, bool) or not isinstance(value, int) or not 1 <= value <= _MOST_PAIRS:
-            raise BadStudy(f"{key} of stop must be a whole number from 1 to {_MOST_PAIRS}, got {short(value)}")
+            raise BadStudy(f"{key} of stop must be a whole number from 1 to {_MOST_PAIRS}, got {quote(value)}")
     if ("pairs" in section) == ("half_width" in section) or ("pairs" in section and len(section) > 1):
         raise BadStudy("stop has either pairs, or half_width with batch and max_pairs")
-    stop = Enough(**section)
+    stop = StoppingRule(**section)
     if stop.batch > stop.max_pairs:
         raise BadStudy(f"batch of stop must be at most max_pairs = {stop.max_pairs}, got {stop.batch}")
     return stop
@@ -190,7 +186,7 @@ _MOST_CELLS = 100_000
 
 
 @dataclass(frozen=True, kw_only=True)
-class Table:
+class TableFile:
     """A file of predictions as the study was read with it: where it lies, and the SHA-256 of what is in it."""
 
     path: Path
@@ -211,19 +207,19 @@ class Cell:
 
     parameters: Mapping[str, Any]
     grids: tuple[str, ...]
-    enough: Enough
+    stop: StoppingRule
     study_seed: str
-    table: Table | None = None
+    table: TableFile | None = None
 
     @property
-    def tries(self) -> dict[str, Any]:
+    def identity(self) -> dict[str, Any]:
         """What makes it this cell and no other."""
-        return _tries(self.parameters, self.table)
+        return _identity(self.parameters, self.table)
 
     @cached_property
     def id(self) -> str:
         """The first 16 hexadecimal digits of the hash of what it tries."""
-        return fingerprint(self.tries).removeprefix("sha256:")[:16]
+        return fingerprint(self.identity).removeprefix("sha256:")[:16]
 
     @property
     def seed(self) -> str:
@@ -281,13 +277,13 @@ class Study:
 
     content: Mapping[str, Any]
     file: Path | None = None
-    tables: Mapping[str, Table] = field(default_factory=dict)
+    tables: Mapping[str, TableFile] = field(default_factory=dict)
 
     @classmethod
     def of(cls, content: Mapping[str, Any], *, file: Path | None = None) -> Study:
         """Check everything a study says; tables are looked for beside its file, without one in the current folder."""
         named = cls(content=content)
-        tables: dict[str, Table] = {}
+        tables: dict[str, TableFile] = {}
         try:
             _check(content)
             cells = [cell for quick in (False, True) for cell in named.cells(quick=quick)]
@@ -296,7 +292,7 @@ class Study:
                 if table is None:
                     parse(spec, seed=named.seed)
                 else:
-                    tables[spec] = _table(table if file is None else file.parent / table)
+                    tables[spec] = _table_file(table if file is None else file.parent / table)
         except BadStudy:
             raise
         except ReplicalError as error:
@@ -329,7 +325,7 @@ class Study:
 
     def cells(self, *, quick: bool = False) -> list[Cell]:
         """All cells, in the order of the file; one that several grids name is run once, as the first of them says."""
-        parts: list[tuple[str, dict[str, list[Any]], Enough]] = []
+        parts: list[tuple[str, dict[str, list[Any]], StoppingRule]] = []
         combinations = 0
         for number, grid in enumerate(self.content["grid"], 1):
             if quick and grid.get("quick") is False:
@@ -338,10 +334,10 @@ class Study:
             combinations += prod(map(len, parts[-1][1].values()))
             if combinations > _MOST_CELLS:
                 raise BadStudy(f"a study has at most {_MOST_CELLS} cells; shorten the lists of {parts[-1][0]!r:.40}")
-        entries: dict[str, tuple[dict[str, Any], list[str], Enough]] = {}
+        entries: dict[str, tuple[dict[str, Any], list[str], StoppingRule]] = {}
         for name, lists, stop in parts:
             for parameters in _product(lists):
-                tries = _tries(parameters, self.tables.get(parameters["class"]))
+                tries = _identity(parameters, self.tables.get(parameters["class"]))
                 entry = entries.setdefault(canonical(tries), (parameters, [], stop))
                 if name not in entry[1]:
                     entry[1].append(name)
@@ -351,14 +347,14 @@ class Study:
             Cell(
                 parameters=parameters,
                 grids=tuple(names),
-                enough=stop,
+                stop=stop,
                 study_seed=self.seed,
                 table=self.tables.get(parameters["class"]),
             )
             for parameters, names, stop in entries.values()
         ]
 
-    def _part(self, grid: Mapping[str, Any], *, quick: bool) -> tuple[dict[str, list[Any]], Enough]:
+    def _part(self, grid: Mapping[str, Any], *, quick: bool) -> tuple[dict[str, list[Any]], StoppingRule]:
         """The lists of a grid and its stop: its own word goes before the study's, that on quick runs before others."""
         defaults, shorter = self.content.get("defaults", {}), self.content.get("quick", {})
         layers: list[Mapping[str, Any]] = [STANDARD, defaults, grid]
@@ -371,19 +367,21 @@ class Study:
         # A table is a stop of the study; a word is the learner's parameter of that name.
         settings = {key: value for layer in layers for key, value in layer.items() if not isinstance(value, dict)}
         lists = {
-            name: [plain(name, each) for each in _listed(settings[name])] for name in PARAMETERS if name in settings
+            name: [read_value(name, each) for each in _as_list(settings[name])]
+            for name in PARAMETERS
+            if name in settings
         }
-        return lists, enough_of([each for each in stops if isinstance(each, dict)][-1])
+        return lists, stopping_rule([each for each in stops if isinstance(each, dict)][-1])
 
 
-def _tries(parameters: Mapping[str, Any], table: Table | None) -> dict[str, Any]:
+def _identity(parameters: Mapping[str, Any], table: TableFile | None) -> dict[str, Any]:
     return dict(parameters) if table is None else {**parameters, "class": f"table:{table.digest}"}
 
 
-def _table(path: Path) -> Table:
+def _table_file(path: Path) -> TableFile:
     digest = table_digest(path)
     parse(f"table:{path}", digest=digest)
-    return Table(path=path.absolute(), digest=digest)  # absolute: workers are in other folders
+    return TableFile(path=path.absolute(), digest=digest)  # absolute: workers are in other folders
 
 
 def _product(lists: Mapping[str, list[Any]]) -> Iterator[dict[str, Any]]:
@@ -392,7 +390,7 @@ def _product(lists: Mapping[str, list[Any]]) -> Iterator[dict[str, Any]]:
         yield {name: value for name, value in chosen.items() if matters(name, chosen)}
 
 
-def _listed(value: Any) -> list[Any]:
+def _as_list(value: Any) -> list[Any]:
     return value if isinstance(value, list) else [value]
 
 
@@ -401,10 +399,10 @@ def _check(content: Mapping[str, Any]) -> None:
         if key not in _TOP:
             raise BadStudy(f"a study has no key {key!r:.40}; it has {', '.join(_TOP)}")
     if content.get("schema") != SCHEMA:
-        raise BadStudy(f"the schema of a study is {SCHEMA!r}, got {short(content.get('schema'))}")
+        raise BadStudy(f"the schema of a study is {SCHEMA!r}, got {quote(content.get('schema'))}")
     for key in ("name", "seed"):
         if not isinstance(content.get(key), str) or not content[key]:
-            raise BadStudy(f"a study needs a text {key!r}, got {short(content.get(key))}")
+            raise BadStudy(f"a study needs a text {key!r}, got {quote(content.get(key))}")
     grids = content.get("grid")
     if not isinstance(grids, list) or not grids or not all(isinstance(grid, dict) for grid in grids):
         raise BadStudy("a study needs at least one [[grid]]")
@@ -419,25 +417,25 @@ def _check(content: Mapping[str, Any]) -> None:
         for key in NEEDED:
             if key not in grid and key not in content.get("defaults", {}):
                 raise BadStudy(f"grid {number} needs {key!r}, a value or a list")
-    enough_of(content.get("stop", USUAL))
+    stopping_rule(content.get("stop", USUAL))
 
 
 def _check_texts(where: str, section: Mapping[str, Any], *keys: str) -> None:
     for key in keys:
         if not isinstance(section.get(key, ""), str):
-            raise BadStudy(f"{where}: {key} must be a text, got {short(section[key])}")
+            raise BadStudy(f"{where}: {key} must be a text, got {quote(section[key])}")
 
 
 def _check_section(where: str, section: Any, known: tuple[str, ...]) -> None:
     if not isinstance(section, dict):
-        raise BadStudy(f"{where} must be a table, got {short(section)}")
+        raise BadStudy(f"{where} must be a table, got {quote(section)}")
     for key, value in section.items():
         if key not in known:
             raise BadStudy(f"{where} has no key {key!r:.40}; it may have {', '.join(known)}")
         if value == []:
             raise BadStudy(f"{where}: the list of {key} is empty")
         if key == "stop" and (where == "quick" or (isinstance(value, dict) and where != "defaults")):
-            enough_of(value)
+            stopping_rule(value)
         elif key in PARAMETERS:
-            for each in _listed(value):
-                plain(key, each)
+            for each in _as_list(value):
+                read_value(key, each)

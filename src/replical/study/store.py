@@ -1,8 +1,7 @@
-"""What a worker does: some pairs of one cell, as rows of plain numbers.
+"""Cells of a study: a worker runs some pairs of one, the folder holds a file for each.
 
-A worker keeps the world of the last cells it saw, because the pieces of one cell follow each other.
-
-The folder of a study: a file a cell, written whole and renamed, so that what is there is complete.
+A worker keeps the world of the last cells it saw, because the pieces of one cell follow each other. Files are written
+whole and renamed, so that what is there is complete.
 """
 
 from __future__ import annotations
@@ -66,10 +65,10 @@ def work(piece: Piece) -> Outcome:
     """Run the pairs of a piece; the same rows wherever and whenever it runs."""
     started = time.perf_counter()
     try:
-        ready = _ready(_Key(piece.experiment), piece.class_seed)
+        ready = _prepare(_Key(piece.experiment), piece.class_seed)
         plan = ready.learner.plan
-        _double(plan.labels_most or 0)  # before any pair is run
-        rows = rows_of([_pair(ready, piece.seed, number) for number in range(piece.start, piece.end)], plan.epsilon)
+        _as_double(plan.labels_most or 0)  # before any pair is run
+        rows = rows_of([_run_pair(ready, piece.seed, number) for number in range(piece.start, piece.end)], plan.epsilon)
     except BadTable as error:  # the fault of this machine, not of the cell: elsewhere its pairs are good
         raise BadStudy(
             f"{error} (on {socket.gethostname()}): put the study's own file there, or run the study again with the new one"
@@ -101,16 +100,16 @@ class _Key:
 
 
 @lru_cache(maxsize=2)
-def _ready(key: _Key, class_seed: str) -> Ready:
+def _prepare(key: _Key, class_seed: str) -> Ready:
     return prepare(key.experiment, seed=class_seed)
 
 
-def _pair(ready: Ready, seed: str, number: int) -> Pair:
+def _run_pair(ready: Ready, seed: str, number: int) -> Pair:
     population, labs = run_pair(ready.learner, ready.world, seed, number)
     return summarise(number, population, labs, ready.learner.plan.prior)
 
 
-def _double(labels: int) -> float:
+def _as_double(labels: int) -> float:
     if labels > sys.float_info.max:
         raise ValueOutOfRange(
             f"the plan asks for about 10**{log10(labels):.0f} labels, and the tables of a study hold up to 10**308: "
@@ -122,7 +121,7 @@ def _double(labels: int) -> float:
 def rows_of(pairs: Sequence[Pair], epsilon: Fraction) -> Columns:
     """Pairs as columns. Counts of labels beyond 2**53 are rounded to doubles; nothing is compared after rounding."""
     rows = columns(pairs, epsilon)
-    return rows | {name: [_double(count) for count in rows[name]] for name in ("labels_a", "labels_b")}
+    return rows | {name: [_as_double(count) for count in rows[name]] for name in ("labels_a", "labels_b")}
 
 
 _META = b"replical"
@@ -168,7 +167,7 @@ class Entry:
         sentence: str | None = self.facts.get("refused")
         return sentence
 
-    def with_more(self, outcome: Outcome) -> Entry:
+    def extend(self, outcome: Outcome) -> Entry:
         """With one more piece of work; a refusal stays the last word."""
         facts = {name: getattr(outcome, name) for name in ("theta", "nu", "hypotheses", "refused")}
         facts["labels_most"] = None if outcome.labels_most is None else float(outcome.labels_most)
@@ -178,14 +177,14 @@ class Entry:
         versions = tuple(dict.fromkeys((*self.versions, _VERSION)))
         return Entry(rows=rows, facts=facts, seconds=self.seconds + outcome.seconds, versions=versions)
 
-    def first(self, pairs: int) -> Entry:
+    def cut(self, pairs: int) -> Entry:
         """Its first pairs only: what a run that asked for so many would have found."""
         rows = {name: values[:pairs] for name, values in self.rows.items()}
         seconds = self.seconds * min(1.0, pairs / max(1, self.pairs))
         return Entry(rows=rows, facts=self.facts, seconds=seconds, versions=self.versions)
 
 
-NOTHING = Entry(rows={name: [] for name, _ in COLUMNS})
+EMPTY = Entry(rows={name: [] for name, _ in COLUMNS})
 
 
 class Store:
@@ -228,7 +227,7 @@ class Store:
         path = self._path(cell)
         _, parquet = arrow()
         if not path.exists():
-            return NOTHING
+            return EMPTY
         try:
             table = parquet.read_table(path, partitioning=None, page_checksum_verification=True)
             meta = json.loads(table.schema.metadata[_META])
@@ -237,20 +236,20 @@ class Store:
             entry = Entry(rows=rows, facts=dict(meta["facts"]), seconds=meta["seconds"], versions=versions)
             whole = (meta["cell"], meta["seed"], rows["pair"])
         except Exception:  # of many kinds, depending on what is broken: it is made again
-            return NOTHING
-        return entry if whole == (cell.tries, cell.study_seed, list(range(entry.pairs))) else NOTHING
+            return EMPTY
+        return entry if whole == (cell.identity, cell.study_seed, list(range(entry.pairs))) else EMPTY
 
     def write(self, cell: Cell, entry: Entry) -> None:
         """Keep a cell."""
         pa, parquet = arrow()
-        meta = {"cell": cell.tries, "seed": cell.study_seed, "facts": entry.facts, "seconds": entry.seconds}
+        meta = {"cell": cell.identity, "seed": cell.study_seed, "facts": entry.facts, "seconds": entry.seconds}
         kinds = {"int64": pa.int64(), "bool": pa.bool_(), "double": pa.float64()}
         fields = [(name, kinds[kind]) for name, kind in COLUMNS]
         schema = pa.schema(fields, metadata={_META: json.dumps(meta | {"version": _AND.join(entry.versions)})})
         table = pa.table(entry.rows, schema=schema)
-        self.whole(self._path(cell), lambda path: parquet.write_table(table, path, write_page_checksum=True))
+        self.write_file(self._path(cell), lambda path: parquet.write_table(table, path, write_page_checksum=True))
 
-    def whole(self, path: Path, write: Callable[[Path], object] | str) -> None:
+    def write_file(self, path: Path, write: Callable[[Path], object] | str) -> None:
         """Write a file of the folder: it is there as a whole or not at all."""
         write_whole(path, write, what="the file", refuse=BadStudy)
 

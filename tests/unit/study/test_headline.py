@@ -3,7 +3,7 @@
 import pytest
 
 from replical.learners.catalogue import find
-from replical.study.pictures.costs import chosen, headline
+from replical.study.pictures.headline import choose, headline
 from replical.study.results import SCHEMA
 from support.figures import faults, recorded
 
@@ -30,7 +30,7 @@ THREE = [cell("replical", 3e6, pool_size="exact", vacuous=True), cell("cal", 7.0
 
 
 def learners(rows):
-    found = chosen(rows)
+    found = choose(rows)
     return None if found is None else [row["learner"] for row in found.lines]
 
 
@@ -76,14 +76,14 @@ def test_a_world_where_labs_agree_anyway_is_not_chosen():
     easy = [each | {"class": "thresholds:9", "vacuous": each["vacuous"] is not None or None} for each in THREE]
     easy[1] |= {"disagreement": 0.0}
     assert learners(easy) is None
-    found = chosen([*easy, *THREE[1:]])
+    found = choose([*easy, *THREE[1:]])
     assert {row["class"] for row in found.lines} == {"thresholds:1000"}
 
 
 def test_both_plans_of_the_papers_learner_have_a_line_and_the_best_cell_of_each_is_taken():
     paper = cell("replical", 1e15, plan="paper", pool_size="exact")
     blunt = cell("rounded-cal", 3.0, certified_fraction=0.5)
-    found = chosen([*THREE, paper, blunt])
+    found = choose([*THREE, paper, blunt])
     assert [(row["learner"], row["plan"]) for row in found.lines] == [
         ("cal", "tight"),
         ("rounded-cal", "tight"),

@@ -11,10 +11,10 @@ import pytest
 from replical import complexity
 from replical.errors import MissingExtra
 from replical.learners.catalogue import LEARNERS, find
-from replical.study.pictures.costs import _apart
+from replical.study.pictures.costs import _distinction
 from replical.study.pictures.draw import Picture, draw
-from replical.study.pictures.style import FILLS, blank, colour, filled, plainly, style
-from replical.study.results import SCHEMA, fit, growths, own_thetas
+from replical.study.pictures.style import FILLS, colour, fill_style, new_figure, style, tick_text
+from replical.study.results import SCHEMA, class_thetas, fit, growths
 from replical.study.spec import Study
 from support.figures import faults, recorded
 from support.paths import ROOT
@@ -179,7 +179,7 @@ def test_groups_hold_all_else_equal():
 def test_theta_of_a_class_is_known_or_agreed_upon():
     rows = [cell("replical", 1.0, theta=7.0, **{"class": "intervals:9"}), cell("cal", 1.0, **{"class": "star:5"})]
     rows += [cell("replical", 1.0, theta=theta, **{"class": "boxes:2,3"}) for theta in (3.0, 4.0)]
-    assert own_thetas(rows) == {"intervals:9": 7.0, "star:5": 5.0}
+    assert class_thetas(rows) == {"intervals:9": 7.0, "star:5": 5.0}
 
 
 def test_every_learner_has_a_colour_and_a_marker_of_its_own():
@@ -188,14 +188,14 @@ def test_every_learner_has_a_colour_and_a_marker_of_its_own():
 
 
 def test_how_a_marker_is_filled():
-    assert filled(cell("cal", 5.0)) == "full"
-    assert filled(cell("rounded-cal", 5.0, certified_fraction=1.0)) == "full"
-    assert filled(cell("rounded-cal", 5.0, certified_fraction=0.5)) == "left"
+    assert fill_style(cell("cal", 5.0)) == "full"
+    assert fill_style(cell("rounded-cal", 5.0, certified_fraction=1.0)) == "full"
+    assert fill_style(cell("rounded-cal", 5.0, certified_fraction=0.5)) == "left"
     assert set(FILLS) == {"full", "left"}
 
 
 def test_ticks_are_short_at_any_size():
-    assert [plainly(value) for value in (0.0, 0.001, 1.0, 2e4, 1e18, 1e-9)] == [
+    assert [tick_text(value) for value in (0.0, 0.001, 1.0, 2e4, 1e18, 1e-9)] == [
         "0",
         "0.001",
         "1",
@@ -339,7 +339,7 @@ def test_a_legend_on_a_curve_is_found_and_words_on_words(monkeypatch, tmp_path):
     seen = recorded(monkeypatch)
     for place, height in (("upper right", 1), ("upper right", 0), ("outside right upper", 1)):
         with style():
-            figure = blank(4, 3)
+            figure = new_figure(4, 3)
             axes = figure.add_subplot(ylim=(0, 1.02))
         axes.plot([0, 1], [height, height], label="a curve")
         (figure if "outside" in place else axes).legend(loc=place)
@@ -410,7 +410,7 @@ def test_a_coefficient_that_was_given_is_told_from_one_that_was_computed(tmp_pat
 def test_lines_that_differ_in_the_coefficient_alone_name_it():
     swept = [cell("replical", 90.0, theta=2.0, rho=0.1), cell("replical", 300.0, theta=8.0, rho=0.1)]
     lines = [(row, None) for row in [*swept, cell("replical", 70.0, theta=2.0, rho=0.2), cell("cal", 9.0, theta=3.0)]]
-    assert [_apart(line, lines) for line in lines] == ["ρ = 0.1, Θ = 2", "ρ = 0.1, Θ = 8", "ρ = 0.2", ""]
+    assert [_distinction(line, lines) for line in lines] == ["ρ = 0.1, Θ = 2", "ρ = 0.1, Θ = 8", "ρ = 0.2", ""]
 
 
 def test_without_matplotlib_a_sentence_says_what_to_install(tmp_path, monkeypatch):

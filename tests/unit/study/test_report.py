@@ -14,20 +14,20 @@ from replical.study.judging import (
     BELOW,
     OPEN,
     WITHIN,
-    above_epsilon,
+    amount,
+    cell_name,
     count,
-    done,
-    listed,
+    error_chance,
+    finished_rows,
+    lacks_pairs,
+    list_few,
     marks,
+    missing_proof,
     number,
     parents,
     percent,
-    some,
     span,
-    too_few,
-    unproven,
     verdict,
-    words_of,
 )
 from replical.study.report import findings
 from replical.study.report.page import report, toml
@@ -88,9 +88,9 @@ def test_numbers():
     assert [percent(x) for x in (0, 1, 0.999, 1e-7, None)] == ["0%", "100%", "99.9%", "below 0.0001%", "-"]
     assert number(None) == "-"
     assert span([3, 3.01]) == "3"
-    assert some(1, "cell was", "cells were") == "1 cell was"
-    assert listed([]) == ""
-    assert listed(["a"]) == "a"
+    assert amount(1, "cell was", "cells were") == "1 cell was"
+    assert list_few([]) == ""
+    assert list_few(["a"]) == "a"
 
 
 # What one row means.
@@ -117,7 +117,7 @@ def test_verdict():
     ],
 )
 def test_unproven(changes, why):
-    assert unproven(row(**changes)) == why
+    assert missing_proof(row(**changes)) == why
 
 
 def test_marks_are_words_and_symbols():
@@ -134,8 +134,8 @@ def test_marks_are_words_and_symbols():
 
 
 def test_errors_above_epsilon_by_the_exact_binomial():
-    assert above_epsilon(row(excess_over_epsilon=10)) is None  # as many as δ allows for
-    assert above_epsilon(row(excess_over_epsilon=11)) == upper_tail(11, 200, 0.05)
+    assert error_chance(row(excess_over_epsilon=10)) is None  # as many as δ allows for
+    assert error_chance(row(excess_over_epsilon=11)) == upper_tail(11, 200, 0.05)
     assert marks(row(excess_over_epsilon=11))[0].kind == "soft"
     assert marks(row(excess_over_epsilon=40))[0].kind == "bad"
 
@@ -163,15 +163,15 @@ def test_a_parent_was_told_the_same_coefficient():
 
 
 def test_options_are_told():
-    assert words_of(row("replical", k_loop=1234567.0, T=0.125, stop="rstat", noise="0.05", plan="paper")) == (
+    assert cell_name(row("replical", k_loop=1234567.0, T=0.125, stop="rstat", noise="0.05", plan="paper")) == (
         "replical on thresholds:1000 (ε 0.1, ρ 0.1, pool 2000, noise 0.05, plan paper, T 0.125, k_loop 1,234,567, stop rstat)"
     )
 
 
 def test_order_is_that_of_worlds_whatever_the_order_of_rows():
     rows = [row("cal"), row(), row("cal", **{"class": "thresholds:500"}), row(epsilon=0.2)]
-    found = [words_of(each) for each in done(rows)]
-    assert found == [words_of(each) for each in done(rows[::-1])]
+    found = [cell_name(each) for each in finished_rows(rows)]
+    assert found == [cell_name(each) for each in finished_rows(rows[::-1])]
     assert found[0].startswith("cal on thresholds:500")
     assert [each.split()[0] for each in found[1:]] == ["rounded-cal", "cal", "rounded-cal"]
 
@@ -217,9 +217,9 @@ def test_a_first_look_is_no_failure():
 
 def test_cells_with_too_few_pairs_are_told_from_others():
     rows = [row(agree=100), row(agree=6, pairs=6)]
-    assert too_few(rows[1])
-    assert not too_few(rows[0])
-    assert not too_few(row(agree=0, pairs=6, rho=0.5))  # six pairs that agree confirm one half
+    assert lacks_pairs(rows[1])
+    assert not lacks_pairs(rows[0])
+    assert not lacks_pairs(row(agree=0, pairs=6, rho=0.5))  # six pairs that agree confirm one half
     assert "in 1 it is compatible with it (1 has too few pairs for more), in 0" in findings.summary_sentence(rows)
     assert "in 1 of 2 cells that count (1 has too few pairs for more); two labs" in findings.promises(rows)[0]
     assert "in 0 of 1 cell that counts (too few pairs for more); two labs" in findings.promises(rows[1:])[0]

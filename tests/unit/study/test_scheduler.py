@@ -12,7 +12,7 @@ from replical.core.exact import clopper_pearson
 from replical.core.parallel import Workers, local
 from replical.study.results import SCHEMA, table
 from replical.study.scheduler import Sweep
-from replical.study.spec import Enough, Study
+from replical.study.spec import StoppingRule, Study
 from replical.study.store import Piece, Store, work
 from replical.worlds.audit import audit
 from replical.worlds.experiment import prepare
@@ -252,7 +252,7 @@ def test_an_estimate_foresees_the_batches_that_will_be_needed(sweep):
         stop={"half_width": 0.1, "batch": 20, "max_pairs": 400},
     )
     found = sweep(content, workers=Clock(lambda piece: float(piece.end - piece.start)))
-    assert found.progress[0].pairs == Enough(half_width=0.1, batch=20, max_pairs=400).expected(0, 0) == 120
+    assert found.progress[0].pairs == StoppingRule(half_width=0.1, batch=20, max_pairs=400).forecast(0, 0) == 120
     final = found.progress[-1].pairs_done
     for far in found.progress[3:]:
         assert far.seconds_left == far.pairs - far.pairs_done

@@ -8,7 +8,7 @@ import pytest
 
 from replical.errors import BadStudy
 from replical.learners.catalogue import LEARNERS, find
-from replical.study.spec import Enough, Study
+from replical.study.spec import StoppingRule, Study
 from support.paths import ROOT
 
 GRID = {"class": "thresholds:50", "learner": "cal", "epsilon": 0.1, "pool_size": 300}
@@ -39,7 +39,7 @@ def test_grids_are_united_and_a_cell_that_both_name_is_run_once_as_the_first_say
     cells = study(first, {"name": "two", "epsilon": [0.2, 0.3]}, stop={"pairs": 7}).cells()
     assert chosen(cells, "epsilon") == [(0.1,), (0.2,), (0.3,)]
     assert [cell.grids for cell in cells] == [("one",), ("one", "two"), ("two",)]
-    assert [cell.enough.pairs for cell in cells] == [5, 5, 7]
+    assert [cell.stop.pairs for cell in cells] == [5, 5, 7]
 
 
 def test_standard_values_defaults_and_the_grid_s_own_word():
@@ -154,7 +154,7 @@ def quick(*grids, **more):
 
 def test_quick_replaces_lists_and_the_stop():
     (cell,) = quick({"epsilon": [0.1, 0.2, 0.3]})
-    assert (cell.parameters["epsilon"], cell.enough.pairs) == (0.2, 3)
+    assert (cell.parameters["epsilon"], cell.stop.pairs) == (0.2, 3)
     assert len(study({"epsilon": [0.1, 0.2, 0.3]}, quick=QUICK).cells()) == 3
 
 
@@ -171,7 +171,7 @@ def test_a_grid_may_be_left_out_of_quick_or_have_its_own():
         {"quick": True, "epsilon": 0.6},
     ]
     cells = quick(*grids)
-    assert [(cell.grids, cell.parameters["epsilon"], cell.enough.pairs) for cell in cells] == [
+    assert [(cell.grids, cell.parameters["epsilon"], cell.stop.pairs) for cell in cells] == [
         (("grid 2",), 0.3, 2), (("grid 2",), 0.4, 2), (("grid 3",), 0.2, 3),
     ]  # fmt: skip
 
@@ -191,7 +191,7 @@ def test_without_a_word_on_quick_it_is_the_study_itself():
 def test_whose_stop_counts():
     def pairs(grid, **more):
         whole = study(grid, **more)
-        return whole.cells()[0].enough.pairs, whole.cells(quick=True)[0].enough.pairs
+        return whole.cells()[0].stop.pairs, whole.cells(quick=True)[0].stop.pairs
 
     own, late = {"stop": {"pairs": 4}}, {"stop": {"pairs": 5}, "quick": {"stop": {"pairs": 2}}}
     assert pairs({}) == (200, 200)
@@ -210,11 +210,11 @@ def test_the_stop_of_a_grid_is_not_the_learner_s_stop(learner):
         study({**grid, "stop": ["mass", "rstat"]}),
     )
     assert [cell.id for cell in plain.cells()] == [cell.id for cell in table.cells()]
-    assert table.cells()[0].enough == Enough(pairs=4)
+    assert table.cells()[0].stop == StoppingRule(pairs=4)
     for part in (False, True):
         assert chosen(word.cells(quick=part), "stop") == [("mass",), ("rstat",)]
         assert "stop" not in plain.cells(quick=part)[0].parameters
-    assert {cell.enough.pairs for cell in word.cells(quick=True)} == {2}
+    assert {cell.stop.pairs for cell in word.cells(quick=True)} == {2}
 
 
 # What it may not say
@@ -248,10 +248,10 @@ def test_a_date_is_no_seed():
 
 
 def test_what_is_expected_is_what_happens_if_nothing_changes():
-    stop = Enough(half_width=0.05, batch=50, max_pairs=4000)
+    stop = StoppingRule(half_width=0.05, batch=50, max_pairs=4000)
     agreements, pairs = 45, 50
-    expected = stop.expected(agreements, pairs)
-    while (wanted := stop.wanted(round(0.9 * pairs), pairs)) > pairs:
+    expected = stop.forecast(agreements, pairs)
+    while (wanted := stop.target(round(0.9 * pairs), pairs)) > pairs:
         pairs = wanted
     assert expected == pairs
-    assert stop.expected(0, 0) == 450  # the worst: half of them agree
+    assert stop.forecast(0, 0) == 450  # the worst: half of them agree

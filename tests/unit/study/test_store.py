@@ -11,7 +11,7 @@ from replical.errors import BadStudy
 from replical.study.results import row
 from replical.study.run import run_study
 from replical.study.spec import Study
-from replical.study.store import NOTHING, Piece, Store, work
+from replical.study.store import EMPTY, Piece, Store, work
 from replical.worlds.experiment import Experiment
 from support.studies import GRID, based, of_pairs
 
@@ -50,7 +50,7 @@ def test_files_are_there_as_a_whole_or_not_at_all(tmp_path, one_cell):
         raise Stopped
 
     with pytest.raises(Stopped):
-        store.whole(file, fail)
+        store.write_file(file, fail)
     assert file.read_bytes() == good
     assert list((folder / "cells").iterdir()) == [file]
 
@@ -81,7 +81,7 @@ def test_a_store_gives_back_what_it_was_given(one_cell):
     assert (found.rows, found.facts) == tables[cell.id]
     assert found.seconds > 0
     assert row(cell, found)["pairs"] == 30
-    assert NOTHING.pairs == 0
+    assert EMPTY.pairs == 0
 
 
 # ---- work in threads ----

@@ -6,7 +6,17 @@ import xml.etree.ElementTree as ElementTree
 import pytest
 
 from replical.learners.catalogue import LEARNERS
-from replical.study.pictures.style import GROUND, INK, blank, colour, contrast, dark, follow_scheme, save, style
+from replical.study.pictures.style import (
+    GROUND,
+    INK,
+    colour,
+    contrast,
+    dark_shade,
+    follow_scheme,
+    new_figure,
+    save,
+    style,
+)
 
 pytest.importorskip("matplotlib")
 WHITE = "#ffffff"
@@ -15,7 +25,7 @@ RULE = re.compile(r'\[style\*="(fill|stroke): (#[0-9a-f]{6})"\] \{ (?:fill|strok
 
 def drawn(path, **options):
     with style():
-        figure = blank(3, 2)
+        figure = new_figure(3, 2)
         axes = figure.add_subplot(title="words")
     for number, learner in enumerate(LEARNERS):
         axes.plot([0, 1], [number, number], "o-", color=colour(learner), markerfacecolor="white")
@@ -27,20 +37,20 @@ def test_every_learner_is_seen_on_both_grounds():
     for learner in LEARNERS:
         shade = colour(learner).lower()
         assert contrast(shade, WHITE) >= 3, learner
-        assert contrast(dark(shade), GROUND) >= 3.9, learner
+        assert contrast(dark_shade(shade), GROUND) >= 3.9, learner
 
 
 def test_learners_that_are_told_apart_on_white_are_told_apart_in_the_dark():
     shades = {colour(learner).lower() for learner in LEARNERS}
-    assert len({dark(shade) for shade in shades}) == len(shades)
+    assert len({dark_shade(shade) for shade in shades}) == len(shades)
 
 
 def test_what_is_faint_stays_faint():
-    assert contrast(dark("#f4f4f4"), GROUND) == pytest.approx(contrast("#f4f4f4", WHITE), abs=0.05)
+    assert contrast(dark_shade("#f4f4f4"), GROUND) == pytest.approx(contrast("#f4f4f4", WHITE), abs=0.05)
     greys = ["#ffffff", "#eeeeee", "#b0b0b0", "#808080", "#555555", "#000000"]
-    seen = [contrast(dark(shade), GROUND) for shade in greys]
+    seen = [contrast(dark_shade(shade), GROUND) for shade in greys]
     assert seen == sorted(seen)
-    assert (dark(greys[0]), dark(greys[-1])) == (GROUND, INK)
+    assert (dark_shade(greys[0]), dark_shade(greys[-1])) == (GROUND, INK)
 
 
 def test_a_figure_has_a_rule_for_every_colour_in_it(tmp_path):
@@ -51,7 +61,7 @@ def test_a_figure_has_a_rule_for_every_colour_in_it(tmp_path):
     used = set(re.findall(r"(fill|stroke): (#[0-9a-f]{6})", body))
     assert used == set(rules)
     assert rules["fill", WHITE] == GROUND  # the ground, and what is hollow
-    assert all(other == dark(shade) for (_, shade), other in rules.items())
+    assert all(other == dark_shade(shade) for (_, shade), other in rules.items())
     assert "svg { fill: " + INK in text  # words without a colour of their own
 
 

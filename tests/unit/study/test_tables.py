@@ -13,7 +13,7 @@ from replical.core.parallel import cluster, local
 from replical.errors import BadStudy, BadTable
 from replical.study.scheduler import Sweep
 from replical.study.spec import Study
-from replical.study.store import Store, _ready
+from replical.study.store import Store, _prepare
 
 TEXT = """
 schema = "replical.study/1"
@@ -53,7 +53,7 @@ def write(folder, *, pairs=20, classes=("table:preds.csv",)):
 
 
 def ran(folder, out, *words):
-    _ready.cache_clear()  # as in a process of its own
+    _prepare.cache_clear()  # as in a process of its own
     assert main(["study", str(folder / "study.toml"), "--out", str(out), "--json", *(words or ("--workers", "1"))]) == 0
     return (out / "results.parquet").read_bytes()
 
@@ -134,7 +134,7 @@ def test_who_has_another_table_or_none_says_so_and_what_is_there_is_kept(change,
     if workers == "dask":
         pytest.importorskip("distributed")
     started = {"here": lambda: local(1), "processes": lambda: local(2), "dask": lambda: cluster("local:1")}
-    _ready.cache_clear()
+    _prepare.cache_clear()
     with started[workers]() as busy, pytest.raises(BadStudy) as caught:
         Sweep(cells, Store(folder), busy).run()
     beginning = {"another": f"the table {path} has another content: ", "none": f"cannot read the table {path}: "}

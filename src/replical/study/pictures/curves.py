@@ -10,21 +10,21 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from replical.learners.bills import ABSURD
-from replical.study.judging import done, listed, percent, some, span
+from replical.study.judging import amount, finished_rows, list_few, percent, span
 from replical.study.pictures.style import (
     GREY,
     Picture,
-    blank,
-    by_tens,
     colour,
     dashes,
-    dots,
-    in_words,
-    keys,
+    describe,
+    draw_markers,
+    legend_entries,
+    log_ticks,
+    log_ticks_with_zero,
     marker,
     marker_size,
-    plainly,
-    with_zero,
+    new_figure,
+    tick_text,
     write_picture,
 )
 from replical.study.results import AXES, SCALES, Growth, Row, argument, growths
@@ -73,37 +73,39 @@ def _panels(series: list[Growth]) -> list[list[Growth]]:
 def _figure(panels: list[list[Growth]], axis: str) -> Figure:
     """Panels below each other, each with its legend beside it."""
     heights = [max(_PANEL_HEIGHT, _LINE * (len(panel) + 2)) for panel in panels]
-    figure = blank(_WIDTH, sum(heights))
+    figure = new_figure(_WIDTH, sum(heights))
     grid = figure.subplots(len(panels), 1, squeeze=False, height_ratios=heights)
     for axes, panel in zip(grid[:, 0], panels, strict=True):
-        _draw(axes, panel, axis)
+        _draw_panel(axes, panel, axis)
     return figure
 
 
-def _draw(axes: Axes, panel: list[Growth], axis: str) -> None:
+def _draw_panel(axes: Axes, panel: list[Growth], axis: str) -> None:
     from matplotlib.lines import Line2D
 
     entries = []
     for growth in panel:
         x, y = [point.x for point in growth.points], [point.labels for point in growth.points]
         shade, line = colour(growth.learner), dashes(growth.learner, growth.plan)
-        axes.errorbar(x, y, yerr=_bars(growth), linewidth=1, elinewidth=1.2, capsize=2.5, color=shade, linestyle=line)
-        dots(axes, [point.row for point in growth.points], zip(x, y, strict=True))
+        axes.errorbar(
+            x, y, yerr=_error_bars(growth), linewidth=1, elinewidth=1.2, capsize=2.5, color=shade, linestyle=line
+        )
+        draw_markers(axes, [point.row for point in growth.points], zip(x, y, strict=True))
         if growth.paper is not None:
-            axes.plot(x, _through(growth, growth.paper), color=shade, linestyle=":", linewidth=1.2)
+            axes.plot(x, _bound_line(growth, growth.paper), color=shade, linestyle=":", linewidth=1.2)
         look: dict[str, Any] = {"color": shade, "linestyle": line, "linewidth": 1.2, "marker": marker(growth.learner)}
         entries.append(Line2D([], [], markersize=marker_size(growth.learner), label=_name(growth, panel), **look))
     labels = [point.labels for growth in panel for point in growth.points]
     axes.set(xscale="log", yscale="log", xlabel=_NAMES[axis], ylabel="labels per lab")
-    axes.set_title(_common(panel), loc="left")
+    axes.set_title(_shared_settings(panel), loc="left")
     axes.set_ylim(min(labels) / 2, max(labels) * 2)
     axes.legend(handles=entries, loc="upper left", bbox_to_anchor=(1.02, 1), fontsize=7.5)
-    _ticks(axes, sorted({point.x for growth in panel for point in growth.points}))
+    _set_ticks(axes, sorted({point.x for growth in panel for point in growth.points}))
     if axis in ("epsilon", "rho"):
         axes.invert_xaxis()
 
 
-def _bars(growth: Growth) -> list[list[float]]:
+def _error_bars(growth: Growth) -> list[list[float]]:
     """Standard errors; on an axis of logarithms they end above 0."""
     return [
         [min(point.error, 0.9 * point.labels) for point in growth.points],
@@ -111,7 +113,7 @@ def _bars(growth: Growth) -> list[list[float]]:
     ]
 
 
-def _through(growth: Growth, slope: float) -> list[float]:
+def _bound_line(growth: Growth, slope: float) -> list[float]:
     """A line of this slope through the middle of the points: bounds have no constant."""
     at = [log(argument(SCALES[growth.axis], point.x)) for point in growth.points]
     middle = fsum(at) / len(at)
@@ -119,16 +121,16 @@ def _through(growth: Growth, slope: float) -> list[float]:
     return [exp(min(height + slope * (each - middle), 700)) for each in at]  # beyond 700 a double is infinite
 
 
-def _ticks(axes: Axes, values: list[float]) -> None:
+def _set_ticks(axes: Axes, values: list[float]) -> None:
     """Ticks at the values tried, if they are few and apart; otherwise those of the axis."""
-    by_tens(axes.yaxis)
-    by_tens(axes.xaxis)
+    log_ticks(axes.yaxis)
+    log_ticks(axes.xaxis)
     apart = (values[-1] / values[0]) ** (1 / 12)  # a twelfth of the axis: room for a number
     if all(after / before > apart for before, after in pairwise(values)):
-        axes.set_xticks(values, [plainly(value) for value in values])
+        axes.set_xticks(values, [tick_text(value) for value in values])
 
 
-def _differing(panel: list[Growth]) -> list[str]:
+def _differences(panel: list[Growth]) -> list[str]:
     """Parameters in which the curves of a panel differ, beside the learner and its plan."""
     names = [name for name in PARAMETERS if name not in ("learner", "plan", "theta", "nu")]
     values = {name: {repr(g.settings[name]) for g in panel if g.settings.get(name) is not None} for name in names}
@@ -136,19 +138,19 @@ def _differing(panel: list[Growth]) -> list[str]:
 
 
 def _name(growth: Growth, panel: list[Growth]) -> str:
-    parts = (growth.learner, in_words(growth.settings, ["plan", *_differing(panel)]))
+    parts = (growth.learner, describe(growth.settings, ["plan", *_differences(panel)]))
     return ", ".join(part for part in parts if part)
 
 
-def _common(panel: list[Growth]) -> str:
+def _shared_settings(panel: list[Growth]) -> str:
     """What all curves of a panel share."""
     shared: dict[str, Any] = {}
     for growth in panel:
-        shared |= {name: value for name, value in growth.settings.items() if name not in _differing(panel)}
+        shared |= {name: value for name, value in growth.settings.items() if name not in _differences(panel)}
     points = [point for growth in panel for point in growth.points]
     if len({point.row["class"] for point in points}) > 1:
         shared["class"] += ",N" if ":" in shared["class"] else ":N"
-    return in_words(shared, ("class", "noise", "epsilon", "rho", "pool_size"))
+    return describe(shared, ("class", "noise", "epsilon", "rho", "pool_size"))
 
 
 def _caption(drawn: list[Growth], axis: str) -> str:
@@ -161,7 +163,7 @@ def _caption(drawn: list[Growth], axis: str) -> str:
         paper = [growth.paper for growth in mine if growth.paper is not None]
         parts.append(f"{name} {_span([growth.fitted for growth in mine])}" + (f" [{_span(paper)}]" if paper else ""))
     return (
-        f"Fitted exponents of {SCALES[axis]}, in brackets those of the paper's bound, which is dotted: {listed(parts, 7)}. "
+        f"Fitted exponents of {SCALES[axis]}, in brackets those of the paper's bound (dotted): {list_few(parts, 7)}. "
         "Points are means with standard errors, half filled where nothing is proven; vacuous cells are among them."
     )
 
@@ -174,12 +176,16 @@ def _span(values: list[float]) -> str:
 _FEW = 6  # values of ρ whose lines have room for their names
 _FAR = 1e9  # labels: with more of them, what can be paid for has a panel of its own
 _DASHED = (0, (4, 3))
-_FORESEEN = ("rho_predicted", "rho_proven", "expected_jaccard")
+_FORECASTS = ("rho_predicted", "rho_proven", "expected_jaccard")
 
 
 def difference_scatter(rows: Sequence[Row], folder: Path) -> list[Picture]:
     """How often two labs differ, against what each of them paid."""
-    ran = [row for row in done(rows) if row["labels_mean"] and row["disagreement"] is not None and not row["vacuous"]]
+    ran = [
+        row
+        for row in finished_rows(rows)
+        if row["labels_mean"] and row["disagreement"] is not None and not row["vacuous"]
+    ]
     if not ran:
         return []
     words = _difference_caption(ran)
@@ -187,32 +193,32 @@ def difference_scatter(rows: Sequence[Row], folder: Path) -> list[Picture]:
     limit = ABSURD if max(row["labels_mean"] for row in ran) > _FAR else inf
     paid = [row for row in ran if row["labels_mean"] <= limit]
     parts = [part for part in (paid, [row for row in ran if row["labels_mean"] > limit]) if part]
-    figure = blank(9.5, 5)
+    figure = new_figure(9.5, 5)
     panels = figure.subplots(1, len(parts), sharey=True, squeeze=False, width_ratios=[2, 1][: len(parts)])[0]
     for axes, part in zip(panels, parts, strict=True):
-        _shares(axes, part, floor)
-        by_tens(axes.xaxis, most=9 if axes is panels[0] else 5)
-        _promised(axes, [row["rho"] for row in ran if row["replicable"]], floor, named=axes is panels[-1])
+        _draw_shares(axes, part, floor)
+        log_ticks(axes.xaxis, most=9 if axes is panels[0] else 5)
+        _draw_promises(axes, [row["rho"] for row in ran if row["replicable"]], floor, named=axes is panels[-1])
     panels[0].set(ylim=(floor / 1.4, 1.1), ylabel="share of pairs that differ")
-    with_zero(panels[0].yaxis, floor)
+    log_ticks_with_zero(panels[0].yaxis, floor)
     if len(parts) == 2:
         panels[0].set_xlabel("labels per lab, up to a million")
         panels[1].set_xlabel("over a million")
-    figure.legend(handles=keys(ran), loc="outside right center")
+    figure.legend(handles=legend_entries(ran), loc="outside right center")
     return [write_picture(figure, folder, "disagreement", "Disagreement against labels", words)]
 
 
-def _shares(axes: Axes, rows: Sequence[Row], floor: float) -> None:
+def _draw_shares(axes: Axes, rows: Sequence[Row], floor: float) -> None:
     """Each cell with its 95% interval."""
     x = [row["labels_mean"] for row in rows]
     bars = ([max(row["disagreement_low"], floor) for row in rows], [row["disagreement_high"] for row in rows])
     axes.set(xscale="log", yscale="log", xlabel="labels per lab", xlim=(min(x) / 1.6, max(x) * 1.6))
     axes.vlines(x, *bars, colors=[colour(row["learner"]) for row in rows], linewidth=0.8, alpha=0.4)
-    dots(axes, rows, ((row["labels_mean"], max(row["disagreement"], floor)) for row in rows))
+    draw_markers(axes, rows, ((row["labels_mean"], max(row["disagreement"], floor)) for row in rows))
     axes.axhspan(floor / 2, floor * 1.2, color="#eeeeee", zorder=0, linewidth=0)
 
 
-def _promised(axes: Axes, promised: Iterable[float | None], floor: float, *, named: bool) -> None:
+def _draw_promises(axes: Axes, promised: Iterable[float | None], floor: float, *, named: bool) -> None:
     """What was promised: a line for each ρ that so many pairs can tell from 0."""
     rhos = sorted({rho for rho in promised if rho is not None and rho > floor})
     for rho in rhos:
@@ -233,7 +239,7 @@ def _difference_caption(rows: Sequence[Row]) -> str:
     counted = [row for row in rows if row["replicable"] and row["rho"] is not None]
     if counted:
         below = sum(row["disagreement"] <= row["rho"] for row in counted)
-        cells = some(len(counted), "replicable cell that counts", "replicable cells that count")
+        cells = amount(len(counted), "replicable cell that counts", "replicable cells that count")
         sentences.append(f"The share is at most ρ in {below} of {cells}")
     floor = ", and no pair differed in cells on the grey floor" if any(row["disagreement"] == 0 for row in rows) else ""
     return ". ".join([*sentences, f"Lines are 95% intervals{floor}."])
@@ -241,28 +247,30 @@ def _difference_caption(rows: Sequence[Row]) -> str:
 
 def estimate_scatter(rows: Sequence[Row], folder: Path) -> list[Picture]:
     """How often labs differ by their own estimate, and by their proof, against what was measured."""
-    measured = [row for row in done(rows) if row["rho_predicted"] is not None and row["expected_jaccard"] is not None]
+    measured = [
+        row for row in finished_rows(rows) if row["rho_predicted"] is not None and row["expected_jaccard"] is not None
+    ]
     ran = [row for row in measured if not row["vacuous"]]
     if not ran:
         return []
-    values = [[row[name] for name in _FORESEEN if row[name] is not None] for row in ran]
+    values = [[row[name] for name in _FORECASTS if row[name] is not None] for row in ran]
     floor = min((value for each in values for value in each if value > 0), default=0.01) / 1.5
     high = max(max(each) for each in values)
-    figure = blank(8, 4.6)
+    figure = new_figure(8, 4.6)
     axes = figure.add_subplot(xscale="log", yscale="log")
     for row in ran:
-        _foreseen(axes, row, floor)
-    dots(axes, ran, (_place(row, floor) for row in ran))
+        _draw_forecast(axes, row, floor)
+    draw_markers(axes, ran, (_place(row, floor) for row in ran))
     axes.plot([floor / 2, 1], [floor / 2, 1], color="black", linewidth=0.8, linestyle=_DASHED, zorder=1)
     tallest = max(row["expected_jaccard"] + 2 * (row["jaccard_error"] or 0.0) for row in ran)
     axes.set(xlim=(floor / 1.3, max(high * 1.3, floor * 4)), ylim=(floor / 1.3, max(tallest * 1.3, floor * 4)))
     axes.set(xlabel="foreseen by the labs: predicted and proven", ylabel="measured: E[J] with its 95% interval")
     for axis, name in ((axes.xaxis, "rho_predicted"), (axes.yaxis, "expected_jaccard")):
         if any(row[name] == 0 for row in ran):
-            with_zero(axis, floor)
+            log_ticks_with_zero(axis, floor)
         else:
-            by_tens(axis)
-    figure.legend(handles=[*keys(ran), *_bar_keys()], loc="outside right center")
+            log_ticks(axis)
+    figure.legend(handles=[*legend_entries(ran), *_forecast_entries()], loc="outside right center")
     title = "Predicted against measured disagreement"
     return [write_picture(figure, folder, "predicted", title, _estimate_caption(ran))]
 
@@ -271,7 +279,7 @@ def _place(row: Row, floor: float) -> tuple[float, float]:
     return max(row["rho_predicted"], floor), max(row["expected_jaccard"], floor)
 
 
-def _foreseen(axes: Axes, row: Row, floor: float) -> None:
+def _draw_forecast(axes: Axes, row: Row, floor: float) -> None:
     """The interval of what was measured, and a line to what was proven."""
     (x, y), shade = _place(row, floor), colour(row["learner"])
     error = 1.96 * (row["jaccard_error"] or 0.0)
@@ -281,7 +289,7 @@ def _foreseen(axes: Axes, row: Row, floor: float) -> None:
         axes.plot(row["rho_proven"], y, marker="|", markersize=8, color=shade)
 
 
-def _bar_keys() -> list[Line2D]:
+def _forecast_entries() -> list[Line2D]:
     from matplotlib.lines import Line2D
 
     return [
@@ -296,5 +304,5 @@ def _estimate_caption(rows: Sequence[Row]) -> str:
     above = sum(row["rho_proven"] >= row["expected_jaccard"] for row in proven)
     sentences = [f"Labs predicted {span(ratios)} times what was measured."] if ratios else []
     if proven:
-        sentences.append(f"What they proved is at least what was measured in {above} of {some(len(proven), 'cell')}.")
+        sentences.append(f"What they proved is at least what was measured in {above} of {amount(len(proven), 'cell')}.")
     return " ".join(sentences) or "Labs predicted that they would not differ, or did not."

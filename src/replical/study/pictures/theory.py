@@ -12,7 +12,7 @@ from replical.errors import BadSpec
 from replical.learners.bills import ABSURD, bills
 from replical.learners.catalogue import find
 from replical.learners.plan import Setting
-from replical.study.pictures.style import blank, by_tens, colour, dashes, style, width
+from replical.study.pictures.style import colour, dashes, log_ticks, new_figure, style, width
 from replical.worlds.theta import Curve, DisagreementCoefficient, ThetaBound
 
 if TYPE_CHECKING:
@@ -37,7 +37,7 @@ def bills_picture(setting: Setting, against: str) -> Figure:
             if bill.applies and bill.labels is not None:
                 curves.setdefault((bill.learner, bill.plan), []).append((x, float(bill.labels)))
     with style():
-        figure = blank(9.5, 5.5)
+        figure = new_figure(9.5, 5.5)
         axes = figure.add_subplot(title=_title(setting, against), xlabel=label, ylabel="labels per lab")
         for (learner, plan), points in sorted(curves.items(), key=lambda curve: -curve[1][-1][1]):
             axes.loglog(
@@ -49,8 +49,8 @@ def bills_picture(setting: Setting, against: str) -> Figure:
                 label=f"{learner} ({plan})",
             )
         axes.axhline(ABSURD, color="black", linewidth=0.8, label="a million labels")
-        by_tens(axes.xaxis)
-        by_tens(axes.yaxis)
+        log_ticks(axes.xaxis)
+        log_ticks(axes.yaxis)
         if against in ("epsilon", "rho"):
             axes.invert_xaxis()
         axes.legend(fontsize=7.5, loc="center left", bbox_to_anchor=(1.01, 0.5))
@@ -86,7 +86,7 @@ def theta_picture(
     grows = radii[:: -(-len(radii) // _POINTS)]
     r = np.sort(np.concatenate((grows, np.nextafter(grows[1:], 0), np.geomspace(radii[0], 1, _POINTS))))
     with style():
-        figure = blank(7, 4)
+        figure = new_figure(7, 4)
         axes = figure.add_subplot()
     axes.semilogx(r, disputed[np.searchsorted(radii, r, side="right") - 1] / r, color=_LINE, linewidth=1.4)
     (near, of), value = peak.radius, peak.value
@@ -106,5 +106,5 @@ def theta_picture(
     axes.set(
         xlabel="radius r of the ball", ylabel="mass it disputes, over r", title=fill(title, 70), ylim=(0, 1.12 * top)
     )
-    by_tens(axes.xaxis, most=7)
+    log_ticks(axes.xaxis, most=7)
     return figure

@@ -16,26 +16,26 @@ from replical.study.judging import (
     BELOW,
     OPEN,
     WITHIN,
-    above_epsilon,
-    at_least,
-    at_most,
+    amount,
+    cell_name,
     count,
-    done,
-    kind,
-    listed,
+    error_chance,
+    finished_rows,
+    is_unclear,
+    lacks_pairs,
+    learner_kind,
+    list_few,
+    missing_proof,
     number,
     parents,
     percent,
-    replicable,
+    percent_down,
+    percent_up,
+    replicable_rows,
     rounds,
-    some,
     span,
     task,
-    too_few,
-    undecided,
-    unproven,
     verdict,
-    words_of,
 )
 from replical.study.results import Row
 from replical.study.spec import Cell
@@ -54,25 +54,25 @@ SIMULATED = (
 
 def summary_sentence(rows: list[Row]) -> str:
     """The study in a sentence."""
-    ran, promised = done(rows), replicable(rows)
+    ran, promised = finished_rows(rows), replicable_rows(rows)
     refused = len(rows) - len(ran)
     if not ran:
-        return f"Nothing was run: {some(refused, 'cell was', 'cells were')} refused."
+        return f"Nothing was run: {amount(refused, 'cell was', 'cells were')} refused."
     parts = [_agreement(ran, promised)]
     if below := [row for row in promised if verdict(row) == BELOW]:
         parts.append(
-            f"Below it: {listed([('uncertified ' if unproven(row) else '') + words_of(row) for row in below])}"
+            f"Below it: {list_few([('uncertified ' if missing_proof(row) else '') + cell_name(row) for row in below])}"
         )
     if paid := ratios([row for row in promised if rounds(row) and not row["vacuous"]], rows):
         parts.append(f"Rounding took {span(paid)} times the labels of its parent")
     empty = [row for row in promised if row["vacuous"]]
     if 0 < len(empty) < len(promised):
         parts.append(
-            f"{some(len(empty), 'cell shows', 'cells show')} nothing about it{_surely(empty)}, because labs agree there "
+            f"{amount(len(empty), 'cell shows', 'cells show')} nothing about it{_surely(empty)}, because labs agree there "
             "without the last step too"
         )
     if refused:
-        parts.append(f"{some(refused, 'cell was', 'cells were')} refused")
+        parts.append(f"{amount(refused, 'cell was', 'cells were')} refused")
     return ". ".join(parts) + "."
 
 
@@ -80,15 +80,15 @@ def _agreement(ran: list[Row], promised: list[Row]) -> str:
     """How often labs agree, against what was promised."""
     if not promised:
         share = span([row["agreement"] for row in ran], percent)
-        return f"{some(len(ran), 'cell')} without a replicable learner: two labs agreed in {share} of pairs"
+        return f"{amount(len(ran), 'cell')} without a replicable learner: two labs agreed in {share} of pairs"
     counted = [row for row in promised if not row["vacuous"]]
     below = sum(verdict(row) == BELOW for row in promised)
     if not counted:
-        cells = some(len(promised), "cell")
+        cells = amount(len(promised), "cell")
         first = f"None of {cells} with a replicable learner counts: labs agree without the last step too"
         return first + (f", and yet agreement lies below the promise of 1-ρ in {below}" if below else "")
     lie = Counter(verdict(row) for row in counted)
-    if all(map(too_few, counted)):
+    if all(map(lacks_pairs, counted)):
         sentence = _first_look(counted, lie[BELOW])
     else:
         sentence = (
@@ -103,20 +103,20 @@ def _first_look(counted: list[Row], below: int) -> str:
     pairs = span([row["pairs"] for row in counted])
     are = "pair a cell is" if pairs == "1" else "pairs a cell are"
     first = f"A first look: {pairs} {are} too few to confirm a promise"
-    cells = some(len(counted), "cell that counts", "cells that count")
+    cells = amount(len(counted), "cell that counts", "cells that count")
     return f"{first}; of {cells} {below or 'none'} {'look' if below > 1 else 'looks'} broken"
 
 
 def _short_of_pairs(rows: list[Row]) -> str:
     """How many could not have been wholly within their promise, whatever their pairs showed."""
-    few = sum(map(too_few, rows))
-    who = "too few pairs for more" if few == len(rows) else f"{some(few, 'has', 'have')} too few pairs for more"
+    few = sum(map(lacks_pairs, rows))
+    who = "too few pairs for more" if few == len(rows) else f"{amount(few, 'has', 'have')} too few pairs for more"
     return f" ({who})" if few else ""
 
 
 def _surely(rows: list[Row]) -> str:
     """How many of them are on their side of the border for certain, if not all are."""
-    unsure = sum(map(undecided, rows))
+    unsure = sum(map(is_unclear, rows))
     return f" ({len(rows) - unsure or 'none'} for certain)" if unsure else ""
 
 
@@ -133,30 +133,30 @@ def findings(rows: list[Row]) -> dict[str, list[str]]:
 
 def broken_promises(rows: list[Row]) -> list[str]:
     """Where labs differ more often than ρ."""
-    below = [row for row in replicable(rows) if verdict(row) == BELOW]
-    sure, unsure = [row for row in below if not unproven(row)], [row for row in below if unproven(row)]
+    below = [row for row in replicable_rows(rows) if verdict(row) == BELOW]
+    sure, unsure = [row for row in below if not missing_proof(row)], [row for row in below if missing_proof(row)]
     sentences = []
     if sure:
         sentences.append(
-            f"The promise is broken in {some(len(sure), 'cell')}: the whole 95% interval of agreement lies below 1-ρ for "
-            f"{listed([_measured(row) for row in sure])}."
+            f"The promise is broken in {amount(len(sure), 'cell')}: the whole 95% interval of agreement lies below 1-ρ for "
+            f"{list_few([_measured(row) for row in sure])}."
         )
     if unsure:
         sentences.append(
-            f"Labs differ more often than ρ in {some(len(unsure), 'cell')} where nothing was proven: "
-            f"{listed([_measured(row) for row in unsure])}."
+            f"Labs differ more often than ρ in {amount(len(unsure), 'cell')} where nothing was proven: "
+            f"{list_few([_measured(row) for row in unsure])}."
         )
     return sentences
 
 
 def _measured(row: Row) -> str:
-    interval = f"{at_least(row['agreement_low'])} to {at_most(row['agreement_high'])}"
-    return f"{words_of(row)}, agreement {percent(row['agreement'])}, {interval}"
+    interval = f"{percent_down(row['agreement_low'])} to {percent_up(row['agreement_high'])}"
+    return f"{cell_name(row)}, agreement {percent(row['agreement'])}, {interval}"
 
 
 def promises(rows: list[Row]) -> list[str]:
     """How each replicable learner keeps its promise where that means something."""
-    counted = by_kind(row for row in replicable(rows) if not row["vacuous"])
+    counted = by_kind(row for row in replicable_rows(rows) if not row["vacuous"])
     return [
         f"{learner}: the 95% interval of agreement lies wholly within 1-ρ in {_of(mine, WITHIN)}{_short_of_pairs(mine)}; "
         f"two labs differed in {span([row['disagreement'] for row in mine], percent)} of pairs."
@@ -166,67 +166,69 @@ def promises(rows: list[Row]) -> list[str]:
 
 def _of(counted: list[Row], wanted: str) -> str:
     hits = sum(verdict(row) == wanted for row in counted)
-    return f"{hits} of {some(len(counted), 'cell that counts', 'cells that count')}"
+    return f"{hits} of {amount(len(counted), 'cell that counts', 'cells that count')}"
 
 
 def last_step(rows: list[Row]) -> list[str]:
     """The same labels with and without the replicable last step."""
-    counted = [row for row in replicable(rows) if not row["vacuous"] and row["base_agreement"] is not None]
+    counted = [row for row in replicable_rows(rows) if not row["vacuous"] and row["base_agreement"] is not None]
     sentences = []
     for proof, mine in (
-        ("with a proven promise", [row for row in counted if not unproven(row)]),
-        ("without a proof", [row for row in counted if unproven(row)]),
+        ("with a proven promise", [row for row in counted if not missing_proof(row)]),
+        ("without a proof", [row for row in counted if missing_proof(row)]),
     ):
         if mine:
             before = span([1 - row["base_agreement"] for row in mine], percent)
             after = span([row["disagreement"] for row in mine], percent)
             sentences.append(
                 f"On the very same labels two labs differ in {before} of pairs without the shared last step and in {after} "
-                f"with it ({some(len(mine), 'cell that counts', 'cells that count')}, {proof})."
+                f"with it ({amount(len(mine), 'cell that counts', 'cells that count')}, {proof})."
             )
     return sentences
 
 
 def plain_learners(rows: list[Row]) -> list[str]:
     """How often labs differ that promise nothing."""
-    plain = by_kind(row for row in done(rows) if not row["replicable"])
+    plain = by_kind(row for row in finished_rows(rows) if not row["replicable"])
     return [
         f"{learner} promises no replicability: its labs differed in {span([row['disagreement'] for row in mine], percent)} "
-        f"of pairs ({some(len(mine), 'cell')})."
+        f"of pairs ({amount(len(mine), 'cell')})."
         for learner, mine in plain.items()
     ]
 
 
 def proofs(rows: list[Row]) -> list[str]:
     """How far measured disagreement is below what labs proved."""
-    sure = [row for row in replicable(rows) if row["rho_proven"] is not None and row["certified_fraction"] == 1]
+    sure = [row for row in replicable_rows(rows) if row["rho_proven"] is not None and row["certified_fraction"] == 1]
     if not sure:
         return []
     below = sum(row["disagreement"] <= row["rho_proven"] for row in sure)
     surely = sum(row["disagreement_high"] <= row["rho_proven"] for row in sure)
     above = sum(row["disagreement_low"] > row["rho_proven"] for row in sure)
     measured = percent(fsum(row["disagreement"] for row in sure) / len(sure))
-    promised = at_most(fsum(row["rho_proven"] for row in sure) / len(sure))
+    promised = percent_up(fsum(row["rho_proven"] for row in sure) / len(sure))
     return [
         f"Where every lab was certified, labs differed in {measured} of pairs in the mean over cells, "
-        f"against a proven {promised}; measured is at most proven in {below} of {some(len(sure), 'cell')}, "
+        f"against a proven {promised}; measured is at most proven in {below} of {amount(len(sure), 'cell')}, "
         f"in {surely} with its whole 95% interval; that lies wholly above it in {above}."
     ]
 
 
 def estimates(rows: list[Row]) -> list[str]:
     """How good the estimate of how often labs differ was."""
-    known = [row for row in replicable(rows) if row["rho_predicted"] is not None and row["expected_jaccard"]]
+    known = [row for row in replicable_rows(rows) if row["rho_predicted"] is not None and row["expected_jaccard"]]
     if not known:
         return []
     times = span([row["rho_predicted"] / row["expected_jaccard"] for row in known])
-    return [f"ρ predicted, an estimate, was {times} times E[J], the sharper measurement ({some(len(known), 'cell')})."]
+    return [
+        f"ρ predicted, an estimate, was {times} times E[J], the sharper measurement ({amount(len(known), 'cell')})."
+    ]
 
 
 def price(rows: list[Row]) -> list[str]:
     """Labels of a replicable learner in those of its parent, in cells that count; in vacuous ones where it has no others."""
     of, sentences = parents(rows), []
-    for learner, every in by_kind(row for row in replicable(rows) if row["cell"] in of).items():
+    for learner, every in by_kind(row for row in replicable_rows(rows) if row["cell"] in of).items():
         counted = [row for row in every if not row["vacuous"]]
         mine = counted or every
         times = ratios(mine, rows)
@@ -236,7 +238,7 @@ def price(rows: list[Row]) -> list[str]:
         middle = f" (median {number(median(times))})" if len(times) > 1 else ""
         sentences.append(
             f"{learner} asked for {span(times)} times the labels of {of[mine[0]['cell']]['learner']}{middle} in the same "
-            f"world, {_more(more)} ({some(len(times), 'cell' if counted else 'vacuous cell')})."
+            f"world, {_more(more)} ({amount(len(times), 'cell' if counted else 'vacuous cell')})."
         )
     return sentences
 
@@ -261,7 +263,7 @@ def by_kind(rows: Iterable[Row]) -> dict[str, list[Row]]:
     """Rows of each learner; those with sizes set by hand or with a budget by themselves."""
     kinds: dict[str, list[Row]] = defaultdict(list)
     for row in rows:
-        kinds[kind(row)].append(row)
+        kinds[learner_kind(row)].append(row)
     return dict(sorted(kinds.items()))
 
 
@@ -270,8 +272,8 @@ def cheapest(rows: list[Row]) -> list[str]:
     tasks = contests(rows)
     won = Counter(contest[0]["learner"] for contest in tasks)
     return [
-        f"Of the learners with a proven promise, {learner} asked for fewest labels in {wins} of {some(len(tasks), 'task')}; "
-        f"the next asked for {span(_leads(tasks, learner))} times as many."
+        f"Of the learners with a proven promise, {learner} asked for fewest labels in {wins} of "
+        f"{amount(len(tasks), 'task')}; the next asked for {span(_leads(tasks, learner))} times as many."
         for learner, wins in sorted(won.items(), key=lambda entry: (-entry[1], entry[0]))
     ]
 
@@ -284,42 +286,46 @@ def _leads(tasks: list[list[Row]], learner: str) -> list[float]:
 def contests(rows: list[Row]) -> list[list[Row]]:
     """Tasks that several learners solved with a proven promise: each learner's best cell, the fewest labels first."""
     tasks: dict[tuple[object, ...], dict[str, Row]] = defaultdict(dict)
-    for row in replicable(rows):
+    for row in replicable_rows(rows):
         best = tasks[task(row)].get(row["learner"])
-        if not unproven(row) and verdict(row) != BELOW and (best is None or row["labels_mean"] < best["labels_mean"]):
+        if (
+            not missing_proof(row)
+            and verdict(row) != BELOW
+            and (best is None or row["labels_mean"] < best["labels_mean"])
+        ):
             tasks[task(row)][row["learner"]] = row
     return [sorted(each.values(), key=lambda row: row["labels_mean"]) for each in tasks.values() if len(each) > 1]
 
 
 def accuracy(rows: list[Row]) -> list[str]:
     """How many labs ended above ε, against how many may."""
-    ran = done(rows)
+    ran = finished_rows(rows)
     if not ran:
         return []
     over, labs = sum(row["excess_over_epsilon"] or 0 for row in ran), sum(2 * row["pairs"] for row in ran)
     allowed = fsum(2 * row["pairs"] * row["delta"] for row in ran)
     deltas = {row["delta"] for row in ran}
     chance = f" (p = {upper_tail(over, labs, deltas.pop()):.2g}, exact binomial)" if len(deltas) == 1 else ""
-    first = f"{count(over)} of {some(labs, 'lab')} ended with an error more than ε above the best; δ allows for "
+    first = f"{count(over)} of {amount(labs, 'lab')} ended with an error more than ε above the best; δ allows for "
     first += f"{count(allowed)} in the mean{chance}."
-    chances = [(row, above_epsilon(row)) for row in ran]
-    bad = [f"{words_of(row)}, p = {p:.2g}" for row, p in chances if p is not None and p < 0.05 / len(ran)]
+    chances = [(row, error_chance(row)) for row in ran]
+    bad = [f"{cell_name(row)}, p = {p:.2g}" for row, p in chances if p is not None and p < 0.05 / len(ran)]
     if not bad:
         return [first]
-    return [first, f"More labs than chance explains ended above ε in {some(len(bad), 'cell')}: {listed(bad)}."]
+    return [first, f"More labs than chance explains ended above ε in {amount(len(bad), 'cell')}: {list_few(bad)}."]
 
 
 def error_price(rows: list[Row]) -> list[str]:
     """Rounding may cost accuracy."""
     of = parents(rows)
-    mine = [row for row in replicable(rows) if rounds(row) and row["cell"] in of]
+    mine = [row for row in replicable_rows(rows) if rounds(row) and row["cell"] in of]
     worse = [row for row in mine if row["excess_error_mean"] > of[row["cell"]]["excess_error_mean"]]
     if not worse:
         return []
     share = [row["excess_error_mean"] / row["epsilon"] for row in worse]
     return [
-        f"Rounding costs accuracy: its mean excess error is above its parent's in {len(worse)} of {some(len(mine), 'cell')} "
-        f"and there {span(share)} of ε."
+        f"Rounding costs accuracy: its mean excess error is above its parent's in {len(worse)} of "
+        f"{amount(len(mine), 'cell')} and there {span(share)} of ε."
     ]
 
 
@@ -332,59 +338,59 @@ def limits(rows: list[Row], cells: list[Cell], facts: Mapping[str, Any]) -> list
 
 def vacuous_cells(rows: list[Row]) -> list[str]:
     """Cells in which labs agree anyway."""
-    empty = [row for row in replicable(rows) if row["vacuous"]]
+    empty = [row for row in replicable_rows(rows) if row["vacuous"]]
     if not empty:
         return []
     return [
-        f"{some(len(empty), 'cell says', 'cells say')} nothing about replicability: without the shared last step labs "
-        f"already agree in more than {percent(1 - COUNTED)} of pairs: {listed([words_of(row) for row in empty])}."
+        f"{amount(len(empty), 'cell says', 'cells say')} nothing about replicability: without the shared last step labs "
+        f"already agree in more than {percent(1 - COUNTED)} of pairs: {list_few([cell_name(row) for row in empty])}."
     ]
 
 
 def unclear_cells(rows: list[Row]) -> list[str]:
     """Cells whose pairs are too few to say whether they count."""
-    promised = replicable(rows)
-    unclear = [row for row in promised if undecided(row)]
+    promised = replicable_rows(rows)
+    unclear = [row for row in promised if is_unclear(row)]
     if not unclear:
         return []
     empty, empty_unclear = (sum(bool(row["vacuous"]) for row in each) for each in (promised, unclear))
     counted, counted_unclear = len(promised) - empty, len(unclear) - empty_unclear
     return [
-        f"Of {some(len(promised), 'cell')} with a promise, {some(counted - counted_unclear, 'counts', 'count')} for certain "
-        f"and {some(empty - empty_unclear, 'is', 'are')} vacuous for certain. In the other {len(unclear)} the pairs are too "
-        f"few to say, because the 95% interval of agreement without the last step contains {percent(1 - COUNTED)}: "
-        f"{some(counted_unclear, 'is', 'are')} taken to count, {empty_unclear} as vacuous."
+        f"Of {amount(len(promised), 'cell')} with a promise, {amount(counted - counted_unclear, 'counts', 'count')} for "
+        f"certain and {amount(empty - empty_unclear, 'is', 'are')} vacuous for certain. In the other {len(unclear)} the "
+        f"pairs are too few to say, because the 95% interval of agreement without the last step contains "
+        f"{percent(1 - COUNTED)}: {amount(counted_unclear, 'is', 'are')} taken to count, {empty_unclear} as vacuous."
     ]
 
 
 def uncertified_cells(rows: list[Row]) -> list[str]:
     """Cells whose promise is measured and not proven."""
-    unsure = [row for row in replicable(rows) if unproven(row)]
+    unsure = [row for row in replicable_rows(rows) if missing_proof(row)]
     if not unsure:
         return []
     partly = [row["certified_fraction"] for row in unsure if row["certified_fraction"] is not None]
     labs = f", because {span(partly, percent)} of labs were certified" if partly else ""
     return [
-        f"In {some(len(unsure), 'cell')} agreement is measured, not proven{labs}: "
-        f"{listed([words_of(row) for row in unsure])}. "
+        f"In {amount(len(unsure), 'cell')} agreement is measured, not proven{labs}: "
+        f"{list_few([cell_name(row) for row in unsure])}. "
         "The guarantee is about pairs of labs that are both certified."
     ]
 
 
 def wide_intervals(rows: list[Row]) -> list[str]:
     """Cells whose interval cannot tell a kept promise from a broken one."""
-    blunt = [row for row in replicable(rows) if (row["agreement_high"] - row["agreement_low"]) / 2 > row["rho"]]
+    blunt = [row for row in replicable_rows(rows) if (row["agreement_high"] - row["agreement_low"]) / 2 > row["rho"]]
     if not blunt:
         return []
     return [
-        f"In {some(len(blunt), 'cell')} the half width of the 95% interval is above ρ: too few pairs to tell a promise that "
-        f"is kept from one that is broken (pairs: {span([row['pairs'] for row in blunt])})."
+        f"In {amount(len(blunt), 'cell')} the half width of the 95% interval is above ρ: too few pairs to tell a promise "
+        f"that is kept from one that is broken (pairs: {span([row['pairs'] for row in blunt])})."
     ]
 
 
 def chance(rows: list[Row]) -> list[str]:
     """Many intervals, some of them wrong."""
-    many = len(replicable(rows))
+    many = len(replicable_rows(rows))
     if many < 2:
         return []
     return [
@@ -395,23 +401,23 @@ def chance(rows: list[Row]) -> list[str]:
 
 def cut_short(rows: list[Row]) -> list[str]:
     """Cells in which runs did not end by their own stop test."""
-    cut = [row for row in done(rows) if row["cap_reached"] and row["certified_fraction"] is None]
+    cut = [row for row in finished_rows(rows) if row["cap_reached"] and row["certified_fraction"] is None]
     if not cut:
         return []
     return [
-        f"In {some(len(cut), 'cell')} some labs ended at a cap, a budget or the end of their pool instead of by their own "
-        f"stop test; more labels may have been wanted: {listed([words_of(row) for row in cut])}."
+        f"In {amount(len(cut), 'cell')} some labs ended at a cap, a budget or the end of their pool instead of by their own "
+        f"stop test; more labels may have been wanted: {list_few([cell_name(row) for row in cut])}."
     ]
 
 
 def stops_by_width(rows: list[Row], cells: list[Cell]) -> list[str]:
     """Pairs were added until the interval was narrow."""
-    ran = {row["cell"] for row in done(rows)}
-    widths = [cell.enough.half_width for cell in cells if cell.enough.half_width is not None and cell.id in ran]
+    ran = {row["cell"] for row in finished_rows(rows)}
+    widths = [cell.stop.half_width for cell in cells if cell.stop.half_width is not None and cell.id in ran]
     if not widths:
         return []
     return [
-        f"In {some(len(widths), 'cell')} pairs were added until the half width of the interval was {span(widths)} or the "
+        f"In {amount(len(widths), 'cell')} pairs were added until the half width of the interval was {span(widths)} or the "
         "most pairs were reached. Only the width was looked at, after whole batches, but it depends on the data: "
         "there 95% is approximate."
     ]
@@ -423,4 +429,6 @@ def several_versions(facts: Mapping[str, Any]) -> list[str]:
     if len(by) < 2:
         return []
     each = [f"{cells} by {version}" for version, cells in sorted(by.items())]
-    return [f"The cells were not all run by one version of replical: {listed(each, 5)}. Run again in an empty folder."]
+    return [
+        f"The cells were not all run by one version of replical: {list_few(each, 5)}. Run again in an empty folder."
+    ]

@@ -18,10 +18,10 @@ from typing import TYPE_CHECKING, Any
 
 from replical.core import text as look
 from replical.core.files import toml_lines
-from replical.study.judging import done, listed, ordered, replicable, some
+from replical.study.judging import amount, finished_rows, list_few, replicable_rows, sort_rows
 from replical.study.report.findings import TERMS, findings, limits, summary_sentence
 from replical.study.report.tables import cells_table, constants, growth_table, prose, refused_table
-from replical.study.results import Row, growths, whole
+from replical.study.results import Row, fill_columns, growths
 from replical.study.spec import Study
 
 if TYPE_CHECKING:
@@ -57,7 +57,7 @@ _LEGEND = (
 
 def report(study: Study, rows: list[Row], pictures: Sequence[Picture], facts: dict[str, Any]) -> str:
     """The page."""
-    rows = ordered(whole(rows))
+    rows = sort_rows(fill_columns(rows))
     quick = bool(facts.get("quick"))
     first = [picture for picture in pictures if picture.name == "headline"]
     sections = {
@@ -101,10 +101,10 @@ def _notes(study: Study) -> str:
 
 
 def _scope(rows: list[Row], *, quick: bool) -> str:
-    ran = done(rows)
+    ran = finished_rows(rows)
     pairs = sum(row["pairs"] for row in ran)
     short = "; the short version (--quick)" if quick else ""
-    return f"{some(len(ran), 'cell')} run, {some(pairs, 'pair')} of labs, {len(rows) - len(ran)} refused{short}."
+    return f"{amount(len(ran), 'cell')} run, {amount(pairs, 'pair')} of labs, {len(rows) - len(ran)} refused{short}."
 
 
 def _items(sentences: Iterable[str]) -> str:
@@ -119,9 +119,9 @@ def _figures(pictures: Sequence[Picture], rows: list[Row]) -> str:
     """Pictures below and, where they are narrow, beside each other; which cells they leave out."""
     if not pictures:
         return ""
-    vacuous = Counter(row["learner"] for row in replicable(rows) if row["vacuous"])
-    cells = some(vacuous.total(), "vacuous cell", "vacuous cells")
-    each = listed([f"{count} of {learner}" for learner, count in sorted(vacuous.items())], 9)
+    vacuous = Counter(row["learner"] for row in replicable_rows(rows) if row["vacuous"])
+    cells = amount(vacuous.total(), "vacuous cell", "vacuous cells")
+    each = list_few([f"{count} of {learner}" for learner, count in sorted(vacuous.items())], 9)
     note = f"<p>Not drawn where agreement or its price is shown: {cells}, {escape(each)}.</p>" if vacuous else ""
     return f'{note}<div class="pictures">{"".join(map(_picture, pictures))}</div>'
 
@@ -148,7 +148,7 @@ def _data(path: Path) -> str:
 
 
 def _cells(rows: list[Row]) -> str:
-    ran = done(rows)
+    ran = finished_rows(rows)
     if not ran:
         return ""
     same = ", ".join(f"{head} {value}" for head, value in constants(ran).items())

@@ -15,12 +15,12 @@ from replical.study.judging import (
     OPEN,
     WITHIN,
     count,
-    done,
+    finished_rows,
     marks,
     number,
     options,
-    ordered,
     parents,
+    sort_rows,
     span,
     verdict,
 )
@@ -40,7 +40,7 @@ _SYMBOLS = {"epsilon": "ε", "delta": "δ", "rho": "ρ", "theta": "Θ", "nu": "�
 
 def cells_table(rows: Sequence[Row]) -> str:
     """The cells that were run, vacuous ones last: what labels cost, how often labs agree, what is proven."""
-    ran = sorted(done(rows), key=lambda row: bool(row["vacuous"]))
+    ran = sorted(finished_rows(rows), key=lambda row: bool(row["vacuous"]))
     return table("cells-table", "All cells that were run", [*_parameters(ran), *_measurements(ran)], ran)
 
 
@@ -212,7 +212,7 @@ def _power(value: float | None) -> str:
 
 def refused_table(rows: Iterable[Row]) -> str:
     """Cells that were not run, and why."""
-    left = ordered(rows)
+    left = sort_rows(rows)
     reason = Column[Row](head="reason", show=lambda row: escape(str(row["reason"])), look="wrap")
     return table("refused-table", "Cells that were refused", [*_parameters(left), reason], left)
 
