@@ -219,16 +219,9 @@ class Slopes:
 
 @dataclass(frozen=True, kw_only=True)
 class Growth:
-    """One learner along one parameter, all others fixed.
+    """One learner along one parameter, all others fixed: exponents of `SCALES[axis]` and, along ε, of ln(1/ε).
 
-    Attributes
-    ----------
-    settings
-        What all points have in common. Along |C|, and along Θ where it comes from the class, `class` is a family.
-    power
-        Exponent of `SCALES[axis]`.
-    logged
-        Along ε, the exponent of ln(1/ε).
+    `settings` are what all points have in common. Along |C|, and along Θ where it comes from the class, `class` is a family.
     """
 
     learner: str

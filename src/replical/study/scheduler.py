@@ -27,15 +27,7 @@ _LIKENESS = (("class", "learner", "epsilon", "noise", "pool_size"), ("class", "l
 
 @dataclass(frozen=True, kw_only=True)
 class Progress:
-    """How far a study is.
-
-    Attributes
-    ----------
-    seconds_left
-        An estimate from the pairs run so far; None while there is nothing to go by.
-    pairs
-        How many there will be in the end; where the width of an interval decides, as far as that can be foreseen.
-    """
+    """How far a study is; `pairs` in the end and `seconds_left` are estimates."""
 
     cells: int
     cells_done: int
@@ -69,15 +61,7 @@ class _OpenCell:
 
 
 class Sweep:
-    """The cells of a study on some workers.
-
-    Parameters
-    ----------
-    cells, store, workers
-        What to run, where to keep it, who runs it.
-    progress
-        Called at the beginning, at the end, and after pieces in between.
-    """
+    """The cells of a study on some workers; `progress` is called at the beginning, at the end, and in between."""
 
     def __init__(
         self,

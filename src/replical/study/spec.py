@@ -26,245 +26,21 @@ from replical.learners.parameters import PARAMETERS as PLAN_PARAMETERS
 from replical.worlds.experiment import OPTIONS, Experiment, checked_size
 from replical.worlds.world import parse_noise
 
+SCHEMA = "replical.study/1"
+_TOP = ("schema", "name", "title", "notes", "seed", "defaults", "grid", "stop", "quick")
+_GRID_ONLY = ("name", "stop", "quick")
+_MOST_CELLS = 100_000
 STANDARD: dict[str, Any] = {"delta": 0.05, "rho": 0.1, "noise": 0.0, "plan": "tight"}
 NEEDED = ("class", "learner", "epsilon", "pool_size")
 PARAMETERS = (*NEEDED, *STANDARD, "theta", "nu", *OPTIONS, "yardstick")
 _WORDS = {"plan": ("tight", "paper"), "yardstick": ("cells", "none")}
-
-
-def read_value(name: str, value: Any) -> Any:
-    """Check a value; one spelling each: 1 and 1.0 are one epsilon, 0 and "0" one noise."""
-    if is_text(name):
-        return _text(name, value)
-    if name == "noise" and isinstance(value, str) and ":" in value:
-        parse_noise(value)
-        return value
-    if name == "pool_size":
-        try:
-            return checked_size(value)
-        except (ValueError, RecursionError):
-            raise BadStudy(
-                f"a pool size is a whole number from 1 to 10**12 - 1 or 'exact', got {quote(value)}"
-            ) from None
-    return _number(name, value)
-
-
-def is_text(name: str) -> bool:
-    """Are the values of this parameter texts?"""
-    return name in ("class", "learner", *_WORDS) or (name in PLAN_PARAMETERS and PLAN_PARAMETERS[name].kind == "word")
-
-
-def _text(name: str, value: Any) -> str:
-    if not isinstance(value, str):
-        raise BadStudy(f"{name} must be a text, got {quote(value)}")
-    known = PLAN_PARAMETERS[name].words if name in PLAN_PARAMETERS else _WORDS.get(name, (value,))
-    if value not in known:
-        raise BadStudy(f"unknown {name} {quote(value)}; it is one of {', '.join(known)}")
-    return value
-
-
-def _number(name: str, value: Any) -> Any:
-    try:
-        number = float(value) if isinstance(value, int | float | str) and not isinstance(value, bool) else None
-    except (ValueError, OverflowError):
-        number = None
-    if number is None:
-        raise BadStudy(f"{name} must be a number, got {quote(value)}")
-    if name == "noise":
-        if not 0 <= number < 1:
-            raise BadStudy(f"{name} must be in [0, 1), got {number:g}")
-        return number + 0.0  # no minus zero
-    known = PLAN_PARAMETERS[name]
-    if known.kind == "count":
-        whole = value if isinstance(value, int) else int(number) if number.is_integer() else 0
-        if whole < 1:
-            raise BadStudy(f"{name} must be a whole number of at least {max(1, int(known.low))}, got {quote(value)}")
-        return whole
-    number = known.check(number)
-    return int(number) if name == "theta" and number.is_integer() else number
-
-
-def matters(name: str, chosen: Mapping[str, Any]) -> bool:
-    """Does the learner know this parameter? To measure on no yardstick is what all do where nothing is said."""
-    if name == "yardstick":
-        return bool(chosen[name] != "none" and find(chosen["learner"]).rounds)
-    if name not in PLAN_PARAMETERS:
-        return True
-    needs = PLAN_PARAMETERS[name].needs
-    if needs is not None and chosen.get(needs[0]) != needs[1]:
-        return False
-    return find(chosen["learner"]).uses(name, chosen["plan"])
-
-
-def quote(value: Any) -> str:
-    """A value for a sentence, however long or deep it is."""
-    try:
-        return f"{value!r:.40}"
-    except (ValueError, RecursionError):  # Python writes out neither huge numbers nor endless nesting
-        return f"one of kind {type(value).__name__!r} that is too large"
-
-
 USUAL = {"pairs": 200}
 _MOST_PAIRS = 10**9
 
 
 @dataclass(frozen=True, kw_only=True)
-class StoppingRule:
-    """When a cell has enough pairs: at a fixed number, or when the 95% interval of agreement is narrow enough.
-
-    The width is looked at after each whole batch and nothing else is, least of all where the interval lies.
-    """
-
-    pairs: int | None = None
-    half_width: float | None = None
-    batch: int = 100
-    max_pairs: int = 4000
-
-    def target(self, agreements: int, pairs: int) -> int:
-        """How many pairs to have after this many, of which so many agree; the same number if they are enough.
-
-        Examples
-        --------
-        >>> StoppingRule(half_width=.02, batch=100).target(97, 100), StoppingRule(half_width=.02, batch=100).target(300, 300)
-        (200, 300)
-        """
-        if self.pairs is not None:
-            return self.pairs
-        if pairs and self._narrow(agreements, pairs):
-            return pairs
-        return min((pairs // self.batch + 1) * self.batch, self.max_pairs)
-
-    def forecast(self, agreements: int, pairs: int) -> int:
-        """How many pairs it will come to if they go on like this; with none to go by, as if every other one agreed.
-
-        Examples
-        --------
-        >>> StoppingRule(half_width=.02, batch=100).forecast(97, 100), StoppingRule(half_width=.02, batch=100).forecast(0, 0)
-        (400, 2500)
-        """
-        if self.pairs is not None or (pairs and self._narrow(agreements, pairs)):
-            return self.pairs or pairs
-        share = agreements / pairs if pairs else 0.5
-        low, high = pairs // self.batch + 1, ceil(self.max_pairs / self.batch)
-        while low < high:
-            batches = (low + high) // 2
-            if self._narrow(round(share * batches * self.batch), batches * self.batch):
-                high = batches
-            else:
-                low = batches + 1
-        return min(low * self.batch, self.max_pairs)
-
-    def _narrow(self, agreements: int, pairs: int) -> bool:
-        low, high = clopper_pearson(agreements, pairs)
-        return (high - low) / 2 <= (self.half_width or 0.0)
-
-
-def stopping_rule(section: Any) -> StoppingRule:
-    """Check what a file says."""
-    if not isinstance(section, dict):
-        raise BadStudy(f"stop must be a table such as {{ pairs = 400 }}, got {quote(section)}")
-    for key, value in section.items():
-        if key not in ("pairs", "half_width", "batch", "max_pairs"):
-            raise BadStudy(f"stop has no key {key!r:.40}; it has pairs, or half_width, batch and max_pairs")
-        if key == "half_width":
-            if isinstance(value, bool) or not isinstance(value, int | float) or not 0 < value < 0.5:
-                raise BadStudy(f"half_width must be between 0 and 0.5, got {quote(value)}")
-        elif isinstance(value, bool) or not isinstance(value, int) or not 1 <= value <= _MOST_PAIRS:
-            raise BadStudy(f"{key} of stop must be a whole number from 1 to {_MOST_PAIRS}, got {quote(value)}")
-    if ("pairs" in section) == ("half_width" in section) or ("pairs" in section and len(section) > 1):
-        raise BadStudy("stop has either pairs, or half_width with batch and max_pairs")
-    stop = StoppingRule(**section)
-    if stop.batch > stop.max_pairs:
-        raise BadStudy(f"batch of stop must be at most max_pairs = {stop.max_pairs}, got {stop.batch}")
-    return stop
-
-
-SCHEMA = "replical.study/1"
-_TOP = ("schema", "name", "title", "notes", "seed", "defaults", "grid", "stop", "quick")
-_GRID_ONLY = ("name", "stop", "quick")
-_MOST_CELLS = 100_000
-
-
-@dataclass(frozen=True, kw_only=True)
-class TableFile:
-    """A file of predictions as the study was read with it: where it lies, and the SHA-256 of what is in it."""
-
-    path: Path
-    digest: str
-
-
-@dataclass(frozen=True, kw_only=True)
-class Cell:
-    """One experiment of a study.
-
-    Attributes
-    ----------
-    parameters
-        As the file says them, for people too.
-    table
-        The file behind a class ``table:FILE.csv``.
-    """
-
-    parameters: Mapping[str, Any]
-    grids: tuple[str, ...]
-    stop: StoppingRule
-    study_seed: str
-    table: TableFile | None = None
-
-    @property
-    def identity(self) -> dict[str, Any]:
-        """What makes it this cell and no other."""
-        return _identity(self.parameters, self.table)
-
-    @cached_property
-    def id(self) -> str:
-        """The first 16 hexadecimal digits of the hash of what it tries."""
-        return fingerprint(self.identity).removeprefix("sha256:")[:16]
-
-    @property
-    def seed(self) -> str:
-        """The text its pairs are drawn from."""
-        return f"{self.study_seed} / cell {self.id}"
-
-    @property
-    def experiment(self) -> Experiment:
-        """What it tries, for `replical.worlds.experiment.prepare`."""
-        parameters = self.parameters
-        return Experiment(
-            class_spec=parameters["class"] if self.table is None else f"table:{self.table.path}",
-            learner=parameters["learner"],
-            epsilon=parameters["epsilon"],
-            pool_size=parameters["pool_size"],
-            delta=parameters["delta"],
-            rho=parameters.get("rho", STANDARD["rho"]),
-            noise=str(parameters["noise"]),
-            theta=parameters.get("theta"),
-            nu=parameters.get("nu"),
-            plan=parameters["plan"],
-            options={name: parameters[name] for name in OPTIONS if name in parameters},
-            yardstick=parameters.get("yardstick"),
-            table_digest=None if self.table is None else self.table.digest,
-        )
-
-    @property
-    def words(self) -> str:
-        """In a few words, for progress and errors."""
-        what = self.parameters
-        return f"{what['learner']} on {what['class']} (epsilon {what['epsilon']:g}, pool {what['pool_size']})"
-
-
-@dataclass(frozen=True, kw_only=True)
 class Study:
     """A study file, checked.
-
-    Attributes
-    ----------
-    content
-        What the file says.
-    file
-        Its path as it was given; None for a study that came from no file.
-    tables
-        The files that its classes name, by class.
 
     Examples
     --------
@@ -374,6 +150,66 @@ class Study:
         return lists, stopping_rule([each for each in stops if isinstance(each, dict)][-1])
 
 
+@dataclass(frozen=True, kw_only=True)
+class Cell:
+    """One experiment of a study; `table` is the file behind a class ``table:FILE.csv``."""
+
+    parameters: Mapping[str, Any]
+    grids: tuple[str, ...]
+    stop: StoppingRule
+    study_seed: str
+    table: TableFile | None = None
+
+    @property
+    def identity(self) -> dict[str, Any]:
+        """What makes it this cell and no other."""
+        return _identity(self.parameters, self.table)
+
+    @cached_property
+    def id(self) -> str:
+        """The first 16 hexadecimal digits of the hash of what it tries."""
+        return fingerprint(self.identity).removeprefix("sha256:")[:16]
+
+    @property
+    def seed(self) -> str:
+        """The text its pairs are drawn from."""
+        return f"{self.study_seed} / cell {self.id}"
+
+    @property
+    def experiment(self) -> Experiment:
+        """What it tries, for `replical.worlds.experiment.prepare`."""
+        parameters = self.parameters
+        return Experiment(
+            class_spec=parameters["class"] if self.table is None else f"table:{self.table.path}",
+            learner=parameters["learner"],
+            epsilon=parameters["epsilon"],
+            pool_size=parameters["pool_size"],
+            delta=parameters["delta"],
+            rho=parameters.get("rho", STANDARD["rho"]),
+            noise=str(parameters["noise"]),
+            theta=parameters.get("theta"),
+            nu=parameters.get("nu"),
+            plan=parameters["plan"],
+            options={name: parameters[name] for name in OPTIONS if name in parameters},
+            yardstick=parameters.get("yardstick"),
+            table_digest=None if self.table is None else self.table.digest,
+        )
+
+    @property
+    def words(self) -> str:
+        """In a few words, for progress and errors."""
+        what = self.parameters
+        return f"{what['learner']} on {what['class']} (epsilon {what['epsilon']:g}, pool {what['pool_size']})"
+
+
+@dataclass(frozen=True, kw_only=True)
+class TableFile:
+    """A file of predictions as the study was read with it: where it lies, and the SHA-256 of what is in it."""
+
+    path: Path
+    digest: str
+
+
 def _identity(parameters: Mapping[str, Any], table: TableFile | None) -> dict[str, Any]:
     return dict(parameters) if table is None else {**parameters, "class": f"table:{table.digest}"}
 
@@ -439,3 +275,146 @@ def _check_section(where: str, section: Any, known: tuple[str, ...]) -> None:
         elif key in PARAMETERS:
             for each in _as_list(value):
                 read_value(key, each)
+
+
+@dataclass(frozen=True, kw_only=True)
+class StoppingRule:
+    """When a cell has enough pairs: at a fixed number, or when the 95% interval of agreement is narrow enough.
+
+    The width is looked at after each whole batch and nothing else is, least of all where the interval lies.
+    """
+
+    pairs: int | None = None
+    half_width: float | None = None
+    batch: int = 100
+    max_pairs: int = 4000
+
+    def target(self, agreements: int, pairs: int) -> int:
+        """How many pairs to have after this many, of which so many agree; the same number if they are enough.
+
+        Examples
+        --------
+        >>> StoppingRule(half_width=.02, batch=100).target(97, 100), StoppingRule(half_width=.02, batch=100).target(300, 300)
+        (200, 300)
+        """
+        if self.pairs is not None:
+            return self.pairs
+        if pairs and self._narrow(agreements, pairs):
+            return pairs
+        return min((pairs // self.batch + 1) * self.batch, self.max_pairs)
+
+    def forecast(self, agreements: int, pairs: int) -> int:
+        """How many pairs it will come to if they go on like this; with none to go by, as if every other one agreed.
+
+        Examples
+        --------
+        >>> StoppingRule(half_width=.02, batch=100).forecast(97, 100), StoppingRule(half_width=.02, batch=100).forecast(0, 0)
+        (400, 2500)
+        """
+        if self.pairs is not None or (pairs and self._narrow(agreements, pairs)):
+            return self.pairs or pairs
+        share = agreements / pairs if pairs else 0.5
+        low, high = pairs // self.batch + 1, ceil(self.max_pairs / self.batch)
+        while low < high:
+            batches = (low + high) // 2
+            if self._narrow(round(share * batches * self.batch), batches * self.batch):
+                high = batches
+            else:
+                low = batches + 1
+        return min(low * self.batch, self.max_pairs)
+
+    def _narrow(self, agreements: int, pairs: int) -> bool:
+        low, high = clopper_pearson(agreements, pairs)
+        return (high - low) / 2 <= (self.half_width or 0.0)
+
+
+def stopping_rule(section: Any) -> StoppingRule:
+    """Check what a file says."""
+    if not isinstance(section, dict):
+        raise BadStudy(f"stop must be a table such as {{ pairs = 400 }}, got {quote(section)}")
+    for key, value in section.items():
+        if key not in ("pairs", "half_width", "batch", "max_pairs"):
+            raise BadStudy(f"stop has no key {key!r:.40}; it has pairs, or half_width, batch and max_pairs")
+        if key == "half_width":
+            if isinstance(value, bool) or not isinstance(value, int | float) or not 0 < value < 0.5:
+                raise BadStudy(f"half_width must be between 0 and 0.5, got {quote(value)}")
+        elif isinstance(value, bool) or not isinstance(value, int) or not 1 <= value <= _MOST_PAIRS:
+            raise BadStudy(f"{key} of stop must be a whole number from 1 to {_MOST_PAIRS}, got {quote(value)}")
+    if ("pairs" in section) == ("half_width" in section) or ("pairs" in section and len(section) > 1):
+        raise BadStudy("stop has either pairs, or half_width with batch and max_pairs")
+    stop = StoppingRule(**section)
+    if stop.batch > stop.max_pairs:
+        raise BadStudy(f"batch of stop must be at most max_pairs = {stop.max_pairs}, got {stop.batch}")
+    return stop
+
+
+def read_value(name: str, value: Any) -> Any:
+    """Check a value; one spelling each: 1 and 1.0 are one epsilon, 0 and "0" one noise."""
+    if is_text(name):
+        return _text(name, value)
+    if name == "noise" and isinstance(value, str) and ":" in value:
+        parse_noise(value)
+        return value
+    if name == "pool_size":
+        try:
+            return checked_size(value)
+        except (ValueError, RecursionError):
+            raise BadStudy(
+                f"a pool size is a whole number from 1 to 10**12 - 1 or 'exact', got {quote(value)}"
+            ) from None
+    return _number(name, value)
+
+
+def is_text(name: str) -> bool:
+    """Are the values of this parameter texts?"""
+    return name in ("class", "learner", *_WORDS) or (name in PLAN_PARAMETERS and PLAN_PARAMETERS[name].kind == "word")
+
+
+def _text(name: str, value: Any) -> str:
+    if not isinstance(value, str):
+        raise BadStudy(f"{name} must be a text, got {quote(value)}")
+    known = PLAN_PARAMETERS[name].words if name in PLAN_PARAMETERS else _WORDS.get(name, (value,))
+    if value not in known:
+        raise BadStudy(f"unknown {name} {quote(value)}; it is one of {', '.join(known)}")
+    return value
+
+
+def _number(name: str, value: Any) -> Any:
+    try:
+        number = float(value) if isinstance(value, int | float | str) and not isinstance(value, bool) else None
+    except (ValueError, OverflowError):
+        number = None
+    if number is None:
+        raise BadStudy(f"{name} must be a number, got {quote(value)}")
+    if name == "noise":
+        if not 0 <= number < 1:
+            raise BadStudy(f"{name} must be in [0, 1), got {number:g}")
+        return number + 0.0  # no minus zero
+    known = PLAN_PARAMETERS[name]
+    if known.kind == "count":
+        whole = value if isinstance(value, int) else int(number) if number.is_integer() else 0
+        if whole < 1:
+            raise BadStudy(f"{name} must be a whole number of at least {max(1, int(known.low))}, got {quote(value)}")
+        return whole
+    number = known.check(number)
+    return int(number) if name == "theta" and number.is_integer() else number
+
+
+def matters(name: str, chosen: Mapping[str, Any]) -> bool:
+    """Does the learner know this parameter? To measure on no yardstick is what all do where nothing is said."""
+    if name == "yardstick":
+        return bool(chosen[name] != "none" and find(chosen["learner"]).rounds)
+    if name not in PLAN_PARAMETERS:
+        return True
+    needs = PLAN_PARAMETERS[name].needs
+    if needs is not None and chosen.get(needs[0]) != needs[1]:
+        return False
+    return find(chosen["learner"]).uses(name, chosen["plan"])
+
+
+def quote(value: Any) -> str:
+    """A value for a sentence, however long or deep it is."""
+    try:
+        return f"{value!r:.40}"
+    except (ValueError, RecursionError):  # Python writes out neither huge numbers nor endless nesting
+        return f"one of kind {type(value).__name__!r} that is too large"

@@ -31,12 +31,7 @@ from replical.worlds.experiment import Experiment, Ready, prepare
 class Piece:
     """Some pairs of one cell: all a worker needs to know.
 
-    Attributes
-    ----------
-    experiment
-        What the cell tries; a worker remembers what it prepared for it.
-    class_seed
-        What a net of half-spaces is drawn from: the study's own text, one net for all its cells.
+    `class_seed` is what a net of half-spaces is drawn from: the study's own text, one net for all its cells.
     """
 
     cell: str
@@ -132,19 +127,7 @@ _STALE = 3600.0  # seconds after which a file that is not whole was left behind 
 
 @dataclass(frozen=True, kw_only=True)
 class Entry:
-    """What is known of a cell.
-
-    Attributes
-    ----------
-    rows
-        Its pairs so far, from the first on.
-    facts
-        What its plan was made of: theta, nu, hypotheses, labels_most; `refused` where it could not be run.
-    seconds
-        Time all its pairs took, on whatever ran them.
-    versions
-        Of the library, that ran some of its pairs; the first one first.
-    """
+    """What is known of a cell: its pairs so far, what its plan was made of, time, versions of the library that ran it."""
 
     rows: Columns
     facts: dict[str, Any] = field(default_factory=dict)
@@ -188,13 +171,7 @@ EMPTY = Entry(rows={name: [] for name, _ in COLUMNS})
 
 
 class Store:
-    """Cells on the disk.
-
-    Parameters
-    ----------
-    folder
-        Made if it is not there.
-    """
+    """Cells on the disk."""
 
     def __init__(self, folder: Path) -> None:
         self.folder, self._cells = folder, folder / "cells"

@@ -68,7 +68,7 @@ def summary_sentence(rows: list[Row]) -> str:
     empty = [row for row in promised if row["vacuous"]]
     if 0 < len(empty) < len(promised):
         parts.append(
-            f"{amount(len(empty), 'cell shows', 'cells show')} nothing about it{_surely(empty)}, because labs agree there "
+            f"{amount(len(empty), 'cell shows', 'cells show')} nothing about it{_sure(empty)}, because labs agree there "
             "without the last step too"
         )
     if refused:
@@ -92,7 +92,7 @@ def _agreement(ran: list[Row], promised: list[Row]) -> str:
         sentence = _first_look(counted, lie[BELOW])
     else:
         sentence = (
-            f"In {_of(counted, WITHIN)}{_surely(counted)} the 95% interval of two labs' agreement lies wholly within the "
+            f"In {_hits(counted, WITHIN)}{_sure(counted)} the 95% interval of two labs' agreement lies wholly within the "
             f"promise of 1-ρ, in {lie[OPEN]} it is compatible with it{_short_of_pairs(counted)}, in {lie[BELOW]} below it"
         )
     return f"{sentence}; it is also below in {below - lie[BELOW]} of the others" if below > lie[BELOW] else sentence
@@ -114,7 +114,7 @@ def _short_of_pairs(rows: list[Row]) -> str:
     return f" ({who})" if few else ""
 
 
-def _surely(rows: list[Row]) -> str:
+def _sure(rows: list[Row]) -> str:
     """How many of them are on their side of the border for certain, if not all are."""
     unsure = sum(map(is_unclear, rows))
     return f" ({len(rows) - unsure or 'none'} for certain)" if unsure else ""
@@ -158,13 +158,13 @@ def promises(rows: list[Row]) -> list[str]:
     """How each replicable learner keeps its promise where that means something."""
     counted = by_kind(row for row in replicable_rows(rows) if not row["vacuous"])
     return [
-        f"{learner}: the 95% interval of agreement lies wholly within 1-ρ in {_of(mine, WITHIN)}{_short_of_pairs(mine)}; "
+        f"{learner}: the 95% interval of agreement lies wholly within 1-ρ in {_hits(mine, WITHIN)}{_short_of_pairs(mine)}; "
         f"two labs differed in {span([row['disagreement'] for row in mine], percent)} of pairs."
         for learner, mine in counted.items()
     ]
 
 
-def _of(counted: list[Row], wanted: str) -> str:
+def _hits(counted: list[Row], wanted: str) -> str:
     hits = sum(verdict(row) == wanted for row in counted)
     return f"{hits} of {amount(len(counted), 'cell that counts', 'cells that count')}"
 
@@ -203,14 +203,14 @@ def proofs(rows: list[Row]) -> list[str]:
     if not sure:
         return []
     below = sum(row["disagreement"] <= row["rho_proven"] for row in sure)
-    surely = sum(row["disagreement_high"] <= row["rho_proven"] for row in sure)
+    whole = sum(row["disagreement_high"] <= row["rho_proven"] for row in sure)
     above = sum(row["disagreement_low"] > row["rho_proven"] for row in sure)
     measured = percent(fsum(row["disagreement"] for row in sure) / len(sure))
     promised = percent_up(fsum(row["rho_proven"] for row in sure) / len(sure))
     return [
         f"Where every lab was certified, labs differed in {measured} of pairs in the mean over cells, "
         f"against a proven {promised}; measured is at most proven in {below} of {amount(len(sure), 'cell')}, "
-        f"in {surely} with its whole 95% interval; that lies wholly above it in {above}."
+        f"in {whole} with its whole 95% interval; that lies wholly above it in {above}."
     ]
 
 
