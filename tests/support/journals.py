@@ -36,10 +36,3 @@ def unprotected(path):
     """Take away what keeps the events of a file as they are."""
     for (name,) in write_into(path, "SELECT name FROM sqlite_master WHERE type = 'trigger'"):
         write_into(path, f"DROP TRIGGER {name}")
-
-
-def as_before(path):
-    """Make a journal one of those that were written before events had hashes."""
-    unprotected(path)
-    write_into(path, "ALTER TABLE replical_events DROP COLUMN chain")
-    write_into(path, "UPDATE replical_events SET detail = replace(detail, 'journal/2', 'journal/1') WHERE seq = 1")

@@ -166,19 +166,6 @@ def test_people_beside_the_run_go_on(where, lose):
             assert len(told(second)) == 3
 
 
-def test_a_journal_of_before_is_fenced_from_its_next_runner_on(where):
-    """It has no count of runners yet."""
-    with Journal(where) as journal:
-        journal.append([Event(kind="ask", item="one")])
-    drop = "DROP TABLE replical_runner"
-    execute(where if isinstance(where, str) else f"sqlite:///{where}", drop)
-    with Journal(where, write=False) as journal:
-        assert len(told(journal)) == 1
-    with Journal(where) as journal:
-        journal.append([Event(kind="ask", item="two")])
-        assert len(told(journal)) == 2
-
-
 def test_the_second_sentence_says_what_to_do(where):
     with Journal(where), pytest.raises(BadJournal) as caught:
         Journal(where)

@@ -4,10 +4,9 @@ import pytest
 
 from replical import Session
 from replical.errors import BadJournal
-from replical.lab.certificate.file import certify
 from replical.lab.certificate.verify import verify
 from replical.lab.journal.journal import Event, Journal
-from support.journals import as_before, unprotected, write_into
+from support.journals import unprotected, write_into
 from support.lab import finished
 
 HEAD = "the journal holds the events that it held when the certificate was made"
@@ -85,25 +84,3 @@ def test_a_run_that_had_ended_asks_no_more(run, tmp_path):
         anew.append([event for event in run.journal.events() if event.seq != answers[-1]])
         with pytest.raises(BadJournal, match="and asks for more labels now"):
             Session(run.protocol, run.lab, anew)
-
-
-# ---- a run of before ----
-
-
-def test_a_run_begun_before_there_was_a_chain_goes_on(run, tmp_path):
-    """Half of it written then, half of it now: the same end, and a certificate that holds against the journal."""
-    path, events = tmp_path / "before.db", run.journal.events()
-    with Journal(path) as journal:
-        journal.append([event._replace(seq=0) for event in events[: len(events) // 2]])
-    as_before(path)
-    truth = dict(zip(run.columns["id"], run.columns["truth"], strict=True))
-    with Journal(path) as journal:
-        session = Session(run.protocol, run.lab, journal)
-        while session.open:
-            session.answer_all({item: truth[item] for item in session.open})
-        session.finish()
-        certificate = certify(session)
-        assert certificate["body"] == run.certificate["body"]
-        assert verify(certificate, run.lab, journal).valid
-        kept = write_into(path, "SELECT count(*), count(chain) FROM replical_events")
-    assert 0 < kept[0][1] < kept[0][0]

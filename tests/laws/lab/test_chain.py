@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from replical.core.canonical import canonical
 from replical.errors import BadJournal
 from replical.lab.journal.journal import FIRST, Event, Journal
-from support.journals import as_before, refused, unprotected, write_into
+from support.journals import refused, unprotected, write_into
 
 TEXTS = st.text(st.characters(exclude_categories=["Cs"]), max_size=8)
 KINDS = st.sampled_from(["ask", "answer", "skip"])
@@ -113,7 +113,7 @@ def inserted(connection, draw, seqs):
 
 
 def unlinked(connection, draw, seqs):
-    """As if it were a journal of before."""
+    """An event without its hash."""
     connection.execute("UPDATE replical_events SET chain = NULL")
     return "event 1 is not linked"
 
@@ -185,34 +185,16 @@ def test_whoever_goes_on_reading_finds_it_too(data, batch):
                     assert after < seq
 
 
-# ---- journals of before ----
+# ---- journals of another kind ----
 
 
-@settings(max_examples=5)
-@given(old=st.lists(EVENTS, max_size=4), new=st.lists(EVENTS, min_size=1, max_size=4), data=st.data())
-def test_a_journal_of_before_is_read_and_goes_on(old, new, data):
-    """As it is; the first event that is added is linked to all of it, and from then on changes show there."""
-    with tempfile.TemporaryDirectory() as folder:
-        path = written(folder, [old])
-        as_before(path)
-        content = path.read_bytes()
-        expected = told(path, write=False)
-        assert len(expected) == len(old) + 1
-        assert path.read_bytes() == content
-        with Journal(path, **data.draw(st.sampled_from([{}, {"runner": False}]))) as journal:
-            assert journal.events() == expected
-            journal.append(new[:1])
-            journal.append(new[1:])
-            assert journal.events()[: len(expected)] == expected
-            assert journal.events(after=len(expected)) == journal.events()[len(expected) :]
-        for after in range(len(old) + 1):
-            with Journal(path, write=False) as journal:
-                assert journal.events(after=after) == journal.events()[after:]
-        assert [kept is None for *_, kept in rows(path)] == [True] * (len(old) + 1) + [False] * len(new)
-        unprotected(path)
-        seq = data.draw(st.integers(1, len(old) + 1))
-        write_into(path, "UPDATE replical_events SET annotator = 'Eve' WHERE seq = ?", seq)
-        assert f"event {len(old) + 2} is not what was written there" in told(path)
+def test_a_journal_without_a_chain_is_one_of_another_version(tmp_path):
+    path = written(tmp_path, [[Event(kind="ask", item="one")]])
+    unprotected(path)
+    write_into(path, "ALTER TABLE replical_events DROP COLUMN chain")
+    write_into(path, "UPDATE replical_events SET detail = replace(detail, 'journal/2', 'journal/1') WHERE seq = 1")
+    for how in ({"write": False}, {"runner": False}, {}):
+        assert "was written as 'replical.journal/1', this version reads 'replical.journal/2'" in refused(path, **how)
 
 
 def test_a_chain_that_was_taken_out_with_its_column(tmp_path):

@@ -112,11 +112,7 @@ def test_reservations_that_fail_cost_no_label(world, tmp_path, monkeypatch):
 
 
 def test_reading_needs_no_reservations(tmp_path):
-    """A journal from before them is read as it is, and the first desk makes the table."""
     with Journal(tmp_path / "a.db") as journal, journal._writing() as connection:
         connection.exec_driver_sql("DROP TABLE replical_reservations")
     with Journal(tmp_path / "a.db", write=False) as journal:
         assert journal.events() == []
-    with Journal(tmp_path / "a.db", runner=False) as journal:
-        assert journal.reservations.take("ann", {"one": 1}, 10.0) == "one"
-        assert journal.reservations.take("bob", {"one": 1}, 10.0) is None

@@ -7,9 +7,6 @@ detail as the text that is stored). So an event that is changed, removed, moved 
 A chain cannot show that the last events were cut off, or that everything was written anew: for that its head, the last
 hash, has to be known elsewhere. A certificate tells it.
 
-Journals of before have events without a hash. They are hashed like the others when the journal is read, and the first
-event that is added is linked to them.
-
 The journal: every label asked and given, append-only, from which a run is rebuilt.
 
 SQLite by default, PostgreSQL by URL; every commit is on the disk before it is acknowledged (`database`), and one
@@ -44,7 +41,7 @@ SNAPSHOT = "replical_snapshot"  # one row, if any: see `replical.lab.sessions.re
 
 
 def table_of(sql: Any) -> Any:
-    """Events by number; `chain` is the hash of each (`replical.lab.journal.journal`), NULL in those of before."""
+    """Events by number; `chain` is the hash of each (`linked`)."""
     number = sql.BigInteger().with_variant(sql.Integer, "sqlite")
     return sql.Table(
         TABLE,
@@ -59,12 +56,6 @@ def table_of(sql: Any) -> Any:
         sql.Column("chain", sql.LargeBinary(32)),
         sqlite_autoincrement=True,
     )
-
-
-def add_chain(connection: Any) -> None:
-    """Give a journal of before the column that its next events need."""
-    kind = "BLOB" if connection.dialect.name == "sqlite" else "BYTEA"
-    connection.exec_driver_sql(f"ALTER TABLE {TABLE} ADD COLUMN chain {kind}")
 
 
 def protect(connection: Any) -> None:
@@ -129,7 +120,7 @@ class Link(NamedTuple):
         return f"sha256:{self.hash.hex()}"
 
 
-Row = tuple[Any, ...]  # the fields of an event, then its hash; None in journals of before
+Row = tuple[Any, ...]  # the fields of an event, then its hash
 
 
 def linked(
@@ -162,13 +153,8 @@ def linked(
     return hashlib.sha256(before + text.encode()).digest()
 
 
-def followed(rows: Iterable[Row], link: Link, where: str, *, loose: bool) -> Iterator[tuple[Row, bytes]]:
+def followed(rows: Iterable[Row], link: Link, where: str) -> Iterator[tuple[Row, bytes]]:
     """Go along the chain of the journal `where`, from `link` on: every row, and its hash.
-
-    Parameters
-    ----------
-    loose
-        May the first rows be without a hash?
 
     Raises
     ------
@@ -178,23 +164,20 @@ def followed(rows: Iterable[Row], link: Link, where: str, *, loose: bool) -> Ite
     last, now = link
     for row in rows:
         seq, kept = row[0], row[-1]
-        if kept is None and not loose:
-            raise BadJournal(
-                f"{where}: event {seq} is not linked to the one before it, so it was put in later or its hash taken out"
-                f"{_REMEDY}"
-            )
-        if kept is not None and seq != last + 1:
+        if kept is None:
+            raise _unlinked(where, seq)
+        if seq != last + 1:
             raise BadJournal(f"{where}: {_missing(last + 1, seq - 1)}{_REMEDY}")
         try:
             now = linked(now, *row[:-1])
         except (TypeError, UnicodeEncodeError) as error:
             raise BadJournal(f"{where}: event {seq} is damaged{_REMEDY}") from error
-        if kept is not None and now != kept:
+        if now != kept:
             raise BadJournal(
                 f"{where}: event {seq} is not what was written there: it was changed or damaged, or events were moved or "
                 f"put in{_REMEDY}"
             )
-        last, loose = seq, loose and kept is None
+        last = seq
         yield row, now
 
 
@@ -202,6 +185,11 @@ def whole(last: int, written: int, where: str) -> None:
     """Refuse a journal that ends at event `last` although its database knows that event `written` was there."""
     if last < written:
         raise BadJournal(f"{where}: {_missing(last + 1, written)}{_REMEDY}")
+
+
+def _unlinked(where: str, seq: int) -> BadJournal:
+    why = f"event {seq} is not linked to the one before it, so it was put in later or its hash taken out"
+    return BadJournal(f"{where}: {why}{_REMEDY}")
 
 
 _REMEDY = "; take the journal from a backup, because what follows cannot be trusted"
@@ -212,7 +200,6 @@ def _missing(first: int, last: int) -> str:
 
 
 SCHEMA = "replical.journal/2"
-BEFORE = "replical.journal/1"  # begun without a chain
 _AT_ONCE = 10_000  # rows fetched at a time
 
 
@@ -266,7 +253,6 @@ class Journal:
         if not (write and runner) and self._database.file is not None and not self._database.file.exists():
             raise BadJournal(f"there is no journal {self.where}")
         self._events = table_of(self._sql)
-        self._chained, self._loose = True, True  # is there a column for the chain, and may its first events lack it?
         try:
             if write and runner:
                 self._fence = Fence(self._database)
@@ -393,21 +379,19 @@ class Journal:
         return rows
 
     def _last(self, connection: Any) -> Link:
-        """How far the chain goes; in a journal of before, with all of its events."""
+        """How far the chain goes."""
         written, link = last_number(connection), Link()
         last = connection.execute(self._select().order_by(self._events.c.seq.desc()).limit(1)).first()
-        if last is not None and last[-1] is not None:
+        if last is not None:
+            if last[-1] is None:
+                raise _unlinked(self.where, last[0])
             link = Link(last[0], last[-1])
-        elif last is not None:
-            *_, (last, now) = followed(self._rows(connection, 0, None), link, self.where, loose=True)
-            link = Link(last[0], now)
         whole(link.seq, written, self.where)
         return link
 
     def _select(self) -> Any:
         """All fields of events, and their hashes."""
-        columns = [self._events.c[name] for name in FIELDS]
-        return self._sql.select(*columns, self._events.c.chain if self._chained else self._sql.null())
+        return self._sql.select(*(self._events.c[name] for name in (*FIELDS, "chain")))
 
     def _rows(self, connection: Any, first: int, limit: int | None) -> Iterator[Row]:
         """Events from a number on, as they are stored, at most `limit` of them."""
@@ -474,12 +458,10 @@ class Journal:
             rows = self._rows(connection, after, None if limit is None else limit + (after > 0))
             known = next(rows, None) if after else None
             if known is not None and known[0] == after and known[-1] is not None:
-                yield from followed(rows, Link(after, known[-1]), self.where, loose=False)
+                yield from followed(rows, Link(after, known[-1]), self.where)
                 return
             passed = 0
-            for found in followed(
-                self._rows(connection, 0, None) if after else rows, Link(), self.where, loose=self._loose
-            ):
+            for found in followed(self._rows(connection, 0, None) if after else rows, Link(), self.where):
                 last = found[0][0]
                 if last > after and (limit is None or passed < limit):
                     passed += 1
@@ -518,22 +500,27 @@ class Journal:
             raise BadJournal(f"{self.where} is no journal of replical")
 
     def _check(self) -> None:
-        """Refuse a database that is no journal."""
+        """Refuse a database that is no journal, or none that this version writes."""
         looked = self._sql.inspect(self._database.engine)
         if TABLE not in looked.get_table_names():
             raise BadJournal(f"{self.where} is no journal of replical")
-        self._chained = any(column["name"] == "chain" for column in looked.get_columns(TABLE))
-        if self._write and not self._chained:
-            with self._writing() as connection:
-                add_chain(connection)
-            self._chained = True
-        created = self.created
-        if created is None:
+        chained = any(column["name"] == "chain" for column in looked.get_columns(TABLE))
+        columns = (self._events.c.detail, self._events.c.chain if chained else self._sql.null())
+        with self._database.reading() as connection:
+            first = connection.execute(self._sql.select(*columns).order_by(self._events.c.seq).limit(1)).first()
+        if first is None:
             return
-        if created.get("schema") not in (SCHEMA, BEFORE):
-            raise BadJournal(f"{self.where} was written as {created.get('schema')!r}, this version reads {SCHEMA!r}")
-        self._loose = created["schema"] == BEFORE
-        self.events(limit=1)  # again, now that it is known whether it has to have a hash
+        detail, link = first
+        if link is not None:
+            self.events(limit=1)  # is it what was written there?
+        try:
+            schema = json.loads(detail).get("schema")
+        except (AttributeError, TypeError, ValueError, RecursionError):
+            schema = None
+        if detail is not None and schema != SCHEMA:
+            raise BadJournal(f"{self.where} was written as {schema!r}, this version reads {SCHEMA!r}")
+        if link is None:
+            raise _unlinked(self.where, 1)
 
 
 def _event(row: Row, where: str) -> Event:

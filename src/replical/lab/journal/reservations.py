@@ -120,11 +120,6 @@ class SharedReservations:
 
     def __init__(self, database: Database, clock: Callable[[], float] | None = None) -> None:
         self._database, self._given = database.hasty(), clock
-        with self._database.reading() as connection:
-            there = self._database.sql.inspect(connection).has_table(TABLE)
-        if not there:  # a journal of before
-            with self._database.writing() as connection:
-                make(connection)
 
     def close(self) -> None:
         """Close its connections."""
