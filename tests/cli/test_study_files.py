@@ -45,7 +45,7 @@ BAD = [
     (toml(stop="'rstat'"), "stop must be a table"),
     (toml(quick="{ stop = 7 }"), "stop must be a"),
     (toml(grid_stop="7"), "7"),
-    (toml(grid_stop="[{ pairs = 5 }]"), "stop must be a text"),
+    (toml(grid_stop="[{ pairs = 5 }]"), "stop must be a table"),
     (toml(defaults="{ stop = { pairs = 5 } }"), "stop"),
     (toml(stop="{}"), "either pairs, or half_width"),
     (toml(stop="{ pairs = 5, half_width = 0.1 }"), "either pairs, or half_width"),

@@ -1,8 +1,8 @@
 """Replicable answers to two simple questions about a distribution: a mean, and which values are frequent.
 
 Both draw from any sampler and decide by shared randomness, so that two labs with independent samples give the same answer
-with probability at least 1-ρ. Reference: rSTAT and rHeavyHitters (Impagliazzo, Lei, Pitassi, Sorrell 2022), which the
-paper uses for its stop test and for boosting; docs/claims/subroutines.md.
+with probability at least 1-ρ. Reference: rSTAT and rHeavyHitters (Impagliazzo, Lei, Pitassi, Sorrell 2022); the paper
+boosts by the second; docs/claims/subroutines.md.
 """
 
 from __future__ import annotations

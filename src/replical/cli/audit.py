@@ -64,8 +64,6 @@ def audit_command(
     finish: Annotated[str | None, parameter("finish")] = None,
     a: Annotated[float | None, parameter("a")] = None,
     b: Annotated[float | None, parameter("b")] = None,
-    stop: Annotated[str | None, parameter("stop")] = None,
-    stop_delta: Annotated[float | None, parameter("stop_delta")] = None,
     strings: Annotated[int | None, parameter("strings")] = None,
     runs: Annotated[int | None, parameter("runs")] = None,
     labs: Annotated[int | None, parameter("labs")] = None,
@@ -96,7 +94,7 @@ def audit_command(
     use(device)
     named = {
         "T": T, "k_loop": k_loop, "k_final": k_final, "kappa": kappa, "batch": batch, "query": query, "finish": finish,
-        "a": a, "b": b, "stop": stop, "stop_delta": stop_delta, "strings": strings, "runs": runs,
+        "a": a, "b": b, "strings": strings, "runs": runs,
         "labs": labs, "max_labels": max_labels,
     }  # fmt: skip
     experiment = Experiment(

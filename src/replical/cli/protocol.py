@@ -116,8 +116,6 @@ def new_command(
     T: Annotated[float | None, parameter("T")] = None,
     k_loop: Annotated[int | None, parameter("k_loop")] = None,
     k_final: Annotated[int | None, parameter("k_final")] = None,
-    stop: Annotated[str | None, parameter("stop")] = None,
-    stop_delta: Annotated[float | None, parameter("stop_delta")] = None,
     strings: Annotated[int | None, parameter("strings")] = None,
     runs: Annotated[int | None, parameter("runs")] = None,
     labs: Annotated[int | None, parameter("labs")] = None,
@@ -170,7 +168,7 @@ def new_command(
         "nu": nu,
         "theta": theta if theta_from is None else _theta_from(theta_from, class_recipe),
         "items": items, "finish": finish, "kappa": kappa, "a": a, "b": b, "batch": batch, "query": query, "T": T,
-        "k_loop": k_loop, "k_final": k_final, "stop": stop, "stop_delta": stop_delta,
+        "k_loop": k_loop, "k_final": k_final,
         "strings": strings, "runs": runs, "labs": labs, "max_labels": max_labels,
     }  # fmt: skip
     content: dict[str, Any] = {"schema": SCHEMA}

@@ -12,6 +12,8 @@ RETIRED: dict[str, str] = {
     ".arrow": "write it as Parquet or CSV",
     ".feather": "write it as Parquet or CSV",
     "--boosting": "leave it out, a frequent winner is found as the paper does, by rHeavyHitters",
+    "--stop": "leave it out, loops end by the mass of DIS(V)",
+    "--stop-delta": "leave it out, loops end by the mass of DIS(V)",
     "a2-paired": "take a2",
 }
 

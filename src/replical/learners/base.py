@@ -323,7 +323,7 @@ def _round(query: Query) -> Round:
 
 def stop_condition(V: VersionSpace, plan: Plan, *, held: bool) -> Condition:
     """Did the loop end because Δ(V) is small, and not at its cap or budget?"""
-    return Condition(name=STOP, value=float(V.mass), bound=float(plan.reach), held=held)
+    return Condition(name=STOP, value=float(V.mass), bound=float(plan.stop_mass), held=held)
 
 
 def masses_known(pool: AnyPool) -> Condition:

@@ -141,7 +141,6 @@ class Record:
 
 
 _SIZES = frozenset({"k_loop", "k_final"})
-_STOP = frozenset({"stop", "stop_delta"})
 _ROUND = frozenset({"items", "kappa", "a", "b", "labs"})
 
 # Colours are Okabe and Ito's, told apart by everybody, with darker shades of them for noisy labels; a boosted learner has
@@ -243,7 +242,7 @@ _REPLICA2 = Record(
     paper="replical.learners.paper.replica2:paper",
     tight="replical.learners.paper.replica2:tight",
     needs=frozenset({"theta", "rho", "nu"}),
-    options=_SIZES | _STOP,
+    options=_SIZES,
     parent="a2-rounds",
     bounds=Bounds(paper=("replica2", "replica2"), ours=("replica2_tight", "replica2_tight")),
     instead="settled-distance",
@@ -259,7 +258,7 @@ _REPLICAL = Record(
     paper="replical.learners.paper.replical:paper",
     tight="replical.learners.paper.replical:tight",
     needs=frozenset({"theta", "rho"}),
-    options=_SIZES | _STOP,
+    options=_SIZES,
     paper_options=frozenset({"T"}),
     parent="cal-rounds",
     bounds=Bounds(paper=("replical", None), ours=("replical_tight", None)),
@@ -348,7 +347,7 @@ def _boosted(base: Record, marker: str, bounds: Bounds) -> Record:
         base,
         id=f"boosted-{base.id}",
         learner="replical.learners.paper.boosting:Boosted",
-        options=(base.options - _STOP) | {"strings", "runs"},
+        options=base.options | {"strings", "runs"},
         paper_options=frozenset(),
         parent=base.id,
         bounds=bounds,

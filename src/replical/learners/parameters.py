@@ -33,8 +33,6 @@ class Parameter:
         whole number from 1 or from `low` on, a ``word`` is one of `words`.
     default
         What a plan is made with where nothing is given.
-    needs
-        Another parameter and the word it must have for this one to mean anything.
     required
         Can no plan do without it?
     """
@@ -46,7 +44,6 @@ class Parameter:
     high: float = 1
     words: tuple[str, ...] = ()
     default: Value | None = None
-    needs: tuple[str, str] | None = None
     required: bool = False
 
     def check(self, value: Any) -> Any:
@@ -133,14 +130,6 @@ _ALL = (
         name="a", kind="share", help="start of the range of the shared threshold of rounded and settled learners"
     ),
     Parameter(name="b", kind="share", help="end of the range of the shared threshold of rounded and settled learners"),
-    Parameter(
-        name="stop",
-        kind="word",
-        words=("mass", "rstat"),
-        help="how replical and replica2 end their loop: mass or rstat",
-        default="mass",
-    ),
-    Parameter(name="stop_delta", kind="share", help="how often a stop test may be off", needs=("stop", "rstat")),
     Parameter(name="strings", kind="count", help="your own number of strings for boosting"),
     Parameter(name="runs", kind="count", help="your own number of runs with each string"),
     Parameter(name="labs", kind="count", help="labs that shall all agree (2)", low=2, default=2),

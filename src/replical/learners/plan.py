@@ -174,8 +174,6 @@ class Task:
     finish: str
     a: Decimal | None
     b: Decimal | None
-    stop: str
-    stop_delta: Decimal | None
     strings: int | None
     runs: int | None
     labs: int
@@ -218,15 +216,10 @@ class Task:
         return N
 
     @property
-    def measured(self) -> bool:
-        """Is Δ measured on items set aside for it? Not where it is known, nor where a stop test has items of its own."""
-        return not self.exact and self.stop != "rstat"
-
-    @property
     def measured_rounds(self) -> int:
         """Halvings after which a mass measured to one part in eight is below ε: 2^-N ≤ 8ε/9."""
         near = Fraction(1, 2**self.rounds) > Fraction(8, 9) * fraction(self.epsilon)
-        return self.rounds + (1 if near and self.measured else 0)
+        return self.rounds + (1 if near and not self.exact else 0)
 
     def size(self, name: str, needed: int, source: str) -> tuple[Number, tuple[Condition, ...]]:
         """The size the proof needs, or the user's own with the condition it may break."""
@@ -289,11 +282,6 @@ class Plan:
     def stop_mass(self) -> Fraction:
         """The disagreement mass at which the loop ends."""
         return self.epsilon
-
-    @property
-    def reach(self) -> Fraction:
-        """What Δ(V) is at most when the loop has ended by its own test."""
-        return self.stop_mass
 
     @property
     def labels_most(self) -> int | None:

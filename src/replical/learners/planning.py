@@ -43,8 +43,6 @@ def plan(
     finish: str | None = None,
     a: float | None = None,
     b: float | None = None,
-    stop: str | None = None,
-    stop_delta: float | None = None,
     strings: int | None = None,
     runs: int | None = None,
     labs: int | None = None,
@@ -94,9 +92,6 @@ def plan(
         Range of the shared threshold: of Rounded's on distances, .45 and .9 of epsilon if left out; of its finish
         ``"excess"`` on excess errors, 2/9 and 2/3 of epsilon if both are left out, otherwise half of epsilon and epsilon; of
         Settled's on excess errors, .75 of epsilon and epsilon.
-    stop, stop_delta
-        How RepliCAL and ReplicA² know when to leave the loop: ``"mass"``, by the mass of DIS(V), or ``"rstat"``, by a
-        replicable estimate from unlabelled items that misses its tolerance with probability `stop_delta`.
     strings, runs
         Your own numbers of strings, and of runs with each, in place of boosting's.
     labs
@@ -133,7 +128,7 @@ def plan(
     values = {
         "epsilon": epsilon, "delta": delta, "rho": rho, "theta": theta, "nu": nu, "T": T, "k_loop": k_loop,
         "k_final": k_final, "kappa": kappa, "batch": batch, "query": query, "items": items, "finish": finish, "a": a, "b": b,
-        "stop": stop, "stop_delta": stop_delta, "strings": strings, "runs": runs, "labs": labs,
+        "strings": strings, "runs": runs, "labs": labs,
         "max_labels": max_labels,
     }  # fmt: skip
     record = find(learner)
@@ -187,9 +182,6 @@ def _check_parameters(record: Record, name: str, values: Mapping[str, Any]) -> N
     for parameter in ("theta", "rho", "nu"):
         if parameter in record.needs and values[parameter] is None:
             raise ValueOutOfRange(f"{record.id} needs {parameter}, and none was given")
-    for each in PARAMETERS.values():
-        if each.needs is not None and values[each.name] is not None and values[each.needs[0]] != each.needs[1]:
-            raise BadSpec(f"{each.name} belongs to {each.needs[0]} = {each.needs[1]!r}")
 
 
 def _check_class(record: Record, C: HypothesisClass | None) -> None:

@@ -140,14 +140,13 @@ class Study:
             own = {} if own is True else own
             layers += [{key: value for key, value in shorter.items() if key in grid or key in defaults}, own]
             stops += [shorter.get("stop"), own.get("stop")]
-        # A table is a stop of the study; a word is the learner's parameter of that name.
-        settings = {key: value for layer in layers for key, value in layer.items() if not isinstance(value, dict)}
+        settings = {key: value for layer in layers for key, value in layer.items()}
         lists = {
             name: [read_value(name, each) for each in _as_list(settings[name])]
             for name in PARAMETERS
             if name in settings
         }
-        return lists, stopping_rule([each for each in stops if isinstance(each, dict)][-1])
+        return lists, stopping_rule([each for each in stops if each is not None][-1])
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -244,12 +243,12 @@ def _check(content: Mapping[str, Any]) -> None:
         raise BadStudy("a study needs at least one [[grid]]")
     _check_texts("a study", content, "title", "notes")
     _check_section("defaults", content.get("defaults", {}), PARAMETERS)
-    _check_section("quick", content.get("quick", {}), PARAMETERS)
+    _check_section("quick", content.get("quick", {}), (*PARAMETERS, "stop"))
     for number, grid in enumerate(grids, 1):
         _check_texts(f"grid {number}", grid, "name")
         _check_section(f"grid {number}", grid, (*PARAMETERS, *_GRID_ONLY))
         if not isinstance(grid.get("quick", True), bool):
-            _check_section(f"quick of grid {number}", grid["quick"], PARAMETERS)
+            _check_section(f"quick of grid {number}", grid["quick"], (*PARAMETERS, "stop"))
         for key in NEEDED:
             if key not in grid and key not in content.get("defaults", {}):
                 raise BadStudy(f"grid {number} needs {key!r}, a value or a list")
@@ -270,7 +269,7 @@ def _check_section(where: str, section: Any, known: tuple[str, ...]) -> None:
             raise BadStudy(f"{where} has no key {key!r:.40}; it may have {', '.join(known)}")
         if value == []:
             raise BadStudy(f"{where}: the list of {key} is empty")
-        if key == "stop" and (where == "quick" or (isinstance(value, dict) and where != "defaults")):
+        if key == "stop":
             stopping_rule(value)
         elif key in PARAMETERS:
             for each in _as_list(value):
@@ -404,12 +403,7 @@ def matters(name: str, chosen: Mapping[str, Any]) -> bool:
     """Does the learner know this parameter? To measure on no yardstick is what all do where nothing is said."""
     if name == "yardstick":
         return bool(chosen[name] != "none" and find(chosen["learner"]).rounds)
-    if name not in PLAN_PARAMETERS:
-        return True
-    needs = PLAN_PARAMETERS[name].needs
-    if needs is not None and chosen.get(needs[0]) != needs[1]:
-        return False
-    return find(chosen["learner"]).uses(name, chosen["plan"])
+    return name not in PLAN_PARAMETERS or find(chosen["learner"]).uses(name, chosen["plan"])
 
 
 def quote(value: Any) -> str:

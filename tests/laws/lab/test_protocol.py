@@ -54,7 +54,7 @@ LEARNERS = [
     {"name": "a2", "kappa": 0.01},
     {"name": "erm", "nu": 0.02, "plan": "paper"},
     {"name": "replical", "theta": 2.0, "plan": "paper", "T": 0.125, "k_loop": 5, "k_final": 9},
-    {"name": "replica2", "theta": 4, "nu": 0.03, "stop": "rstat", "stop_delta": 1e-9},
+    {"name": "replica2", "theta": 4, "nu": 0.03},
     {"name": "boosted-replicable-erm", "nu": 0.0, "strings": 2, "runs": 3},
     {"name": "boosted-replical", "theta": 2.0, "plan": "paper", "strings": 2, "runs": 3},
 ]

@@ -339,7 +339,6 @@ def test_bulk_is_for_known_distributions_and_plans_it_knows():
     assert fits(made, pool)
     assert not fits(made, world.pool(50, PrivateRandomness.simulated("x")))
     assert not fits(plan("cal", world.C, epsilon=0.2, delta=0.1), pool)
-    assert not fits(plan("replical", world.C, **LINE, stop="rstat"), pool)
     assert not fits(plan("replical", world.C, **LINE, name="paper", k_final=2**52), pool)
 
 

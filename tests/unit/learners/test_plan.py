@@ -199,21 +199,6 @@ def test_replica2_on_pools_by_formula(nu, factor, N):
     assert made.pool_enough == pytest.approx(made.measuring + rounds + made.final_size(Fraction(s)), rel=1e-9, abs=2)
 
 
-def test_a_stop_test_takes_the_place_of_what_measures():
-    """Nothing is set aside, rounds are run at s or more, and the last sample is made for the 2s that may be left."""
-    task = {"epsilon": 0.01, "delta": 0.1, "rho": 0.2, "theta": 1.0, "pool": "finite", "stop": "rstat"}
-    realizable, agnostic = plan("replical", 100, **task), plan("replica2", 100, **task, nu=0.01)
-    assert realizable.measuring == agnostic.measuring == 0
-    assert realizable["G"] == realizable.epsilon / 4
-    assert realizable.rounds_most == plan("replical", 100, **task | {"pool": "exact"}).rounds_most
-    assert (
-        agnostic.final_size(Fraction(0)) == agnostic.final_size(agnostic.reach) == -(-agnostic["final_scale"] * 4 // 25)
-    )
-    tests = agnostic.integer("stop_items")
-    assert agnostic.pool_least == tests + agnostic.final_size(Fraction(0))
-    assert agnostic.pool_enough > agnostic.pool_least + (agnostic.rounds_most - 1) * tests
-
-
 def test_betting_table_is_the_wealth_rule():
     made = plan("a2", 100, epsilon=0.1, delta=0.05)
     stakes = ((0.95, 3), (0.7, 2), (0.45, 2), (0.2, 1))

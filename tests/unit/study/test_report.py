@@ -163,8 +163,8 @@ def test_a_parent_was_told_the_same_coefficient():
 
 
 def test_options_are_told():
-    assert cell_name(row("replical", k_loop=1234567.0, T=0.125, stop="rstat", noise="0.05", plan="paper")) == (
-        "replical on thresholds:1000 (ε 0.1, ρ 0.1, pool 2000, noise 0.05, plan paper, T 0.125, k_loop 1,234,567, stop rstat)"
+    assert cell_name(row("replical", k_loop=1234567.0, T=0.125, noise="0.05", plan="paper")) == (
+        "replical on thresholds:1000 (ε 0.1, ρ 0.1, pool 2000, noise 0.05, plan paper, T 0.125, k_loop 1,234,567)"
     )
 
 

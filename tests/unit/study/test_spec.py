@@ -68,15 +68,10 @@ def test_parameters_a_learner_does_not_know_are_left_out(learner):
         "finish": "excess", "a": 0.01, "b": 0.02, "strings": 3, "runs": 3, "max_labels": 10**6, "T": 0.1,
     }  # fmt: skip
     for plan in ("tight", "paper"):
-        found = study({"learner": learner, "plan": plan, **values}, defaults={"stop": "mass"}).cells()[0].parameters
-        told = {name for name in (*values, "stop") if find(learner).uses(name)} | {"max_labels"}
+        found = study({"learner": learner, "plan": plan, **values}).cells()[0].parameters
+        told = {name for name in values if find(learner).uses(name)} | {"max_labels"}
         told |= {"T"} if (learner, plan) == ("replical", "paper") else set()
         assert set(found) == told | {"class", "learner", "epsilon", "pool_size", "delta", "noise", "plan"}
-
-
-def test_the_tolerance_of_an_estimate_belongs_to_the_estimate():
-    cells = study({"learner": "replical", "stop": ["mass", "rstat"], "stop_delta": 0.01}).cells()
-    assert chosen(cells, "stop", "stop_delta") == [("mass", None), ("rstat", 0.01)]
 
 
 def test_what_a_cell_tries_is_what_was_written():
@@ -201,20 +196,10 @@ def test_whose_stop_counts():
     assert pairs(late, quick=QUICK) == (5, 2)
 
 
-@pytest.mark.parametrize("learner", ["replical", "replica2"])
-def test_the_stop_of_a_grid_is_not_the_learner_s_stop(learner):
-    grid = {"learner": learner, "quick": {"stop": {"pairs": 2}}}
-    plain, table, word = (
-        study({**grid}),
-        study({**grid, "stop": {"pairs": 4}}),
-        study({**grid, "stop": ["mass", "rstat"]}),
-    )
-    assert [cell.id for cell in plain.cells()] == [cell.id for cell in table.cells()]
-    assert table.cells()[0].stop == StoppingRule(pairs=4)
-    for part in (False, True):
-        assert chosen(word.cells(quick=part), "stop") == [("mass",), ("rstat",)]
-        assert "stop" not in plain.cells(quick=part)[0].parameters
-    assert {cell.stop.pairs for cell in word.cells(quick=True)} == {2}
+def test_the_stop_of_a_grid_does_not_change_what_its_cells_try():
+    plain, own = (study({"learner": "replical", **stop}) for stop in ({}, {"stop": {"pairs": 4}}))
+    assert [cell.id for cell in plain.cells()] == [cell.id for cell in own.cells()]
+    assert own.cells()[0].stop == StoppingRule(pairs=4)
 
 
 # What it may not say

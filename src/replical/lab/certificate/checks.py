@@ -617,8 +617,8 @@ def _stop_condition(body: Mapping[str, Any], plan: Plan, *, inclusive: bool) -> 
     """The disagreement left when the loop ended."""
     total = measured_items(plan, body["pool"]["items"])
     mass = Fraction(_count(value_of(body, STOP), total), total)
-    held = mass <= plan.stop_mass if inclusive else mass < plan.reach
-    return Condition(name=STOP, value=float(mass), bound=float(plan.reach), held=held)
+    held = mass <= plan.stop_mass if inclusive else mass < plan.stop_mass
+    return Condition(name=STOP, value=float(mass), bound=float(plan.stop_mass), held=held)
 
 
 def _frequency_condition(body: Mapping[str, Any], protocol: Protocol, plan: BoostedPlan) -> Condition:

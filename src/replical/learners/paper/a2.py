@@ -32,8 +32,7 @@ from replical.learners.base import (
     masses_known,
     stop_condition,
 )
-from replical.learners.paper.replical import StoppedPlan
-from replical.learners.plan import Condition, Cost, Number, Plan, Setting, Task, by_halving, in_rounds
+from replical.learners.plan import Condition, Cost, Number, Plan, RoundsPlan, Setting, Task, by_halving, in_rounds
 from replical.learners.result import Result
 from replical.pools.pool import AnyPool
 from replical.pools.query import Answers, Indices
@@ -331,7 +330,7 @@ class A2Rounds:
 
 
 @dataclass(frozen=True, kw_only=True)
-class AgnosticRoundsPlan(StoppedPlan):
+class AgnosticRoundsPlan(RoundsPlan):
     """Rounds while Δ(V) ≥ 8Θν̄, then a last sample whose size depends on the Δ that is left.
 
     Attributes
@@ -350,7 +349,7 @@ class AgnosticRoundsPlan(StoppedPlan):
     @property
     def labels_most(self) -> int:
         """N rounds and the largest last sample, at the mass the loop stops at."""
-        return self.k * self.rounds_most + self.final_size(min(Fraction(1), self.reach))
+        return self.k * self.rounds_most + self.final_size(min(Fraction(1), self.stop_mass))
 
     @property
     def rounds_most(self) -> int:

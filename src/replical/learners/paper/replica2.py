@@ -1,18 +1,13 @@
-"""Plans of ReplicA² where masses are known, and of the passive replicable learner.
-
-Derivations: docs/claims/replica2.md, replicable_erm.md. On finite pools: `replical.learners.paper.replica2`.
-
-Plan "tight" of ReplicA² on finite pools: nothing is divided by Δ(V). Derivation: docs/claims/md.
-
-Outside DIS(V) survivors agree, so on M fresh items the errors made inside DIS(V) tell global errors apart, whatever Δ
-is; and in the loop ν̄ times the items scanned to find k disputed ones stands for k·ν̄/Δ. Δ itself decides only when the
-loop ends and how large M is, for which a rough measure on items of its own will do.
-
-ReplicA², agnostic: A² with a shared random threshold on the error and a shared order of the class.
+"""ReplicA², agnostic: A² with a shared random threshold on the error and a shared order of the class.
 
 Claim: if the best hypothesis errs at most ν, then with the sizes of its plan two labs that share one random string
 return the same hypothesis with probability at least 1-ρ, and its error is at most ν+ε with probability at least 1-δ.
-Reference: Algorithm 4, Theorem 2 (plan "paper"); docs/claims/replica2.md (both plans, line by line).
+Reference: Algorithm 4, Theorem 2 (plan "paper"); docs/claims/replica2.md (all plans, line by line).
+
+On a finite pool the plan "tight" divides nothing by Δ(V). Outside DIS(V) survivors agree, so on M fresh items the errors
+made inside DIS(V) tell global errors apart, whatever Δ is; and in the loop ν̄ times the items scanned to find k disputed
+ones stands for k·ν̄/Δ. Δ itself decides only when the loop ends and how large M is, for which a rough measure on items of
+its own will do.
 """
 
 from __future__ import annotations
@@ -35,311 +30,12 @@ from replical.learners.paper.a2 import (
     loop_mass,
     loop_runs,
 )
-from replical.learners.paper.replical import StopTest, stopping
 from replical.learners.plan import Condition, Cost, Number, Setting, Task, grid_position, intervals
 from replical.learners.result import Result
 from replical.pools.pool import AnyPool
 from replical.pools.query import Query
 from replical.pools.scan import Scan
 from replical.pools.version_space import VersionSpace
-
-
-@dataclass(frozen=True, kw_only=True)
-class ReplicA2Plan(AgnosticRoundsPlan):
-    """ReplicA²: thresholds above ν̄/Δ in the loop, above the fewest errors at the end."""
-
-    @property
-    def largest_sample(self) -> int | None:
-        """The larger of a round and the last sample, at its largest; a stop test looks at items of its own."""
-        return None if self.stop_test is not None else max(self.k, self.final_size(Fraction(1)))
-
-    def position(self, shared: SharedRandomness) -> Fraction:
-        """The shared random position in [0, 1) that decides every threshold."""
-        raise NotImplementedError
-
-    @property
-    def measuring(self) -> int:
-        """Items of a finite pool set aside to measure Δ."""
-        return 0
-
-    def loop_most(self, mass: Fraction, scanned: int, position: Fraction) -> int:
-        """err ≤ v + ν̄/Δ, in whole errors; `scanned` items were looked at to find the k in DIS(V)."""
-        raise NotImplementedError
-
-    def final_query(self, scan: Scan, V: VersionSpace) -> Query:
-        """The labels of the final filter: k' points from DIS(V), none where nothing is disputed."""
-        return scan.draw(V, self.final_size(V.mass))
-
-    def final_most(self, mass: Fraction, position: Fraction, fewest: int) -> int:
-        """err ≤ ν̂ + v', in whole errors."""
-        low, high = self["excess_low"], self["excess_high"]
-        return fewest + floor(self.final_size(mass) * (low + (high - low) * position) / mass)
-
-
-@dataclass(frozen=True, kw_only=True)
-class PaperReplicA2Plan(ReplicA2Plan):
-    """Algorithm 4 as printed: the same interval index in the loop and at the end."""
-
-    def position(self, shared: SharedRandomness) -> Fraction:
-        """The middle of one of m equal intervals, the interval shared."""
-        return grid_position(shared, self.integer("m"))
-
-    def loop_most(self, mass: Fraction, scanned: int, position: Fraction) -> int:
-        """v from 1/(16Θ) to 3/(16Θ)."""
-        v = (1 + 2 * position) * self["loop_unit"]
-        return floor(self.k * (v + self["nu_bar"] / mass))
-
-
-@dataclass(frozen=True, kw_only=True)
-class TightReplicA2Plan(ReplicA2Plan):
-    """Ours: the loop cuts at the fixed offset 1/(8Θ); only the final filter looks at the shared threshold."""
-
-    def position(self, shared: SharedRandomness) -> Fraction:
-        """Uniform on [0, 1)."""
-        return Fraction(shared.uniform("threshold"))
-
-    def loop_most(self, mass: Fraction, scanned: int, position: Fraction) -> int:
-        """err ≤ 1/(8Θ) + ν̄/Δ whatever the shared threshold is."""
-        return floor(self.k * (2 * self["loop_unit"] + self["nu_bar"] / mass))
-
-
-def paper(task: Task) -> PaperReplicA2Plan:
-    """Algorithm 4 with the sizes its proof needs."""
-    N = agnostic_rounds(task)
-    task, stop_test, stop_numbers = agnostic_stopping(task, N)
-    rho = task.rho / (2 * (N + 1))  # the paper's ρ' = ρ/(2(N+1))
-    m, L = intervals(task.spread, rho), 1 + ln(2000 / rho**2)
-    k_loop, conditions = task.size(
-        "k_loop",
-        ceil(max(128 * task.theta**2 * ln(4 * task.n * N / task.delta), 2 * (8 * task.theta * m) ** 2 * L)),
-        "the larger of 128Θ² ln(4nN/δ) (accuracy) and 2(8Θm)²(1+ln(2000/ρ'²)) (replicability)",
-    )
-    accurate = 18 * ln(4 * task.n / task.delta) / task.epsilon**2
-    precise = (3 * m / task.epsilon) ** 2 * max(L, ln(64 * task.n / rho))
-    replicable = 8 * precise
-    final, more = final_sample(
-        task, max(accurate, replicable), "the larger of 18 ln(4n/δ)/ε² and 8(3m/ε)²·max(1+ln(2000/ρ'²), ln(64n/ρ'))"
-    )
-    grid = Number(name="m", value=m, source="(8/ρ')(1 + ln n / ln(1+ρ'/30)), ρ'=ρ/(2(N+1)): at most ρ'/8 are bad")
-    return PaperReplicA2Plan(
-        learner="replica2",
-        name="paper",
-        n=task.n,
-        epsilon=fraction(task.epsilon),
-        numbers=(*agnostic_numbers(task, N), *thresholds(task, Fraction(1, 3)), grid, k_loop, *final, *stop_numbers),
-        conditions=(loop_runs(task), _range_fits(task), *conditions, *more),
-        exact_only="" if task.k_loop and task.k_final else _refusal(task, precise),
-        stop_test=stop_test,
-        own_final=task.k_final,
-    )
-
-
-def _known(task: Task) -> TightReplicA2Plan:
-    """ReplicA² by the rank lemma, where masses are known."""
-    N = agnostic_rounds(task)
-    task, stop_test, stop_numbers = agnostic_stopping(task, N)
-    failure = min(task.delta / 2, task.rho / 16)
-    halved = 2 * task.epsilon <= task.nu_bar
-    k_loop, conditions = task.size(
-        "k_loop",
-        ceil((72 if halved else 288) * task.theta * ln(2 * N * (task.n + 1) / failure)),
-        f"{72 if halved else 288}Θ ln(2N(n+1)/min(δ/2, ρ/16)): Bernstein on both sides of ν̄/Δ + 1/(8Θ)",
-    )
-    final, more = final_sample(task, excess_scale(task), "the larger of 18 ln(4n/δ)/ε² and 18 l² l2/(.9ρε)²")
-    return TightReplicA2Plan(
-        learner="replica2",
-        name="tight",
-        n=task.n,
-        epsilon=fraction(task.epsilon),
-        numbers=(*agnostic_numbers(task, N), *thresholds(task, Fraction(0)), k_loop, *final, *stop_numbers),
-        conditions=(loop_runs(task), _range_fits(task), *conditions, *more),
-        exact_only="this plan takes Δ as known: make it with pool='finite'",
-        stop_test=stop_test,
-        own_final=task.k_final,
-    )
-
-
-def agnostic_stopping(task: Task, N: int) -> tuple[Task, StopTest | None, tuple[Number, ...]]:
-    """The stop test of ReplicA² at masses from 8Θν̄ on, and what it leaves of δ and ρ."""
-    return stopping(task, N, stop_mass=loop_mass(task))
-
-
-def excess_scale(task: Task) -> Decimal:
-    """Labels, divided by Δ², that know every excess error well enough."""
-    return 18 * precision(task) / task.epsilon**2
-
-
-def precision(task: Task) -> Decimal:
-    """A: what the last sample grows with, for accuracy and for the rank lemma on [0, 2ε/3]."""
-    l, l2 = 1 + ln(task.spread), 1 + ln(2 * task.n)
-    return max(ln(4 * task.n / task.delta), l**2 * l2 / (Decimal("0.9") * task.rho) ** 2)
-
-
-def thresholds(task: Task, low: Fraction) -> tuple[Number, ...]:
-    """The fixed offset of the loop, and the range of the shared final threshold."""
-    epsilon = fraction(task.epsilon)
-    return (
-        Number(name="loop_unit", value=1 / (16 * fraction(task.theta)), source="1/(16Θ)"),
-        Number(
-            name="excess_low", value=low * epsilon, source="start of the range of the final threshold on excess error"
-        ),
-        Number(name="excess_high", value=Fraction(2, 3) * epsilon, source="2ε/3, its end: ε/3 is left for estimation"),
-    )
-
-
-def _range_fits(task: Task) -> Condition:
-    """Hypotheses inside the final range must pass the loop: the proof needs ε ≤ 1.5ν̄, which ν̄ ≥ ε grants."""
-    bound = 1.5 * float(task.nu_bar)
-    return Condition(
-        name="epsilon is at most 1.5 nu_bar", value=float(task.epsilon), bound=bound, held=float(task.epsilon) <= bound
-    )
-
-
-def _refusal(task: Task, precise: Decimal) -> str:
-    """Scanned, an excess error is known to a quarter of an interval with 42·Δ/width² items a unit of the exponent."""
-    items = 42 * max(decimal(loop_mass(task)), task.epsilon) * precise
-    return (
-        f"the paper's sizes of replica2 would take about {items:.1g} items of a finite pool: use an exact population (pool "
-        "size 'exact'), the plan 'tight', or sizes of your own"
-    )
-
-
-_ROUGHLY = Fraction(105, 100)  # rounds are run at masses from s/1.05 on, if Δ̂ is measured as planned
-_SLOWLY = Fraction(8, 7)  # a round scans at most so many times k/Δ items, except with probability e^(-k/112)
-
-
-@dataclass(frozen=True, kw_only=True)
-class ScanningReplicA2Plan(ReplicA2Plan):
-    """Ours, on a finite pool: both filters count errors on all items scanned, and ask for those in DIS(V)."""
-
-    @property
-    def largest_sample(self) -> int | None:
-        """None: a finite pool has no runs side by side."""
-        return None
-
-    @property
-    def measuring(self) -> int:
-        """Items set aside to measure Δ."""
-        return self.integer("measuring")
-
-    @property
-    def labels_most(self) -> int:
-        """N rounds, and of the M last items about the fraction at which the loop ends."""
-        mass = min(Fraction(1), self.reach)
-        return self.k * self.rounds_most + ceil_of(self.final_size(mass) * mass)
-
-    @property
-    def pool_least(self) -> int:
-        """No run returns with fewer items: those set aside, a first stop test, and the least last sample."""
-        tested = self.integer("stop_items") if self.stop_test is not None and self.rounds_most else 0
-        return self.measuring + tested + self.final_size(Fraction(0))
-
-    @property
-    def pool_enough(self) -> int:
-        """Items with which runs return if Θ is right: Δ halves, so the masses of the rounds are s/1.05 times 1, 2, 4, .."""
-        mass, N = min(Fraction(1), self.reach), self.rounds_most
-        rounds = self.k * _SLOWLY * _ROUGHLY / min(Fraction(1), self.stop_mass) * (2 - Fraction(2, 2**N))
-        tested = N * self.integer("stop_items") if self.stop_test is not None else 0
-        return self.measuring + tested + ceil_of(rounds) + self.final_size(mass)
-
-    def cost(self, setting: Setting) -> Cost:
-        """The rounds and the last sample, and a pool large enough for both."""
-        rounds = self.rounds_most
-        return Cost(
-            labels=self.labels_most,
-            kind="most",
-            rounds=rounds,
-            labels_per_round=self.k,
-            labels_final=self.labels_most - rounds * self.k,
-            unlabelled=self.pool_enough,
-        )
-
-    def check(self, pool: AnyPool) -> None:
-        """Refuse a known distribution, which has no items to scan, and a pool with which no run would return."""
-        super().check(pool)
-        if pool.exact:
-            raise PlanMismatch("this plan scans the items of a finite pool: make it with pool='exact'")
-        if pool.size < self.pool_least:
-            times = Decimal(self.pool_enough) / pool.size
-            raise PoolExhausted(
-                f"replica2 needs at least {_in_words(self.pool_least)} items and {_in_words(self.pool_enough)} would do, "
-                f"{times:,.1f} times the pool of {pool.size:,}: bring more items, ask for less by larger epsilon or rho, or "
-                "take the learner settled-distance"
-            )
-
-    def position(self, shared: SharedRandomness) -> Fraction:
-        """Uniform on [0, 1)."""
-        return Fraction(shared.uniform("threshold"))
-
-    def loop_most(self, mass: Fraction, scanned: int, position: Fraction) -> int:
-        """errors ≤ ν̄T + k/(8Θ), T items scanned, whatever the shared threshold and the measured mass are."""
-        return floor(self["nu_bar"] * scanned + 2 * self["loop_unit"] * self.k)
-
-    def final_size(self, mass: Fraction) -> int:
-        """M for the measured mass; with a stop test nothing is measured, and what it leaves is at most `reach`."""
-        if self.own_final is not None:
-            return self.own_final
-        left = mass if self.stop_test is None else min(Fraction(1), self.reach)
-        return ceil_of(self["final_scale"] * max(left, self.epsilon))
-
-    def final_query(self, scan: Scan, V: VersionSpace) -> Query:
-        """Those of M fresh items that lie in DIS(V); on all others survivors agree."""
-        return scan.among(V, self.final_size(V.mass))
-
-    def final_most(self, mass: Fraction, position: Fraction, fewest: int) -> int:
-        """(errors - fewest) / M ≤ u, in whole errors."""
-        return fewest + floor(self.final_size(mass) * self["excess_high"] * position)
-
-
-def _in_words(items: int) -> str:
-    return f"{items:,}" if items < 10**12 else f"{Decimal(items):.3g}"
-
-
-def tight(task: Task) -> ReplicA2Plan:
-    """ReplicA² by the rank lemma: conditional samples where masses are known, scanning on a finite pool."""
-    return _known(task) if task.exact else _scanning(task)
-
-
-def _scanning(task: Task) -> ScanningReplicA2Plan:
-    s, N = loop_mass(task), 1
-    while Fraction(1, 2**N) > s / _ROUGHLY:
-        N += 1
-    task, stop_test, stop_numbers = agnostic_stopping(task, N)
-    failure = min(task.delta / 2, task.rho / 16)
-    measuring = ceil(max(50 / task.epsilon, 882 / decimal(s)) * ln(16 * (N + 1) / failure)) if task.measured else 0
-    factor = 128 if 2 * task.epsilon <= task.nu_bar else 583
-    k_loop, conditions = task.size(
-        "k_loop",
-        ceil(factor * task.theta * ln(2 * N * (task.n + 1) / failure)),
-        f"{factor}Θ ln(2N(n+1)/min(δ/2, ρ/16)): Chernoff for the errors, and for the items scanned",
-    )
-    final, more = final_sample(
-        task,
-        27 * precision(task) / task.epsilon**2,
-        "27/ε² times the larger of ln(4n/δ) and l² l2/(.9ρ)²: Bernstein and rank lemma; unlabelled items, asked in DIS(V)",
-        times="max(Δ, ε)",
-    )
-    return ScanningReplicA2Plan(
-        learner="replica2",
-        name="tight",
-        n=task.n,
-        epsilon=fraction(task.epsilon),
-        numbers=(
-            *agnostic_numbers(task, N, "the fewest halvings with 2^-N ≤ s/1.05, s = min(1, 8Θν̄)"),
-            *thresholds(task, Fraction(0)),
-            Number(
-                name="measuring",
-                value=measuring,
-                source="max(50/ε, 882/s) ln(16(N+1)/min(δ/2, ρ/16)), s = min(1, 8Θν̄): Δ to 5% at s, to a quarter from ε on",
-            ),
-            k_loop,
-            *final,
-            *stop_numbers,
-        ),
-        conditions=(loop_runs(task), *conditions, *more),
-        stop_test=stop_test,
-        own_final=task.k_final,
-    )
 
 
 @dataclass(frozen=True)
@@ -397,7 +93,7 @@ class ReplicA2:
         pool = pool.reserve(plan.measuring)
         V, scan = pool.version_space(), pool.scan()
         position = plan.position(shared)
-        while rounds < plan.rounds_most and plan.large(V, scan, shared, rounds):
+        while V.mass >= plan.stop_mass and rounds < plan.rounds_most:
             query = scan.draw(V, plan.k)
             S = yield query
             V = V.keep(V.errors(S) <= plan.loop_most(V.mass, query.scanned, position))
@@ -412,5 +108,286 @@ class ReplicA2:
             hypothesis=V.first(shared, plan.prior),
             unrounded=before.first(shared, plan.prior),
             V=V,
-            conditions=(*plan.conditions, stop_condition(before, plan, held=before.mass < plan.reach)),
+            conditions=(*plan.conditions, stop_condition(before, plan, held=before.mass < plan.stop_mass)),
         )
+
+
+@dataclass(frozen=True, kw_only=True)
+class ReplicA2Plan(AgnosticRoundsPlan):
+    """ReplicA²: thresholds above ν̄/Δ in the loop, above the fewest errors at the end."""
+
+    @property
+    def largest_sample(self) -> int | None:
+        """The larger of a round and the last sample, at its largest."""
+        return max(self.k, self.final_size(Fraction(1)))
+
+    def position(self, shared: SharedRandomness) -> Fraction:
+        """The shared random position in [0, 1) that decides every threshold."""
+        raise NotImplementedError
+
+    @property
+    def measuring(self) -> int:
+        """Items of a finite pool set aside to measure Δ."""
+        return 0
+
+    def loop_most(self, mass: Fraction, scanned: int, position: Fraction) -> int:
+        """err ≤ v + ν̄/Δ, in whole errors; `scanned` items were looked at to find the k in DIS(V)."""
+        raise NotImplementedError
+
+    def final_query(self, scan: Scan, V: VersionSpace) -> Query:
+        """The labels of the final filter: k' points from DIS(V), none where nothing is disputed."""
+        return scan.draw(V, self.final_size(V.mass))
+
+    def final_most(self, mass: Fraction, position: Fraction, fewest: int) -> int:
+        """err ≤ ν̂ + v', in whole errors."""
+        low, high = self["excess_low"], self["excess_high"]
+        return fewest + floor(self.final_size(mass) * (low + (high - low) * position) / mass)
+
+
+@dataclass(frozen=True, kw_only=True)
+class PaperReplicA2Plan(ReplicA2Plan):
+    """Algorithm 4 as printed: the same interval index in the loop and at the end."""
+
+    def position(self, shared: SharedRandomness) -> Fraction:
+        """The middle of one of m equal intervals, the interval shared."""
+        return grid_position(shared, self.integer("m"))
+
+    def loop_most(self, mass: Fraction, scanned: int, position: Fraction) -> int:
+        """v from 1/(16Θ) to 3/(16Θ)."""
+        v = (1 + 2 * position) * self["loop_unit"]
+        return floor(self.k * (v + self["nu_bar"] / mass))
+
+
+@dataclass(frozen=True, kw_only=True)
+class TightReplicA2Plan(ReplicA2Plan):
+    """Ours: the loop cuts at the fixed offset 1/(8Θ); only the final filter looks at the shared threshold."""
+
+    def position(self, shared: SharedRandomness) -> Fraction:
+        """Uniform on [0, 1)."""
+        return Fraction(shared.uniform("threshold"))
+
+    def loop_most(self, mass: Fraction, scanned: int, position: Fraction) -> int:
+        """err ≤ 1/(8Θ) + ν̄/Δ whatever the shared threshold is."""
+        return floor(self.k * (2 * self["loop_unit"] + self["nu_bar"] / mass))
+
+
+_ROUGHLY = Fraction(105, 100)  # rounds are run at masses from s/1.05 on, if Δ̂ is measured as planned
+_SLOWLY = Fraction(8, 7)  # a round scans at most so many times k/Δ items, except with probability e^(-k/112)
+
+
+@dataclass(frozen=True, kw_only=True)
+class ScanningReplicA2Plan(ReplicA2Plan):
+    """Ours, on a finite pool: both filters count errors on all items scanned, and ask for those in DIS(V)."""
+
+    @property
+    def largest_sample(self) -> int | None:
+        """None: a finite pool has no runs side by side."""
+        return None
+
+    @property
+    def measuring(self) -> int:
+        """Items set aside to measure Δ."""
+        return self.integer("measuring")
+
+    @property
+    def labels_most(self) -> int:
+        """N rounds, and of the M last items about the fraction at which the loop ends."""
+        mass = min(Fraction(1), self.stop_mass)
+        return self.k * self.rounds_most + ceil_of(self.final_size(mass) * mass)
+
+    @property
+    def pool_least(self) -> int:
+        """No run returns with fewer items: those set aside, and the least last sample."""
+        return self.measuring + self.final_size(Fraction(0))
+
+    @property
+    def pool_enough(self) -> int:
+        """Items with which runs return if Θ is right: Δ halves, so the masses of the rounds are s/1.05 times 1, 2, 4, .."""
+        mass, N = min(Fraction(1), self.stop_mass), self.rounds_most
+        rounds = self.k * _SLOWLY * _ROUGHLY / mass * (2 - Fraction(2, 2**N))
+        return self.measuring + ceil_of(rounds) + self.final_size(mass)
+
+    def cost(self, setting: Setting) -> Cost:
+        """The rounds and the last sample, and a pool large enough for both."""
+        rounds = self.rounds_most
+        return Cost(
+            labels=self.labels_most,
+            kind="most",
+            rounds=rounds,
+            labels_per_round=self.k,
+            labels_final=self.labels_most - rounds * self.k,
+            unlabelled=self.pool_enough,
+        )
+
+    def check(self, pool: AnyPool) -> None:
+        """Refuse a known distribution, which has no items to scan, and a pool with which no run would return."""
+        super().check(pool)
+        if pool.exact:
+            raise PlanMismatch("this plan scans the items of a finite pool: make it with pool='exact'")
+        if pool.size < self.pool_least:
+            times = Decimal(self.pool_enough) / pool.size
+            raise PoolExhausted(
+                f"replica2 needs at least {_in_words(self.pool_least)} items and {_in_words(self.pool_enough)} would do, "
+                f"{times:,.1f} times the pool of {pool.size:,}: bring more items, ask for less by larger epsilon or rho, or "
+                "take the learner settled-distance"
+            )
+
+    def position(self, shared: SharedRandomness) -> Fraction:
+        """Uniform on [0, 1)."""
+        return Fraction(shared.uniform("threshold"))
+
+    def loop_most(self, mass: Fraction, scanned: int, position: Fraction) -> int:
+        """errors ≤ ν̄T + k/(8Θ), T items scanned, whatever the shared threshold and the measured mass are."""
+        return floor(self["nu_bar"] * scanned + 2 * self["loop_unit"] * self.k)
+
+    def final_size(self, mass: Fraction) -> int:
+        """M for the measured mass."""
+        return ceil_of(self["final_scale"] * max(mass, self.epsilon)) if self.own_final is None else self.own_final
+
+    def final_query(self, scan: Scan, V: VersionSpace) -> Query:
+        """Those of M fresh items that lie in DIS(V); on all others survivors agree."""
+        return scan.among(V, self.final_size(V.mass))
+
+    def final_most(self, mass: Fraction, position: Fraction, fewest: int) -> int:
+        """(errors - fewest) / M ≤ u, in whole errors."""
+        return fewest + floor(self.final_size(mass) * self["excess_high"] * position)
+
+
+def _in_words(items: int) -> str:
+    return f"{items:,}" if items < 10**12 else f"{Decimal(items):.3g}"
+
+
+def paper(task: Task) -> PaperReplicA2Plan:
+    """Algorithm 4 with the sizes its proof needs."""
+    N = agnostic_rounds(task)
+    rho = task.rho / (2 * (N + 1))  # the paper's ρ' = ρ/(2(N+1))
+    m, L = intervals(task.spread, rho), 1 + ln(2000 / rho**2)
+    k_loop, conditions = task.size(
+        "k_loop",
+        ceil(max(128 * task.theta**2 * ln(4 * task.n * N / task.delta), 2 * (8 * task.theta * m) ** 2 * L)),
+        "the larger of 128Θ² ln(4nN/δ) (accuracy) and 2(8Θm)²(1+ln(2000/ρ'²)) (replicability)",
+    )
+    accurate = 18 * ln(4 * task.n / task.delta) / task.epsilon**2
+    precise = (3 * m / task.epsilon) ** 2 * max(L, ln(64 * task.n / rho))
+    replicable = 8 * precise
+    final, more = final_sample(
+        task, max(accurate, replicable), "the larger of 18 ln(4n/δ)/ε² and 8(3m/ε)²·max(1+ln(2000/ρ'²), ln(64n/ρ'))"
+    )
+    grid = Number(name="m", value=m, source="(8/ρ')(1 + ln n / ln(1+ρ'/30)), ρ'=ρ/(2(N+1)): at most ρ'/8 are bad")
+    return PaperReplicA2Plan(
+        learner="replica2",
+        name="paper",
+        n=task.n,
+        epsilon=fraction(task.epsilon),
+        numbers=(*agnostic_numbers(task, N), *thresholds(task, Fraction(1, 3)), grid, k_loop, *final),
+        conditions=(loop_runs(task), _range_fits(task), *conditions, *more),
+        exact_only="" if task.k_loop and task.k_final else _refusal(task, precise),
+        own_final=task.k_final,
+    )
+
+
+def tight(task: Task) -> ReplicA2Plan:
+    """ReplicA² by the rank lemma: conditional samples where masses are known, scanning on a finite pool."""
+    return _known(task) if task.exact else _scanning(task)
+
+
+def _known(task: Task) -> TightReplicA2Plan:
+    """ReplicA² by the rank lemma, where masses are known."""
+    N = agnostic_rounds(task)
+    failure = min(task.delta / 2, task.rho / 16)
+    halved = 2 * task.epsilon <= task.nu_bar
+    k_loop, conditions = task.size(
+        "k_loop",
+        ceil((72 if halved else 288) * task.theta * ln(2 * N * (task.n + 1) / failure)),
+        f"{72 if halved else 288}Θ ln(2N(n+1)/min(δ/2, ρ/16)): Bernstein on both sides of ν̄/Δ + 1/(8Θ)",
+    )
+    final, more = final_sample(task, excess_scale(task), "the larger of 18 ln(4n/δ)/ε² and 18 l² l2/(.9ρε)²")
+    return TightReplicA2Plan(
+        learner="replica2",
+        name="tight",
+        n=task.n,
+        epsilon=fraction(task.epsilon),
+        numbers=(*agnostic_numbers(task, N), *thresholds(task, Fraction(0)), k_loop, *final),
+        conditions=(loop_runs(task), _range_fits(task), *conditions, *more),
+        exact_only="this plan takes Δ as known: make it with pool='finite'",
+        own_final=task.k_final,
+    )
+
+
+def _scanning(task: Task) -> ScanningReplicA2Plan:
+    s, N = loop_mass(task), 1
+    while Fraction(1, 2**N) > s / _ROUGHLY:
+        N += 1
+    failure = min(task.delta / 2, task.rho / 16)
+    measuring = ceil(max(50 / task.epsilon, 882 / decimal(s)) * ln(16 * (N + 1) / failure))
+    factor = 128 if 2 * task.epsilon <= task.nu_bar else 583
+    k_loop, conditions = task.size(
+        "k_loop",
+        ceil(factor * task.theta * ln(2 * N * (task.n + 1) / failure)),
+        f"{factor}Θ ln(2N(n+1)/min(δ/2, ρ/16)): Chernoff for the errors, and for the items scanned",
+    )
+    final, more = final_sample(
+        task,
+        27 * precision(task) / task.epsilon**2,
+        "27/ε² times the larger of ln(4n/δ) and l² l2/(.9ρ)²: Bernstein and rank lemma; unlabelled items, asked in DIS(V)",
+        times="max(Δ, ε)",
+    )
+    return ScanningReplicA2Plan(
+        learner="replica2",
+        name="tight",
+        n=task.n,
+        epsilon=fraction(task.epsilon),
+        numbers=(
+            *agnostic_numbers(task, N, "the fewest halvings with 2^-N ≤ s/1.05, s = min(1, 8Θν̄)"),
+            *thresholds(task, Fraction(0)),
+            Number(
+                name="measuring",
+                value=measuring,
+                source="max(50/ε, 882/s) ln(16(N+1)/min(δ/2, ρ/16)), s = min(1, 8Θν̄): Δ to 5% at s, to a quarter from ε on",
+            ),
+            k_loop,
+            *final,
+        ),
+        conditions=(loop_runs(task), *conditions, *more),
+        own_final=task.k_final,
+    )
+
+
+def excess_scale(task: Task) -> Decimal:
+    """Labels, divided by Δ², that know every excess error well enough."""
+    return 18 * precision(task) / task.epsilon**2
+
+
+def precision(task: Task) -> Decimal:
+    """A: what the last sample grows with, for accuracy and for the rank lemma on [0, 2ε/3]."""
+    l, l2 = 1 + ln(task.spread), 1 + ln(2 * task.n)
+    return max(ln(4 * task.n / task.delta), l**2 * l2 / (Decimal("0.9") * task.rho) ** 2)
+
+
+def thresholds(task: Task, low: Fraction) -> tuple[Number, ...]:
+    """The fixed offset of the loop, and the range of the shared final threshold."""
+    epsilon = fraction(task.epsilon)
+    return (
+        Number(name="loop_unit", value=1 / (16 * fraction(task.theta)), source="1/(16Θ)"),
+        Number(
+            name="excess_low", value=low * epsilon, source="start of the range of the final threshold on excess error"
+        ),
+        Number(name="excess_high", value=Fraction(2, 3) * epsilon, source="2ε/3, its end: ε/3 is left for estimation"),
+    )
+
+
+def _range_fits(task: Task) -> Condition:
+    """Hypotheses inside the final range must pass the loop: the proof needs ε ≤ 1.5ν̄, which ν̄ ≥ ε grants."""
+    bound = 1.5 * float(task.nu_bar)
+    return Condition(
+        name="epsilon is at most 1.5 nu_bar", value=float(task.epsilon), bound=bound, held=float(task.epsilon) <= bound
+    )
+
+
+def _refusal(task: Task, precise: Decimal) -> str:
+    """Scanned, an excess error is known to a quarter of an interval with 42·Δ/width² items a unit of the exponent."""
+    items = 42 * max(decimal(loop_mass(task)), task.epsilon) * precise
+    return (
+        f"the paper's sizes of replica2 would take about {items:.1g} items of a finite pool: use an exact population (pool "
+        "size 'exact'), the plan 'tight', or sizes of your own"
+    )

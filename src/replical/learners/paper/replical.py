@@ -1,12 +1,4 @@
-"""The paper's optional stop test: Δ(V) estimated by rSTAT instead of known.
-
-The loops halve Δ and spare everybody who is in the final range only while Δ is at least s = ε (RepliCAL) or 8Θν̄
-(ReplicA²). So Δ is measured to s/2 and the loop stops below 3s/2: a round below s is never run, and what is left is
-below 2s. Claim and what it costs: docs/claims/subroutines.md.
-
-Plans of RepliCAL: Algorithm 3 with the paper's own sizes, and our sharper form. Derivations: docs/claims/replical.md.
-
-RepliCAL, realizable: CAL with a shared random threshold on the error and a shared order of the class.
+"""RepliCAL, realizable: CAL with a shared random threshold on the error and a shared order of the class.
 
 Claim: if some hypothesis makes no error, then with the sizes of its plan two labs that share one random string return
 the same hypothesis with probability at least 1-ρ, and its error is at most ε with probability at least 1-δ.
@@ -15,16 +7,14 @@ Reference: Algorithm 3, Theorem 1 (plan "paper"); docs/claims/replical.md (both 
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from decimal import Decimal
 from fractions import Fraction
 from math import ceil as ceil_of
 from math import floor
 
-from replical.bounds.subroutines import Statistic
 from replical.core.exact import ceil, decimal, fraction, ln
 from replical.core.randomness import SharedRandomness
-from replical.errors import ValueOutOfRange
 from replical.learners.base import Conversation, check_plan, stop_condition
 from replical.learners.plan import Cost, Number, RoundsPlan, Setting, Task, grid_position, in_rounds, intervals
 from replical.learners.result import Result
@@ -34,66 +24,78 @@ from replical.pools.scan import Scan
 from replical.pools.version_space import VersionSpace
 
 
-@dataclass(frozen=True, kw_only=True)
-class StopTest:
-    """Is Δ(V) still too large? Asked of fresh unlabelled items, answered replicably."""
+@dataclass(frozen=True)
+class RepliCAL:
+    """The paper's replicable CAL.
 
-    statistic: Statistic
-    bound: Fraction
-    tolerance: Fraction
+    Parameters
+    ----------
+    plan
+        ``plan("replical", C, epsilon=.., delta=.., rho=.., theta=..)``.
 
-    def large(self, V: VersionSpace, scan: Scan, shared: SharedRandomness, rounds: int) -> bool:
-        """Is the rounded estimate at least the bound?"""
-        samples = self.statistic.samples
-        mean = Fraction(scan.inside(V, samples), samples)
-        return self.statistic.round(mean, shared, "stop", rounds) >= self.bound
+    Raises
+    ------
+    PlanMismatch
+        If the plan was made for another learner.
 
+    Examples
+    --------
+    >>> from replical import Population, PrivateRandomness, RepliCAL, SharedRandomness, Thresholds, learn, plan
+    >>> C = Thresholds(1000)
+    >>> world, lab = Population(C, target=314), PrivateRandomness.simulated("doctest")
+    >>> pool = world.pool("exact", lab)
+    >>> learner = RepliCAL(plan("replical", C, epsilon=.05, delta=.05, rho=.1, theta=2))
+    >>> result = learn(learner, pool, world.labels(pool, lab), SharedRandomness("published"))
+    >>> result.labels, result.hypothesis, result.unrounded, result.V.size
+    (4432780, 312, 291, 7)
+    """
 
-def stopping(task: Task, N: int, *, stop_mass: Fraction) -> tuple[Task, StopTest | None, tuple[Number, ...]]:
-    """The stop test of a learner with at most `N` rounds at masses from `stop_mass` on, and what it leaves of δ and ρ."""
-    if task.stop != "rstat":
-        return task, None, ()
-    tolerance, bound = stop_mass / 2, 3 * stop_mass / 2
-    rho, delta = task.rho / (2 * N), task.stop_delta or min(task.delta, task.rho) / (8 * N)
-    most = min(
-        task.delta / (2 * N), task.rho / (4 * N)
-    )  # half of δ is left, and rSTAT needs its own ρ above 2 stop_delta
-    if delta >= most:
-        raise ValueOutOfRange(
-            f"stop_delta is spent up to {2 * N} times and must leave some of delta and rho: give less than "
-            f"{float(most):.2g}, got {float(delta):g}"
+    plan: RepliCALPlan
+
+    def __post_init__(self) -> None:
+        check_plan(self.plan, RepliCALPlan, "RepliCAL")
+
+    def run(self, pool: AnyPool, shared: SharedRandomness) -> Conversation:
+        """Rounds on `pool` while Δ(V) ≥ ε, then a last filter; threshold and order come from `shared`.
+
+        Returns
+        -------
+        conversation
+            It ends with a `Result`. `V`: everyone below the shared threshold in the last filter. `hypothesis`: the
+            first of them in the shared order. `unrounded`: the first of those who had survived the loop. `conditions`:
+            those of the plan, and whether the loop ended because Δ(V) was small.
+
+        Raises
+        ------
+        EmptyVersionSpace
+            If everyone made too many errors: no hypothesis fits the labels.
+        PoolExhausted
+            If a finite pool runs out of the items a round needs.
+        """
+        plan, rounds = self.plan, 0
+        pool = pool.reserve(plan.measuring)
+        V, scan = pool.version_space(), pool.scan()
+        v = plan.threshold(shared)
+        while V.mass >= plan.stop_mass and rounds < plan.rounds_most:
+            S = yield scan.draw(V, plan.k)
+            V = V.keep(V.errors(S) <= plan.loop_most(v))
+            rounds += 1
+        before = V
+        most = plan.final_most(V.mass, v)
+        query = plan.final_query(scan, V, most)
+        if query.total > most:  # otherwise nobody can make more than `most` errors: keep everyone, ask nothing
+            S = yield query
+            V = V.keep(V.errors(S) <= most)
+        return Result(
+            hypothesis=V.first(shared, plan.prior),
+            unrounded=before.first(shared, plan.prior),
+            V=V,
+            conditions=(*plan.conditions, stop_condition(before, plan, held=before.mass < plan.stop_mass)),
         )
-    statistic = Statistic.of(tau=float(tolerance), rho=float(rho), delta=float(delta))
-    numbers = (
-        Number(name="stop_tau", value=tolerance, source="rSTAT's tolerance on Δ(V)"),
-        Number(name="stop_delta", value=fraction(delta), source="a stop test misses its tolerance; min(δ, ρ)/(8N)"),
-        Number(name="stop_rho", value=fraction(rho), source="ρ/(2N), as in the paper"),
-        Number(name="stop_items", value=statistic.samples, source="fresh unlabelled items a stop test: rSTAT's size"),
-    )
-    left = replace(task, delta=task.delta - N * delta, rho=task.rho - 2 * N * delta)
-    return left, StopTest(statistic=statistic, bound=bound, tolerance=tolerance), numbers
 
 
 @dataclass(frozen=True, kw_only=True)
-class StoppedPlan(RoundsPlan):
-    """A plan whose loop may ask rSTAT whether to go on."""
-
-    stop_test: StopTest | None = None
-
-    @property
-    def reach(self) -> Fraction:
-        """What Δ(V) is below when the loop has ended by its own test."""
-        return self.stop_mass if self.stop_test is None else self.stop_test.bound + self.stop_test.tolerance
-
-    def large(self, V: VersionSpace, scan: Scan, shared: SharedRandomness, rounds: int) -> bool:
-        """Δ(V) ≥ what the loop stops at, by the known mass or by the stop test."""
-        if self.stop_test is None:
-            return V.mass >= self.stop_mass
-        return self.stop_test.large(V, scan, shared, rounds)
-
-
-@dataclass(frozen=True, kw_only=True)
-class RepliCALPlan(StoppedPlan):
+class RepliCALPlan(RoundsPlan):
     """RepliCAL: sizes, the shared threshold, and how many errors it allows."""
 
     @property
@@ -107,9 +109,9 @@ class RepliCALPlan(StoppedPlan):
         return self.k * self.rounds_most + self.integer("k_final")
 
     @property
-    def largest_sample(self) -> int | None:
-        """The larger of both sizes; a stop test looks at items of its own."""
-        return None if self.stop_test is not None else max(self.k, self.integer("k_final"))
+    def largest_sample(self) -> int:
+        """The larger of both sizes."""
+        return max(self.k, self.integer("k_final"))
 
     @property
     def grows_with(self) -> str:
@@ -185,7 +187,7 @@ class TightRepliCALPlan(RepliCALPlan):
     @property
     def labels_most(self) -> int:
         """N rounds, and of the M items of the final stage about the fraction at which the loop ends."""
-        return self.k * self.rounds_most + ceil_of(self.integer("k_final") * min(Fraction(1), self.reach))
+        return self.k * self.rounds_most + ceil_of(self.integer("k_final") * self.stop_mass)
 
     def threshold(self, shared: SharedRandomness) -> Fraction:
         """g uniform on [0, G]."""
@@ -207,20 +209,16 @@ class TightRepliCALPlan(RepliCALPlan):
 def paper(task: Task) -> PaperRepliCALPlan:
     """Algorithm 3 with the sizes its Lemmas 1 and 2 need."""
     N, theta, T = task.rounds, task.theta, task.T
-    task, stop_test, stop_numbers = _stopping(task, N)
     rho = task.rho / N  # the paper's ρ' = ρ/N
     m = intervals(task.spread, rho)
     failure = min(task.delta, task.rho / 8)  # a loop that hits its cap is inaccurate and may split the labs
-    last = 0 if stop_test is None else 1  # Δ < 2ε at the stop: then the final filter has to be accurate too
-    accurate = 4 * theta * ln(task.n * (N + last) / failure) / (1 - 2 * T) ** 2
+    accurate = 4 * theta * ln(task.n * N / failure) / (1 - 2 * T) ** 2
     replicable = 8 * theta * m**2 / T * max(1 + ln(2000 / rho**2), ln(1920 * (N + 1) / rho**2))
     needed = ceil(max(accurate, replicable))
     k_loop, loop_conditions = task.size(
         "k_loop", needed, "the larger of Lemma 1 (accuracy) and Lemma 2 (replicability)"
     )
-    k_final, final_conditions = task.size(
-        "k_final", needed * (1 + last), "twice as many as in the loop: Δ may be 2ε" if last else "as in the loop"
-    )
+    k_final, final_conditions = task.size("k_final", needed, "as in the loop")
     refusal = (
         f"the paper's plan needs the mass of DIS(V) to relative accuracy 1/(4m) = {1 / (4 * m):.1g}, which no finite pool "
         "can measure: use an exact population (pool size 'exact'), the plan 'tight', or sizes of your own"
@@ -237,7 +235,6 @@ def paper(task: Task) -> PaperRepliCALPlan:
         Number(name="tau", value=fraction(T) / fraction(theta) / Fraction(m), source="T/(Θm)"),
         k_loop,
         k_final,
-        *stop_numbers,
     )
     return PaperRepliCALPlan(
         learner="replical",
@@ -246,7 +243,6 @@ def paper(task: Task) -> PaperRepliCALPlan:
         epsilon=fraction(task.epsilon),
         numbers=numbers,
         conditions=loop_conditions + final_conditions,
-        stop_test=stop_test,
         exact_only="" if task.k_loop and task.k_final else refusal,
     )
 
@@ -254,9 +250,8 @@ def paper(task: Task) -> PaperRepliCALPlan:
 def tight(task: Task) -> TightRepliCALPlan:
     """RepliCAL by the rank lemma: the loop is plain, the final filter decides, and nothing is divided by Δ."""
     N, theta, n = task.measured_rounds, task.theta, task.n
-    task, stop_test, stop_numbers = _stopping(task, N)
     failure = min(task.delta, task.rho / 16)
-    G = fraction(task.epsilon) / (4 * fraction(theta)) * (Fraction(8, 9) if task.measured else 1)
+    G = fraction(task.epsilon) / (4 * fraction(theta)) * (1 if task.exact else Fraction(8, 9))
     l, l2 = 1 + ln(task.spread), 1 + ln(2 * n)
     k_loop, loop_conditions = task.size(
         "k_loop",
@@ -270,7 +265,7 @@ def tight(task: Task) -> TightRepliCALPlan:
         ceil(max(replicable, accurate)),
         "M = 8.67 l² l2/(G(.9ρ)²), l = 1+ln n, l2 = 1+ln 2n: rank lemma and Bernstein; unlabelled items, asked in DIS(V)",
     )
-    measuring = ceil(162 * ln(16 * N / failure) / task.epsilon) if task.measured else 0
+    measuring = 0 if task.exact else ceil(162 * ln(16 * N / failure) / task.epsilon)
     numbers = (
         Number(name="N", value=N, source="⌊log2(1/ε)⌋+1 halvings"),
         Number(name="v_loop", value=Fraction(3, 8) / fraction(theta), source="3/(8Θ), between 1/(4Θ) and 1/(2Θ)"),
@@ -278,7 +273,6 @@ def tight(task: Task) -> TightRepliCALPlan:
         Number(name="measuring", value=measuring, source="162 ln(16N/min(δ, ρ/16))/ε: Δ to relative accuracy 1/8"),
         k_loop,
         k_final,
-        *stop_numbers,
     )
     return TightRepliCALPlan(
         learner="replical",
@@ -287,80 +281,5 @@ def tight(task: Task) -> TightRepliCALPlan:
         epsilon=fraction(task.epsilon),
         numbers=numbers,
         conditions=loop_conditions + final_conditions,
-        stop_test=stop_test,
         exact_only="this plan takes Δ as known: make it with pool='finite'" if task.exact else "",
     )
-
-
-def _stopping(task: Task, N: int) -> tuple[Task, StopTest | None, tuple[Number, ...]]:
-    return stopping(task, N, stop_mass=fraction(task.epsilon))
-
-
-@dataclass(frozen=True)
-class RepliCAL:
-    """The paper's replicable CAL.
-
-    Parameters
-    ----------
-    plan
-        ``plan("replical", C, epsilon=.., delta=.., rho=.., theta=..)``.
-
-    Raises
-    ------
-    PlanMismatch
-        If the plan was made for another learner.
-
-    Examples
-    --------
-    >>> from replical import Population, PrivateRandomness, RepliCAL, SharedRandomness, Thresholds, learn, plan
-    >>> C = Thresholds(1000)
-    >>> world, lab = Population(C, target=314), PrivateRandomness.simulated("doctest")
-    >>> pool = world.pool("exact", lab)
-    >>> learner = RepliCAL(plan("replical", C, epsilon=.05, delta=.05, rho=.1, theta=2))
-    >>> result = learn(learner, pool, world.labels(pool, lab), SharedRandomness("published"))
-    >>> result.labels, result.hypothesis, result.unrounded, result.V.size
-    (4432780, 312, 291, 7)
-    """
-
-    plan: RepliCALPlan
-
-    def __post_init__(self) -> None:
-        check_plan(self.plan, RepliCALPlan, "RepliCAL")
-
-    def run(self, pool: AnyPool, shared: SharedRandomness) -> Conversation:
-        """Rounds on `pool` while Δ(V) ≥ ε, then a last filter; threshold and order come from `shared`.
-
-        Returns
-        -------
-        conversation
-            It ends with a `Result`. `V`: everyone below the shared threshold in the last filter. `hypothesis`: the
-            first of them in the shared order. `unrounded`: the first of those who had survived the loop. `conditions`:
-            those of the plan, and whether the loop ended because Δ(V) was small.
-
-        Raises
-        ------
-        EmptyVersionSpace
-            If everyone made too many errors: no hypothesis fits the labels.
-        PoolExhausted
-            If a finite pool runs out of the items a round needs.
-        """
-        plan, rounds = self.plan, 0
-        pool = pool.reserve(plan.measuring)
-        V, scan = pool.version_space(), pool.scan()
-        v = plan.threshold(shared)
-        while rounds < plan.rounds_most and plan.large(V, scan, shared, rounds):
-            S = yield scan.draw(V, plan.k)
-            V = V.keep(V.errors(S) <= plan.loop_most(v))
-            rounds += 1
-        before = V
-        most = plan.final_most(V.mass, v)
-        query = plan.final_query(scan, V, most)
-        if query.total > most:  # otherwise nobody can make more than `most` errors: keep everyone, ask nothing
-            S = yield query
-            V = V.keep(V.errors(S) <= most)
-        return Result(
-            hypothesis=V.first(shared, plan.prior),
-            unrounded=before.first(shared, plan.prior),
-            V=V,
-            conditions=(*plan.conditions, stop_condition(before, plan, held=before.mass < plan.reach)),
-        )
