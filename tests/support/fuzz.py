@@ -18,7 +18,7 @@ import sys
 import tempfile
 import time
 import traceback
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
@@ -36,58 +36,43 @@ FAULTS = ("traceback", "crash", "hang", "greedy")
 
 
 @dataclass
-class Counts:
-    """How many inputs there were, what became of them, and which ones were handled badly.
+class Outcomes:
+    """What became of the inputs of each format; `found` has format, number, outcome and last words of each fault.
 
-    `greedy` inputs made a reader take a gigabyte; `found` says format, number, outcome and last words of each fault.
+    A `greedy` input made a reader take a gigabyte.
     """
 
-    inputs: int = 0
-    refused: int = 0
-    accepted: int = 0
-    tracebacks: int = 0
-    crashes: int = 0
-    hangs: int = 0
-    greedy: int = 0
-    seconds: float = 0.0
-    by_format: dict[str, Counter] = field(default_factory=dict)
+    by_format: dict[str, Counter] = field(default_factory=lambda: defaultdict(Counter))
     found: list[tuple[str, int, str, str]] = field(default_factory=list)
 
     def add(self, name: str, number: int, outcome: str, words: str = "") -> None:
         """One input more."""
-        self.inputs += 1
-        counter = {"traceback": "tracebacks", "crash": "crashes", "hang": "hangs"}.get(outcome, outcome)
-        setattr(self, counter, getattr(self, counter) + 1)
-        self.by_format.setdefault(name, Counter())[outcome] += 1
+        self.by_format[name][outcome] += 1
         if outcome in FAULTS:
             self.found.append((name, number, outcome, words))
 
     @property
-    def faults(self) -> int:
-        """Inputs that were neither accepted nor refused in a sentence."""
-        return self.tracebacks + self.crashes + self.hangs + self.greedy
+    def all(self) -> Counter:
+        """Of all formats together."""
+        return sum(self.by_format.values(), Counter())
 
     def table(self) -> str:
         """A line a format."""
         outcomes = ("accepted", "refused", *FAULTS)
         lines = [f"{'format':14}{'inputs':>8}" + "".join(f"{outcome:>11}" for outcome in outcomes)]
-        for name, counter in sorted(self.by_format.items()):
-            lines.append(f"{name:14}{sum(counter.values()):8}" + "".join(f"{counter[each]:11}" for each in outcomes))
-        total = Counter()
-        for counter in self.by_format.values():
-            total.update(counter)
-        lines.append(f"{'all':14}{self.inputs:8}" + "".join(f"{total[each]:11}" for each in outcomes))
+        for name, counter in [*sorted(self.by_format.items()), ("all", self.all)]:
+            lines.append(f"{name:14}{counter.total():8}" + "".join(f"{counter[each]:11}" for each in outcomes))
         return "\n".join(lines)
 
 
-def fuzz(count: int, seed: int, formats: Sequence[str] | None = None) -> Counts:
+def fuzz(count: int, seed: int, formats: Sequence[str] | None = None) -> Outcomes:
     """Read `count` mutated files of these `formats` (all of them, if left out), whose bytes follow from the `seed`."""
     return replay(range(count), seed, formats)
 
 
-def replay(numbers: Sequence[int], seed: int, formats: Sequence[str] | None = None) -> Counts:
+def replay(numbers: Sequence[int], seed: int, formats: Sequence[str] | None = None) -> Outcomes:
     """Read some inputs of a seed again."""
-    names, counts, started = list(formats or FORMATS), Counts(), time.perf_counter()
+    names, outcomes = list(formats or FORMATS), Outcomes()
     with tempfile.TemporaryDirectory(prefix="fuzz-") as folder:
         examples = Path(folder) / "examples"
         examples.mkdir()
@@ -100,10 +85,9 @@ def replay(numbers: Sequence[int], seed: int, formats: Sequence[str] | None = No
             ]
             for part in parts:
                 for outcome in part.result():
-                    counts.add(*outcome)
-    counts.found.sort(key=lambda each: each[1])
-    counts.seconds = time.perf_counter() - started
-    return counts
+                    outcomes.add(*outcome)
+    outcomes.found.sort(key=lambda each: each[1])
+    return outcomes
 
 
 def _read_all(numbers, seed, names, folder):
@@ -262,10 +246,9 @@ def _main():
                 given.keep.write_bytes(content)
             print(name, file, *_read(name, file, content, Path(folder), Path(scratch)))
     else:
-        counts = fuzz(given.count, given.seed, names)
-        print(counts.table())
-        print(f"{counts.inputs / counts.seconds:.0f} inputs/s")
-        for name, number, outcome, words in counts.found:
+        outcomes = fuzz(given.count, given.seed, names)
+        print(outcomes.table())
+        for name, number, outcome, words in outcomes.found:
             print(f"\n== {outcome}: {name}, --seed {given.seed} --only {number}\n{words}")
 
 

@@ -62,47 +62,21 @@ class Project:
     def annotate(self, task, label, who=1, **more):
         """Submit a choice; None is the button Skip."""
         chosen = [] if label is None else [self.shown(task)[label]]
-        result = {
-            "id": "Dx_aB91ISN",
-            "from_name": "label",
-            "to_name": self.control.get("toName"),
-            "type": "choices",
-            "origin": "manual",
-        }
-        task["annotations"].append(
-            {
-                "id": next(self.numbers),
-                "completed_by": who,
-                "result": [result | {"value": {"choices": chosen}}] if chosen else [],
-                "was_cancelled": label is None,
-                "ground_truth": False,
-                "created_at": "2021-03-09T22:16:08.728353Z",
-                "updated_at": "2021-03-09T22:16:08.728378Z",
-                "draft_created_at": None,
-                "lead_time": 4.288,
-                "prediction": {},
-                "result_count": 0,
-                "task": task["id"],
-            }
-            | more
-        )
+        result = {"id": "Dx_aB91ISN", "from_name": "label", "to_name": self.control.get("toName"), "type": "choices"}
+        result |= {"origin": "manual", "value": {"choices": chosen}}
+        made = {"id": next(self.numbers), "completed_by": who, "result": [result] if chosen else [], "prediction": {}}
+        made |= {"was_cancelled": label is None, "ground_truth": False, "result_count": 0, "task": task["id"]}
+        made |= {"created_at": "2021-03-09T22:16:08.728353Z", "updated_at": "2021-03-09T22:16:08.728378Z"}
+        task["annotations"].append(made | {"draft_created_at": None, "lead_time": 4.288} | more)
 
     def as_json(self):
         """Everything, skipped annotations too; drafts and predictions lie beside the annotations."""
-        return [
-            task
-            | {
-                "drafts": [],
-                "predictions": [],
-                "meta": {},
-                "inner_id": number + 1,
-                "total_annotations": sum(not each["was_cancelled"] for each in task["annotations"]),
-                "cancelled_annotations": sum(each["was_cancelled"] for each in task["annotations"]),
-                "created_at": "2021-03-09T21:52:49.513742Z",
-                "project": 83,
-            }
-            for number, task in enumerate(self.tasks)
-        ]
+        found, beside = [], {"drafts": [], "predictions": [], "meta": {}, "project": 83}
+        for number, task in enumerate(self.tasks, start=1):
+            cancelled = sum(each["was_cancelled"] for each in task["annotations"])
+            counts = {"total_annotations": len(task["annotations"]) - cancelled, "cancelled_annotations": cancelled}
+            found.append(task | beside | counts | {"inner_id": number, "created_at": "2021-03-09T21:52:49.513742Z"})
+        return found
 
     def as_json_min(self):
         """A row for each annotation that is not skipped, and for tasks without any: data, then Label Studio's number as id."""

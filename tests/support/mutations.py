@@ -15,39 +15,16 @@ from support.certificates import resealed
 
 NUMBER = re.compile(rb"-?\d+(?:\.\d+)?")
 ODD_BYTES = (
-    b"\x00",
-    b"\xff",
-    b"\x7f",
-    b"\x80",
-    b"\xed\xa0\x80",
-    b"\n",
-    b"\r",
-    b'"',
-    b",",
-    b"\\",
-    b"\xef\xbb\xbf",
-    b"=",
-)
+    b"\x00", b"\xff", b"\x7f", b"\x80", b"\xed\xa0\x80", b"\n", b"\r", b'"', b",", b"\\", b"\xef\xbb\xbf", b"=",
+)  # fmt: skip
 # Where a reader's arithmetic ends: signs, widths of integers, floats that are none.
 ODD_NUMBERS = (
     0, 1, -1, 2**31 - 1, -(2**31), 2**32, 2**53 + 1, 2**63 - 1, 2**63, -(2**63) - 1, 2**64, 10**9, 10**18, 10**40, 10**400,
 )  # fmt: skip
 ODD_FLOATS = (0.0, -0.0, 1e308, -1e308, 5e-324, 1e-9, 0.5, 1.0, float("nan"), float("inf"), -float("inf"))
 ODD_TEXTS = (
-    "",
-    " ",
-    "\x00",
-    "\ud800",
-    "a" * 5000,
-    "nan",
-    "-1",
-    "1e999",
-    "../../etc/passwd",
-    "[red]",
-    "{}",
-    "'",
-    "=1+1",
-)
+    "", " ", "\x00", "\ud800", "a" * 5000, "nan", "-1", "1e999", "../../etc/passwd", "[red]", "{}", "'", "=1+1",
+)  # fmt: skip
 ODD_VALUES = (*ODD_NUMBERS, *ODD_FLOATS, *ODD_TEXTS, None, True, False, [], {}, [[]], [0], {"a": 1})
 
 

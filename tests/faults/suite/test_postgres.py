@@ -26,10 +26,11 @@ pytestmark = pytest.mark.slow
 
 @pytest.fixture(scope="module")
 def server():
-    """A server of our own, to be killed."""
+    """A server of our own, to be killed; it writes its log late, so that whoever does not wait for it loses much."""
     with contextlib.ExitStack() as stack:
         try:
-            made = stack.enter_context(cluster())
+            late = {"wal_writer_delay": "10s", "synchronous_commit": "off", "wal_writer_flush_after": "1GB"}
+            made = stack.enter_context(cluster(**late))
         except NoServer as error:
             pytest.skip(f"no PostgreSQL: {error}")
         yield made

@@ -15,29 +15,7 @@ def test_rows_are_added_up():
     assert rows[0].faults == {}
     assert rows[1].faults == {"lost": 1}
     assert len({len(line) for line in table(rows)}) == 1
-    assert table(rows)[-1].split() == [
-        "|",
-        "all",
-        "|",
-        "3",
-        "|",
-        "5",
-        "|",
-        "1",
-        "|",
-        "0",
-        "|",
-        "0",
-        "|",
-        "0",
-        "|",
-        "0",
-        "|",
-        "0",
-        "|",
-        "2",
-        "|",
-    ]
+    assert table(rows)[-1].replace("|", "").split() == ["all", "3", "5", "1", "0", "0", "0", "0", "0", "2"]
 
 
 def test_parts_may_be_run_one_by_one(tmp_path, monkeypatch):
@@ -88,10 +66,9 @@ def test_fields_that_cannot_be_read_are_left_to_the_bytes():
 @pytest.mark.slow
 def test_every_flaw_of_a_reader_is_counted(monkeypatch):
     monkeypatch.setattr("support.fuzz.PATIENCE", 12.0)
-    counts = fuzz(8, 3, ["raises", "crashes", "hangs", "greedy"])
-    assert (counts.inputs, counts.tracebacks, counts.crashes, counts.hangs, counts.greedy) == (8, 2, 2, 2, 2)
-    assert counts.faults == 8
-    assert [name for name, *_ in counts.found] == ["raises", "crashes", "hangs", "greedy"] * 2
-    assert "KeyError: 'order.txt'" in counts.found[0][-1]
-    assert "Segmentation fault" in counts.found[1][-1]
-    assert counts.table().splitlines()[-1].split() == ["all", "8", "0", "0", "2", "2", "2", "2"]
+    outcomes = fuzz(8, 3, ["raises", "crashes", "hangs", "greedy"])
+    assert outcomes.all == {"traceback": 2, "crash": 2, "hang": 2, "greedy": 2}
+    assert [name for name, *_ in outcomes.found] == ["raises", "crashes", "hangs", "greedy"] * 2
+    assert "KeyError: 'order.txt'" in outcomes.found[0][-1]
+    assert "Segmentation fault" in outcomes.found[1][-1]
+    assert outcomes.table().splitlines()[-1].split() == ["all", "8", "0", "0", "2", "2", "2", "2"]
