@@ -18,6 +18,8 @@ from replical.classes.table import PredictionTable
 from replical.cli.output import number, whole
 from replical.core.randomness import PrivateRandomness
 from replical.errors import BadTable, BadUsage
+from replical.lab.pool import is_sharded
+from replical.lab.tables import ItemColumns
 from replical.learners.catalogue import LEARNERS
 from replical.learners.parameters import PARAMETERS
 from replical.pools.pool import Pool
@@ -77,6 +79,24 @@ def file_and_column(flag: str, text: str) -> tuple[Path, str]:
     if not file or not column:
         raise BadUsage(f"{flag} names a file and a column, FILE:COLUMN, got {text!r}")
     return Path(file), column
+
+
+def columns_to_show(show: str | None, predictions: set[str]) -> list[str]:
+    """Columns for whoever labels; predictions are never among them."""
+    columns = [word.strip() for word in (show or "").split(",") if word.strip()]
+    for column in columns:
+        if column in predictions:
+            raise BadUsage(f"{column!r} holds predictions: labelling is blind, so it is not shown")
+    return columns
+
+
+def details_from(pool: Path | None, columns: list[str], id_column: str) -> ItemColumns:
+    """These columns of the pool, looked up at once: one that is not there is named before anybody labels."""
+    if columns and is_sharded(pool):
+        raise BadUsage(f"{pool} holds shards, and those have predictions alone: leave out --show {','.join(columns)}")
+    details = ItemColumns(pool, columns, id_column=id_column)
+    details([])
+    return details
 
 
 def read_prior(C: HypothesisClass, weights: Path | None, prefer: Path | None) -> Prior:

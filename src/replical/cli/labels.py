@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from replical.cli.inputs import file_and_column, never_over
+from replical.cli.inputs import columns_to_show, details_from, file_and_column, never_over
 from replical.cli.output import notes, prose, reading
-from replical.cli.page import PageOptions, columns_to_show, details_from, serve_page
+from replical.cli.page import PageOptions, serve_page
 from replical.core.text import count
 from replical.errors import BadLabel, BadTable, BadUsage
 from replical.lab.pool import LabPool

@@ -9,13 +9,12 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from replical.cli.inputs import columns_to_show, details_from
 from replical.cli.output import notes, prose, whole
 from replical.errors import BadUsage, MissingExtra
 from replical.lab.journal.journal import Journal
 from replical.lab.sessions.labelling import Desk, Elsewhere
 from replical.lab.sessions.session import Session
-from replical.lab.shards import is_sharded
-from replical.lab.tables import ItemColumns
 
 if TYPE_CHECKING:
     from replical.cli.forecasts import Outlook
@@ -122,24 +121,6 @@ class PageOptions:
     people: Path | None = None
     no_token: bool = False
     proxy: str | None = None
-
-
-def columns_to_show(show: str | None, predictions: set[str]) -> list[str]:
-    """Columns for whoever labels; predictions are never among them."""
-    columns = [word.strip() for word in (show or "").split(",") if word.strip()]
-    for column in columns:
-        if column in predictions:
-            raise BadUsage(f"{column!r} holds predictions: labelling is blind, so it is not shown")
-    return columns
-
-
-def details_from(pool: Path | None, columns: list[str], id_column: str) -> ItemColumns:
-    """These columns of the pool, looked up at once: one that is not there is named before anybody labels."""
-    if columns and is_sharded(pool):
-        raise BadUsage(f"{pool} holds shards, and those have predictions alone: leave out --show {','.join(columns)}")
-    details = ItemColumns(pool, columns, id_column=id_column)
-    details([])
-    return details
 
 
 def serve_page(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -11,16 +11,13 @@ from typing import Annotated, Any
 import typer
 
 from replical.cli.inputs import never_over
-from replical.cli.output import answer, notes, prose
-from replical.core.text import count
-from replical.errors import BadKey, BadRegistration, BadUsage, ReplicalError
-from replical.lab.certificate.checks import Check, Verification
+from replical.cli.output import answer, prose
+from replical.errors import BadKey, BadUsage, ReplicalError
 from replical.lab.journal.journal import Journal
 from replical.lab.journal.ledger import Ledger
 from replical.lab.journal.owner import SCHEMA, beacon_value
 from replical.lab.pool import LabPool
 from replical.lab.protocol import Protocol
-from replical.lab.registration import check_against, mismatches, other_beacons, read, register, tell_beacon, write
 from replical.lab.signatures import Signer, new_key, read_private, read_public
 
 RegisterFile = Annotated[
@@ -35,16 +32,6 @@ BeaconValue = Annotated[
 ]
 KeyFile = Annotated[
     Path | None, typer.Option("--key", help="sign registration and certificate with this private key (PEM)")
-]
-RegistrationFile = Annotated[
-    Path | None, typer.Option("--registration", help="what the lab published before its first label: is it this run?")
-]
-RegistrationFiles = Annotated[
-    list[Path] | None,
-    typer.Option(
-        "--registration",
-        help="a registration; give all that were published: has each its certificate, and each lab one?",
-    ),
 ]
 keys_app = typer.Typer(help="Make and show the keys that labs sign with.", add_completion=False, rich_markup_mode=None)
 
@@ -104,10 +91,14 @@ class RegistrationOptions:
         if self.file is not None:
             self.register(protocol, lab, journal, name, as_json=as_json)
         if self.beacon is not None:
+            from replical.lab.registration import tell_beacon
+
             tell_beacon(protocol, journal, self.beacon)
 
     def register(self, protocol: Protocol, lab: LabPool, journal: Journal, name: str | None, *, as_json: bool) -> int:
         """Write the registration, to the journal and to its file, and say what to do with it."""
+        from replical.lab.registration import register, write
+
         assert self.file is not None, "only where there is something to write"
         self.check_key(protocol, name or Ledger.of(journal.events()).lab)
         made = register(protocol, lab, journal, name=name)
@@ -138,6 +129,8 @@ class RegistrationOptions:
 
 def _refuse_other(path: Path, made: Mapping[str, Any]) -> None:
     """Refuse to replace the registration of another run: none may be thrown away."""
+    from replical.lab.registration import read
+
     if not path.exists():
         return
     try:
@@ -146,35 +139,6 @@ def _refuse_other(path: Path, made: Mapping[str, Any]) -> None:
         return
     if digest != made["digest"]:
         raise BadUsage(f"{path} is the registration of another run: give another --register, or move it away")
-
-
-def add_registration(verdict: Verification, certificate: Mapping[str, Any], file: Path) -> Verification:
-    """What was checked of a valid certificate, and whether it is that of the run registered in this `file`."""
-    try:
-        registration = read(file)
-    except BadRegistration as error:
-        return verdict.with_checks(Check(name="the file is a registration", status="failed", detail=str(error)))
-    return verdict.with_checks(*check_against(certificate, registration))
-
-
-def wrong_registrations(certificates: Sequence[Mapping[str, Any]], files: Sequence[Path]) -> list[str]:
-    """What does not fit between certificates and registrations, where any are given, and between the beacons of labs."""
-    found = [*other_beacons(certificates)]
-    return found + mismatches(certificates, {str(file): read(file) for file in files}) if files else found
-
-
-def say_registrations(certificates: Sequence[Mapping[str, Any]], files: Sequence[Path], wrong: Sequence[str]) -> None:
-    """What was found of them; where the protocol asks for registrations and none are given, that too."""
-    for each in wrong:
-        prose.print(f"Not as registered: {each}.", markup=False, soft_wrap=True)
-    if files and not wrong:
-        prose.print(f"Registered: {count(len(files), 'run')}, each with its certificate, one a lab.")
-    if not files and any(Protocol.of(each["body"]["protocol"]).registers for each in certificates):
-        notes.print(
-            "Warning: the protocol asks labs to register, and whether one has thrown a run away shows only if every "
-            "registration that was published is given: --registration FILE, once for each",
-            soft_wrap=True,
-        )
 
 
 @keys_app.callback()

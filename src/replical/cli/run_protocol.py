@@ -121,8 +121,7 @@ def run_command(
     It ends with four lines: the answer, how often it errs, what is proven (or why not, and what would help), the files. A
     run that was interrupted goes on where its journal ends. Exit code 3 while labels are pending.
     """
-    use(device)
-    _check_cluster(at, pool, device)
+    _use_device(device, at, pool)
     reads: Files = {
         "the protocol": protocol_file,
         "--pool": pool,
@@ -188,8 +187,10 @@ def run_command(
     return 0
 
 
-def _check_cluster(at: str | None, pool: Path, device: str | None) -> None:
-    """What does not go with a cluster."""
+def _use_device(device: str | None, at: str | None, pool: Path) -> None:
+    """Send large work to the card, if one is named; refuse what does not go with a cluster."""
+    if device is not None:
+        use(device)
     if at is not None and device is not None:
         raise BadUsage("--device is a card of this machine, and a cluster computes elsewhere: leave one of them out")
     if at is not None and pool.is_file():

@@ -15,7 +15,6 @@ from replical.lattice.learner import ENCLOSED, SEPARABLE
 from replical.lattice.linear import Linear, dependent
 from replical.lattice.plan import LatticePlan
 from replical.learners.catalogue import find
-from replical.learners.measured import measurable
 from replical.learners.plan import Plan
 from replical.learners.result import AnswerError, Enclosing, Result, Rounding, Settling, Verdict
 from replical.learners.rounded.learner import ACCURATE, CERTIFIED, NEAR
@@ -45,7 +44,7 @@ def error_words(result: Result, protocol: Protocol) -> str:
         return f"Error: {_measured_error(result.measured)}."
     more = _reference(protocol)
     if settling is not None:
-        hint = "; --measure-error 100 measures the error itself" if measurable(plan) else ""
+        hint = "; --measure-error 100 measures the error itself" if plan.measurable else ""
         what = "Error" if protocol.recipe.losses is None else "Loss (1 is the costliest error)"
         return f"{what}: {_excess_error(settling, more)}{hint}."
     if rounding is not None and rounding.certified and not rounding.accurate and verdict is not None:

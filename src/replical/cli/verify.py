@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, replace
 from functools import partial
 from pathlib import Path
@@ -14,16 +14,9 @@ import typer
 from replical.bounds.ranks import Unanimity
 from replical.cli.inputs import never_over
 from replical.cli.output import answer, notes, prose, reading
-from replical.cli.registration import (
-    RegistrationFile,
-    RegistrationFiles,
-    add_registration,
-    say_registrations,
-    wrong_registrations,
-)
 from replical.core.files import write_whole
 from replical.core.text import at_most, count, plural, two_of
-from replical.errors import BadCertificate, BadUsage
+from replical.errors import BadCertificate, BadRegistration, BadUsage
 from replical.lab.certificate.checks import Check, Verification
 from replical.lab.certificate.compare import Comparison, compare
 from replical.lab.certificate.page import page
@@ -32,8 +25,20 @@ from replical.lab.confirmation import SCHEMA as CONFIRMATION
 from replical.lab.confirmation import read_either, verify_confirmation
 from replical.lab.journal.journal import Journal
 from replical.lab.protocol import Protocol
+from replical.lab.registration import check_against, mismatches, other_beacons
+from replical.lab.registration import read as read_registration
 from replical.lab.tables import read_pool
 
+RegistrationFile = Annotated[
+    Path | None, typer.Option("--registration", help="what the lab published before its first label: is it this run?")
+]
+RegistrationFiles = Annotated[
+    list[Path] | None,
+    typer.Option(
+        "--registration",
+        help="a registration; give all that were published: has each its certificate, and each lab one?",
+    ),
+]
 NO = 1
 UNDECIDED = 4
 _EVIDENCE = {
@@ -136,6 +141,15 @@ def _refuse_for_confirmation(file: Path, html: Path | None, yardstick: Path | No
         raise BadUsage(f"{file} is a confirmation, and only runs are registered: leave out --registration")
 
 
+def add_registration(verdict: Verification, certificate: Mapping[str, Any], file: Path) -> Verification:
+    """What was checked of a valid certificate, and whether it is that of the run registered in this `file`."""
+    try:
+        registration = read_registration(file)
+    except BadRegistration as error:
+        return verdict.with_checks(Check(name="the file is a registration", status="failed", detail=str(error)))
+    return verdict.with_checks(*check_against(certificate, registration))
+
+
 def compare_command(
     certificates: Annotated[
         list[Path], typer.Argument(metavar="CERT", help="two or more certificates, or confirmations of their answer")
@@ -187,6 +201,12 @@ def compare_command(
     if comparison.undecided and not comparison.same_items:
         return UNDECIDED
     return 0 if comparison.replicated else NO
+
+
+def wrong_registrations(certificates: Sequence[Mapping[str, Any]], files: Sequence[Path]) -> list[str]:
+    """What does not fit between certificates and registrations, where any are given, and between the beacons of labs."""
+    found = [*other_beacons(certificates)]
+    return found + mismatches(certificates, {str(file): read_registration(file) for file in files}) if files else found
 
 
 def _depth(path: Path, verdict: Verification) -> dict[str, Any]:
@@ -275,3 +295,17 @@ def _say_depths(verdicts: list[Verification]) -> None:
         "with --pool and --journal checks more of them.",
         soft_wrap=True,
     )
+
+
+def say_registrations(certificates: Sequence[Mapping[str, Any]], files: Sequence[Path], wrong: Sequence[str]) -> None:
+    """What was found of them; where the protocol asks for registrations and none are given, that too."""
+    for each in wrong:
+        prose.print(f"Not as registered: {each}.", markup=False, soft_wrap=True)
+    if files and not wrong:
+        prose.print(f"Registered: {count(len(files), 'run')}, each with its certificate, one a lab.")
+    if not files and any(Protocol.of(each["body"]["protocol"]).registers for each in certificates):
+        notes.print(
+            "Warning: the protocol asks labs to register, and whether one has thrown a run away shows only if every "
+            "registration that was published is given: --registration FILE, once for each",
+            soft_wrap=True,
+        )

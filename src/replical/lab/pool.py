@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import TYPE_CHECKING
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -83,3 +84,8 @@ def pool_fingerprint(ids: Sequence[str], items: Items, progress: Callable[[int],
     """Ids, then items as little-endian bytes; `progress` is told how many items are done."""
     about = {"ids": tuple(ids), "shape": list(items.shape), "type": items.dtype.kind}
     return f"sha256:{digest(items, after=canonical(about).encode(), progress=progress)}"
+
+
+def is_sharded(source: Any) -> bool:
+    """Is this a folder, which can only be one of shards?"""
+    return isinstance(source, str | Path) and Path(source).is_dir()

@@ -235,6 +235,8 @@ class Protocol:
 def priced(section: Mapping[str, Any], labels: Mapping[str, Any], seed: str) -> Recipe:
     """A class `section` and the section of `labels` together: candidates may abstain, and predictions cost."""
     values, abstain = label_set(labels["values"]), labels.get("abstain")
+    if not {"weights", "abstain", "price"} & set(labels):  # errors are all alike
+        return recipe(section, values, seed)
     losses = Losses.of(values, weights=labels.get("weights"), abstain=abstain, price=labels.get("price"))
     if losses is None or not losses.abstains:
         return replace(recipe(section, values, seed), losses=losses)

@@ -40,11 +40,6 @@ _AGAIN = "make the shards again with replical shard"
 _BAND = 2**28  # bytes of packed predictions that are held at a time
 
 
-def is_sharded(source: Any) -> bool:
-    """Is this a folder, which can only be one of shards?"""
-    return isinstance(source, str | Path) and Path(source).is_dir()
-
-
 def read_shards(folder: Path, recipe: Recipe) -> LabPool:
     """A pool in shards, of which nothing is read yet but its table of contents and its ids.
 

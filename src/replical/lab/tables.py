@@ -37,8 +37,8 @@ from replical.lab.columns import (
     score_of,
     values_of,
 )
-from replical.lab.pool import LabPool, Progress, pool_fingerprint
-from replical.lab.shards import is_sharded, read_shards
+from replical.lab.pool import LabPool, Progress, is_sharded, pool_fingerprint
+from replical.lab.shards import read_shards
 
 if TYPE_CHECKING:
     pass

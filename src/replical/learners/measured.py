@@ -60,7 +60,7 @@ class Measured:
             raise PlanMismatch(
                 "errors that are not all alike are not measured after the answer: leave out measure-error"
             )
-        if not measurable(self.learner.plan):
+        if not self.learner.plan.measurable:
             raise PlanMismatch(
                 f"{self.learner.plan.learner} looks at the whole pool, so no item is left to measure the error on: measure "
                 "it with settled, or on a pool of its own"
@@ -132,8 +132,3 @@ class Measured:
                 skipped=skipped,
             ),
         )
-
-
-def measurable(plan: Plan) -> bool:
-    """Does a run leave items on which its answer does not depend, and does it count errors, all alike?"""
-    return isinstance(plan, SettledPlan) and plan.losses is None

@@ -19,7 +19,6 @@ from typing import Literal, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from replical.bounds.complexity import scanning
 from replical.classes.base import HypothesisClass, class_size
 from replical.classes.prior import UNIFORM, Prior
 from replical.core.exact import ceil, fraction, ln
@@ -87,6 +86,8 @@ class Cost:
 
 def by_scanning(setting: Setting, items: int) -> int:
     """Labels that CAL over so many items asks in the mean, at most (Theorem R1)."""
+    from replical.bounds.complexity import scanning  # bills alone need it
+
     return min(ceil_of(scanning(setting.n, setting.theta or 1.0, items)), items)
 
 
@@ -266,6 +267,11 @@ class Plan:
     max_labels: int | None = None
     prior: Prior = UNIFORM
     base: Plan | None = None
+
+    @property
+    def measurable(self) -> bool:
+        """Does a run leave items on which its answer does not depend, so that its errors can be counted there?"""
+        return False
 
     def __getitem__(self, name: str) -> Fraction:
         return self._values[name]

@@ -25,7 +25,7 @@ Tensor = Any  # torch.Tensor: the library is typed without PyTorch too
 _HELD: dict[tuple[int, int, str], tuple[Any, Tensor]] = {}  # by place, size and device: who owns the memory, its copy
 _ROOM = 2**27  # bytes of temporary arrays at a time on the processor, where more leave the cache
 _MOST_ROOM = 2**32  # and on a card, where more gain nothing
-_ONES = tuple(0x0101010101010101 * mask for mask in (0x55, 0x33, 0x0F, 0x01))
+_ONES = (0x5555555555555555, 0x3333333333333333, 0x0F0F0F0F0F0F0F0F, 0x0101010101010101)
 _GATHER = 0x0102040810204080  # times eight bytes that are 0 or 1: their bits, in order, in the highest byte
 
 

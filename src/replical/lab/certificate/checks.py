@@ -44,7 +44,6 @@ from replical.lab.schema import is_name
 from replical.lab.sessions.session import LabelCounts
 from replical.learners.base import MASSES
 from replical.learners.catalogue import find
-from replical.learners.measured import measurable
 from replical.learners.paper.a2 import A2Plan, A2RoundsPlan, AgnosticRoundsPlan
 from replical.learners.paper.boosting import FREQUENT, BoostedPlan
 from replical.learners.paper.cal import CALPlan
@@ -520,7 +519,7 @@ def _check_blocks(plan: SettledPlan, rounds: Rounds) -> str | None:
 
 def _check_measuring(plan: Plan, rounds: Rounds, total: int) -> str | None:
     """Fresh items, a batch at a time, wherever they lie."""
-    if rounds and not measurable(plan):
+    if rounds and not plan.measurable:
         return f"{plan.learner} measures no error here"
     for number, (told, drawn) in enumerate(
         zip(rounds, _batches(plan, rounds), strict=True), rounds[0]["round"] if rounds else 1

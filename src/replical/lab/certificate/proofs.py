@@ -20,7 +20,6 @@ from replical.core.exact import fraction
 from replical.lab.certificate.checks import is_number, measured_items, same, split_rounds, value_of
 from replical.lab.certificate.file import ranges_of, within
 from replical.lab.protocol import Protocol
-from replical.learners.measured import measurable
 from replical.learners.rounded.learner import ACCURATE, NEAR
 from replical.learners.rounded.plan import RoundedPlan
 from replical.learners.rounded.proof import OwnBound
@@ -236,7 +235,7 @@ def _check_error(body: Mapping[str, Any], plan: IdealPlan) -> str | None:
         ):  # there errors of those no longer compared are supposed, in fractions
             return wrong
         return _check_count(error["estimate"], max(body["pool"]["items"], 1))
-    if not measurable(plan):
+    if not plan.measurable:
         return f"{plan.learner} measures no error where errors are not all alike"
     if error["of"] != "error" or error["level"] != float(plan["delta"]) or error["labels"] < 1:
         return "an error is measured at the level delta, on at least one label"

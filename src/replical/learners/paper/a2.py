@@ -177,8 +177,11 @@ class Betting:
 
 # Stakes λ with their shares of the wealth, in eighths: of the mixtures tried the one that never asked for more labels than
 # five equal stakes from 1 to .15 did and, from 5% noise on, asked for 1 to 5% fewer (benchmarks/elimination.py).
-STAKES = tuple(
-    (Decimal(stake), Decimal(share) / 8) for stake, share in (("0.95", 3), ("0.7", 2), ("0.45", 2), ("0.2", 1))
+STAKES = (
+    (Decimal("0.95"), Decimal("0.375")),
+    (Decimal("0.7"), Decimal("0.25")),
+    (Decimal("0.45"), Decimal("0.25")),
+    (Decimal("0.2"), Decimal("0.125")),
 )
 
 

@@ -150,6 +150,11 @@ class SettledPlan(BettingPlan, IdealPlan):
     """Bet until the favourite is proven to be the ideal answer, by excess errors."""
 
     @property
+    def measurable(self) -> bool:
+        """It does, and errors are counted where they are all alike."""
+        return self.losses is None
+
+    @property
     def settles_at(self) -> Decimal:
         """The wealth that settles a rival: 1/δ_A."""
         with decimals():
