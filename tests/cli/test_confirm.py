@@ -13,7 +13,7 @@ from replical.cli.forecasts import confirm_forecast_words
 from replical.core.canonical import fingerprint
 from replical.lab.certificate.file import seal
 from replical.lab.certificate.file import write as write_certificate
-from replical.lab.confirmation import digested, verify_confirmation, write
+from replical.lab.confirmation import digest_content, verify_confirmation, write
 from replical.lab.journal import journal as journal_module
 from replical.lab.journal.journal import Journal
 from replical.lab.protocol import Protocol
@@ -152,7 +152,7 @@ def test_a_good_answer_is_confirmed_and_anyone_can_check(lab):
     assert f"Confirmed by lab 2: {name}, margin 0.2, level 0.2." in lab.out
     before = (lab.folder / "b.json").read_bytes()
     lab.confirm("--margin", ".2")
-    assert digested(json.loads(before)) == digested(lab.content())
+    assert digest_content(json.loads(before)) == digest_content(lab.content())
 
 
 def test_a_bad_answer_is_refuted(lab):
@@ -334,7 +334,7 @@ def test_a_journal_belongs_to_one_confirmation(lab):
 def forge(content, **changes):
     """What a forger does who knows how the files are made."""
     forged = copy.deepcopy(content) | changes
-    forged["digest"] = fingerprint(digested(forged))
+    forged["digest"] = fingerprint(digest_content(forged))
     forged["provenance"]["seal"] = seal(forged["digest"], forged["provenance"])
     return forged
 

@@ -14,7 +14,7 @@ from replical.cli import main
 from replical.cli.forecasts import FIRST, Outlook, rate
 from replical.errors import BadJournal
 from replical.lab.journal.journal import Journal
-from replical.lab.sessions.labelling import Desk, Elsewhere
+from replical.lab.sessions.labelling import Desk, RemoteRun
 from replical.worlds.remaining import Remaining
 
 NAMES = [f"m{number}" for number in range(8)]
@@ -149,8 +149,8 @@ def test_an_outlook_never_changes_the_run_and_tells_seldom(folder):
     for watched in (False, True):
         with Journal(folder / f"{watched}.db") as journal:
             session = session_of(folder, journal)
-            session.replayed.private = b"the same secret of both!"
-            session.replayed._course = None
+            session.replay.private = b"the same secret of both!"
+            session.replay._course = None
             outlook = Outlook(session, said.append)
             desk = Desk(session, outlook=outlook if watched else None)
             asked[watched] = []
@@ -177,7 +177,7 @@ def test_what_was_foretold_is_there_when_a_run_goes_on_and_on_other_machines(fol
         session = session_of(folder, journal)
         session.measure(30)
         Desk(session, outlook=Outlook(session, expected=41.6))
-        assert Elsewhere(journal).ledger.left == 72
+        assert RemoteRun(journal).ledger.left == 72
     with Journal(folder / "a.db") as journal:
         session = session_of(folder, journal)
         assert Outlook(session).left() == "about 72 left"

@@ -19,7 +19,7 @@ from replical.errors import ReplicalError
 from replical.lab.certificate.file import read
 from replical.lab.certificate.page import page
 from replical.lab.confirmation import claim_of
-from replical.lab.protocol import priced
+from replical.lab.protocol import recipe_of
 from replical.lab.public import read_public
 from replical.lab.tables import read_labels, read_pool
 
@@ -259,7 +259,7 @@ def test_weights_are_for_rules_on_features_too_and_settled_is_their_standard(com
 
 
 def test_a_public_order_is_by_loss():
-    made = priced(TABLE, {"values": [0, 1], "weights": {"0": 1, "1": 5}, "abstain": 9, "price": 0.1}, "s")
+    made = recipe_of(TABLE, {"values": [0, 1], "weights": {"0": 1, "1": 5}, "abstain": 9, "price": 0.1}, "s")
     table = {"id": [1, 2, 3], "label": [1, 0, 0], "a": [0, 0, 0], "b": [9, 1, 9]}
     sample = read_public(table, "label", made)
     assert sample.errors.tolist() == [10, 1 + 2 + 1]  # in tenths of the costliest error
@@ -270,7 +270,7 @@ def test_a_public_order_is_by_loss():
 
 def test_bands_abstain_between_their_ends():
     section = {"kind": "table", "candidates": [{"name": "a"}], "cuts": [0.5, [0.3, 0.7]]}
-    made = priced(section, {"values": ["no", "yes"], "abstain": "unsure", "price": 0.1}, "s")
+    made = recipe_of(section, {"values": ["no", "yes"], "abstain": "unsure", "price": 0.1}, "s")
     assert made.C.candidates == ("a@0.5", "a@0.3-0.7")
     pool = read_pool({"id": [1, 2, 3, 4], "a": [0.29, 0.3, 0.69, 0.7]}, made)
     assert np.asarray(pool.items).tolist() == [[0, 0], [0, 2], [1, 2], [1, 1]]

@@ -254,7 +254,7 @@ def test_a_registration_must_be_signed_by_a_lab_that_signs(lab, command):
     lab.ask("a", "--key", "north.pem")
     assert "Valid" in lab("verify", "a.json", "--registration", "a.reg.json")
     made = told("a.reg.json")
-    others = read_private(Path("south.pem")).signed(made)
+    others = read_private(Path("south.pem")).sign(made)
     for forged, message in (
         (
             {key: value for key, value in made.items() if key != "signature"},

@@ -13,7 +13,7 @@ import pytest
 from replical.bounds.release import Selection
 from replical.lab import release as releases
 from replical.lab.protocol import Protocol
-from replical.lab.release import read, string_of, vote_of, write
+from replical.lab.release import read_vote, string_of, vote_of, write_vote
 from support.lab import content, world
 
 SAID = content("settled-cal", epsilon=0.2, labs=3) | {"labs": {"names": ["north", "south", "east"]}}
@@ -36,7 +36,7 @@ def curator(tmp_path, monkeypatch, command):
     class Curator:
         def vote(self, name, /, **changes):
             made = {"schema": "replical.vote/1", "protocol_fingerprint": protocol.fingerprint, "lab": name}
-            write(made | {"shared": string_of(protocol), "votes": [1]} | changes, Path(f"{name}.json"))
+            write_vote(made | {"shared": string_of(protocol), "votes": [1]} | changes, Path(f"{name}.json"))
             return f"{name}.json"
 
         def __call__(self, *words, epsilon="1", sampler="exact", code=0):
@@ -82,7 +82,7 @@ def lab(tmp_path, monkeypatch, command):
 def test_a_private_run_writes_a_vote_and_nothing_else(lab):
     said = lab("--private", "--lab", "north")
     assert said == "Vote of north: a.json Send it to the curator and to nobody else; the journal stays in the lab."
-    protocol, vote = Protocol.of(SAID), read(Path("a.json"))
+    protocol, vote = Protocol.of(SAID), read_vote(Path("a.json"))
     assert set(vote) == {"schema", "protocol_fingerprint", "shared", "lab", "votes"}
     assert (vote["schema"], vote["lab"]) == ("replical.vote/1", "north")
     assert (vote["protocol_fingerprint"], vote["shared"]) == (protocol.fingerprint, string_of(protocol))
@@ -93,7 +93,7 @@ def test_a_private_run_writes_a_vote_and_nothing_else(lab):
     assert vote["votes"] == [body["hypothesis"]["index"]]
     lab("--private", "--approve")
     open_ones = [h for low, high in body["survivors"]["ranges"] for h in range(low, high + 1)]
-    assert read(Path("a.json"))["votes"] == open_ones
+    assert read_vote(Path("a.json"))["votes"] == open_ones
 
 
 @pytest.mark.parametrize(

@@ -37,7 +37,7 @@ def made(folder):
     fixed = run.registration | {"provenance": PROVENANCE | {"seal": seal(run.registration["digest"], PROVENANCE)}}
     body = run.certificate["body"]
     told = {key: body[key] for key in ("registration", "beacon", "private_commitment", "transcript", "hypothesis")}
-    signed = read_private(folder / "key.pem").signed(fixed)
+    signed = read_private(folder / "key.pem").sign(fixed)
     return {"registration": signed, "seed": run.session.private.hex(), "certificate": told}
 
 

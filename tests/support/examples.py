@@ -107,7 +107,7 @@ def _registered(folder):
         run = RegisteredRun(folder, protocol, columns, name, secret=f"journal-{letter}", beacon="4f1c")
         signer = read_private(folder / f"key-{name}.pem")
         for what, made in (("certificate", run.certificate), ("registration", run.registration)):
-            (folder / f"{what}-{letter}.json").write_text(text_of(signer.signed(made)))
+            (folder / f"{what}-{letter}.json").write_text(text_of(signer.sign(made)))
         (folder / f"protocol-{letter}.toml").write_text(run.protocol.toml())
     for leftover in (*folder.glob("*.db-*"), *folder.glob("*.lock")):
         leftover.unlink()

@@ -163,7 +163,7 @@ def _announce(session: Session, truths: int) -> Foretold | None:
         told = confirm_forecast_words(forecast, float(margin), session.budget)
     for sentence in told:
         notes.print(sentence, markup=False, soft_wrap=True)
-    epsilon = fraction(protocol.given("epsilon"))
+    epsilon = fraction(protocol.parameter("epsilon"))
     if margin == epsilon and 2 * epsilon < 1:
         notes.print(
             f"Note: the margin is epsilon. For another lab's answer --margin {float(2 * epsilon):g}, twice epsilon, is the "
@@ -188,7 +188,7 @@ def _forecast(session: Session, claim: Claim, truths: int) -> Foretold | None:
     try:
         with progress("simulated confirmations") as update:
             return foretell(
-                learner, pool, prior=protocol.prior, noise=protocol.given("nu"), draws=truths, progress=update
+                learner, pool, prior=protocol.prior, noise=protocol.parameter("nu"), draws=truths, progress=update
             )
     except (PoolExhausted, PlanMismatch) as error:
         notes.print(f"No forecast: {error}.", markup=False, soft_wrap=True)

@@ -153,7 +153,7 @@ def lattice_bill(protocol: Protocol, pool: Path | None, id_column: str, *, as_js
     if as_json:
         names = ("epsilon", "delta", "rho", "nu", "labs", "max_labels")
         asked = {"class": protocol.title or "linear", "learner": plan.learner} | {
-            each: protocol.given(each) for each in names
+            each: protocol.parameter(each) for each in names
         }
         nothing = dict.fromkeys(("all_agree", "release", "forecast", "prediction"))
         told = {"inputs": asked, "bills": [bill_payload(bill)], "best": plan.learner, "best_any": plan.learner}
@@ -358,7 +358,7 @@ class Outlook:
             return
         while self._next <= count:
             self._next *= 2
-        known = (session.heard, list(session.ledger.skipped))  # copies: the run goes on meanwhile
+        known = (session.label_codes, list(session.ledger.skipped))  # copies: the run goes on meanwhile
         self._thread = threading.Thread(target=self._beside, args=known, daemon=True)
         self._thread.start()
 
@@ -385,7 +385,7 @@ class Outlook:
         """An estimate of this moment, waited for."""
         session = self._session
         if isinstance(session.protocol.recipe.C, PredictionTable) and not session.ended:
-            self._estimate(session.heard, list(session.ledger.skipped))
+            self._estimate(session.label_codes, list(session.ledger.skipped))
         return self.latest
 
     def left(self) -> str:
@@ -412,6 +412,8 @@ class Outlook:
         if self._votes is None:  # too few items to say anything
             return
         try:
-            self.latest = remaining(session.learner, pool, protocol.shared, self._votes, heard, nu=protocol.given("nu"))
+            self.latest = remaining(
+                session.learner, pool, protocol.shared, self._votes, heard, nu=protocol.parameter("nu")
+            )
         except ReplicalError:  # the rest of the run cannot be imagined; the run itself will say why
             self.latest = None

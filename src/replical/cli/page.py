@@ -13,7 +13,7 @@ from replical.cli.inputs import columns_to_show, details_from
 from replical.cli.output import notes, prose, whole
 from replical.errors import BadUsage, MissingExtra
 from replical.lab.journal.journal import Journal
-from replical.lab.sessions.labelling import Desk, Elsewhere
+from replical.lab.sessions.labelling import Desk, RemoteRun
 from replical.lab.sessions.session import Session
 
 if TYPE_CHECKING:
@@ -62,7 +62,7 @@ def label_command(
         proxy=proxy,
     )  # fmt: skip
     with Journal(journal, runner=False) as lab_journal:
-        run = Elsewhere(lab_journal)
+        run = RemoteRun(lab_journal)
         created = lab_journal.created or {}
         candidates = {each["name"] for each in created["protocol"]["class"].get("candidates", ())}
         columns = columns_to_show(show, candidates)
@@ -75,14 +75,14 @@ def label_command(
 
 def _invite(journal: str, name: str, host: str, port: int) -> None:
     """A personal link, also while the page is being served."""
-    from replical.lab.page.people import key_of, personal
+    from replical.lab.page.people import key_of, personal_credential
 
     check_names([name], "--invite")
     with Journal(journal, write=False) as lab_journal:
         created = lab_journal.created
     if created is None:
         raise BadUsage(f"the journal {journal} is empty: start the run first")
-    prose.print(address_of(host, port, person=personal(key_of(created), name)), markup=False, soft_wrap=True)
+    prose.print(address_of(host, port, person=personal_credential(key_of(created), name)), markup=False, soft_wrap=True)
 
 
 def check_names(names: list[str], where: str) -> None:
@@ -124,7 +124,7 @@ class PageOptions:
 
 
 def serve_page(
-    run: Session | Elsewhere,
+    run: Session | RemoteRun,
     details: Callable[[list[str]], Any],
     title: str,
     options: PageOptions,
@@ -132,7 +132,7 @@ def serve_page(
 ) -> None:
     """Serve until the run has ended."""
     try:
-        from replical.lab.page.app import Content, application, not_served
+        from replical.lab.page.app import Content, application, unserved_columns
         from replical.lab.page.people import People
         from replical.lab.page.serve import check_address, serve
     except ImportError as error:
@@ -145,7 +145,7 @@ def serve_page(
         check_address("--proxy", options.proxy)
     listed = None if options.people is None else _read_people(options.people, options.votes)
     people = People(run, closed=listed is not None)
-    token = None if options.no_token else people.made_for("token")
+    token = None if options.no_token else people.secret_for("token")
     desk = Desk(run, votes=options.votes, outlook=outlook, reservations=run.journal.reservations)
 
     def ended() -> bool:
@@ -167,7 +167,7 @@ def serve_page(
     text = _text(options.instructions)
     content = Content(title=title, columns=details, media=media, instructions=text)
     where = "no --media folder is given" if media is None else f"they are not in the folder {media}"
-    for column, kind in not_served(content, run.open).items():
+    for column, kind in unserved_columns(content, run.open).items():
         notes.print(
             f"The column {column} names {kind} files, but {where}: people will see the names only.",
             markup=False,

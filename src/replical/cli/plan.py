@@ -224,7 +224,7 @@ def about_protocol(file: Path, pool: Path | None, id_column: str, *, theta: floa
         learner=protocol.plan.learner,
         prior=protocol.prior,
         options=protocol.options,
-        nu=protocol.given("nu") if protocol.given("nu") is not None else nu,
+        nu=protocol.parameter("nu") if protocol.parameter("nu") is not None else nu,
         together=protocol.labs_most,
         measured=None if rounded is None or rounded.yardstick is None else rounded,
         published=protocol.plan.name,

@@ -33,7 +33,7 @@ from replical.cli.sentences import cut_words, hypotheses, lattice_remarks, loss_
 from replical.cli.wizard import DRAWN, ask, at_a_terminal, labels_with, learner_id, seed_text, share, without_abstention
 from replical.core.files import write_whole
 from replical.errors import BadProtocol, BadUsage
-from replical.lab.protocol import Protocol, priced
+from replical.lab.protocol import Protocol, recipe_of
 from replical.lab.public import FEW, PublicSample, read_public
 from replical.lab.schema import MEANING, SCHEMA
 from replical.lab.tables import read_pool
@@ -152,7 +152,7 @@ def new_command(
         epsilon = ask("--epsilon", epsilon, share("epsilon"), default="0.05")
     section |= lattice_keys(section, epsilon or 1.0, step, intercept)
     labels = labels_section(values, weights, abstain, price)
-    class_recipe = priced(section, labels, text)
+    class_recipe = recipe_of(section, labels, text)
     public = read_prior(class_recipe.C, prior, prefer)
     sample = None if order_from is None else _order_from(order_from, class_recipe, prior, prefer)
     by_loss = class_recipe.losses is not None  # which is for settled alone
@@ -321,7 +321,7 @@ def _remarks(
     if sample is not None:
         yield _first_candidates(sample)
     if protocol.record.rounds and protocol.plan.choice == "labels":
-        finish = protocol.given("finish")
+        finish = protocol.parameter("finish")
         yield f"Finish {finish}: nothing is proven of how often labs agree. --learner settled has a proof."
     if protocol.yardstick is not None:
         source = protocol.content["yardstick"]["source"]

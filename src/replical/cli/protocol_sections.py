@@ -21,7 +21,7 @@ from replical.core.files import decode, read_bytes, read_csv
 from replical.core.retired import RETIRED
 from replical.errors import BadProtocol, BadTable, BadUsage
 from replical.lab.model_columns import model_columns, score_columns
-from replical.lab.schema import KINDS as CUT
+from replical.lab.schema import CUT_KINDS as CUT
 from replical.lab.schema import file_section, quantile_section
 from replical.lab.signatures import read_public as read_key
 from replical.lattice.linear import step_for

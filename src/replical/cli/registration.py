@@ -124,7 +124,7 @@ class RegistrationOptions:
 
     def sign(self, content: dict[str, Any]) -> dict[str, Any]:
         """A file signed, where there is a key."""
-        return content if self.signer is None else self.signer.signed(content)
+        return content if self.signer is None else self.signer.sign(content)
 
 
 def _refuse_other(path: Path, made: Mapping[str, Any]) -> None:

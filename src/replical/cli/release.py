@@ -11,8 +11,8 @@ from replical.cli.inputs import never_over
 from replical.cli.output import answer, number, prose, whole
 from replical.errors import BadUsage
 from replical.lab.protocol import Protocol
-from replical.lab.release import read, release
-from replical.lab.release import write_file as write
+from replical.lab.release import read_vote, release
+from replical.lab.release import write_release as write
 
 
 def release_command(
@@ -41,7 +41,7 @@ def release_command(
     protocol = Protocol.read(protocol_file)
     content = release(
         protocol,
-        {name: read(path) for name, path in files.items()},
+        {name: read_vote(path) for name, path in files.items()},
         budget,
         epsilon=epsilon,
         nobody=nobody,

@@ -53,9 +53,8 @@ from replical.lab.journal.ledger import Ledger
 from replical.lab.journal.owner import commitment
 from replical.lab.pool import LabPool
 from replical.lab.protocol import Protocol
-from replical.lab.release import SCHEMA as VOTE
-from replical.lab.release import vote_of
-from replical.lab.release import write as write_vote
+from replical.lab.release import VOTE_SCHEMA as VOTE
+from replical.lab.release import vote_of, write_vote
 from replical.lab.schema import check_name
 from replical.lab.sessions.session import Session
 from replical.lattice.linear import Linear
@@ -293,7 +292,7 @@ def _tell_bill(protocol: Protocol) -> None:
 def _tell_forecast(protocol: Protocol, pool: Pool, truths: int, *, verbose: bool) -> float | None:
     options = protocol.options | {"prior": protocol.prior, "yardstick": protocol.yardstick}
     try:
-        forecast = forecast_of(pool, protocol.plan.learner, options, noise=protocol.given("nu"), draws=truths)
+        forecast = forecast_of(pool, protocol.plan.learner, options, noise=protocol.parameter("nu"), draws=truths)
     except NO_FORECAST as error:  # the run will say so if it matters
         _note(f"No forecast: {error}.")
         return None

@@ -52,7 +52,7 @@ def error_words(result: Result, protocol: Protocol) -> str:
     bounded = result.sound if rounding is None else rounding.accurate
     if not bounded or result.hypothesis is None:
         return f"Error: no bound is proven{' (-v says why)' if [*_broken_conditions(result)] else ''}."
-    sure = confidence(protocol.given("delta"))
+    sure = confidence(protocol.parameter("delta"))
     return f"Error: at most {at_most(plan.epsilon, 4)} {more}, with confidence {sure}."
 
 
@@ -76,7 +76,7 @@ def _measured_error(error: AnswerError) -> str:
 def _reference(protocol: Protocol) -> str:
     """Errors are told beside those of the best; of one that is supposed to make none, as they are."""
     setting = find(protocol.plan.learner).setting
-    if setting == "realizable" or (setting == "either" and not protocol.given("nu")):
+    if setting == "realizable" or (setting == "either" and not protocol.parameter("nu")):
         return "if some hypothesis makes no error"
     return "more than the best"
 
@@ -101,7 +101,7 @@ def proof_words(result: Result, protocol: Protocol) -> str:
     """Certified or not: what that means, or why not and what would help."""
     plan, verdict = protocol.plan, result.verdict
     if verdict is None:
-        return _no_proof(result, plan, protocol.given("rho"))
+        return _no_proof(result, plan, protocol.parameter("rho"))
     if not verdict.certified:
         return uncertified_words(verdict, result, plan)
     if isinstance(plan, LatticePlan):

@@ -84,9 +84,9 @@ def claim_of(
         raise BadCertificate("the certificate has no answer, no heavy hitter was found, so there is nothing to confirm")
     plan = confirm_plan(
         len(protocol.recipe.C),
-        margin=protocol.given("epsilon") if margin is None else margin,
+        margin=protocol.parameter("epsilon") if margin is None else margin,
         level=usual_level(protocol) if level is None else level,
-        batch=(protocol.given("batch") or 1) if batch is None else batch,
+        batch=(protocol.parameter("batch") or 1) if batch is None else batch,
         max_labels=max_labels,
         losses=protocol.recipe.losses,
     )
@@ -98,7 +98,7 @@ def claim_of(
 def usual_level(protocol: Protocol) -> Fraction:
     """β where the protocol has one, as those of settled runs do, otherwise δ."""
     numbers = {number.name: Fraction(number.value) for number in protocol.plan.numbers}
-    return numbers.get("beta", fraction(protocol.given("delta")))
+    return numbers.get("beta", fraction(protocol.parameter("delta")))
 
 
 def check_fresh(certificate: Mapping[str, Any], claim: Claim, lab: LabPool, against: Journal | None = None) -> None:
@@ -198,7 +198,7 @@ def publish(session: Session) -> dict[str, Any]:
     return {**content, "digest": digest, "provenance": provenance(digest, session.journal.head)}
 
 
-def digested(content: Mapping[str, Any]) -> dict[str, Any]:
+def digest_content(content: Mapping[str, Any]) -> dict[str, Any]:
     """What the digest is of."""
     return {key: value for key, value in content.items() if key not in ("digest", "provenance")}
 
@@ -261,17 +261,17 @@ def verify_confirmation(
     """Check a confirmation as deeply as what is given allows."""
     checks = Checks()
     check_limits(content, deeply=lab is not None)
-    checks("the digest is that of the body", lambda: same(content["digest"], fingerprint(digested(content))))
+    checks("the digest is that of the body", lambda: same(content["digest"], fingerprint(digest_content(content))))
     checks("the seal is that of digest and provenance", lambda: check_seal(content))
-    checks("every part is written as it must be", lambda: _shape(content))
-    checks("the protocol is valid and has this fingerprint", lambda: _protocol(content))
+    checks("every part is written as it must be", lambda: _check_shape(content))
+    checks("the protocol is valid and has this fingerprint", lambda: _check_protocol(content))
     if not all(check.ok for check in checks.done[2:]):
         return checks.verification("self")
-    level = _all(checks, content, lab, journal)
-    return checks.verification(level).with_checks(*unchecked_at(level, *_UNSEEN))
+    level = _check_levels(checks, content, lab, journal)
+    return checks.verification(level).with_checks(*unchecked_at(level, *_UNCHECKED))
 
 
-_UNSEEN = (
+_UNCHECKED = (
     not_checkable(
         "these are the lab's items", "pool.fingerprint", "pool.items", needs="pool",
         why="the file names the pool, and does not hold it",
@@ -291,28 +291,28 @@ _UNSEEN = (
 )  # fmt: skip
 
 
-def _all(checks: Checks, content: Mapping[str, Any], lab: LabPool | None, journal: Journal | None) -> str:
+def _check_levels(checks: Checks, content: Mapping[str, Any], lab: LabPool | None, journal: Journal | None) -> str:
     """Check as deeply as what is given allows; how deep that was."""
     protocol = Protocol.of(content["protocol"])
     class_fingerprint = protocol.recipe.C.fingerprint
     checks("the class has this fingerprint", lambda: same(content["class_fingerprint"], class_fingerprint))
-    checks("margin, level, batch and budget are such numbers", lambda: _numbers(content, protocol))
+    checks("margin, level, batch and budget are such numbers", lambda: _check_numbers(content, protocol))
     if not checks.done[-1].ok:
         return "self"
-    checks("answer and opponent are of the class", lambda: _candidates(content, protocol))
-    checks("labels and items add up", lambda: _counts(content))
-    checks("so many items and labels can decide this", lambda: _possible(content, _plan(content, protocol)))
+    checks("answer and opponent are of the class", lambda: _check_candidates(content, protocol))
+    checks("labels and items add up", lambda: _check_counts(content))
+    checks("so many items and labels can decide this", lambda: _check_possible(content, _plan(content, protocol)))
     if lab is None:
         return "self"
     checks("the pool has this fingerprint", lambda: same(content["pool"]["fingerprint"], lab.fingerprint))
     checks("the pool has so many items", lambda: same(content["pool"]["items"], len(lab)))
     if journal is None or not checks.all_hold:
         return "pool"
-    _with_journal(checks, content, protocol, lab, journal)
+    _check_replay(checks, content, protocol, lab, journal)
     return "journal"
 
 
-def _shape(content: Mapping[str, Any]) -> str | None:
+def _check_shape(content: Mapping[str, Any]) -> str | None:
     for name, part in _PARTS.items():
         if set(content[name]) != keys(part):
             return f"{name} has other parts than it must have"
@@ -333,7 +333,7 @@ def _shape(content: Mapping[str, Any]) -> str | None:
     return None
 
 
-def _protocol(content: Mapping[str, Any]) -> str | None:
+def _check_protocol(content: Mapping[str, Any]) -> str | None:
     return same(content["protocol_fingerprint"], Protocol.of(content["protocol"]).fingerprint)
 
 
@@ -342,12 +342,12 @@ def _plan(content: Mapping[str, Any], protocol: Protocol) -> ConfirmPlan:
     return confirm_plan(n, losses=protocol.recipe.losses, **{name: content[name] for name in named})
 
 
-def _numbers(content: Mapping[str, Any], protocol: Protocol) -> str | None:
+def _check_numbers(content: Mapping[str, Any], protocol: Protocol) -> str | None:
     plan = _plan(content, protocol)  # refuses what is none
     return same([content["margin"], content["level"]], [float(plan.margin), float(plan.level)])
 
 
-def _candidates(content: Mapping[str, Any], protocol: Protocol) -> str | None:
+def _check_candidates(content: Mapping[str, Any], protocol: Protocol) -> str | None:
     h, against = content["answer"]["index"], content["against"]
     for each in (content["answer"], *(() if against is None else (against,))):
         index = each["index"]
@@ -365,7 +365,7 @@ def _candidates(content: Mapping[str, Any], protocol: Protocol) -> str | None:
     return None
 
 
-def _counts(content: Mapping[str, Any]) -> str | None:
+def _check_counts(content: Mapping[str, Any]) -> str | None:
     labels, pool = content["labels"], content["pool"]
     if not labels["asked"] <= labels["answered"] <= pool["items"]:
         return f"{count(labels['asked'], 'label')} asked, {labels['answered']} of {pool['items']} items answered"
@@ -379,7 +379,7 @@ def _counts(content: Mapping[str, Any]) -> str | None:
     return None if most is None or labels["asked"] <= most else f"more labels than the budget of {most}"
 
 
-def _possible(content: Mapping[str, Any], plan: ConfirmPlan) -> str | None:
+def _check_possible(content: Mapping[str, Any], plan: ConfirmPlan) -> str | None:
     """Were every label as the outcome would have it, would the bets be won?"""
     asked, scanned = content["labels"]["asked"], content["pool"]["scanned"]
     if content["outcome"] == "confirmed":
@@ -395,7 +395,7 @@ def _possible(content: Mapping[str, Any], plan: ConfirmPlan) -> str | None:
     return None if ended else "neither pool nor budget were used up, and yet nothing is decided"
 
 
-def _with_journal(
+def _check_replay(
     checks: Checks, content: Mapping[str, Any], protocol: Protocol, lab: LabPool, journal: Journal
 ) -> None:
     sessions: list[Session] = []

@@ -94,7 +94,7 @@ class Protocol:
         """
         content = read_toml(path, what="the protocol", refuse=BadProtocol)
         try:
-            return cls.of(_with_candidates(content, path.parent), yardstick=_beside(content, path.parent))
+            return cls.of(_with_candidates(content, path.parent), yardstick=_yardstick_path(content, path.parent))
         except BadProtocol as error:
             raise BadProtocol(f"{path}: {error}") from error
 
@@ -144,7 +144,7 @@ class Protocol:
     def labs_most(self) -> int | None:
         """K, where the promise is about so many labs together; None where it is about any two of them."""
         own = "yardstick" not in self.content  # where the plan for two labs does not say so
-        said = self.given("labs") if own else None
+        said = self.parameter("labs") if own else None
         return next((int(number.value) for number in self.plan.numbers if number.name == "labs"), said)
 
     @cached_property
@@ -155,7 +155,7 @@ class Protocol:
     @cached_property
     def recipe(self) -> Recipe:
         """The class and the columns it needs, and what predictions cost."""
-        return priced(self.content["class"], self.content["labels"], self.content["seed"])
+        return recipe_of(self.content["class"], self.content["labels"], self.content["seed"])
 
     @cached_property
     def prior(self) -> Prior:
@@ -198,24 +198,24 @@ class Protocol:
         """What the catalogue says of its learner."""
         return find(self.content["learner"]["name"])
 
-    def given(self, parameter: str) -> Any:
-        """A `parameter` of the learner as the file says it; None where it is left out."""
-        return self.content["learner"].get(parameter)
+    def parameter(self, name: str) -> Any:
+        """A parameter of the learner, by its `name`, as the file says it; None where it is left out."""
+        return self.content["learner"].get(name)
 
     def setting(self, *, theta: float | None = None, nu: float | None = None) -> Setting:
         """The public numbers its bill depends on; `theta` and `nu` are supposed where the file leaves them out.
 
         An agnostic learner that was told no ν is billed as if labels had no noise.
         """
-        nu = self.given("nu") if self.given("nu") is not None else nu
+        nu = self.parameter("nu") if self.parameter("nu") is not None else nu
         return Setting(
             n=len(self.recipe.C),
-            epsilon=self.given("epsilon"),
-            delta=self.given("delta"),
-            rho=self.given("rho"),
-            theta=self.given("theta") if self.given("theta") is not None else theta,
+            epsilon=self.parameter("epsilon"),
+            delta=self.parameter("delta"),
+            rho=self.parameter("rho"),
+            theta=self.parameter("theta") if self.parameter("theta") is not None else theta,
             nu=0.0 if nu is None and self.record.setting == "agnostic" else nu,
-            labs=self.given("labs") or 2,
+            labs=self.parameter("labs") or 2,
         )
 
     @property
@@ -232,7 +232,7 @@ class Protocol:
         return "\n".join(lines) + "\n"
 
 
-def priced(section: Mapping[str, Any], labels: Mapping[str, Any], seed: str) -> Recipe:
+def recipe_of(section: Mapping[str, Any], labels: Mapping[str, Any], seed: str) -> Recipe:
     """A class `section` and the section of `labels` together: candidates may abstain, and predictions cost."""
     values, abstain = label_set(labels["values"]), labels.get("abstain")
     if not {"weights", "abstain", "price"} & set(labels):  # errors are all alike
@@ -282,7 +282,7 @@ def _with_candidates(content: dict[str, Any], folder: Path) -> dict[str, Any]:
     return content | {"class": rest | {"candidates": candidates}}
 
 
-def _beside(content: dict[str, Any], folder: Path) -> Path | None:
+def _yardstick_path(content: dict[str, Any], folder: Path) -> Path | None:
     """The file of public items that stands beside the protocol, if it names one."""
     section = content.get("yardstick")
     named = section.get("file") if isinstance(section, dict) and section.get("source") == "file" else None
@@ -371,7 +371,7 @@ class Claim:
         return Confirm(plan=self.plan, h=self.hypothesis)
 
     @property
-    def bound(self) -> dict[str, Any]:
+    def binding(self) -> dict[str, Any]:
         """What a journal is bound to. A budget may be raised later: whenever one stops, the outcome holds."""
         return {
             "certificate": self.certificate,

@@ -47,8 +47,8 @@ from replical.lab.protocol import Protocol
 from replical.lab.schema import is_name
 from replical.lab.sessions.session import Session
 
-SCHEMA = "replical.vote/1"
-PARTS = ("schema", "protocol_fingerprint", "shared", "lab", "votes")
+VOTE_SCHEMA = "replical.vote/1"
+VOTE_PARTS = ("schema", "protocol_fingerprint", "shared", "lab", "votes")
 
 
 def vote_of(session: Session, *, approve: bool = False) -> dict[str, Any]:
@@ -58,7 +58,7 @@ def vote_of(session: Session, *, approve: bool = False) -> dict[str, Any]:
         raise BadUsage("a vote names its lab, so that nobody votes twice: give --lab NAME")
     answer = [] if result.hypothesis is None else [int(result.hypothesis)]
     return {
-        "schema": SCHEMA,
+        "schema": VOTE_SCHEMA,
         "protocol_fingerprint": session.protocol.fingerprint,
         "shared": string_of(session.protocol),
         "lab": lab,
@@ -71,17 +71,17 @@ def string_of(protocol: Protocol) -> str:
     return fingerprint(protocol.content["seed"])
 
 
-def write(vote: Mapping[str, Any], path: Path) -> None:
+def write_vote(vote: Mapping[str, Any], path: Path) -> None:
     """Write whole: a vote is there or it is not."""
     certificates.write(vote, path, what="the vote")
 
 
-def read(path: Path) -> dict[str, Any]:
+def read_vote(path: Path) -> dict[str, Any]:
     """Read a vote that is written as we write it."""
-    return certificates.read_as(path, {SCHEMA: PARTS}, what="vote", refuse=BadVote)
+    return certificates.read_as(path, {VOTE_SCHEMA: VOTE_PARTS}, what="vote", refuse=BadVote)
 
 
-def counted(protocol: Protocol, votes: Mapping[str, Mapping[str, Any]]) -> NDArray[np.int64]:
+def count_votes(protocol: Protocol, votes: Mapping[str, Mapping[str, Any]]) -> NDArray[np.int64]:
     """How many labs vote for each hypothesis; every vote, by the name of its file, is checked first.
 
     Each lab adds 0 or 1 to each count: that is what the noise is made for.
@@ -89,14 +89,14 @@ def counted(protocol: Protocol, votes: Mapping[str, Mapping[str, Any]]) -> NDArr
     n, voters = len(protocol.recipe.C), dict[str, str]()
     counts = np.zeros(n, dtype=np.int64)
     for file, vote in votes.items():
-        _check(protocol, file, vote, n)
+        _check_vote(protocol, file, vote, n)
         if (first := voters.setdefault(vote["lab"], file)) != file:
             raise BadVote(f"{first} and {file} are both votes of the lab {vote['lab']!r}: give one vote a lab")
         counts[vote["votes"]] += 1
     return counts
 
 
-def _check(protocol: Protocol, file: str, vote: Mapping[str, Any], n: int) -> None:
+def _check_vote(protocol: Protocol, file: str, vote: Mapping[str, Any], n: int) -> None:
     if vote["protocol_fingerprint"] != protocol.fingerprint:
         raise BadVote(f"{file} is a vote about another protocol than {protocol.fingerprint[:23]}: leave it out")
     if vote["shared"] != string_of(protocol):
@@ -105,20 +105,20 @@ def _check(protocol: Protocol, file: str, vote: Mapping[str, Any], n: int) -> No
         raise BadVote(
             f"{file} is the vote of {vote['lab']!r:.90}, which is no lab that the protocol knows: leave it out"
         )
-    if not _indices(vote["votes"], n):
+    if not _are_indices(vote["votes"], n):
         raise BadVote(f"{file} must list hypotheses from 0 to {n - 1}, ascending, each once: {vote['votes']!r:.60}")
 
 
-def _indices(votes: Any, n: int) -> bool:
+def _are_indices(votes: Any, n: int) -> bool:
     if not isinstance(votes, list) or any(isinstance(h, bool) or not isinstance(h, int) for h in votes):
         return False
     return sorted(set(votes)) == votes and all(0 <= h < n for h in votes)
 
 
-SCHEMA_budget = "replical.budget/1"
-_KEYS = ("schema", "total", "spent", "releases")
+BUDGET_SCHEMA = "replical.budget/1"
+_BUDGET_KEYS = ("schema", "total", "spent", "releases")
 NOBODY = -1  # in place of an index
-_MOST = 1e9  # of an epsilon: no privacy is left long before, and sums stay numbers
+_MOST_EPSILON = 1e9  # of an epsilon: no privacy is left long before, and sums stay numbers
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -147,7 +147,7 @@ class Budget:
         """The sum over releases: they add up, whatever they are about."""
         return sum((fraction(each.epsilon) for each in self.releases), Fraction(0))
 
-    def found(self, protocol: str) -> Entry | None:
+    def entry_of(self, protocol: str) -> Entry | None:
         """The release of a protocol, where there was one."""
         return next((each for each in self.releases if each.protocol == protocol), None)
 
@@ -165,7 +165,7 @@ class Budget:
 
     def toml(self) -> str:
         """The file."""
-        content = {"schema": SCHEMA_budget, "total": self.total, "spent": float(self.spent)}
+        content = {"schema": BUDGET_SCHEMA, "total": self.total, "spent": float(self.spent)}
         return "\n".join(toml_lines(content | {"releases": [asdict(each) for each in self.releases]})) + "\n"
 
 
@@ -181,13 +181,13 @@ def read_budget(path: Path) -> Budget:
     except (ValueError, RecursionError) as error:
         raise BadBudget(f"{path} is not a TOML file: {error}") from error
     for key in content:
-        if key not in _KEYS:
-            raise BadBudget(f"{path}: a budget has no key {key!r}; it has {', '.join(_KEYS)}")
-    if content.get("schema", SCHEMA_budget) != SCHEMA_budget:
-        raise BadBudget(f"{path}: schema must be {SCHEMA_budget!r}, got {content['schema']!r:.40}")
+        if key not in _BUDGET_KEYS:
+            raise BadBudget(f"{path}: a budget has no key {key!r}; it has {', '.join(_BUDGET_KEYS)}")
+    if content.get("schema", BUDGET_SCHEMA) != BUDGET_SCHEMA:
+        raise BadBudget(f"{path}: schema must be {BUDGET_SCHEMA!r}, got {content['schema']!r:.40}")
     if not _is_epsilon(content.get("total")):
         raise BadBudget(
-            f"{path}: total must be a number above 0 and at most {_MOST:g}, got {content.get('total')!r:.40}"
+            f"{path}: total must be a number above 0 and at most {_MOST_EPSILON:g}, got {content.get('total')!r:.40}"
         )
     budget = Budget(total=content["total"], releases=tuple(_entries(path, content.get("releases", []))))
     if content.get("spent", 0.0) != float(budget.spent):
@@ -213,11 +213,11 @@ def _is_entry(each: Mapping[str, Any]) -> bool:
 
 
 def _is_epsilon(value: Any) -> bool:
-    return isinstance(value, int | float) and not isinstance(value, bool) and 0 < value <= _MOST
+    return isinstance(value, int | float) and not isinstance(value, bool) and 0 < value <= _MOST_EPSILON
 
 
 @contextmanager
-def spending(path: Path) -> Iterator[Budget]:
+def locked_budget(path: Path) -> Iterator[Budget]:
     """The budget, for one who spends at a time: two at once would both see what only one may have."""
     read_budget(path)  # refuses what is none before anything is made beside it
     lock = path.with_name(path.name + ".lock")
@@ -239,7 +239,7 @@ def write_budget(budget: Budget, path: Path) -> None:
 
 
 SAMPLERS = ("opendp", "exact")
-MOST = 20  # ε beyond this protects nobody: a ratio of e^20
+MOST_EPSILON = 20  # ε beyond this protects nobody: a ratio of e^20
 
 
 class Coins(Interface):
@@ -287,8 +287,8 @@ def noisy_maximum(counts: Sequence[int], epsilon: float, sampler: str = "opendp"
 
 def check_epsilon(epsilon: float) -> None:
     """Refuse an ε that is no privacy."""
-    if not 0 < epsilon <= MOST:
-        raise ValueOutOfRange(f"epsilon of a release must be above 0 and at most {MOST}, got {epsilon:g}")
+    if not 0 < epsilon <= MOST_EPSILON:
+        raise ValueOutOfRange(f"epsilon of a release must be above 0 and at most {MOST_EPSILON}, got {epsilon:g}")
 
 
 def check_nobody(nobody: int | None) -> None:
@@ -365,7 +365,7 @@ def _opendp(counts: list[int], epsilon: float) -> int:
         scale = math.nextafter(scale, math.inf)
 
 
-SCHEMA_file = "replical.release/1"
+RELEASE_SCHEMA = "replical.release/1"
 
 
 def release(
@@ -402,36 +402,36 @@ def release(
     check_epsilon(epsilon)
     check_nobody(nobody)
     check_sampler(sampler)
-    counts = counted(protocol, votes)
-    with spending(budget) as so_far:
-        entry = so_far.found(protocol.fingerprint)
+    counts = count_votes(protocol, votes)
+    with locked_budget(budget) as so_far:
+        entry = so_far.entry_of(protocol.fingerprint)
         if entry is None:
             so_far.check(epsilon)
-            entry = _drawn(protocol, counts.tolist(), epsilon, nobody or 0, sampler)
+            entry = _draw(protocol, counts.tolist(), epsilon, nobody or 0, sampler)
             write_budget(so_far.with_entry(entry), budget)
     if (entry.epsilon, entry.nobody) != (epsilon, nobody or 0):
         told = f"epsilon {entry.epsilon:g}" + (f" and nobody {entry.nobody}" if entry.nobody else "")
         raise BadBudget(
             f"this protocol was released before with {told}: an answer is drawn once; say {told} to be given it"
         )
-    return _told(protocol, entry)
+    return _content(protocol, entry)
 
 
-def _drawn(protocol: Protocol, counts: list[int], epsilon: float, nobody: int, sampler: str) -> Entry:
+def _draw(protocol: Protocol, counts: list[int], epsilon: float, nobody: int, sampler: str) -> Entry:
     index = noisy_maximum(counts + ([nobody] if nobody else []), epsilon, sampler)
     made = sampler_name(sampler)
     answer = NOBODY if index == len(counts) else index
     return Entry(protocol=protocol.fingerprint, epsilon=epsilon, nobody=nobody, sampler=made, answer=answer)
 
 
-def _told(protocol: Protocol, entry: Entry) -> dict[str, Any]:
+def _content(protocol: Protocol, entry: Entry) -> dict[str, Any]:
     if not NOBODY <= entry.answer < len(protocol.recipe.C):
         raise BadBudget(
             f"the budget is damaged: it says that hypothesis {entry.answer} was released, which is not there"
         )
     h = entry.answer
     return {
-        "schema": SCHEMA_file,
+        "schema": RELEASE_SCHEMA,
         "protocol_fingerprint": protocol.fingerprint,
         "epsilon": entry.epsilon,
         "unit": "lab",
@@ -442,6 +442,6 @@ def _told(protocol: Protocol, entry: Entry) -> dict[str, Any]:
     }
 
 
-def write_file(content: Mapping[str, Any], path: Path) -> None:
+def write_release(content: Mapping[str, Any], path: Path) -> None:
     """Write whole: a release is there or it is not."""
     certificates.write(content, path, what="the release")

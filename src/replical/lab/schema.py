@@ -36,7 +36,7 @@ from replical.lab.tables import read_features, read_pool
 from replical.learners.parameters import PARAMETERS
 from replical.pools.yardstick import Yardstick
 
-LONGEST = 80  # characters; a name stands in a line of a comparison
+LONGEST_NAME = 80  # characters; a name stands in a line of a comparison
 
 
 def is_name(value: Any) -> bool:
@@ -47,14 +47,14 @@ def is_name(value: Any) -> bool:
     >>> is_name("St. Mary, Oslo"), is_name(" Oslo"), is_name("")
     (True, False, False)
     """
-    return isinstance(value, str) and value.isprintable() and value == value.strip() and 0 < len(value) <= LONGEST
+    return isinstance(value, str) and value.isprintable() and value == value.strip() and 0 < len(value) <= LONGEST_NAME
 
 
 def check_name(name: str, listed: Sequence[str]) -> None:
     """Refuse a `name` that is none, or that is not among those `listed`, where any are."""
     if not is_name(name):
         raise BadUsage(
-            f"a lab's name is one line of 1 to {LONGEST} characters without blanks around it, got {name!r:.90}"
+            f"a lab's name is one line of 1 to {LONGEST_NAME} characters without blanks around it, got {name!r:.90}"
         )
     if listed and name not in listed:
         raise BadUsage(
@@ -62,9 +62,9 @@ def check_name(name: str, listed: Sequence[str]) -> None:
         )
 
 
-LEVEL = 0.05  # with what probability, over the public rows, the loss may be larger than stated
-KINDS = ("thresholds", "stumps")
-_KEYS = {"rows", "bins", "level", "loss", "table"}
+QUANTILE_LEVEL = 0.05  # with what probability, over the public rows, the loss may be larger than stated
+CUT_KINDS = ("thresholds", "stumps")
+_QUANTILE_KEYS = {"rows", "bins", "level", "loss", "table"}
 _NEAR = 1.5e-6  # losses have six digits; the last may be another machine's
 
 
@@ -106,8 +106,8 @@ def quantile_section(kind: str, path: Path, features: Sequence[str], bins: int) 
     about = {
         "rows": len(ids),
         "bins": bins,
-        "level": LEVEL,
-        "loss": quantile_loss(len(ids), bins, LEVEL),
+        "level": QUANTILE_LEVEL,
+        "loss": quantile_loss(len(ids), bins, QUANTILE_LEVEL),
         "table": digest_of(read_bytes(path, what="the public table", refuse=BadTable)),
     }
     cuts = [quantile_cuts(column, bins) for column in X.T]
@@ -125,8 +125,8 @@ def check_quantiles(section: Mapping[str, Any]) -> None:
     if "quantiles" not in section:
         return
     about = section["quantiles"]
-    if not isinstance(about, Mapping) or set(about) != _KEYS:
-        raise BadProtocol(f"quantiles says {', '.join(sorted(_KEYS))} of the public table, got {about!r:.60}")
+    if not isinstance(about, Mapping) or set(about) != _QUANTILE_KEYS:
+        raise BadProtocol(f"quantiles says {', '.join(sorted(_QUANTILE_KEYS))} of the public table, got {about!r:.60}")
     counts = [about["rows"], about["bins"]]
     if any(isinstance(each, bool) or not isinstance(each, int) or each < 1 for each in counts):
         raise BadProtocol(f"rows and bins of quantiles must be whole numbers of at least 1, got {counts}")
@@ -147,7 +147,7 @@ def check_quantiles(section: Mapping[str, Any]) -> None:
 
 
 # Keys of a yardstick beside its source.
-_KEYS_yardstick: dict[str, tuple[str, ...]] = {"cells": (), "string": ("items",), "file": ("file", "items", "digest")}
+_YARDSTICK_KEYS: dict[str, tuple[str, ...]] = {"cells": (), "string": ("items",), "file": ("file", "items", "digest")}
 _TYPES = {"items": int, "file": str, "digest": str}
 
 # Which definition of replicability is met (docs/claims/yardstick.md).
@@ -159,7 +159,7 @@ MEANING = {
 }
 
 
-def check_section(section: Mapping[str, Any]) -> None:
+def check_yardstick(section: Mapping[str, Any]) -> None:
     """Refuse a section that says something it may not say, or lacks something.
 
     Raises
@@ -168,16 +168,16 @@ def check_section(section: Mapping[str, Any]) -> None:
         In one sentence.
     """
     source = section.get("source")
-    if not isinstance(source, str) or source not in _KEYS_yardstick:
-        raise BadProtocol(f"[yardstick] needs a source, one of {', '.join(_KEYS_yardstick)}; got {source!r:.40}")
+    if not isinstance(source, str) or source not in _YARDSTICK_KEYS:
+        raise BadProtocol(f"[yardstick] needs a source, one of {', '.join(_YARDSTICK_KEYS)}; got {source!r:.40}")
     for key, value in section.items():
-        if key != "source" and key not in _KEYS_yardstick[source]:
+        if key != "source" and key not in _YARDSTICK_KEYS[source]:
             raise BadProtocol(f"a yardstick of source {source!r} has no key {key!r:.40}")
         if isinstance(value, bool) or not isinstance(value, _TYPES.get(key, str)):
             raise BadProtocol(
                 f"{key} of the yardstick must be a {'whole number' if key == 'items' else 'text'}, got {value!r}"
             )
-    for key in _KEYS_yardstick[source]:
+    for key in _YARDSTICK_KEYS[source]:
         if key not in section:
             raise BadProtocol(f"a yardstick of source {source!r} needs the key {key!r}")
     if section.get("items", 1) < 1:
@@ -249,7 +249,7 @@ def check_shape(content: Mapping[str, Any]) -> None:
     """The shape: which keys there are, and of which type."""
     for key in content:
         if key not in TOP:
-            raise BadProtocol(f"a protocol has no key {key!r}{remedy(key) or _listed(TOP)}")
+            raise BadProtocol(f"a protocol has no key {key!r}{remedy(key) or _keys_words(TOP)}")
     if content.get("schema") != SCHEMA:
         raise BadProtocol(f"schema must be {SCHEMA!r}, got {content.get('schema')!r}")
     for key in ("seed", "class", "labels", "learner"):
@@ -269,12 +269,12 @@ def check_shape(content: Mapping[str, Any]) -> None:
     _check_candidates(content["class"])
     check_quantiles(content["class"])
     if "yardstick" in content:
-        check_section(content["yardstick"])
+        check_yardstick(content["yardstick"])
     if "labs" in content:
         _check_labs(content["labs"])
 
 
-def _listed(keys: Sequence[str]) -> str:
+def _keys_words(keys: Sequence[str]) -> str:
     return f"; it has {', '.join(keys)}"
 
 
@@ -290,7 +290,7 @@ def _check_registration(content: Mapping[str, Any]) -> None:
 def _check_labels(section: Mapping[str, Any]) -> None:
     for key in section:
         if key not in _LABELS:
-            raise BadProtocol(f"[labels] has no key {key!r}{remedy(key) or _listed(_LABELS)}")
+            raise BadProtocol(f"[labels] has no key {key!r}{remedy(key) or _keys_words(_LABELS)}")
     if not isinstance(section.get("values"), list):
         raise BadProtocol("[labels] lists the labels in their public order: values = [..]")
     if any(isinstance(value, bool) or not isinstance(value, str | int) for value in section["values"]):
@@ -309,7 +309,7 @@ def _check_labs(section: Mapping[str, Any]) -> None:
     for number, name in enumerate(names):
         if not is_name(name):
             raise BadProtocol(
-                f"a lab's name is one line of 1 to {LONGEST} characters without blanks around it, got {name!r:.90}"
+                f"a lab's name is one line of 1 to {LONGEST_NAME} characters without blanks around it, got {name!r:.90}"
             )
         if name in names[:number]:
             raise BadProtocol(f"the lab {name!r} is listed twice: give every lab a name of its own")
@@ -335,7 +335,9 @@ def _check_keys(keys: Any, names: list[str]) -> None:
 def _check_learner(section: Mapping[str, Any]) -> None:
     for key in section:
         if key not in ("name", "plan") and key not in PARAMETERS:
-            raise BadProtocol(f"[learner] has no key {key!r}{remedy(key) or _listed(('name', 'plan', *PARAMETERS))}")
+            raise BadProtocol(
+                f"[learner] has no key {key!r}{remedy(key) or _keys_words(('name', 'plan', *PARAMETERS))}"
+            )
     for key in ("name", "epsilon", "delta", "rho"):
         if key not in section:
             raise BadProtocol(f"[learner] needs the key {key!r}")

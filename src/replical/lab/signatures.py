@@ -137,7 +137,7 @@ class Signer:
         self._key = key
         self.public = _public_text(key)
 
-    def signed(self, content: Mapping[str, Any]) -> dict[str, Any]:
+    def sign(self, content: Mapping[str, Any]) -> dict[str, Any]:
         """The published file with these `content`s, signed; another signature on it is replaced."""
         value = base64.b64encode(self._key.sign(_message(content))).decode()
         return {**content, "signature": {"algorithm": ALGORITHM, "key": self.public, "value": value}}

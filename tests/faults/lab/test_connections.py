@@ -20,7 +20,7 @@ pytest.importorskip("starlette")
 pytest.importorskip("uvicorn")
 
 from replical.lab.page import connections as lines
-from replical.lab.page.connections import Lines
+from replical.lab.page.connections import Connections
 from replical.lab.page.guard import network
 from support.page import get, opened, serving
 
@@ -74,7 +74,7 @@ STEPS = st.lists(
 
 @given(steps=STEPS, most=st.integers(1, 8), each=st.integers(1, 5))
 def test_who_makes_room(steps, most, each):
-    room, there, proxies = Lines(most, each, frozenset("p")), [], frozenset("p")
+    room, there, proxies = Connections(most, each, frozenset("p")), [], frozenset("p")
     for step in steps:
         if step[0] == "enter":
             new = line(step[1], waits=step[2], served=step[3])

@@ -15,8 +15,8 @@ pytest.importorskip("starlette")
 from replical.errors import BadUsage
 from replical.lab.journal.journal import Journal
 from replical.lab.journal.ledger import Ledger
-from replical.lab.page.people import LONGEST_NAME, People, Taken, looks_like, name_of
-from replical.lab.sessions.labelling import Desk, Elsewhere
+from replical.lab.page.people import LONGEST_NAME, NameTaken, People, looks_like, name_of
+from replical.lab.sessions.labelling import Desk, RemoteRun
 from support.page import Person, application, opened, serving
 
 
@@ -177,10 +177,10 @@ def test_links_of_one_run_open_no_other(world, tmp_path):
     (tmp_path / "other").mkdir()
     with opened(tmp_path / "other") as other:
         people, others = People(world[0].session), People(other[0].session)
-        assert people.linked(people.link("ann")) == "ann"
-        assert others.linked(people.link("ann")) is None
+        assert people.linked_name(people.link("ann")) == "ann"
+        assert others.linked_name(people.link("ann")) is None
         assert people.cookie != others.cookie
-        assert people.made_for("token") != others.made_for("token") != people.made_for("cookie")
+        assert people.secret_for("token") != others.secret_for("token") != people.secret_for("cookie")
 
 
 def test_names_that_never_label_expire(world):
@@ -207,7 +207,7 @@ def test_many_names_use_up_little(world, monkeypatch):
         people.join("", f"name {number}")
     assert len(people._reserved) <= 50
     assert people.join("", "name 1")[0] == "name 1"
-    with pytest.raises(Taken):
+    with pytest.raises(NameTaken):
         people.join("", "name 149")
 
 
@@ -233,7 +233,7 @@ def test_two_servers_and_one_name(world):
     """Both give it away, and the first label decides; the other one hears of it before anything is written."""
     desk = world[0]
     with Journal(desk.session.journal.where, runner=False) as journal:
-        other = Desk(Elsewhere(journal))
+        other = Desk(RemoteRun(journal))
         ann, eve = Person(application(*world), "ann"), Person(application(other, world[1]), "ann")
         (item, next_item), _ = desk.session.open[:2], eve.item()
         assert ann.post("/api/answer", item=item, label="yes")[0] == 200
@@ -299,11 +299,11 @@ def test_one_browser_one_person_one_name(steps):
         elif what == "look":
             people._run.refresh()
         elif what == "join":
-            with contextlib.suppress(Taken):
+            with contextlib.suppress(NameTaken):
                 given_name, cookies[browser] = people.join(cookies[browser], name)
                 assert people.who(cookies[browser]) == given_name
         elif (who := people.who(cookies[browser])) is not None:
-            with contextlib.suppress(Taken):
+            with contextlib.suppress(NameTaken):
                 people.bind(cookies[browser], who)
                 assert labelled.setdefault(looks_like(who), browser) == browser
     assert len(set(labelled.values())) == len(labelled)

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from replical import Session
 from replical.lab.certificate.file import body_of
 from replical.lab.journal.journal import Journal
-from replical.lab.sessions.replay import packed, unpacked
+from replical.lab.sessions.replay import pack, unpack
 from support.journals import unprotected, write_into
 
 LEARNERS = (
@@ -76,7 +76,7 @@ def life(make_world, learner, number, seed, looking=1.0):
         while not ended:
             with Journal(path) as journal:
                 session = Session(world.protocol, world.lab, journal)
-                used += session.replayed.trusting
+                used += session.replay.trusting
                 while session.open and chance.random() < 0.8:
                     something(session, world, chance, realizable)
                     if chance.random() < looking:
@@ -112,7 +112,7 @@ def begun(make_world, tmp_path_factory):
         session = Session(world.protocol, world.lab, journal)
         for _ in range(9):
             session.answer(session.open[0], world.truth[session.open[0]])
-        return world, path, session.open, session.replayed.about
+        return world, path, session.open, session.replay.about
 
 
 def spoiled(begun, tmp_path, spoil):
@@ -124,7 +124,7 @@ def spoiled(begun, tmp_path, spoil):
     notes = []
     with Journal(copy) as journal:
         session = Session(world.protocol, world.lab, journal, note=notes.append)
-        used = session.replayed.trusting
+        used = session.replay.trusting
         asked = session.open
         world.finish(session)
         assert body_of(session) == plainly(world, copy)[1]
@@ -183,12 +183,12 @@ def test_one_of_another_run_is_ignored(begun, tmp_path, key):
     _, _, _, about = begun
 
     def spoil(path):
-        snapshot = unpacked(content_of(path), about)
+        snapshot = unpack(content_of(path), about)
         if key == "version":
             with patch("replical.lab.sessions.replay.version", lambda name: "0"):
-                put(path, packed(snapshot, about))
+                put(path, pack(snapshot, about))
         else:
-            put(path, packed(snapshot, about | {key: "another"}))
+            put(path, pack(snapshot, about | {key: "another"}))
 
     used, notes, same = spoiled(begun, tmp_path, spoil)
     assert (used, same) == (False, True)
@@ -204,14 +204,14 @@ def test_a_forged_one_changes_no_answer(begun, tmp_path, name):
     _, _, _, about = begun
 
     def spoil(path):
-        snapshot = unpacked(content_of(path), about)
+        snapshot = unpack(content_of(path), about)
         array = snapshot.kept[name]
         wrong = (
             ~array
             if array.dtype == np.bool_
             else array + np.arange(3, 3 + array.size).reshape(array.shape).astype(array.dtype)
         )
-        put(path, packed(snapshot._replace(kept={**snapshot.kept, name: wrong}), about))
+        put(path, pack(snapshot._replace(kept={**snapshot.kept, name: wrong}), about))
 
     spoiled(begun, tmp_path, spoil)
 
@@ -221,8 +221,8 @@ def test_one_at_other_events_is_ignored(begun, tmp_path):
     _, _, _, about = begun
 
     def spoil(path):
-        snapshot = unpacked(content_of(path), about)
-        put(path, packed(snapshot._replace(link=snapshot.link._replace(hash=b"x" * 32)), about))
+        snapshot = unpack(content_of(path), about)
+        put(path, pack(snapshot._replace(link=snapshot.link._replace(hash=b"x" * 32)), about))
 
     used, notes, same = spoiled(begun, tmp_path, spoil)
     assert (used, same) == (False, True)

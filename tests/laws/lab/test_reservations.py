@@ -5,7 +5,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from replical.lab.journal.journal import Journal
-from replical.lab.journal.reservations import Reservations, SharedReservations, chosen
+from replical.lab.journal.reservations import Reservations, SharedReservations, choose_item
 
 PEOPLE, ITEMS = ("ann", "bob", "cat", "dan"), ("a", "b", "c")
 places = st.dictionaries(st.sampled_from(ITEMS), st.integers(1, 3))
@@ -58,7 +58,7 @@ def test_two_servers_and_one_memory(servers, done, chance):
 def test_the_choice_is_what_it_says(holds, who, places):
     """What one has; else the first of the least busy items that have a place left; else nothing."""
     now, patience = 100.0, 30.0
-    found = chosen(holds, who, places, now, patience)
+    found = choose_item(holds, who, places, now, patience)
     own = [item for item in places if who in holds.get(item, {})]
     busy = {item: len([s for s in holds.get(item, {}).values() if s > now - patience]) for item in places}
     free = sorted((busy[item], number, item) for number, item in enumerate(places) if busy[item] < places[item])

@@ -111,8 +111,8 @@ def test_only_labels_and_skips_decide(make_world, task):
                     straight.answer_all({item: world.truth[item] for item in straight.open})
             straight.finish()
             needed, given = body_of(straight), body_of(session)
-            assert straight.used[0].items() <= session.used[0].items()
-            if superfluous := len(session.used[0]) - len(straight.used[0]):
+            assert straight.used_labels[0].items() <= session.used_labels[0].items()
+            if superfluous := len(session.used_labels[0]) - len(straight.used_labels[0]):
                 assert given["labels"]["answered"] == needed["labels"]["answered"] + superfluous
                 needed |= {"transcript": given["transcript"], "labels": given["labels"]}
             assert needed == given

@@ -5,10 +5,10 @@ import pytest
 from replical import Session
 from replical.errors import PlanMismatch, ValueOutOfRange
 from replical.lab.certificate.file import certify
-from replical.lab.confirmation import body_of, claim_of, digested, publish, usual_level, verify_confirmation
+from replical.lab.confirmation import body_of, claim_of, digest_content, publish, usual_level, verify_confirmation
 from replical.lab.journal.journal import Journal
 from replical.lab.protocol import Protocol
-from replical.lab.sessions.labelling import Elsewhere
+from replical.lab.sessions.labelling import RemoteRun
 from replical.lab.tables import read_pool
 from replical.learners.confirm import Confirm, confirm_plan
 from replical.learners.planning import plan
@@ -69,7 +69,7 @@ def test_whatever_happened_between_the_same_labels_give_the_same_bytes(begin):
     assert plain["labels"].pop("corrected") == 0
     assert told == plain
     again, _ = begin("restless", session.journal)
-    assert digested(publish(again)) == digested(publish(session))
+    assert digest_content(publish(again)) == digest_content(publish(session))
     with Journal(session.journal.where, write=False) as journal:
         assert verify_confirmation(publish(again), again.lab, journal).valid
 
@@ -77,7 +77,7 @@ def test_whatever_happened_between_the_same_labels_give_the_same_bytes(begin):
 def test_people_label_beside_it(begin):
     session, truth = begin("beside")
     with Journal(session.journal.where, runner=False) as journal:
-        people = Elsewhere(journal)
+        people = RemoteRun(journal)
         assert (people.open, people.budget) == (session.open, None)
         for item in people.open:
             people.answer(item, truth[item], annotator="Ada")

@@ -57,7 +57,7 @@ def test_a_setting_that_would_lose_labels_is_refused(database, stubborn, named):
 
 def test_hasty_commits_do_not_wait_and_the_others_still_do(database):
     """Two ways into one file; a connection of each kind says which it is."""
-    hasty = database.hasty()
+    hasty = database.without_waiting()
     try:
         for each, level in ((database, 2), (hasty, 1)):
             with each.writing() as connection:

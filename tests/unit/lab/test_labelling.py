@@ -12,7 +12,7 @@ from replical.cli import main
 from replical.errors import BadJournal, BadLabel, ValueOutOfRange
 from replical.lab.certificate.file import body_of
 from replical.lab.journal.journal import Event, Journal
-from replical.lab.sessions.labelling import Desk, Elsewhere
+from replical.lab.sessions.labelling import Desk, RemoteRun
 from support.lab import content, world
 
 CUT, ITEMS = 40, 600
@@ -157,7 +157,7 @@ def test_a_run_driven_elsewhere(tmp_path):
     with Journal(path) as journal:
         session = Session(made, pool, journal)
         with Journal(path, runner=False) as beside:
-            desk = Desk(Elsewhere(beside))
+            desk = Desk(RemoteRun(beside))
             while not session.ended:
                 item = desk.next("ann")
                 if item is not None:
@@ -176,7 +176,7 @@ def test_about_how_many_are_left_is_told_wherever_the_page_is(tmp_path):
     made = protocol()
     pool, x = lab(made)
     with Journal(tmp_path / "a.db") as journal, Journal(tmp_path / "a.db", runner=False) as beside:
-        here, there = Desk(Session(made, pool, journal)), Desk(Elsewhere(beside))
+        here, there = Desk(Session(made, pool, journal)), Desk(RemoteRun(beside))
 
         def told():
             found = []
@@ -326,7 +326,7 @@ def test_the_second_of_two_servers_is_told(tmp_path):
     path = tmp_path / "a.db"
     with Journal(path) as journal, Journal(path, runner=False) as beside, Journal(path, runner=False) as third:
         session = Session(made, pool, journal)
-        one, two = Elsewhere(beside), Elsewhere(third)
+        one, two = RemoteRun(beside), RemoteRun(third)
         item = session.open[0]
         append = third.append
 
@@ -353,7 +353,7 @@ def test_votes_of_two_servers_at_the_same_moment_decide(tmp_path):
     path = tmp_path / "a.db"
     with Journal(path) as journal, Journal(path, runner=False) as beside, Journal(path, runner=False) as third:
         item = Session(made, pool, journal).open[0]
-        one, two = Elsewhere(beside), Elsewhere(third)
+        one, two = RemoteRun(beside), RemoteRun(third)
         one.vote(item, "yes", annotator="ann", needed=3)
         append = third.append
 
@@ -375,7 +375,7 @@ def test_a_run_that_has_ended_is_not_reopened_from_beside(tmp_path):
     path = tmp_path / "a.db"
     with Journal(path) as journal, Journal(path, runner=False) as beside:
         session = Session(made, pool, journal)
-        elsewhere = Elsewhere(beside)
+        elsewhere = RemoteRun(beside)
         while session.open:
             item = session.open[0]
             elsewhere.answer(item, "yes" if x[int(item)] >= CUT else "no", annotator="ann")
@@ -420,7 +420,7 @@ def test_the_last_label_may_be_taken_back_beside_the_run(folder):
     time.sleep(0.5)
     taken_back, last = False, None
     with Journal("a.db", runner=False) as beside:
-        run = Elsewhere(beside)
+        run = RemoteRun(beside)
         while not run.ended and runner.is_alive():
             run.refresh()
             for item in run.open:

@@ -11,7 +11,7 @@ from replical.errors import BadJournal, BadLabel
 from replical.lab.journal.journal import Journal
 from replical.lab.journal.ledger import Ledger
 from replical.lab.journal.reservations import Reservations, SharedReservations
-from replical.lab.sessions.labelling import Desk, Elsewhere
+from replical.lab.sessions.labelling import Desk, RemoteRun
 
 BATCH, PEOPLE = 12, 10
 
@@ -33,7 +33,7 @@ def simulated(world, where, *, shared, votes=1, seed=1):
             stack.callback(book.close)
         books = books or [Reservations(lambda: now[0]) for _ in journals]
         desks = [
-            Desk(Elsewhere(journal), votes=votes, reservations=book)
+            Desk(RemoteRun(journal), votes=votes, reservations=book)
             for journal, book in zip(journals, books, strict=True)
         ]
         waiting = [(chance.uniform(0, 3), f"p{number}", number % 2, None) for number in range(PEOPLE)]
@@ -77,7 +77,7 @@ def test_an_item_that_was_labelled_between_two_looks(world, tmp_path):
     """Heard and freed by the other server after this one looked at the journal: it is not given out again."""
     with Journal(tmp_path / "a.db") as journal, Journal(tmp_path / "a.db", runner=False) as beside:
         session = Session(world.protocol, world.lab, journal)
-        one, two = (Desk(Elsewhere(beside), reservations=beside.reservations) for _ in range(2))
+        one, two = (Desk(RemoteRun(beside), reservations=beside.reservations) for _ in range(2))
         item = one.next("ann")
         take = beside.reservations.take
 

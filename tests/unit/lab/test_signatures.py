@@ -119,15 +119,15 @@ def test_what_is_no_private_key_is_refused(keys, tmp_path):
 
 
 def test_a_signature_is_about_every_part_that_counts():
-    signed = signer(1).signed(published())
+    signed = signer(1).sign(published())
     assert wrong_signature(signed) is None
-    assert signer(1).signed(signed) == signed  # Ed25519 draws nothing
+    assert signer(1).sign(signed) == signed  # Ed25519 draws nothing
     for change in (
         {"schema": "replical.certificate/1"},
         {"digest": "sha256:" + "b" * 64},
         {"provenance": signed["provenance"] | {"seal": "sha256:" + "c" * 64}},
         {"signature": signed["signature"] | {"key": signer(2).public}},
-        {"signature": signed["signature"] | {"value": signer(1).signed(published(digest="x"))["signature"]["value"]}},
+        {"signature": signed["signature"] | {"value": signer(1).sign(published(digest="x"))["signature"]["value"]}},
     ):
         assert wrong_signature(signed | change) == FORGED
     for part in ({}, None, 5, {**signed["signature"], "more": 1}):
@@ -141,19 +141,17 @@ def test_a_signature_is_about_every_part_that_counts():
 def test_a_wrong_signer_is_named():
     keys = {"north": signer(1).public, "south": signer(2).public}
     file = published()
-    assert wrong_signer(signer(1).signed(file), "north", keys) is None
+    assert wrong_signer(signer(1).sign(file), "north", keys) is None
     assert wrong_signer(file, "north", keys) == "it is not signed, and the protocol lists a key of 'north'"
-    assert wrong_signer(signer(2).signed(file), "north", keys) == (
+    assert wrong_signer(signer(2).sign(file), "north", keys) == (
         "it is signed with the key of 'south', not with that of 'north'"
     )
-    assert wrong_signer(signer(3).signed(file), "north", keys) == (
+    assert wrong_signer(signer(3).sign(file), "north", keys) == (
         "it is signed with a key that the protocol does not list, not with that of 'north'"
     )
-    assert (
-        wrong_signer(signer(1).signed(file), None, keys) == "it names no lab, and the protocol lists the keys of labs"
-    )
-    assert wrong_signer(signer(1).signed(file), "east", keys) == "the protocol lists no key of 'east'"
-    forged = copy.deepcopy(signer(1).signed(file))
+    assert wrong_signer(signer(1).sign(file), None, keys) == "it names no lab, and the protocol lists the keys of labs"
+    assert wrong_signer(signer(1).sign(file), "east", keys) == "the protocol lists no key of 'east'"
+    forged = copy.deepcopy(signer(1).sign(file))
     forged["digest"] = "sha256:" + "d" * 64
     assert wrong_signer(forged, "north", keys) == FORGED
 

@@ -5,7 +5,7 @@ import pytest
 
 from replical import Boxes, HalfSpaces, PredictionTable, SharedRandomness, Stumps, Thresholds, Yardstick, plan
 from replical.errors import BadProtocol, BadSpec, BadTable, PlanMismatch, ValueOutOfRange
-from replical.lab.schema import check_section
+from replical.lab.schema import check_yardstick
 
 C = Thresholds(6)
 TASK = {"epsilon": 0.1, "delta": 0.1, "rho": 0.1, "pool": "finite"}
@@ -93,12 +93,12 @@ def test_drawn_items_use_words_that_nothing_else_uses(monkeypatch):
         (lambda: plan("rounded-cal", 6, yardstick=Yardstick.cells(C), **TASK), BadSpec, "give the class"),
         (lambda: plan("settled", C, yardstick=Yardstick.cells(C), **TASK), BadSpec, "settled measures nothing"),
         (lambda: plan("rounded-a2", C, yardstick=Yardstick.cells(C), finish="excess", **TASK), BadSpec, "excess"),
-        (lambda: check_section({"source": "pool"}), BadProtocol, "one of cells, string, file"),
-        (lambda: check_section({"source": ["cells"]}), BadProtocol, "one of cells, string, file"),
-        (lambda: check_section({"source": "cells", "items": 3}), BadProtocol, "no key 'items'"),
-        (lambda: check_section({"source": "string"}), BadProtocol, "needs the key 'items'"),
-        (lambda: check_section({"source": "string", "items": "many"}), BadProtocol, "a whole number, got 'many'"),
-        (lambda: check_section({"source": "string", "items": -1}), BadProtocol, "got items = -1"),
+        (lambda: check_yardstick({"source": "pool"}), BadProtocol, "one of cells, string, file"),
+        (lambda: check_yardstick({"source": ["cells"]}), BadProtocol, "one of cells, string, file"),
+        (lambda: check_yardstick({"source": "cells", "items": 3}), BadProtocol, "no key 'items'"),
+        (lambda: check_yardstick({"source": "string"}), BadProtocol, "needs the key 'items'"),
+        (lambda: check_yardstick({"source": "string", "items": "many"}), BadProtocol, "a whole number, got 'many'"),
+        (lambda: check_yardstick({"source": "string", "items": -1}), BadProtocol, "got items = -1"),
     ],
 )
 def test_bad_input_is_one_sentence(make, error, sentence):

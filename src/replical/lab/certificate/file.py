@@ -270,7 +270,7 @@ def body_of(session: Session) -> Body:
         "pool": {"items": len(lab), "fingerprint": lab.fingerprint, "summary": summary(protocol, lab)},
         "private_commitment": commitment(session.secret),
         "transcript": {
-            "entries": sum(map(len, session.used)),
+            "entries": sum(map(len, session.used_labels)),
             "digest": transcript_digest(session),
         },
         "runs_in_journal": len(ledger.results),

@@ -94,7 +94,7 @@ class Database:
         self.file = None if on_server else Path(self._url.database if "://" in str(where) else where)
         self.engine = self._engine()
 
-    def hasty(self) -> Database:
+    def without_waiting(self) -> Database:
         """The same database for what need not last: commits do not wait for the disk."""
         other = copy.copy(self)
         other._lasting = False
@@ -150,7 +150,7 @@ class Database:
             if self._url.get_driver_name() in ("psycopg", "psycopg2"):
                 options["connect_args"] = {k: v for k, v in _WATCHFUL.items() if k not in self._url.query}
         try:
-            engine = self.sql.create_engine(self._seen(), **options)
+            engine = self.sql.create_engine(self._readable_url(), **options)
         except ImportError as error:
             raise BadJournal(
                 f"cannot open the journal {self.where} ({error}): PostgreSQL needs a driver, install it with "
@@ -162,7 +162,7 @@ class Database:
             self.sql.event.listen(engine, "connect", self._settle)
         return engine
 
-    def _seen(self) -> Any:
+    def _readable_url(self) -> Any:
         """The URL, for a file that nobody can change in a way that asks for no lock and no log beside it."""
         file = self.file
         if self._write or file is None or not file.exists() or os.access(file.parent, os.W_OK):
@@ -194,7 +194,7 @@ class Database:
             )
 
 
-def only_ours(file: Path) -> None:
+def make_private(file: Path) -> None:
     """Make a file that only its owner may read, whatever the umask; SQLite gives its other files the same rights."""
     try:
         if not file.exists():
@@ -266,7 +266,7 @@ class Fence:
         busy = f"another runner is using the journal {database.where}: wait until it ends, or give this run its own journal"
         self._lock: Any = None
         if database.file is not None:
-            self._lock = _locked_file(database.file.resolve(), busy)  # one lock, whatever links lead there
+            self._lock = _lock_file(database.file.resolve(), busy)  # one lock, whatever links lead there
             return
         with database.plain_errors():
             self._lock = database.engine.connect()
@@ -344,9 +344,9 @@ class Fence:
         lock.close()
 
 
-def _locked_file(file: Path, busy: str) -> Any:
+def _lock_file(file: Path, busy: str) -> Any:
     beside = file.with_name(file.name + ".lock")
-    only_ours(beside)
+    make_private(beside)
     try:
         lock = beside.open("a")
     except OSError as error:

@@ -34,14 +34,14 @@ from typing import Any, NamedTuple, TextIO
 
 from replical.errors import BadJournal
 from replical.lab.journal import reservations
-from replical.lab.journal.database import Database, Fence, only_ours
+from replical.lab.journal.database import Database, Fence, make_private
 
 TABLE = "replical_events"
 SNAPSHOT = "replical_snapshot"  # one row, if any: see `replical.lab.sessions.replay`
 
 
 def table_of(sql: Any) -> Any:
-    """Events by number; `chain` is the hash of each (`linked`)."""
+    """Events by number; `chain` is the hash of each (`link_hash`)."""
     number = sql.BigInteger().with_variant(sql.Integer, "sqlite")
     return sql.Table(
         TABLE,
@@ -83,13 +83,13 @@ def protect(connection: Any) -> None:
         )
 
 
-def one_writer(connection: Any) -> None:
+def lock_table(connection: Any) -> None:
     """Until this transaction ends nobody else adds events; SQLite lets in one writer at a time anyway."""
     if connection.dialect.name == "postgresql":
         connection.exec_driver_sql(f"LOCK TABLE {TABLE} IN EXCLUSIVE MODE")
 
 
-def keep(sql: Any, connection: Any, snapshot: bytes) -> None:
+def keep_snapshot(sql: Any, connection: Any, snapshot: bytes) -> None:
     """Put a snapshot in the place of the last one."""
     kind = "BLOB" if connection.dialect.name == "sqlite" else "BYTEA"
     connection.exec_driver_sql(f"CREATE TABLE IF NOT EXISTS {SNAPSHOT} (one INTEGER PRIMARY KEY, content {kind})")
@@ -123,7 +123,7 @@ class Link(NamedTuple):
 Row = tuple[Any, ...]  # the fields of an event, then its hash
 
 
-def linked(
+def link_hash(
     before: bytes,
     seq: int,
     kind: str,
@@ -142,7 +142,7 @@ def linked(
 
     Examples
     --------
-    >>> linked(FIRST, 1, "ask", "a", None, None, "2025-01-01", None).hex()[:16]
+    >>> link_hash(FIRST, 1, "ask", "a", None, None, "2025-01-01", None).hex()[:16]
     '8540bd6edc466345'
     """
     text = (
@@ -153,7 +153,7 @@ def linked(
     return hashlib.sha256(before + text.encode()).digest()
 
 
-def followed(rows: Iterable[Row], link: Link, where: str) -> Iterator[tuple[Row, bytes]]:
+def follow(rows: Iterable[Row], link: Link, where: str) -> Iterator[tuple[Row, bytes]]:
     """Go along the chain of the journal `where`, from `link` on: every row, and its hash.
 
     Raises
@@ -169,7 +169,7 @@ def followed(rows: Iterable[Row], link: Link, where: str) -> Iterator[tuple[Row,
         if seq != last + 1:
             raise BadJournal(f"{where}: {_missing(last + 1, seq - 1)}{_REMEDY}")
         try:
-            now = linked(now, *row[:-1])
+            now = link_hash(now, *row[:-1])
         except (TypeError, UnicodeEncodeError) as error:
             raise BadJournal(f"{where}: event {seq} is damaged{_REMEDY}") from error
         if now != kept:
@@ -181,7 +181,7 @@ def followed(rows: Iterable[Row], link: Link, where: str) -> Iterator[tuple[Row,
         yield row, now
 
 
-def whole(last: int, written: int, where: str) -> None:
+def check_end(last: int, written: int, where: str) -> None:
     """Refuse a journal that ends at event `last` although its database knows that event `written` was there."""
     if last < written:
         raise BadJournal(f"{where}: {_missing(last + 1, written)}{_REMEDY}")
@@ -257,13 +257,13 @@ class Journal:
             if write and runner:
                 self._fence = Fence(self._database)
                 if self._database.file is not None:
-                    only_ours(self._database.file)
+                    make_private(self._database.file)
                 with self._database.plain_errors():
                     self._refuse_others()
                 with self._fence.writing() as connection:
                     self._events.metadata.create_all(connection)
                     protect(connection)
-                    reservations.make(connection)
+                    reservations.make_table(connection)
                 self._fence.open()
             with self._database.plain_errors():
                 self._check()
@@ -353,24 +353,24 @@ class Journal:
         ]
         if told:
             with self._writing() as connection:
-                one_writer(connection)
+                lock_table(connection)
                 link = self._last(connection)
                 if last is not None and link.seq != last:
                     return False
-                connection.execute(self._events.insert(), self._linked(told, link))
+                connection.execute(self._events.insert(), self._link_rows(told, link))
         return True
 
     def _writing(self) -> contextlib.AbstractContextManager[Any]:
         """A transaction that lasts once it has ended; of a runner, one in which it still is the runner."""
         return (self._database if self._fence is None else self._fence).writing()
 
-    def _linked(self, told: list[Row], link: Link) -> list[dict[str, Any]]:
+    def _link_rows(self, told: list[Row], link: Link) -> list[dict[str, Any]]:
         """Rows of the table for what is told, in order, after `link`."""
         rows = []
         for each in told:
             fields = (link.seq + 1, *each)
             try:
-                link = Link(fields[0], linked(link.hash, *fields))
+                link = Link(fields[0], link_hash(link.hash, *fields))
             except TypeError as error:
                 raise BadJournal(
                     f"an event {each!r:.80} cannot be written to {self.where}; nothing that was acknowledged is lost"
@@ -386,7 +386,7 @@ class Journal:
             if last[-1] is None:
                 raise _unlinked(self.where, last[0])
             link = Link(last[0], last[-1])
-        whole(link.seq, written, self.where)
+        check_end(link.seq, written, self.where)
         return link
 
     def _select(self) -> Any:
@@ -439,7 +439,7 @@ class Journal:
 
     @property
     def snapshot(self) -> bytes | None:
-        """What `keep` wrote last, if anything."""
+        """What `keep_snapshot` wrote last, if anything."""
         with self._database.reading() as connection:
             if not self._sql.inspect(connection).has_table(SNAPSHOT):
                 return None
@@ -449,7 +449,7 @@ class Journal:
     def keep(self, snapshot: bytes) -> None:
         """Keep a `snapshot` in place of the last one; it is no event."""
         with self._writing() as connection:
-            keep(self._sql, connection, snapshot)
+            keep_snapshot(self._sql, connection, snapshot)
 
     def _follow(self, after: int, limit: int | None) -> Iterator[tuple[Row, bytes]]:
         """Go along the chain: from the hash of event `after` on, where it has one, else from the beginning."""
@@ -458,16 +458,16 @@ class Journal:
             rows = self._rows(connection, after, None if limit is None else limit + (after > 0))
             known = next(rows, None) if after else None
             if known is not None and known[0] == after and known[-1] is not None:
-                yield from followed(rows, Link(after, known[-1]), self.where)
+                yield from follow(rows, Link(after, known[-1]), self.where)
                 return
             passed = 0
-            for found in followed(self._rows(connection, 0, None) if after else rows, Link(), self.where):
+            for found in follow(self._rows(connection, 0, None) if after else rows, Link(), self.where):
                 last = found[0][0]
                 if last > after and (limit is None or passed < limit):
                     passed += 1
                     yield found
             if limit is None:
-                whole(last, written, self.where)
+                check_end(last, written, self.where)
 
     @cached_property
     def _labels(self) -> list[Any]:

@@ -69,11 +69,11 @@ class Ledger:
             self.results.append(event.detail.get("outcome", event.detail.get("hypothesis")))
             self.changed = False
         elif event.kind in ("registration", "beacon") and event.detail is not None:
-            self._before(event.kind, event.detail)
+            self._hear_before(event.kind, event.detail)
         elif event.item is not None:
-            self._said(event, event.item)
+            self._hear_item(event, event.item)
 
-    def _said(self, event: Event, item: str) -> None:
+    def _hear_item(self, event: Event, item: str) -> None:
         """Something about an item."""
         self.begun = self.begun or event.kind != "ask"
         if event.kind == "ask":
@@ -98,7 +98,7 @@ class Ledger:
         heard = len(self.labels)
         return None if self.estimate is None or self.estimate <= heard else rounded(self.estimate - heard)
 
-    def _before(self, kind: str, detail: Mapping[str, Any]) -> None:
+    def _hear_before(self, kind: str, detail: Mapping[str, Any]) -> None:
         """Something that comes before the first label: the first registration counts, then the last value of the beacon."""
         if kind == "registration" and self.registration is None and not self.begun:
             self.registration = detail
@@ -110,7 +110,7 @@ class Ledger:
         event = self.sources.get(item)
         return None if event is None else event.annotator
 
-    def gave(self, item: str, annotator: str | None) -> bool:
+    def may_take_back(self, item: str, annotator: str | None) -> bool:
         """Is there something about this item that this person may take back?"""
         if item in self.labels or item in self.skipped:
             own = {None, self.by(item)} | (set(self.votes.get(item, {})) if self.by(item) == VOTE else set())

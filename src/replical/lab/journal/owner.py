@@ -42,7 +42,7 @@ def bind(protocol: Protocol, lab: LabPool, journal: Journal, learner: Learner, c
     now = {"protocol_fingerprint": protocol.fingerprint, "pool_fingerprint": lab.fingerprint}
     if created is None:
         learner.plan.check(lab.pool(PrivateRandomness.fresh()))
-        claimed = {} if claim is None else {"claim": claim.bound}
+        claimed = {} if claim is None else {"claim": claim.binding}
         journal.create({"protocol": dict(protocol.content), "items": len(lab), **now, **claimed})
         created = journal.created or {}
     for key in (*now, "private", "items"):
@@ -64,7 +64,7 @@ def bind(protocol: Protocol, lab: LabPool, journal: Journal, learner: Learner, c
 
 def _check_claim(journal: Journal, claim: Claim | None, created: Any) -> None:
     """The journal of a run is no journal of a confirmation, nor one of another confirmation."""
-    now = None if claim is None else claim.bound
+    now = None if claim is None else claim.binding
     if now == created:
         return
     own = "give this one a journal of its own"

@@ -31,7 +31,7 @@ _COLUMNS = (
 Holds = Mapping[str, Mapping[str, float]]  # item: who was shown it: when
 
 
-class Reserving(Protocol):
+class ReservationBook(Protocol):
     """What a desk needs; times are seconds, and people go by their names."""
 
     def take(self, annotator: str, places: Mapping[str, int], patience: float) -> str | None:
@@ -57,16 +57,16 @@ class Reserving(Protocol):
         ...
 
 
-def chosen(holds: Holds, annotator: str, places: Mapping[str, int], now: float, patience: float) -> str | None:
+def choose_item(holds: Holds, annotator: str, places: Mapping[str, int], now: float, patience: float) -> str | None:
     """What they have already, or the item with fewest people among those with a place left.
 
     Examples
     --------
-    >>> chosen({"a": {"ann": 0.0}}, "bob", {"a": 1, "b": 1}, now=5.0, patience=10.0)
+    >>> choose_item({"a": {"ann": 0.0}}, "bob", {"a": 1, "b": 1}, now=5.0, patience=10.0)
     'b'
-    >>> chosen({"a": {"ann": 0.0}}, "bob", {"a": 1}, now=5.0, patience=10.0) is None
+    >>> choose_item({"a": {"ann": 0.0}}, "bob", {"a": 1}, now=5.0, patience=10.0) is None
     True
-    >>> chosen({"a": {"ann": 0.0}}, "bob", {"a": 1}, now=15.0, patience=10.0)
+    >>> choose_item({"a": {"ann": 0.0}}, "bob", {"a": 1}, now=15.0, patience=10.0)
     'a'
     """
     busy = {}
@@ -88,19 +88,19 @@ class Reservations:
         self._holds: dict[str, dict[str, float]] = {}
 
     def take(self, annotator: str, places: Mapping[str, int], patience: float) -> str | None:
-        """See `Reserving`."""
+        """See `ReservationBook`."""
         now = self._clock()
-        item = chosen(self._holds, annotator, places, now, patience)
+        item = choose_item(self._holds, annotator, places, now, patience)
         if item is not None:
             self._holds.setdefault(item, {}).setdefault(annotator, now)
         return item
 
     def hold(self, annotator: str, item: str) -> None:
-        """See `Reserving`."""
+        """See `ReservationBook`."""
         self._holds.setdefault(item, {})[annotator] = self._clock()
 
     def release(self, annotator: str, item: str, *, labelled: bool) -> float | None:
-        """See `Reserving`."""
+        """See `ReservationBook`."""
         since = self._holds.get(item, {}).pop(annotator, None)
         if labelled:
             self._holds.pop(item, None)
@@ -119,45 +119,45 @@ class SharedReservations:
     """
 
     def __init__(self, database: Database, clock: Callable[[], float] | None = None) -> None:
-        self._database, self._given = database.hasty(), clock
+        self._database, self._given = database.without_waiting(), clock
 
     def close(self) -> None:
         """Close its connections."""
         self._database.close()
 
     def take(self, annotator: str, places: Mapping[str, int], patience: float) -> str | None:
-        """See `Reserving`."""
+        """See `ReservationBook`."""
         with self._database.reading() as connection:  # most looks change nothing, and keep nobody waiting
             holds = _holds(connection)
-            item = chosen(holds, annotator, places, self._now(connection), patience)
+            item = choose_item(holds, annotator, places, self._now(connection), patience)
         if item is None or annotator in holds.get(item, {}):
             return item
         with self._database.writing() as connection:
-            self._alone(connection)
+            self._lock_table(connection)
             now = self._now(connection)
-            item = chosen(_holds(connection), annotator, places, now, patience)
+            item = choose_item(_holds(connection), annotator, places, now, patience)
             if item is not None:
                 self._execute(connection, f"DELETE FROM {TABLE} WHERE since < :old", old=now - _KEPT)
                 self._write(connection, annotator, item, now)
         return item
 
     def hold(self, annotator: str, item: str) -> None:
-        """See `Reserving`; a failure costs some work at most, what was to be written is written."""
+        """See `ReservationBook`; a failure costs some work at most, what was to be written is written."""
         with suppress(BadJournal), self._database.writing() as connection:
-            self._alone(connection)
+            self._lock_table(connection)
             self._delete(connection, item, annotator)
             self._write(connection, annotator, item, self._now(connection))
 
     def release(self, annotator: str, item: str, *, labelled: bool) -> float | None:
-        """See `Reserving`; a failure costs some work at most, what was to be written is written."""
+        """See `ReservationBook`; a failure costs some work at most, what was to be written is written."""
         with suppress(BadJournal), self._database.writing() as connection:
-            self._alone(connection)
+            self._lock_table(connection)
             since, now = _holds(connection).get(item, {}).get(annotator), self._now(connection)
             self._delete(connection, item, None if labelled else annotator)
             return None if since is None else now - since
         return None
 
-    def _alone(self, connection: Any) -> None:
+    def _lock_table(self, connection: Any) -> None:
         """Until this transaction ends nobody else takes anything; on SQLite that is so from its beginning."""
         if self._database.file is None:
             connection.exec_driver_sql(f"LOCK TABLE {TABLE} IN EXCLUSIVE MODE")
@@ -185,7 +185,7 @@ class SharedReservations:
         connection.execute(self._database.sql.text(statement), values)
 
 
-def make(connection: Any) -> None:
+def make_table(connection: Any) -> None:
     """Make the table where it is missing, within a transaction that writes."""
     lasting = "TABLE" if connection.dialect.name == "sqlite" else "UNLOGGED TABLE"
     connection.exec_driver_sql(f"CREATE {lasting} IF NOT EXISTS {TABLE} {_COLUMNS}")

@@ -22,7 +22,7 @@ from starlette.routing import Route
 
 from replical.core.text import LOOK, style
 from replical.errors import BadLabel, BadUsage, ReplicalError
-from replical.lab.page.guard import REMEMBERED, Guard, cookie_of, keep
+from replical.lab.page.guard import REMEMBERED, Guard, cookie_of, set_cookie
 from replical.lab.page.people import People
 from replical.lab.page.serve import say_once
 from replical.lab.sessions.labelling import Desk
@@ -82,7 +82,7 @@ def application(desk: Desk, content: Content, people: People, *, token: str | No
     return Guard(Starlette(routes=routes), token, people)
 
 
-def not_served(content: Content, items: list[str]) -> dict[str, str]:
+def unserved_columns(content: Content, items: list[str]) -> dict[str, str]:
     """Columns that name pictures or sounds which the page cannot show for any of these items, and what they name."""
     kinds: dict[str, str] = {}
     served = set()
@@ -138,7 +138,7 @@ class _Page:
     async def index(self, request: Request) -> Response:
         text = files("replical.lab.page").joinpath("assets/index.html").read_text(encoding="utf-8")
         rules = to_html(self._content.instructions)
-        name, settled = await run_in_threadpool(self._known, self._credential(request))
+        name, settled = await run_in_threadpool(self._person, self._credential(request))
         parts = {
             "name": html.escape(name),
             "may": "keep" if settled else "nothing" if self._people.closed else "choose",
@@ -152,14 +152,14 @@ class _Page:
     async def asset(self, request: Request) -> Response:
         name = request.path_params["name"]
         if name not in _ASSETS:
-            return _missing()
+            return _not_found()
         text = files("replical.lab.page").joinpath(f"assets/{name}").read_text(encoding="utf-8")
         shared = f"{style(LOOK)}\n" if name.endswith(".css") else ""
         return Response(shared + text, media_type=_ASSETS[name])
 
     async def file(self, request: Request) -> Response:
         path = _file(self._content.media, request.path_params["name"])
-        return _missing() if path is None else FileResponse(path, media_type=_MEDIA[path.suffix.lower()])
+        return _not_found() if path is None else FileResponse(path, media_type=_MEDIA[path.suffix.lower()])
 
     def _credential(self, request: Request) -> str:
         return cookie_of(request.headers, self._people.cookie)
@@ -168,20 +168,20 @@ class _Page:
         """Who are you? From now on this browser is that person."""
         said = (await _read_json(request)).get("name")
         try:
-            name, credential = await run_in_threadpool(self._joined, self._credential(request), said)
+            name, credential = await run_in_threadpool(self._join, self._credential(request), said)
         except BadUsage as error:
             return JSONResponse({"error": str(error)}, status_code=400)
         except ReplicalError as error:
             return _refusal(error)
         response = JSONResponse({"name": name})
-        keep(response, request.scope, self._people.cookie, credential, days=REMEMBERED)
+        set_cookie(response, request.scope, self._people.cookie, credential, days=REMEMBERED)
         return response
 
-    def _known(self, credential: str) -> tuple[str, bool]:
+    def _person(self, credential: str) -> tuple[str, bool]:
         with self._desk.lock:
-            return self._people.who(credential) or "", self._people.settled(credential)
+            return self._people.who(credential) or "", self._people.is_settled(credential)
 
-    def _joined(self, credential: str, said: object) -> tuple[str, str]:
+    def _join(self, credential: str, said: object) -> tuple[str, str]:
         with self._desk.lock:
             return self._people.join(credential, said)
 
@@ -226,13 +226,13 @@ class _Page:
         """Do what was said, then hand out the next item."""
         turn = str(message.get("turn") or "")[:_LONGEST_TURN]
         try:
-            return JSONResponse(await run_in_threadpool(self._acted, self._credential(request), act, turn))
+            return JSONResponse(await run_in_threadpool(self._act, self._credential(request), act, turn))
         except _UnknownError:
             return JSONResponse({"error": "say who labels, please"}, status_code=401)
         except ReplicalError as error:
             return _refusal(error)
 
-    def _acted(self, credential: str, act: Act | None, turn: str) -> dict[str, Any]:
+    def _act(self, credential: str, act: Act | None, turn: str) -> dict[str, Any]:
         with self._desk.lock:
             who = self._people.who(credential)
             if who is None:
@@ -284,7 +284,7 @@ def _refusal(error: ReplicalError) -> Response:
     return JSONResponse({"error": _STUCK}, status_code=503)
 
 
-def _missing() -> Response:
+def _not_found() -> Response:
     return JSONResponse({"error": "there is no such file"}, status_code=404)
 
 

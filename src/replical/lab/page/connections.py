@@ -1,8 +1,8 @@
-"""Connections, here called lines: how many may be open, for each address and in all, and how slow they may be.
+"""Connections to the page: how many may be open, for each address and in all, and how slow they may be.
 
 Uvicorn waits for ever for a request that has begun, and opens connections until the process has no file left to open.
 Here a request has to arrive within some seconds, whoever takes an answer has to take it at some speed, and where too
-many lines are open, one that nobody is using makes room.
+many are open, one that nobody is using makes room.
 """
 
 from __future__ import annotations
@@ -34,10 +34,10 @@ Connection: close\r
 {"error": "too many connections: close some, then try again"}"""
 
 
-class Line(H11Protocol):
+class Connection(H11Protocol):
     """One connection, with a time limit for every request and every piece of an answer."""
 
-    lines: Lines
+    open_connections: Connections
     _arriving: asyncio.TimerHandle | None = None
     _taking: asyncio.TimerHandle | None = None
     network = ""
@@ -46,7 +46,7 @@ class Line(H11Protocol):
         """Let it in if there is room; its first request has to come soon."""
         super().connection_made(transport)
         self.network = network(self.client[0] if self.client else "")
-        if self.lines.enter(self):
+        if self.open_connections.enter(self):
             self._arriving = self.loop.call_later(_ARRIVING, transport.abort)
         else:
             transport.write(_FULL)
@@ -54,7 +54,7 @@ class Line(H11Protocol):
 
     def connection_lost(self, exc: Exception | None) -> None:
         """Make room."""
-        self.lines.leave(self)
+        self.open_connections.leave(self)
         for timer in (self._arriving, self._taking):
             if timer is not None:
                 timer.cancel()
@@ -103,8 +103,8 @@ class Line(H11Protocol):
         return self.cycle is not None and self.cycle.response_complete
 
 
-class Lines:
-    """All lines of a page, oldest first.
+class Connections:
+    """All connections of a page, oldest first.
 
     Parameters
     ----------
@@ -119,10 +119,10 @@ class Lines:
         self._open: dict[Any, None] = {}
         self._of: dict[str, int] = {}
 
-    def enter(self, line: Any) -> bool:
-        """Room for one more, if need be that of a line that waits; False if all are busy."""
-        if self._of.get(line.network, 0) >= self._each and line.network not in self._proxies:
-            crowd = [each for each in self._open if each.network == line.network]
+    def enter(self, connection: Any) -> bool:
+        """Room for one more, if need be that of one that waits; False if all are busy."""
+        if self._of.get(connection.network, 0) >= self._each and connection.network not in self._proxies:
+            crowd = [each for each in self._open if each.network == connection.network]
         elif len(self._open) >= self._most:
             crowd = list(self._open)
         else:
@@ -135,24 +135,24 @@ class Lines:
             given_up = min(waiting, key=lambda each: (each.served, -self._of[each.network]))
             self.leave(given_up)
             given_up.transport.abort()
-        self._open[line] = None
-        self._of[line.network] = self._of.get(line.network, 0) + 1
+        self._open[connection] = None
+        self._of[connection.network] = self._of.get(connection.network, 0) + 1
         return True
 
-    def leave(self, line: Any) -> None:
-        """A line is closed, or about to be."""
-        if line in self._open:
-            del self._open[line]
-            self._of[line.network] -= 1
-            if not self._of[line.network]:
-                del self._of[line.network]
+    def leave(self, connection: Any) -> None:
+        """A connection is closed, or about to be."""
+        if connection in self._open:
+            del self._open[connection]
+            self._of[connection.network] -= 1
+            if not self._of[connection.network]:
+                del self._of[connection.network]
 
 
 def protocol(proxies: frozenset[str] = frozenset()) -> type[asyncio.Protocol]:
     """What uvicorn makes for every connection of one page."""
 
-    class OfThisPage(Line):
-        lines = Lines(_room(), _EACH, proxies)
+    class OfThisPage(Connection):
+        open_connections = Connections(_room(), _EACH, proxies)
 
     return OfThisPage
 
@@ -164,7 +164,7 @@ def widen(listener: Any) -> None:
 
 
 def _room() -> int:
-    """How many lines leave files for the rest; the process's limit is raised where it may be."""
+    """How many connections leave files for the rest; the process's limit is raised where it may be."""
     try:
         import resource
     except ImportError:  # not on this platform

@@ -61,21 +61,21 @@ class Guard:
         elif scope["type"] != "http":
             await self._app(scope, receive, send)
         else:
-            app = self._refused(scope) or self._app
-            await app(scope, _limited(receive), _with_headers(send))
+            app = self._refusal(scope) or self._app
+            await app(scope, _limit(receive), _add_headers(send))
 
-    def _refused(self, scope: Any) -> Response | None:
+    def _refusal(self, scope: Any) -> Response | None:
         headers = Headers(scope=scope)
-        stranger = self._unnamed(headers) if self._token is None else self._without_token(headers, self._token)
+        stranger = self._check_host(headers) if self._token is None else self._check_token(headers, self._token)
         welcome = self._welcome(scope)
         client = network((scope.get("client") or ("?", 0))[0])
         if not self._within_rate(client, known=stranger is None or welcome is not None):
-            return _no(429, "too many requests: slow down")
+            return _error(429, "too many requests: slow down")
         length = headers.get("content-length", "0")
         if not re.fullmatch("[0-9]{1,18}", length):
-            return _no(400, "the request does not tell its length in digits")
+            return _error(400, "the request does not tell its length in digits")
         if int(length) > _LONGEST_BODY:
-            return _no(413, "the request is too long")
+            return _error(413, "the request is too long")
         if welcome is not None and (self._token is not None or stranger is None):
             return welcome
         if stranger is not None:
@@ -83,34 +83,34 @@ class Guard:
         if scope["method"] in ("GET", "HEAD"):
             return None
         if not _same_site(headers):
-            return _no(403, "posts from other sites are refused")
+            return _error(403, "posts from other sites are refused")
         if not _is_json(headers):
-            return _no(415, "posts are application/json, and nothing else")
+            return _error(415, "posts are application/json, and nothing else")
         return None
 
-    def _unnamed(self, headers: Headers) -> Response | None:
+    def _check_host(self, headers: Headers) -> Response | None:
         if _LOOPBACK.fullmatch(headers.get("host", "")):
             return None
-        return _no(403, "this page is for this machine: open the address that was printed")
+        return _error(403, "this page is for this machine: open the address that was printed")
 
-    def _without_token(self, headers: Headers, token: str) -> Response | None:
+    def _check_token(self, headers: Headers, token: str) -> Response | None:
         if not hmac.compare_digest(cookie_of(headers, self._cookie).encode(), token.encode()):
-            return _no(403, "open the address with the token that was printed, or your personal link")
+            return _error(403, "open the address with the token that was printed, or your personal link")
         return None
 
     def _welcome(self, scope: Any) -> Response | None:
         """A link that lets in: out of the address bar, into cookies."""
         said = parse_qs(scope["query_string"].decode("latin-1"))
         attempt, person = said.get("token", [""])[0], said.get("person", [""])[0]
-        linked = bool(person) and self._people.linked(person) is not None
+        linked = bool(person) and self._people.linked_name(person) is not None
         known = self._token is not None and hmac.compare_digest(attempt.encode(), self._token.encode())
         if not linked and not known:
             return None
         response = RedirectResponse("/", status_code=303)
         if self._token is not None:
-            keep(response, scope, self._cookie, self._token)
+            set_cookie(response, scope, self._cookie, self._token)
         if linked:
-            keep(response, scope, self._people.cookie, person, days=REMEMBERED)
+            set_cookie(response, scope, self._people.cookie, person, days=REMEMBERED)
         return response
 
     def _within_rate(self, client: str, *, known: bool) -> bool:
@@ -136,11 +136,11 @@ def network(address: str) -> str:
     return str(found)
 
 
-def _no(status: int, why: str) -> Response:
+def _error(status: int, why: str) -> Response:
     return JSONResponse({"error": why}, status_code=status)
 
 
-def keep(response: Response, scope: Any, name: str, value: str, *, days: int | None = None) -> None:
+def set_cookie(response: Response, scope: Any, name: str, value: str, *, days: int | None = None) -> None:
     """Give the browser a cookie that no script can read; not strict, so that links in mails work."""
     response.set_cookie(
         name,
@@ -175,7 +175,7 @@ def _is_json(headers: Headers) -> bool:
     return kinds in (["application/json"], ["application/json;charset=utf-8"])
 
 
-def _limited(receive: Any) -> Any:
+def _limit(receive: Any) -> Any:
     """A body that says nothing of its length is counted as it comes."""
     size = 0
 
@@ -190,7 +190,7 @@ def _limited(receive: Any) -> Any:
     return counted
 
 
-def _with_headers(send: Any) -> Any:
+def _add_headers(send: Any) -> Any:
     async def adding(message: Any) -> None:
         if message["type"] == "http.response.start":
             headers = MutableHeaders(scope=message)

@@ -29,7 +29,7 @@ _UNUSED = 600.0  # seconds after which somebody else may take a name that never 
 _RESERVED = 1000  # names that have not labelled yet; more, and the oldest are forgotten
 
 
-class Labelling(Protocol):
+class JournalRun(Protocol):
     """What is needed of a run: its journal, and what that says."""
 
     journal: Any
@@ -44,12 +44,12 @@ class Labelling(Protocol):
         ...
 
 
-class Taken(BadLabel):
+class NameTaken(BadLabel):
     """A name belongs to somebody else, or a browser to somebody with another name."""
 
 
 @dataclass(frozen=True)
-class Reserved:
+class ReservedName:
     """A name that somebody has given and not labelled with yet."""
 
     name: str
@@ -67,24 +67,24 @@ class People:
         Are there personal links only?
     """
 
-    def __init__(self, run: Labelling, *, closed: bool = False, clock: Callable[[], float] = time.monotonic) -> None:
+    def __init__(self, run: JournalRun, *, closed: bool = False, clock: Callable[[], float] = time.monotonic) -> None:
         self._run, self.closed, self._clock = run, closed, clock
         self._key = key_of(run.journal.created or {})
-        self._reserved: dict[str, Reserved] = {}  # by the hash of a credential, oldest first
+        self._reserved: dict[str, ReservedName] = {}  # by the hash of a credential, oldest first
         # Cookies know no ports: those of two runs must not be mixed up, those of two servers of one run are the same.
-        self.cookie = f"replical-person-{self.made_for('cookie')[:12]}"
+        self.cookie = f"replical-person-{self.secret_for('cookie')[:12]}"
 
-    def made_for(self, purpose: str) -> str:
+    def secret_for(self, purpose: str) -> str:
         """A secret of this run for some purpose, the same after a restart and at every server."""
         return secret_for(self._key, purpose)
 
     def link(self, name: str) -> str:
         """The credential of somebody's personal link."""
-        return personal(self._key, name)
+        return personal_credential(self._key, name)
 
     def who(self, credential: str) -> str | None:
         """Whose credential is this?"""
-        name = self.linked(credential)
+        name = self.linked_name(credential)
         if name is not None:
             return name
         own = _hash(credential)
@@ -93,7 +93,7 @@ class People:
             return bound
         return self._reserved[own].name
 
-    def linked(self, credential: str) -> str | None:
+    def linked_name(self, credential: str) -> str | None:
         """The name in a personal link that is genuine."""
         try:
             name = base64.urlsafe_b64decode(credential.partition(".")[0] + "==").decode()
@@ -101,9 +101,9 @@ class People:
             return None
         return name if name and hmac.compare_digest(credential.encode(), self.link(name).encode()) else None
 
-    def settled(self, credential: str) -> bool:
+    def is_settled(self, credential: str) -> bool:
         """Can this browser have no other name any more?"""
-        return self.linked(credential) is not None or _hash(credential) in self._run.ledger.people.values()
+        return self.linked_name(credential) is not None or _hash(credential) in self._run.ledger.people.values()
 
     def join(self, credential: str, said: object) -> tuple[str, str]:
         """Somebody says a name, or none: their name, and the credential that their browser keeps from now on.
@@ -120,27 +120,27 @@ class People:
         known = self.who(credential)
         if known is not None and said in ("", known):
             return known, credential
-        if known is not None and self.settled(credential):
-            raise Taken(f"this browser labels as {known}: somebody else needs another browser or a personal link")
+        if known is not None and self.is_settled(credential):
+            raise NameTaken(f"this browser labels as {known}: somebody else needs another browser or a personal link")
         name, now = name_of(said), self._clock()
         if self.closed:
-            raise Taken("this page is for people with a personal link: open yours")
+            raise NameTaken("this page is for people with a personal link: open yours")
         if known is None:
             credential = secrets.token_urlsafe(24)
         own = _hash(credential)
         name = name or f"{ANONYMOUS}{secrets.token_hex(4)}"
         alike = {each: kept for each, kept in self._reserved.items() if looks_like(kept.name) == looks_like(name)}
         waiting = any(now - kept.since < _UNUSED for each, kept in alike.items() if each != own)
-        if waiting or self._bound(name) is not None:
-            raise Taken(f"somebody labels as {name} already: take another name, or ask for your personal link")
+        if waiting or self._owner(name) is not None:
+            raise NameTaken(f"somebody labels as {name} already: take another name, or ask for your personal link")
         for each in (own, *alike):
             self._reserved.pop(each, None)
         while len(self._reserved) >= _RESERVED:
             del self._reserved[next(iter(self._reserved))]
-        self._reserved[own] = Reserved(name, now)
+        self._reserved[own] = ReservedName(name, now)
         return name, credential
 
-    def _bound(self, name: str) -> str | None:
+    def _owner(self, name: str) -> str | None:
         """The hash of whoever labelled with this name first, or with one that looks the same."""
         people = self._run.ledger.people.items()
         return next((theirs for known, theirs in people if looks_like(known) == looks_like(name)), None)
@@ -154,14 +154,14 @@ class People:
             If somebody else was given it in the meantime, at another server perhaps.
         """
         own = _hash(credential)
-        if self._bound(name) is None:
+        if self._owner(name) is None:
             self._run.refresh()
-            if self._bound(name) is None:  # of two that come at the same moment, the first counts
+            if self._owner(name) is None:  # of two that come at the same moment, the first counts
                 self._run.journal.append([Event(kind="join", annotator=name, detail={"browser": own})])
                 self._run.refresh()
             self._reserved.pop(own, None)
-        if self._bound(name) != own and self.linked(credential) is None:
-            raise Taken(f"somebody labels as {name} already: take another name")
+        if self._owner(name) != own and self.linked_name(credential) is None:
+            raise NameTaken(f"somebody labels as {name} already: take another name")
 
 
 def name_of(said: object) -> str:
@@ -194,7 +194,7 @@ def secret_for(key: bytes, purpose: str) -> str:
     return base64.urlsafe_b64encode(hmac.digest(key, purpose.encode(), "sha256")[:24]).decode()
 
 
-def personal(key: bytes, name: str) -> str:
+def personal_credential(key: bytes, name: str) -> str:
     """The credential of a personal link: a name, and what only the holder of the key can make of it."""
     written = base64.urlsafe_b64encode(name.encode()).decode().rstrip("=")
     return f"{written}.{secret_for(key, f'person {name}')}"

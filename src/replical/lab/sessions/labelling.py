@@ -18,14 +18,14 @@ from replical.classes.base import Label
 from replical.errors import BadJournal, BadLabel, ValueOutOfRange
 from replical.lab.journal.journal import Event, Journal
 from replical.lab.journal.ledger import Ledger
-from replical.lab.journal.reservations import Reservations, Reserving
+from replical.lab.journal.reservations import ReservationBook, Reservations
 
 # For how long an item is left to whoever was shown it: three times the usual answer, within these limits, in seconds.
 _LEAST, _FIRST, _MOST, _TIMES, _RECENT = 10.0, 30.0, 120.0, 3, 50
 
 
-class Labelled(Protocol):
-    """A run that people label: driven here (`Session`), or elsewhere through its journal (`Elsewhere`)."""
+class LabelledRun(Protocol):
+    """A run that people label: driven here (`Session`), or elsewhere through its journal (`RemoteRun`)."""
 
     @property
     def labels(self) -> tuple[Label, ...]:
@@ -87,7 +87,7 @@ class Outlook(Protocol):
 
 
 @dataclass(frozen=True)
-class Done:
+class Action:
     """Something an annotator did and may take back."""
 
     item: str
@@ -111,11 +111,11 @@ class Desk:
 
     def __init__(
         self,
-        session: Labelled,
+        session: LabelledRun,
         *,
         votes: int = 1,
         outlook: Outlook | None = None,
-        reservations: Reserving | None = None,
+        reservations: ReservationBook | None = None,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         if isinstance(votes, bool) or not isinstance(votes, int) or votes < 1 or votes % 2 == 0:
@@ -127,7 +127,7 @@ class Desk:
         self._silent: dict[str, float] = {}  # who has not, and since when they are shown items
         self.lock = threading.RLock()
         self._took: deque[float] = deque(maxlen=_RECENT)  # seconds of the last answers
-        self._history: dict[str, list[Done]] = {}
+        self._history: dict[str, list[Action]] = {}
         self.masses: list[tuple[int, float]] = []
         self._note_mass()
 
@@ -145,14 +145,14 @@ class Desk:
                 self.session.refresh()  # another desk may have heard the last answer since, and have freed the place
                 places = self._places(annotator)
                 if item in places:
-                    if self._lapsed(annotator):
+                    if self._is_silent(annotator):
                         self._reservations.release(annotator, item, labelled=False)
                     return item
                 self._reservations.release(annotator, item, labelled=item not in self.session.open)
                 item = self._reservations.take(annotator, places, self._patience)
             return None
 
-    def _lapsed(self, annotator: str) -> bool:
+    def _is_silent(self, annotator: str) -> bool:
         """Has this annotator been shown items for too long, and never said a word?"""
         if annotator in self._spoke:
             return False
@@ -165,7 +165,7 @@ class Desk:
         While enough votes are tied, or more are open after a vote was taken back, one more person decides.
         """
         voted = self.session.ledger.votes
-        mine = [item for item in self.session.open if not self._voted(annotator, item)]
+        mine = [item for item in self.session.open if not self._has_voted(annotator, item)]
         return {item: max(1, self.votes - len(voted.get(item, {}))) for item in mine}
 
     @property
@@ -177,7 +177,7 @@ class Desk:
         """A label or a vote; when this returns it is on the disk."""
         with self.lock:
             self.check_open(annotator, item)
-            with self._remembered(annotator, item, "answer"):
+            with self._remember(annotator, item, "answer"):
                 if self.votes == 1:
                     self.session.answer(item, label, annotator=annotator)
                 else:
@@ -187,7 +187,7 @@ class Desk:
         """The annotator cannot say."""
         with self.lock:
             self.check_open(annotator, item)
-            with self._remembered(annotator, item, "skip"):
+            with self._remember(annotator, item, "skip"):
                 if self.votes == 1:
                     self.session.skip(item, annotator=annotator)
                 else:
@@ -211,24 +211,24 @@ class Desk:
         self._silent.pop(annotator, None)
         if item not in self.session.open:
             raise BadLabel(f"the item {item!r} has its label already, or is not asked for: take the next one")
-        if self._voted(annotator, item):
+        if self._has_voted(annotator, item):
             raise BadLabel(f"{annotator} has voted on the item {item!r} already")
 
-    def _voted(self, annotator: str, item: str) -> bool:
+    def _has_voted(self, annotator: str, item: str) -> bool:
         """Votes of an earlier start with several of them count for nothing where one label is enough."""
         return self.votes > 1 and annotator in self.session.ledger.votes.get(item, {})
 
     @contextmanager
-    def _remembered(self, annotator: str, item: str, kind: str) -> Iterator[None]:
+    def _remember(self, annotator: str, item: str, kind: str) -> Iterator[None]:
         """Whatever was written may be taken back, also if the run cannot go on with it."""
         try:
             yield
         finally:
-            if self.session.ledger.gave(item, annotator):
-                self._did(annotator, item, kind)
+            if self.session.ledger.may_take_back(item, annotator):
+                self._note_action(annotator, item, kind)
 
-    def _did(self, annotator: str, item: str, kind: str) -> None:
-        self._history.setdefault(annotator, []).append(Done(item, kind))
+    def _note_action(self, annotator: str, item: str, kind: str) -> None:
+        self._history.setdefault(annotator, []).append(Action(item, kind))
         took = self._reservations.release(annotator, item, labelled=item not in self.session.open)
         if took is not None:
             self._took.append(took)
@@ -262,7 +262,7 @@ class Desk:
         return None if self.votes == 1 else self.session.ledger.agreement()
 
 
-class Elsewhere:
+class RemoteRun:
     """Open items are those the journal asks for and nobody has answered.
 
     Parameters
@@ -308,16 +308,16 @@ class Elsewhere:
     def answer(self, item: str, label: Label, *, annotator: str | None = None) -> None:
         """A label; the run hears it when it looks at the journal."""
         event = Event(kind="answer", item=item, label=self.labels.index(label), annotator=annotator)
-        self._write(lambda: self._if_open(item, [event]))
+        self._write(lambda: self._check_open(item, [event]))
 
     def vote(self, item: str, label: Label | None, *, annotator: str, needed: int) -> None:
         """One of several opinions."""
         code = None if label is None else self.labels.index(label)
-        self._write(lambda: self._if_open(item, self.ledger.ballot(item, code, annotator, needed)))
+        self._write(lambda: self._check_open(item, self.ledger.ballot(item, code, annotator, needed)))
 
     def skip(self, item: str, *, annotator: str | None = None) -> None:
         """Nobody can say."""
-        self._write(lambda: self._if_open(item, [Event(kind="skip", item=item, annotator=annotator)]))
+        self._write(lambda: self._check_open(item, [Event(kind="skip", item=item, annotator=annotator)]))
 
     def undo(self, item: str, *, annotator: str | None = None) -> None:
         """Take back."""
@@ -325,13 +325,13 @@ class Elsewhere:
         def events() -> list[Event]:
             if self._done:
                 raise BadLabel("the run has ended: its labels are changed with replical correct")
-            if not self.ledger.gave(item, annotator):
+            if not self.ledger.may_take_back(item, annotator):
                 raise BadLabel(f"there is nothing of yours to take back about the item {item!r}")
             return [Event(kind="undo", item=item, annotator=annotator)]
 
         self._write(events)
 
-    def _if_open(self, item: str, events: list[Event]) -> list[Event]:
+    def _check_open(self, item: str, events: list[Event]) -> list[Event]:
         if item not in self.open:
             raise BadLabel(f"the item {item!r} has its label already, or is not asked for: take the next one")
         return events

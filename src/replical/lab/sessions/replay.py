@@ -52,11 +52,11 @@ class Snapshot(NamedTuple):
     kept: Kept
 
 
-def packed(snapshot: Snapshot, about: Mapping[str, Any]) -> bytes | None:
+def pack(snapshot: Snapshot, about: Mapping[str, Any]) -> bytes | None:
     """The bytes of a snapshot of the run that `about` describes, after their own digest; None if they are too many."""
     if sum(array.nbytes for array in snapshot.kept.values()) > _MOST:
         return None
-    told = canonical(_bound(snapshot.link, about)).encode()
+    told = canonical(_origin(snapshot.link, about)).encode()
     file = io.BytesIO()
     assert all(not array.dtype.hasobject for array in snapshot.kept.values()), "numbers alone: nothing is pickled"
     arrays: dict[str, Any] = {_BOUND: np.frombuffer(told, dtype=np.uint8), **snapshot.kept}
@@ -65,7 +65,7 @@ def packed(snapshot: Snapshot, about: Mapping[str, Any]) -> bytes | None:
     return hashlib.sha256(content).digest() + content
 
 
-def unpacked(content: bytes, about: Mapping[str, Any]) -> Snapshot:
+def unpack(content: bytes, about: Mapping[str, Any]) -> Snapshot:
     """The snapshot in these bytes, if it is one of the run that `about` describes.
 
     Raises
@@ -82,14 +82,14 @@ def unpacked(content: bytes, about: Mapping[str, Any]) -> Snapshot:
         link = Link(told["event"], bytes.fromhex(told["hash"]))
     except (KeyError, TypeError, ValueError, EOFError, OSError, zipfile.BadZipFile, zlib.error) as error:
         raise ValueError("it is damaged") from error
-    expected = _bound(link, about)
+    expected = _origin(link, about)
     if told != expected:
         other = next((key for key in expected if told.get(key) != expected[key]), "schema")
         raise ValueError(f"it belongs to another {other}")
     return Snapshot(link, kept)
 
 
-def _bound(link: Link, about: Mapping[str, Any]) -> dict[str, Any]:
+def _origin(link: Link, about: Mapping[str, Any]) -> dict[str, Any]:
     return {"schema": SCHEMA, "version": version("replical"), **about, "event": link.seq, "hash": link.hash.hex()}
 
 
@@ -97,7 +97,7 @@ def _bound(link: Link, about: Mapping[str, Any]) -> dict[str, Any]:
 _STUMBLES = (ReplicalError, ArithmeticError, AssertionError, LookupError, TypeError, ValueError)
 
 
-class Replayed:
+class Replay:
     """What a journal says, and the learner's conversation with it.
 
     Parameters
@@ -137,7 +137,7 @@ class Replayed:
         self.ledger, self.private, self.trusting = Ledger(), b"", False
         self._link = Link()  # how far the journal has been heard
         self._course: Course | None = None
-        self._snapshot = self._found()
+        self._snapshot = self._find_snapshot()
         self._replayed = 0  # labels when the last snapshot was made
 
     def hear(self) -> None:
@@ -149,11 +149,11 @@ class Replayed:
 
     def go_on(self) -> Query | None:
         """Tell the learner every label known so far, from the first one if need be; what it asks for then."""
-        query = self._heard_out()
+        query = self._tell_labels()
         if query is None and self.trusting:
             self._note("The run is replayed from its first label before it ends.")
             self._snapshot = self._course = None
-            query = self._heard_out()
+            query = self._tell_labels()
         return query
 
     def open(self, query: Query) -> list[str]:
@@ -191,14 +191,14 @@ class Replayed:
         self._replayed = course.asked
         if (kept := course.kept) is not None:
             snapshot = Snapshot(self._link, kept)
-            if (content := packed(snapshot, self.about)) is not None:
+            if (content := pack(snapshot, self.about)) is not None:
                 self._journal.keep(content)
                 self._snapshot = snapshot
 
     @property
     def about(self) -> dict[str, Any]:
         """Of which run a snapshot is."""
-        claim = None if self._claim is None else self._claim.bound
+        claim = None if self._claim is None else self._claim.binding
         private = digest_of(b"replical snapshot\0" + self._secret)
         return {
             "protocol": self._protocol.fingerprint,
@@ -237,13 +237,13 @@ class Replayed:
             check_registered(self._protocol, self._lab, self._journal, self.ledger, self._secret)
         self.private = seed_of(self._secret, None if self._claim is not None else self.ledger.beacon)
 
-    def _found(self) -> Snapshot | None:
+    def _find_snapshot(self) -> Snapshot | None:
         """The snapshot to go on from, as far as can be told before the journal has been read."""
         if not self._journal.drives:
             return None
         try:
             content = self._journal.snapshot
-            return None if content is None else unpacked(content, self.about)
+            return None if content is None else unpack(content, self.about)
         except (BadJournal, ValueError) as error:
             self._ignore(str(error))
             return None
@@ -261,7 +261,7 @@ class Replayed:
         if event.seq > made_at and (event.item is None or (source is not None and source.seq <= made_at)):
             self._snapshot = None
 
-    def _heard_out(self) -> Query | None:
+    def _tell_labels(self) -> Query | None:
         """Tell the course every label that it asks for and that is known; what it asks for then."""
         course = self.course
         while (query := course.query) is not None and not self.open(query):
@@ -272,7 +272,7 @@ class Replayed:
                 if not self.trusting:
                     raise
                 self._ignore(f"the run cannot go on from it: {error}")
-                return self._heard_out()
+                return self._tell_labels()
         return query
 
     def _answers(self, query: Query) -> Answers:

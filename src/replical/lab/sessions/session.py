@@ -13,7 +13,7 @@ from replical.lab.journal.ledger import Ledger
 from replical.lab.journal.owner import bind, name_events
 from replical.lab.pool import LabPool
 from replical.lab.protocol import Claim, Protocol
-from replical.lab.sessions.replay import Replayed
+from replical.lab.sessions.replay import Replay
 from replical.learners.base import Course, Learner
 from replical.learners.measured import Measured
 from replical.learners.result import Result
@@ -97,19 +97,17 @@ class Session:
         self.protocol, self.lab, self.journal, self.claim = protocol, lab, journal, claim
         self._annotator, self._measure = annotator, measure
         self.secret = bind(protocol, lab, journal, self._learner(Ledger()), claim)
-        self.replayed = Replayed(
-            protocol, lab, journal, secret=self.secret, learner=self._learner, claim=claim, note=note
-        )
+        self.replay = Replay(protocol, lab, journal, secret=self.secret, learner=self._learner, claim=claim, note=note)
         self.refresh()
 
     def refresh(self) -> None:
         """Take in what was written to the journal since, by this session or others, and go on from there."""
-        self.replayed.hear()
-        query = self.replayed.go_on()
-        self._as_before(query)
+        self.replay.hear()
+        query = self.replay.go_on()
+        self._check_conclusion(query)
         if query is None:
             return
-        self.replayed.keep()
+        self.replay.keep()
         if self.journal.writable and self.open != self.ledger.waiting:
             fresh = [Event(kind="ask", item=each) for each in self.open if each not in self.ledger.asked]
             detail = {"items": self.open, "disagreement": list(query.disagreement)}
@@ -117,24 +115,24 @@ class Session:
 
     def pool_without(self, skipped: Iterable[str]) -> Pool:
         """The lab's items in private order, where the items `skipped` cannot be labelled."""
-        return self.replayed.pool_without(skipped)
+        return self.replay.pool_without(skipped)
 
     @property
     def ledger(self) -> Ledger:
         """What the journal says: ``ledger.labels`` are label codes by item, ``ledger.skipped`` whom nobody could label."""
-        return self.replayed.ledger
+        return self.replay.ledger
 
     @property
     def private(self) -> bytes:
         """The seed of the lab's private randomness: the secret, or a hash of it and a beacon's value, if there is one."""
-        return self.replayed.private
+        return self.replay.private
 
     @property
-    def heard(self) -> dict[int, int]:
+    def label_codes(self) -> dict[int, int]:
         """The label codes known so far, by item number."""
-        return {self.replayed.places[item]: code for item, code in self.ledger.labels.items()}
+        return {self.replay.places[item]: code for item, code in self.ledger.labels.items()}
 
-    def _as_before(self, query: Query | None) -> None:
+    def _check_conclusion(self, query: Query | None) -> None:
         """Refuse a run that had ended and comes to something else now, although nobody changed anything."""
         if self.claim is not None or not self.ledger.results or self.ledger.changed:  # a claim's budget may be raised
             return
@@ -157,7 +155,7 @@ class Session:
     def open(self) -> list[str]:
         """Ids of the items to label now; none when the run has ended."""
         query = self.course.query
-        return [] if query is None else self.replayed.open(query)
+        return [] if query is None else self.replay.open(query)
 
     @property
     def ended(self) -> bool:
@@ -172,7 +170,7 @@ class Session:
     @property
     def course(self) -> Course:
         """The conversation, also for those who show its progress."""
-        return self.replayed.course
+        return self.replay.course
 
     @property
     def labels(self) -> tuple[Label, ...]:
@@ -188,12 +186,12 @@ class Session:
     @property
     def counts(self) -> LabelCounts:
         """How many labels were asked, answered, skipped and corrected."""
-        labels, skipped = self.used
+        labels, skipped = self.used_labels
         corrected = self.ledger.corrected
         return {"asked": self.course.asked, "answered": len(labels), "skipped": len(skipped), "corrected": corrected}
 
     @property
-    def used(self) -> tuple[dict[str, int], set[str]]:
+    def used_labels(self) -> tuple[dict[str, int], set[str]]:
         """Labels, and items that nobody could label, as far as a run that has ended looked: a later one may look further."""
         ledger, reach = self.ledger, self.result.looked_at if self.ended else None
         if reach is None:
@@ -326,7 +324,7 @@ class Session:
         BadLabel
             If there is nothing to take back.
         """
-        if not self.ledger.gave(item, annotator):
+        if not self.ledger.may_take_back(item, annotator):
             raise BadLabel(f"there is nothing to take back about the item {item!r}")
         self._record([Event(kind="undo", item=item, annotator=annotator)])
 
@@ -366,6 +364,6 @@ class Session:
 
 def transcript(session: Session) -> list[list[str | int]]:
     """Items and labels of a `session` by id, and what was skipped: what a certificate commits to."""
-    labels, skipped = session.used
+    labels, skipped = session.used_labels
     entries: list[list[str | int]] = [[item, labels[item]] for item in sorted(labels)]
     return entries + [[item, "skipped"] for item in sorted(skipped)]
