@@ -4,6 +4,11 @@ import json
 import random
 from concurrent.futures import BrokenExecutor, Future
 from dataclasses import dataclass
+from hashlib import sha256
+
+from replical.core.exact import clopper_pearson
+from replical.learners.catalogue import find
+from replical.study.results import SCHEMA
 
 GRID = {"class": ["thresholds:50", "thresholds:1000"], "learner": ["cal", "erm"], "epsilon": 0.1, "pool_size": 300}
 BASE = {"schema": "replical.study/1", "name": "small", "seed": "small 1", "stop": {"pairs": 30}, "grid": [GRID]}
@@ -59,3 +64,21 @@ class Chance:
 
     def look(self):
         raise AssertionError("somebody always answers")
+
+
+def study_row(learner, *, agree=97, pairs=100, **changes):
+    """A row as `replical.study.results.row` makes it, of so many pairs that agree."""
+    record, (low, high) = find(learner), clopper_pearson(agree, pairs)
+    row = {name: None for name, _ in SCHEMA} | {
+        "grids": ["grid 1"], "class": "thresholds:1000", "hypotheses": 1000.0, "learner": learner, "plan": "tight",
+        "epsilon": 0.1, "delta": 0.05, "rho": 0.1 if record.replicable else None, "noise": "0.0", "pool_size": "2000",
+        "status": "done", "replicable": record.replicable, "vacuous": False if record.replicable else None,
+        "pairs": pairs, "agreements": agree, "agreement": agree / pairs, "agreement_low": low, "agreement_high": high,
+        "disagreement": 1 - agree / pairs, "disagreement_low": 1 - high, "disagreement_high": 1 - low,
+        "expected_jaccard": 0.03, "base_agreement": 0.5, "labels_mean": 12.0, "labels_max": 20.0, "labels_error": 0.3,
+        "excess_error_mean": 0.02, "excess_error_max": 0.05, "excess_over_epsilon": 0, "cap_reached": 0,
+    }  # fmt: skip
+    if record.rounds:
+        row |= {"certified_fraction": 1.0, "rho_proven": 0.08, "rho_predicted": 0.033}
+    row |= changes
+    return row | {"cell": changes.get("cell") or sha256(str(sorted(row.items())).encode()).hexdigest()[:16]}

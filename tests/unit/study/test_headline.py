@@ -4,26 +4,17 @@ import pytest
 
 from replical.learners.catalogue import find
 from replical.study.pictures.headline import choose, headline
-from replical.study.results import SCHEMA
 from support.figures import faults, recorded
+from support.studies import study_row
 
 pytest.importorskip("matplotlib")
 
 
 def cell(learner, labels, **given):
     """A row of 100 pairs: one of them differs with a replicable learner, half of them with another."""
-    promise = find(learner).replicable
-    share = 0.01 if promise else 0.5
-    row = {name: None for name, _ in SCHEMA} | {
-        "class": "thresholds:1000", "hypotheses": 1000.0, "epsilon": 0.05, "delta": 0.05, "noise": "0.0", "plan": "tight",
-        "pool_size": "5000", "status": "done", "pairs": 100, "learner": learner, "labels_mean": labels,
-        "replicable": promise, "rho": 0.1 if promise else None, "vacuous": False if promise else None,
-        "disagreement": share, "disagreement_low": share / 2, "disagreement_high": 2 * share, "base_agreement": 0.5,
-        "cap_reached": 0, "nu": 0.0 if learner == "replical" else None,
-    }  # fmt: skip
-    if learner.startswith("rounded"):
-        row |= {"certified_fraction": 1.0, "rho_proven": 0.07}
-    return row | given | {"cell": f"{learner} {labels} {sorted(given.items())}"}
+    usual = {"agree": 99 if find(learner).replicable else 50, "epsilon": 0.05, "pool_size": "5000"}
+    usual |= {"rho_proven": 0.07} if find(learner).rounds else {}
+    return study_row(learner, labels_mean=labels, **(usual | {"nu": 0.0 if learner == "replical" else None} | given))
 
 
 THREE = [cell("replical", 3e6, pool_size="exact", vacuous=True), cell("cal", 7.0), cell("rounded-cal", 14.0)]

@@ -12,11 +12,13 @@ from replical.study.pictures.style import (
     colour,
     contrast,
     dark_shade,
+    fill_style,
     follow_scheme,
     new_figure,
     save,
     style,
 )
+from support.studies import study_row
 
 pytest.importorskip("matplotlib")
 WHITE = "#ffffff"
@@ -33,16 +35,19 @@ def drawn(path, **options):
     return path
 
 
-def test_every_learner_is_seen_on_both_grounds():
+def test_learners_are_seen_and_told_apart_on_both_grounds():
     for learner in LEARNERS:
         shade = colour(learner).lower()
         assert contrast(shade, WHITE) >= 3, learner
         assert contrast(dark_shade(shade), GROUND) >= 3.9, learner
-
-
-def test_learners_that_are_told_apart_on_white_are_told_apart_in_the_dark():
     shades = {colour(learner).lower() for learner in LEARNERS}
     assert len({dark_shade(shade) for shade in shades}) == len(shades)
+    assert len({record.marker for record in LEARNERS.values()}) == len(LEARNERS)
+
+
+def test_a_marker_is_half_filled_where_nothing_is_proven():
+    rows = [study_row("cal"), study_row("rounded-cal"), study_row("rounded-cal", certified_fraction=0.5)]
+    assert [fill_style(row) for row in rows] == ["full", "full", "left"]
 
 
 def test_what_is_faint_stays_faint():
