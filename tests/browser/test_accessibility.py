@@ -33,6 +33,8 @@ ITEM = "return document.querySelector('#item-id').innerText"
 SAYS = "return document.querySelector('#say').innerText"
 HEAR = """window.written = []; const out = document.querySelector('#say');
   new MutationObserver(() => written.push(out.innerText)).observe(out, { childList: true })"""
+NAME = "const name = document.querySelector('#name'); return [name.value, name.readOnly]"
+STILL = "return document.getAnimations().length === 0"
 FOCUS = "const at = document.activeElement; return at.id || at.innerText || at.tagName"
 
 
@@ -55,10 +57,8 @@ def checks(y, width):
 def wav(seconds=1):
     """Silence."""
     data = bytes(8000 * seconds)
-    head = struct.pack(
-        "<4sI4s4sIHHIIHH4sI", b"RIFF", 36 + len(data), b"WAVE", b"fmt ", 16, 1, 1, 8000, 8000, 1, 8, b"data", len(data)
-    )
-    return head + data
+    about = (b"WAVE", b"fmt ", 16, 1, 1, 8000, 8000, 1, 8, b"data", len(data))
+    return struct.pack("<4sI4s4sIHHIIHH4sI", b"RIFF", 36 + len(data), *about) + data
 
 
 @pytest.fixture(scope="module")
@@ -76,17 +76,11 @@ class Page:
     def __getattr__(self, name):
         return getattr(self._window, name)
 
-    def cdp(self, command, **params):
-        return self._window._in("POST", "goog/cdp/execute", {"cmd": command, "params": params})
-
     def looks(self, *, width=1000, height=760, scale=1, touch=False, dark=False):
         """How large, with a finger or a mouse, in which colours."""
-        self.cdp(
-            "Emulation.setDeviceMetricsOverride", width=width, height=height, deviceScaleFactor=scale, mobile=touch
-        )
+        self.screen(width, height, scale=scale, touch=touch)
         self.cdp("Emulation.setTouchEmulationEnabled", enabled=touch)
-        colours = {"name": "prefers-color-scheme", "value": "dark" if dark else "light"}
-        self.cdp("Emulation.setEmulatedMedia", features=[colours])
+        self.media(color_scheme="dark" if dark else "light")
 
     def key(self, key, *, repeat=False, modifiers=0):
         text = {"Tab": "", "Enter": "\r"}.get(key, key)
@@ -97,11 +91,9 @@ class Page:
             self.cdp("Input.dispatchKeyEvent", type="keyUp", **said)
 
     def place(self, selector):
-        place = (
-            "const box = document.querySelector(arguments[0]).getBoundingClientRect(); return [box.x + 9, box.y + 9]"
-        )
-        x, y = self.run(place, selector)
-        return {"x": x, "y": y}
+        found = "const box = document.querySelector(arguments[0]).getBoundingClientRect(); return [box.x, box.y]"
+        x, y = self.run(found, selector)
+        return {"x": x + 9, "y": y + 9}
 
     def mouse(self, selector, count):
         """One click of a double click."""
@@ -133,13 +125,9 @@ class Page:
         shot = self.cdp("Page.captureScreenshot")["data"]
         return np.asarray(image.open(io.BytesIO(base64.b64decode(shot))).convert("RGB"))
 
-    def names(self):
-        """Role and name of everything an assistive tool hears of."""
-        nodes = self.cdp("Accessibility.getFullAXTree")["nodes"]
-        return [
-            (node["role"]["value"], node.get("name", {}).get("value", ""))
-            for node in nodes if not node["ignored"] and "role" in node
-        ]  # fmt: skip
+    def says(self, words, *, more=True, seconds=20):
+        """Wait until it says so, and perhaps more."""
+        self.until(f"{SAYS}{'.startsWith(arguments[0])' if more else ' === arguments[0]'}", words, seconds=seconds)
 
 
 @pytest.fixture
@@ -153,33 +141,23 @@ def site(tmp_path, monkeypatch):
     (tmp_path / "media" / "a sound.wav").write_bytes(wav())
     with contextlib.ExitStack() as stack:
 
-        def new(
-            labels=("no", "yes"),
-            shown=None,
-            *,
-            title="Title",
-            votes=1,
-            items=60,
-            learner=None,
-            token=None,
-            closed=False,
-        ):
+        def new(labels=("no", "yes"), shown=None, *, title="Title", votes=1, learner=None, token=None, closed=False):
+            items, shown = 60, shown or {"text": "some text"}
             said = {"schema": "replical.protocol/1", "seed": "page", "labels": {"values": list(labels)}}
             said["class"] = {"kind": "table", "candidates": [{"name": name} for name in ("a", "b", "c")]}
-            said["learner"] = {"name": "rounded-a2", "epsilon": 0.2, "delta": 0.1, "rho": 0.3, "batch": 3} | (
-                learner or {}
-            )
+            said["learner"] = {"name": "rounded-a2", "epsilon": 0.2, "delta": 0.1, "rho": 0.3, "batch": 3}
+            said["learner"] |= learner or {}
             made = Protocol.of(said)
             codes = np.random.default_rng(0).integers(len(labels), size=(items, 3))
             table = {"id": [f"i{n}" for n in range(items)]}
             for h, column in enumerate(made.recipe.columns):
                 table[column] = [labels[code] for code in codes[:, h]]
-            for name, value in (shown or {"text": "some text"}).items():
+            for name, value in shown.items():
                 table[name] = [value] * items
             number = len(list(tmp_path.glob("*.db")))
             journal = stack.enter_context(Journal(tmp_path / f"{number}.db"))
             desk = Desk(Session(made, read_pool(table, made.recipe), journal), votes=votes)
-            columns = ItemColumns(table, list(shown or {"text": ""}))
+            columns = ItemColumns(table, list(shown))
             content = Content(title=title, columns=columns, media=tmp_path / "media", instructions=RULES)
             stop, ready, at = threading.Event(), threading.Event(), []
 
@@ -229,7 +207,7 @@ return found;
 
 
 def too_faint(window):
-    window.until("return document.getAnimations().length === 0")
+    window.until(STILL)
     found = window.run(CONTRAST)
     assert len(found) > 5
     return [(wanted, round(got, 2), what[:200]) for wanted, got, what in found if got < wanted]
@@ -304,7 +282,7 @@ def test_the_frame_of_what_has_the_focus_is_whole(window, site, size, dark):
         assert gaps(window, scale) == [], selector
     window.start(url)
     window.key("Tab")
-    window.until("return document.getAnimations().length === 0")
+    window.until(STILL)
     choices = ("#choices button:first-child", "#choices button:last-child")
     everything = ("#item", *choices, "#skip", "#undo", "#keys", "#rules summary", "audio", "#jump")
     for place in (0, 1e6):
@@ -324,7 +302,7 @@ def test_a_new_item_is_seen_as_a_whole_above_the_labels(window, site, size):
     for _ in range(2):
         window.key("1")  # frames are for those who use keys
         item = window.item(item)
-        window.until("return document.getAnimations().length === 0")
+        window.until(STILL)
         assert window.run(FOCUS) == "item"
         assert gaps(window, size.get("scale", 1)) == []
         shown = "return document.querySelector('#choices').getBoundingClientRect().bottom <= innerHeight"
@@ -344,7 +322,7 @@ def test_small_pictures_are_large_and_not_blurred(window, site, name, width, hei
     box = "const box = document.querySelector('#fields img').getBoundingClientRect(); return [box.x, box.y, box.width, box.height]"
     x, y, *found = window.run(box)
     assert found == [width, height]
-    window.until("return document.getAnimations().length === 0")
+    window.until(STILL)
     how = window.run("return getComputedStyle(document.querySelector('#fields img')).imageRendering")
     if name == "300x200":
         assert how == "auto"
@@ -436,14 +414,10 @@ def test_names_roles_and_landmarks(window, site):
     item = window.start(url)
     names = window.names()
     assert window.run("return document.documentElement.lang") == "en"
-    for expected in [("banner", ""), ("main", ""), ("region", item), ("group", "Labels"), ("status", "")]:
-        assert expected in names
-    assert ("heading", "Title") in names
-    assert ("heading", item) in names
-    assert {name for role, name in names if role == "button"} >= {"no", "yes", "I cannot say", "Take back"}
-    assert ("link", "Skip to the item") in names
-    assert ("image", f"picture of item {item.removeprefix('Item ')}") in names
-    assert ("Audio", "sound") in names
+    roles = {("banner", ""), ("main", ""), ("region", item), ("group", "Labels"), ("status", "")}
+    roles |= {("heading", "Title"), ("heading", item), ("link", "Skip to the item"), ("Audio", "sound")}
+    roles |= {("button", name) for name in ("no", "yes", "I cannot say", "Take back")}
+    assert roles | {("image", f"picture of item {item.removeprefix('Item ')}")} <= set(names)
     assert any(role == "checkbox" and "Keys: 1 2 for the labels" in name for role, name in names)
     now = f"{100 * desk.session.mass:.0f}%"
     assert window.text("#mass") == f"{now} of items in dispute"
@@ -513,7 +487,7 @@ def test_focus_goes_to_the_new_item_and_is_never_lost(window, site):
     assert window.run("return written") == []  # the item is heard because the focus is there; nothing else is read out
     window.run("window.fetch = () => new Promise(() => 0); document.querySelector('#choices button').focus()")
     window.key("Enter")
-    window.until("return document.querySelector('#say').innerText === 'One moment …'")
+    window.says("One moment …", more=False)
     assert window.run(FOCUS).startswith("no")
     assert labels(desk) == 1
 
@@ -526,7 +500,7 @@ def test_waiting_is_said_once(window, site):
     item = window.start(url).removeprefix("Item ")
     window.run(HEAR)
     window.key("1")
-    window.until("return document.querySelector('#say').innerText.startsWith('Nothing for you')")
+    window.says("Nothing for you")
     assert window.run(FOCUS) == "main"
     time.sleep(3.5)
     assert len(window.run("return written")) == 1
@@ -575,7 +549,7 @@ def test_keys(window, site):
     assert labels(desk) == 2
     assert len(desk.session.ledger.skipped) == 1
     window.key("u")
-    window.until("return document.querySelector('#say').innerText === 'Your last answer is taken back.'")
+    window.says("Your last answer is taken back.", more=False)
     assert len(desk.session.ledger.skipped) == 0
 
 
@@ -641,21 +615,18 @@ def test_anonymous_in_one_click(window, site):
     url, desk = site(votes=3, learner={"batch": 1})
     item = window.start(url, name=None).removeprefix("Item ")
     window.key("1")
-    window.until("return document.querySelector('#say').innerText.startsWith('Nothing for you')")
+    window.says("Nothing for you")
     (first,) = desk.session.ledger.votes[item]
     assert re.fullmatch("anonymous-[0-9a-f]{8}", first)
     window.open(url)
     window.click("#who button")
-    window.until("return document.querySelector('#say').innerText.startsWith('Nothing for you')")
+    window.says("Nothing for you")
     window.open(url)
-    assert window.run("const name = document.querySelector('#name'); return [name.value, name.readOnly]") == [
-        first,
-        True,
-    ]
+    assert window.run(NAME) == [first, True]
     window.cdp("Network.clearBrowserCookies")  # another browser
     window.start(url, name=None)
     window.key("1")
-    window.until("return document.querySelector('#say').innerText.startsWith('Nothing for you')")
+    window.says("Nothing for you")
     assert len(desk.session.ledger.votes[item]) == 2
 
 
@@ -669,7 +640,7 @@ def test_a_name_that_somebody_has(window, site):
     window.run("localStorage.clear(); document.querySelector('#name').value = ''")
     window.type("#name", "ann")
     window.click("#who button")
-    window.until("return document.querySelector('#say').innerText.startsWith('somebody labels as ann already')")
+    window.says("somebody labels as ann already")
     assert window.run("return document.querySelector('#say').className") == "bad"
     assert too_faint(window) == []
     item = window.start(url, name="eve")
@@ -677,26 +648,21 @@ def test_a_name_that_somebody_has(window, site):
     window.key("1")
     window.item(item)
     window.open(url)
-    assert window.run("const name = document.querySelector('#name'); return [name.value, name.readOnly]") == [
-        "eve",
-        True,
-    ]
+    assert window.run(NAME) == ["eve", True]
     assert "Your name in this browser" in window.text("#name-hint")
     assert too_faint(window) == []
     window.cdp("Network.clearBrowserCookies")
     window.key("1")
     window.open(url)
     window.click("#who button")  # its cookie is gone, and with it the name
-    window.until("return document.querySelector('#say').innerText.startsWith('somebody labels as eve already')")
+    window.says("somebody labels as eve already")
 
 
 def test_personal_links(window, site):
     window.looks()
     url, desk = site(closed=True)
     window.open(url)
-    window.until(
-        "return document.querySelector('#say').innerText.startsWith('This page is for people with a personal link')"
-    )
+    window.says("This page is for people with a personal link")
     assert window.run("return document.querySelector('#who').hidden")
     window.open(f"{url}?person={People(desk.session).link('Ann Lee')}")
     assert window.run("return location.search") == ""
@@ -715,18 +681,17 @@ def test_nothing_is_lost_or_counted_twice_on_a_bad_network(window, site):
     item = window.start(url)
     window.key("1")
     item = window.item(item)
+    lost = "window.fetch = async (...what) => { await honest(...what); throw new TypeError('lost on the way back'); }"
     window.run("window.honest = fetch; window.fetch = () => Promise.reject(new TypeError('no network'))")
     window.run("document.querySelector('#choices button').focus()")
     window.key("Enter")
-    window.until("return document.querySelector('#say').innerText.startsWith('No answer from the server')")
+    window.says("No answer from the server")
     assert window.run(ITEM) == item
     assert window.run(FOCUS).startswith("no")
     assert labels(desk) == 1
-    window.run(
-        "window.fetch = async (...what) => { await honest(...what); throw new TypeError('lost on the way back'); }"
-    )
+    window.run(lost)
     window.key("1")
-    window.until("return document.querySelector('#say').innerText.startsWith('No answer from the server')")
+    window.says("No answer from the server")
     assert window.run(ITEM) == item
     assert labels(desk) == 2  # it was heard
     window.run("window.fetch = honest")
@@ -734,15 +699,13 @@ def test_nothing_is_lost_or_counted_twice_on_a_bad_network(window, site):
     item = window.item(item)
     assert labels(desk) == 2
     assert window.text("#say") == ""
-    window.run(
-        "window.fetch = async (...what) => { await honest(...what); throw new TypeError('lost on the way back'); }"
-    )
+    window.run(lost)
     window.key("u")
-    window.until("return document.querySelector('#say').innerText.startsWith('No answer from the server')")
+    window.says("No answer from the server")
     assert labels(desk) == 1
     window.run("window.fetch = honest")
     window.key("u")
-    window.until("return document.querySelector('#say').innerText === 'Your last answer is taken back.'")
+    window.says("Your last answer is taken back.", more=False)
     assert labels(desk) == 1  # taken back once
     window.console()
 
@@ -754,9 +717,7 @@ def test_whoever_waits_comes_back_by_themselves(window, site):
     window.run("""window.honest = fetch; window.fetch = (path, ...rest) =>
       path === '/api/join' ? honest(path, ...rest) : Promise.reject(new TypeError('no network'))""")
     window.click("#who button")
-    window.until(
-        "return document.querySelector('#say').innerText.startsWith('No answer from the server; trying again')"
-    )
+    window.says("No answer from the server; trying again")
     window.run("window.fetch = honest")
     window.item()
 
@@ -772,18 +733,14 @@ def test_latecomers_hear_that_all_is_done(window, site):
         for name in ("bob", "cat", "dan"):
             if (item := desk.next(name)) is not None:
                 desk.answer(name, item, "yes")
-    window.until("return document.querySelector('#say').innerText.startsWith('All done')", seconds=5)
+    window.says("All done", seconds=5)
     assert window.run(FOCUS) == "main"
     window.open(url)
-    window.until("return document.querySelector('#say').innerText.startsWith('All done')", seconds=5)
+    window.says("All done", seconds=5)
     assert window.text("#say").endswith("Two people agreed on 100% of what both labelled.")
     for hidden in ("#who", "#item", "#choices", "#more"):
         assert not window.run("return document.querySelector(arguments[0]).getClientRects().length", hidden)
-    assert too_faint_words(window) == []
-
-
-def too_faint_words(window):
-    return [what for wanted, got, what in window.run(CONTRAST) if got < wanted]
+    assert [what for wanted, got, what in window.run(CONTRAST) if got < wanted] == []
 
 
 def test_a_link_with_the_token_works_from_another_site(window, site):
@@ -807,7 +764,5 @@ def test_what_is_written_elsewhere_is_shown_as_it_is(window, site):
     assert window.run("return document.querySelectorAll('img').length") == 0
     link = "const link = document.querySelector('#rules a'); return [link.href, link.rel]"
     assert window.run(link) == ["https://example.org/", "noopener noreferrer"]
-    said = [
-        entry for entry in window.console() if url in entry["message"]
-    ]  # a page of an earlier test may look for its server
-    assert said == []
+    # A page of an earlier test may look for its server.
+    assert [entry for entry in window.console() if url in entry["message"]] == []

@@ -51,14 +51,9 @@ def shown(window, runs, tmp_path):
     window.console()
 
 
-def cdp(window, command, **params):
-    return window._in("POST", "goog/cdp/execute", {"cmd": command, "params": params})
-
-
 def media(window, kind="", width=1000, colours="light"):
-    scheme = [{"name": "prefers-color-scheme", "value": colours}]
-    cdp(window, "Emulation.setEmulatedMedia", media=kind, features=scheme)
-    cdp(window, "Emulation.setDeviceMetricsOverride", width=width, height=780, deviceScaleFactor=1, mobile=width < 500)
+    window.media(kind, color_scheme=colours)
+    window.screen(width, touch=width < 500)
 
 
 @pytest.mark.nightly
@@ -113,13 +108,12 @@ def test_paper(shown):
     """Black on white whatever the screen, and no box that could cut anything off."""
     window = shown(kind="settled measured")
     media(window, "print", colours="dark")
-    assert window.run("const body = getComputedStyle(document.body); return [body.color, body.backgroundColor]") == [
-        "rgb(0, 0, 0)",
-        "rgb(255, 255, 255)",
-    ]
-    assert window.run(
+    colours = window.run("const body = getComputedStyle(document.body); return [body.color, body.backgroundColor]")
+    assert colours == ["rgb(0, 0, 0)", "rgb(255, 255, 255)"]
+    whole = (
         "return [...document.querySelectorAll('.scroll')].every((box) => getComputedStyle(box).overflow === 'visible')"
     )
+    assert window.run(whole)
 
 
 def test_it_asks_for_nothing_and_runs_nothing(shown):

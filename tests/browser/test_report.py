@@ -56,6 +56,7 @@ SCROLLED = """const all = [...document.querySelectorAll('figure')];
   return [box.left, box.top, Math.min(box.width, innerWidth - box.left), Math.min(box.height, innerHeight - box.top)]"""
 PUBLISHED = ROOT / "docs" / "explanation" / "study"
 HEAD = "th[data-head='{}'] button"
+LOADED = "return [...document.images].every((image) => image.complete)"
 # Contrast of every text with what is behind it, and of controls with what is around them.
 CONTRAST = (
     WCAG
@@ -90,31 +91,20 @@ def only():
         yield new()
 
 
-def cdp(window, command, **params):
-    return window._in("POST", "goog/cdp/execute", {"cmd": command, "params": params})
-
-
-def media(window, kind="", **features):
-    """On a screen or on paper, with what people prefer."""
-    wanted = [{"name": f"prefers-{name.replace('_', '-')}", "value": value} for name, value in features.items()]
-    cdp(window, "Emulation.setEmulatedMedia", media=kind, features=wanted)
-
-
 @contextmanager
-def screen(window, width, height=780, **more):
-    """A screen of this size."""
-    metrics = {"width": width, "height": height, "deviceScaleFactor": 1, "mobile": False} | more
-    cdp(window, "Emulation.setDeviceMetricsOverride", **metrics)
+def screen(window, width):
+    """A screen of this width; of a phone, if it is so narrow."""
+    window.screen(width, scale=1 + (width < 500), touch=width < 500)
     try:
         yield
     finally:
-        cdp(window, "Emulation.clearDeviceMetricsOverride")
+        window.cdp("Emulation.clearDeviceMetricsOverride")
 
 
 @pytest.fixture
 def window(only, folder):
     """The report, freshly opened."""
-    media(only)
+    only.media()
     only.open((folder / "report.html").as_uri())
     yield only
     only.console()
@@ -122,17 +112,14 @@ def window(only, folder):
 
 def test_everything_is_inside(window):
     """Every picture is there, nothing was asked of any other place, and nothing went wrong."""
-    window.until("return [...document.images].every((image) => image.complete)")
+    window.until(LOADED)
     shown = window.run("return [...document.images].map((image) => image.naturalWidth)")
     assert shown
     assert min(shown) > 0
     assert all(name.startswith(("data:", "#")) for name in window.run(ASKED))
     assert window.console() == []
-    assert (
-        window.text("h1")
-        == window.run("return document.title")
-        == "<b>Tiny</b> & <script>document.title = 'taken'</script>"
-    )
+    title = "<b>Tiny</b> & <script>document.title = 'taken'</script>"
+    assert window.text("h1") == window.run("return document.title") == title
     assert window.text(".summary").endswith("1 cell was refused.")
 
 
@@ -178,21 +165,10 @@ def test_filter(window):
 
 @pytest.mark.nightly
 def test_what_a_screen_reader_hears(window):
-    nodes = cdp(window, "Accessibility.getFullAXTree")["nodes"]
-    heard = {(node["role"]["value"], node.get("name", {}).get("value", "")) for node in nodes if not node["ignored"]}
-    for expected in [
-        ("main", ""),
-        ("region", "All cells that were run"),
-        ("navigation", "Parts of this report"),
-        ("searchbox", "Filter"),
-    ]:
-        assert expected in heard
-    assert {name for role, name in heard if role == "heading"} >= {
-        "What this shows",
-        "What this does not show",
-        "Cells",
-    }
-    assert ("button", "labels per lab") in heard
+    heard = set(window.names())
+    regions = {("main", ""), ("region", "All cells that were run"), ("navigation", "Parts of this report")}
+    assert heard >= regions | {("searchbox", "Filter"), ("button", "labels per lab")}
+    assert heard >= {("heading", name) for name in ("What this shows", "What this does not show", "Cells")}
     assert window.run("return document.querySelectorAll('.scroll:has(.sortable):not([tabindex=\"0\"])').length") == 0
     assert all(name for role, name in heard if role == "image")
 
@@ -200,7 +176,7 @@ def test_what_a_screen_reader_hears(window):
 @pytest.mark.nightly
 @pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])
 def test_contrast(window, dark):
-    media(window, color_scheme="dark" if dark else "light")
+    window.media(color_scheme="dark" if dark else "light")
     assert window.run("return matchMedia('(prefers-color-scheme: dark)').matches") is dark
     window.run("for (const each of document.querySelectorAll('details')) each.open = true")
     found = window.run(CONTRAST)
@@ -213,8 +189,8 @@ def test_contrast(window, dark):
 def test_figures_are_drawn_on_the_ground_of_the_page(window, dark, tmp_path):
     """Their ground is that of their card, and something on it stands out."""
     image = pytest.importorskip("matplotlib.image")
-    media(window, color_scheme="dark" if dark else "light")
-    window.until("return [...document.images].every((image) => image.complete)")
+    window.media(color_scheme="dark" if dark else "light")
+    window.until(LOADED)
     wanted = np.array([0x1D, 0x24, 0x25] if dark else [255, 255, 255])
     card = "return getComputedStyle(document.querySelector('figure .card')).backgroundColor"
     assert window.run(card) == "rgb({}, {}, {})".format(*wanted)
@@ -233,12 +209,11 @@ def test_figures_are_drawn_on_the_ground_of_the_page(window, dark, tmp_path):
 
 @pytest.mark.nightly
 def test_phone(window):
-    with screen(window, 390, deviceScaleFactor=2, mobile=True):
+    with screen(window, 390):
         assert window.run("return innerWidth") == 390
         assert window.run("return document.documentElement.scrollWidth") <= 390
-        assert window.run(
-            "const box = document.querySelector('#cells .scroll'); return box.scrollWidth > box.clientWidth"
-        )
+        wide = "const box = document.querySelector('#cells .scroll'); return box.scrollWidth > box.clientWidth"
+        assert window.run(wide)
         low = """return [...document.querySelectorAll('button, input, summary')].filter((node) => node.getClientRects().length)
           .map((node) => node.getBoundingClientRect().height).filter((height) => height < 44)"""
         assert window.run(low) == []
@@ -253,8 +228,8 @@ CARDS = """return [...document.querySelectorAll('figure .card')].map((card) => (
 @pytest.mark.nightly
 def test_figures_are_read_on_a_phone_by_scrolling_them(window):
     """By finger and by keyboard; the page itself does not scroll sideways."""
-    window.until("return [...document.images].every((image) => image.complete)")
-    with screen(window, 390, deviceScaleFactor=2, mobile=True):
+    window.until(LOADED)
+    with screen(window, 390):
         window.until("return [...document.querySelectorAll('figure .card')].every((card) => card.tabIndex === 0)")
         cards = window.run(CARDS)
         assert len(cards) > 3
@@ -264,18 +239,17 @@ def test_figures_are_read_on_a_phone_by_scrolling_them(window):
         moved = """const card = document.querySelector('figure .card'); card.focus(); card.scrollLeft = 200;
           return [document.activeElement === card, card.scrollLeft]"""
         assert window.run(moved) == [True, 200]
-        media(window, "print")
+        window.media("print")
         paper = window.run(CARDS)
         assert all(card["overflow"] == "visible" and not card["scrolls"] for card in paper)
 
 
 @pytest.mark.nightly
 def test_cards_that_do_not_scroll_are_no_stops_of_the_keyboard(window):
-    window.until("return [...document.images].every((image) => image.complete)")
+    window.until(LOADED)
     with screen(window, 1100):
-        window.until(
-            "return [...document.querySelectorAll('figure .card')].every((card) => card.tabIndex === -1 || !card.checkVisibility())"
-        )
+        still = "(card) => card.tabIndex === -1 || !card.checkVisibility()"
+        window.until(f"return [...document.querySelectorAll('figure .card')].every({still})")
         assert not any(card["scrolls"] for card in window.run(CARDS))
 
 
@@ -295,7 +269,7 @@ def test_the_tables_of_a_large_study_fit_1100_pixels(window, tmp_path):
         shown = """const box = document.querySelector('#cells .scroll'), low = box.getBoundingClientRect().bottom;
           return [...box.querySelectorAll('tbody tr')].filter((row) => row.getBoundingClientRect().bottom <= low).length"""
         assert window.run(shown) >= 12
-    with screen(window, 390, deviceScaleFactor=2, mobile=True):
+    with screen(window, 390):
         assert window.run("return document.documentElement.scrollWidth") <= 390
         stuck = """const box = document.querySelector('#cells .scroll'), first = box.querySelector('tbody th');
           const before = first.getBoundingClientRect().left; box.scrollLeft = 300;
@@ -306,7 +280,7 @@ def test_the_tables_of_a_large_study_fit_1100_pixels(window, tmp_path):
 @pytest.mark.nightly
 def test_paper(window):
     """Nothing that only works on a screen, nothing cut off, dark ink whatever the screen."""
-    media(window, "print", color_scheme="dark")
+    window.media("print", color_scheme="dark")
     assert window.run("return matchMedia('print').matches")
     shown = "return [...document.querySelectorAll(arguments[0])].filter((node) => node.getClientRects().length).length"
     assert window.run(shown, ".tools, nav, button") == 0
@@ -314,20 +288,20 @@ def test_paper(window):
     assert window.run("return getComputedStyle(document.body).color") == "rgb(0, 0, 0)"
     cut = "return [...document.querySelectorAll('.scroll')].filter((box) => getComputedStyle(box).overflow !== 'visible').length"
     assert window.run(cut) == 0
-    media(window)
+    window.media()
     assert base64.b64decode(window._in("POST", "print", {"background": True})).startswith(b"%PDF")
     assert window.console() == []
 
 
 @pytest.mark.nightly
 def test_without_scripts_it_says_the_same(window):
-    cdp(window, "Emulation.setScriptExecutionDisabled", value=True)
+    window.cdp("Emulation.setScriptExecutionDisabled", value=True)
     try:
         window.open(window.run("return location.href"))
         assert window.run("return document.querySelector('.tools').hidden")
         assert window.run("return document.querySelectorAll('#cells-table tbody tr').length") == 6
     finally:
-        cdp(window, "Emulation.setScriptExecutionDisabled", value=False)
+        window.cdp("Emulation.setScriptExecutionDisabled", value=False)
 
 
 def test_the_headline_is_the_first_picture(window):

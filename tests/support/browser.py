@@ -41,16 +41,14 @@ class Browser:
         options = {"args": [*FLAGS, f"--window-size={size[0]},{size[1]}", f"--user-data-dir={tempfile.mkdtemp()}"]}
         options["binary"] = shutil.which("chromium")
         if phone:
-            options["mobileEmulation"] = {
-                "deviceMetrics": {"width": 390, "height": 780, "pixelRatio": 2.0, "touch": True}
-            }
+            metrics = {"width": 390, "height": 780, "pixelRatio": 2.0, "touch": True}
+            options["mobileEmulation"] = {"deviceMetrics": metrics}
         wanted = {"browserName": "chrome", "goog:chromeOptions": options, "goog:loggingPrefs": {"browser": "ALL"}}
         self._base = base
         made = self._call("POST", "/session", {"capabilities": {"alwaysMatch": wanted}})
         self._session, self._process = made["sessionId"], made["capabilities"].get("goog:processID")
         if dark:
-            features = {"features": [{"name": "prefers-color-scheme", "value": "dark"}]}
-            self._in("POST", "goog/cdp/execute", {"cmd": "Emulation.setEmulatedMedia", "params": features})
+            self.media(color_scheme="dark")
 
     def _call(self, method, path, body=None):
         data = None if body is None else json.dumps(body).encode()
@@ -63,6 +61,27 @@ class Browser:
 
     def _in(self, method, path, body=None):
         return self._call(method, f"/session/{self._session}/{path}", body)
+
+    def cdp(self, command, **params):
+        """A command of the browser's own protocol."""
+        return self._in("POST", "goog/cdp/execute", {"cmd": command, "params": params})
+
+    def media(self, kind="", **features):
+        """On a screen or on paper, with what people prefer."""
+        wanted = [{"name": f"prefers-{name.replace('_', '-')}", "value": value} for name, value in features.items()]
+        self.cdp("Emulation.setEmulatedMedia", media=kind, features=wanted)
+
+    def screen(self, width, height=780, *, scale=1, touch=False):
+        """How large, with a finger or a mouse."""
+        metrics = {"width": width, "height": height, "deviceScaleFactor": scale, "mobile": touch}
+        self.cdp("Emulation.setDeviceMetricsOverride", **metrics)
+
+    def names(self):
+        """Role and name of everything an assistive tool hears of."""
+        nodes = [
+            each for each in self.cdp("Accessibility.getFullAXTree")["nodes"] if not each["ignored"] and "role" in each
+        ]
+        return [(node["role"]["value"], node.get("name", {}).get("value", "")) for node in nodes]
 
     def open(self, url):
         """Go there."""
