@@ -108,11 +108,6 @@ class LatticePlan(Plan):
         """Nobody is chosen from a list."""
         return "labels"
 
-    @property
-    def shrinks(self) -> bool:
-        """No: how far the directions reach that are left is not computed after every label."""
-        return False
-
     def check(self, pool: AnyPool) -> None:
         """Refuse a `pool` of other items than those of this lattice."""
         if not isinstance(pool.C, Linear) or pool.C.fingerprint != self.class_fingerprint:

@@ -12,7 +12,7 @@ from fractions import Fraction
 
 from replical.errors import ReplicalError, ValueOutOfRange
 from replical.learners.catalogue import LEARNERS, Record, find
-from replical.learners.plan import Number, Plan, Setting
+from replical.learners.plan import Number, Setting
 from replical.learners.planning import plan
 from replical.pools.yardstick import Yardstick
 
@@ -124,15 +124,17 @@ def _bill(setting: Setting, record: Record, name: str, pool: str, yardstick: Yar
         return replace(bill, note=str(error))
     cost = learner_plan.cost(setting)
     absurd = cost.labels > ABSURD
-    note = _why_absurd(learner_plan, record, cost.note) if absurd else cost.note
+    note = _why_absurd(record, name, noisy=bool(setting.nu), note=cost.note) if absurd else cost.note
     carried = pool == "exact" or not learner_plan.exact_only
     made = replace(bill, applies=True, numbers=learner_plan.numbers, pools=carried, absurd=absurd)
     return replace(made, **asdict(cost) | {"note": note})
 
 
-def _why_absurd(learner_plan: Plan, record: Record, note: str) -> str:
+def _why_absurd(record: Record, name: str, *, noisy: bool, note: str) -> str:
     """Why nobody can pay a bill, and what would lower it."""
-    why = learner_plan.grows_with
-    if learner_plan.name == "paper" and not record.boosts:
+    why = f"it grows with {record.grows_with[noisy]}; raise rho or round instead"
+    if name == "paper":
         why = "the paper's sizes grow with 1/rho^4 and (ln n)^2; take the plan tight"
+    if record.boosts:
+        why = "boosting beats the paper's own sizes only below rho of about 10^-7; take the learner itself"
     return f"nobody can pay this: {why}." + (f" {note}." if note else "")

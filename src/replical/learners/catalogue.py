@@ -46,6 +46,10 @@ class Bounds:
     scanning: bool = False
 
 
+_LABELS = "(ln n)^3/(epsilon rho^2)"
+_NOISY_LABELS = "(ln n)^3/(epsilon^2 rho^2)"  # excess errors are known to ε only with 1/ε² labels
+
+
 @dataclass(frozen=True, kw_only=True)
 class Record:
     """What makes a learner a learner.
@@ -71,6 +75,12 @@ class Record:
     lists
         Does it choose from a list of hypotheses? One that does not is for classes that are no list (`UNLISTED`), and stands
         in no bill, audit or study.
+    shrinks
+        Do later rounds of a run never have more survivors?
+    abstains
+        May a run end without an answer?
+    grows_with
+        What its labels grow with, for noiseless and for noisy labels: why a bill is beyond anybody's means.
     family
         The module that writes and checks the part of a certificate that is its own; empty where there is none.
     paper, tight
@@ -102,6 +112,9 @@ class Record:
     weighs: bool = False
     rounds: bool = False
     lists: bool = True
+    shrinks: bool = True
+    abstains: bool = False
+    grows_with: tuple[str, str] = (_LABELS, _LABELS)
     family: str = ""
     parent: str | None = None
     bounds: Bounds = Bounds()
@@ -209,6 +222,7 @@ _A2_ROUNDS = Record(
     tight="replical.learners.paper.a2:rounds",
     needs=frozenset({"theta", "nu"}),
     options=_SIZES,
+    grows_with=(_NOISY_LABELS, _NOISY_LABELS),
     bounds=Bounds(paper=("a2", "a2")),
     instead="a2",
     colour="#6E4B00",
@@ -225,6 +239,7 @@ _REPLICABLE_ERM = Record(
     needs=frozenset({"rho", "nu"}),
     options=frozenset({"k_final"}),
     parent="erm",
+    grows_with=(_LABELS, _NOISY_LABELS),
     bounds=Bounds(
         paper=("replicable_passive", "replicable_passive_agnostic"),
         ours=("replicable_passive_tight", "replicable_passive_agnostic_tight"),
@@ -244,6 +259,7 @@ _REPLICA2 = Record(
     needs=frozenset({"theta", "rho", "nu"}),
     options=_SIZES,
     parent="a2-rounds",
+    grows_with=(_NOISY_LABELS, _NOISY_LABELS),
     bounds=Bounds(paper=("replica2", "replica2"), ours=("replica2_tight", "replica2_tight")),
     instead="settled-distance",
     colour="#8C2D04",
@@ -261,6 +277,7 @@ _REPLICAL = Record(
     options=_SIZES,
     paper_options=frozenset({"T"}),
     parent="cal-rounds",
+    grows_with=("(ln n)^3/(rho^2)", "(ln n)^3/(rho^2)"),  # ε cancels: the last sample is asked in DIS(V) only
     bounds=Bounds(paper=("replical", None), ours=("replical_tight", None)),
     instead="settled-cal",
     colour="#D55E00",
@@ -309,6 +326,7 @@ _SETTLED = Record(
     active=True,
     certifies=True,
     weighs=True,
+    shrinks=False,  # who is compared depends on what was heard, and may come back
     paper=None,
     tight="replical.learners.settled.plan:settled",
     needs=frozenset({"rho"}),
@@ -335,6 +353,7 @@ _SETTLED_DISTANCE = replace(
     id="settled-distance",
     learner="replical.learners.settled.distance:SettledDistance",
     weighs=False,
+    shrinks=True,
     tight="replical.learners.settled.plan:settled_distance",
     colour="#882255",
     marker="$\\spadesuit$",
@@ -349,6 +368,8 @@ def _boosted(base: Record, marker: str, bounds: Bounds) -> Record:
         learner="replical.learners.paper.boosting:Boosted",
         options=base.options | {"strings", "runs"},
         paper_options=frozenset(),
+        shrinks=False,  # every run begins anew
+        abstains=True,
         parent=base.id,
         bounds=bounds,
         marker=marker,
@@ -384,6 +405,7 @@ UNLISTED: dict[str, Record] = {
         active=True,
         certifies=True,
         lists=False,
+        shrinks=False,  # how far the directions reach that are left is not computed after every label
         family="replical.lattice.certificate",
         paper=None,
         tight="replical.lattice.plan:lattice",

@@ -16,9 +16,6 @@ from math import ceil as ceil_of
 from math import log2
 from typing import Literal, Self
 
-import numpy as np
-from numpy.typing import NDArray
-
 from replical.classes.base import HypothesisClass, class_size
 from replical.classes.prior import UNIFORM, Prior
 from replical.core.exact import ceil, fraction, ln
@@ -295,37 +292,13 @@ class Plan:
         raise NotImplementedError
 
     @property
-    def largest_sample(self) -> int | None:
-        """The largest sample of one step, where runs can be made side by side; None where they cannot."""
-        return None
-
-    @property
     def choice(self) -> Choice:
         """Who the shared order chooses from."""
         return "survivors"
 
-    @property
-    def shrinks(self) -> bool:
-        """Are survivors never fewer than later ones?"""
-        return True
-
-    @property
-    def abstains(self) -> bool:
-        """May a run end without an answer?"""
-        return False
-
-    @property
-    def grows_with(self) -> str:
-        """What the number of labels grows with, where it is beyond anybody's means."""
-        return "it grows with (ln n)^3/(epsilon rho^2); raise rho or round instead"
-
     def cost(self, setting: Setting) -> Cost:
         """What a run asks for, in the `setting` the plan was made for."""
         raise NotImplementedError
-
-    def pool_needed(self, distances: NDArray[np.float64]) -> int | None:
-        """About the smallest pool with which a run proves itself for a truth at these `distances`; None if there is none."""
-        return None
 
     def under(self, prior: Prior, max_labels: int | None) -> Self:
         """The same plan with a `prior` and a budget of `max_labels`."""

@@ -336,7 +336,7 @@ def check_winner(body: Mapping[str, Any], protocol: Protocol) -> str | None:
         among = h is not None and any(low <= h <= high for low, high in choices)
         return None if among else f"hypothesis {h} is not among the survivors"
     if h is None:
-        return None if plan.abstains else f"{plan.learner} always has an answer"
+        return None if protocol.record.abstains else f"{plan.learner} always has an answer"
     return same(h, protocol.prior.first_in(protocol.shared, "order", ranges=choices))
 
 
@@ -396,7 +396,7 @@ def check_rounds(body: Mapping[str, Any], protocol: Protocol) -> str | None:
         return f"the first round begins with {choosing[0]['survivors']} hypotheses, the class has {n}"
     if choosing and choosing[0]["disagreement"][0] < _least_disputed(body) and total == items:
         return "hypotheses of the summary differ on more items than are disputed in the first round"
-    if plan.shrinks and (wrong := _check_shrinking(body, choosing)):
+    if protocol.record.shrinks and (wrong := _check_shrinking(body, choosing)):
         return wrong
     scanned = sum(each["scanned"] for each in body["rounds"])
     if scanned > askable_items(plan, items):

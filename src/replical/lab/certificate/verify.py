@@ -309,7 +309,7 @@ class PoolChecks:
 
     def _check_disagreement(self) -> str | None:
         """The first round begins with the whole class; no later one has less to disagree on than those who survive."""
-        rounds, shrinks, most = split_rounds(self.body)[0], self.protocol.plan.shrinks, self.whole.disagreement_weight
+        rounds, shrinks, most = split_rounds(self.body)[0], self.protocol.record.shrinks, self.whole.disagreement_weight
         last = self.survivors.disagreement_weight if shrinks else 0
         for each in rounds:
             count, everyone = each["disagreement"][0], each["survivors"] == self.whole.size

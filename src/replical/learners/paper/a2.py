@@ -359,11 +359,6 @@ class AgnosticRoundsPlan(RoundsPlan):
         """N, or none where 8Θν̄ is 1 or more: the last sample is then passive."""
         return self.integer("N") if self.stop_mass < 1 else 0
 
-    @property
-    def grows_with(self) -> str:
-        """Excess errors are known to ε only with 1/ε² labels."""
-        return "it grows with (ln n)^3/(epsilon^2 rho^2); raise rho or round instead"
-
     def cost(self, setting: Setting) -> Cost:
         """The rounds, and the last sample at the mass the loop stops at."""
         mass = min(Fraction(1), self.stop_mass)

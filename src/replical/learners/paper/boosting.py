@@ -266,21 +266,6 @@ class BoostedPlan(Plan):
         items = None if one.unlabelled is None else self.runs * one.unlabelled
         return Cost(labels=self._paid * one.labels, kind="most", unlabelled=items, note=note)
 
-    @property
-    def grows_with(self) -> str:
-        """It takes a tiny ρ before 1/ρ² runs at ρ = .01 cost less than one run at ρ."""
-        return "boosting beats the paper's own sizes only below rho of about 10^-7; take the learner itself"
-
-    @property
-    def shrinks(self) -> bool:
-        """Every run begins anew."""
-        return False
-
-    @property
-    def abstains(self) -> bool:
-        """Without a heavy hitter there is no answer."""
-        return True
-
     def under(self, prior: Prior, max_labels: int | None) -> BoostedPlan:
         """The prior is every run's; the budget is that of all of them."""
         return replace(super().under(prior, max_labels), base=self.base.under(prior, None))

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Generator
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -31,6 +32,39 @@ Masks = NDArray[np.bool_]
 _EXACT = 2**52  # sums of counts below this are exact in doubles
 _TABLE = 2**22  # entries of a table of draws
 _SUM = 2**62  # labels of one query are added up in 63 bits
+
+
+def fits(plan: Plan, pool: AnyPool) -> bool:
+    """Can runs of this plan be made in bulk on this pool?"""
+    return isinstance(pool, ExactPool) and plan.learner in _FORMS and _FORMS[plan.learner].largest(plan) < _EXACT
+
+
+def in_bulk(
+    plan: Plan, pool: ExactPool, shared: SharedRandomness, runs: int, name: tuple[str | int, ...]
+) -> Generator[Query, Answers, Counter[int]]:
+    """How often each hypothesis is the answer of a run; a run that keeps nobody wins for nobody.
+
+    Raises
+    ------
+    EmptyVersionSpace
+        If no run keeps anybody.
+    """
+    generator, broken = pool.generator(*name), None
+    wins: Counter[int] = Counter()
+    form = _FORMS[plan.learner]
+    most = max(1, min(_TABLE // max(len(pool.items), plan.n), _SUM // form.largest(plan)))
+    for begin in range(0, runs, most):
+        flock = Flock(generator, pool.weights, [Group(pool.version_space(), min(most, runs - begin))])
+        try:
+            flock = yield from form.run(plan, flock, shared)
+        except EmptyVersionSpace as error:  # nobody in any run of this table
+            broken = error
+            continue
+        for group in flock.groups:
+            wins[group.V.first(shared, plan.prior)] += group.runs
+    if not wins and broken is not None:
+        raise broken
+    return wins
 
 
 @dataclass(frozen=True)
@@ -172,42 +206,16 @@ def _each(group: Group, k: int) -> Sizes:
     return np.full(group.runs, k, dtype=np.int64)
 
 
-# Runs of a learner, by its id, as a flock; a plan that has a largest sample has such a form.
-_FORMS: dict[str, Callable[[Any, Flock, SharedRandomness], Generator[Query, Answers, Flock]]] = {
-    "replical": replical,
-    "replica2": replica2,
-    "replicable-erm": replicable_erm,
+@dataclass(frozen=True)
+class Form:
+    """How runs of a learner are made as a flock, and the largest sample of one step."""
+
+    run: Callable[[Any, Flock, SharedRandomness], Generator[Query, Answers, Flock]]
+    largest: Callable[[Any], int]
+
+
+_FORMS = {
+    "replical": Form(replical, lambda plan: max(plan.k, plan.integer("k_final"))),
+    "replica2": Form(replica2, lambda plan: max(plan.k, plan.final_size(Fraction(1)))),
+    "replicable-erm": Form(replicable_erm, lambda plan: plan.k),
 }
-
-
-def fits(plan: Plan, pool: AnyPool) -> bool:
-    """Can runs of this plan be made in bulk on this pool?"""
-    largest = plan.largest_sample
-    return plan.learner in _FORMS and isinstance(pool, ExactPool) and largest is not None and largest < _EXACT
-
-
-def in_bulk(
-    plan: Plan, pool: ExactPool, shared: SharedRandomness, runs: int, name: tuple[str | int, ...]
-) -> Generator[Query, Answers, Counter[int]]:
-    """How often each hypothesis is the answer of a run; a run that keeps nobody wins for nobody.
-
-    Raises
-    ------
-    EmptyVersionSpace
-        If no run keeps anybody.
-    """
-    generator, broken = pool.generator(*name), None
-    wins: Counter[int] = Counter()
-    most = max(1, min(_TABLE // max(len(pool.items), plan.n), _SUM // max(1, plan.largest_sample or 1)))
-    for begin in range(0, runs, most):
-        flock = Flock(generator, pool.weights, [Group(pool.version_space(), min(most, runs - begin))])
-        try:
-            flock = yield from _FORMS[plan.learner](plan, flock, shared)
-        except EmptyVersionSpace as error:  # nobody in any run of this table
-            broken = error
-            continue
-        for group in flock.groups:
-            wins[group.V.first(shared, plan.prior)] += group.runs
-    if not wins and broken is not None:
-        raise broken
-    return wins

@@ -116,11 +116,6 @@ class ReplicA2:
 class ReplicA2Plan(AgnosticRoundsPlan):
     """ReplicA²: thresholds above ν̄/Δ in the loop, above the fewest errors at the end."""
 
-    @property
-    def largest_sample(self) -> int | None:
-        """The larger of a round and the last sample, at its largest."""
-        return max(self.k, self.final_size(Fraction(1)))
-
     def position(self, shared: SharedRandomness) -> Fraction:
         """The shared random position in [0, 1) that decides every threshold."""
         raise NotImplementedError
@@ -178,11 +173,6 @@ _SLOWLY = Fraction(8, 7)  # a round scans at most so many times k/Δ items, exce
 @dataclass(frozen=True, kw_only=True)
 class ScanningReplicA2Plan(ReplicA2Plan):
     """Ours, on a finite pool: both filters count errors on all items scanned, and ask for those in DIS(V)."""
-
-    @property
-    def largest_sample(self) -> int | None:
-        """None: a finite pool has no runs side by side."""
-        return None
 
     @property
     def measuring(self) -> int:

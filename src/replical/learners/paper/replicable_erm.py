@@ -85,17 +85,6 @@ class ReplicableERM:
 class ReplicableERMPlan(SamplePlan):
     """Passive and replicable: k labels, then a shared threshold on the (excess) error."""
 
-    @property
-    def largest_sample(self) -> int:
-        """The sample."""
-        return self.k
-
-    @property
-    def grows_with(self) -> str:
-        """Errors are known to ε with 1/ε labels, excess errors only with 1/ε²."""
-        power = "epsilon^2" if self["nu"] else "epsilon"
-        return f"it grows with (ln n)^3/({power} rho^2); raise rho or round instead"
-
     def most(self, shared: SharedRandomness, fewest: int) -> int:
         """Errors allowed: a shared threshold, above the fewest errors where labels may be noisy."""
         low, high = self["low"], self["high"]

@@ -109,16 +109,6 @@ class RepliCALPlan(RoundsPlan):
         return self.k * self.rounds_most + self.integer("k_final")
 
     @property
-    def largest_sample(self) -> int:
-        """The larger of both sizes."""
-        return max(self.k, self.integer("k_final"))
-
-    @property
-    def grows_with(self) -> str:
-        """ε cancels: the last sample is asked in DIS(V) only."""
-        return "it grows with (ln n)^3/(rho^2); raise rho or round instead"
-
-    @property
     def final_scans(self) -> bool:
         """Does the final filter ask those of k_final fresh items that lie in DIS(V), and not k_final of them there?"""
         return False

@@ -101,11 +101,6 @@ class BettingPlan(Plan):
         return (0, 1, -1) if self.losses is None else self.losses.differences
 
     @property
-    def shrinks(self) -> bool:
-        """Who is compared depends on what was heard, and may come back."""
-        return False
-
-    @property
     def choice(self) -> Choice:
         """Bets on labels decide, and no certificate tells labels."""
         return "labels"
