@@ -9,6 +9,7 @@ from hashlib import sha256
 from replical.core.exact import clopper_pearson
 from replical.learners.catalogue import find
 from replical.study.results import SCHEMA
+from replical.study.spec import Study
 
 GRID = {"class": ["thresholds:50", "thresholds:1000"], "learner": ["cal", "erm"], "epsilon": 0.1, "pool_size": 300}
 BASE = {"schema": "replical.study/1", "name": "small", "seed": "small 1", "stop": {"pairs": 30}, "grid": [GRID]}
@@ -20,6 +21,25 @@ def based(**more):
 
 def of_pairs(pairs):
     return based(stop={"pairs": pairs})
+
+
+TINY_GRID = {"class": "thresholds:50", "learner": "cal", "epsilon": 0.1, "pool_size": 300}
+TINY = {"schema": "replical.study/1", "name": "small", "seed": "s", "grid": [TINY_GRID]}
+
+
+def tiny(*grids, **more):
+    """A study of one cell, or of these grids; checked."""
+    return Study.of({**TINY, "grid": [{**TINY_GRID, **grid} for grid in grids or [{}]], **more})
+
+
+def tiny_toml(**changes):
+    """The same as text, with some lines changed or left out; those of the grid begin with ``grid_``."""
+    lines = {"schema": '"replical.study/1"', "name": '"small"', "seed": '"s"', "stop": "{ pairs = 5 }"}
+    grid = {"class": '"thresholds:50"', "learner": '"cal"', "epsilon": "0.1", "pool_size": "300"}
+    for name, value in changes.items():
+        (grid if name.startswith("grid_") else lines)[name.removeprefix("grid_")] = value
+    told = [f"{name} = {value}" for name, value in lines.items() if value is not None]
+    return "\n".join([*told, "[[grid]]", *(f"{name} = {value}" for name, value in grid.items() if value is not None)])
 
 
 def text_of(content):

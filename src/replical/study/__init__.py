@@ -1,5 +1,5 @@
 """Grids of audits from one file: which cells there are, who runs them, what they showed.
 
-`spec` reads the file, `scheduler` has its cells run by `workers`, `store` keeps them, `results` has a row for each.
-`pictures` draws the rows, `report` says in sentences what they show and what they do not.
+`spec` reads the file, `scheduler` has its cells run, `store` keeps them, `results` has a row for each, `judging` says what
+a row means. `pictures` draws the rows, `report` says in sentences and tables what they show and what they do not.
 """

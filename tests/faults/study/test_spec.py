@@ -11,24 +11,7 @@ from hypothesis import given, settings
 from replical.errors import BadStudy
 from replical.study.spec import PARAMETERS, Study
 from replical.worlds.experiment import OPTIONS
-
-GRID = {"class": "thresholds:50", "learner": "cal", "epsilon": 0.1, "pool_size": 300}
-BASE = {"schema": "replical.study/1", "name": "small", "seed": "s", "grid": [GRID]}
-
-
-def study(*grids, **more):
-    return Study.of({**BASE, "grid": [{**GRID, **grid} for grid in grids or [{}]], **more})
-
-
-# What it may not say
-def toml(**changes):
-    """The base as text, with some lines changed or left out."""
-    lines = {"schema": '"replical.study/1"', "name": '"small"', "seed": '"s"', "stop": "{ pairs = 5 }"}
-    grid = {"class": '"thresholds:50"', "learner": '"cal"', "epsilon": "0.1", "pool_size": "300"}
-    for name, value in changes.items():
-        (grid if name.startswith("grid_") else lines)[name.removeprefix("grid_")] = value
-    told = [f"{name} = {value}" for name, value in lines.items() if value is not None]
-    return "\n".join([*told, "[[grid]]", *(f"{name} = {value}" for name, value in grid.items() if value is not None)])
+from support.studies import TINY, TINY_GRID, tiny, tiny_toml
 
 
 @pytest.mark.parametrize(
@@ -52,7 +35,7 @@ def test_too_many_cells_are_refused_at_once(lists):
     started = time.process_time()
     for parts in (grids, [{}, *grids]):
         with pytest.raises(BadStudy, match="at most 100000 cells; shorten the lists of 'wide'"):
-            study(*parts)
+            tiny(*parts)
     assert time.process_time() - started < 5
 
 
@@ -62,7 +45,7 @@ def test_too_many_in_several_grids():
         for start in range(0, 120_000, 30_000)
     ]
     with pytest.raises(BadStudy, match="at most 100000 cells; shorten the lists of 'from 90000'"):
-        study(*grids)
+        tiny(*grids)
 
 
 ANYTHING = st.recursive(
@@ -83,7 +66,7 @@ PLACES += [
 @settings(max_examples=300)
 @given(st.sampled_from(PLACES), ANYTHING)
 def test_anything_anywhere_is_understood_or_refused(place, value):
-    content = {**BASE, "grid": [dict(GRID)], "defaults": {}, "quick": {}, "stop": {"pairs": 4}}
+    content = {**TINY, "grid": [dict(TINY_GRID)], "defaults": {}, "quick": {}, "stop": {"pairs": 4}}
     inner = content
     for step in place[:-1]:
         inner = inner[step]
@@ -103,7 +86,7 @@ def test_anything_anywhere_is_understood_or_refused(place, value):
 @settings(max_examples=100)
 @given(st.binary(max_size=60), st.integers(0, 200))
 def test_any_bytes_are_understood_or_refused(tmp_path_factory, extra, where):
-    text = toml().encode()
+    text = tiny_toml().encode()
     file = tmp_path_factory.mktemp("bytes") / "study.toml"
     file.write_bytes(text[:where] + extra + text[where:])
     with contextlib.suppress(BadStudy):

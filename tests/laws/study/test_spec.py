@@ -6,14 +6,7 @@ from hypothesis import assume, given
 from replical.core.exact import clopper_pearson
 from replical.learners.catalogue import LEARNERS
 from replical.study.spec import StoppingRule, Study
-
-GRID = {"class": "thresholds:50", "learner": "cal", "epsilon": 0.1, "pool_size": 300}
-BASE = {"schema": "replical.study/1", "name": "small", "seed": "s", "grid": [GRID]}
-
-
-def study(*grids, **more):
-    return Study.of({**BASE, "grid": [{**GRID, **grid} for grid in grids or [{}]], **more})
-
+from support.studies import TINY, tiny
 
 LISTS = {
     "class": st.sampled_from(["thresholds:50", "thresholds:60", "star:9", "intervals:8"]),
@@ -44,24 +37,24 @@ def test_an_id_depends_on_nothing_but_its_cell(grid, data):
         spellings = [value, str(value)] + ([float(value)] if float(value) == value and value not in (100, 1000) else [])
         return data.draw(st.sampled_from(spellings))
 
-    cells = study(grid).cells()
+    cells = tiny(grid).cells()
     ids = {cell.id for cell in cells}
     assert len(ids) == len(cells)
     names = data.draw(st.permutations(list(grid)))
     other = {name: [respelled(value) for value in data.draw(st.permutations(grid[name]))] for name in names}
-    assert {cell.id for cell in Study.of({**BASE, "grid": [other], "seed": "other"}).cells()} == ids
+    assert {cell.id for cell in Study.of({**TINY, "grid": [other], "seed": "other"}).cells()} == ids
     more = data.draw(st.sampled_from(names))
     extended = {**grid, more: [*grid[more], data.draw(LISTS[more])]}
-    assert ids <= {cell.id for cell in study(extended).cells()}
+    assert ids <= {cell.id for cell in tiny(extended).cells()}
     for cell in cells:
-        (alone,) = study({"rho": 0.1, **cell.parameters}).cells()
+        (alone,) = tiny({"rho": 0.1, **cell.parameters}).cells()
         assert (alone.id, alone.seed, alone.parameters) == (cell.id, cell.seed, cell.parameters)
 
 
 @given(GRIDS, GRIDS)
 def test_cells_are_the_union_of_the_grids(one, two):
-    assert {cell.id for cell in study(one, two).cells()} == {
-        cell.id for grid in (one, two) for cell in study(grid).cells()
+    assert {cell.id for cell in tiny(one, two).cells()} == {
+        cell.id for grid in (one, two) for cell in tiny(grid).cells()
     }
 
 

@@ -10,13 +10,7 @@ from replical.errors import BadStudy
 from replical.learners.catalogue import LEARNERS, find
 from replical.study.spec import StoppingRule, Study
 from support.paths import ROOT
-
-GRID = {"class": "thresholds:50", "learner": "cal", "epsilon": 0.1, "pool_size": 300}
-BASE = {"schema": "replical.study/1", "name": "small", "seed": "s", "grid": [GRID]}
-
-
-def study(*grids, **more):
-    return Study.of({**BASE, "grid": [{**GRID, **grid} for grid in grids or [{}]], **more})
+from support.studies import TINY, TINY_GRID, tiny, tiny_toml
 
 
 def chosen(cells, *names):
@@ -25,7 +19,7 @@ def chosen(cells, *names):
 
 # Cells
 def test_a_grid_is_a_product_in_the_order_of_the_file():
-    cells = study({"class": ["thresholds:50", "star:9"], "learner": ["erm", "cal"], "epsilon": [0.2, 0.1]}).cells()
+    cells = tiny({"class": ["thresholds:50", "star:9"], "learner": ["erm", "cal"], "epsilon": [0.2, 0.1]}).cells()
     assert chosen(cells, "class", "learner", "epsilon") == [
         (where, who, epsilon)
         for where in ("thresholds:50", "star:9")
@@ -36,29 +30,29 @@ def test_a_grid_is_a_product_in_the_order_of_the_file():
 
 def test_grids_are_united_and_a_cell_that_both_name_is_run_once_as_the_first_says():
     first = {"name": "one", "epsilon": [0.1, 0.2], "stop": {"pairs": 5}}
-    cells = study(first, {"name": "two", "epsilon": [0.2, 0.3]}, stop={"pairs": 7}).cells()
+    cells = tiny(first, {"name": "two", "epsilon": [0.2, 0.3]}, stop={"pairs": 7}).cells()
     assert chosen(cells, "epsilon") == [(0.1,), (0.2,), (0.3,)]
     assert [cell.grids for cell in cells] == [("one",), ("one", "two"), ("two",)]
     assert [cell.stop.pairs for cell in cells] == [5, 5, 7]
 
 
 def test_standard_values_defaults_and_the_grid_s_own_word():
-    assert dict(study().cells()[0].parameters) == {
-        **GRID, "delta": 0.05, "noise": 0.0, "plan": "tight",
+    assert dict(tiny().cells()[0].parameters) == {
+        **TINY_GRID, "delta": 0.05, "noise": 0.0, "plan": "tight",
     }  # fmt: skip
-    changed = study({"delta": 0.2}, {}, defaults={"delta": 0.1, "noise": 0.01}).cells()
+    changed = tiny({"delta": 0.2}, {}, defaults={"delta": 0.1, "noise": 0.01}).cells()
     assert chosen(changed, "delta", "noise") == [(0.2, 0.01), (0.1, 0.01)]
 
 
 def test_a_yardstick_is_a_key_that_only_rounded_learners_know():
     """To measure on none is what a cell without the key does: it is the same cell, with the same name."""
     grid = {"learner": ["rounded-cal", "cal"], "yardstick": ["cells", "none"]}
-    cells = study(grid).cells()
+    cells = tiny(grid).cells()
     assert chosen(cells, "learner", "yardstick") == [("rounded-cal", "cells"), ("rounded-cal", None), ("cal", None)]
     assert [cell.experiment.yardstick for cell in cells] == ["cells", None, None]
-    assert [cell.id for cell in cells[1:]] == [study({"learner": name}).cells()[0].id for name in grid["learner"]]
+    assert [cell.id for cell in cells[1:]] == [tiny({"learner": name}).cells()[0].id for name in grid["learner"]]
     with pytest.raises(BadStudy, match="unknown yardstick 'own'; it is one of cells, none"):
-        study({"yardstick": "own"})
+        tiny({"yardstick": "own"})
 
 
 @pytest.mark.parametrize("learner", LEARNERS)
@@ -68,7 +62,7 @@ def test_parameters_a_learner_does_not_know_are_left_out(learner):
         "finish": "excess", "a": 0.01, "b": 0.02, "strings": 3, "runs": 3, "max_labels": 10**6, "T": 0.1,
     }  # fmt: skip
     for plan in ("tight", "paper"):
-        found = study({"learner": learner, "plan": plan, **values}).cells()[0].parameters
+        found = tiny({"learner": learner, "plan": plan, **values}).cells()[0].parameters
         told = {name for name in values if find(learner).uses(name)} | {"max_labels"}
         told |= {"T"} if (learner, plan) == ("replical", "paper") else set()
         assert set(found) == told | {"class", "learner", "epsilon", "pool_size", "delta", "noise", "plan"}
@@ -83,21 +77,21 @@ def test_what_a_cell_tries_is_what_was_written():
         "pool_size": "exact",
         "k_loop": 10**20 + 1,
     }
-    tried = study(wanted).cells()[0].experiment
+    tried = tiny(wanted).cells()[0].experiment
     assert (tried.learner, tried.rho, tried.theta, tried.noise) == ("replical", 0.3, 2.5, "boundary:.1,.2")
     assert (tried.class_spec, tried.pool_size, tried.options) == ("thresholds:50", "exact", {"k_loop": 10**20 + 1})
 
 
 # Names
 def test_an_id_is_the_hash_of_what_the_cell_tries():
-    found = study({"learner": "rounded-cal", "epsilon": 1e-7, "rho": 0.25}, seed="any").cells()[0]
+    found = tiny({"learner": "rounded-cal", "epsilon": 1e-7, "rho": 0.25}, seed="any").cells()[0]
     text = '{"class":"thresholds:50","delta":0.05,"epsilon":1e-7,"learner":"rounded-cal","noise":0,"plan":"tight","pool_size":300,"rho":0.25}'
     assert found.id == hashlib.sha256(text.encode()).hexdigest()[:16]
     assert found.seed == f"any / cell {found.id}"
 
 
 def test_ids_are_frozen():
-    assert [cell.id for cell in study({"learner": ["cal", "rounded-cal"]}).cells()] == [
+    assert [cell.id for cell in tiny({"learner": ["cal", "rounded-cal"]}).cells()] == [
         "0b66c95fcf966a1f", "a6f3b71147050e61",
     ]  # fmt: skip
 
@@ -129,14 +123,14 @@ def test_the_study_of_many_labs_has_cells_for_labs():
     ],
 )
 def test_one_value_has_one_spelling(one, two):
-    (first,), (second,) = study(one).cells(), study(two).cells()
+    (first,), (second,) = tiny(one).cells(), tiny(two).cells()
     assert (first.id, repr(first.experiment)) == (second.id, repr(second.experiment))
-    assert len(study(one, two).cells()) == 1
+    assert len(tiny(one, two).cells()) == 1
 
 
 def test_neighbours_have_names_of_their_own():
     counts = [10**17, 10**17 + 1, 2**64, 2**64 + 1]  # doubles would confuse them
-    assert len({cell.id for cell in study({"max_labels": counts}).cells()}) == 4
+    assert len({cell.id for cell in tiny({"max_labels": counts}).cells()}) == 4
 
 
 # Quick
@@ -144,18 +138,18 @@ QUICK = {"stop": {"pairs": 3}, "epsilon": [0.2]}
 
 
 def quick(*grids, **more):
-    return study(*grids, **{"quick": QUICK, "stop": {"pairs": 50}, **more}).cells(quick=True)
+    return tiny(*grids, **{"quick": QUICK, "stop": {"pairs": 50}, **more}).cells(quick=True)
 
 
 def test_quick_replaces_lists_and_the_stop():
     (cell,) = quick({"epsilon": [0.1, 0.2, 0.3]})
     assert (cell.parameters["epsilon"], cell.stop.pairs) == (0.2, 3)
-    assert len(study({"epsilon": [0.1, 0.2, 0.3]}, quick=QUICK).cells()) == 3
+    assert len(tiny({"epsilon": [0.1, 0.2, 0.3]}, quick=QUICK).cells()) == 3
 
 
 def test_quick_replaces_what_comes_from_the_defaults_too():
-    grid = {name: value for name, value in GRID.items() if name != "epsilon"}
-    found = Study.of({**BASE, "grid": [grid], "defaults": {"epsilon": [0.1, 0.2]}, "quick": QUICK}).cells(quick=True)
+    grid = {name: value for name, value in TINY_GRID.items() if name != "epsilon"}
+    found = Study.of({**TINY, "grid": [grid], "defaults": {"epsilon": [0.1, 0.2]}, "quick": QUICK}).cells(quick=True)
     assert chosen(found, "epsilon") == [(0.2,)]
 
 
@@ -172,20 +166,20 @@ def test_a_grid_may_be_left_out_of_quick_or_have_its_own():
 
 
 def test_quick_cells_are_cells_of_the_study():
-    whole = study({"epsilon": [0.1, 0.2], "learner": ["cal", "erm"]}, quick=QUICK)
+    whole = tiny({"epsilon": [0.1, 0.2], "learner": ["cal", "erm"]}, quick=QUICK)
     assert {cell.id: cell.seed for cell in whole.cells(quick=True)}.items() <= {
         cell.id: cell.seed for cell in whole.cells()
     }.items()
 
 
 def test_without_a_word_on_quick_it_is_the_study_itself():
-    whole = study({"epsilon": [0.1, 0.2], "stop": {"pairs": 4}}, {"class": "star:9"}, stop={"pairs": 6})
+    whole = tiny({"epsilon": [0.1, 0.2], "stop": {"pairs": 4}}, {"class": "star:9"}, stop={"pairs": 6})
     assert whole.cells(quick=True) == whole.cells()
 
 
 def test_whose_stop_counts():
     def pairs(grid, **more):
-        whole = study(grid, **more)
+        whole = tiny(grid, **more)
         return whole.cells()[0].stop.pairs, whole.cells(quick=True)[0].stop.pairs
 
     own, late = {"stop": {"pairs": 4}}, {"stop": {"pairs": 5}, "quick": {"stop": {"pairs": 2}}}
@@ -197,24 +191,16 @@ def test_whose_stop_counts():
 
 
 def test_the_stop_of_a_grid_does_not_change_what_its_cells_try():
-    plain, own = (study({"learner": "replical", **stop}) for stop in ({}, {"stop": {"pairs": 4}}))
+    plain, own = (tiny({"learner": "replical", **stop}) for stop in ({}, {"stop": {"pairs": 4}}))
     assert [cell.id for cell in plain.cells()] == [cell.id for cell in own.cells()]
     assert own.cells()[0].stop == StoppingRule(pairs=4)
 
 
 # What it may not say
-def toml(**changes):
-    """The base as text, with some lines changed or left out."""
-    lines = {"schema": '"replical.study/1"', "name": '"small"', "seed": '"s"', "stop": "{ pairs = 5 }"}
-    grid = {"class": '"thresholds:50"', "learner": '"cal"', "epsilon": "0.1", "pool_size": "300"}
-    for name, value in changes.items():
-        (grid if name.startswith("grid_") else lines)[name.removeprefix("grid_")] = value
-    told = [f"{name} = {value}" for name, value in lines.items() if value is not None]
-    return "\n".join([*told, "[[grid]]", *(f"{name} = {value}" for name, value in grid.items() if value is not None)])
 
 
 def test_a_byte_order_mark_does_no_harm(tmp_path):
-    (tmp_path / "study.toml").write_bytes(b"\xef\xbb\xbf" + toml(seed="'Zürich 😀'").encode())
+    (tmp_path / "study.toml").write_bytes(b"\xef\xbb\xbf" + tiny_toml(seed="'Zürich 😀'").encode())
     assert Study.read(tmp_path / "study.toml").seed == "Zürich 😀"
 
 
@@ -226,7 +212,7 @@ def test_what_is_no_file_is_named(tmp_path):
 
 def test_a_date_is_no_seed():
     with pytest.raises(BadStudy, match="'seed'"):
-        study(seed=date(2020, 1, 1))
+        tiny(seed=date(2020, 1, 1))
 
 
 # ---- when a cell stops ----

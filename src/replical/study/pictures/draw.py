@@ -12,8 +12,6 @@ from replical.study.pictures.style import Picture, style
 from replical.study.results import Row, fill_columns
 from replical.study.spec import Cell
 
-__all__ = ["Picture", "draw"]
-
 
 def draw(cells: list[Cell], rows: list[Row], folder: Path) -> list[Picture]:
     """Draw every picture the study has data for, the headline first; the same rows give the same bytes."""

@@ -25,7 +25,7 @@ from replical.study.results import Row, fill_columns, growths
 from replical.study.spec import Study
 
 if TYPE_CHECKING:
-    from replical.study.pictures.draw import Picture
+    from replical.study.pictures.style import Picture
 
 _HALF = 500  # points: the widest figure whose text can be read at half the width of a page of 1100 pixels
 _BY_DEFAULT = "Where no plan is named it is tight."
