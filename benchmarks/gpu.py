@@ -28,13 +28,12 @@ import numpy as np
 from replical.classes.halfspaces import HalfSpaces
 from replical.classes.predictions.packed import PackedPredictions
 from replical.core import bits
-from replical.core.kernels import backend as choice
-from replical.core.kernels import pairs
+from replical.core.kernels import backend, pairs
 from replical.core.kernels import torch_device as device
 from replical.core.kernels import torch_kernels as torch_pairs
 from replical.core.kernels import torch_kernels as torch_signs
 from replical.core.kernels.columns import Columns
-from replical.core.kernels.matrices import add_wrong, mixed, tallies
+from replical.core.kernels.matrices import add_wrong, disagreement, tallies
 from replical.core.kernels.signs import signs
 from replical.core.parallel import cores
 from replical.core.randomness import PrivateRandomness, SharedRandomness
@@ -72,7 +71,7 @@ def numba_on_two_cores() -> Iterator[None]:
     if before is not None:
         os.sched_setaffinity(0, sorted(before)[:2])
     try:
-        with choice.using("numba"):
+        with backend.using("numba"):
             yield
     finally:
         if before is not None:
@@ -81,7 +80,7 @@ def numba_on_two_cores() -> Iterator[None]:
 
 def on_numba(work: Callable[[], Any], repeats: int = 1) -> tuple[float | None, Any]:
     """The best of `repeats` after one to compile, and the result; nothing where numba is not there."""
-    if choice.trouble() is not None:
+    if backend.trouble() is not None:
         return None, None
     best = np.inf
     with numba_on_two_cores():
@@ -94,7 +93,7 @@ def on_numba(work: Callable[[], Any], repeats: int = 1) -> tuple[float | None, A
 
 
 def _wait(torch: Any) -> None:
-    if device.name() != choice.CPU:
+    if device.name() != backend.CPU:
         torch.cuda.synchronize(device.name())
 
 
@@ -123,15 +122,15 @@ def predictions(n: int, m: int, dimensions: int) -> Iterator[Row]:
     C = HalfSpaces(dimensions, n, seed="benchmark")
     X = C.drawn(SharedRandomness("points"), "points", count=m)
     X[0], C.normals[0], C.offsets[0] = 0.0, 0.0, 0.0  # some heights are exactly zero
-    points, factors, starts = device.sent(X), device.sent(C.normals), device.sent(-C.offsets)
+    points, factors, starts = device.send(X), device.send(C.normals), device.send(-C.offsets)
     size = f"{n:,} x {m:,}"
     card = seconds(lambda: torch_signs.packed_signs(points, factors, starts))
     part = max(1, m // 500)
     some = np.unique(np.linspace(0, m - 1, max(1, m // part)).astype(np.int64))
     expected = np.zeros((len(some), bits.words_for(n)), dtype=np.uint64)
-    with choice.using("numpy"):
+    with backend.using("numpy"):
         numpy = once(lambda: signs(X[some], C.normals, -C.offsets, expected))
-    found = torch_signs.packed_signs(points, factors, starts)[device.sent(some)].cpu().numpy().view(np.uint64)
+    found = torch_signs.packed_signs(points, factors, starts)[device.send(some)].cpu().numpy().view(np.uint64)
     same = bool((found == expected).all())
     compiled = np.zeros((m, bits.words_for(n)), dtype=np.uint64)
     numba, _ = on_numba(lambda: signs(X, C.normals, -C.offsets, compiled))
@@ -143,7 +142,7 @@ def predictions(n: int, m: int, dimensions: int) -> Iterator[Row]:
     yield row(f"predictions, d = {dimensions}, on the card", size, card, numpy, part, same, numba)
 
     def there_and_back() -> None:
-        with choice.using("torch"):
+        with backend.using("torch"):
             signs(X, C.normals, -C.offsets, out)
 
     card = seconds(there_and_back, 1)
@@ -157,7 +156,7 @@ def predictions(n: int, m: int, dimensions: int) -> Iterator[Row]:
 def distances(planes: Any) -> Iterator[Row]:
     """All pairs of rows, on and above the diagonal, in blocks that are added up and dropped."""
     torch, count = device.pytorch(), planes.shape[1]
-    held = device.held(planes)
+    held = device.hold(planes)
 
     def everyone() -> int:
         return sum(int(block.sum(dtype=torch.int64)) for _, _, block in torch_pairs.all_pairs(held))
@@ -175,7 +174,7 @@ def distances(planes: Any) -> Iterator[Row]:
             if left.start <= h < left.stop:
                 same &= bool((block[:, h - left.start].cpu().numpy() == expected[number, top]).all())
     first = max(1, count // 5)  # of the rows, whose pairs are a 25th of all
-    numba, found = on_numba(lambda: pairs.Pairs(planes[:, :first]).among())
+    numba, found = on_numba(lambda: pairs.Pairs(planes[:, :first]).matrix())
     for top, left, block in torch_pairs.all_pairs(held) if found is not None else ():
         expected, ours = found[top, left], block.cpu().numpy()
         same &= bool((ours[: expected.shape[0], : expected.shape[1]] == expected).all())
@@ -191,7 +190,7 @@ def coefficient(n: int) -> Iterator[Row]:
     C = HalfSpaces(3, n, seed="benchmark")
     X = C.drawn(SharedRandomness("points"), "points", count=n)
     pool = Pool(C, X, PrivateRandomness.simulated("benchmark"))
-    with choice.using("torch"):
+    with backend.using("torch"):
         started = time.perf_counter()
         found = theta(C, pool)
         first = time.perf_counter() - started
@@ -201,7 +200,7 @@ def coefficient(n: int) -> Iterator[Row]:
         before = time.perf_counter() - started
     few = 8
     centres = np.unique(np.append(np.linspace(0, n - 1, few).astype(np.int64), found.centre))
-    with choice.using("numpy"):
+    with backend.using("numpy"):
         measured = measure(C, pool)
 
         def some() -> Any:
@@ -210,7 +209,7 @@ def coefficient(n: int) -> Iterator[Row]:
 
         started = time.perf_counter()
         (expected, far), numpy = some(), time.perf_counter() - started
-    with choice.using("torch"):
+    with backend.using("torch"):
         same = all(bool((a == far).all()) for _, a in on_card.distances(centres))
         tops = on_card.tops(centres, far, 0, found.value * (1 - 1e-9))
     best = expected.ratios >= expected.ratios.max()
@@ -238,7 +237,7 @@ def table(planes: Any, n: int) -> Iterator[Row]:
     asked = generator.integers(items, size=min(1_000, items))
     half = Columns(np.arange(0, n, 2), n)
     fresh = planes.copy()
-    copied = once(lambda: (device.held(fresh), _wait(device.pytorch())))  # and forgotten with `fresh`
+    copied = once(lambda: (device.hold(fresh), _wait(device.pytorch())))  # and forgotten with `fresh`
     print(f"(copying the table to the card: {copied:.3f} s, once)", flush=True)
 
     def errors(rows: Any, codes: Any) -> Any:
@@ -247,25 +246,25 @@ def table(planes: Any, n: int) -> Iterator[Row]:
         return sums[:n]
 
     cases: list[tuple[str, Callable[[Any], Any], bool]] = [
-        ("disagreement of everyone", lambda rows: mixed(planes, rows, everyone), True),
-        ("disagreement of every second candidate", lambda rows: mixed(planes, rows, half), True),
+        ("disagreement of everyone", lambda rows: disagreement(planes, rows, everyone), True),
+        ("disagreement of every second candidate", lambda rows: disagreement(planes, rows, half), True),
         ("votes of everyone", lambda rows: tallies(planes, rows, everyone, 2), True),
         ("errors of everyone, a label an item", lambda rows: errors(rows, truth[rows]), False),
     ]
     for name, ask, by_row in cases:
-        with choice.using("torch"):
+        with backend.using("torch"):
             card = seconds(lambda ask=ask: ask(every))
             whole = ask(every)
             found = whole[some] if by_row else ask(some)
-        with choice.using("numpy"):
+        with backend.using("numpy"):
             started = time.perf_counter()
             expected, numpy = ask(some), time.perf_counter() - started
         numba, compiled = on_numba(lambda ask=ask: ask(every))
         same = bool((found == expected).all()) and (numba is None or bool((whole == compiled).all()))
         yield row(name, size, card, numpy, part, same, numba)
-    with choice.using("torch"):
+    with backend.using("torch"):
         card, found = seconds(lambda: errors(asked, truth[asked])), errors(asked, truth[asked])
-    with choice.using("numpy"):
+    with backend.using("numpy"):
         started = time.perf_counter()
         expected, numpy = errors(asked, truth[asked]), time.perf_counter() - started
     numba, compiled = on_numba(lambda: errors(asked, truth[asked]))
@@ -280,18 +279,18 @@ def main() -> int:
     parser.add_argument("--device", help="cuda, cuda:N or cpu; the first card if left out")
     wanted = parser.parse_args()
     if wanted.device:
-        os.environ[choice.DEVICE] = wanted.device
+        os.environ[backend.DEVICE] = wanted.device
     torch, here = device.pytorch(), device.name()
-    if here == choice.CPU and not wanted.quick:
+    if here == backend.CPU and not wanted.quick:
         sys.exit("there is no card here: --quick runs small sizes on the processor")
     machine = {
-        "device": torch.cuda.get_device_name(here) if here != choice.CPU else f"processor, {platform.machine()}",
+        "device": torch.cuda.get_device_name(here) if here != backend.CPU else f"processor, {platform.machine()}",
         "torch": torch.__version__,
         "numpy": np.__version__,
         "python": platform.python_version(),
         "cores": cores(),
-        "numba": None if choice.trouble() else version("numba"),
-        "products_of_bytes": here != choice.CPU and torch_pairs._bytes_multiply(str(torch.device(here))),
+        "numba": None if backend.trouble() else version("numba"),
+        "products_of_bytes": here != backend.CPU and torch_pairs._bytes_multiply(str(torch.device(here))),
     }
     print(", ".join(f"{key} {value}" for key, value in machine.items()), flush=True)
     n = 2_000 if wanted.quick else 100_000
@@ -299,7 +298,7 @@ def main() -> int:
     for dimensions in (3, 50):
         rows += predictions(n, n, dimensions)
     C = HalfSpaces(3, n, seed="benchmark")
-    with choice.using("torch"):
+    with backend.using("torch"):
         packed = PackedPredictions(C, C.drawn(SharedRandomness("points"), "points", count=n))
     planes = packed._planes
     rows += table(planes, n)
@@ -307,7 +306,7 @@ def main() -> int:
     del packed, planes
     for size in (300, 500) if wanted.quick else (10_000, 30_000):
         rows += coefficient(size)
-    peak = torch.cuda.max_memory_allocated() if here != choice.CPU else 0
+    peak = torch.cuda.max_memory_allocated() if here != backend.CPU else 0
     print(f"most memory on the card: {peak / 2**30:.1f} GiB")
     if wanted.json:
         text = json.dumps({"machine": machine, "quick": wanted.quick, "peak_bytes": peak, "rows": rows}, indent=1)

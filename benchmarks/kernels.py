@@ -28,16 +28,15 @@ from rich.table import Table
 from replical import Pool, PredictionTable, SharedRandomness, learn, plan
 from replical.classes.predictions.packed import PackedPredictions
 from replical.core import bits
-from replical.core.kernels import backend as choice
-from replical.core.kernels import backend as threads
+from replical.core.kernels import backend
 from replical.core.kernels.accounts import Kinds, add
 from replical.core.kernels.columns import Columns
-from replical.core.kernels.matrices import add_wrong, apart, mixed, tallies, together, turned
+from replical.core.kernels.matrices import add_wrong, disagreement, distances_from, gather, tallies, transpose
 from replical.learners.planning import learner_for
 from replical.pools.query import Answers, Query
 
 REPEATS = 5
-BACK_ENDS = (choice.NUMPY, choice.NUMBA)  # of the processor; gpu.py has the other
+BACK_ENDS = (backend.NUMPY, backend.NUMBA)  # of the processor; gpu.py has the other
 RATES = 13  # candidates err on a half, a quarter, .. of the items
 LEARNERS = {
     "cal": {"epsilon": 0.02},
@@ -63,12 +62,12 @@ def limits() -> dict[str, float]:
     """What this machine does at most: bytes read a second, with one thread and with all; words counted a second."""
     block = np.ones(2**25, dtype=np.uint64)
     found = {"read_1": block.nbytes / seconds(lambda: np.bitwise_or.reduce(block))}
-    count = threads.count()
+    count = backend.thread_count()
     with ThreadPoolExecutor(count) as pool:
         parts = np.array_split(block, count)
         found["read_all"] = block.nbytes / seconds(lambda: list(pool.map(np.bitwise_or.reduce, parts)))
     found["threads"] = count
-    if choice.trouble() is None:
+    if backend.trouble() is None:
         small = np.ones((1, 6, 512), dtype=np.uint64)  # in the nearest cache
         from replical.core.kernels import numba_rows as compiled
 
@@ -76,7 +75,7 @@ def limits() -> dict[str, float]:
 
         def count_bits() -> None:
             for _ in range(200):
-                compiled.apart(small, 0, counts, 0, 6)
+                compiled._distances_from(small, 0, counts, 0, 6)
 
         found["popcount_1"] = 200 * small.size / seconds(count_bits)
     return found
@@ -95,8 +94,8 @@ def kernels(quick: bool) -> list[dict[str, Any]]:
         told: dict[str, Any] = {"kernel": name, "size": size, "bytes": read}
         told["plain"] = None if plain is None else scale * seconds(plain, 1)
         for back_end in BACK_ENDS:
-            if back_end == choice.NUMPY or choice.trouble() is None:
-                with choice.using(back_end):
+            if back_end == backend.NUMPY or backend.trouble() is None:
+                with backend.using(back_end):
                     told[back_end] = seconds(ours)
         rows.append(told)
 
@@ -107,23 +106,30 @@ def kernels(quick: bool) -> list[dict[str, Any]]:
     agreed[0, :, -1] &= bits.pack(np.ones(n, dtype=np.bool_))[-1]
     part = bits.unpack(agreed[0, : m // 10], n).T.copy()  # hypotheses are rows, as one would write it down
     size = f"{n:,} × {m:,}"
-    row("disagreement, all of it agreed", size, agreed.nbytes, lambda: mixed(agreed, everything, Columns(everyone, n)),
+    row("disagreement, all of it agreed", size, agreed.nbytes,
+        lambda: disagreement(agreed, everything, Columns(everyone, n)),
         lambda: part.any(axis=0) & ~part.all(axis=0), 10)  # fmt: skip
     noise = generator.integers(0, 2**64, size=(1, m, words), dtype=np.uint64)
     noise[0, :, -1] &= agreed[0].max(axis=0)[-1]
-    row("disagreement, early exit", size, 64 * m, lambda: mixed(noise, everything, Columns(everyone, n)), None)
+    row("disagreement, early exit", size, 64 * m, lambda: disagreement(noise, everything, Columns(everyone, n)), None)
     some = np.arange(0, n, 2)
-    row("disagreement of half, early exit", size, 64 * m, lambda: mixed(noise, everything, Columns(some, n)), None)
+    row(
+        "disagreement of half, early exit",
+        size,
+        64 * m,
+        lambda: disagreement(noise, everything, Columns(some, n)),
+        None,
+    )
     row("votes", size, noise.nbytes, lambda: tallies(noise, everything, Columns(everyone, n), 2), None)
     centre = generator.integers(2, size=m)
     row("distances to a centre", size, noise.nbytes,
         lambda: add_wrong(np.zeros(64 * words, dtype=np.int64), noise, everything, centre), None)  # fmt: skip
     few = np.arange(0, n, 24)
-    row("1/24 of the columns moved together", size, noise.nbytes, lambda: together(noise, everything, few), None)
+    row("1/24 of the columns moved together", size, noise.nbytes, lambda: gather(noise, everything, few), None)
     rows_turned = np.arange(1024)
-    row("1,024 rows turned", f"{n:,}", 1024 * words * 8, lambda: turned(noise, rows_turned, n), None)
-    turned_planes = turned(noise, rows_turned, n)
-    row("distances from one", f"{n:,} × 1,024", turned_planes.nbytes, lambda: apart(turned_planes, 3), None)
+    row("1,024 rows turned", f"{n:,}", 1024 * words * 8, lambda: transpose(noise, rows_turned, n), None)
+    turned_planes = transpose(noise, rows_turned, n)
+    row("distances from one", f"{n:,} × 1,024", turned_planes.nbytes, lambda: distances_from(turned_planes, 3), None)
     n, m, k = (20_000, 2_000, 1_000) if quick else (100_000, 20_000, 1_000)
     words = bits.words_for(n)
     planes = generator.integers(0, 2**64, size=(1, m, words), dtype=np.uint64)
@@ -190,7 +196,7 @@ def one(learner: str, n: int, m: int, back_end: str | None) -> dict[str, Any]:
     order = np.random.default_rng(2).permutation(m)
     pool = Pool.in_order(C, np.zeros((m, 0), dtype=np.uint16), np.arange(m), order, predictions)
     numbers = plan(learner, C, delta=0.05, pool="finite", **LEARNERS[learner])
-    with nullcontext() if back_end is None else choice.using(back_end):
+    with nullcontext() if back_end is None else backend.using(back_end):
         warm_up()
         labels, ended = Timed(truth), True
         started = time.perf_counter()
@@ -242,7 +248,7 @@ def runs(quick: bool) -> list[dict[str, Any]]:
     n = m = 5_000 if quick else 100_000
     found = []
     for learner in LEARNERS:
-        for back_end in BACK_ENDS if quick else (choice.in_use(),):
+        for back_end in BACK_ENDS if quick else (backend.in_use(),):
             words = [sys.executable, __file__, "--one", learner, str(n), str(m), back_end]
             done = subprocess.run(words, capture_output=True, text=True, check=False)
             if done.returncode:

@@ -27,9 +27,8 @@ from rich.table import Table
 from replical import HalfSpaces, Pool, PrivateRandomness, theta
 from replical.classes.predictions.packed import PackedPredictions
 from replical.core import bits
-from replical.core.kernels import backend as choice
-from replical.core.kernels import backend as threads
-from replical.core.kernels.pairs import Pairs, aligned
+from replical.core.kernels import backend
+from replical.core.kernels.pairs import Pairs, align
 from replical.core.parallel import cores
 
 HYPOTHESES, ITEMS = 10_000, 10_000
@@ -40,15 +39,15 @@ SOME = 32  # rows that plain versions are timed on
 @contextmanager
 def on(name: str, count: int) -> Iterator[None]:
     """This back end, so many threads."""
-    before = threads.count
-    threads.count = lambda: count
-    threads._pool.cache_clear()
+    before = backend.thread_count
+    backend.thread_count = lambda: count
+    backend._pool.cache_clear()
     try:
-        with choice.using(name):
+        with backend.using(name):
             yield
     finally:
-        threads.count = before
-        threads._pool.cache_clear()
+        backend.thread_count = before
+        backend._pool.cache_clear()
 
 
 def seconds(work: Callable[[], object], repeats: int = 3, count: int = 1) -> float:
@@ -62,9 +61,9 @@ def seconds(work: Callable[[], object], repeats: int = 3, count: int = 1) -> flo
 
 
 def back_ends() -> list[tuple[str, int]]:
-    found = [(choice.NUMPY, 1)]
-    if choice.trouble() is None:
-        found += [(choice.NUMBA, count) for count in (1, 2) if count <= cores()]
+    found = [(backend.NUMPY, 1)]
+    if backend.trouble() is None:
+        found += [(backend.NUMBA, count) for count in (1, 2) if count <= cores()]
     return found
 
 
@@ -87,7 +86,7 @@ def words_a_second() -> float:
             total += e + f + g + h
         return total
 
-    words, times = aligned(np.arange(1024, dtype=np.uint64).reshape(1, 1, -1))[0, 0], 50_000
+    words, times = align(np.arange(1024, dtype=np.uint64).reshape(1, 1, -1))[0, 0], 50_000
     passes(words, 1)
     return 4 * len(words) * times / seconds(lambda: passes(words, times), 7)
 
@@ -99,15 +98,15 @@ def all_pairs(planes: NDArray[np.uint64]) -> list[dict[str, Any]]:
                              for i in range(SOME)]) * n / SOME  # fmt: skip
     rows: list[dict[str, Any]] = [{"back end": "plain", "threads": 1, "seconds": plain, "scaled": True}]
     found = Pairs(planes)
-    limit = words_a_second() if choice.trouble() is None else None
+    limit = words_a_second() if backend.trouble() is None else None
     for name, count in back_ends():
         with on(name, count):
-            if name == choice.NUMPY:
+            if name == backend.NUMPY:
                 some = np.arange(SOME)
                 rows.append({"back end": name, "threads": count, "scaled": True,
-                             "seconds": seconds(lambda some=some: found.between(some)) * n / SOME / 2})  # fmt: skip
+                             "seconds": seconds(lambda some=some: found.distances(some)) * n / SOME / 2})  # fmt: skip
                 continue
-            found.between(np.arange(2))  # compiles
+            found.distances(np.arange(2))  # compiles
             rows.append({"back end": name, "threads": count, "seconds": seconds(found.among, count=count)})
             if limit is not None:
                 rows[-1]["share of the limit"] = n * (n + 1) / 2 * words / rows[-1]["seconds"] / limit
@@ -124,11 +123,11 @@ def coefficient(n: int, items: int) -> list[dict[str, Any]]:
     answers = set()
     for name, count in back_ends():
         with on(name, count):
-            if name == choice.NUMBA:
+            if name == backend.NUMBA:
                 small = HalfSpaces(3, 100, seed="bench")
                 theta(small, Pool(small, pool.items[:99], PrivateRandomness.simulated("b")))  # compiles
             found: list[Any] = []
-            taken = seconds(lambda found=found: found.append(theta(C, pool)), 1 if name == choice.NUMPY else 3, count)
+            taken = seconds(lambda found=found: found.append(theta(C, pool)), 1 if name == backend.NUMPY else 3, count)
             rows.append({"back end": name, "threads": count, "seconds": taken})
             answers |= {(each.value, each.centre, each.radius, each.disagreement) for each in found}
     assert len(answers) == 1, "back ends differ"

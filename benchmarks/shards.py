@@ -36,7 +36,7 @@ from replical import KnownLabels, Pool, PredictionTable, PrivateRandomness, Shar
 from replical.classes.predictions.packed import PackedPredictions
 from replical.classes.predictions.sharded import SIZE, Shard, ShardedPredictions, ShardedRows, ShardedTable, Writing
 from replical.core import bits
-from replical.core.kernels import backend as choice
+from replical.core.kernels import backend
 from replical.core.parallel import Workers, cluster, cores, local
 from replical.learners.planning import learner_for
 
@@ -104,7 +104,7 @@ def operations(predictions: Any, candidates: int, items: int) -> Iterator[tuple[
     asked = generator.permutation(items)[:1000]
     truth = truth_of(items)
     labels = np.eye(2, dtype=np.int64)[truth]
-    seen = predictions.unseen(items)
+    seen = predictions.blank_memory(items)
     yield "first look at every item", lambda: predictions.disagreement(everyone, every, seen)
     yield "the same without checksums", lambda: predictions.disagreement(everyone, every)
     yield "a later look, half of the candidates left", lambda: predictions.disagreement(half, every, seen)
@@ -280,7 +280,7 @@ def main() -> int:
             "bytes": size,
             "made": written,
             "cores": cores(),
-            "kernels": choice.in_use(),
+            "kernels": backend.in_use(),
             "python": platform.python_version(),
             "numpy": version("numpy"),
             "ways": ways,

@@ -96,13 +96,13 @@ def _show_faults(terminalreporter):
 @pytest.fixture(scope="module", params=["numpy", "numba", "torch"])
 def kernels(request):
     """Everything in a module once on each back end; ``pytestmark = pytest.mark.usefixtures("kernels")`` asks for it."""
-    from replical.core.kernels import backend as choice
+    from replical.core.kernels import backend
 
-    if request.param == "numba" and (why := choice.trouble()) is not None:
+    if request.param == "numba" and (why := backend.trouble()) is not None:
         pytest.skip(f"numba cannot be used, {why}")
-    if request.param == "torch" and (why := choice.torch_trouble()) is not None:
+    if request.param == "torch" and (why := backend.torch_trouble()) is not None:
         pytest.skip(f"PyTorch's kernels cannot be used, {why}")
-    with choice.using(request.param):
+    with backend.using(request.param):
         yield request.param
 
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from replical.core.kernels import backend as choice
+from replical.core.kernels import backend
 from replical.core.kernels import torch_device as device
 
 THETA = ("theta", "--class", "halfspaces:2,60", "--seed", "net", "--pool")
@@ -37,16 +37,16 @@ RUN = (
 def here(tmp_path, monkeypatch):
     """An empty folder, and an environment that is as it was afterwards."""
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setenv(choice.DEVICE, "")
-    monkeypatch.setenv(choice.VARIABLE, "")
-    device.checked.cache_clear()
+    monkeypatch.setenv(backend.DEVICE, "")
+    monkeypatch.setenv(backend.VARIABLE, "")
+    device.check.cache_clear()
     device.pytorch.cache_clear()
     return tmp_path
 
 
 @pytest.mark.parametrize("words", [(*THETA, "pool.csv"), AUDIT, RUN], ids=lambda words: words[0])
 def test_without_pytorch_it_is_one_sentence_and_nothing_is_touched(here, words, command, monkeypatch):
-    monkeypatch.setattr(choice, "torch_trouble", lambda: "PyTorch is not installed")
+    monkeypatch.setattr(backend, "torch_trouble", lambda: "PyTorch is not installed")
     code, out, err = command(*words, "--device", "cuda")
     assert (code, out) == (2, "")
     assert err == (
@@ -68,7 +68,7 @@ def test_the_answer_is_the_same_wherever_it_is_computed(here, command, monkeypat
     expected = command(*THETA, "pool.csv", "--json")
     assert expected[0] == 0
     assert command(*THETA, "pool.csv", "--json", "--device", "cpu") == expected
-    if choice.torch_trouble() is not None:
-        pytest.skip(f"PyTorch's kernels cannot be used, {choice.torch_trouble()}")
-    monkeypatch.setenv(choice.VARIABLE, "torch")
+    if backend.torch_trouble() is not None:
+        pytest.skip(f"PyTorch's kernels cannot be used, {backend.torch_trouble()}")
+    monkeypatch.setenv(backend.VARIABLE, "torch")
     assert command(*THETA, "pool.csv", "--json", "--device", "cpu") == expected

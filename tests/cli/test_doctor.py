@@ -5,7 +5,7 @@ import json
 import pytest
 
 import replical as library
-from replical.core.kernels import backend as choice
+from replical.core.kernels import backend
 from replical.core.kernels import torch_device as device
 from support.commands import answer, replical
 
@@ -70,8 +70,8 @@ def test_an_interrupt_while_a_command_is_loaded(command, monkeypatch):
     ],
 )  # fmt: skip
 def test_doctor_says_which_kernels_are_used(command, monkeypatch, named, why, said):
-    monkeypatch.setenv(choice.VARIABLE, named)
-    monkeypatch.setattr(choice, "trouble", lambda: why)
+    monkeypatch.setenv(backend.VARIABLE, named)
+    monkeypatch.setattr(backend, "trouble", lambda: why)
     code, out, _ = command("doctor")
     assert code == 0
     assert said in " ".join(out.split())
@@ -93,7 +93,7 @@ CARD = {"device": "cuda:0", "name": "A Card", "memory": 3 * 2**30, "free": 2**30
 )  # fmt: skip
 def test_doctor_names_cards_and_their_memory(command, monkeypatch, cards, why, said):
     monkeypatch.setattr(device, "cards", lambda: cards)
-    monkeypatch.setattr(choice, "torch_trouble", lambda: why)
+    monkeypatch.setattr(backend, "torch_trouble", lambda: why)
     code, out, _ = command("doctor")
     assert code == 0
     assert said in " ".join(out.split())
@@ -101,8 +101,8 @@ def test_doctor_names_cards_and_their_memory(command, monkeypatch, cards, why, s
 
 
 def test_doctor_says_that_kernels_run_in_pytorch(command, monkeypatch):
-    monkeypatch.setenv(choice.VARIABLE, "torch")
-    monkeypatch.setattr(choice, "torch_trouble", lambda: None)
+    monkeypatch.setenv(backend.VARIABLE, "torch")
+    monkeypatch.setattr(backend, "torch_trouble", lambda: None)
     monkeypatch.setattr(device, "cards", lambda: [])
     monkeypatch.setattr(device, "name", lambda: "cuda:3")
     code, out, _ = command("doctor")
@@ -114,7 +114,7 @@ def test_doctor_says_that_kernels_run_in_pytorch(command, monkeypatch):
 
 
 def test_unknown_kernels_are_one_sentence(command, monkeypatch):
-    monkeypatch.setenv(choice.VARIABLE, "gpu")
+    monkeypatch.setenv(backend.VARIABLE, "gpu")
     code, _, err = command("doctor")
     assert code == 2
     assert "there are no kernels 'gpu': REPLICAL_KERNELS is numpy, numba or torch" in " ".join(err.split())

@@ -9,7 +9,7 @@ import typer
 
 from replical import __version__
 from replical.cli.output import answer, prose
-from replical.core.kernels import backend as choice
+from replical.core.kernels import backend
 from replical.core.kernels import torch_device as device
 from replical.core.selftest import installed, wrong_words
 
@@ -42,7 +42,7 @@ def doctor_command(as_json: Annotated[bool, typer.Option("--json", help="one JSO
                 **system,
                 "golden": not wrong,
                 "wrong_words": wrong,
-                "kernels": choice.in_use(),
+                "kernels": backend.in_use(),
                 "cards": device.cards(),
             }
         )
@@ -66,19 +66,19 @@ def _cards() -> list[str]:
             f"{card['free'] / 2**30:.1f} GiB free; --device {card['device']} uses it."
             for card in found
         ]
-    why = choice.torch_trouble() or "PyTorch finds none here"
-    remedy = "" if choice.torch_trouble() is None else ': pip install "replical[gpu]"'
+    why = backend.torch_trouble() or "PyTorch finds none here"
+    remedy = "" if backend.torch_trouble() is None else ': pip install "replical[gpu]"'
     return [f"Cards: none that can be used, {why}{remedy}."]
 
 
 def _kernels() -> str:
-    if choice.in_use() == choice.TORCH:
-        return f"Kernels: PyTorch on {device.name()}, as {choice.VARIABLE} says; results are the same without."
-    if choice.in_use() == choice.NUMBA:
+    if backend.in_use() == backend.TORCH:
+        return f"Kernels: PyTorch on {device.name()}, as {backend.VARIABLE} says; results are the same without."
+    if backend.in_use() == backend.NUMBA:
         return "Kernels: numba, once there is enough work to pay for loading it."
-    if choice.named() == choice.NUMPY:
-        return f"Kernels: NumPy, as {choice.VARIABLE} says; results are the same on numba."
+    if backend.choice() == backend.NUMPY:
+        return f"Kernels: NumPy, as {backend.VARIABLE} says; results are the same on numba."
     return (
-        f"Kernels: NumPy; numba would be faster, with the same results, but {choice.trouble()}: "
+        f"Kernels: NumPy; numba would be faster, with the same results, but {backend.trouble()}: "
         'pip install "replical[fast]".'
     )

@@ -104,7 +104,7 @@ class VersionSpace:
     def _found(self) -> NDArray[np.bool_]:
         """Which undecided items are disputed."""
         if self._seen is None or self.predictions is not self._held:
-            self._seen = self.predictions.unseen(len(self._undecided))
+            self._seen = self.predictions.blank_memory(len(self._undecided))
         return self.predictions.disagreement(self.indices, self._undecided, self._seen)
 
     @cached_property

@@ -32,7 +32,7 @@ from replical.classes.predictions.packed import PackedPredictions
 from replical.classes.thresholds import Thresholds
 from replical.core import bits, memory
 from replical.core.exact import fraction, in_open
-from replical.core.kernels.pairs import Balls, Distances, Pairs, Swept, Tops, aligned
+from replical.core.kernels.pairs import Distances, GrowingBalls, Pairs, Swept, Tops, align
 from replical.errors import ValueOutOfRange
 from replical.pools.pool import ExactPool, Pool
 from replical.worlds.world import Population
@@ -127,8 +127,8 @@ class _Table:
         self.whole = int(weights[predictions.disagreement(everyone, first)].sum())
         self._least = int(weights.min())
         _refuse_what_cannot_fit(C, len(first))
-        planes, heavy = aligned(predictions.turned(first)), None if (weights == 1).all() else weights
-        self._pairs, self._balls = Pairs(planes, heavy), Balls(planes, heavy, whole=self.whole)
+        planes, heavy = align(predictions.transpose(first)), None if (weights == 1).all() else weights
+        self._pairs, self._balls = Pairs(planes, heavy), GrowingBalls(planes, heavy, whole=self.whole)
 
     def distances(self, centres: Indices) -> Iterator[tuple[Indices, Distances]]:
         return self._pairs.blocks(centres)

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from replical import HalfSpaces
 from replical.classes.predictions.packed import PackedPredictions
 from replical.core import bits
-from replical.core.kernels import backend as threads
+from replical.core.kernels import backend
 
 pytestmark = pytest.mark.usefixtures("kernels")
 
@@ -23,13 +23,13 @@ def test_packed_predictions_are_the_codes(dimensions, count, items, seed):
     on = np.arange(items)[::2] % count
     X[::2] = C.normals[on] * C.offsets[on][:, None]
     everyone = np.arange(count)
-    packed = PackedPredictions(C, C.items(X)).turned(np.arange(items))
+    packed = PackedPredictions(C, C.items(X)).transpose(np.arange(items))
     assert (bits.unpack(packed[0], items) == C.codes(X, everyone)).all()
 
 
 def test_no_table_of_numbers_is_made(monkeypatch):
     """2 MB of bits; label codes would take 32."""
-    monkeypatch.setattr(threads, "count", lambda: 1)  # each has some room of its own
+    monkeypatch.setattr(backend, "thread_count", lambda: 1)  # each has some room of its own
     C, X = HalfSpaces(3, 4000, seed="packed"), np.random.default_rng(0).normal(size=(4000, 3))
     PackedPredictions(C, X[:2])  # compiles
     tracemalloc.start()

@@ -120,7 +120,7 @@ def test_what_was_seen_serves_smaller_version_spaces(table, data):
     m, n = codes.shape
     with tempfile.TemporaryDirectory() as folder:
         shards = ShardedPredictions(in_shards(codes, labels, folder, cuts))
-        seen, alive = shards.unseen(m), np.arange(n)
+        seen, alive = shards.blank_memory(m), np.arange(n)
         for part in data.draw(st.lists(st.floats(0, 1), max_size=4)):
             disputed = shards.disagreement(alive, np.arange(m), seen)
             assert disputed.tolist() == [len(set(row[alive])) > 1 for row in codes]

@@ -10,7 +10,16 @@ from hypothesis import strategies as st
 from replical.core import bits
 from replical.core.kernels.accounts import Kinds, add
 from replical.core.kernels.columns import Columns
-from replical.core.kernels.matrices import Nearest, add_wrong, apart, mixed, tallies, together, turned, unseen
+from replical.core.kernels.matrices import (
+    Nearest,
+    add_wrong,
+    blank_memory,
+    disagreement,
+    distances_from,
+    gather,
+    tallies,
+    transpose,
+)
 
 pytestmark = pytest.mark.usefixtures("kernels")
 
@@ -53,14 +62,14 @@ def test_counting_and_moving_equal_loops(matrix):
     sums = np.ones(64 * planes.shape[2], dtype=np.int64)
     add_wrong(sums, planes, rows, right, power)
     assert sums[: codes.shape[1]].tolist() == (1 + ((codes[rows] != right[:, None]).sum(axis=0) << power)).tolist()
-    assert together(planes, rows, chosen).tolist() == packed(here, len(planes))
-    assert turned(planes, rows, codes.shape[1]).tolist() == packed(codes[rows].T, len(planes))
-    assert apart(planes, 0).tolist() == (codes != codes[0]).sum(axis=1).tolist()
+    assert gather(planes, rows, chosen).tolist() == packed(here, len(planes))
+    assert transpose(planes, rows, codes.shape[1]).tolist() == packed(codes[rows].T, len(planes))
+    assert distances_from(planes, 0).tolist() == (codes != codes[0]).sum(axis=1).tolist()
     few = generator.integers(len(codes), size=4)
     distances = np.array([(codes[rows] != codes[row]).sum(axis=1) for row in few])
     assert Nearest(planes).of(rows, few).tolist() == distances.argmin(axis=0).tolist()
     for marks in map(np.array, product([False, True], repeat=len(few))):
-        assert Nearest(planes).marked(rows, few, marks).tolist() == marks[distances.argmin(axis=0)].tolist()
+        assert Nearest(planes).marks(rows, few, marks).tolist() == marks[distances.argmin(axis=0)].tolist()
 
 
 @settings(max_examples=40)
@@ -81,12 +90,12 @@ def test_rows_taken_up_where_they_were_left_are_the_same(matrix):
     """Fewer and fewer columns: what was seen before changes no answer, and who agreed once agrees from then on."""
     codes, planes, generator = matrix
     chosen, rows = np.arange(codes.shape[1]), np.arange(len(codes))
-    seen = unseen(len(rows))
+    seen = blank_memory(len(rows))
     while True:
         columns = Columns(chosen, codes.shape[1])
         expected = [len(set(codes[row, chosen])) > 1 for row in rows]
-        found = mixed(planes, rows, columns, seen)
-        assert found.tolist() == expected == mixed(planes, rows, columns).tolist()
+        found = disagreement(planes, rows, columns, seen)
+        assert found.tolist() == expected == disagreement(planes, rows, columns).tolist()
         if len(chosen) == 1:
             break
         rows, seen = rows[found], seen[:, found]

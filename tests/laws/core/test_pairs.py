@@ -8,9 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from replical.core import bits
-from replical.core.kernels import backend as threads
-from replical.core.kernels import pairs
-from replical.core.kernels.pairs import Balls, Pairs
+from replical.core.kernels import backend, pairs
+from replical.core.kernels.pairs import GrowingBalls, Pairs
 from support import reference
 
 pytestmark = pytest.mark.usefixtures("kernels")
@@ -35,8 +34,8 @@ def test_distances_equal_brute_force(n, length, digits, seed, heaviest):
     weights = None if heaviest == 0 else np.random.default_rng(seed).integers(1, heaviest + 1, size=length)
     expected = brute(codes.tolist(), np.ones(length, dtype=int) if weights is None else weights)
     found = Pairs(planes, weights)
-    assert found.among().tolist() == expected
-    assert found.between(np.array([n - 1, 0]), 1).tolist() == [expected[n - 1][1:], expected[0][1:]]
+    assert found.matrix().tolist() == expected
+    assert found.distances(np.array([n - 1, 0]), 1).tolist() == [expected[n - 1][1:], expected[0][1:]]
 
 
 @pytest.mark.parametrize("digits", [1, 2, 4])
@@ -46,7 +45,7 @@ def test_more_than_a_tile_and_more_than_a_strip(n, length, digits):
     codes, planes = rows(n, length, digits, n)
     expected = (codes[:, None, :] != codes[None, :, :]).sum(axis=2) if n < 100 else [
         (codes != row).sum(axis=1) for row in codes]  # fmt: skip
-    assert (Pairs(planes).among() == expected).all()
+    assert (Pairs(planes).matrix() == expected).all()
 
 
 @pytest.mark.parametrize("held", [0, 2**29])
@@ -55,24 +54,24 @@ def test_blocks_are_rows_of_the_matrix_whether_it_is_kept_or_not(held, count, mo
     codes, planes = rows(150, 700, 1, 3)
     monkeypatch.setattr(pairs, "_HELD", held)
     monkeypatch.setattr(pairs, "_SHARE", 1)
-    monkeypatch.setattr(threads, "count", lambda: count)
+    monkeypatch.setattr(backend, "thread_count", lambda: count)
     blocks = list(Pairs(planes).blocks(np.arange(150)))
     assert [h for block, _ in blocks for h in block.tolist()] == list(range(150))
     assert (np.concatenate([far for _, far in blocks]) == [(codes != row).sum(axis=1) for row in codes]).all()
 
 
 def test_rows_start_on_cache_lines():
-    planes = pairs.aligned(np.ones((2, 3, 9), dtype=np.uint64))
+    planes = pairs.align(np.ones((2, 3, 9), dtype=np.uint64))
     assert planes.shape == (2, 3, 16)
     assert planes.ctypes.data % 64 == 0
     assert planes.sum() == 2 * 3 * 9
-    assert pairs.aligned(planes) is planes
+    assert pairs.align(planes) is planes
 
 
 @pytest.mark.parametrize(("weights", "dtype"), [(None, np.uint16), ([2**15] * 2, np.int32), ([2**40] * 2, np.int64)])
 def test_distances_are_kept_in_the_fewest_bits(weights, dtype):
     planes = bits.pack(np.array([[[True, True], [False, False]]]))
-    found = Pairs(planes, None if weights is None else np.array(weights)).among()
+    found = Pairs(planes, None if weights is None else np.array(weights)).matrix()
     assert found.dtype == dtype
     assert found[0, 1] == (2 if weights is None else sum(weights))
 
@@ -101,7 +100,7 @@ worlds = st.builds(
 
 def balls(planes, weights, whole):
     heavy = None if (weights == 1).all() else weights
-    return Balls(planes, heavy, whole=whole), Pairs(planes, heavy).among()
+    return GrowingBalls(planes, heavy, whole=whole), Pairs(planes, heavy).matrix()
 
 
 @given(worlds, st.sampled_from([0, 1, 3, 10]))

@@ -5,7 +5,7 @@ import pytest
 
 from replical import KnownLabels, Pool, PredictionTable, PrivateRandomness, SharedRandomness, learn, plan
 from replical.classes.predictions import survivors
-from replical.core.kernels import backend as choice
+from replical.core.kernels import backend
 from replical.learners.planning import learner_for
 from replical.pools import version_space
 
@@ -46,7 +46,7 @@ def facts(learner, labels):
 @pytest.mark.parametrize("labels", [2, 3])
 @pytest.mark.parametrize("learner", LEARNERS)
 def test_a_run_is_the_same_on_all_back_ends_and_however_its_matrix_shrinks(learner, labels, monkeypatch):
-    with choice.using("numpy"):
+    with backend.using("numpy"):
         expected = facts(learner, labels)
     monkeypatch.setattr(survivors, "_SMALL", 0)
     monkeypatch.setattr(survivors, "_SHRINKS", 1)
@@ -54,12 +54,12 @@ def test_a_run_is_the_same_on_all_back_ends_and_however_its_matrix_shrinks(learn
     moved = []
     together = survivors.Survivors.__init__
     monkeypatch.setattr(survivors.Survivors, "__init__", lambda *these: (moved.append(1), together(*these))[1])
-    with choice.using("numpy"):
+    with backend.using("numpy"):
         assert facts(learner, labels) == expected
     assert moved
-    others = {"numba": choice.trouble(), "torch": choice.torch_trouble()}
+    others = {"numba": backend.trouble(), "torch": backend.torch_trouble()}
     for name in (name for name, why in others.items() if why is None):
-        with choice.using(name):
+        with backend.using(name):
             assert facts(learner, labels) == expected
     if None not in others.values():
         pytest.skip(f"neither numba nor PyTorch can be used: {others}")

@@ -25,8 +25,7 @@ from replical import (
     theta,
     theta_bound,
 )
-from replical.core.kernels import backend as threads
-from replical.core.kernels import pairs as balls_kernel
+from replical.core.kernels import backend
 from replical.core.kernels import pairs as pairs_kernel
 from replical.worlds.theta import _below, _Limits
 from support import reference
@@ -84,8 +83,10 @@ def test_it_is_attained_where_brute_force_finds_it_first(n, m, labels, seed, r0,
     C, items, weights = table(n, m, labels, seed)
     ratio, centre, radius, disputed = reference.peak(reference.all_codes(C, items), weights, Fraction(str(r0)))
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(threads, "count", lambda: threads_used)
-        patch.setattr(balls_kernel, "_SHARE", 1)
+        patch.setattr(backend, "thread_count", lambda: threads_used)
+        patch.setattr(pairs_kernel, "_SHARE", 1)
+        if backend.trouble() is None:
+            patch.setattr("replical.core.kernels.numba_pairs._SHARE", 1)
         patch.setattr(pairs_kernel, "_BLOCK", 2)
         found = theta(C, Population(C, target=0, cells=items, weights=weights), r0=r0)
     assert (found.centre, found.disagreement) == (centre, (disputed, weights.sum()))

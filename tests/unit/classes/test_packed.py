@@ -55,7 +55,7 @@ def test_free_memory_is_at_most_what_a_container_allows(monkeypatch, tmp_path):
 
 def test_rows_become_hypotheses():
     C = PredictionTable(["a", "b", "c"], labels=(0, 1, 2))
-    planes = PackedPredictions(C, C.items(CODES)).turned(np.array([3, 1, 0]))
+    planes = PackedPredictions(C, C.items(CODES)).transpose(np.array([3, 1, 0]))
     digits = [bits.unpack(plane, 3).astype(int) for plane in planes]
     assert (digits[0] + 2 * digits[1] == CODES[[3, 1, 0]].T).all()
 

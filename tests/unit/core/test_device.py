@@ -7,27 +7,27 @@ import numpy as np
 import pytest
 
 from replical.core import bits
-from replical.core.kernels import backend as choice
+from replical.core.kernels import backend
 from replical.core.kernels import torch_device as device
 from replical.core.kernels import torch_kernels as torch_balls
 from replical.core.kernels import torch_kernels as torch_pairs
 from replical.core.kernels.columns import Columns
-from replical.core.kernels.matrices import add_wrong, mixed, tallies, turned, unseen
-from replical.core.kernels.pairs import Balls, Pairs
+from replical.core.kernels.matrices import add_wrong, blank_memory, disagreement, tallies, transpose
+from replical.core.kernels.pairs import GrowingBalls, Pairs
 from replical.core.kernels.signs import signs
 from replical.errors import BadUsage, MissingExtra, ValueOutOfRange
 
-needs_torch = pytest.mark.skipif(choice.torch_trouble() is not None, reason="PyTorch is not installed")
+needs_torch = pytest.mark.skipif(backend.torch_trouble() is not None, reason="PyTorch is not installed")
 
 
 @pytest.fixture
 def fresh(monkeypatch):
     """An environment that names neither a back end nor a device; what a test sets in it is gone afterwards."""
-    monkeypatch.setenv(choice.VARIABLE, "")
-    monkeypatch.setenv(choice.DEVICE, "")
-    device.checked.cache_clear()
+    monkeypatch.setenv(backend.VARIABLE, "")
+    monkeypatch.setenv(backend.DEVICE, "")
+    device.check.cache_clear()
     yield monkeypatch
-    device.checked.cache_clear()
+    device.check.cache_clear()
 
 
 def found(*cards):
@@ -42,38 +42,38 @@ def found(*cards):
 
 
 def test_a_card_gets_large_work_and_the_torch_back_end_everything(fresh):
-    assert not choice.on_device(2**40)
-    fresh.setenv(choice.DEVICE, " CUDA:1 ")
-    assert choice.on_device(2**40)
-    assert not choice.on_device(100)
-    fresh.setenv(choice.DEVICE, "cpu")
-    assert not choice.on_device(2**40)
-    fresh.setenv(choice.DEVICE, "cuda")
-    fresh.setenv(choice.VARIABLE, "numpy")
-    assert not choice.on_device(2**40)
-    fresh.setattr(choice, "torch_trouble", lambda: None)
-    fresh.setenv(choice.VARIABLE, "torch")
-    assert choice.on_device(1)
-    fresh.setattr(choice, "trouble", lambda: "it is not installed")
-    assert not choice.compiles(2**40)  # kernels without a PyTorch version run as they would otherwise
+    assert not backend.on_device(2**40)
+    fresh.setenv(backend.DEVICE, " CUDA:1 ")
+    assert backend.on_device(2**40)
+    assert not backend.on_device(100)
+    fresh.setenv(backend.DEVICE, "cpu")
+    assert not backend.on_device(2**40)
+    fresh.setenv(backend.DEVICE, "cuda")
+    fresh.setenv(backend.VARIABLE, "numpy")
+    assert not backend.on_device(2**40)
+    fresh.setattr(backend, "torch_trouble", lambda: None)
+    fresh.setenv(backend.VARIABLE, "torch")
+    assert backend.on_device(1)
+    fresh.setattr(backend, "trouble", lambda: "it is not installed")
+    assert not backend.compiles(2**40)  # kernels without a PyTorch version run as they would otherwise
 
 
 @pytest.mark.parametrize("name", ["gpu", "cuda:", "cuda:x", "mps", "cuda:-1"])
 def test_what_is_no_device_is_named(fresh, name):
     with pytest.raises(BadUsage, match=f"^there is no device '{name}': --device is cpu, cuda, or cuda:N for the card"):
         device.use(name)
-    fresh.setenv(choice.DEVICE, name)
+    fresh.setenv(backend.DEVICE, name)
     with pytest.raises(BadUsage, match=f"^there is no device '{name}': REPLICAL_DEVICE is cpu"):
-        choice.on_device(2**40)
+        backend.on_device(2**40)
 
 
 def test_without_pytorch_the_extra_is_named(fresh):
     device.pytorch.cache_clear()
-    fresh.setattr(choice, "torch_trouble", lambda: "PyTorch is not installed")
+    fresh.setattr(backend, "torch_trouble", lambda: "PyTorch is not installed")
     said = r'PyTorch is not installed: pip install "replical\[gpu\]", or leave'
     with pytest.raises(MissingExtra, match="^no device can be used, " + said):
         device.use("cuda")
-    with pytest.raises(MissingExtra, match="^the torch kernels cannot be used, " + said), choice.using("torch"):
+    with pytest.raises(MissingExtra, match="^the torch kernels cannot be used, " + said), backend.using("torch"):
         pass
     assert device.cards() == []
     device.use("cpu")  # needs none
@@ -91,18 +91,18 @@ def test_without_such_a_card_it_is_said(fresh):
     ):
         device.use("cuda:1")
     device.use("cuda:0")
-    assert choice.device() == "cuda:0"
+    assert backend.device() == "cuda:0"
     device.use(None)
-    assert choice.device() == "cuda:0"
-    fresh.setenv(choice.VARIABLE, "numpy")
+    assert backend.device() == "cuda:0"
+    fresh.setenv(backend.VARIABLE, "numpy")
     with pytest.raises(BadUsage, match=r"^REPLICAL_KERNELS=numpy keeps all work on the processor: unset it, or leave"):
         device.use("cuda:0")
     device.use("cpu")
-    assert choice.device() == "cpu"
+    assert backend.device() == "cpu"
 
 
 def test_cards_are_listed(fresh):
-    fresh.setattr(choice, "torch_trouble", lambda: None)
+    fresh.setattr(backend, "torch_trouble", lambda: None)
     fresh.setattr(device, "pytorch", found((3, 5), (7, 9)))
     assert device.cards() == [
         {"device": "cuda:0", "name": "card 0", "memory": 5, "free": 3},
@@ -119,20 +119,20 @@ def copying(fresh):
     fresh.setattr(device, "_shares", lambda _: False)
     fresh.setattr(device, "_free", lambda _: 1000)
     fresh.setattr(device, "_HELD", {})
-    fresh.setenv(choice.DEVICE, "cpu")
+    fresh.setenv(backend.DEVICE, "cpu")
     return fresh
 
 
 @needs_torch
 def test_a_matrix_is_copied_once_and_forgotten_with_its_array(copying):
     planes = np.arange(24, dtype=np.uint64).reshape(1, 3, 8)
-    copy = device.held(planes)
+    copy = device.hold(planes)
     assert copy.tolist() == planes.tolist()
-    assert device.held(planes).data_ptr() == copy.data_ptr() != planes.ctypes.data
-    assert device.held(planes[0]).data_ptr() == copy.data_ptr()  # the same bytes, seen otherwise
-    assert device.held(planes[0]).shape == (3, 8)
-    assert device.held(planes[:, ::2]).tolist() == planes[:, ::2].tolist()  # not the same bytes
-    assert device.held(planes[:, 1:2]).tolist() == planes[:, 1:2].tolist()
+    assert device.hold(planes).data_ptr() == copy.data_ptr() != planes.ctypes.data
+    assert device.hold(planes[0]).data_ptr() == copy.data_ptr()  # the same bytes, seen otherwise
+    assert device.hold(planes[0]).shape == (3, 8)
+    assert device.hold(planes[:, ::2]).tolist() == planes[:, ::2].tolist()  # not the same bytes
+    assert device.hold(planes[:, 1:2]).tolist() == planes[:, 1:2].tolist()
     del planes
     gc.collect()
     assert device._HELD == {}
@@ -141,14 +141,14 @@ def test_a_matrix_is_copied_once_and_forgotten_with_its_array(copying):
 @needs_torch
 def test_what_the_device_made_is_not_copied_again(copying):
     out = np.zeros((1, 5, 2), dtype=np.uint64)
-    with choice.using("torch"):
+    with backend.using("torch"):
         signs(np.ones((5, 1)), np.ones((70, 1)), np.zeros(70), out[0])
         assert len(device._HELD) == 1
-        assert device.held(out).numpy().view(np.uint64).tolist() == out.tolist() == [[[2**64 - 1, 63]] * 5]
+        assert device.hold(out).numpy().view(np.uint64).tolist() == out.tolist() == [[[2**64 - 1, 63]] * 5]
         assert len(device._HELD) == 1
-        far = Pairs(out).between(np.arange(3))
+        far = Pairs(out).distances(np.arange(3))
         assert far.dtype == np.uint16
-        assert device.held(far).tolist() == far.tolist()
+        assert device.hold(far).tolist() == far.tolist()
 
 
 @needs_torch
@@ -156,7 +156,7 @@ def test_what_does_not_fit_is_one_sentence_with_what_does(copying):
     with pytest.raises(
         ValueOutOfRange, match=r"^a matrix of 1x50x8 words needs .* are free on cpu: 15 of its 50 rows fit"
     ):
-        device.held(np.zeros((1, 50, 8), dtype=np.uint64))
+        device.hold(np.zeros((1, 50, 8), dtype=np.uint64))
 
 
 @needs_torch
@@ -173,10 +173,10 @@ def test_no_memory_left_on_the_way_is_one_sentence(copying):
 
 @needs_torch
 def test_arrays_that_may_not_be_written_are_read(fresh):
-    fresh.setenv(choice.DEVICE, "cpu")
+    fresh.setenv(backend.DEVICE, "cpu")
     array = np.arange(3, dtype=np.uint64)
     array.flags.writeable = False
-    assert device.held(array).tolist() == [0, 1, 2]
+    assert device.hold(array).tolist() == [0, 1, 2]
 
 
 @needs_torch
@@ -195,27 +195,27 @@ def test_little_room_means_smaller_blocks_and_nothing_else(fresh, room):
         points, factors = generator_of(1).normal(size=(30, 3)), generator_of(2).normal(size=(100, 3))
         signs(points, factors, np.zeros(100), out)
         add_wrong(sums, planes, rows, codes[rows, 0], 2)
-        far = Pairs(planes, heavy).among()
+        far = Pairs(planes, heavy).matrix()
         whole = int(heavy[:150][(codes != codes[0]).any(axis=0)].sum())
-        tops = Balls(planes, heavy, whole=whole).tops(np.arange(90), far, inner=2, best=0.0)
-        seen = unseen(60)
-        found = mixed(planes, rows, some, seen)
+        tops = GrowingBalls(planes, heavy, whole=whole).tops(np.arange(90), far, inner=2, best=0.0)
+        seen = blank_memory(60)
+        found = disagreement(planes, rows, some, seen)
         top = tops.ratios.max()
         return [
             out.tolist(), sums.tolist(), far.tolist(), tops.inside.tolist(), found.tolist(), seen.tolist(),
-            mixed(planes, rows, some).tolist(), tallies(planes, rows, some, 4).tolist(),
-            turned(planes, rows, 150).tolist(),
+            disagreement(planes, rows, some).tolist(), tallies(planes, rows, some, 4).tolist(),
+            transpose(planes, rows, 150).tolist(),
             [(h, int(tops.disputed[h]), int(tops.radius[h])) for h in np.flatnonzero(tops.ratios == top)],
         ]  # fmt: skip
 
-    with choice.using("numpy"):
+    with backend.using("numpy"):
         expected = everything()
-    fresh.setenv(choice.DEVICE, "cpu")
+    fresh.setenv(backend.DEVICE, "cpu")
     fresh.setattr(device, "room", lambda: room)
     fresh.setattr(torch_pairs, "_SIDE", 17)
     fresh.setattr(torch_pairs, "_CENTRES", 7)
     fresh.setattr(torch_balls, "_STEP", 3)
-    with choice.using("torch"):
+    with backend.using("torch"):
         for ours, theirs in zip(everything(), expected, strict=True):
             assert ours == theirs
 

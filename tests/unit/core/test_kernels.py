@@ -6,77 +6,76 @@ import sys
 import numpy as np
 import pytest
 
-from replical.core.kernels import backend as choice
-from replical.core.kernels import backend as threads
+from replical.core.kernels import backend
 from replical.errors import BadUsage, MissingExtra
 
-needs_numba = pytest.mark.skipif(choice.trouble() is not None, reason="numba cannot be used here")
+needs_numba = pytest.mark.skipif(backend.trouble() is not None, reason="numba cannot be used here")
 
 
 @pytest.fixture
 def fresh(monkeypatch):
     """A process that has done nothing yet, whose environment names no back end."""
-    monkeypatch.delenv(choice.VARIABLE, raising=False)
-    monkeypatch.setattr(choice, "_spent", [0])
+    monkeypatch.delenv(backend.VARIABLE, raising=False)
+    monkeypatch.setattr(backend, "_spent", [0])
     return monkeypatch
 
 
 def test_work_decides_unless_a_back_end_is_named(fresh):
-    assert not choice.compiles(10)
-    fresh.setattr(choice, "trouble", lambda: None)
-    assert choice.compiles(2**40)
-    assert choice.compiles(10)  # loaded already
-    fresh.setenv(choice.VARIABLE, "numpy")
-    assert not choice.compiles(2**40)
-    fresh.setenv(choice.VARIABLE, " Numba ")
-    assert choice.compiles(1)
-    with choice.using("numpy"):
-        assert not choice.compiles(2**40)
+    assert not backend.compiles(10)
+    fresh.setattr(backend, "trouble", lambda: None)
+    assert backend.compiles(2**40)
+    assert backend.compiles(10)  # loaded already
+    fresh.setenv(backend.VARIABLE, "numpy")
+    assert not backend.compiles(2**40)
+    fresh.setenv(backend.VARIABLE, " Numba ")
+    assert backend.compiles(1)
+    with backend.using("numpy"):
+        assert not backend.compiles(2**40)
 
 
 def test_without_numba_everything_runs_on_numpy(fresh):
-    fresh.setattr(choice, "trouble", lambda: "it is not installed")
-    assert not choice.compiles(2**40)
-    fresh.setenv(choice.VARIABLE, "numba")
+    fresh.setattr(backend, "trouble", lambda: "it is not installed")
+    assert not backend.compiles(2**40)
+    fresh.setenv(backend.VARIABLE, "numba")
     with pytest.raises(
         MissingExtra, match=r'cannot be used, it is not installed: pip install "replical\[fast\]", or leave'
     ):
-        choice.compiles(1)
+        backend.compiles(1)
 
 
 def test_an_unknown_back_end_is_named(fresh):
-    fresh.setenv(choice.VARIABLE, "cuda")
+    fresh.setenv(backend.VARIABLE, "cuda")
     with pytest.raises(BadUsage, match=r"^there are no kernels 'cuda': REPLICAL_KERNELS is numpy, numba or torch$"):
-        choice.compiles(1)
+        backend.compiles(1)
 
 
 @pytest.mark.parametrize("cores", [1, 2, 5])
 def test_stretches_cover_everything_once(cores, monkeypatch):
-    monkeypatch.setattr(threads, "count", lambda: cores)
+    monkeypatch.setattr(backend, "thread_count", lambda: cores)
     for length, least in ((0, 1), (1, 1), (7, 2), (100, 1)):
         done = np.zeros(length, dtype=int)
 
         def mark(start, stop, done=done):
             done[start:stop] += 1
 
-        threads.share(mark, length, least)
+        backend.share(mark, length, least)
         assert (done == 1).all()
 
 
 def test_what_goes_wrong_in_a_thread_is_told(monkeypatch):
-    monkeypatch.setattr(threads, "count", lambda: 2)
+    monkeypatch.setattr(backend, "thread_count", lambda: 2)
 
     def fail(start, stop):
         if start:
             raise ValueError("second half")
 
     with pytest.raises(ValueError, match="second half"):
-        threads.share(fail, 10, 1)
+        backend.share(fail, 10, 1)
 
 
 def test_a_worker_process_uses_one_thread(monkeypatch):
     monkeypatch.setattr("multiprocessing.parent_process", object)
-    assert threads.count() == 1
+    assert backend.thread_count() == 1
 
 
 @needs_numba

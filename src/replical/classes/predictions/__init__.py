@@ -31,11 +31,11 @@ class Predictions(Protocol):
     def disagreement(self, alive: Indices, within: Indices, seen: Indices | None = None) -> NDArray[np.bool_]:
         """For each item of `within`: do two hypotheses of `alive` differ on it?
 
-        Where `unseen` said how to remember how far each item was looked at, for a larger version space, `seen` does so.
+        `seen`, from `blank_memory`, remembers how far each item was looked at for a larger version space.
         """
         ...
 
-    def unseen(self, items: int) -> Indices | None:
+    def blank_memory(self, items: int) -> Indices | None:
         """Nothing seen of so many items yet; None in a form that has no need to remember."""
         ...
 

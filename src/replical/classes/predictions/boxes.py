@@ -124,7 +124,7 @@ class BoxPredictions:
         some.__dict__ |= self.__dict__ | {"_cells": self._cells[items]}
         return some
 
-    def unseen(self, items: int) -> None:
+    def blank_memory(self, items: int) -> None:
         """An item is looked at once."""
 
     def disagreement(self, alive: Indices, within: Indices, seen: Indices | None = None) -> NDArray[np.bool_]:

@@ -32,7 +32,7 @@ class LinePredictions:
         some._size, some._positions = self._size, self._positions[items]
         return some
 
-    def unseen(self, items: int) -> None:
+    def blank_memory(self, items: int) -> None:
         """An item is looked at once."""
 
     def disagreement(self, alive: Indices, within: Indices, seen: Indices | None = None) -> NDArray[np.bool_]:

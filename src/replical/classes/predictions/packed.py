@@ -21,7 +21,7 @@ from replical.classes.thresholds import Thresholds
 from replical.core import bits, memory
 from replical.core.bits import Packed, blocks
 from replical.core.kernels.columns import Columns
-from replical.core.kernels.matrices import Nearest, add_wrong, mixed, tallies, together, turned, unseen
+from replical.core.kernels.matrices import Nearest, add_wrong, blank_memory, disagreement, gather, tallies, transpose
 
 _EACH = 128  # bytes of a run for each hypothesis of a structured class (at its peak: 45 with CAL, 105 with A²)
 
@@ -94,7 +94,7 @@ class PackedPredictions:
 
     def part(self, alive: Indices, within: Indices) -> PackedPredictions:
         """The predictions of `alive` on `within` by themselves, both numbered anew."""
-        return self.of(together(self._planes, within, alive), len(alive), self._labels)
+        return self.of(gather(self._planes, within, alive), len(alive), self._labels)
 
     @property
     def size(self) -> int:
@@ -113,11 +113,11 @@ class PackedPredictions:
 
     def nearness(self, items: Indices) -> PackedNearness:
         """Distances between hypotheses, measured on (some of) `items` alone."""
-        return PackedNearness(self.turned(items[:MEASURED]))
+        return PackedNearness(self.transpose(items[:MEASURED]))
 
-    def turned(self, items: Indices) -> Packed:
+    def transpose(self, items: Indices) -> Packed:
         """What everyone says about `items`: a row a hypothesis, a bit an item."""
-        return turned(self._planes, items, self._size)
+        return transpose(self._planes, items, self._size)
 
     def kinds(self) -> tuple[Indices, Indices]:
         """Items that no hypothesis tells apart are of one kind: an item of each kind, and the kind of each item."""
@@ -127,13 +127,13 @@ class PackedPredictions:
         _, first, which = np.unique(keys, return_index=True, return_inverse=True)
         return first, which.ravel()
 
-    def unseen(self, items: int) -> Indices:
+    def blank_memory(self, items: int) -> Indices:
         """Nothing seen of so many items yet."""
-        return unseen(items)
+        return blank_memory(items)
 
     def disagreement(self, alive: Indices, within: Indices, seen: Indices | None = None) -> NDArray[np.bool_]:
         """An item is disputed when some binary digit takes both values among the survivors."""
-        return mixed(self._planes, within, Columns(alive, self._size), seen)
+        return disagreement(self._planes, within, Columns(alive, self._size), seen)
 
     def votes(self, alive: Indices, within: Indices) -> NDArray[np.int64]:
         """Survivors behind each label: bits set in all digits of its code."""
@@ -208,4 +208,4 @@ class PackedNearness:
     def nearest_marked(self, alive: Indices, among: Indices, marks: NDArray[np.bool_]) -> NDArray[np.bool_]:
         """Is the nearest marked?"""
         among = considered(among)
-        return self._near.marked(alive, alive[among], marks[among])
+        return self._near.marks(alive, alive[among], marks[among])

@@ -40,7 +40,7 @@ from replical.classes.table import PackedRows, fits
 from replical.core import bits
 from replical.core.bits import Packed, blocks
 from replical.core.kernels.columns import Columns
-from replical.core.kernels.matrices import still_mixed, unseen
+from replical.core.kernels.matrices import blank_memory, remembered_disagreement
 from replical.errors import BadTable
 
 if TYPE_CHECKING:
@@ -322,14 +322,14 @@ class ShardedPredictions:
         """How often all items were looked at."""
         return self.visited / self.shape[1]
 
-    def unseen(self, items: int) -> Indices:
+    def blank_memory(self, items: int) -> Indices:
         """Nothing seen of so many items yet."""
-        return unseen(items)
+        return blank_memory(items)
 
     def disagreement(self, alive: Indices, within: Indices, seen: Indices | None = None) -> NDArray[np.bool_]:
         """Map: items of a shard whose kept words no longer tell are looked at. Reduce: side by side."""
-        known = unseen(len(within)) if seen is None else seen
-        found = still_mixed(Columns(alive, self.size), known)
+        known = blank_memory(len(within)) if seen is None else seen
+        found = remembered_disagreement(Columns(alive, self.size), known)
         left = np.flatnonzero(~found)
 
         def kept(part: Part) -> Indices | None:
@@ -528,7 +528,7 @@ def _work(work: _Work) -> _Done:
 def _disputed(
     here: PackedPredictions, rows: Indices, alive: Indices, kept: Indices | None
 ) -> tuple[NDArray[np.bool_], Indices]:
-    seen = unseen(len(rows)) if kept is None else np.ascontiguousarray(kept)
+    seen = blank_memory(len(rows)) if kept is None else np.ascontiguousarray(kept)
     return here.disagreement(alive, rows, seen), seen
 
 

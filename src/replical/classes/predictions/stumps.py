@@ -55,7 +55,7 @@ class StumpPredictions:
         everything = len(items) == self._columns.shape[1] and (np.diff(items, prepend=-1) == 1).all()
         return slice(None) if everything else items
 
-    def unseen(self, items: int) -> None:
+    def blank_memory(self, items: int) -> None:
         """An item is looked at once."""
 
     def disagreement(self, alive: Indices, within: Indices, seen: Indices | None = None) -> NDArray[np.bool_]:

@@ -89,9 +89,9 @@ class Survivors:
         part = _moved(self._part, columns, rows, looked) if _held(columns, rows) else None
         return self if part is None else Survivors(self._whole, part, alive, within)
 
-    def unseen(self, items: int) -> Indices:
+    def blank_memory(self, items: int) -> Indices:
         """Nothing seen of so many items yet."""
-        return self._part.unseen(items)
+        return self._part.blank_memory(items)
 
     def disagreement(self, alive: Indices, within: Indices, seen: Indices | None = None) -> NDArray[np.bool_]:
         """For each item of `within`: do two hypotheses of `alive` differ on it?"""

@@ -12,12 +12,11 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from replical.core.kernels import backend as choice
+from replical.core.kernels.backend import register
 from replical.core.kernels.columns import Indices
 
 Counts = NDArray[np.int64]
 
-_PASSES = 12  # that NumPy makes over the accounts
 _ROWS = 3  # of an account, where errors are counted
 _SPARSE = 4  # cells of a table for each account, at most
 
@@ -25,22 +24,20 @@ _SPARSE = 4  # cells of a table for each account, at most
 def add(counts: Counts, places: Indices, more: Sequence[Counts] | Counts) -> Counts:
     """Add to the columns of `counts` at `places`, each of which comes once; these columns, as they are then.
 
-    Examples
-    --------
     >>> one = np.ones(2, dtype=np.int64)
     >>> add(np.zeros((3, 4), dtype=np.int64), np.array([3, 1]), (5 * one, one, 0 * one)).tolist()
     [[5, 5], [1, 1], [0, 0]]
     """
-    if len(counts) == _ROWS and choice.compiles(_PASSES * len(places)):
-        from replical.core.kernels import numba_rows as compiled
+    return _add_three(counts, places, more) if len(counts) == _ROWS else _add(counts, places, more)
 
-        now = np.empty((_ROWS, len(places)), dtype=np.int64)
-        zeros, plus, minus = more
-        compiled.add_to_accounts(counts, places, zeros, plus, minus, now)
-        return now
+
+def _add(counts: Counts, places: Indices, more: Sequence[Counts] | Counts) -> Counts:
     for row, new in zip(counts, more, strict=True):
         row[places] += new
     return counts.take(places, axis=1)
+
+
+_add_three = register(work=lambda counts, places, more: 12 * len(places), numba="numba_rows.add_three")(_add)
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -68,20 +65,17 @@ class Kinds:
     def of(cls, counts: Counts) -> Kinds | None:
         """Those of the columns of `counts`; None where the table would be large.
 
-        Examples
-        --------
         >>> kinds = Kinds.of(np.array([[7, 7, 8, 7], [1, 1, 0, 1], [0, 0, 0, 0]]))
         >>> kinds.distinct.tolist(), kinds.cells.tolist(), kinds.places.tolist()
         ([[8, 7], [0, 1], [0, 0]], [0, 1], [1, 1, 0, 1])
         """
-        fast = choice.compiles(_PASSES * counts.shape[1])
-        low, high = _ranges(counts, fast)
+        low, high = _ranges(counts)
         spans = [top - bottom + 1 for bottom, top in zip(low, high, strict=True)]
         size = spans[0] * spans[1] * spans[2]
         if size > _SPARSE * counts.shape[1]:
             return None
         held = np.zeros(size, dtype=np.bool_)
-        places = _cells(counts, low, spans, held, fast)
+        places = _cells(counts, low, spans, held)
         cells = np.flatnonzero(held)
         if len(cells) == 1:
             cells = np.repeat(cells, 2)
@@ -93,27 +87,16 @@ class Kinds:
         )
 
 
-def _ranges(counts: Counts, fast: bool) -> tuple[list[int], list[int]]:
+@register(work=lambda counts: 6 * counts.shape[1], numba="numba_rows.ranges")
+def _ranges(counts: Counts) -> tuple[list[int], list[int]]:
     """The least and the largest sum of a column, and entry of the second and third row."""
-    if fast:
-        from replical.core.kernels import numba_rows as compiled
-
-        ends = np.empty((2, 3), dtype=np.int64)
-        compiled.ranges_of_accounts(counts, ends)
-        low, high = ends.tolist()
-        return low, high
     rows = (counts.sum(axis=0), counts[1], counts[2])
     return [int(row.min()) for row in rows], [int(row.max()) for row in rows]
 
 
-def _cells(counts: Counts, low: list[int], spans: list[int], held: NDArray[np.bool_], fast: bool) -> Indices:
+@register(work=lambda counts, low, spans, held: 6 * counts.shape[1], numba="numba_rows.cells")
+def _cells(counts: Counts, low: list[int], spans: list[int], held: NDArray[np.bool_]) -> Indices:
     """The cell of every column, by its sum and its second and third row; marked in `held`."""
-    if fast:
-        from replical.core.kernels import numba_rows as compiled
-
-        found = np.empty(counts.shape[1], dtype=np.int64)
-        compiled.cells_of_accounts(counts, np.array(low), np.array(spans), held, found)
-        return found
     places: Indices = counts.sum(axis=0) - low[0]
     for row in (1, 2):
         places *= spans[row]

@@ -1,10 +1,11 @@
 """Which back end runs a kernel: NumPy alone, numba where it is installed and pays, or PyTorch on a graphics card.
 
-Results are the same to the bit, so a choice is about time alone. Left to itself, a process starts with NumPy and changes
-to numba when it has spent on NumPy kernels about what loading numba costs: it never takes much more than twice the time
-of whichever would have been better. A card is used where one is named, for work that is worth the way to it and back.
+A kernel is a NumPy function that is registered with the names of its other versions; those are imported when they are
+picked. Results are the same to the bit, so the choice is about time alone. Left to itself, a process starts with NumPy and
+changes to numba when it has spent on NumPy kernels about what loading numba costs: it never takes much more than twice the
+time of whichever would have been better. A card is used where one is named, for work that is worth the way to it and back.
 
-Compiled kernels on several cores: threads of our own, because a kernel lets go of the interpreter's lock.
+Compiled kernels share work among cores by threads of our own, because a kernel lets go of the interpreter's lock.
 """
 
 from __future__ import annotations
@@ -16,9 +17,11 @@ from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from contextvars import ContextVar
-from functools import cache
+from functools import cache, wraps
+from importlib import import_module
 from importlib.util import find_spec
 from itertools import pairwise
+from typing import Any, TypeVar, cast
 
 from replical.core.parallel import cores
 from replical.errors import BadUsage, MissingExtra
@@ -34,34 +37,51 @@ _WORTH = 2**20  # words that NumPy passes over in a few milliseconds: a card has
 _wanted: ContextVar[str | None] = ContextVar("kernels", default=None)
 _spent = [0]  # words passed over by NumPy kernels in this process so far
 
+Function = TypeVar("Function", bound=Callable[..., Any])
+
+
+def register(
+    *,
+    work: Callable[..., int],
+    torch_work: Callable[..., int] | None = None,
+    numba: str | None = None,
+    torch: str | None = None,
+) -> Callable[[Function], Function]:
+    """A NumPy function becomes a kernel: whoever calls it gets the version that pays, ``module.function`` of this package.
+
+    `work` tells from the arguments about how many 64-bit words NumPy would read or write, all its passes together;
+    `torch_work` how many a card has to, where that is another number.
+    """
+
+    def make(plain: Function) -> Function:
+        @wraps(plain)
+        def dispatch(*args: Any, **kwargs: Any) -> Any:
+            words = work(*args, **kwargs)
+            if torch and on_device(words if torch_work is None else torch_work(*args, **kwargs)):
+                return _version(torch)(*args, **kwargs)
+            if numba and compiles(words):
+                return _version(numba)(*args, **kwargs)
+            return plain(*args, **kwargs)
+
+        return cast(Function, dispatch)
+
+    return make
+
+
+@cache
+def _version(name: str) -> Callable[..., Any]:
+    module, _, function = name.partition(".")
+    return cast(Callable[..., Any], getattr(import_module(f"{__package__}.{module}"), function))
+
 
 def compiles(work: int) -> bool:
     """Shall a kernel that passes over `work` words run compiled?
 
-    Parameters
-    ----------
-    work
-        About how many 64-bit words NumPy would read or write, all its passes together.
-
-    Returns
-    -------
-    compiled
-        True: import the compiled version and run it. False: run NumPy's.
-
-    Raises
-    ------
-    BadUsage
-        If the environment variable names no back end.
-    MissingExtra
-        If it names one that is not installed or cannot be imported.
-
-    Examples
-    --------
     >>> with using("numpy"):
     ...     compiles(10**12)
     False
     """
-    wanted = named()
+    wanted = choice()
     if wanted in (NUMPY, NUMBA):
         return wanted == NUMBA
     if _spent[0] < _PAYS:
@@ -71,105 +91,42 @@ def compiles(work: int) -> bool:
 
 
 def on_device(work: int) -> bool:
-    """Shall a kernel that passes over `work` words run in PyTorch? Kernels that have no such version do not ask.
-
-    Parameters
-    ----------
-    work
-        As for `compiles`.
-
-    Returns
-    -------
-    device
-        True: run PyTorch's version on `device`, whatever the work if the back end is named torch, else for large work
-        where a card is named. False: ask `compiles`.
-
-    Raises
-    ------
-    BadUsage
-        If an environment variable names no back end or no device.
-    MissingExtra
-        If the back end it names is not installed.
-
-    Examples
-    --------
-    >>> with using("numpy"):
-    ...     on_device(10**12)
-    False
-    """
-    wanted = named()
+    """Shall it run in PyTorch: whatever the work if that back end is named, else for large work where a card is named?"""
+    wanted = choice()
     if wanted is not None:
         return wanted == TORCH
     return work >= _WORTH and device() not in (None, CPU)
 
 
 def device() -> str | None:
-    """The device that the environment variable names: cpu, cuda or cuda:N; None if none.
-
-    Raises
-    ------
-    BadUsage
-        If it names something else.
-    """
-    return checked_device(os.environ.get(DEVICE, "").strip().lower() or None, DEVICE)
+    """The device that the environment variable names: cpu, cuda or cuda:N; None if none."""
+    return check_device(os.environ.get(DEVICE, "").strip().lower() or None, DEVICE)
 
 
-def checked_device(name: str | None, said_by: str) -> str | None:
-    """The name of a device, as `said_by` has it.
-
-    Raises
-    ------
-    BadUsage
-        If it is none.
-
-    Examples
-    --------
-    >>> checked_device("cuda:1", "--device")
-    'cuda:1'
-    """
+def check_device(name: str | None, source: str) -> str | None:
+    """The name of a device, as `source` has it; `BadUsage` is raised if it is none."""
     if name is not None and not re.fullmatch(r"cpu|cuda(:\d+)?", name):
-        raise BadUsage(f"there is no device {name!r}: {said_by} is cpu, cuda, or cuda:N for the card with this number")
+        raise BadUsage(f"there is no device {name!r}: {source} is cpu, cuda, or cuda:N for the card with this number")
     return name
 
 
-def named() -> str | None:
+def choice() -> str | None:
     """The back end that `using` or the environment variable names; None where work decides."""
     name = _wanted.get()
     if name is None:
         name = os.environ.get(VARIABLE, "").strip().lower() or None
-    return None if name is None else _checked(name)
+    return None if name is None else _check(name)
 
 
 def in_use() -> str:
-    """The back end of large work in this process.
-
-    Examples
-    --------
-    >>> with using("numpy"):
-    ...     in_use()
-    'numpy'
-    """
-    return named() or (NUMPY if trouble() else NUMBA)
+    """The back end of large work in this process."""
+    return choice() or (NUMPY if trouble() else NUMBA)
 
 
 @contextmanager
 def using(name: str) -> Iterator[None]:
-    """Run kernels on the back end `name` meanwhile, in this thread, however small the work: for tests and benchmarks.
-
-    Raises
-    ------
-    BadUsage
-        If no back end has this name.
-    MissingExtra
-        If it is not installed or cannot be imported.
-
-    Examples
-    --------
-    >>> with using("numpy"):
-    ...     named()
-    'numpy'
-    """
-    token = _wanted.set(_checked(name))
+    """Run kernels on the back end `name` meanwhile, in this thread, however small the work: for tests and benchmarks."""
+    token = _wanted.set(_check(name))
     try:
         yield
     finally:
@@ -194,7 +151,7 @@ def torch_trouble() -> str | None:
     return "PyTorch is not installed" if find_spec("torch") is None else None
 
 
-def _checked(name: str) -> str:
+def _check(name: str) -> str:
     if name not in NAMES:
         raise BadUsage(f"there are no kernels {name!r}: {VARIABLE} is numpy, numba or torch")
     if name == NUMBA and (why := trouble()) is not None:
@@ -210,38 +167,23 @@ def _checked(name: str) -> str:
     return name
 
 
-def count() -> int:
-    """Threads to use: one a core, one alone in a worker process, which has brothers on the other cores.
-
-    Examples
-    --------
-    >>> count() >= 1
-    True
-    """
+def thread_count() -> int:
+    """Threads to use: one a core, one alone in a worker process, which has brothers on the other cores."""
     return cores() if multiprocessing.parent_process() is None else 1
 
 
 def share(task: Callable[[int, int], object], length: int, least: int) -> None:
-    """``task(start, stop)`` for stretches that cover ``range(length)``, at the same time where that pays.
+    """``task(start, stop)`` for stretches of ``range(length)``, at the same time where they are at least `least` long.
 
-    Parameters
-    ----------
-    task
-        Works on the numbers from `start` to `stop`; it must not write where another stretch does, nor call `share`.
-    length
-        How many numbers there are.
-    least
-        The shortest stretch worth a thread.
+    A task must not write where another stretch does, nor call `share`.
 
-    Examples
-    --------
     >>> done = []
     >>> share(lambda start, stop: done.extend(range(start, stop)), 5, 100)
     >>> done
     [0, 1, 2, 3, 4]
     """
-    pieces = max(1, min(count(), length // max(1, least)))
-    bounds = [length * piece // pieces for piece in range(pieces + 1)]
+    stretches = max(1, min(thread_count(), length // max(1, least)))
+    bounds = [length * number // stretches for number in range(stretches + 1)]
     futures = [_pool().submit(task, start, stop) for start, stop in pairwise(bounds[1:])]
     try:
         task(0, bounds[1])
@@ -252,7 +194,7 @@ def share(task: Callable[[int, int], object], length: int, least: int) -> None:
 
 @cache
 def _pool() -> ThreadPoolExecutor:
-    return ThreadPoolExecutor(max(1, count() - 1), thread_name_prefix="replical-kernels")
+    return ThreadPoolExecutor(max(1, thread_count() - 1), thread_name_prefix="replical-kernels")
 
 
 if hasattr(os, "register_at_fork"):

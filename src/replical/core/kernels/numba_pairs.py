@@ -1,30 +1,36 @@
-"""`pairs`, compiled: tiles of rows that stay in the cache, two rows against two at a time.
+"""The compiled versions of `pairs` and `signs`; what they compute is said there.
 
-Slices of rows, not ``rows[i, w]``, stand in the inner loops: numba makes vector code of them only then.
-
-`balls`, compiled: bucket sorts by distance, then one pass over the rows of each ball.
-
-`signs`, compiled: a stretch of columns at a time, so that heights stay in the nearest cache.
+Distances: tiles of rows that stay in the cache, two rows against two at a time. Slices of rows, not ``rows[i, w]``, stand
+in the inner loops: numba makes vector code of them only then. Balls: bucket sorts by distance, then one pass over the rows
+of each. Signs: a stretch of columns at a time, so that heights stay in the nearest cache.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 from llvmlite import ir
 from numba.core import types
 from numba.extending import intrinsic
-from numpy.typing import NDArray
 
 from replical.core.bits import Packed
+from replical.core.kernels.backend import share
 from replical.core.kernels.numba_compiler import kernel, popcount
+from replical.core.kernels.pairs import Distances, GrowingBalls, Parts, Swept, Tops, Whole, share_columns
+from replical.core.kernels.signs import Floats, share_points
 
 _TILE = 64  # rows a side
 _STRIP = 512  # words: two tiles of such strips fit into a second-level cache
 
 
-def count(some: Packed, others: Packed, counts: NDArray[np.integer[Any]]) -> None:
+def measure(parts: Parts, far: Distances, then: Callable[[int, int], None]) -> None:
+    """Distances added."""
+    share_columns(_count, parts, far, then)
+
+
+def _count(some: Packed, others: Packed, counts: Distances) -> None:
     """Add to ``counts[i, j]`` the positions at which row i of `some` differs from row j of `others` in some digit."""
     if len(some) == 1:
         _one_digit(some[0], others[0], counts)
@@ -87,36 +93,56 @@ def _digits(some: Any, others: Any, counts: Any) -> None:
                     counts[i, j] += np.int64(total)
 
 
+_SHARE = 2**20  # words worth a thread
 _DIGITS = 12  # binary digits of a distance that one sort looks at
 _BUCKETS = 2**_DIGITS
 
 
+def sweep(balls: GrowingBalls, centre: int, far: Distances, most: int) -> Swept:
+    """All balls around a centre."""
+    radii, disputed, members = (np.zeros(balls.planes.shape[1], dtype=np.int64) for _ in range(3))
+    count = _sweep(balls.planes, balls.heavy, balls.whole, centre, far, most, radii, disputed, members)
+    return radii[:count], disputed[:count], members[:count]
+
+
 @kernel
-def sweep(planes: Any, weights: Any, whole: int, centre: int, far: Any, most: int, radii: Any, disputed: Any,
-          members: Any) -> int:  # fmt: skip
-    """All balls around `centre` up to radius `most`, written to the last three; how many there are."""
+def _sweep(planes: Any, weights: Any, whole: int, centre: int, far: Any, most: int, radii: Any, disputed: Any,
+           members: Any) -> int:  # fmt: skip
+    """Balls up to radius `most`, written to the last three; how many there are."""
     order = np.empty(len(far) + 1, dtype=np.int64)
     ball = np.zeros(planes.shape[2], dtype=np.uint64)
-    inside = _ordered(far, most, order)
+    inside = _sort(far, most, order)
     count, start, weight = 0, 0, 0
     while start < inside:
         stop = _level(far, order, start, inside)
         if weight < whole:
-            weight = _grown(planes, weights, centre, order[start:stop], ball, weight)
+            weight = _grow(planes, weights, centre, order[start:stop], ball, weight)
         radii[count], disputed[count], members[count] = far[order[start]], weight, stop
         count, start = count + 1, stop
     return count
 
 
+def tops(balls: GrowingBalls, centres: Whole, far: Distances, *, inner: int, best: float) -> Tops:
+    """The highest balls."""
+    inside, disputed, radius = (np.zeros(len(centres), dtype=np.int64) for _ in range(3))
+
+    def stretch(start: int, stop: int) -> None:
+        some = slice(start, stop)
+        _tops(balls.planes, balls.heavy, balls.whole, centres[some], far[some], inner, best,
+              inside[some], disputed[some], radius[some])  # fmt: skip
+
+    share(stretch, len(centres), _SHARE // balls.planes.size + 1)
+    return Tops(inside=inside, disputed=disputed, radius=radius)
+
+
 @kernel
-def tops(planes: Any, weights: Any, whole: int, centres: Any, far: Any, inner: int, best: float, inside: Any,
-         disputed: Any, radius: Any) -> None:  # fmt: skip
-    """The highest ball of each centre, as `balls.Tops` has it."""
+def _tops(planes: Any, weights: Any, whole: int, centres: Any, far: Any, inner: int, best: float, inside: Any,
+          disputed: Any, radius: Any) -> None:  # fmt: skip
     order = np.empty(far.shape[1] + 1, dtype=np.int64)
     ball = np.zeros(planes.shape[2], dtype=np.uint64)
     for i in range(len(centres)):
         most: Any = whole if best <= 0 else max(inner, np.int64(whole / best) + 1)
-        within = _ordered(far[i], most, order)
+        within = _sort(far[i], most, order)
         ball[:] = 0
         start, weight = 0, 0
         while start < within:
@@ -124,7 +150,7 @@ def tops(planes: Any, weights: Any, whole: int, centres: Any, far: Any, inner: i
             if r > inner and whole / r < best:  # nor can any larger ball come up to it
                 break
             stop = _level(far[i], order, start, within)
-            weight = _grown(planes, weights, centres[i], order[start:stop], ball, weight)
+            weight = _grow(planes, weights, centres[i], order[start:stop], ball, weight)
             if r <= inner:
                 inside[i] = weight
             elif weight / r > best or (weight / r == best and radius[i] == 0):
@@ -135,7 +161,7 @@ def tops(planes: Any, weights: Any, whole: int, centres: Any, far: Any, inner: i
 
 
 @kernel
-def _ordered(far: Any, most: int, order: Any) -> int:
+def _sort(far: Any, most: int, order: Any) -> int:
     """Everyone within `most`, the nearest first, at the start of `order`; how many they are."""
     inside = 0
     for h in range(len(far)):
@@ -167,7 +193,7 @@ def _level(far: Any, order: Any, start: int, stop: int) -> int:
 
 
 @kernel
-def _grown(planes: Any, weights: Any, centre: int, rows: Any, ball: Any, weight: int) -> int:
+def _grow(planes: Any, weights: Any, centre: int, rows: Any, ball: Any, weight: int) -> int:
     """`rows` join the ball; the weight it disputes then."""
     for h in rows:
         for digit in range(len(planes)):
@@ -218,8 +244,13 @@ def _at_least_zero(typing_context: Any, numbers: Any, first: Any) -> Any:
 _not_negative: Any = _at_least_zero
 
 
+def signs(points: Floats, factors: Floats, starts: Floats, out: Packed) -> None:
+    """Sides of planes, packed."""
+    share_points(_signs, points, factors, starts, out)
+
+
 @kernel
-def signs(points: Any, across: Any, starts: Any, out: Any) -> None:
+def _signs(points: Any, across: Any, starts: Any, out: Any) -> None:
     """Set bit j of row i of `out` where ``starts[j] + points[i] . across[:, j] >= 0``, the sum made in this order."""
     dimensions, count = across.shape
     heights = np.zeros(_STRETCH)

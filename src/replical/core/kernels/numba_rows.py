@@ -1,25 +1,53 @@
-"""The compiled twins of the kernels in this package; what they compute is said beside the NumPy versions.
+"""The compiled versions of `matrices` and `accounts`; what they compute is said there.
 
-Each works on a stretch, from `start` to `stop`, of what it writes, so that stretches can run at the same time. Inner loops
-go over slices of rows: indexing the matrix itself keeps the compiler from using wide registers.
+A compiled function works on a stretch, from `start` to `stop`, of what it writes, so that stretches can run at the same
+time. Inner loops go over slices of rows: indexing the matrix itself keeps the compiler from using wide registers.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 from numpy.typing import NDArray
 
+from replical.core import bits
 from replical.core.bits import Bits, Packed
-from replical.core.kernels.columns import Indices
+from replical.core.kernels.backend import share
+from replical.core.kernels.columns import Columns, Indices
+from replical.core.kernels.matrices import Nearest, blank_memory
 from replical.core.kernels.numba_compiler import kernel, popcount
+
+_THREAD = 2**19  # words worth a thread
 
 _HEAD, _CHUNK = 32, 256  # words between two looks whether a row is decided: few at first, many at last
 _WIDE = 128  # words whose counts stay in the nearest cache
 _ZERO, _ONE, _SEVEN = np.uint64(0), np.uint64(1), np.uint64(7)
 
 
+def disagreement(planes: Packed, rows: Indices, columns: Columns, seen: Indices | None = None) -> Bits:
+    """Whether rows hold both values."""
+    seen = blank_memory(len(rows)) if seen is None else seen
+    found, first = np.zeros(len(rows), dtype=np.bool_), int(columns.chosen[0])
+    fresh = not seen.any()
+    least = max(1, _THREAD // len(columns.words)) if fresh else _THREAD  # most rows are answered by what was kept
+    if fresh:
+        share(lambda start, stop: _look(planes, rows, first, seen, start, stop), len(rows), _THREAD // 8)
+    if columns.scattered:
+        words, mask = columns.words, columns.mask
+        share(
+            lambda start, stop: _disagree_in_words(planes, rows, words, mask, first, seen, found, start, stop),
+            len(rows),
+            least,
+        )
+    else:
+        full = columns.full_mask
+        share(lambda start, stop: _disagree(planes, rows, full, first, seen, found, start, stop), len(rows), least)
+    return found
+
+
 @kernel
-def look(planes: Packed, rows: Indices, first: int, seen: Indices, start: int, stop: int) -> None:
+def _look(planes: Packed, rows: Indices, first: int, seen: Indices, start: int, stop: int) -> None:
     """The word of the first column in rows never seen: no branches, so that many rows are on their way at once."""
     plane, lowest, bit = planes[0], first >> 6, np.uint64(first & 63)
     left, kept = seen[0], seen[1]
@@ -31,7 +59,7 @@ def look(planes: Packed, rows: Indices, first: int, seen: Indices, start: int, s
 
 
 @kernel
-def mixed(
+def _disagree(
     planes: Packed, rows: Indices, mask: Packed, first: int, seen: Indices, found: Bits, start: int, stop: int
 ) -> None:
     """Rows that hold both values in the columns of a mask over all words; `first` is the first of these columns."""
@@ -70,7 +98,7 @@ def mixed(
 
 
 @kernel
-def mixed_in_words(
+def _disagree_in_words(
     planes: Packed,
     rows: Indices,
     words: Indices,
@@ -109,8 +137,14 @@ def mixed_in_words(
             digit, number = digit + 1, 0
 
 
+def add_wrong(sums: NDArray[np.int64], planes: Packed, rows: Indices, codes: Indices, power: int = 0) -> None:
+    """How often columns do not spell the code."""
+    least = max(1, _THREAD // max(1, len(rows) * len(planes)))
+    share(lambda start, stop: _add_wrong(sums, planes, rows, codes, power, start, stop), planes.shape[2], least)
+
+
 @kernel
-def add_wrong(  # noqa: PLR0912, PLR0915 - one loop nest
+def _add_wrong(  # noqa: PLR0912, PLR0915 - one loop nest
     sums: NDArray[np.int64], planes: Packed, rows: Indices, codes: Indices, power: int, start: int, stop: int
 ) -> None:
     """Sums of the columns in words `start` to `stop`."""
@@ -190,11 +224,18 @@ def add_wrong(  # noqa: PLR0912, PLR0915 - one loop nest
                     counts[column] += np.int64(((bits_here >> np.uint64(column)) & _ONE) << scale)
 
 
+def tallies(planes: Packed, rows: Indices, columns: Columns, codes: int) -> NDArray[np.int64]:
+    """Columns that spell each code."""
+    counts, words, mask = np.zeros((len(rows), codes), dtype=np.int64), columns.words, columns.mask
+    least = max(1, _THREAD // max(1, len(words) * codes))
+    share(lambda start, stop: _tallies(planes, rows, words, mask, counts, start, stop), len(rows), least)
+    return counts
+
+
 @kernel
-def tallies(
+def _tallies(
     planes: Packed, rows: Indices, words: Indices, mask: Packed, counts: NDArray[np.int64], start: int, stop: int
 ) -> None:
-    """Columns that spell each code."""
     digits, _, width = planes.shape
     whole = len(words) == width
     spelled = np.zeros(len(words), dtype=np.uint64)
@@ -225,13 +266,20 @@ def tallies(
             counts[at, code] = total
 
 
-@kernel
-def together(planes: Packed, rows: Indices, columns: Indices, moved: Packed, start: int, stop: int) -> None:
+def gather(planes: Packed, rows: Indices, columns: Indices) -> Packed:
     """Chosen bits side by side."""
+    gathered = np.zeros((len(planes), len(rows), bits.words_for(len(columns))), dtype=np.uint64)
+    least = max(1, _THREAD // max(1, len(columns)))
+    share(lambda start, stop: _gather(planes, rows, columns, gathered, start, stop), len(rows), least)
+    return gathered
+
+
+@kernel
+def _gather(planes: Packed, rows: Indices, columns: Indices, gathered: Packed, start: int, stop: int) -> None:
     words, shifts = (columns >> 6).astype(np.uint64), (columns & 63).astype(np.uint64)
     for digit in range(planes.shape[0]):
         for at in range(start, stop):
-            source, target = planes[digit, rows[at]], moved[digit, at]
+            source, target = planes[digit, rows[at]], gathered[digit, at]
             for word in range(len(target)):
                 part, shift = words[64 * word : 64 * word + 64], shifts[64 * word : 64 * word + 64]
                 collected = _ZERO
@@ -245,24 +293,30 @@ def together(planes: Packed, rows: Indices, columns: Indices, moved: Packed, sta
                 target[word] = collected
 
 
+def transpose(planes: Packed, rows: Indices, length: int) -> Packed:
+    """Rows become columns."""
+    turned = np.zeros((len(planes), length, bits.words_for(len(rows))), dtype=np.uint64)
+    share(lambda start, stop: _transpose(planes, rows, turned, start, stop), planes.shape[2], 64)
+    return turned
+
+
 @kernel
-def turned(planes: Packed, rows: Indices, result: Packed, start: int, stop: int) -> None:
-    """Rows become columns, for the words `start` to `stop`."""
-    length = result.shape[1]
+def _transpose(planes: Packed, rows: Indices, turned: Packed, start: int, stop: int) -> None:
+    length = turned.shape[1]
     square = np.zeros(64, dtype=np.uint64)
     for digit in range(planes.shape[0]):
-        for target in range(result.shape[2]):
+        for target in range(turned.shape[2]):
             some = rows[64 * target : 64 * target + 64]
             for word in range(start, stop):
                 for number in range(64):
                     square[number] = planes[digit, some[number], word] if number < len(some) else _ZERO
-                _turn(square)
+                _transpose_square(square)
                 for number in range(min(64, length - 64 * word)):
-                    result[digit, 64 * word + number, target] = square[number]
+                    turned[digit, 64 * word + number, target] = square[number]
 
 
 @kernel
-def _turn(square: Packed) -> None:
+def _transpose_square(square: Packed) -> None:
     """A square of 64 x 64 bits, rows to columns, by swapping ever smaller blocks beside the diagonal."""
     size, mask = 32, np.uint64(0x00000000FFFFFFFF)
     while size:
@@ -277,15 +331,32 @@ def _turn(square: Packed) -> None:
         mask ^= mask << np.uint64(size)
 
 
-@kernel
-def apart(planes: Packed, row: int, counts: NDArray[np.int64], start: int, stop: int) -> None:
+def distances_from(planes: Packed, row: int) -> NDArray[np.int64]:
     """Columns in which rows differ from row `row`."""
-    for at in range(start, stop):
-        counts[at] = _apart(planes, at, row)
+    counts = np.zeros(planes.shape[1], dtype=np.int64)
+    least = max(1, _THREAD // max(1, planes.shape[2]))
+    share(lambda start, stop: _distances_from(planes, row, counts, start, stop), len(counts), least)
+    return counts
 
 
 @kernel
-def nearest_in(
+def _distances_from(planes: Packed, row: int, counts: NDArray[np.int64], start: int, stop: int) -> None:
+    for at in range(start, stop):
+        counts[at] = _distance(planes, at, row)
+
+
+def marks_of_nearest(near: Nearest, rows: Indices, few: Indices, marks: Bits) -> Bits:
+    """The rarer kind of mark is looked at first, then the others until one of them is nearer."""
+    common, planes = 2 * np.count_nonzero(marks) > len(few), near.planes
+    some, others = np.flatnonzero(marks != common), np.flatnonzero(marks == common)
+    found = np.empty(len(rows), dtype=np.bool_)
+    least = max(1, _THREAD // max(1, len(few) * planes.shape[2] * len(planes)))
+    share(lambda start, stop: _nearest_in(planes, rows, few, some, others, found, start, stop), len(rows), least)
+    return ~found if common else found
+
+
+@kernel
+def _nearest_in(
     planes: Packed, rows: Indices, few: Indices, some: Indices, others: Indices, found: Bits, start: int, stop: int
 ) -> None:
     """Is the nearest of a few rows at one of the places `some`, and not at one of the `others`?"""
@@ -293,19 +364,19 @@ def nearest_in(
     for at in range(start, stop):
         least, place = np.uint64(64 * width + 1), 0
         for number in some:
-            total = _apart(planes, rows[at], few[number])
+            total = _distance(planes, rows[at], few[number])
             if total < least:
                 least, place = total, number
         found[at] = True
         for number in others:
-            total = _apart(planes, rows[at], few[number])
+            total = _distance(planes, rows[at], few[number])
             if total < least or (total == least and number < place):
                 found[at] = False
                 break
 
 
 @kernel
-def _apart(planes: Packed, one: int, other: int) -> np.uint64:
+def _distance(planes: Packed, one: int, other: int) -> np.uint64:
     """In how many columns two rows differ."""
     digits, _, width = planes.shape
     total = _ZERO
@@ -322,10 +393,15 @@ def _apart(planes: Packed, one: int, other: int) -> np.uint64:
     return total
 
 
+def add_three(counts: Indices, places: Indices, more: Sequence[Indices] | Indices) -> Indices:
+    """Accounts after more is added."""
+    now = np.empty((3, len(places)), dtype=np.int64)
+    _add_three(counts, places, more[0], more[1], more[2], now)
+    return now
+
+
 @kernel
-def add_to_accounts(
-    counts: Indices, places: Indices, first: Indices, second: Indices, third: Indices, now: Indices
-) -> None:
+def _add_three(counts: Indices, places: Indices, first: Indices, second: Indices, third: Indices, now: Indices) -> None:
     """Three whole numbers added at each place."""
     a, b, c = counts[0], counts[1], counts[2]
     now_a, now_b, now_c = now[0], now[1], now[2]
@@ -337,9 +413,16 @@ def add_to_accounts(
         a[place], b[place], c[place] = now_a[at], now_b[at], now_c[at]
 
 
-@kernel
-def ranges_of_accounts(counts: Indices, ends: Indices) -> None:
+def ranges(counts: Indices) -> tuple[list[int], list[int]]:
     """The least and the largest sum, second and third entry."""
+    ends = np.empty((2, 3), dtype=np.int64)
+    _ranges(counts, ends)
+    low, high = ends.tolist()
+    return low, high
+
+
+@kernel
+def _ranges(counts: Indices, ends: Indices) -> None:
     a, b, c = counts[0], counts[1], counts[2]
     least_a = most_a = a[0] + b[0] + c[0]
     least_b = most_b = b[0]
@@ -353,9 +436,15 @@ def ranges_of_accounts(counts: Indices, ends: Indices) -> None:
     ends[1, 0], ends[1, 1], ends[1, 2] = most_a, most_b, most_c
 
 
-@kernel
-def cells_of_accounts(counts: Indices, low: Indices, spans: Indices, held: Bits, places: Indices) -> None:
+def cells(counts: Indices, low: list[int], spans: list[int], held: Bits) -> Indices:
     """The cell of each account."""
+    places = np.empty(counts.shape[1], dtype=np.int64)
+    _cells(counts, np.array(low), np.array(spans), held, places)
+    return places
+
+
+@kernel
+def _cells(counts: Indices, low: Indices, spans: Indices, held: Bits, places: Indices) -> None:
     a, b, c = counts[0], counts[1], counts[2]
     low_a, low_b, low_c, span_b, span_c = low[0], low[1], low[2], spans[1], spans[2]
     for at in range(len(a)):

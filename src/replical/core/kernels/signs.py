@@ -6,54 +6,50 @@ is no matrix product, which may add in another order, or round less often, on an
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 from numpy.typing import NDArray
 
 from replical.core import bits
 from replical.core.bits import Packed
-from replical.core.kernels import backend as choice
-from replical.core.kernels import backend as threads
+from replical.core.kernels.backend import register, share
 
 Floats = NDArray[np.float64]
 
 _CHUNK = 2**16  # heights that NumPy finds at a time; a whole number of words
 _SHARE = 2**20  # heights worth a thread
-_PASSES = 2  # that NumPy makes over heights for each factor
 
 
+@register(
+    work=lambda points, factors, starts, out: 2 * len(points) * factors.size,
+    numba="numba_pairs.signs",
+    torch="torch_kernels.signs",
+)
 def signs(points: Floats, factors: Floats, starts: Floats, out: Packed) -> None:
-    """Set bit j of row i of `out` where ``starts[j] + factors[j] . points[i] >= 0``.
+    """Set bit j of row i of `out` where ``starts[j] + factors[j] . points[i] >= 0``, for one factor at least.
 
-    Parameters
-    ----------
-    points, factors
-        One row a point, one row a plane; as many columns for both, one at least.
-    starts
-        What the sum for each plane starts with.
-    out
-        Packed rows, one a point; pad bits are set to zero.
+    `points`, `factors` and `out` have one row a point, a plane and a point; pad bits of `out` are set to zero.
 
-    Examples
-    --------
     >>> out = np.zeros((2, 1), dtype=np.uint64)
     >>> signs(np.array([[1.0], [-1.0]]), np.array([[2.0], [3.0], [-4.0]]), np.full(3, -2.5), out)
     >>> out.tolist()
     [[2], [4]]
     """
-    if choice.on_device(_PASSES * len(points) * factors.size):
-        from replical.core.kernels import torch_kernels as torch_signs
+    share_points(_signs, points, factors, starts, out)
 
-        torch_signs.signs(points, factors, starts, out)
-        return
-    if choice.compiles(_PASSES * len(points) * factors.size):
-        from replical.core.kernels import numba_pairs as compiled_signs
 
-        work = compiled_signs.signs
-    else:
-        work = _signs
+def share_points(
+    version: Callable[[Floats, Floats, Floats, Packed], None],
+    points: Floats,
+    factors: Floats,
+    starts: Floats,
+    out: Packed,
+) -> None:
+    """`signs` by a `version` for one stretch of points, which takes one row a factor."""
     across = np.ascontiguousarray(factors.T)
-    threads.share(
-        lambda start, stop: work(points[start:stop], across, starts, out[start:stop]),
+    share(
+        lambda start, stop: version(points[start:stop], across, starts, out[start:stop]),
         len(points),
         _SHARE // len(factors) + 1,
     )

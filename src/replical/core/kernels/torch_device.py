@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from replical.core.bits import blocks as stretches
-from replical.core.kernels import backend as choice
+from replical.core.kernels import backend
 from replical.errors import BadUsage, MissingExtra, ValueOutOfRange
 
 Tensor = Any  # torch.Tensor: the library is typed without PyTorch too
@@ -51,28 +51,28 @@ def use(wanted: str | None) -> None:
         ...
     replical.errors.BadUsage: there is no device 'gpu': --device is cpu, cuda, or cuda:N for the card with this number
     """
-    found = None if wanted is None else choice.checked_device(wanted.strip().lower(), "--device")
+    found = None if wanted is None else backend.check_device(wanted.strip().lower(), "--device")
     if found is None:
         return
-    if found != choice.CPU:
-        if choice.named() in (choice.NUMPY, choice.NUMBA):
+    if found != backend.CPU:
+        if backend.choice() in (backend.NUMPY, backend.NUMBA):
             raise BadUsage(
-                f"{choice.VARIABLE}={choice.named()} keeps all work on the processor: unset it, or leave --device out"
+                f"{backend.VARIABLE}={backend.choice()} keeps all work on the processor: unset it, or leave --device out"
             )
-        checked(found)
-    os.environ[choice.DEVICE] = found
+        check(found)
+    os.environ[backend.DEVICE] = found
 
 
 def name() -> str:
     """The device that is used: the one named, else the first card, else the processor."""
-    wanted = choice.device()
+    wanted = backend.device()
     if wanted is None:
-        return "cuda" if pytorch().cuda.is_available() else choice.CPU
-    return checked(wanted)
+        return "cuda" if pytorch().cuda.is_available() else backend.CPU
+    return check(wanted)
 
 
 @cache
-def checked(wanted: str) -> str:
+def check(wanted: str) -> str:
     """The same name, if PyTorch can use this device here.
 
     Raises
@@ -82,7 +82,7 @@ def checked(wanted: str) -> str:
     BadUsage
         If there is no such card.
     """
-    if wanted == choice.CPU:
+    if wanted == backend.CPU:
         return wanted
     torch = pytorch()
     cards = torch.cuda.device_count() if torch.cuda.is_available() else 0
@@ -98,7 +98,7 @@ def checked(wanted: str) -> str:
 
 def cards() -> list[dict[str, Any]]:
     """Every card that PyTorch finds: its name, and its memory, total and free, in bytes; none without PyTorch."""
-    if choice.torch_trouble() is not None:
+    if backend.torch_trouble() is not None:
         return []
     torch = pytorch()
     found = []
@@ -113,15 +113,15 @@ def cards() -> list[dict[str, Any]]:
 def room() -> int:
     """Bytes that temporary arrays of one step may take together: a quarter of what is free."""
     here = name()
-    return _ROOM if here == choice.CPU else max(2**20, min(_MOST_ROOM, _free(here) // 4))
+    return _ROOM if here == backend.CPU else max(2**20, min(_MOST_ROOM, _free(here) // 4))
 
 
-def sent(array: NDArray[Any]) -> Tensor:
+def send(array: NDArray[Any]) -> Tensor:
     """A copy of a small array on the device."""
     return pytorch().as_tensor(np.array(array, order="C"), device=name())
 
 
-def held(array: NDArray[Any]) -> Tensor:
+def hold(array: NDArray[Any]) -> Tensor:
     """The matrix on the device: copied when first asked for, and then kept as long as it lives.
 
     Packed words are int64 there, and uint16 is int32.
@@ -192,7 +192,7 @@ def blocks(count: int, each: int) -> Iterator[slice]:
 # ---- packed bits ----
 
 
-def packed(values: Tensor) -> Tensor:
+def pack(values: Tensor) -> Tensor:
     """Truth values, a whole number of words a row, as `bits.pack` has them."""
     torch = pytorch()
     rows, length = values.shape
@@ -201,7 +201,7 @@ def packed(values: Tensor) -> Tensor:
     return octets.view(rows, length // 8).view(torch.int64)
 
 
-def unpacked(words: Tensor, *, signs: bool = False) -> Tensor:
+def unpack(words: Tensor, *, signs: bool = False) -> Tensor:
     """Bits of packed words as int8: 0 and 1, or 1 and -1 if they stand for `signs`."""
     torch = pytorch()
     table = _table(name(), signs)
@@ -229,7 +229,7 @@ def _table(here: str, signs: bool) -> Tensor:
 
 def _shares(here: str) -> bool:
     """Does the device work on the arrays themselves?"""
-    return here == choice.CPU
+    return here == backend.CPU
 
 
 def _free(here: str) -> int:
@@ -248,7 +248,7 @@ def pytorch() -> Any:
     MissingExtra
         If it is not installed or cannot be imported.
     """
-    if (why := choice.torch_trouble()) is None:
+    if (why := backend.torch_trouble()) is None:
         try:
             import torch
         except Exception as error:  # an installation that does not fit this system says so in various ways

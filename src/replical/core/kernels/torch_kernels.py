@@ -1,30 +1,25 @@
-"""Rows and columns of packed matrices on a PyTorch device: `mixed`, `sums`, `tallies`, `apart`, and rows `turned`.
+"""The PyTorch versions of `matrices`, `pairs` and `signs`; what they compute is said there.
 
-`pairs` on a PyTorch device: products of rows of 1 and -1, whole numbers however they are added.
-
-Two rows agree at a position in all of D digits or not. Written as signs s_d and t_d, the product of the (1 + s_d t_d)/2
-says which, and multiplied out it is the sum, over all sets S of digits, of the product of the s_d in S times that of the
-t_d in S, divided by 2**D. The sign of a product is the exclusive or of bits. So, summed over K positions,
+*Distances* are products of rows of 1 and -1, whole numbers however they are added. Two rows agree at a position in all of D
+digits or not. Written as signs s_d and t_d, the product of the (1 + s_d t_d)/2 says which, and multiplied out it is the sum,
+over all sets S of digits, of the product of the s_d in S times that of the t_d in S, divided by 2**D. The sign of a product
+is the exclusive or of bits. So, summed over K positions,
 
     distance = (K (2**D - 1) - sum over S, not empty, of <s_S, t_S>) / 2**D
 
 and pad bits, which are equal, count as positions that agree.
 
-`balls` on a PyTorch device: the balls of many centres grow side by side, some rows at a time.
+*Balls* of many centres grow side by side. Everyone is sorted by distance from each centre. A step takes the next few rows of
+every centre that may still come up to the best ratio, marks where they differ from it, and joins each row's marks with those
+of all before it.
 
-Everyone is sorted by distance from each centre. A step takes the next few rows of every centre that may still come up to
-the best ratio, marks where they differ from it, and joins each row's marks with those of all before it.
-
-`signs` on a PyTorch device: a matrix product says most of them, sums in the fixed order the rest.
-
-On a card where Triton works, which comes with PyTorch there and needs a C compiler, one fused kernel does it faster
-(`triton_signs`). What follows is for all other devices.
-
-A matrix product may add in any order and round less often, so it is off by rounding. For a sum of d products and a start
-whose sizes add up to T, any order of rounded or fused operations is within (d + 2) T 2**-53 of the true sum, to first
-order, and so is the sum in the fixed order. Where the product is further than `_SAFE` times that from zero, both have the
-same sign. The few others, zeros above all, are added up in the fixed order, one rounded product after the other: PyTorch
-runs a multiplication and an addition as two operations, and rounds after each.
+*Signs*: on a card where Triton works, which comes with PyTorch there and needs a C compiler, one fused kernel does it
+(`triton_signs`). On all other devices a matrix product says most of them. It may add in any order and round less often, so
+it is off by rounding. For a sum of d products and a start whose sizes add up to T, any order of rounded or fused operations
+is within (d + 2) T 2**-53 of the true sum, to first order, and so is the sum in the fixed order. Where the product is
+further than `_SAFE` times that from zero, both have the same sign. The few others, zeros above all, are added up in the
+fixed order, one rounded product after the other: PyTorch runs a multiplication and an addition as two operations, and
+rounds after each.
 """
 
 from __future__ import annotations
@@ -32,7 +27,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 from functools import cache, reduce
 from operator import xor
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -41,22 +35,29 @@ from replical.core import bits
 from replical.core.bits import Bits, Packed, blocks
 from replical.core.kernels import torch_device as device
 from replical.core.kernels.columns import Columns, Indices, levels
+from replical.core.kernels.matrices import blank_memory, disagreement_by_plane, remember
+from replical.core.kernels.pairs import Distances, GrowingBalls, Pairs, Tops, Whole
 from replical.core.kernels.torch_device import Tensor
 
-Distances = NDArray[np.integer[Any]]
 _WORD = 40  # bytes a word takes with what is computed from it
 _SPREAD = 8 * _WORD  # and where it is spread to a byte a bit, or an int32 an octet
 
 
-def first_mixed(planes: Packed, digit: int, rows: Indices, columns: Columns) -> tuple[Bits, Indices, Packed, Indices]:
-    """Which `rows` of a plane hold both values in the columns, the place in `columns.words` of the first word that shows
-    it, that word, and the value that the first column has.
-    """  # noqa: D205
-    torch, plane = device.pytorch(), device.held(planes)[digit]
+def disagreement(planes: Packed, rows: Indices, columns: Columns, seen: Indices | None = None) -> Bits:
+    """Whether rows hold both values."""
+    seen = blank_memory(len(rows)) if seen is None else seen
+    return disagreement_by_plane(_disagreement_in_plane, planes, rows, columns, seen)
+
+
+def _disagreement_in_plane(
+    planes: Packed, digit: int, rows: Indices, columns: Columns, seen: Indices, which: Indices
+) -> Bits:
+    """The same in one plane, all words at once."""
+    torch, plane = device.pytorch(), device.hold(planes)[digit]
     found = np.zeros(len(rows), dtype=np.bool_)
     at, shown, value = (np.zeros(len(rows), dtype=np.int64) for _ in range(3))
-    words = None if len(columns.words) == plane.shape[1] else device.sent(columns.words)
-    mask, where = device.sent(columns.mask.view(np.int64)), device.sent(rows)
+    words = None if len(columns.words) == plane.shape[1] else device.send(columns.words)
+    mask, where = device.send(columns.mask.view(np.int64)), device.send(rows)
     first, bit = int(columns.chosen[0]) >> 6, int(columns.chosen[0]) & 63
     with device.short_of_memory():
         for block in device.blocks(len(rows), _WORD * max(1, len(columns.words))):
@@ -68,14 +69,15 @@ def first_mixed(planes: Packed, digit: int, rows: Indices, columns: Columns) -> 
             place = differs.view(torch.uint8).argmax(dim=1)  # the first of several
             found[block], at[block], value[block] = both.cpu(), place.cpu(), values.cpu()
             shown[block] = part.gather(1, place[:, None])[:, 0].cpu()
-    return found, at, shown.view(np.uint64), value
+    remember(seen, which, found, digit, columns.words[at], value, shown.view(np.uint64))
+    return found
 
 
-def add_wrong(sums: NDArray[np.int64], planes: Packed, rows: Indices, codes: Indices, power: int) -> None:
-    """Add ``2**power`` to the sum of every column, for every row in which it does not spell the row's code."""
-    held, where = device.held(planes), device.sent(rows)
+def add_wrong(sums: Whole, planes: Packed, rows: Indices, codes: Indices, power: int = 0) -> None:
+    """How often columns do not spell the code."""
+    held, where = device.hold(planes), device.send(rows)
     total = device.pytorch().zeros(len(sums), dtype=device.pytorch().int64, device=held.device)
-    right = device.sent(codes.astype(np.int64))
+    right = device.send(codes.astype(np.int64))
     with device.short_of_memory():
         for block in device.blocks(len(rows), _WORD * planes.shape[2]):
             wrong = None
@@ -83,24 +85,24 @@ def add_wrong(sums: NDArray[np.int64], planes: Packed, rows: Indices, codes: Ind
                 spelled = -((right[block] >> digit) & 1)  # all bits of a word
                 differs = _chosen(plane, rows[block], where[block]) ^ spelled[:, None]
                 wrong = differs if wrong is None else wrong | differs
-            total += column_sums(wrong)
+            total += _column_sums(wrong)
     sums += total.cpu().numpy() << power
 
 
-def column_sums(rows: Tensor) -> Tensor:
+def _column_sums(rows: Tensor) -> Tensor:
     """How many rows have a 1 at each position."""
     torch = device.pytorch()
     sums = torch.zeros(64 * rows.shape[1], dtype=torch.int64, device=rows.device)
     for weight, left in levels(rows, torch.cat):
-        sums += weight * device.unpacked(left).sum(dim=0, dtype=torch.int64)
+        sums += weight * device.unpack(left).sum(dim=0, dtype=torch.int64)
     return sums
 
 
-def tallies(planes: Packed, rows: Indices, columns: Columns, codes: int) -> NDArray[np.int64]:
-    """For each of `rows` (rows): how many of the columns spell each of the numbers below `codes` (columns)."""
-    held, where = device.held(planes), device.sent(rows)
-    words = None if len(columns.words) == planes.shape[2] else device.sent(columns.words)
-    mask = device.sent(columns.mask.view(np.int64))
+def tallies(planes: Packed, rows: Indices, columns: Columns, codes: int) -> Whole:
+    """Columns that spell each code."""
+    held, where = device.hold(planes), device.send(rows)
+    words = None if len(columns.words) == planes.shape[2] else device.send(columns.words)
+    mask = device.send(columns.mask.view(np.int64))
     counts = np.zeros((len(rows), codes), dtype=np.int64)
     with device.short_of_memory():
         for block in device.blocks(len(rows), (_WORD + 8 * len(planes)) * max(1, len(columns.words))):
@@ -115,9 +117,9 @@ def tallies(planes: Packed, rows: Indices, columns: Columns, codes: int) -> NDAr
     return counts
 
 
-def apart(planes: Packed, row: int) -> NDArray[np.int64]:
-    """For every row: in how many columns it spells another number than row `row` does."""
-    held = device.held(planes)
+def distances_from(planes: Packed, row: int) -> Whole:
+    """Columns in which rows differ from row `row`."""
+    held = device.hold(planes)
     counts = np.zeros(planes.shape[1], dtype=np.int64)
     with device.short_of_memory():
         for block in device.blocks(len(counts), _WORD * max(1, planes.shape[2])):
@@ -128,21 +130,25 @@ def apart(planes: Packed, row: int) -> NDArray[np.int64]:
     return counts
 
 
-def turned(planes: Packed, rows: Indices, result: Packed) -> None:
-    """Rows become columns; the device keeps a copy of `result`."""
-    torch, held, where = device.pytorch(), device.held(planes), device.sent(rows)
-    digits, length, words = result.shape
+def transpose(planes: Packed, rows: Indices, length: int) -> Packed:
+    """Rows become columns; the device keeps a copy of them."""
+    digits, words = len(planes), bits.words_for(len(rows))
+    turned = np.zeros((digits, length, words), dtype=np.uint64)
+    if not words:
+        return turned
+    torch, held, where = device.pytorch(), device.hold(planes), device.send(rows)
     with device.short_of_memory():
-        made = torch.zeros(result.shape, dtype=torch.int64, device=held.device)
+        made = torch.zeros(turned.shape, dtype=torch.int64, device=held.device)
         for digit in range(digits):
             for block in device.blocks(bits.words_for(length), _SPREAD * 64 * words):
-                bits_here = device.unpacked(held[digit, :, block].index_select(0, where))
+                bits_here = device.unpack(held[digit, :, block].index_select(0, where))
                 values = torch.zeros((bits_here.shape[1], 64 * words), dtype=torch.bool, device=held.device)
                 values[:, : len(rows)] = bits_here.T
                 columns = slice(64 * block.start, min(64 * block.stop, length))
-                made[digit, columns] = device.packed(values)[: columns.stop - columns.start]
-        torch.from_numpy(result.view(np.int64)).copy_(made)
-    device.keep(result, made)
+                made[digit, columns] = device.pack(values)[: columns.stop - columns.start]
+        torch.from_numpy(turned.view(np.int64)).copy_(made)
+    device.keep(turned, made)
+    return turned
 
 
 def _chosen(plane: Tensor, rows: Indices, where: Tensor) -> Tensor:
@@ -155,47 +161,45 @@ def _chosen(plane: Tensor, rows: Indices, where: Tensor) -> Tensor:
 _SIDE = 20_000  # rows of a product on a card; larger ones are no faster
 _CENTRES = 2_048  # rows whose distances from everyone are given out together
 _UNIT = 32  # rows and columns of a product of bytes are whole multiples of this
-_SPREAD_torch_pairs = 4  # bytes a bit takes while it is spread to a sign, on both sides
+_SIGN = 4  # bytes a bit takes while it is spread to a sign, on both sides
 _EXACT = 2**24  # sums of fewer signs are exact in single precision
 
 
-def between(parts: list[tuple[int, Packed]], rows: Any, first: int, dtype: Any) -> Any:
-    """Distances of `rows` from all from `first` on, as `Pairs.between` has them; the device keeps a copy."""
+def distances(pairs: Pairs, rows: Indices, first: int = 0) -> Distances:
+    """Distances of `rows` from all from `first` on; the device keeps a copy."""
     torch = device.pytorch()
-    held = [(power, device.held(planes)) for power, planes in parts]
-    count = parts[0][1].shape[1] - first
-    wide = torch.int64 if dtype == np.int64 else torch.int32
+    held = [(power, device.hold(planes)) for power, planes in pairs.parts]
+    count = pairs.parts[0][1].shape[1] - first
+    wide = torch.int64 if pairs.dtype == np.int64 else torch.int32
     with device.short_of_memory():
         far = torch.zeros((len(rows), count), dtype=wide, device=held[0][1].device)
-        chosen = device.sent(np.asarray(rows))
+        chosen = device.send(np.asarray(rows))
         for left in blocks(count, 1, _SIDE):
             for power, planes in held:
                 some, others = planes[:, chosen], planes[:, first + left.start : first + left.stop]
-                far[:, left] += distances(some, others).to(wide) << power
-        narrow = far.to(torch.int16) if dtype == np.uint16 else far
-        found = narrow.cpu().numpy().view(dtype)
+                far[:, left] += _differences(some, others).to(wide) << power
+        narrow = far.to(torch.int16) if pairs.dtype == np.uint16 else far
+        found: Distances = narrow.cpu().numpy().view(pairs.dtype)
     device.keep(found, far)
     return found
 
 
-def together(rows: int) -> int:
-    """How many rows' distances from all `rows` are found at a time: as many as leave room for them to be sorted."""
-    return max(1, min(_CENTRES, device.room() // (24 * rows)))
+def rows_at_a_time(pairs: Pairs, rows: Indices) -> int:
+    """How many rows' distances from everyone are found at a time: as many as leave room for them to be sorted."""
+    return max(1, min(_CENTRES, device.room() // (24 * int(pairs.parts[0][1].shape[1]))))
 
 
-def distances(some: Tensor, others: Tensor) -> Tensor:
+def _differences(some: Tensor, others: Tensor) -> Tensor:
     """Positions at which rows of `some`, (digits, rows, words), differ from rows of `others`, as whole numbers."""
     digits, _, words = some.shape
-    strip = max(
-        1, min(_EXACT // 64, device.room() // (64 * _SPREAD_torch_pairs * max(1, some.shape[1], others.shape[1])))
-    )
+    strip = max(1, min(_EXACT // 64, device.room() // (64 * _SIGN * max(1, some.shape[1], others.shape[1]))))
     wide = device.pytorch().int32 if 64 * words * 2**digits < 2**31 else device.pytorch().int64
     total: Tensor = None
     for start in range(0, words, strip):
         a, b = some[..., start : start + strip], others[..., start : start + strip]
         for chosen in range(1, 2**digits):
             signs = (
-                device.unpacked(
+                device.unpack(
                     reduce(xor, (planes[digit] for digit in range(digits) if chosen >> digit & 1)), signs=True
                 )
                 for planes in (a, b)
@@ -211,7 +215,7 @@ def all_pairs(planes: Tensor) -> Iterator[tuple[slice, slice, Tensor]]:
     for top in blocks(count, 1, _SIDE):
         for left in blocks(count, 1, _SIDE):
             if left.start >= top.start:
-                yield top, left, distances(planes[:, top], planes[:, left])
+                yield top, left, _differences(planes[:, top], planes[:, left])
 
 
 def _product(a: Tensor, b: Tensor) -> Tensor:
@@ -239,29 +243,26 @@ def _bytes_multiply(here: str) -> bool:
         return False
 
 
-Whole = NDArray[np.int64]
-
 _STEP = 64  # rows added to a ball at a time
-_WORD_torch_balls = 48  # bytes a word takes in a step
+_BALL_WORD = 48  # bytes a word takes in a step
 
 
-def tops(planes: Packed, weights: Whole, whole: int, centres: Whole, far: Distances, inner: int, best: float
-         ) -> tuple[Whole, Whole, Whole]:  # fmt: skip
-    """The highest ball of each centre, as `balls.Tops` has it: weight inside, weight disputed, radius."""
-    held, distances = device.held(planes), device.held(far)
+def tops(balls: GrowingBalls, centres: Whole, far: Distances, *, inner: int, best: float) -> Tops:
+    """The highest balls."""
+    planes, held, distances = balls.planes, device.hold(balls.planes), device.hold(far)
     found = np.zeros((3, len(centres)), dtype=np.int64)
-    masks = _by_digit(weights, planes.shape[2])
+    masks = _by_digit(balls.heavy, planes.shape[2])
     with device.short_of_memory():
-        for block in device.blocks(len(centres), _WORD_torch_balls * _STEP * planes.shape[2] + 32 * planes.shape[1]):
-            grown = _Growing(held, masks, whole, device.sent(centres[block]), distances[block], inner, best)
+        for block in device.blocks(len(centres), _BALL_WORD * _STEP * planes.shape[2] + 32 * planes.shape[1]):
+            grown = _Growth(held, masks, balls.whole, device.send(centres[block]), distances[block], inner, best)
             best = grown.grow()
             found[:, block] = grown.found.cpu()
     ratios = found[1] / np.maximum(found[2], 1)
     found[1:, ratios < best] = 0  # a better one is known; where a ball was left out, it is not this one's highest
-    return found[0], found[1], found[2]
+    return Tops(inside=found[0], disputed=found[1], radius=found[2])
 
 
-class _Growing:
+class _Growth:
     """Balls around some centres while they grow."""
 
     def __init__(self, planes: Tensor, masks: list[tuple[int, Tensor | None]], whole: int, centres: Tensor, far: Tensor,
@@ -337,7 +338,7 @@ def _by_digit(weights: Whole, words: int) -> list[tuple[int, Tensor | None]]:
     for power in range(int(weights.max()).bit_length()):
         marked = np.zeros(64 * words, dtype=np.bool_)
         marked[: len(weights)] = (weights >> power) & 1 == 1
-        masks.append((power, device.sent(np.packbits(marked, bitorder="little").view(np.int64))))
+        masks.append((power, device.send(np.packbits(marked, bitorder="little").view(np.int64))))
     return masks
 
 
@@ -350,7 +351,7 @@ _MANY = 64  # one in so many left open: then all are added up in order
 def signs(points: NDArray[np.float64], factors: NDArray[np.float64], starts: NDArray[np.float64], out: Packed) -> None:
     """Set bit j of row i of `out` where ``starts[j] + factors[j] . points[i] >= 0``; the device keeps a copy of `out`."""
     with device.short_of_memory():
-        words = packed_signs(device.sent(points), device.sent(factors), device.sent(starts))
+        words = packed_signs(device.send(points), device.send(factors), device.send(starts))
         device.pytorch().from_numpy(out.view(np.int64)).copy_(words)
     device.keep(out, words)
 
@@ -380,7 +381,7 @@ def packed_signs(points: Tensor, factors: Tensor, starts: Tensor) -> Tensor:
             sure[row, column] = _in_order(some[row].T, across[:, column], starts[column]) >= 0
         else:
             torch.ge(_in_order(some.T[..., None], across, starts), 0, out=sure)
-        words[block] = device.packed(values)
+        words[block] = device.pack(values)
     return words
 
 
