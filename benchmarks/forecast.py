@@ -33,8 +33,8 @@ from replical.learners.base import Course
 from replical.pools.query import Answers
 from replical.worlds.audit import run_pair
 from replical.worlds.datasets import real_world
-from replical.worlds.forecast import forecast, votes_on
-from replical.worlds.remaining import remaining
+from replical.worlds.forecast import forecast, remaining
+from replical.worlds.vote_worlds import votes_on
 
 ITEMS, LABS, DRAWS = 2_000, 10, 24
 PLANS: dict[str, dict[str, float]] = {"settled": {"rho": 0.1}, "rounded-a2": {"rho": 0.1, "kappa": 0.02}}

@@ -14,7 +14,7 @@ from pathlib import Path
 from replical.cli.demo import SEED, TEXTS, USUAL
 from replical.core.parallel import cores, ordered_map
 from replical.study.pictures.style import GROUND
-from replical.worlds.baseline import BesideArgmax, Choice, Outcome, identical
+from replical.worlds.baseline import ArgmaxComparison, Choice, Outcome, identical
 from replical.worlds.datasets import twelve_models
 
 OUT = Path(__file__).with_name("why.svg")
@@ -36,7 +36,7 @@ text { font: 14px system-ui, sans-serif; fill: #1f2328 }
 
 def main() -> None:
     """Run the demo's labs and draw."""
-    trial = BesideArgmax(world=twelve_models(USUAL.items), seed=SEED, public=USUAL.public)
+    trial = ArgmaxComparison(world=twelve_models(USUAL.items), seed=SEED, public=USUAL.public)
     outcomes = list(ordered_map(trial, range(TEXTS), cores()))
     labels = sum(choice.labels for outcome in outcomes for choice in outcome.settled) / sum(
         len(outcome.settled) for outcome in outcomes

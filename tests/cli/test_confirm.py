@@ -18,7 +18,7 @@ from replical.lab.journal import journal as journal_module
 from replical.lab.journal.journal import Journal
 from replical.lab.protocol import Protocol
 from replical.lab.tables import read_pool
-from replical.worlds.remaining import Foretold
+from replical.worlds.forecast import ConfirmForecast
 from support.certificates import resealed
 from support.lab import Run, content, private, world
 
@@ -116,7 +116,7 @@ def test_what_will_hardly_be_decided_is_said_plainly(lab):
     assert "What helps: a larger budget, or a larger margin, such as --margin 0.002." in said
     made = {"confirmed": 0.5, "refuted": 0.25, "undecided": 0.25, "draws": 24}
     words = list(
-        confirm_forecast_words(Foretold(labels_low=300, labels_median=2e3, labels_high=9e3, **made), 0.1, None)
+        confirm_forecast_words(ConfirmForecast(labels_low=300, labels_median=2e3, labels_high=9e3, **made), 0.1, None)
     )
     assert words[1].startswith("Expect thousands of labels: the answer may lie close to the margin.")
 

@@ -15,7 +15,7 @@ from replical.cli.forecasts import FIRST, Outlook, rate
 from replical.errors import BadJournal
 from replical.lab.journal.journal import Journal
 from replical.lab.sessions.labelling import Desk, RemoteRun
-from replical.worlds.remaining import Remaining
+from replical.worlds.forecast import Remaining
 
 NAMES = [f"m{number}" for number in range(8)]
 

@@ -23,8 +23,8 @@ from replical.learners.catalogue import find
 from replical.learners.paper.a2 import LOOP_RUNS
 from replical.learners.plan import Plan
 from replical.learners.result import Result, Settling
-from replical.worlds.audit import COUNTED, Audit, Groups, Lab, audit_groups, pair_string, run_pair
-from replical.worlds.experiment import Experiment, Ready, prepare
+from replical.worlds.audit import COUNTED, Audit, GroupAudit, Lab, audit_groups, pair_string, run_pair
+from replical.worlds.experiment import Experiment, Setup, prepare
 from replical.worlds.world import BoundaryNoise, World
 
 _TERMS = (
@@ -212,7 +212,7 @@ def _proof(result: Result, plan: Plan) -> str:
 
 
 def _all_pairs(
-    ready: Ready, inputs: dict[str, Any], pairs: int, workers: int | Workers | None, *, as_json: bool
+    ready: Setup, inputs: dict[str, Any], pairs: int, workers: int | Workers | None, *, as_json: bool
 ) -> None:
     if isinstance(workers, Workers):
         notes.print(f"workers: {workers.words}", markup=False)
@@ -248,14 +248,14 @@ def _all_pairs(
         )
 
 
-def _group_figures(groups: Groups) -> dict[str, Any]:
+def _group_figures(groups: GroupAudit) -> dict[str, Any]:
     """The names that only whole groups have; what all labs proved goes with what they did."""
     of_groups = ("groups", "all_agree", "all_agree_low", "all_agree_high", "pairs_differ", "certified_differ")
     named = {name: getattr(groups, name) for name in of_groups}
     return named | {"groups_jaccard": groups.jaccard_distance, "groups_rho_proven": groups.rho_proven}
 
 
-def _show(figures: Audit, groups: Groups | None, inputs: dict[str, Any], seconds: float) -> None:
+def _show(figures: Audit, groups: GroupAudit | None, inputs: dict[str, Any], seconds: float) -> None:
     from rich.markup import escape
     from rich.table import Table
 
@@ -288,7 +288,7 @@ def _show(figures: Audit, groups: Groups | None, inputs: dict[str, Any], seconds
     prose.print(f"Took {seconds} s; the same seed gives the same figures on any number of workers.")
 
 
-def _show_groups(table: Any, groups: Groups, rho: float) -> None:
+def _show_groups(table: Any, groups: GroupAudit, rho: float) -> None:
     table.add_row(f"all {groups.labs} labs agree", f"{100 * groups.all_agree:.1f}%")
     table.add_row("  95% interval", interval(groups.all_agree_low, groups.all_agree_high))
     table.add_row(f"two of {groups.labs} labs differ, mean of pairs", f"{100 * groups.pairs_differ:.1f}%")

@@ -43,8 +43,7 @@ from replical.lab.protocol import Claim, Protocol
 from replical.lab.sessions.session import Session
 from replical.learners.confirm import Confirm
 from replical.learners.result import Confirmation
-from replical.worlds.remaining import DRAWS_foretold as DRAWS
-from replical.worlds.remaining import Foretold, foretell
+from replical.worlds.forecast import DRAWS, ConfirmForecast, forecast_confirmation
 
 CODES = {"confirmed": 0, "refuted": 1, "undecided": 4}
 
@@ -139,7 +138,7 @@ def confirm_command(
     return CODES[content["outcome"]]
 
 
-def _announce(session: Session, truths: int) -> Foretold | None:
+def _announce(session: Session, truths: int) -> ConfirmForecast | None:
     """The question first, and roughly what it may cost (measured: docs/how-to/replicate-a-published-result.md)."""
     protocol, claim = session.protocol, session.claim
     assert claim is not None, "the session of a confirmation"
@@ -179,7 +178,7 @@ def _verb(protocol: Protocol) -> str:
     return "err" if protocol.recipe.losses is None else "lose"
 
 
-def _forecast(session: Session, claim: Claim, truths: int) -> Foretold | None:
+def _forecast(session: Session, claim: Claim, truths: int) -> ConfirmForecast | None:
     """Of candidates; truths of other classes say nothing about a given answer."""
     protocol = session.protocol
     if not isinstance(protocol.recipe.C, PredictionTable):
@@ -187,7 +186,7 @@ def _forecast(session: Session, claim: Claim, truths: int) -> Foretold | None:
     learner, pool = Confirm(plan=claim.plan, h=claim.hypothesis), session.lab.pool(SIMULATED)
     try:
         with progress("simulated confirmations") as update:
-            return foretell(
+            return forecast_confirmation(
                 learner, pool, prior=protocol.prior, noise=protocol.parameter("nu"), draws=truths, progress=update
             )
     except (PoolExhausted, PlanMismatch) as error:
@@ -196,7 +195,7 @@ def _forecast(session: Session, claim: Claim, truths: int) -> Foretold | None:
 
 
 def _say_pending(
-    session: Session, claim: Claim, batch: Path | None, forecast: Foretold | None, *, as_json: bool
+    session: Session, claim: Claim, batch: Path | None, forecast: ConfirmForecast | None, *, as_json: bool
 ) -> int:
     if not as_json:
         return say_pending(session, batch)
@@ -215,7 +214,7 @@ def _say_pending(
     return PENDING
 
 
-def _forecast_payload(forecast: Foretold | None) -> dict[str, Any]:
+def _forecast_payload(forecast: ConfirmForecast | None) -> dict[str, Any]:
     """In JSON: when a confirmation begins, and where there is one."""
     return {} if forecast is None else {"forecast": asdict(forecast)}
 
@@ -225,7 +224,7 @@ def _say_outcome(
     content: dict[str, Any],
     journal: str,
     out: Path,
-    forecast: Foretold | None,
+    forecast: ConfirmForecast | None,
     *,
     as_json: bool,
 ) -> None:

@@ -20,7 +20,7 @@ from replical.core.exact import clopper_pearson
 from replical.core.parallel import cores, ordered_map
 from replical.core.randomness import PrivateRandomness
 from replical.errors import BadUsage, MissingExtra
-from replical.worlds.baseline import BesideArgmax, Choice, Outcome, identical
+from replical.worlds.baseline import ArgmaxComparison, Choice, Outcome, identical
 from replical.worlds.datasets import twelve, twelve_models
 
 ITEMS, PUBLIC = 20_000, 100  # unlabelled items of a lab, and labelled ones that all of them see
@@ -100,7 +100,7 @@ def demo_command(
 ) -> None:
     """Three labs with independent data and one published text: do they choose the identical model, and can they prove it?"""
     started, (items, public) = time.perf_counter(), (2_000, None) if hard else (ITEMS, PUBLIC)
-    trial = BesideArgmax(world=twelve_models(items), seed=SEED, public=public)
+    trial = ArgmaxComparison(world=twelve_models(items), seed=SEED, public=public)
     prose.print(_opening(trial))
     outcomes = _outcomes(trial)
     prose.print(_figures(outcomes))
@@ -109,7 +109,7 @@ def demo_command(
     prose.print(f"({time.perf_counter() - started:.0f} s)")
 
 
-def _opening(trial: BesideArgmax) -> str:
+def _opening(trial: ArgmaxComparison) -> str:
     order = (
         "and a random order of the models that it makes"
         if trial.public is None
@@ -123,7 +123,7 @@ def _opening(trial: BesideArgmax) -> str:
     )
 
 
-def _outcomes(trial: BesideArgmax) -> list[Outcome]:
+def _outcomes(trial: ArgmaxComparison) -> list[Outcome]:
     """Every text; the first ones are shown as they come."""
     done: list[Outcome] = []
     with closing(ordered_map(trial, range(TEXTS), cores())) as running:
@@ -184,7 +184,7 @@ def _headline(outcomes: list[Outcome]) -> str:
     )
 
 
-def _doubts(outcomes: list[Outcome], trial: BesideArgmax) -> str:
+def _doubts(outcomes: list[Outcome], trial: ArgmaxComparison) -> str:
     """What the first lab that cannot prove its answer is told."""
     lab, choice = next(
         (lab, choice)
@@ -201,7 +201,7 @@ def _doubts(outcomes: list[Outcome], trial: BesideArgmax) -> str:
     )
 
 
-def _meaning(trial: BesideArgmax) -> str:
+def _meaning(trial: ArgmaxComparison) -> str:
     """What was proven, what cannot always be, and what to do next."""
     return (
         "[bold]Certified[/bold] means: the lab's own labels prove that it found the one answer the text asks for. That is "

@@ -26,8 +26,7 @@ from replical.lattice.plan import LatticePlan
 from replical.learners.bills import ABSURD, Bill
 from replical.learners.catalogue import find
 from replical.learners.plan import Setting
-from replical.worlds.forecast import Prediction
-from replical.worlds.remaining import Foretold, Remaining, remaining
+from replical.worlds.forecast import ConfirmForecast, Prediction, Remaining, remaining
 from replical.worlds.vote_worlds import Votes, votes_on
 
 FIRST = 16  # labels before the first estimate; then always twice as many
@@ -178,7 +177,7 @@ def rough_words(C: HypothesisClass, forecast: Prediction, *, verbose: bool) -> I
         yield f"Near-ties that labels will hardly tell apart: {names}"
 
 
-def _labels(forecast: Prediction | Foretold, what: str = "") -> str:
+def _labels(forecast: Prediction | ConfirmForecast, what: str = "") -> str:
     """How many labels, and between which numbers."""
     return f"{forecast.labels_median:,.0f}{what} ({forecast.labels_low:,.0f} to {forecast.labels_high:,.0f})"
 
@@ -232,7 +231,7 @@ def forecast_reading(forecast: Prediction, rho: float, prior: Prior, *, yardstic
     return words
 
 
-def confirm_forecast_words(forecast: Foretold, margin: float, budget: int | None) -> Iterator[str]:
+def confirm_forecast_words(forecast: ConfirmForecast, margin: float, budget: int | None) -> Iterator[str]:
     """What a confirmation takes and how it may end; where it may well not, why, and what helps."""
     ends = {"confirmed": forecast.confirmed, "refuted": forecast.refuted, "undecided": forecast.undecided}
     told = ", ".join(f"{name} in {rate(share, forecast.draws)}" for name, share in ends.items())

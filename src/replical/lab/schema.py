@@ -201,7 +201,7 @@ def yardstick_of(
             "--yardstick"
         )
 
-    return Yardstick.later(recipe.C, section["items"], missing)
+    return Yardstick.lazy(recipe.C, section["items"], missing)
 
 
 def file_section(file: Path, name: str, recipe: Recipe) -> dict[str, Any]:

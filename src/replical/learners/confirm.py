@@ -195,7 +195,7 @@ class Confirm:
         return Result(
             hypothesis=int(self.h),
             unrounded=int(self.h),
-            V=whole.only(np.sort(left)),
+            V=whole.restrict(np.sort(left)),
             conditions=(Condition(name=LABELLED, value=float(blocks.unlabelled), bound=float(asked), held=labelled),),
             confirmation=confirmation,
         )

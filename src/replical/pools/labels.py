@@ -1,9 +1,4 @@
-"""Who answers: a known column, a function, a population.
-
-The one thing a label source does.
-
-Labels that are already there: one value an item, revealed only as it is asked for.
-"""
+"""Who answers a learner's queries; and the simplest such source, labels that are there already, one value an item."""
 
 from __future__ import annotations
 

@@ -393,25 +393,19 @@ class ExactPool:
 
     def unscanned(self, scanned: int, most: int) -> tuple[Indices, int]:
         """`most` draws, apart from those a pass makes, however many it `scanned`."""
-        return self._drawn("unscanned", most), 0
+        return self._draw("unscanned", most), 0
 
     def tail(self, part: Fraction) -> Indices:
         """10,000 items to measure on, whatever `part` is, drawn apart from those a scan asks about."""
-        return self._drawn("tail", _TAIL)
+        return self._draw("tail", _TAIL)
 
-    def _drawn(self, purpose: str, count: int) -> Indices:
+    def _draw(self, purpose: str, count: int) -> Indices:
         ticks = self._private.generator(purpose).integers(int(self.weights.sum()), size=count)
         return np.searchsorted(np.cumsum(self.weights), ticks, side="right").astype(np.int64)
 
 
 def cell_weights(weights: ArrayLike | None, count: int) -> NDArray[np.int64]:
-    """Check `count` integer weights, one an item; equal if None is given.
-
-    Raises
-    ------
-    ValueOutOfRange
-        If they are no whole numbers of 0 or more, or do not add up to 1 .. 2⁵³.
-    """
+    """Check `count` integer weights, one an item; equal if None is given."""
     if weights is None:
         return np.ones(count, dtype=np.int64)
     raw = np.asarray(weights)

@@ -1,6 +1,6 @@
 """What a learner says and hears: items it wants labelled, and how often each label came back.
 
-Binomial and multinomial numbers of any size, for simulations on known distributions.
+Numbers of labels may be of any size where a distribution is known: so may the binomial and multinomial draws of them.
 """
 
 from __future__ import annotations
@@ -161,23 +161,6 @@ _SUMS_FIT = 2**62  # fewer labels than this can be added up in 63 bits
 def binomial(generator: np.random.Generator, counts: Counts, p: NDArray[np.float64]) -> Counts:
     """One binomial number for each of `counts` with its probability.
 
-    Parameters
-    ----------
-    generator
-        Where randomness comes from.
-    counts, p
-        Numbers of trials, and the probability of success in each.
-
-    Returns
-    -------
-    drawn
-        Numbers of successes.
-
-    Raises
-    ------
-    ValueOutOfRange
-        If there are 2⁶⁸ trials or more.
-
     Examples
     --------
     >>> generator = np.random.default_rng(0)
@@ -202,25 +185,6 @@ def multinomial(generator: np.random.Generator, k: int, weights: NDArray[np.int6
 
     The draws are split down a binary tree over the cells: each split divides two integer sums, so that rounding does
     not add up from cell to cell as it would along a row.
-
-    Parameters
-    ----------
-    generator
-        Where randomness comes from.
-    k
-        How many draws.
-    weights
-        Masses of the cells.
-
-    Returns
-    -------
-    counts
-        How many draws fell into each cell.
-
-    Raises
-    ------
-    ValueOutOfRange
-        If `k` is 2⁶⁸ or more.
 
     Examples
     --------

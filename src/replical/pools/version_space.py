@@ -51,10 +51,8 @@ class VersionSpace:
         self, *, predictions: Predictions, weights: NDArray[np.int64], indices: Indices, undecided: Indices, labels: int
     ) -> None:
         self._held = predictions  # as the larger version space had them
-        self._looked = (
-            0  # at them so far, for the disagreement of larger version spaces, and how far at each undecided item
-        )
-        self._seen: Indices | None = None
+        self._looked = 0  # how often they were looked at for the disagreement of larger version spaces
+        self._seen: Indices | None = None  # how far, at each undecided item
         self._weights = weights
         self._undecided = undecided  # items on which a larger version space disagreed; all others are settled
         self._labels = labels
@@ -101,7 +99,7 @@ class VersionSpace:
         return moved_together(self._held, self.indices, self._undecided, self._looked)
 
     @cached_property
-    def _found(self) -> NDArray[np.bool_]:
+    def _disputed_mask(self) -> NDArray[np.bool_]:
         """Which undecided items are disputed."""
         if self._seen is None or self.predictions is not self._held:
             self._seen = self.predictions.blank_memory(len(self._undecided))
@@ -113,9 +111,9 @@ class VersionSpace:
         return int(self._weights.sum())
 
     @cached_property
-    def _dropped(self) -> Indices:
+    def _settled_items(self) -> Indices:
         """Items on which only the larger version space disagreed: often none, so that most stays as it was there."""
-        return self._undecided[np.flatnonzero(~self._found)]
+        return self._undecided[np.flatnonzero(~self._disputed_mask)]
 
     @cached_property
     def _undecided_mask(self) -> NDArray[np.bool_]:
@@ -128,28 +126,28 @@ class VersionSpace:
         return int(self._weights[self._undecided].sum())
 
     @cached_property
-    def _stays(self) -> Indices:
+    def _disputed_places(self) -> Indices:
         """Where among the undecided items DIS(V) is; picking by places is faster than by a mask."""
-        return np.flatnonzero(self._found)
+        return np.flatnonzero(self._disputed_mask)
 
     @cached_property
     def disputed(self) -> Indices:
         """DIS(V) as item numbers."""
-        return self._undecided[self._stays] if len(self._dropped) else self._undecided
+        return self._undecided[self._disputed_places] if len(self._settled_items) else self._undecided
 
     @cached_property
     def disagreement(self) -> NDArray[np.bool_]:
         """DIS(V) as a mask over the items."""
         mask = self._undecided_mask
-        if len(self._dropped):
+        if len(self._settled_items):
             mask = mask.copy()
-            mask[self._dropped] = False
+            mask[self._settled_items] = False
         return mask
 
     @cached_property
     def disagreement_weight(self) -> int:
         """Weight of DIS(V)."""
-        return self._undecided_weight - int(self._weights[self._dropped].sum())
+        return self._undecided_weight - int(self._weights[self._settled_items].sum())
 
     def weight(self, items: Indices) -> NDArray[np.int64]:
         """How many items of the pool each of `items` stands for."""
@@ -176,7 +174,7 @@ class VersionSpace:
             big = big + errors.astype(object) * scale
         return big
 
-    def weighted(self, items: Indices, codes: Codes) -> NDArray[np.int64]:
+    def label_counts(self, items: Indices, codes: Codes) -> NDArray[np.int64]:
         """Labels `codes` for `items`, each as often as the item occurs in the pool: counts for `Predictions.errors`."""
         counts = np.zeros((len(items), self._labels), dtype=np.int64)
         counts[np.arange(len(items)), codes] = self._weights[items]
@@ -185,7 +183,7 @@ class VersionSpace:
     def distances(self, h: int) -> NDArray[np.int64]:
         """Weight of the items on which each survivor differs from `h`: its errors if `h` gave the labels."""
         items = np.flatnonzero(self._weights)
-        return self.predictions.errors(items, self.weighted(items, self.predictions.codes(h, items)), self.indices)
+        return self.predictions.errors(items, self.label_counts(items, self.predictions.codes(h, items)), self.indices)
 
     @cached_property
     def vote(self) -> Codes:
@@ -210,9 +208,9 @@ class VersionSpace:
                 "the realizable setting that some hypothesis makes no error, in the agnostic one that the best errs at "
                 "most nu), so use an agnostic learner or a larger nu"
             )
-        return self.only(self.indices[np.flatnonzero(mask)])
+        return self.restrict(self.indices[np.flatnonzero(mask)])
 
-    def only(self, indices: Indices) -> VersionSpace:
+    def restrict(self, indices: Indices) -> VersionSpace:
         """The version space of `indices` alone, ascending, who disagree nowhere that this one does not."""
         smaller = VersionSpace(
             predictions=self.predictions,
@@ -227,7 +225,9 @@ class VersionSpace:
         seen = 0 if self.predictions is not self._held else self._looked
         smaller._looked = seen + _LOOK * len(self._undecided)
         if self._seen is not None:
-            smaller._seen = self._seen.take(self._stays, axis=1) if len(self._dropped) else self._seen.copy()
+            smaller._seen = (
+                self._seen.take(self._disputed_places, axis=1) if len(self._settled_items) else self._seen.copy()
+            )
         return smaller
 
     def first(self, shared: SharedRandomness, prior: Prior = UNIFORM) -> int:

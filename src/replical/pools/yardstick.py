@@ -79,7 +79,7 @@ class Yardstick:
             )
 
     @classmethod
-    def later(cls, C: HypothesisClass, size: int, load: Callable[[], Items]) -> Yardstick:
+    def lazy(cls, C: HypothesisClass, size: int, load: Callable[[], Items]) -> Yardstick:
         """A yardstick of the class `C` of which only the `size` is needed at first; `load` gives its items, each once.
 
         Raises
@@ -90,7 +90,7 @@ class Yardstick:
         Examples
         --------
         >>> from replical import Thresholds
-        >>> yardstick = Yardstick.later(Thresholds(5), 4, lambda: np.arange(4))
+        >>> yardstick = Yardstick.lazy(Thresholds(5), 4, lambda: np.arange(4))
         >>> yardstick.size, yardstick.items.tolist()
         (4, [0, 1, 2, 3])
         """

@@ -23,7 +23,7 @@ from replical.core.files import read_toml
 from replical.errors import BadStudy, ReplicalError
 from replical.learners.catalogue import find
 from replical.learners.parameters import PARAMETERS as PLAN_PARAMETERS
-from replical.worlds.experiment import OPTIONS, Experiment, checked_size
+from replical.worlds.experiment import OPTIONS, Experiment, parse_pool_size
 from replical.worlds.world import parse_noise
 
 SCHEMA = "replical.study/1"
@@ -356,7 +356,7 @@ def read_value(name: str, value: Any) -> Any:
         return value
     if name == "pool_size":
         try:
-            return checked_size(value)
+            return parse_pool_size(value)
         except (ValueError, RecursionError):
             raise BadStudy(
                 f"a pool size is a whole number from 1 to 10**12 - 1 or 'exact', got {quote(value)}"

@@ -24,7 +24,7 @@ from replical.core.files import PART, write_whole
 from replical.errors import BadStudy, BadTable, MissingExtra, ReplicalError, ValueOutOfRange
 from replical.study.spec import Cell
 from replical.worlds.audit import COLUMNS, Columns, Pair, columns, run_pair, summarise
-from replical.worlds.experiment import Experiment, Ready, prepare
+from replical.worlds.experiment import Experiment, Setup, prepare
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -95,11 +95,11 @@ class _Key:
 
 
 @lru_cache(maxsize=2)
-def _prepare(key: _Key, class_seed: str) -> Ready:
+def _prepare(key: _Key, class_seed: str) -> Setup:
     return prepare(key.experiment, seed=class_seed)
 
 
-def _run_pair(ready: Ready, seed: str, number: int) -> Pair:
+def _run_pair(ready: Setup, seed: str, number: int) -> Pair:
     population, labs = run_pair(ready.learner, ready.world, seed, number)
     return summarise(number, population, labs, ready.learner.plan.prior)
 

@@ -23,24 +23,12 @@ _LABS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
 
 @dataclass(frozen=True, kw_only=True)
 class Choice:
-    """What one lab chose.
+    """What one lab chose."""
 
-    Attributes
-    ----------
-    model
-        Its index.
-    labels
-        Labels that the lab asked for.
-    excess_error
-        How much more often the model errs than the best one.
-    verdict
-        What the lab proved; None where it proves nothing.
-    """
-
-    model: int | None
-    labels: int
-    excess_error: float
-    verdict: Verdict | None = None
+    model: int | None  # its index
+    labels: int  # that the lab asked for
+    excess_error: float  # how much more often the model errs than the best one
+    verdict: Verdict | None = None  # what the lab proved; None where it proves nothing
 
     @property
     def certified(self) -> bool:
@@ -50,23 +38,12 @@ class Choice:
 
 @dataclass(frozen=True, kw_only=True)
 class Outcome:
-    """All labs with one text.
+    """All labs with one text."""
 
-    Attributes
-    ----------
-    text
-        What was published.
-    settled
-        What each lab chose by the protocol.
-    argmax, in_order
-        The model with fewest errors on as many labels of its own: of several the first in the list, as argmax does, and the
-        first in the order that the labs share.
-    """
-
-    text: str
-    settled: tuple[Choice, ...]
-    argmax: tuple[Choice, ...]
-    in_order: tuple[Choice, ...]
+    text: str  # what was published
+    settled: tuple[Choice, ...]  # what each lab chose by the protocol
+    argmax: tuple[Choice, ...]  # fewest errors on as many labels of its own; of several the first in the list
+    in_order: tuple[Choice, ...]  # the same; of several the first in the order that the labs share
 
     @property
     def proven(self) -> bool:
@@ -80,35 +57,23 @@ def identical(choices: tuple[Choice, ...]) -> bool:
 
 
 @dataclass(frozen=True, kw_only=True)
-class BesideArgmax:
+class ArgmaxComparison:
     """Call it with 0, 1, 2, .. for one text after the other.
-
-    Attributes
-    ----------
-    world
-        Models, population and the size of every lab's pool.
-    seed
-        From which the texts and everything random are made.
-    labs
-        How many labs.
-    public
-        Labelled items that belong to no lab, drawn anew for every text: they put the models in order. None for a random
-        order, made from the text.
-    epsilon, delta, rho
-        What is asked for.
 
     Examples
     --------
     >>> from replical.worlds.datasets import twelve_models
-    >>> first = BesideArgmax(world=twelve_models(2000), seed="doctest")(0)
+    >>> first = ArgmaxComparison(world=twelve_models(2000), seed="doctest")(0)
     >>> first.proven, identical(first.argmax)
     (True, False)
     """
 
     world: World
-    seed: str
+    seed: str  # from which the texts and everything random are made
     labs: int = 3
-    public: int | None = 100
+    public: int | None = (
+        100  # labelled items of nobody, new for every text, that order the models; None: a random order
+    )
     epsilon: float = 0.05
     delta: float = 0.05
     rho: float = 0.1

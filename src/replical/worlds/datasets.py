@@ -36,23 +36,6 @@ _TWELVE = {  # one of each kind of model, fitted on all public rows, and what th
 def real_world(name: str, pool_size: int | str) -> World:
     """A world whose population is uniform over the labs' rows of a data set.
 
-    Parameters
-    ----------
-    name
-        ``"digits"`` or ``"breast_cancer"``.
-    pool_size
-        Items in each lab's pool, or ``"exact"``.
-
-    Returns
-    -------
-    world
-        The class of fitted models, their predictions, and the true labels.
-
-    Raises
-    ------
-    BadSpec
-        If there is no such data set.
-
     Examples
     --------
     >>> world = real_world("digits", 10_000)
@@ -64,16 +47,6 @@ def real_world(name: str, pool_size: int | str) -> World:
 
 def twelve_models(pool_size: int | str) -> World:
     """A world of twelve classifiers of even and odd handwritten digits, one of each kind.
-
-    Parameters
-    ----------
-    pool_size
-        Items in each lab's pool, or ``"exact"``.
-
-    Returns
-    -------
-    world
-        The twelve models under plain names, their predictions, and the true labels.
 
     Examples
     --------

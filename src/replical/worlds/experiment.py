@@ -32,69 +32,34 @@ _EACH_TARGET = 2000  # hypotheses up to which the best error is found for every 
 
 @dataclass(frozen=True, kw_only=True)
 class Experiment:
-    """What is tried.
+    """What is tried."""
 
-    Attributes
-    ----------
-    class_spec
-        E.g. ``thresholds:1000``.
-    learner, epsilon, delta, rho
-        A learner id and its public numbers, as in `replical.plan`.
-    pool_size
-        Items in each lab's pool, or ``"exact"``.
-    noise
-        A rate, or ``boundary:RATE,RADIUS``.
-    theta, nu
-        Left out: the exact disagreement coefficient of the population, and its best error (of noise near a boundary the
-        largest over all targets), where the learner needs them.
-    plan
-        ``"paper"`` or ``"tight"``.
-    options
-        Other parameters of `replical.plan` (`OPTIONS`).
-    yardstick
-        ``"cells"``: labs that round measure distances on every cell of the world, not on their own items.
-    table_digest
-        Of the file that the class spec names, where it must be this very one.
-    """
-
-    class_spec: str
+    class_spec: str  # e.g. thresholds:1000
     learner: str
     epsilon: float
-    pool_size: int | str
+    pool_size: int | str  # items in each lab's pool, or "exact"
     delta: float = 0.05
     rho: float = 0.1
-    noise: str = "0"
-    theta: float | None = None
-    nu: float | None = None
+    noise: str = "0"  # a rate, or boundary:RATE,RADIUS
+    theta: float | None = None  # the exact one of the population if left out and needed
+    nu: float | None = None  # the best error of the world if left out and needed; over all targets the largest
     plan: str = "tight"
-    options: Mapping[str, Any] = field(default_factory=dict)
-    yardstick: str | None = None
-    table_digest: str | None = None
+    options: Mapping[str, Any] = field(default_factory=dict)  # other parameters of `replical.plan` (`OPTIONS`)
+    yardstick: str | None = None  # "cells": labs that round measure on every cell of the world, not on their own items
+    table_digest: str | None = None  # of the file that the class spec names, where it must be this very one
 
 
 @dataclass(frozen=True, kw_only=True)
-class Ready:
-    """A learner and its world.
-
-    Attributes
-    ----------
-    learner, world
-        What is run, and where.
-    theta, nu
-        The public numbers the learner was planned with; None where it needs none.
-    theta_source, nu_source
-        Where they came from.
-    broken
-        What the learner's claim needs and does not find: in its plan, or in this world.
-    """
+class Setup:
+    """A learner and its world."""
 
     learner: Learner
     world: World
-    theta: float | None
+    theta: float | None  # as planned with; None where the learner needs none
     theta_source: str | None
     nu: float | None
     nu_source: str | None
-    broken: tuple[Condition, ...]
+    broken: tuple[Condition, ...]  # what the learner's claim needs and does not find, in its plan or in this world
 
 
 def prepare(
@@ -104,33 +69,8 @@ def prepare(
     prior: Prior = UNIFORM,
     law: NDArray[np.float64] | None = None,
     progress: Callable[[int, int], None] | None = None,
-) -> Ready:
+) -> Setup:
     """Make the class, the world and the plan.
-
-    Parameters
-    ----------
-    experiment
-        What is tried.
-    seed
-        The text a net of half-spaces is drawn from.
-    prior
-        How the shared order prefers hypotheses.
-    law
-        Probabilities of the labels, one row a cell, instead of a target and noise.
-    progress
-        Called with (centres done, centres in all) while Θ is computed.
-
-    Returns
-    -------
-    ready
-        A learner and its world.
-
-    Raises
-    ------
-    BadSpec
-        If class, learner or noise are written in a way nobody understands.
-    ValueOutOfRange
-        If a number lies where it means nothing, or a law is none.
 
     Examples
     --------
@@ -144,7 +84,7 @@ def prepare(
         raise ValueOutOfRange(
             f"a law says how labels are drawn, noise included: leave out the noise {experiment.noise}"
         )
-    world = World(C=C, cells=cells, noise=noise, law=law, pool_size=checked_size(experiment.pool_size))
+    world = World(C=C, cells=cells, noise=noise, law=law, pool_size=parse_pool_size(experiment.pool_size))
     world.population(0)  # refuses noise that makes no sense before it is used for anything
     record, theta, nu = find(experiment.learner), experiment.theta, experiment.nu
     theta_source, nu_source = None if theta is None else "given", None if nu is None else "given"
@@ -170,25 +110,21 @@ def prepare(
         yardstick=yardstick_of(experiment.yardstick, C, cells),
         **experiment.options,
     )
-    return Ready(
+    return Setup(
         learner=learner_for(learner_plan),
         world=world,
         theta=theta,
         theta_source=theta_source,
         nu=nu,
         nu_source=nu_source,
-        broken=tuple(each for each in (*learner_plan.conditions, *_of_world(record, nu, best)) if not each.held),
+        broken=tuple(
+            each for each in (*learner_plan.conditions, *_world_conditions(record, nu, best)) if not each.held
+        ),
     )
 
 
 def yardstick_of(source: str | None, C: HypothesisClass, cells: Items) -> Yardstick | None:
-    """What labs without a protocol measure distances on: ``"cells"``, or their own items where `source` is None.
-
-    Raises
-    ------
-    BadSpec
-        For any other word.
-    """
+    """What labs without a protocol measure distances on: ``"cells"``, or their own items where `source` is None."""
     if source is None:
         return None
     if source != "cells":
@@ -201,21 +137,21 @@ def yardstick_of(source: str | None, C: HypothesisClass, cells: Items) -> Yardst
 def _best_error(world: World) -> tuple[float, str]:
     """ν, an upper bound on the error of the best hypothesis whatever the target, and how it is known."""
     if world.law is not None:
-        return _not_below(world.population().nu), "the best error under the law"
+        return _round_up(world.population().nu), "the best error under the law"
     if not isinstance(world.noise, BoundaryNoise):
         return float(world.noise), "the noise rate"
     if len(world.C) > _EACH_TARGET:
         return float(world.noise.rate), "the noise rate, an upper bound: there are too many targets to look at each"
     largest = max(world.population(target).nu for target in range(len(world.C)))
-    return _not_below(largest), "the largest best error over all targets"
+    return _round_up(largest), "the largest best error over all targets"
 
 
-def _not_below(x: Fraction) -> float:
+def _round_up(x: Fraction) -> float:
     near = float(x)
     return near if fraction(near) >= x else nextafter(near, inf)
 
 
-def _of_world(record: Record, nu: float | None, best: float) -> tuple[Condition, ...]:
+def _world_conditions(record: Record, nu: float | None, best: float) -> tuple[Condition, ...]:
     """What a claim supposes of the labels."""
     conditions = []
     if record.setting == "realizable":
@@ -226,14 +162,8 @@ def _of_world(record: Record, nu: float | None, best: float) -> tuple[Condition,
     return tuple(conditions)
 
 
-def checked_size(size: int | str) -> int | str:
-    """Check `size`, a number of items or 'exact'; numbers may come as text.
-
-    Raises
-    ------
-    ValueOutOfRange
-        If it is neither, or no number from 1 to 10¹² - 1.
-    """
+def parse_pool_size(size: int | str) -> int | str:
+    """Check `size`, a number of items or 'exact'; numbers may come as text."""
     if size == "exact":
         return size
     text = str(size)

@@ -1,13 +1,10 @@
-"""Two labs and one string in a supposed world: what they ask for, and whether they agree.
+"""What a protocol will cost and how often two labs will agree, before the first label; and how many labels are left later.
 
-Candidates that are nearly the same: no choice among them costs more than ε.
-
-What another protocol would cost in the same supposed worlds: another ε, range, order or budget.
-
-What a protocol will cost and how often two labs will agree, before the first label.
-
-Pairs of labs run the protocol's own learner in supposed worlds (`replical.worlds.vote_worlds`). Nothing here is a bound, the
-pool size neither: it is what the bound gamma would need for the worst truth that was looked at.
+Pairs of labs run the protocol's own learner in worlds that the lab's unlabelled items leave possible
+(`replical.worlds.vote_worlds`); so do labs with other protocols (`TradeOff`), the rest of a run that has heard some labels
+(`remaining`), and a lab that confirms a published answer (`forecast_confirmation`). Nothing here is a bound, the pool size
+neither: it is what the bound gamma would need for the worst truth that was looked at. Nothing here touches a run either: it
+stops where it stops.
 """
 
 from __future__ import annotations
@@ -16,7 +13,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from math import ceil, log
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -25,8 +22,9 @@ from replical.classes.prior import UNIFORM, Prior
 from replical.classes.table import PredictionTable
 from replical.core.exact import clopper_pearson
 from replical.core.randomness import SharedRandomness
+from replical.core.text import count, rounded
 from replical.errors import PlanMismatch, ReplicalError, ValueOutOfRange
-from replical.learners.base import learn
+from replical.learners.base import Learner, learn
 from replical.learners.catalogue import Record, find
 from replical.learners.plan import Plan
 from replical.learners.planning import learner_for, plan
@@ -34,266 +32,31 @@ from replical.learners.result import Result
 from replical.learners.rounded.line import along_a_line
 from replical.learners.rounded.plan import RoundedPlan
 from replical.pools.pool import Pool
-from replical.worlds.vote_worlds import FEWEST, SupposedWorld, SupposedWorlds, central, order_from, votes_on
+from replical.worlds.vote_worlds import (
+    PossibleWorld,
+    PossibleWorlds,
+    VoteLabels,
+    Votes,
+    order_from,
+    posterior,
+)
 from replical.worlds.world import Noise
 
-ONE_BY_ONE = 2  # worlds in which labs run with the batch of their plan
-_BATCHES = 32  # batches of the shortest of these runs, afterwards
-
-
-@dataclass(frozen=True, kw_only=True)
-class Pair:
-    """What two labs did.
-
-    Attributes
-    ----------
-    best
-        The best hypothesis of their world.
-    labels
-        What each asked for.
-    difference, uniform
-        How often they differ, over the shared choice where that is known, otherwise 0 or 1; the same without the prior,
-        None where nothing is rounded by distance.
-    certified
-        The share of them that ended certified; None where the learner proves nothing.
-    prior_log, uniform_log
-        As in `replical.Prediction`.
-    """
-
-    best: int
-    difference: float
-    uniform: float | None
-    labels: tuple[int, int]
-    certified: float | None
-    prior_log: float | None
-    uniform_log: float | None
-
-
-def run_both(chosen: Plan, world: SupposedWorld, U: int, number: int) -> Pair:
-    """Two labs, each with `U` items of a world, and string `number`."""
-    shared, active = SharedRandomness(f"forecast / pair {number}"), learner_for(chosen)
-    results = []
-    for name in "AB":
-        private = world.private.derived(name)
-        pool = world.population.pool(U, private)
-        assert isinstance(pool, Pool), "it has a size"
-        labels = world.answers(pool, private)
-        truth = getattr(labels, "truth", None)
-        quick = along_a_line(active, pool, truth, shared) if find(chosen.learner).rounds else None
-        results.append(quick or learn(active, pool, labels, shared))
-    return _compare(results[0], results[1], chosen, world.best)
-
-
-def _compare(one: Result, two: Result, chosen: Plan, best: int) -> Pair:
-    first, second, prior = one.rounding, two.rounding, chosen.prior
-    by_ball = first is not None and second is not None and chosen.choice == "ball"
-    found = Pair(
-        best=best,
-        difference=float(one.hypothesis != two.hypothesis or one.hypothesis is None),
-        uniform=None,
-        labels=(one.labels, two.labels),
-        certified=None if one.proven is None or two.proven is None else (one.stopped + two.stopped) / 2,
-        prior_log=None,
-        uniform_log=None,
-    )
-    if not by_ball:
-        return found
-    assert first is not None, "it rounds"
-    assert second is not None, "it rounds"
-    uniform = first.difference(second, UNIFORM)
-    near = first.scores <= first.range[0] * first.items
-    share = float(prior.masses(len(near))[near].sum()) if prior.kind == "weights" else float(near.mean())
-    return replace(
-        found,
-        difference=uniform if prior is UNIFORM else first.difference(second, prior),
-        uniform=uniform,
-        prior_log=1 + log(1 / max(share, 1e-300)),
-        uniform_log=1 + log(1 / max(float(near.mean()), 1e-300)),
-    )
-
-
-def larger_batch(learner: str, options: Mapping[str, Any], pairs: Sequence[Pair]) -> dict[str, int]:
-    """The batch of pairs to come, once the first have run, if it differs from what `options` of the plan say."""
-    if len(pairs) != ONE_BY_ONE or not find(learner).uses("batch"):
-        return {}
-    published = int(options.get("batch") or 1)
-    batch = quick_batch(published, [count for pair in pairs for count in pair.labels])
-    return {"batch": batch} if batch != published else {}
-
-
-def quick_batch(published: int, labels: Sequence[int]) -> int:
-    """The batch of simulated runs after some that took so many `labels`: where they are many, larger than is published.
-
-    That saves time. It is a thirty-second of the shortest run at most, and so is what a lab then asks too much.
-    """
-    return max(published, min(labels) // _BATCHES)
-
-
-def mean_or_none(values: Sequence[float | None]) -> float | None:
-    """The mean, if every value is known."""
-    known = [value for value in values if value is not None]
-    return float(np.mean(known)) if len(known) == len(values) else None
-
-
-_MOST = 2000  # candidates among which near-ties are looked for: all pairs are compared
-_MEASURED = 4096  # items on which they are compared, drawn by the private order
-
-
-def near_ties(pool: Pool, epsilon: float) -> tuple[tuple[int, ...], ...]:
-    """Groups, formed in the order of the class, in which every two hypotheses differ on at most ε of the items."""
-    if not isinstance(pool.C, PredictionTable) or len(pool.C) > _MOST:
-        return ()
-    n, items = len(pool.C), pool.tail(Fraction(1))[:_MEASURED]
-    codes = np.stack([pool.predictions.codes(h, items) for h in range(n)])
-    same = np.zeros((n, n))
-    for code in range(len(pool.C.labels)):
-        votes = (codes == code).astype(np.float64)
-        same += votes @ votes.T
-    near = len(items) - same <= epsilon * len(items)
-    free, groups = np.ones(n, dtype=np.bool_), []
-    for h in range(n):
-        if not free[h]:
-            continue
-        group, candidates = [h], near[h] & free
-        candidates[: h + 1] = False
-        while candidates.any():
-            other = int(np.argmax(candidates))
-            group.append(other)
-            candidates &= near[other]
-            candidates[other] = False
-        free[group] = False
-        if len(group) > 1:
-            groups.append(tuple(group))
-    return tuple(groups)
-
-
-_PUBLIC = 100  # labelled public items that an order is supposed to be made from
-_CHANGED = (0.15, 0.1)  # a change is worth a row from this share of labels, or this much of a probability, on
-
-
-@dataclass(frozen=True, kw_only=True)
-class TradeOff:
-    """What another protocol would cost, in the same worlds.
-
-    Attributes
-    ----------
-    change
-        What is different, in words; "as published" where nothing is.
-    epsilon, labels_median, certified, differ
-        Its ε, the median labels per lab, the share of labs certified (None where the learner proves nothing), how often two
-        labs differ.
-    """
-
-    change: str
-    epsilon: float
-    labels_median: float
-    certified: float | None
-    differ: float
-
-
-@dataclass(frozen=True, kw_only=True)
-class Change:
-    """Another protocol: what is different, in words and as keywords of `plan`; or an order from public items."""
-
-    words: str
-    options: Mapping[str, Any]
-    public: int = 0
-
-
-def changes(C: HypothesisClass, record: Record, options: Mapping[str, Any]) -> Iterator[Change]:
-    """ε, the range of v, and the order."""
-    epsilon = float(options["epsilon"])
-    for factor in (0.5, 2.0):
-        if epsilon * factor < 0.5:
-            scaled = {key: options[key] * factor for key in ("a", "b", "kappa") if options.get(key) is not None}
-            yield Change(words=f"epsilon = {epsilon * factor:g}", options={"epsilon": epsilon * factor, **scaled})
-    if record.uses("a") and not record.rounds and options.get("a") is None and options.get("b") is None:
-        yield Change(words=f"a = {epsilon / 2:g}", options={"a": epsilon / 2})
-    if options.get("prior", UNIFORM).kind != "uniform":
-        yield Change(words="random order", options={"prior": UNIFORM})
-    elif record.replicable and isinstance(C, PredictionTable):
-        yield Change(words=f"order from {_PUBLIC} public labels", options={}, public=_PUBLIC)
-
-
-def half_of_the_budget(options: Mapping[str, Any], base: TradeOff) -> Change:
-    """Half of what is usually asked for where there is no budget."""
-    most = max(int((options.get("max_labels") or base.labels_median) / 2), int(options.get("batch") or 1))
-    return Change(words=f"max_labels = {most}", options={"max_labels": most})
-
-
-def row_of(
-    change: Change,
-    learner: str,
-    options: Mapping[str, Any],
-    worlds: Sequence[SupposedWorld],
-    U: int,
-    tick: Callable[[], None],
-) -> TradeOff | None:
-    """What a change does to a plan (`learner`, `options`), labs with `U` items; None where no run can be made of it."""
-    pairs: list[Pair] = []
-    changed = {**options, **change.options}
-    try:
-        chosen = plan(learner, worlds[0].population.C, pool="finite", **changed)
-        for number, world in enumerate(worlds):
-            new: dict[str, Any] = larger_batch(learner, changed, pairs)
-            if change.public:
-                new["prior"] = _public_order(world, change.public)
-            if new:
-                changed |= new
-                chosen = plan(learner, world.population.C, pool="finite", **changed)
-            pairs.append(run_both(chosen, world, U, number))
-            tick()
-    except ReplicalError:
-        return None
-    return summary(change.words, chosen, pairs)
-
-
-def _public_order(world: SupposedWorld, count: int) -> Prior:
-    """The order that so many labelled items of this world would make."""
-    private = world.private.derived("public")
-    pool = world.population.pool(count, private)
-    assert isinstance(pool, Pool), "it has a size"
-    return order_from(pool, world.answers(pool, private))
-
-
-def summary(words: str, chosen: Plan, pairs: Sequence[Pair]) -> TradeOff:
-    """A row, of the pairs of labs that ran a plan."""
-    return TradeOff(
-        change=words,
-        epsilon=float(chosen.epsilon),
-        labels_median=float(np.median([count for pair in pairs for count in pair.labels])),
-        certified=mean_or_none([pair.certified for pair in pairs]),
-        differ=float(np.mean([pair.difference for pair in pairs])),
-    )
-
-
-def differs(row: TradeOff, base: TradeOff) -> bool:
-    """Does a change change anything that so few worlds can show?"""
-    labels, share = _CHANGED
-    return (
-        abs(row.labels_median - base.labels_median) > labels * base.labels_median
-        or abs((row.certified or 0.0) - (base.certified or 0.0)) >= share
-        or abs(row.differ - base.differ) >= share
-    )
-
-
-__all__ = [
-    "DRAWS",
-    "FEWEST",
-    "Prediction",
-    "Progress",
-    "TradeOff",
-    "central",
-    "forecast",
-    "order_from",
-    "predict_agreement",
-    "votes_on",
-]
+if TYPE_CHECKING:
+    from replical.learners.confirm import Confirm
 
 Progress = Callable[[int, int], None]
 
 DRAWS = 24  # worlds looked at
+REMAINING_DRAWS = 8  # worlds looked at while people wait
 SPREAD = 1.3  # what worlds outside the model add to a range of labels, on either side
+ONE_BY_ONE = 2  # worlds in which labs run with the batch of their plan
+_BATCHES = 32  # batches of the shortest of these runs, afterwards
+_MOST = 2000  # candidates among which near-ties are looked for: all pairs are compared
+_MEASURED = 4096  # items on which they are compared, drawn by the private order
+_PUBLIC = 100  # labelled public items that an order is supposed to be made from
+_CHANGED = (0.15, 0.1)  # a change is worth a row from this share of labels, or this much of a probability, on
+_MANY = 1000  # labels from which on an answer is called close to the margin
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -436,40 +199,15 @@ def forecast(
     trade_off: bool = False,
     progress: Progress | None = None,
 ) -> Prediction:
-    """Forecast labels and agreement of a plan, and what changing it would do.
+    """Forecast labels and agreement of a plan (`learner`, `options`), and with `trade_off` what changing it would do.
 
-    Parameters
-    ----------
-    pool
-        This lab's unlabelled items.
-    learner, options
-        A learner id and keywords of `replical.plan`, apart from `pool`.
-    size
-        Items in each lab's pool; the protocol's `items`, or as many as this pool holds, if left out.
-    noise, draws, progress
-        As `noise`, `truths` and `progress` of `predict_agreement`.
-    trade_off
-        Run changed protocols too, each in half of the worlds?
-
-    Returns
-    -------
-    prediction
-        The forecast.
-
-    Raises
-    ------
-    BadSpec
-        If there is no such learner.
-    ValueOutOfRange
-        If `draws` is below 1.
-    PoolExhausted
-        If the pool of a table has fewer than 50 items, or the learner needs a larger one.
+    `size` is the number of items in each lab's pool: the protocol's `items`, or as many as this pool holds, if left out.
     """
     record = find(learner)
     if isinstance(draws, bool) or not isinstance(draws, int | np.integer) or draws < 1:
         raise ValueOutOfRange(f"a forecast looks at 1 world or more, got {draws!r}")
     U = size or options.get("items") or len(pool)
-    makers = SupposedWorlds(pool, options.get("prior", UNIFORM), noise=noise, certain=record.setting == "realizable")
+    makers = PossibleWorlds(pool, options.get("prior", UNIFORM), noise=noise, certain=record.setting == "realizable")
     if options.get("losses") is not None:
         raise PlanMismatch("forecasts count errors, all alike, and the protocol has weights or candidates that abstain")
     published = chosen = plan(learner, pool.C, pool="finite", **options)
@@ -483,26 +221,26 @@ def forecast(
         if progress is not None:
             progress(done, total)
 
-    worlds: list[SupposedWorld] = []
-    pairs: list[Pair] = []
+    worlds: list[PossibleWorld] = []
+    pairs: list[SimulatedPair] = []
     for number in range(draws):
         world = makers(number)
         if batch := larger_batch(learner, options, pairs):
             chosen = plan(learner, pool.C, pool="finite", **{**options, **batch})
-        pairs.append(run_both(chosen, world, U, number))
+        pairs.append(simulate_pair(chosen, world, U, number))
         tick()
         if others and number < half:
             worlds.append(world)
     found = replace(_figures(pool, record, published, pairs, U), method="votes" if makers.by_votes else "resampled")
     if not others:
         return found
-    base = summary("as published", published, pairs[:half])
-    others.append(half_of_the_budget(options, base))
-    rows = [row_of(change, learner, options, worlds, U, tick) for change in others]
+    base = trade_off_summary("as published", published, pairs[:half])
+    others.append(half_budget(options, base))
+    rows = [trade_off_row(change, learner, options, worlds, U, tick) for change in others]
     return replace(found, trade_off=(base, *(row for row in rows if row is not None and differs(row, base))))
 
 
-def _figures(pool: Pool, record: Record, chosen: Plan, pairs: list[Pair], U: int) -> Prediction:
+def _figures(pool: Pool, record: Record, chosen: Plan, pairs: list[SimulatedPair], U: int) -> Prediction:
     labels = np.array([count for pair in pairs for count in pair.labels])
     low, middle, high = np.quantile(labels, [0.1, 0.5, 0.9])
     disputed = pool.version_space().mass if record.active else Fraction(1)
@@ -532,4 +270,341 @@ def _figures(pool: Pool, record: Record, chosen: Plan, pairs: list[Pair], U: int
         prior_log=mean_or_none([pair.prior_log for pair in pairs]),
         uniform_log=mean_or_none([pair.uniform_log for pair in pairs]),
         uniform_disagreement=mean_or_none([pair.uniform for pair in pairs]),
+    )
+
+
+@dataclass(frozen=True, kw_only=True)
+class SimulatedPair:
+    """What two labs did."""
+
+    best: int  # hypothesis of their world
+    difference: float  # how often they differ, over the shared choice where that is known, otherwise 0 or 1
+    uniform: float | None  # the same without the prior; None where nothing is rounded by distance
+    labels: tuple[int, int]
+    certified: float | None  # share of the two; None where the learner proves nothing
+    prior_log: float | None  # as in `Prediction`
+    uniform_log: float | None
+
+
+def simulate_pair(chosen: Plan, world: PossibleWorld, U: int, number: int) -> SimulatedPair:
+    """Two labs, each with `U` items of a world, and string `number`."""
+    shared, active = SharedRandomness(f"forecast / pair {number}"), learner_for(chosen)
+    results = []
+    for name in "AB":
+        private = world.private.derived(name)
+        pool = world.population.pool(U, private)
+        assert isinstance(pool, Pool), "it has a size"
+        labels = world.answers(pool, private)
+        truth = getattr(labels, "truth", None)
+        quick = along_a_line(active, pool, truth, shared) if find(chosen.learner).rounds else None
+        results.append(quick or learn(active, pool, labels, shared))
+    return _compare(results[0], results[1], chosen, world.best)
+
+
+def _compare(one: Result, two: Result, chosen: Plan, best: int) -> SimulatedPair:
+    first, second, prior = one.rounding, two.rounding, chosen.prior
+    by_ball = first is not None and second is not None and chosen.choice == "ball"
+    found = SimulatedPair(
+        best=best,
+        difference=float(one.hypothesis != two.hypothesis or one.hypothesis is None),
+        uniform=None,
+        labels=(one.labels, two.labels),
+        certified=None if one.proven is None or two.proven is None else (one.stopped + two.stopped) / 2,
+        prior_log=None,
+        uniform_log=None,
+    )
+    if not by_ball:
+        return found
+    assert first is not None, "it rounds"
+    assert second is not None, "it rounds"
+    uniform = first.difference(second, UNIFORM)
+    near = first.scores <= first.range[0] * first.items
+    share = float(prior.masses(len(near))[near].sum()) if prior.kind == "weights" else float(near.mean())
+    return replace(
+        found,
+        difference=uniform if prior is UNIFORM else first.difference(second, prior),
+        uniform=uniform,
+        prior_log=1 + log(1 / max(share, 1e-300)),
+        uniform_log=1 + log(1 / max(float(near.mean()), 1e-300)),
+    )
+
+
+def larger_batch(learner: str, options: Mapping[str, Any], pairs: Sequence[SimulatedPair]) -> dict[str, int]:
+    """The batch of pairs to come, once the first have run, if it differs from what `options` of the plan say."""
+    if len(pairs) != ONE_BY_ONE or not find(learner).uses("batch"):
+        return {}
+    published = int(options.get("batch") or 1)
+    batch = quick_batch(published, [count for pair in pairs for count in pair.labels])
+    return {"batch": batch} if batch != published else {}
+
+
+def quick_batch(published: int, labels: Sequence[int]) -> int:
+    """The batch of simulated runs after some that took so many `labels`: where they are many, larger than is published.
+
+    That saves time. It is a thirty-second of the shortest run at most, and so is what a lab then asks too much.
+    """
+    return max(published, min(labels) // _BATCHES)
+
+
+def mean_or_none(values: Sequence[float | None]) -> float | None:
+    """The mean, if every value is known."""
+    known = [value for value in values if value is not None]
+    return float(np.mean(known)) if len(known) == len(values) else None
+
+
+def near_ties(pool: Pool, epsilon: float) -> tuple[tuple[int, ...], ...]:
+    """Groups, formed in the order of the class, in which every two hypotheses differ on at most ε of the items."""
+    if not isinstance(pool.C, PredictionTable) or len(pool.C) > _MOST:
+        return ()
+    n, items = len(pool.C), pool.tail(Fraction(1))[:_MEASURED]
+    codes = np.stack([pool.predictions.codes(h, items) for h in range(n)])
+    same = np.zeros((n, n))
+    for code in range(len(pool.C.labels)):
+        votes = (codes == code).astype(np.float64)
+        same += votes @ votes.T
+    near = len(items) - same <= epsilon * len(items)
+    free, groups = np.ones(n, dtype=np.bool_), []
+    for h in range(n):
+        if not free[h]:
+            continue
+        group, candidates = [h], near[h] & free
+        candidates[: h + 1] = False
+        while candidates.any():
+            other = int(np.argmax(candidates))
+            group.append(other)
+            candidates &= near[other]
+            candidates[other] = False
+        free[group] = False
+        if len(group) > 1:
+            groups.append(tuple(group))
+    return tuple(groups)
+
+
+@dataclass(frozen=True, kw_only=True)
+class TradeOff:
+    """What another protocol would cost, in the same worlds."""
+
+    change: str  # in words; "as published" where nothing is different
+    epsilon: float
+    labels_median: float  # per lab
+    certified: float | None  # share of labs; None where the learner proves nothing
+    differ: float  # how often two labs do
+
+
+@dataclass(frozen=True, kw_only=True)
+class Change:
+    """Another protocol: what is different, in words and as keywords of `plan`; or an order from public items."""
+
+    words: str
+    options: Mapping[str, Any]
+    public: int = 0
+
+
+def changes(C: HypothesisClass, record: Record, options: Mapping[str, Any]) -> Iterator[Change]:
+    """ε, the range of v, and the order."""
+    epsilon = float(options["epsilon"])
+    for factor in (0.5, 2.0):
+        if epsilon * factor < 0.5:
+            scaled = {key: options[key] * factor for key in ("a", "b", "kappa") if options.get(key) is not None}
+            yield Change(words=f"epsilon = {epsilon * factor:g}", options={"epsilon": epsilon * factor, **scaled})
+    if record.uses("a") and not record.rounds and options.get("a") is None and options.get("b") is None:
+        yield Change(words=f"a = {epsilon / 2:g}", options={"a": epsilon / 2})
+    if options.get("prior", UNIFORM).kind != "uniform":
+        yield Change(words="random order", options={"prior": UNIFORM})
+    elif record.replicable and isinstance(C, PredictionTable):
+        yield Change(words=f"order from {_PUBLIC} public labels", options={}, public=_PUBLIC)
+
+
+def half_budget(options: Mapping[str, Any], base: TradeOff) -> Change:
+    """Half of what is usually asked for where there is no budget."""
+    most = max(int((options.get("max_labels") or base.labels_median) / 2), int(options.get("batch") or 1))
+    return Change(words=f"max_labels = {most}", options={"max_labels": most})
+
+
+def trade_off_row(
+    change: Change,
+    learner: str,
+    options: Mapping[str, Any],
+    worlds: Sequence[PossibleWorld],
+    U: int,
+    tick: Callable[[], None],
+) -> TradeOff | None:
+    """What a change does to a plan (`learner`, `options`), labs with `U` items; None where no run can be made of it."""
+    pairs: list[SimulatedPair] = []
+    changed = {**options, **change.options}
+    try:
+        chosen = plan(learner, worlds[0].population.C, pool="finite", **changed)
+        for number, world in enumerate(worlds):
+            new: dict[str, Any] = larger_batch(learner, changed, pairs)
+            if change.public:
+                new["prior"] = _public_order(world, change.public)
+            if new:
+                changed |= new
+                chosen = plan(learner, world.population.C, pool="finite", **changed)
+            pairs.append(simulate_pair(chosen, world, U, number))
+            tick()
+    except ReplicalError:
+        return None
+    return trade_off_summary(change.words, chosen, pairs)
+
+
+def _public_order(world: PossibleWorld, count: int) -> Prior:
+    """The order that so many labelled items of this world would make."""
+    private = world.private.derived("public")
+    pool = world.population.pool(count, private)
+    assert isinstance(pool, Pool), "it has a size"
+    return order_from(pool, world.answers(pool, private))
+
+
+def trade_off_summary(words: str, chosen: Plan, pairs: Sequence[SimulatedPair]) -> TradeOff:
+    """A row, of the pairs of labs that ran a plan."""
+    return TradeOff(
+        change=words,
+        epsilon=float(chosen.epsilon),
+        labels_median=float(np.median([count for pair in pairs for count in pair.labels])),
+        certified=mean_or_none([pair.certified for pair in pairs]),
+        differ=float(np.mean([pair.difference for pair in pairs])),
+    )
+
+
+def differs(row: TradeOff, base: TradeOff) -> bool:
+    """Does a change change anything that so few worlds can show?"""
+    labels, share = _CHANGED
+    return (
+        abs(row.labels_median - base.labels_median) > labels * base.labels_median
+        or abs((row.certified or 0.0) - (base.certified or 0.0)) >= share
+        or abs(row.differ - base.differ) >= share
+    )
+
+
+@dataclass(frozen=True, kw_only=True)
+class Remaining:
+    """How many labels a run still needs: an estimate.
+
+    Examples
+    --------
+    >>> Remaining(labels=128, low=230.4, median=351.0, high=519.0).words
+    '128 labels; about 350 left (230 to 520)'
+    """
+
+    labels: int  # heard so far
+    low: float  # labels left: a range that should hold four times in five
+    median: float
+    high: float
+
+    @property
+    def words(self) -> str:
+        """In a line."""
+        low, median, high = (rounded(value) for value in (self.low, self.median, self.high))
+        return f"{count(self.labels, 'label')}; about {median:,} left ({low:,} to {high:,})"
+
+
+def remaining(
+    learner: Learner,
+    pool: Pool,
+    shared: SharedRandomness,
+    votes: Votes,
+    heard: Mapping[int, int],
+    *,
+    nu: float | None = None,
+    draws: int = REMAINING_DRAWS,
+) -> Remaining:
+    """Play a run to its end in worlds that fit the labels `heard` (codes by item number): an estimate of the labels left."""
+    if getattr(learner.plan, "losses", None) is not None:
+        raise PlanMismatch("worlds are imagined for errors that are all alike")
+    generator = np.random.default_rng([len(heard), len(pool)])  # the same labels, the same estimate
+    certain = find(learner.plan.learner).setting == "realizable"
+    items = np.fromiter(heard, dtype=np.int64, count=len(heard))
+    codes = np.fromiter(heard.values(), dtype=np.int64, count=len(heard))
+    said = np.asarray(pool.items[items])
+    among = (said == codes[:, None]).all(axis=0) if certain else None
+    left = []
+    for each in posterior(votes, said, codes, generator, draws):
+        world = votes.world(each, nu=nu, certain=certain, among=among)
+        result = learn(learner, pool, VoteLabels(world, pool, generator, dict(heard)), shared)
+        left.append(max(0, result.labels - len(heard)))
+    low, median, high = np.quantile(left, [0.1, 0.5, 0.9])
+    most = max(*left, ceil(pool.version_space().mass * len(pool)) - len(heard))
+    budget = learner.plan.max_labels
+    most = most if budget is None else min(most, budget - len(heard))
+    return Remaining(
+        labels=len(heard),
+        low=float(low / SPREAD),
+        median=float(median),
+        high=float(max(median, min(high * SPREAD, most))),
+    )
+
+
+@dataclass(frozen=True, kw_only=True)
+class ConfirmForecast:
+    """A forecast of a confirmation, made without labels; nothing in it is a bound.
+
+    Examples
+    --------
+    >>> ends = {"confirmed": 1.0, "refuted": 0.0, "undecided": 0.0}
+    >>> ConfirmForecast(labels_low=9, labels_median=30, labels_high=80, draws=24, **ends).close
+    False
+    """
+
+    labels_low: float  # a range that should hold four times in five
+    labels_median: float
+    labels_high: float
+    confirmed: float  # share of the worlds in which it would end so, with this pool and budget
+    refuted: float
+    undecided: float
+    draws: int  # worlds looked at
+
+    @property
+    def close(self) -> bool:
+        """Are a thousand labels or more to be expected? The answer then lies close to the margin."""
+        return self.labels_median >= _MANY
+
+    @property
+    def open_end(self) -> bool:
+        """Will pool or budget probably end it undecided?"""
+        return self.undecided >= 0.5
+
+
+def forecast_confirmation(
+    learner: Confirm,
+    pool: Pool,
+    *,
+    prior: Prior = UNIFORM,
+    noise: float | None = None,
+    draws: int = DRAWS,
+    progress: Progress | None = None,
+) -> ConfirmForecast:
+    """Forecast a confirmation from unlabelled items of a prediction table."""
+    if draws < 1:
+        raise ValueOutOfRange(f"a forecast looks at 1 world or more, got {draws!r}")
+    if learner.plan.losses is not None:
+        raise PlanMismatch("forecasts count errors, all alike, and the protocol has weights or candidates that abstain")
+    worlds, shared = PossibleWorlds(pool, prior, noise=noise), SharedRandomness("a confirmation shares nothing")
+    ends: list[str] = []
+    labels: list[int] = []
+    for number in range(draws):
+        world = worlds(number)
+        private = world.private.derived("A")
+        own = world.population.pool(len(pool), private)
+        assert isinstance(own, Pool), "it has a size"
+        result = learn(learner, own, world.answers(own, private), shared)
+        assert result.confirmation is not None, "Confirm says so"
+        ends.append(result.confirmation.outcome)
+        labels.append(result.labels)
+        if number + 1 == ONE_BY_ONE:
+            batch = quick_batch(learner.plan.batch, labels)
+            learner = replace(learner, plan=replace(learner.plan, batch=batch))
+        if progress is not None:
+            progress(number + 1, draws)
+    low, middle, high = np.quantile(labels, [0.1, 0.5, 0.9])
+    most = max(*labels, ceil(pool.version_space().mass * len(pool)))
+    most = most if learner.plan.max_labels is None else min(most, learner.plan.max_labels)
+    return ConfirmForecast(
+        labels_low=float(low / SPREAD),
+        labels_median=float(middle),
+        labels_high=float(min(high * SPREAD, most)),
+        confirmed=ends.count("confirmed") / draws,
+        refuted=ends.count("refuted") / draws,
+        undecided=ends.count("undecided") / draws,
+        draws=draws,
     )

@@ -1,18 +1,9 @@
-"""How far hypotheses are from each other over given items, and what balls of them dispute; all in units of weight.
+"""The disagreement coefficient Θ, exactly, from unlabelled items; and how large that of their population may be.
 
-Balls around a hypothesis, and how much they dispute as they grow.
-
-B(h, r) = {h' : d(h, h') ≤ r} is closed. Reference: the paper's section "Disagreement Coefficient"; docs/claims/theta.md.
-
-The disagreement coefficient Θ: exactly, from unlabelled items.
-
-Θ(h) = sup over r > 0 of Δ(B(h, r))/r, over closed balls; Θ = max over centres h. The ratio can only peak at a radius
-that some hypothesis attains (or at the smallest one looked at, r0), so a sweep over attained radii is exact. Reference:
-the paper's section "Disagreement Coefficient"; docs/claims/theta.md.
-
-How large may the disagreement coefficient of the population be, given a pool of its items?
-
-On the pool Θ is exact (`theta`), but a pool does not see every item. Claim: docs/claims/theta.md, second part.
+B(h, r) = {h' : d(h, h') ≤ r} is a closed ball, Δ the mass of the items that its members dispute. Θ(h) = sup over r > 0 of
+Δ(B(h, r))/r; Θ = max over centres h. The ratio can only peak at a radius that some hypothesis attains (or at the smallest
+one looked at, r0), so a sweep over attained radii is exact. A pool does not see every item of its population: `theta_bound`
+allows for that. Reference: the paper's section "Disagreement Coefficient"; docs/claims/theta.md.
 """
 
 from __future__ import annotations
@@ -38,249 +29,11 @@ from replical.pools.pool import ExactPool, Pool
 from replical.worlds.world import Population
 
 Measurable = Population | Pool | ExactPool
-
-
-class Measured(Protocol):
-    """Distances of the hypotheses, and balls, over given items; all in units of weight."""
-
-    total: int  # weight of all items
-    whole: int  # weight of DIS(C), which no ball exceeds
-
-    def distances(self, centres: Indices) -> Iterator[tuple[Indices, Distances]]:
-        """Some of the centres at a time, and how far everyone is from each."""
-        ...
-
-    def sweep(self, centre: int, distances: Distances, most: int) -> Swept:
-        """The balls around `centre` up to radius `most` at least."""
-        ...
-
-    def tops(self, centres: Indices, distances: Distances, inner: int, best: float) -> Tops:
-        """The highest ratio disputed/radius of each centre at radii beyond `inner`, if it is `best` or more."""
-        ...
-
-    def highest(self, smallest: Fraction) -> Fraction:
-        """No ratio at radii from `smallest` on is higher."""
-        ...
-
-
-def measure(C: HypothesisClass, over: Measurable) -> Measured:
-    """`C` measured on a population or a pool of it."""
-    if over.C.fingerprint != C.fingerprint:
-        raise ValueOutOfRange("the population or pool was made for another class")
-    items = over.cells if isinstance(over, Population) else over.items
-    if isinstance(C, Thresholds):
-        return _Line(C.positions(items), over.weights, len(C))
-    return _Table(C, items, over.weights)
-
-
-def one(C: HypothesisClass, centre: int) -> Indices:
-    """A single centre, which must be a hypothesis."""
-    if not 0 <= centre < len(C):
-        raise ValueOutOfRange(f"the centre must be one of the {len(C)} hypotheses, got {centre}")
-    return np.array([centre], dtype=np.int64)
-
-
-class _Line:
-    """Thresholds: a ball is everything between two cuts, so what it disputes is left reach plus right reach ≤ 2r."""
-
-    def __init__(self, positions: Indices, weights: NDArray[np.int64], n: int) -> None:
-        order = np.argsort(positions, kind="stable")
-        mass = np.concatenate(([0], np.cumsum(weights[order])))
-        self._depth = mass[np.searchsorted(positions[order], np.arange(n), side="right")]  # below each cut; ascending
-        self._places = np.unique(self._depth)
-        self.total, self.whole = int(mass[-1]), int(self._depth[-1] - self._depth[0])
-
-    def distances(self, centres: Indices) -> Iterator[tuple[Indices, Distances]]:
-        for at in range(len(centres)):
-            yield centres[at : at + 1], np.abs(self._depth - self._depth[centres[at]])[None]
-
-    def sweep(self, centre: int, distances: Distances, most: int) -> Swept:
-        here, places = self._depth[centre], self._places
-        left, right = np.sort(here - places[places <= here]), places[places >= here] - here
-        radii = np.unique(np.concatenate((left, right)))
-        reach = [side[np.searchsorted(side, radii, side="right") - 1] for side in (left, right)]
-        first = np.searchsorted(self._depth, here - radii, side="left")
-        return radii, reach[0] + reach[1], np.searchsorted(self._depth, here + radii, side="right") - first
-
-    def tops(self, centres: Indices, distances: Distances, inner: int, best: float) -> Tops:
-        return Tops.of(lambda i, _: self.sweep(int(centres[i]), distances[i], self.total), len(centres), inner, best)
-
-    def highest(self, smallest: Fraction) -> Fraction:
-        return Fraction(2)
-
-
-class _Table:
-    """Any class: sort the others by distance and OR together where they differ from the centre."""
-
-    def __init__(self, C: HypothesisClass, items: NDArray[np.generic], weights: NDArray[np.int64]) -> None:
-        used = np.flatnonzero(weights)
-        predictions, weights = PackedPredictions(C, items[used]), weights[used]
-        first, kind = predictions.kinds()
-        if 2 * len(first) <= len(kind):  # items that no hypothesis tells apart become one
-            merged = np.zeros(len(first), dtype=np.int64)
-            np.add.at(merged, kind, weights)
-            weights = merged
-        else:
-            first = np.arange(len(kind))
-        everyone = np.arange(len(C), dtype=np.int64)
-        self.total = int(weights.sum())
-        self.whole = int(weights[predictions.disagreement(everyone, first)].sum())
-        self._least = int(weights.min())
-        _refuse_what_cannot_fit(C, len(first))
-        planes, heavy = align(predictions.transpose(first)), None if (weights == 1).all() else weights
-        self._pairs, self._balls = Pairs(planes, heavy), GrowingBalls(planes, heavy, whole=self.whole)
-
-    def distances(self, centres: Indices) -> Iterator[tuple[Indices, Distances]]:
-        return self._pairs.blocks(centres)
-
-    def sweep(self, centre: int, distances: Distances, most: int) -> Swept:
-        return self._balls.sweep(centre, distances, most)
-
-    def tops(self, centres: Indices, distances: Distances, inner: int, best: float) -> Tops:
-        return self._balls.tops(centres, distances, inner=inner, best=best)
-
-    def highest(self, smallest: Fraction) -> Fraction:
-        return self.whole / max(Fraction(self._least), smallest)  # no positive radius is smaller
-
-
-def _refuse_what_cannot_fit(C: HypothesisClass, items: int) -> None:
-    """Rows of hypotheses are held twice while they are laid out."""
-    needed = 2 * bits.planes_for(len(C.labels)) * len(C) * bits.words_for(items) * 8
-    memory.check(needed, f"distances of {len(C)} hypotheses on {items} items", lambda _: "use a smaller class or pool")
-
-
-def ball(C: HypothesisClass, over: Measurable, h: int, r: float) -> Indices:
-    """B(h, r): the hypotheses that differ from `h` on at most `r` of the mass.
-
-    Parameters
-    ----------
-    C, over
-        As for `theta`.
-    h
-        The centre.
-    r
-        The radius, read as the decimal it prints as; the ball is closed.
-
-    Returns
-    -------
-    hypotheses
-        Their indices, in order; `h` is one of them.
-
-    Raises
-    ------
-    ValueOutOfRange
-        If `r` is not in [0, 1], `h` is no hypothesis, or `over` is of another class.
-
-    Examples
-    --------
-    >>> from replical import Population, Thresholds
-    >>> C = Thresholds(11)
-    >>> ball(C, Population(C, target=0), 5, .2)
-    array([3, 4, 5, 6, 7])
-    """
-    if not 0 <= r <= 1:
-        raise ValueOutOfRange(f"a radius must be in [0, 1], got {r:g}")
-    measured = measure(C, over)
-    _, distances = next(measured.distances(one(C, h)))
-    inside: Indices = np.flatnonzero(distances[0] <= math.floor(fraction(r) * measured.total))
-    return inside
-
-
-@dataclass(frozen=True, kw_only=True)
-class Curve:
-    """The balls around one hypothesis, from the smallest to the largest; `curve` makes it.
-
-    Attributes
-    ----------
-    centre
-        The hypothesis.
-    radii
-        Every distance that some hypothesis has from it, ascending, as weights of items; the first is 0.
-    disputed
-        The weight of the items on which members of the ball of that radius differ.
-    members
-        How many hypotheses are in it, the centre included.
-    total
-        The weight of all items: a radius is ``radii / total``.
-    """
-
-    centre: int
-    radii: Indices
-    disputed: Indices
-    members: Indices
-    total: int
-
-    @cached_property
-    def ratios(self) -> NDArray[np.float64]:
-        """Δ(B(h, r))/r at every radius; 0 at radius 0."""
-        ratios: NDArray[np.float64] = np.zeros(len(self.radii))
-        np.divide(self.disputed, self.radii, out=ratios, where=self.radii > 0)
-        return ratios
-
-
-def curve(C: HypothesisClass, over: Measurable, h: int) -> Curve:
-    """The curve r ↦ Δ(B(h, r))/r, whose highest point is Θ(h), at every radius where the ball grows.
-
-    Parameters
-    ----------
-    C, over
-        As for `theta`.
-    h
-        The centre.
-
-    Returns
-    -------
-    curve
-        Radii, what each ball disputes, and how many hypotheses are in it.
-
-    Raises
-    ------
-    ValueOutOfRange
-        If `h` is no hypothesis, or `over` is of another class.
-
-    Examples
-    --------
-    >>> from replical import Population, Star
-    >>> C = Star(4)
-    >>> found = curve(C, Population(C, target=0), 0)
-    >>> found.radii, found.disputed, found.ratios
-    (array([0, 1]), array([0, 4]), array([0., 4.]))
-    """
-    measured = measure(C, over)
-    _, distances = next(measured.distances(one(C, h)))
-    swept = measured.sweep(h, distances[0], measured.total)
-    return Curve(centre=h, radii=swept[0], disputed=swept[1], members=swept[2], total=measured.total)
-
-
+Progress = Callable[[int, int], None]
+Floats = NDArray[np.float64]
 _CONFIDENCE = 0.05  # failure probability of the stated sampling error
 _ROUNDING = 1e-9  # ratios that may be the highest are compared as fractions; doubles are far closer than this
-
-Progress = Callable[[int, int], None]
-
-
-@dataclass(frozen=True, kw_only=True)
-class DisagreementCoefficient:
-    """Θ and where it is attained.
-
-    Attributes
-    ----------
-    value
-        Θ, rounded up.
-    centre
-        The hypothesis h whose ball attains it.
-    radius
-        The radius r of that ball, as [count, total].
-    disagreement
-        Δ(B(h, r)), the mass of items on which hypotheses in the ball differ, as [count, total].
-    sampling_error
-        By how much any measured distance may be off, at 95% confidence; 0 where masses are known.
-    """
-
-    value: float
-    centre: int
-    radius: tuple[int, int]
-    disagreement: tuple[int, int]
-    sampling_error: float
+_STEP = 1e-9  # relative step to the safe side, doubled until the tail is as small as it has to be
 
 
 def theta(
@@ -325,23 +78,48 @@ def theta(
     """
     if not 0 <= r0 < 1:
         raise ValueOutOfRange(f"r0 must be in [0, 1), got {r0:g}")
-    measured = measure(C, over)
-    centres = np.arange(len(C), dtype=np.int64) if centre is None else one(C, centre)
-    smallest = fraction(r0) * measured.total
+    metric = measure(C, over)
+    centres = np.arange(len(C), dtype=np.int64) if centre is None else single_centre(C, centre)
+    smallest = fraction(r0) * metric.total
     best, done = _Peak(ratio=Fraction(0), centre=-1, radius=Fraction(0), disputed=0), 0
-    for block, distances in measured.distances(centres):
-        tops = measured.tops(block, distances, math.floor(smallest), float(best.ratio) * (1 - _ROUNDING))
+    for block, distances in metric.distances(centres):
+        tops = metric.tops(block, distances, math.floor(smallest), float(best.ratio) * (1 - _ROUNDING))
         for peak in _peaks(block, tops, smallest, best):
             best = max(best, peak, key=lambda each: each.ratio)
         done += len(block)
         if progress is not None:
             progress(done, len(centres))
-        if best.ratio >= measured.highest(smallest):
+        if best.ratio >= metric.highest(smallest):
             break
     if progress is not None:
         progress(len(centres), len(centres))
     exact = isinstance(over, Population | ExactPool)
-    return best.scaled(measured.total, 0.0 if exact else _sampling_error(len(C), measured.total))
+    return best.coefficient(metric.total, 0.0 if exact else _sampling_error(len(C), metric.total))
+
+
+@dataclass(frozen=True, kw_only=True)
+class DisagreementCoefficient:
+    """Θ and where it is attained.
+
+    Attributes
+    ----------
+    value
+        Θ, rounded up.
+    centre
+        The hypothesis h whose ball attains it.
+    radius
+        The radius r of that ball, as [count, total].
+    disagreement
+        Δ(B(h, r)), the mass of items on which hypotheses in the ball differ, as [count, total].
+    sampling_error
+        By how much any measured distance may be off, at 95% confidence; 0 where masses are known.
+    """
+
+    value: float
+    centre: int
+    radius: tuple[int, int]
+    disagreement: tuple[int, int]
+    sampling_error: float
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -353,7 +131,7 @@ class _Peak:
     radius: Fraction
     disputed: int
 
-    def scaled(self, total: int, sampling_error: float) -> DisagreementCoefficient:
+    def coefficient(self, total: int, sampling_error: float) -> DisagreementCoefficient:
         radius = self.radius / total
         attained = self.radius.denominator == 1
         value = float(self.ratio)
@@ -366,11 +144,6 @@ class _Peak:
             disagreement=(self.disputed, total),
             sampling_error=sampling_error,
         )
-
-
-def _sampling_error(n: int, total: int) -> float:
-    """Hoeffding for all n² distances at once."""
-    return math.sqrt(math.log(2 * n * n / _CONFIDENCE) / (2 * total))
 
 
 def _peaks(centres: Indices, tops: Tops, smallest: Fraction, best: _Peak) -> Iterator[_Peak]:
@@ -388,31 +161,112 @@ def _peaks(centres: Indices, tops: Tops, smallest: Fraction, best: _Peak) -> Ite
         yield peak
 
 
-Floats = NDArray[np.float64]
+def _sampling_error(n: int, total: int) -> float:
+    """Hoeffding for all n² distances at once."""
+    return math.sqrt(math.log(2 * n * n / _CONFIDENCE) / (2 * total))
 
-_STEP = 1e-9  # relative step to the safe side, doubled until the tail is as small as it has to be
+
+def ball(C: HypothesisClass, over: Measurable, h: int, r: float) -> Indices:
+    """B(h, r): the hypotheses that differ from `h` on at most `r` of the mass.
+
+    Parameters
+    ----------
+    C, over
+        As for `theta`.
+    h
+        The centre.
+    r
+        The radius, read as the decimal it prints as; the ball is closed.
+
+    Returns
+    -------
+    hypotheses
+        Their indices, in order; `h` is one of them.
+
+    Raises
+    ------
+    ValueOutOfRange
+        If `r` is not in [0, 1], `h` is no hypothesis, or `over` is of another class.
+
+    Examples
+    --------
+    >>> from replical import Population, Thresholds
+    >>> C = Thresholds(11)
+    >>> ball(C, Population(C, target=0), 5, .2)
+    array([3, 4, 5, 6, 7])
+    """
+    if not 0 <= r <= 1:
+        raise ValueOutOfRange(f"a radius must be in [0, 1], got {r:g}")
+    metric = measure(C, over)
+    _, distances = next(metric.distances(single_centre(C, h)))
+    inside: Indices = np.flatnonzero(distances[0] <= math.floor(fraction(r) * metric.total))
+    return inside
+
+
+def curve(C: HypothesisClass, over: Measurable, h: int) -> Curve:
+    """The curve r ↦ Δ(B(h, r))/r, whose highest point is Θ(h), at every radius where the ball grows.
+
+    Parameters
+    ----------
+    C, over
+        As for `theta`.
+    h
+        The centre.
+
+    Returns
+    -------
+    curve
+        Radii, what each ball disputes, and how many hypotheses are in it.
+
+    Raises
+    ------
+    ValueOutOfRange
+        If `h` is no hypothesis, or `over` is of another class.
+
+    Examples
+    --------
+    >>> from replical import Population, Star
+    >>> C = Star(4)
+    >>> found = curve(C, Population(C, target=0), 0)
+    >>> found.radii, found.disputed, found.ratios
+    (array([0, 1]), array([0, 4]), array([0., 4.]))
+    """
+    metric = measure(C, over)
+    _, distances = next(metric.distances(single_centre(C, h)))
+    swept = metric.sweep(h, distances[0], metric.total)
+    return Curve(centre=h, radii=swept[0], disputed=swept[1], members=swept[2], total=metric.total)
 
 
 @dataclass(frozen=True, kw_only=True)
-class ThetaBound:
-    """An upper bound on Θ of the population; `theta_bound` makes it.
+class Curve:
+    """The balls around one hypothesis, from the smallest to the largest; `curve` makes it.
 
     Attributes
     ----------
-    value
-        With the stated confidence Θ at radii from `r0` on is at most this.
     centre
-        The hypothesis whose balls made it so large; None where the class alone says it.
-    r0
-        The smallest radius that matters.
-    confidence
-        The probability, over the pool, that the bound holds.
+        The hypothesis.
+    radii
+        Every distance that some hypothesis has from it, ascending, as weights of items; the first is 0.
+    disputed
+        The weight of the items on which members of the ball of that radius differ.
+    members
+        How many hypotheses are in it, the centre included.
+    total
+        The weight of all items: a radius is ``radii / total``.
     """
 
-    value: float
-    centre: int | None
-    r0: float
-    confidence: float
+    centre: int
+    radii: Indices
+    disputed: Indices
+    members: Indices
+    total: int
+
+    @cached_property
+    def ratios(self) -> NDArray[np.float64]:
+        """Δ(B(h, r))/r at every radius; 0 at radius 0."""
+        ratios: NDArray[np.float64] = np.zeros(len(self.radii))
+        np.divide(self.disputed, self.radii, out=ratios, where=self.radii > 0)
+        return ratios
 
 
 def theta_bound(
@@ -464,16 +318,16 @@ def theta_bound(
     in_open("confidence", confidence, 0, 1)
     if centre is not None and not 0 <= centre < len(C):
         raise ValueOutOfRange(f"the centre must be one of the {len(C)} hypotheses, got {centre}")
-    n, measured = len(C), measure(C, pool)
+    n, metric = len(C), measure(C, pool)
     if isinstance(C, Thresholds) or n == 1:  # two reaches of at most r each; nobody to differ from
         return ThetaBound(value=float(min(2, max(1, n - 1))), centre=None, r0=r0, confidence=confidence)
     centres = np.arange(n) if centre is None else np.array([centre])
-    limits = _Limits(measured, r0, (1 - confidence) / 2, pairs=len(centres) * (n - 1) // min(2, len(centres)),
+    limits = _Limits(metric, r0, (1 - confidence) / 2, pairs=len(centres) * (n - 1) // min(2, len(centres)),
                      balls=len(centres) * (n - 1))  # fmt: skip
     best, where, done, reach = 1.0, int(centres[0]), 0, limits.reach(1.0)
-    for block, distances in measured.distances(centres):
+    for block, distances in metric.distances(centres):
         for i, h in enumerate(block.tolist()):
-            found = limits.ratio(measured.sweep(h, distances[i], reach))
+            found = limits.ratio(metric.sweep(h, distances[i], reach))
             if found > best:
                 best, where, reach = found, h, limits.reach(found)
         done += len(block)
@@ -482,53 +336,48 @@ def theta_bound(
     return ThetaBound(value=best, centre=where, r0=r0, confidence=confidence)
 
 
-def _below(a: Indices, b: Indices, level: float) -> Floats:
-    """Where Beta(a, b) has at most this mass below it: scipy's inverse, checked, and moved if need be."""
-    from scipy.special import betainc, betaincinv
+@dataclass(frozen=True, kw_only=True)
+class ThetaBound:
+    """An upper bound on Θ of the population; `theta_bound` makes it.
 
-    x: Floats = np.asarray(betaincinv(a, b, level) * (1 - _STEP), dtype=np.float64)
-    step = _STEP
-    while (above := betainc(a, b, x) > level).any():
-        x[above] *= 1 - step
-        step = min(2 * step, 0.5)
-    return x
+    Attributes
+    ----------
+    value
+        With the stated confidence Θ at radii from `r0` on is at most this.
+    centre
+        The hypothesis whose balls made it so large; None where the class alone says it.
+    r0
+        The smallest radius that matters.
+    confidence
+        The probability, over the pool, that the bound holds.
+    """
 
-
-class _Known:
-    """A function of counts up to `total`, computed once for each count that is asked for."""
-
-    def __init__(self, function: Callable[[Indices], Floats], total: int) -> None:
-        self._function, self._values = function, np.full(total + 1, np.nan)
-
-    def __call__(self, counts: Indices) -> Floats:
-        found: Floats = self._values[counts]
-        if np.isnan(found).any():
-            new = np.unique(counts[np.isnan(found)])
-            self._values[new] = self._function(new)
-            found = self._values[counts]
-        return found
+    value: float
+    centre: int | None
+    r0: float
+    confidence: float
 
 
 class _Limits:
     """What counts on a pool say about the population: distances from below, disputed masses from above."""
 
-    def __init__(self, measured: Measured, r0: float, failure: float, *, pairs: int, balls: int) -> None:
-        self._total, self._whole, self._r0 = measured.total, measured.whole, r0
+    def __init__(self, metric: Metric, r0: float, failure: float, *, pairs: int, balls: int) -> None:
+        self._total, self._whole, self._r0 = metric.total, metric.whole, r0
         self._pair, self._ball = failure / pairs, failure / balls
-        self._least, self._most = _Known(self.distance, self._total), _Known(self.mass, self._total)
+        self._least, self._most = _CountCache(self.distance, self._total), _CountCache(self.mass, self._total)
 
     def distance(self, counts: Indices) -> Floats:
         """Below the true distance of a pair that differs on so many items, or below r0 never."""
         least = np.zeros(len(counts))
         some = counts > 0
-        least[some] = _below(counts[some], self._total - counts[some] + 1, self._pair)
+        least[some] = _beta_quantile(counts[some], self._total - counts[some] + 1, self._pair)
         return np.maximum(least, self._r0)
 
     def mass(self, counts: Indices) -> Floats:
         """Above the true mass of what so many items fell into."""
         most = np.ones(len(counts))
         some = counts < self._total
-        most[some] = 1 - _below(self._total - counts[some], counts[some] + 1, self._ball)
+        most[some] = 1 - _beta_quantile(self._total - counts[some], counts[some] + 1, self._ball)
         return most
 
     def ratio(self, swept: Swept) -> float:
@@ -548,3 +397,139 @@ class _Limits:
             beyond = whole <= best * float(self.distance(np.array([middle]))[0])
             low, high = (low, middle) if beyond else (middle + 1, high)
         return low
+
+
+class _CountCache:
+    """A function of counts up to `total`, computed once for each count that is asked for."""
+
+    def __init__(self, function: Callable[[Indices], Floats], total: int) -> None:
+        self._function, self._values = function, np.full(total + 1, np.nan)
+
+    def __call__(self, counts: Indices) -> Floats:
+        found: Floats = self._values[counts]
+        if np.isnan(found).any():
+            new = np.unique(counts[np.isnan(found)])
+            self._values[new] = self._function(new)
+            found = self._values[counts]
+        return found
+
+
+def _beta_quantile(a: Indices, b: Indices, level: float) -> Floats:
+    """Where Beta(a, b) has at most this mass below it: scipy's inverse, checked, and moved if need be."""
+    from scipy.special import betainc, betaincinv
+
+    x: Floats = np.asarray(betaincinv(a, b, level) * (1 - _STEP), dtype=np.float64)
+    step = _STEP
+    while (above := betainc(a, b, x) > level).any():
+        x[above] *= 1 - step
+        step = min(2 * step, 0.5)
+    return x
+
+
+class Metric(Protocol):
+    """Distances of the hypotheses, and balls, over given items; all in units of weight."""
+
+    total: int  # weight of all items
+    whole: int  # weight of DIS(C), which no ball exceeds
+
+    def distances(self, centres: Indices) -> Iterator[tuple[Indices, Distances]]:
+        """Some of the centres at a time, and how far everyone is from each."""
+        ...
+
+    def sweep(self, centre: int, distances: Distances, most: int) -> Swept:
+        """The balls around `centre` up to radius `most` at least."""
+        ...
+
+    def tops(self, centres: Indices, distances: Distances, inner: int, best: float) -> Tops:
+        """The highest ratio disputed/radius of each centre at radii beyond `inner`, if it is `best` or more."""
+        ...
+
+    def highest(self, smallest: Fraction) -> Fraction:
+        """No ratio at radii from `smallest` on is higher."""
+        ...
+
+
+def measure(C: HypothesisClass, over: Measurable) -> Metric:
+    """`C` measured on a population or a pool of it."""
+    if over.C.fingerprint != C.fingerprint:
+        raise ValueOutOfRange("the population or pool was made for another class")
+    items = over.cells if isinstance(over, Population) else over.items
+    if isinstance(C, Thresholds):
+        return _LineMetric(C.positions(items), over.weights, len(C))
+    return _TableMetric(C, items, over.weights)
+
+
+def single_centre(C: HypothesisClass, centre: int) -> Indices:
+    """A single centre, which must be a hypothesis."""
+    if not 0 <= centre < len(C):
+        raise ValueOutOfRange(f"the centre must be one of the {len(C)} hypotheses, got {centre}")
+    return np.array([centre], dtype=np.int64)
+
+
+class _LineMetric:
+    """Thresholds: a ball is everything between two cuts, so what it disputes is left reach plus right reach ≤ 2r."""
+
+    def __init__(self, positions: Indices, weights: NDArray[np.int64], n: int) -> None:
+        order = np.argsort(positions, kind="stable")
+        mass = np.concatenate(([0], np.cumsum(weights[order])))
+        self._depth = mass[np.searchsorted(positions[order], np.arange(n), side="right")]  # below each cut; ascending
+        self._places = np.unique(self._depth)
+        self.total, self.whole = int(mass[-1]), int(self._depth[-1] - self._depth[0])
+
+    def distances(self, centres: Indices) -> Iterator[tuple[Indices, Distances]]:
+        for at in range(len(centres)):
+            yield centres[at : at + 1], np.abs(self._depth - self._depth[centres[at]])[None]
+
+    def sweep(self, centre: int, distances: Distances, most: int) -> Swept:
+        here, places = self._depth[centre], self._places
+        left, right = np.sort(here - places[places <= here]), places[places >= here] - here
+        radii = np.unique(np.concatenate((left, right)))
+        reach = [side[np.searchsorted(side, radii, side="right") - 1] for side in (left, right)]
+        first = np.searchsorted(self._depth, here - radii, side="left")
+        return radii, reach[0] + reach[1], np.searchsorted(self._depth, here + radii, side="right") - first
+
+    def tops(self, centres: Indices, distances: Distances, inner: int, best: float) -> Tops:
+        return Tops.of(lambda i, _: self.sweep(int(centres[i]), distances[i], self.total), len(centres), inner, best)
+
+    def highest(self, smallest: Fraction) -> Fraction:
+        return Fraction(2)
+
+
+class _TableMetric:
+    """Any class: sort the others by distance and OR together where they differ from the centre."""
+
+    def __init__(self, C: HypothesisClass, items: NDArray[np.generic], weights: NDArray[np.int64]) -> None:
+        used = np.flatnonzero(weights)
+        predictions, weights = PackedPredictions(C, items[used]), weights[used]
+        first, kind = predictions.kinds()
+        if 2 * len(first) <= len(kind):  # items that no hypothesis tells apart become one
+            merged = np.zeros(len(first), dtype=np.int64)
+            np.add.at(merged, kind, weights)
+            weights = merged
+        else:
+            first = np.arange(len(kind))
+        everyone = np.arange(len(C), dtype=np.int64)
+        self.total = int(weights.sum())
+        self.whole = int(weights[predictions.disagreement(everyone, first)].sum())
+        self._least = int(weights.min())
+        _refuse_what_cannot_fit(C, len(first))
+        planes, heavy = align(predictions.transpose(first)), None if (weights == 1).all() else weights
+        self._pairs, self._balls = Pairs(planes, heavy), GrowingBalls(planes, heavy, whole=self.whole)
+
+    def distances(self, centres: Indices) -> Iterator[tuple[Indices, Distances]]:
+        return self._pairs.blocks(centres)
+
+    def sweep(self, centre: int, distances: Distances, most: int) -> Swept:
+        return self._balls.sweep(centre, distances, most)
+
+    def tops(self, centres: Indices, distances: Distances, inner: int, best: float) -> Tops:
+        return self._balls.tops(centres, distances, inner=inner, best=best)
+
+    def highest(self, smallest: Fraction) -> Fraction:
+        return self.whole / max(Fraction(self._least), smallest)  # no positive radius is smaller
+
+
+def _refuse_what_cannot_fit(C: HypothesisClass, items: int) -> None:
+    """Rows of hypotheses are held twice while they are laid out."""
+    needed = 2 * bits.planes_for(len(C.labels)) * len(C) * bits.words_for(items) * 8
+    memory.check(needed, f"distances of {len(C)} hypotheses on {items} items", lambda _: "use a smaller class or pool")

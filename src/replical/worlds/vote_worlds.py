@@ -1,23 +1,19 @@
-"""A world in which weighted votes of the candidates decide the labels, more or less surely.
-
-Worlds that a table of predictions leaves possible: nobody knows the labels, but candidates vote on them.
+"""Worlds that unlabelled items leave possible: candidates vote on the labels that nobody knows.
 
 Real labels are uncertain where good candidates disagree, and the best candidate is near the middle of the good ones. So a
 world is drawn by giving every candidate a weight; an item's label is then what heavy candidates say about it, more or less
 surely. Weights start from how reliable a candidate looks, judged by how it goes along with the others, and near ones vary
 together. In half of the worlds one candidate, the leader, decides a share of the labels by itself: often some candidate is
 nearer to the truth than any vote. That most candidates share a mistake cannot be seen from their votes: no world drawn here
-has it.
+has it. Labels that were heard make some truths more likely than others (`posterior`).
 
-Worlds that are supposed while nobody knows the labels, from a lab's own pool.
-
-The pool stands in for the population. Worlds of a prediction table are drawn from its candidates' votes
-(`replical.worlds.vote_worlds`); of other classes, hypotheses take turns as the truth, the most central one first.
+The lab's own pool stands in for the population. Classes that are no table have no votes: there hypotheses take turns as the
+truth, the most central one first.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
@@ -36,41 +32,248 @@ from replical.pools.query import Answers, Query
 from replical.worlds.world import BoundaryNoise, Noise, Population
 
 Numbers = NDArray[np.float64]
-Table = NDArray[np.uint16]  # label codes: items x candidates
+CodeTable = NDArray[np.uint16]  # label codes: items x candidates
 Places = NDArray[np.int64]
 
+FEWEST = 50  # items from which candidates can be compared at all
+MOST_ITEMS = 2000  # items on which candidates are compared
+MOST_VOTERS = 2000  # candidates that vote: every two of them are compared
+SIGMA = (0.0, 2.0)  # how far weights stray from their start, uniformly between these
+TAU = (0.8, 3.0)  # how sharply votes decide a label: 1 by their shares; log-uniformly between these
+SHARPEST = 8.0  # τ is raised no further where the error of the best is known
+STEP = 1.25  # by this factor
+LED = 0.5  # share of worlds with a leader, who decides a share of labels that is uniform between 0 and 1
 SLIP = 0.02  # share of labels that no vote decides
+_LEAST = 0.001  # reliability of a candidate that goes along with nobody
+_REFITS, _POWERS = 30, 8  # of the common factor
+_ROUNDS = 8  # of starts that depend on where the weight is
 _CODES = 2**24  # unpacked at a time
+_BURN, _THIN = 60, 8  # steps of the chain before its first state, and from one to the next
+_POWER = 0.5  # of the likelihood: neighbouring labels tell less than independent ones would
+_MOST = 800  # labels that are listened to
+_SHRINKS = 40  # of an ellipse, after which the chain stays where it is
+
+
+@dataclass(frozen=True, kw_only=True)
+class PossibleWorld:
+    """Where one pair of labs lives."""
+
+    population: Population
+    answers: Callable[[Pool, PrivateRandomness], Labels]  # who answers for the items of a pool of this population
+    best: int  # hypothesis
+    private: PrivateRandomness  # where the randomness of its labs comes from
+
+
+class PossibleWorlds:
+    """Worlds in place of the one that a pool is from; `by_votes` says whether they are drawn from votes.
+
+    `noise` is the error of the best candidate of a table, or how labels of other classes are flipped, where somebody knows
+    it. `certain`: is the best hypothesis of every world always right?
+    """
+
+    def __init__(
+        self, pool: Pool, prior: Prior = UNIFORM, *, noise: Noise | None = None, certain: bool = False
+    ) -> None:
+        self._pool, self._noise, self._certain = pool, noise, certain
+        self.by_votes = isinstance(pool.C, PredictionTable)
+        if self.by_votes:
+            votes = votes_on(pool, prior)
+            if votes is None:
+                raise PoolExhausted(
+                    f"a forecast needs at least {FEWEST} unlabelled items to compare the candidates on, and the pool holds "
+                    f"{len(pool)}: bring more items, they need no labels"
+                )
+            if isinstance(noise, BoundaryNoise):
+                raise ValueOutOfRange("candidates of a table have no decision boundary: give noise as a single rate")
+            self._votes, self._plain = votes, self._population(0)
+
+    def __call__(self, number: int) -> PossibleWorld:
+        """World `number` (0, 1, ..): always the same."""
+        private = PrivateRandomness.simulated("forecast", number)
+        generator, C = private.generator("world"), self._pool.C
+        if self.by_votes:
+            assert not isinstance(self._noise, BoundaryNoise), "refused before"
+            each = self._votes.draw(generator)
+            if self._noise is not None:  # then it says whether anyone leads
+                each = replace(each, lead=0.0)
+            world = self._votes.world(each, nu=self._noise, certain=self._certain)
+            return PossibleWorld(population=self._plain, answers=world.answers, best=world.best, private=private)
+        target = central_hypothesis(self._pool) if number == 0 else int(generator.integers(len(C)))
+        population = self._population(target, self._noise or 0.0)
+        return PossibleWorld(population=population, answers=population.labels, best=target, private=private)
+
+    def _population(self, target: int, noise: Noise = 0.0) -> Population:
+        """The pool in place of the population."""
+        pool = self._pool
+        return Population(
+            pool.C, target=target, cells=pool.items, weights=pool.weights, noise=noise, predictions=pool.predictions
+        )
+
+
+def central_hypothesis(pool: Pool) -> int:
+    """The hypothesis with the smallest mean distance to all others, on at most 2,000 items."""
+    items, everyone = pool.tail(Fraction(1))[:MOST_ITEMS], np.arange(len(pool.C), dtype=np.int64)
+    votes = pool.predictions.votes(everyone, items)
+    return int(np.argmin(pool.predictions.errors(items, votes, everyone)))
+
+
+def order_from(pool: AnyPool, labels: Labels) -> Prior:
+    """The strict order of a class that the labels of a small public `pool` make: fewest errors first."""
+    everyone = pool.version_space()
+    answers = labels.answer(pool.scan().anywhere(everyone, pool.size))
+    return Prior.by_errors(pool.C, everyone.errors(answers))
+
+
+def votes_on(pool: Pool, prior: Prior = UNIFORM) -> Votes | None:
+    """The votes of a table's candidates on a `pool`, with a public `prior`; None where there are fewer than 50 items."""
+    if len(pool) < FEWEST:
+        return None
+    sample = np.asarray(pool.items[pool.tail(Fraction(1))[:MOST_ITEMS]])
+    return Votes(sample, len(pool.C.labels), guess_of(prior, len(pool.C)))
+
+
+def guess_of(prior: Prior, n: int) -> Numbers | None:
+    """What a public prior says about who is good: its weights; of a strict order 1, 1/2, 1/3, ..; None if it is uniform."""
+    if prior.kind == "uniform":
+        return None
+    return prior.masses(n) if prior.places is None else 1.0 / (1 + prior.places.astype(np.float64))
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class PossibleTruth:
+    """One possible truth about the candidates."""
+
+    base: int  # which start of the weights
+    sigma: float  # how far they stray from it
+    tau: float  # how sharply votes decide
+    z: Numbers  # in which direction weights stray: one normal variable a voter
+    lead: float = 0.0  # share of labels that one voter decides alone
+    leader: int = 0  # which of the voters that is
+
+
+class Votes:
+    """What the votes of candidates on some items say about who may be right.
+
+    `voters` are the candidates that vote (everyone up to 2,000, otherwise so many evenly spread over the class), `distances`
+    how often every two of them differ, `reliability` how much of what each says is what all have in common (1 for the most
+    reliable), and `bases` four equally likely starts of the weights, one a row, which a public `guess` multiplies.
+
+    Examples
+    --------
+    >>> generator = np.random.default_rng(1)
+    >>> truth = generator.integers(2, size=1000)
+    >>> noisy = [truth ^ (generator.random(1000) < rate) for rate in (.05, .1, .2, .5)]
+    >>> Votes(np.stack(noisy, axis=1).astype(np.uint16), 2).reliability.round(1).tolist()
+    [1.0, 0.7, 0.3, 0.0]
+    """
+
+    def __init__(self, rows: CodeTable, labels: int, guess: Numbers | None = None) -> None:
+        n = rows.shape[1]
+        self.voters: Places = np.unique(np.linspace(0, n - 1, min(n, MOST_VOTERS)).round().astype(np.int64))
+        self.labels, self.n = labels, n
+        self._all = rows[:MOST_ITEMS]
+        self._rows = self._all[:, self.voters]
+        self.distances, self.reliability = _compare_voters(self._rows, labels)
+        prior = np.ones(len(self.voters)) if guess is None else guess[self.voters]
+        self.bases = _bases(self.distances, self.reliability, prior)
+        length = _weighted_median(self.distances, self.bases[2])
+        covariance = np.exp(-self.distances / length) + 1e-6 * np.eye(len(self.voters))
+        self._root = _root(covariance)
+
+    def draw(self, generator: np.random.Generator) -> PossibleTruth:
+        """A possible truth, drawn before any label."""
+        base, sigma, tau = self.draw_start(generator)
+        each = PossibleTruth(
+            base=base, sigma=sigma, tau=tau, z=self.draw_direction(generator), lead=self.draw_lead(generator)
+        )
+        return replace(each, leader=int(generator.choice(len(self.voters), p=self.weights(each))))
+
+    def draw_start(self, generator: np.random.Generator) -> tuple[int, float, float]:
+        """Start, σ and τ, drawn before any label."""
+        low, high = np.log(TAU)
+        return (
+            int(generator.integers(len(self.bases))),
+            float(generator.uniform(*SIGMA)),
+            float(np.exp(generator.uniform(low, high))),
+        )
+
+    def draw_lead(self, generator: np.random.Generator) -> float:
+        """What a leader decides, drawn before any label; 0 where there is none."""
+        return float(generator.uniform()) if generator.random() < LED else 0.0
+
+    def draw_direction(self, generator: np.random.Generator) -> Numbers:
+        """One normal variable a voter; near voters have nearly the same."""
+        z: Numbers = self._root @ generator.standard_normal(len(self.voters))
+        return z
+
+    def weights(self, each: PossibleTruth) -> Numbers:
+        """The weights of the voters in a possible truth, adding up to 1."""
+        raw = np.log(self.bases[each.base]) + each.sigma * each.z
+        w = np.exp(raw - raw.max())
+        normalised: Numbers = w / w.sum()
+        return normalised
+
+    def world(
+        self,
+        each: PossibleTruth,
+        *,
+        nu: float | None = None,
+        certain: bool = False,
+        among: NDArray[np.bool_] | None = None,
+    ) -> VoteWorld:
+        """The world of a possible truth.
+
+        Where the error `nu` of the best candidate is known, votes decide so sharply that it is no larger; where τ = 8 is not
+        sharp enough, the best candidate leads. `certain`: is it always right? `among`: who may be the best, where some no
+        longer can.
+        """
+        w, tau, lead, leader = self.weights(each), each.tau, each.lead, int(self.voters[each.leader])
+        votes = shares(self._rows, w, self.labels)
+        errors = self._errors(with_leader(law(votes, tau), self._all[:, leader], lead))
+        while nu is not None and errors.min() > nu and tau < SHARPEST:
+            tau = min(tau * STEP, SHARPEST)
+            errors = self._errors(with_leader(law(votes, tau), self._all[:, leader], lead))
+        if nu is not None and errors.min() > nu:
+            by_votes = self._errors(law(votes, tau))
+            leader = int(np.argmin(by_votes))
+            lead = max(0.0, 1 - nu / float(by_votes[leader]))  # 0 where another leader spoilt it
+            errors = self._errors(with_leader(law(votes, tau), self._all[:, leader], lead))
+        best = int(np.argmin(errors if among is None else np.where(among, errors, np.inf)))
+        return VoteWorld(
+            voters=self.voters,
+            weights=w,
+            tau=tau,
+            labels=self.labels,
+            lead=lead,
+            leader=leader,
+            best=best,
+            certain=certain,
+        )
+
+    def _errors(self, probabilities: Numbers) -> Numbers:
+        """How often each candidate of the class errs under a law of the items' labels."""
+        right = np.zeros(self.n)
+        for label in range(self.labels):
+            right += probabilities[:, label] @ (self._all == label)
+        return 1 - right / len(self._all)
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class VoteWorld:
-    """A world in which weighted votes decide labels.
-
-    Attributes
-    ----------
-    voters, weights, tau, labels
-        Who votes, with which weights adding up to 1, how sharply that decides, and how many labels there are.
-    lead, leader
-        The share of labels that one candidate decides alone, and which candidate that is.
-    best
-        The candidate with the smallest error.
-    certain
-        Is the label always what `best` says? For learners that suppose a candidate without an error.
-    """
+    """A world in which weighted votes decide labels."""
 
     voters: Places
-    weights: Numbers
-    tau: float
-    labels: int
-    lead: float
-    leader: int
-    best: int
-    certain: bool
+    weights: Numbers  # of the voters, adding up to 1
+    tau: float  # how sharply votes decide
+    labels: int  # how many there are
+    lead: float  # share of labels that one candidate decides alone
+    leader: int  # who that is
+    best: int  # the candidate with the smallest error
+    certain: bool  # is the label always what `best` says? For learners that suppose a candidate without an error
 
-    def law(self, rows: Table) -> Numbers:
+    def law(self, rows: CodeTable) -> Numbers:
         """Probabilities of the labels of items (one row each), given what all candidates say about them (`rows`)."""
-        return led(
+        return with_leader(
             law(shares(rows[:, self.voters], self.weights, self.labels), self.tau), rows[:, self.leader], self.lead
         )
 
@@ -107,7 +310,7 @@ class VoteLabels:
         return Answers(items=query.items, counts=counts)
 
 
-def shares(rows: Table, weights: Numbers, labels: int) -> Numbers:
+def shares(rows: CodeTable, weights: Numbers, labels: int) -> Numbers:
     """The weight of those who say each label (columns) of each item (rows)."""
     return np.stack([(rows == label) @ weights for label in range(labels)], axis=1)
 
@@ -126,12 +329,12 @@ def law(votes: Numbers, tau: float) -> Numbers:
     return probabilities
 
 
-def led(probabilities: Numbers, says: NDArray[np.uint16], lead: float) -> Numbers:
+def with_leader(probabilities: Numbers, says: NDArray[np.uint16], lead: float) -> Numbers:
     """The same where somebody who `says` a label of each item decides a share `lead` of the labels.
 
     Examples
     --------
-    >>> led(np.array([[.8, .2]]), np.array([1], dtype=np.uint16), .5).round(4).tolist()
+    >>> with_leader(np.array([[.8, .2]]), np.array([1], dtype=np.uint16), .5).round(4).tolist()
     [[0.4, 0.6]]
     """
     mixed = (1 - lead) * probabilities
@@ -139,177 +342,7 @@ def led(probabilities: Numbers, says: NDArray[np.uint16], lead: float) -> Number
     return np.minimum(mixed, 1.0)  # rounding
 
 
-MOST_ITEMS = 2000  # items on which candidates are compared
-MOST_VOTERS = 2000  # candidates that vote: every two of them are compared
-SIGMA = (0.0, 2.0)  # how far weights stray from their start, uniformly between these
-TAU = (0.8, 3.0)  # how sharply votes decide a label: 1 by their shares; log-uniformly between these
-SHARPEST = 8.0  # τ is raised no further where the error of the best is known
-STEP = 1.25
-LED = 0.5  # share of worlds with a leader, who decides a share of labels that is uniform between 0 and 1
-_LEAST = 0.001  # reliability of a candidate that goes along with nobody
-_REFITS, _POWERS = 30, 8
-_ROUNDS = 8
-
-
-@dataclass(frozen=True, kw_only=True, eq=False)
-class Possible:
-    """One possible truth about the candidates.
-
-    Attributes
-    ----------
-    base
-        Which start of the weights.
-    sigma, tau
-        How far weights stray from it, and how sharply votes decide.
-    z
-        In which direction: one normal variable a voter.
-    lead, leader
-        The share of labels that one voter decides alone, and which of the voters that is.
-    """
-
-    base: int
-    sigma: float
-    tau: float
-    z: Numbers
-    lead: float = 0.0
-    leader: int = 0
-
-
-class Votes:
-    """What the votes of candidates on some items say about who may be right.
-
-    Parameters
-    ----------
-    rows
-        Label codes, one row an item, one column a candidate; the first 2,000 rows are looked at.
-    labels
-        How many labels there are.
-    guess
-        Public weights of the candidates that multiply every start; none if left out.
-
-    Attributes
-    ----------
-    voters
-        The candidates that vote: everyone up to 2,000, otherwise so many evenly spread over the class.
-    distances
-        How often every two of them differ.
-    reliability
-        How much of what each says is what all have in common: 1 for the most reliable, 0.000001 at least.
-    bases
-        Four equally likely starts of the weights, one a row.
-
-    Examples
-    --------
-    >>> generator = np.random.default_rng(1)
-    >>> truth = generator.integers(2, size=1000)
-    >>> noisy = [truth ^ (generator.random(1000) < rate) for rate in (.05, .1, .2, .5)]
-    >>> Votes(np.stack(noisy, axis=1).astype(np.uint16), 2).reliability.round(1).tolist()
-    [1.0, 0.7, 0.3, 0.0]
-    """
-
-    def __init__(self, rows: Table, labels: int, guess: Numbers | None = None) -> None:
-        n = rows.shape[1]
-        self.voters: Places = np.unique(np.linspace(0, n - 1, min(n, MOST_VOTERS)).round().astype(np.int64))
-        self.labels, self.n = labels, n
-        self._all = rows[:MOST_ITEMS]
-        self._rows = self._all[:, self.voters]
-        self.distances, self.reliability = _compared(self._rows, labels)
-        prior = np.ones(len(self.voters)) if guess is None else guess[self.voters]
-        self.bases = _bases(self.distances, self.reliability, prior)
-        length = _weighted_median(self.distances, self.bases[2])
-        covariance = np.exp(-self.distances / length) + 1e-6 * np.eye(len(self.voters))
-        self._root = _root(covariance)
-
-    def draw(self, generator: np.random.Generator) -> Possible:
-        """A possible truth, drawn before any label."""
-        base, sigma, tau = self.free(generator)
-        each = Possible(base=base, sigma=sigma, tau=tau, z=self.direction(generator), lead=self.lead(generator))
-        return replace(each, leader=int(generator.choice(len(self.voters), p=self.weights(each))))
-
-    def free(self, generator: np.random.Generator) -> tuple[int, float, float]:
-        """Start, σ and τ, drawn before any label."""
-        low, high = np.log(TAU)
-        return (
-            int(generator.integers(len(self.bases))),
-            float(generator.uniform(*SIGMA)),
-            float(np.exp(generator.uniform(low, high))),
-        )
-
-    def lead(self, generator: np.random.Generator) -> float:
-        """What a leader decides, drawn before any label; 0 where there is none."""
-        return float(generator.uniform()) if generator.random() < LED else 0.0
-
-    def direction(self, generator: np.random.Generator) -> Numbers:
-        """One normal variable a voter; near voters have nearly the same."""
-        z: Numbers = self._root @ generator.standard_normal(len(self.voters))
-        return z
-
-    def weights(self, each: Possible) -> Numbers:
-        """The weights of the voters in a possible truth, adding up to 1."""
-        raw = np.log(self.bases[each.base]) + each.sigma * each.z
-        w = np.exp(raw - raw.max())
-        normalised: Numbers = w / w.sum()
-        return normalised
-
-    def world(
-        self,
-        each: Possible,
-        *,
-        nu: float | None = None,
-        certain: bool = False,
-        among: NDArray[np.bool_] | None = None,
-    ) -> VoteWorld:
-        """The world of a possible truth.
-
-        Parameters
-        ----------
-        each
-            Drawn before labels, or in the light of some.
-        nu
-            The error of the best candidate where somebody knows it. Votes decide so sharply that it is no larger; where
-            τ = 8 is not sharp enough, the best candidate leads.
-        certain
-            Is the best candidate always right?
-        among
-            Which candidates may be the best, where some no longer can; everyone if left out.
-
-        Returns
-        -------
-        world
-            The world.
-        """
-        w, tau, lead, leader = self.weights(each), each.tau, each.lead, int(self.voters[each.leader])
-        votes = shares(self._rows, w, self.labels)
-        errors = self._errors(led(law(votes, tau), self._all[:, leader], lead))
-        while nu is not None and errors.min() > nu and tau < SHARPEST:
-            tau = min(tau * STEP, SHARPEST)
-            errors = self._errors(led(law(votes, tau), self._all[:, leader], lead))
-        if nu is not None and errors.min() > nu:
-            by_votes = self._errors(law(votes, tau))
-            leader = int(np.argmin(by_votes))
-            lead = max(0.0, 1 - nu / float(by_votes[leader]))  # 0 where another leader spoilt it
-            errors = self._errors(led(law(votes, tau), self._all[:, leader], lead))
-        best = int(np.argmin(errors if among is None else np.where(among, errors, np.inf)))
-        return VoteWorld(
-            voters=self.voters,
-            weights=w,
-            tau=tau,
-            labels=self.labels,
-            lead=lead,
-            leader=leader,
-            best=best,
-            certain=certain,
-        )
-
-    def _errors(self, probabilities: Numbers) -> Numbers:
-        """How often each candidate of the class errs under a law of the items' labels."""
-        right = np.zeros(self.n)
-        for label in range(self.labels):
-            right += probabilities[:, label] @ (self._all == label)
-        return 1 - right / len(self._all)
-
-
-def _compared(rows: Table, labels: int) -> tuple[Numbers, Numbers]:
+def _compare_voters(rows: CodeTable, labels: int) -> tuple[Numbers, Numbers]:
     """How often every two voters differ; and how much of what each says is what all have in common."""
     m, n = rows.shape
     same, covariance = np.zeros((n, n)), np.zeros((n, n))
@@ -372,119 +405,59 @@ def _root(covariance: Numbers) -> Numbers:
         return np.asarray(vectors * np.sqrt(np.maximum(values, 0.0)), dtype=np.float64)
 
 
-def guess_of(prior: Prior, n: int) -> Numbers | None:
-    """What a public prior says about who is good: its weights; of a strict order 1, 1/2, 1/3, ..; None if it is uniform."""
-    if prior.kind == "uniform":
-        return None
-    return prior.masses(n) if prior.places is None else 1.0 / (1 + prior.places.astype(np.float64))
+def posterior(
+    votes: Votes, rows: CodeTable, codes: NDArray[np.int64], generator: np.random.Generator, count: int
+) -> Iterator[PossibleTruth]:
+    """Possible truths in the light of labels."""
+    if len(codes) > _MOST:
+        chosen = np.linspace(0, len(codes) - 1, _MOST).round().astype(np.int64)
+        rows, codes = rows[chosen], codes[chosen]
+    voters, places = rows[:, votes.voters], np.arange(len(codes))
+    right = (voters == codes[:, None]).astype(np.float64)
+
+    def leaders(each: PossibleTruth) -> Numbers:
+        """Log of prior times likelihood of the labels, tempered, for every voter as the leader."""
+        w = votes.weights(each)
+        by_votes = (1 - each.lead) * law(shares(voters, w, votes.labels), each.tau)[places, codes]
+        gained = np.log(by_votes + each.lead) - np.log(by_votes)
+        found: Numbers = np.log(w) + _POWER * (np.log(by_votes).sum() + gained @ right)
+        return found
+
+    def fit(each: PossibleTruth) -> float:
+        """The same, added up over who leads."""
+        return float(np.logaddexp.reduce(leaders(each)))
+
+    state = votes.draw(generator)
+    now = fit(state)
+    for step in range(_BURN + _THIN * count):
+        state, now = _along_an_ellipse(votes, state, now, fit, generator)
+        base, sigma, tau = votes.draw_start(generator)
+        for change in ({"base": base, "sigma": sigma, "tau": tau}, {"lead": votes.draw_lead(generator)}):
+            moved = replace(state, **change)  # type: ignore[arg-type]
+            there = fit(moved)
+            if np.log(generator.random()) < there - now:
+                state, now = moved, there
+        if step >= _BURN and (step - _BURN) % _THIN == _THIN - 1:
+            chances = np.exp(leaders(state) - now)
+            yield replace(state, leader=int(generator.choice(len(chances), p=chances / chances.sum())))
 
 
-FEWEST = 50  # items from which candidates can be compared at all
-
-
-@dataclass(frozen=True, kw_only=True)
-class SupposedWorld:
-    """Where one pair of labs lives.
-
-    Attributes
-    ----------
-    population, answers
-        What pools are drawn from, and who answers for the items of one.
-    best
-        The best hypothesis.
-    private
-        Where the randomness of its labs comes from.
-    """
-
-    population: Population
-    answers: Callable[[Pool, PrivateRandomness], Labels]
-    best: int
-    private: PrivateRandomness
-
-
-class SupposedWorlds:
-    """Worlds in place of the one that a pool is from.
-
-    Parameters
-    ----------
-    pool
-        A lab's unlabelled items.
-    prior
-        What is public about the candidates; uniform if left out.
-    noise
-        The error of the best candidate of a table, or how labels of other classes are flipped, where somebody knows it.
-    certain
-        Is the best hypothesis of every world always right?
-
-    Attributes
-    ----------
-    by_votes
-        Are worlds drawn from votes?
-
-    Raises
-    ------
-    PoolExhausted
-        If the pool of a table has fewer than 50 items.
-    ValueOutOfRange
-        If a table is given noise near a decision boundary.
-    """
-
-    def __init__(
-        self, pool: Pool, prior: Prior = UNIFORM, *, noise: Noise | None = None, certain: bool = False
-    ) -> None:
-        self._pool, self._noise, self._certain = pool, noise, certain
-        self.by_votes = isinstance(pool.C, PredictionTable)
-        if self.by_votes:
-            votes = votes_on(pool, prior)
-            if votes is None:
-                raise PoolExhausted(
-                    f"a forecast needs at least {FEWEST} unlabelled items to compare the candidates on, and the pool holds "
-                    f"{len(pool)}: bring more items, they need no labels"
-                )
-            if isinstance(noise, BoundaryNoise):
-                raise ValueOutOfRange("candidates of a table have no decision boundary: give noise as a single rate")
-            self._votes, self._plain = votes, self._population(0)
-
-    def __call__(self, number: int) -> SupposedWorld:
-        """World `number` (0, 1, ..): always the same."""
-        private = PrivateRandomness.simulated("forecast", number)
-        generator, C = private.generator("world"), self._pool.C
-        if self.by_votes:
-            assert not isinstance(self._noise, BoundaryNoise), "refused before"
-            each = self._votes.draw(generator)
-            if self._noise is not None:  # then it says whether anyone leads
-                each = replace(each, lead=0.0)
-            world = self._votes.world(each, nu=self._noise, certain=self._certain)
-            return SupposedWorld(population=self._plain, answers=world.answers, best=world.best, private=private)
-        target = central(self._pool) if number == 0 else int(generator.integers(len(C)))
-        population = self._population(target, self._noise or 0.0)
-        return SupposedWorld(population=population, answers=population.labels, best=target, private=private)
-
-    def _population(self, target: int, noise: Noise = 0.0) -> Population:
-        """The pool in place of the population."""
-        pool = self._pool
-        return Population(
-            pool.C, target=target, cells=pool.items, weights=pool.weights, noise=noise, predictions=pool.predictions
-        )
-
-
-def order_from(pool: AnyPool, labels: Labels) -> Prior:
-    """The strict order of a class that the labels of a small public `pool` make: fewest errors first."""
-    everyone = pool.version_space()
-    answers = labels.answer(pool.scan().anywhere(everyone, pool.size))
-    return Prior.by_errors(pool.C, everyone.errors(answers))
-
-
-def votes_on(pool: Pool, prior: Prior = UNIFORM) -> Votes | None:
-    """The votes of a table's candidates on a `pool`, with a public `prior`; None where there are fewer than 50 items."""
-    if len(pool) < FEWEST:
-        return None
-    sample = np.asarray(pool.items[pool.tail(Fraction(1))[:MOST_ITEMS]])
-    return Votes(sample, len(pool.C.labels), guess_of(prior, len(pool.C)))
-
-
-def central(pool: Pool) -> int:
-    """The hypothesis with the smallest mean distance to all others, on at most 2,000 items."""
-    items, everyone = pool.tail(Fraction(1))[:MOST_ITEMS], np.arange(len(pool.C), dtype=np.int64)
-    votes = pool.predictions.votes(everyone, items)
-    return int(np.argmin(pool.predictions.errors(items, votes, everyone)))
+def _along_an_ellipse(
+    votes: Votes,
+    state: PossibleTruth,
+    now: float,
+    fit: Callable[[PossibleTruth], float],
+    generator: np.random.Generator,
+) -> tuple[PossibleTruth, float]:
+    """An elliptical slice step on z (Murray, Adams and MacKay, 2010)."""
+    other, level = votes.draw_direction(generator), now + np.log(generator.random())
+    angle = generator.uniform(0, 2 * np.pi)
+    low, high = angle - 2 * np.pi, angle
+    for _ in range(_SHRINKS):
+        moved = replace(state, z=state.z * np.cos(angle) + other * np.sin(angle))
+        there = fit(moved)
+        if there > level:
+            return moved, there
+        low, high = (angle, high) if angle < 0 else (low, angle)
+        angle = generator.uniform(low, high)
+    return state, now

@@ -1,12 +1,7 @@
-"""Label noise of a simulated world: where labels are flipped, and how often.
+"""The world of a simulation: a known distribution over cells with noisy labels, and the pools that labs draw from it.
 
-A known distribution over cells with noisy labels: the world of a simulation.
-
-Probabilities of labels are held as whole parts of a billion, so that errors and the best error ν are exact fractions.
-
-What both labs of every pair of an audit live in: a class, a population for any target, and the size of their pools.
-
-Labs whose populations differ: one world, tilted two ways, as far apart as a shift allows.
+A `World` is a class, a `Population` for any target, and the size of the pools. Probabilities of labels are held as whole
+parts of a billion, so that errors and the best error ν are exact fractions.
 """
 
 from __future__ import annotations
@@ -67,21 +62,6 @@ Noise = float | BoundaryNoise
 def parse_noise(text: str) -> Noise:
     """Read ``0.05`` or ``boundary:RATE,RADIUS``.
 
-    Parameters
-    ----------
-    text
-        What was written.
-
-    Returns
-    -------
-    noise
-        A rate, or boundary noise.
-
-    Raises
-    ------
-    BadSpec
-        If it is written otherwise.
-
     Examples
     --------
     >>> parse_noise("boundary:0.3,0.1")
@@ -100,13 +80,7 @@ def parse_noise(text: str) -> Noise:
 
 
 def flip_rates(noise: Noise, C: HypothesisClass, cells: Items, target: int) -> Rates:
-    """How often the label of each of `cells` is flipped by `noise`, where hypothesis `target` of `C` gives the labels.
-
-    Raises
-    ------
-    ValueOutOfRange
-        If the target would not stay the best, the radius is not positive, or the class has no boundary.
-    """
+    """How often the label of each of `cells` is flipped by `noise`, where hypothesis `target` of `C` gives the labels."""
     rate = float(noise.rate if isinstance(noise, BoundaryNoise) else noise)
     most = 1 - 1 / len(C.labels)
     if not 0 <= rate < most:
@@ -180,14 +154,14 @@ class Population:
         if (target is None) == (law is None):
             raise ValueOutOfRange("a population needs either a target or a law of the labels")
         self._law = None if law is None else _whole_parts(law, (len(listed), len(C.labels)))
-        self.target = self._best() if target is None else self._checked(target)
+        self.target = self._best() if target is None else self._check_target(target)
 
-    def _checked(self, target: int) -> int:
+    def _check_target(self, target: int) -> int:
         if isinstance(target, bool) or not isinstance(target, int | np.integer) or not 0 <= target < len(self.C):
             raise ValueOutOfRange(f"the target must be one of the {len(self.C)} hypotheses, got {target}")
         rates = flip_rates(self.noise, self.C, self.cells, target)
         if rates.any():
-            self._law = _flipped(self.predictions.codes(target), rates, len(self.C.labels))
+            self._law = _noisy_law(self.predictions.codes(target), rates, len(self.C.labels))
         return int(target)
 
     def _best(self) -> int:
@@ -283,7 +257,7 @@ def _whole_parts(law: ArrayLike, shape: tuple[int, int]) -> Law:
     return parts
 
 
-def _flipped(truth: Codes, rates: NDArray[np.float64], labels: int) -> Law:
+def _noisy_law(truth: Codes, rates: NDArray[np.float64], labels: int) -> Law:
     """The target's label, replaced by a uniformly chosen other one at the given rates."""
     flips = np.rint(rates * _PARTS).astype(np.int64)
     law = np.repeat(flips[:, None], labels, axis=1)

@@ -27,7 +27,7 @@ from replical import (
 )
 from replical.core.kernels import backend
 from replical.core.kernels import pairs as pairs_kernel
-from replical.worlds.theta import _below, _Limits
+from replical.worlds.theta import _beta_quantile, _Limits
 from support import reference
 
 radii = st.sampled_from([0.0, 0.05, 0.2, 0.5])
@@ -261,6 +261,6 @@ def test_interval_ends_are_on_the_safe_side_on_huge_pools():
 
     counts = np.arange(980, 1020)
     for U in (10**8, 10**9):
-        x = _below(counts, U - counts + 1, 1e-6)
+        x = _beta_quantile(counts, U - counts + 1, 1e-6)
         assert (betainc(counts, U - counts + 1, x) <= 1e-6).all()
         assert (x > 0.5 * counts / U).all()

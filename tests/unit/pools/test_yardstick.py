@@ -84,7 +84,7 @@ def test_drawn_items_use_words_that_nothing_else_uses(monkeypatch):
         ),
         (lambda: Yardstick.drawn(C, 0, SharedRandomness("s")), ValueOutOfRange, "got 0"),
         (lambda: Yardstick.cells(Thresholds(2**40)), ValueOutOfRange, "too many cells"),
-        (lambda: Yardstick.later(C, 0, lambda: np.arange(0)), ValueOutOfRange, "got 0"),
+        (lambda: Yardstick.lazy(C, 0, lambda: np.arange(0)), ValueOutOfRange, "got 0"),
         (
             lambda: plan("rounded-cal", Thresholds(7), yardstick=Yardstick.cells(C), **TASK),
             PlanMismatch,

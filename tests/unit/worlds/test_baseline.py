@@ -3,12 +3,12 @@
 import numpy as np
 
 from replical.core.randomness import PrivateRandomness
-from replical.worlds.baseline import BesideArgmax
+from replical.worlds.baseline import ArgmaxComparison
 from replical.worlds.datasets import twelve_models
 
 
 def test_a_text_is_a_function_of_seed_and_number():
-    trial = BesideArgmax(world=twelve_models(500), seed="test")
+    trial = ArgmaxComparison(world=twelve_models(500), seed="test")
     one, again, other = trial(3), trial(3), trial(4)
     assert (one, one.text) == (again, "test / text 3")
     assert one != other
@@ -16,7 +16,7 @@ def test_a_text_is_a_function_of_seed_and_number():
 
 def test_argmax_has_fewest_errors_on_as_many_items_of_the_lab():
     """Counted by hand on the first items of the lab's private order."""
-    trial = BesideArgmax(world=twelve_models(500), seed="test", public=None)
+    trial = ArgmaxComparison(world=twelve_models(500), seed="test", public=None)
     outcome, population = trial(0), trial.world.population()
     for lab, settled, argmax in zip("ABC", outcome.settled, outcome.argmax, strict=True):
         private = PrivateRandomness.simulated("test", 0, lab)
@@ -29,7 +29,7 @@ def test_argmax_has_fewest_errors_on_as_many_items_of_the_lab():
 
 
 def test_proven_means_every_lab_and_one_model():
-    trial = BesideArgmax(world=twelve_models(1000), seed="test")
+    trial = ArgmaxComparison(world=twelve_models(1000), seed="test")
     outcomes = [trial(number) for number in range(3)]
     for outcome in outcomes:
         same = len({choice.model for choice in outcome.settled}) == 1

@@ -24,7 +24,8 @@ from replical.learners.planning import learner_for
 from replical.worlds import vote_worlds as votes
 from replical.worlds.audit import run_lab
 from replical.worlds.datasets import real_world
-from replical.worlds.forecast import central, forecast, votes_on
+from replical.worlds.forecast import forecast
+from replical.worlds.vote_worlds import central_hypothesis, votes_on
 
 PRIVATE = PrivateRandomness.simulated("prediction")
 
@@ -177,7 +178,7 @@ def test_the_most_central_hypothesis_is_always_a_truth():
     C = Star(21)
     pool = Pool(C, np.random.default_rng(1).integers(21, size=100_000), PRIVATE)
     found = predict_agreement(C, pool, 0.1, "rounded-cal", truths=4)
-    assert central(pool) == 0
+    assert central_hypothesis(pool) == 0
     assert found.certified_worst == 0
     assert found.certified_fraction == 0.75
     at_the_centre = World(C=C, law=np.tile([1.0, 0.0], (21, 1)), pool_size=100_000)

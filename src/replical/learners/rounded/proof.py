@@ -55,7 +55,7 @@ class Centre:
         """κ in items: the largest distance from the centre of V to a survivor."""
         if V.size == 1:
             return 0
-        labelled = V.weighted(V.disputed, V.vote)
+        labelled = V.label_counts(V.disputed, V.vote)
         return int(V.predictions.errors(V.disputed, labelled, V.indices).max(initial=0))
 
     def distances(self, V: VersionSpace) -> Counts:
@@ -77,7 +77,7 @@ class Centre:
         """Of everyone in the class, on those of the items that occur in the pool."""
         whole = self._whole
         items = items[whole.weight(items) > 0]
-        return whole.predictions.errors(items, whole.weighted(items, codes[items]), whole.indices)
+        return whole.predictions.errors(items, whole.label_counts(items, codes[items]), whole.indices)
 
 
 _WORTH = 0.95  # nothing has changed before V has shrunk by a twentieth
@@ -275,9 +275,10 @@ class Proof(Looks):
         truths, shares = _likely(shrunk)
         sample = near[np.linspace(0, len(near) - 1, min(_SOME, len(near))).astype(np.int64)]
         items = V.disputed
-        home = V.predictions.errors(items, V.weighted(items, V.vote), sample)
+        home = V.predictions.errors(items, V.label_counts(items, V.vote), sample)
         moved = [
-            V.predictions.errors(items, V.weighted(items, V.predictions.codes(int(t), items)), sample) for t in truths
+            V.predictions.errors(items, V.label_counts(items, V.predictions.codes(int(t), items)), sample)
+            for t in truths
         ]
         squares = [float((there - home) / U @ ((there - home) / U)) / len(sample) for there in moved]
         return float(np.dot(shares, squares))
@@ -312,7 +313,7 @@ class YardstickProof(Looks):
         """The survivors on the yardstick; they become fewer, so what they agreed on they agree on."""
         if V.size != self._on_yardstick.size:
             larger = self._on_yardstick if V.size < self._on_yardstick.size else self._whole
-            self._on_yardstick = larger.only(V.indices)
+            self._on_yardstick = larger.restrict(V.indices)
         return self._on_yardstick
 
     def _passes(self, V: VersionSpace, kappa: int) -> bool:

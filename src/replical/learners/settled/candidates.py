@@ -188,7 +188,7 @@ class Line(Everyone):
         last = self._last.indices
         if (low, high) != (last[0], last[-1]):
             nested = last[0] <= low and high <= last[-1]
-            self._last = (self._last if nested else self._whole).only(np.unique([low, high]))
+            self._last = (self._last if nested else self._whole).restrict(np.unique([low, high]))
         return self._last
 
     def size(self, S: Indices) -> int:
