@@ -290,17 +290,8 @@ def test_a_law_with_the_truth_outside_the_class(command, tmp_path):
     ],
 )
 def test_a_law_that_is_none_gets_one_sentence(text, more, sentence, command, tmp_path):
-    words = [
-        *AUDIT,
-        "--class",
-        "thresholds:3",
-        "--pool-size",
-        "exact",
-        "--learner",
-        "erm",
-        "--law",
-        law_file(tmp_path, text),
-    ]
+    words = [*AUDIT, "--class", "thresholds:3", "--pool-size", "exact", "--learner", "erm", "--law",
+             law_file(tmp_path, text)]  # fmt: skip
     code, _, err = command(*words, *more)
     assert code == 2
     assert sentence in " ".join(err.split())

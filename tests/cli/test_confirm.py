@@ -20,7 +20,7 @@ from replical.lab.protocol import Protocol
 from replical.lab.tables import read_pool
 from replical.worlds.forecast import ConfirmForecast
 from support.certificates import resealed
-from support.lab import Run, content, private, world
+from support.lab import Run, content, private, world, write_csv
 
 TABLES = {  # another lab of the same population, one of a population in which the answer is bad, and a small one
     "b": world(seed=12, items=400),
@@ -34,8 +34,7 @@ def certificates(tmp_path_factory):
     """The tables, and lab A's certificates: settled with an answer, and one that found no heavy hitter."""
     folder = tmp_path_factory.mktemp("labs")
     for name, columns in {"a": world(seed=11), **TABLES}.items():
-        with (folder / f"{name}.csv").open("w", newline="") as file:
-            csv.writer(file).writerows([columns, *zip(*columns.values(), strict=True)])
+        write_csv(folder / f"{name}.csv", columns)
     said = content("settled", batch=2, prior={"kind": "order", "order": [0, 1, 2, 3, 4, 5]})
     with Run(folder, said, world(seed=11), "a") as run:
         write_certificate(run.certificate, folder / "a.json")

@@ -1,5 +1,7 @@
 """``replical correct``: what a correction changes, and which are refused."""
 
+import json
+
 import pytest
 
 from replical import Session
@@ -43,13 +45,20 @@ def test_the_next_run_says_what_a_correction_changed(corrected, tmp_path, comman
     )
     other = "no" if world.truth[item] == "yes" else "yes"
     code, out, _ = command("correct", tmp_path / "a.db", "--item", item, "--label", other, "--annotator", "Ada")
-    assert code == 0
-    assert "Run the protocol again" in out
+    assert (code, out) == (
+        0,
+        f"Recorded. The label of the item {item!r} was {world.truth[item]!r}. Run the protocol again: the run is replayed "
+        f"with the label {other!r}.\n",
+    )
     before = lasting(tmp_path / "a.json")
     code, _, err = command(*files.run(tmp_path / "a.db", tmp_path / "a.json"))
     assert code == 0
     assert (f"The answer has changed: it was hypothesis {first.hypothesis}." in err) == changes
     assert lasting(tmp_path / "a.json") != before  # the count of corrections, at least
+    body = json.loads((tmp_path / "a.json").read_text())["body"]
+    assert (body["labels"]["corrected"], body["runs_in_journal"]) == (1, 1 + changes)
+    evidence = ("--pool", tmp_path / "pool.csv", "--journal", tmp_path / "a.db")
+    assert command("verify", tmp_path / "a.json", *evidence)[0] == 0
     with Journal(tmp_path / "a.db", write=False) as journal:
         session = Session(world.protocol, world.lab, journal)
         assert figures(session.result) == figures(found[item])
@@ -67,17 +76,21 @@ def test_the_next_run_says_what_a_correction_changed(corrected, tmp_path, comman
     ("item", "label", "told"),
     [
         ("nobody", "yes", "the item 'nobody' has no label to correct"),
-        (None, "maybe", "'maybe', which is none of ['no', 'yes']"),
+        ("nobody", None, "Missing option '--label'"),
+        (None, "maybe", "the label of the item {item!r} is 'maybe', which is none of ['no', 'yes']"),
+        (None, "TRUTH", "the item {item!r} already has the label {label!r}: nothing recorded"),
     ],
 )
 def test_a_correction_that_cannot_be(corrected, tmp_path, command, item, label, told):
     """One sentence, exit code 2, and nothing is recorded."""
     with Journal(tmp_path / "a.db", write=False) as journal:
         before = journal.events()
-    answered = next(event.item for event in before if event.kind == "answer")
-    code, _, err = command("correct", tmp_path / "a.db", "--item", item or answered, "--label", label)
+    item = item or next(event.item for event in before if event.kind == "answer")
+    label = corrected[0].truth[item] if label == "TRUTH" else label
+    words = [] if label is None else ["--label", label]
+    code, _, err = command("correct", tmp_path / "a.db", "--item", item, *words)
     assert code == 2
-    assert told in err
+    assert told.format(item=item, label=label) in " ".join(err.split())
     with Journal(tmp_path / "a.db", write=False) as journal:
         assert journal.events() == before
 

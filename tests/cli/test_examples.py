@@ -92,13 +92,8 @@ def test_the_files_of_the_tutorial_are_there_and_its_command_serves_pictures(tmp
     words = [sys.executable, "my examples/people_who_label.py"]
     done = subprocess.run(words, capture_output=True, text=True, timeout=120, check=True, cwd=tmp_path)
     folder = tmp_path / "my examples/out/people_who_label"
-    assert {path.name for path in folder.iterdir()} == {
-        "lab.parquet",
-        "media",
-        "models.txt",
-        "protocol.toml",
-        "rules.md",
-    }
+    assert {path.name for path in folder.iterdir()} == {"lab.parquet", "media", "models.txt", "protocol.toml",
+                                                        "rules.md"}  # fmt: skip
     enter, serve = done.stdout.splitlines()[-2:]
     assert shlex.split(enter) == ["cd", "my examples/out/people_who_label"]
     tutorial = (ROOT / "docs/tutorial/people-who-label.md").read_text().replace("\\\n    ", "")

@@ -10,17 +10,14 @@ from replical.cli import main
 from replical.cli.page import _tell_agreement
 from replical.lab.journal.journal import Journal
 from replical.lab.protocol import Protocol
-from support.lab import content, world
+from support.lab import content, world, write_csv
 from support.page import Person, call
 
 
 @pytest.fixture
 def folder(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    columns = world(seed=5, items=150)
-    rows = zip(*columns.values(), strict=True)
-    lines = [",".join(columns), *(",".join(row) for row in rows)]
-    (tmp_path / "pool.csv").write_text("\n".join(lines) + "\n")
+    write_csv(tmp_path / "pool.csv", world(seed=5, items=150))
     (tmp_path / "p.toml").write_text(Protocol.of(content(batch=2)).toml())
     return tmp_path
 

@@ -1,23 +1,15 @@
 """A run whose labels come from Label Studio, from the first batch to the certificate."""
 
-import csv
 import json
 
 import pytest
-from hypothesis import strategies as st
 
 from replical.cli import main
 from replical.lab.certificate.file import read
 from replical.lab.journal import journal as journal_module
 from replical.lab.protocol import Protocol
-from support.lab import content, private, world
+from support.lab import content, private, world, write_csv
 from support.label_studio import KINDS, Project
-
-# ---- whatever it is called ----
-legal = st.characters(exclude_categories=["Cs", "Cc", "Cn"], include_characters="\n\t")
-words = st.one_of(st.text(legal, min_size=1, max_size=8), st.sampled_from(
-    ["$5", "$show_0", "cost: $id", "$", "$$x", "true", "0", "None", "a & b", '"<x/>"', "it's", "{{idx}}", "&lt;", "ja ", "是", "\u202eab"]))  # fmt: skip
-
 
 # ---- the whole way, by commands ----
 
@@ -30,10 +22,7 @@ def lab(tmp_path, monkeypatch, capsys):
     columns = world(seed=5, items=150)
     columns["id"] = [str(number) for number in range(150, 0, -1)]
     columns["$price"] = [f"{number} $id & <b>" for number in range(150)]
-    with (tmp_path / "pool.csv").open("w", newline="", encoding="utf-8") as file:
-        writer = csv.writer(file)
-        writer.writerow(columns)
-        writer.writerows(zip(*columns.values(), strict=True))
+    write_csv(tmp_path / "pool.csv", columns)
     (tmp_path / "p.toml").write_text(Protocol.of(content(batch=5)).toml())
 
     class Lab:

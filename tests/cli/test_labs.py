@@ -1,7 +1,6 @@
 """Labs with names: who ran, who is compared, and what it says that all labs of a list agree."""
 
 import copy
-import csv
 import json
 from pathlib import Path
 
@@ -13,7 +12,7 @@ from replical.lab.certificate.file import certify, write
 from replical.lab.certificate.verify import verify
 from replical.lab.journal.journal import Journal
 from support.certificates import resealed
-from support.lab import Run, content, world
+from support.lab import Run, content, world, write_csv
 
 NAMES = ["north", "south", "east"]
 LISTED = content("settled-cal", epsilon=0.2, labs=4) | {"labs": {"names": NAMES}}
@@ -42,22 +41,11 @@ def lab(tmp_path, monkeypatch, command):
     """A folder with a protocol that lists labs, and a table."""
     monkeypatch.chdir(tmp_path)
     columns = world(items=100, seed=3, best=0.0)
-    with Path("pool.csv").open("w", newline="") as file:
-        csv.writer(file).writerows([columns, *zip(*columns.values(), strict=True)])
+    write_csv("pool.csv", columns)
     (tmp_path / "candidates.txt").write_text("".join(f"m{c}\n" for c in range(6)))
     names = [word for name in NAMES for word in ("--lab", name)]
-    numbers = [
-        "--learner",
-        "settled-cal",
-        "--epsilon",
-        ".4",
-        "--delta",
-        ".2",
-        "--rho",
-        ".6",
-        "--seed",
-        "a published text",
-    ]
+    numbers = ["--learner", "settled-cal", "--epsilon", ".4", "--delta", ".2", "--rho", ".6", "--seed",
+               "a published text"]  # fmt: skip
     source = ["--candidates", "candidates.txt", "--label-values", "no,yes"]
     assert command("protocol", "new", "--out", "p.toml", *source, *numbers, *names)[0] == 0
 

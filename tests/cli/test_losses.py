@@ -154,18 +154,8 @@ def test_an_answer_is_confirmed_by_its_loss(command):
         (".9", 1, "Refuted: silent"),
     ):
         assert new(command, "--weights", "no=1,yes=4", "--abstain", "unsure", "--price", price, "--force")[0] == 0
-        run = [
-            "--labels",
-            "x.csv:label",
-            "--truths",
-            "0",
-            "--pool",
-            "x.csv",
-            "--journal",
-            f"x{price}.db",
-            "--out",
-            f"x{price}.json",
-        ]
+        run = ["--labels", "x.csv:label", "--truths", "0", "--pool", "x.csv", "--journal", f"x{price}.db",
+               "--out", f"x{price}.json"]  # fmt: skip
         assert command("run", "p.toml", *run)[0] == 0
         protocol, claim = claim_of(read(Path(f"x{price}.json")), margin=0.2)
         claim = replace(claim, hypothesis=2)

@@ -1,6 +1,5 @@
 """``replical run --private`` and ``replical release``: votes, one answer, and a budget that is never overspent."""
 
-import csv
 import json
 import sys
 import tomllib
@@ -14,7 +13,7 @@ from replical.bounds.release import Selection
 from replical.lab import release as releases
 from replical.lab.protocol import Protocol
 from replical.lab.release import read_vote, string_of, vote_of, write_vote
-from support.lab import content, world
+from support.lab import content, world, write_csv
 
 SAID = content("settled-cal", epsilon=0.2, labs=3) | {"labs": {"names": ["north", "south", "east"]}}
 
@@ -67,8 +66,7 @@ def lab(tmp_path, monkeypatch, command):
     monkeypatch.chdir(tmp_path)
     Path("p.toml").write_text(Protocol.of(SAID).toml())
     columns = world(items=100, seed=3, best=0.0)
-    with Path("pool.csv").open("w", newline="") as file:
-        csv.writer(file).writerows([columns, *zip(*columns.values(), strict=True)])
+    write_csv("pool.csv", columns)
 
     def run(*words, code=0):
         files = ["--pool", "pool.csv", "--labels", "pool.csv:truth", "--journal", "a.db", "--out", "a.json"]

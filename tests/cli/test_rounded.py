@@ -62,18 +62,8 @@ def test_a_pool_of_a_hundred_items_comes_out_uncertified_and_says_what_would_do(
 
 
 def test_a_person_reads_why_a_lab_is_not_certified(capsys):
-    words = [
-        "audit",
-        "--class",
-        "thresholds:1000",
-        "--learner",
-        "rounded-cal",
-        "--pairs",
-        "1",
-        "--pair",
-        "0",
-        *COMMON[:-1],
-    ]
+    words = ["audit", "--class", "thresholds:1000", "--learner", "rounded-cal", "--pairs", "1", "--pair", "0",
+             *COMMON[:-1]]  # fmt: skip
     assert main([*words, "--pool-size", "100"]) == 0
     shown = " ".join(capsys.readouterr().out.split())
     assert (

@@ -108,18 +108,8 @@ def test_two_labs_publish_one_answer_that_anybody_can_check_without_their_items(
 @pytest.mark.parametrize("spec", ["boxes:2,6", "stumps:2,20", "halfspaces:2,300"])
 def test_items_drawn_from_the_string_serve_classes_without_listed_cells(command, tmp_path, spec):
     """What the paper's definition allows, and anybody can recompute it from the protocol."""
-    section = [
-        "--class",
-        spec,
-        "--label-values",
-        "no,yes",
-        "--learner",
-        "rounded-cal",
-        "--epsilon",
-        ".3",
-        "--delta",
-        ".1",
-    ]
+    section = ["--class", spec, "--label-values", "no,yes", "--learner", "rounded-cal", "--epsilon", ".3",
+               "--delta", ".1"]  # fmt: skip
     section += ["--rho", ".5", "--seed", "published", "--yardstick", "string:3000", "--a", ".1", "--b", ".25"]
     code, told, _ = command("protocol", "new", "--out", tmp_path / "p.toml", *section)
     assert code == 0, told
@@ -205,19 +195,8 @@ def test_a_yardstick_that_cannot_be_published_is_refused(command, labs, given, s
 def test_a_plan_measures_where_its_protocol_says(command, labs):
     """Own items could prove nothing here: forecast, bill and release are those of the yardstick."""
     published(command, labs, "cells")
-    words = (
-        "plan",
-        labs / "p.toml",
-        "--pool",
-        labs / "a.csv",
-        "--truths",
-        "2",
-        "--theta",
-        "2",
-        "--labs",
-        "5",
-        "--private",
-    )
+    words = ("plan", labs / "p.toml", "--pool", labs / "a.csv", "--truths", "2", "--theta", "2", "--labs", "5",
+             "--private")  # fmt: skip
     found = json.loads(command(*words, "--json")[1])
     assert found["forecast"]["certified"] == 1.0
     bill = next(each for each in found["bills"] if each["learner"] == "rounded-cal")

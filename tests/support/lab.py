@@ -1,6 +1,8 @@
 """A lab small enough to run in a blink: candidates and items, protocols, and finished runs with a known private seed."""
 
+import csv
 import hashlib
+from pathlib import Path
 
 import numpy as np
 
@@ -29,6 +31,12 @@ def world(candidates=6, items=1000, seed=1, best=0.02, worst=0.35, abstain=None)
     if abstain is not None:
         says[candidates // 2 :][generator.random((candidates - candidates // 2, items)) < 0.2] = abstain
     return columns | {f"m{c}": says[c].tolist() for c in range(candidates)}
+
+
+def write_csv(path, columns):
+    """A lab's table as a file."""
+    with Path(path).open("w", newline="", encoding="utf-8") as file:
+        csv.writer(file).writerows([columns, *zip(*columns.values(), strict=True)])
 
 
 def content(learner="rounded-a2", *, candidates=6, seed="a published text", **changes):

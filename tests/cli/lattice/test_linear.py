@@ -52,16 +52,8 @@ def labs(tmp_path_factory):
     assert main([*map(str, made)]) == 0
     for number, lab in enumerate("ab", 1):
         table = written(folder / f"{lab}.csv", columns(seed=number))
-        run = [
-            "run",
-            folder / "p.toml",
-            "--pool",
-            table,
-            "--labels",
-            f"{table}:truth",
-            "--journal",
-            folder / f"{lab}.db",
-        ]
+        run = ["run", folder / "p.toml", "--pool", table, "--labels", f"{table}:truth", "--journal",
+               folder / f"{lab}.db"]  # fmt: skip
         assert main([*map(str, run), "--out", str(folder / f"{lab}.json"), "--html", str(folder / f"{lab}.html")]) == 0
     return folder
 
@@ -228,14 +220,8 @@ def test_what_a_run_cannot_do_is_refused_before_the_first_label(labs, tmp_path, 
 def test_a_table_that_cannot_be_used_is_refused(labs, tmp_path, capsys, change, sentence):
     table = columns(50)
     change(table)
-    run = [
-        "run",
-        labs / "p.toml",
-        "--pool",
-        written(tmp_path / "t.csv", table),
-        "--labels",
-        f"{tmp_path / 't.csv'}:truth",
-    ]
+    run = ["run", labs / "p.toml", "--pool", written(tmp_path / "t.csv", table), "--labels",
+           f"{tmp_path / 't.csv'}:truth"]  # fmt: skip
     assert sentence in refused(capsys, *run, "--journal", tmp_path / "t.db", "--out", tmp_path / "t.json")
 
 
