@@ -19,18 +19,8 @@ WIDER = "return document.documentElement.scrollWidth - document.documentElement.
 
 
 def built(source, out):
-    words = [
-        sys.executable,
-        "-m",
-        "sphinx",
-        "--quiet",
-        "--fail-on-warning",
-        "--keep-going",
-        "-d",
-        out / "trees",
-        "-c",
-        ROOT / "docs",
-    ]
+    words = [sys.executable, "-m", "sphinx", "--quiet", "--fail-on-warning", "--keep-going", "-d", out / "trees", "-c",
+             ROOT / "docs"]  # fmt: skip
     return subprocess.run([*words, source, out / "site"], capture_output=True, text=True, check=False)
 
 

@@ -12,29 +12,9 @@ import replical
 from replical.lab.certificate.file import write
 
 # Nothing that somebody who wants the version, or one name, should wait for.
-HEAVY = {
-    "asyncio",
-    "concurrent.futures",
-    "dask",
-    "distributed",
-    "matplotlib",
-    "multiprocessing.pool",
-    "numba",
-    "numpy",
-    "opendp",
-    "pandas",
-    "polars",
-    "pyarrow",
-    "pydantic",
-    "rich",
-    "scipy",
-    "sklearn",
-    "sqlalchemy",
-    "starlette",
-    "torch",
-    "typer",
-    "uvicorn",
-}
+HEAVY = {"asyncio", "concurrent.futures", "dask", "distributed", "matplotlib", "multiprocessing.pool", "numba", "numpy",
+         "opendp", "pandas", "polars", "pyarrow", "pydantic", "rich", "scipy", "sklearn", "sqlalchemy", "starlette",
+         "torch", "typer", "uvicorn"}  # fmt: skip
 GOLDEN = Path(__file__).parents[1] / "golden"
 COMMAND = "import sys; sys.argv[1:] = {words!r}\nfrom replical.cli import main\nassert main() == 0"
 

@@ -187,17 +187,8 @@ def quick(monkeypatch):
     monkeypatch.setattr(RoundedPlan, "pool_needed", lambda plan, distances: None)
 
 
-FAST = (
-    "rounded-a2 many labs certified",
-    "rounded-a2 uncertified",
-    "rounded-a2 first items",
-    "rounded-a2 excess",
-    "settled certified",
-    "settled uncertified",
-    "settled measured",
-    "cal",
-    "replical",
-)
+FAST = ("rounded-a2 many labs certified", "rounded-a2 uncertified", "rounded-a2 first items", "rounded-a2 excess",
+        "settled certified", "settled uncertified", "settled measured", "cal", "replical")  # fmt: skip
 
 
 @pytest.mark.slow  # every number, for the learners of `test_forgeries.py`, is changed in the fast suite too

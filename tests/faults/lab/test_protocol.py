@@ -17,23 +17,8 @@ texts = st.lists(
 
 # ---- whatever a file holds ----
 VALID = Protocol.of(content(title="fuzz", batch=2, prior={"kind": "weights", "weights": [1, 2, 3, 4, 5, 6]})).toml()
-LITERALS = [
-    "[]",
-    "{}",
-    "[[]]",
-    "[1, [2]]",
-    "true",
-    "nan",
-    "-inf",
-    "-1",
-    "0",
-    "1e400",
-    "2020-01-01",
-    '"\\u0000"',
-    '"é"',
-    "0.5",
-    '""',
-]
+LITERALS = ["[]", "{}", "[[]]", "[1, [2]]", "true", "nan", "-inf", "-1", "0", "1e400", "2020-01-01", '"\\u0000"', '"é"',
+            "0.5", '""']  # fmt: skip
 
 
 def read_or_refused(file):

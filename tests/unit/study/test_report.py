@@ -263,15 +263,8 @@ def test_all_refused():
 
 
 def test_values_that_are_not_known():
-    names = [
-        "base_agreement",
-        "expected_jaccard",
-        "rho_proven",
-        "rho_predicted",
-        "labels_error",
-        "labels_most",
-        "certified_fraction",
-    ]
+    names = ["base_agreement", "expected_jaccard", "rho_proven", "rho_predicted", "labels_error", "labels_most",
+             "certified_fraction"]  # fmt: skip
     text = page([row(**dict.fromkeys([*names, "cap_reached", "excess_over_epsilon"]))], facts={})
     assert "None" not in text.partition("<script>")[0]
     assert "nan" not in Parts(text.partition("<script>")[0]).words
