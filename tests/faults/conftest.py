@@ -1,4 +1,4 @@
-"""A Dask cluster of this machine that all tests share which harm none of its parts."""
+"""Labs that are disturbed, and a Dask cluster of this machine that all tests share which harm none of its parts."""
 
 import os
 import sys
@@ -35,3 +35,18 @@ def elsewhere(scheduler, dask_processes):
     dask_processes("dask_worker", scheduler, "--nthreads", 3, "--no-nanny", "--host", "127.0.0.1")
     wait_for_workers(scheduler, 1)
     return scheduler
+
+
+@pytest.fixture(scope="session")
+def lab_of(make_world, tmp_path_factory):
+    """A lab in a folder of its own, with so many items open at once."""
+    from support.kills import Lab
+
+    def make(batch=3):
+        folder = tmp_path_factory.mktemp("lab")
+        world = make_world({"name": "rounded-a2", "batch": batch, "epsilon": 0.3, "kappa": 0.2}, noise=0.03)
+        files = world.write(folder)
+        labels = folder / "labels.csv:y"
+        return Lab(folder, lambda journal, out: files.run(journal, out, labels=None), world.truth, labels)
+
+    return make

@@ -4,65 +4,47 @@ Kills at random moments: ``faults/suite``.
 """
 
 import signal
+from unittest import mock
 
 import pytest
 
 from replical import Session
-from replical.cli import main
 from replical.errors import BadJournal
 from replical.lab.journal.journal import Journal
+from support.faults import Counts
 from support.kills import recorded
 
 pytestmark = pytest.mark.skipif(not hasattr(signal, "SIGKILL"), reason="needs kill -9")
 BATCH = 3  # items open at once
 
 
-class Lab:
-    """A world on the disk, a journal that has just begun, and the certificate of a run that nobody interrupted."""
-
-    def __init__(self, world, folder, lasting):
-        self.world, self.folder, self._lasting = world, folder, lasting
-        self.begun = world.begin(folder / "begun.db", private="c0ffee" * 10 + "beef")
-        self.path, self.certificate = folder / "a.db", folder / "a.json"
-        self._files = world.write(folder)
-        self.words = self._files.run(self.path, self.certificate)
-        world.copy(self.begun, folder / "straight.db")
-        assert main(self._files.run(folder / "straight.db", folder / "straight.json")) == 0
-        self.answers = sorted(recorded(folder / "straight.db"))
-
-    def again(self):
-        """A fresh start with the same private seed."""
-        for each in self.folder.glob("a.*"):
-            each.unlink()
-        self.world.copy(self.begun, self.path)
-        return self
-
-    def sound(self, acknowledged):
-        """Every acknowledged label is there, right, and charged once; so is what was written and not acknowledged."""
-        rows = recorded(self.path)
-        assert set(acknowledged) <= {item for item, _ in rows}
-        assert len({item for item, _ in rows}) == len(rows)
-        assert set(rows) <= set(self.answers)
-        return rows
-
-    def ends_as_if_nothing_had_happened(self):
-        """Gone on with to the end, byte for byte."""
-        assert main(self.words) == 0
-        assert self._lasting(self.certificate) == self._lasting(self.folder / "straight.json")
-        assert sorted(recorded(self.path)) == self.answers
-
-
 @pytest.fixture(scope="module")
-def finished(make_world, tmp_path_factory, lasting):
-    """Made once: what every run has to come to."""
-    world = make_world({"name": "rounded-a2", "batch": BATCH, "epsilon": 0.3, "kappa": 0.2}, noise=0.03)
-    return Lab(world, tmp_path_factory.mktemp("lab"), lasting)
+def begun(lab_of):
+    """A journal that has just begun, and the certificate of a run that nobody interrupted."""
+    with mock.patch("replical.lab.journal.journal.secrets.token_hex", return_value="c0ffee" * 10 + "beef"):
+        return lab_of(BATCH)
 
 
 @pytest.fixture
-def lab(finished):
+def lab(begun):
     """The run at its beginning."""
-    return finished.again()
+    return begun.again()
+
+
+def sound(lab, *acknowledged):
+    """Every acknowledged label is there, right, and charged once; so is what was written and not acknowledged."""
+    counts = Counts("sound")
+    lab.acknowledged |= set(acknowledged)
+    rows = lab.check(counts)
+    assert counts.faults == {}
+    return rows
+
+
+def ends_as_if_nothing_had_happened(lab):
+    """Gone on with to the end, byte for byte."""
+    counts = Counts("end")
+    lab.finish(counts)
+    assert counts.faults == {}
 
 
 # Between write and acknowledgement: the process kills itself at exactly one place, at its third batch of labels.
@@ -129,18 +111,18 @@ QUICK = ("just before the commit", "after the write, before the acknowledgement"
 def test_a_kill_between_write_and_acknowledgement(processes, lab, place):
     """A batch of labels is on the disk or it is not, never a part of it; either way the run ends the same."""
     body = "\n".join(line[8:] for line in PLACES[place].split("\n"))
-    process = processes.start("-c", f"{HEAD}{body}\nsys.exit(main(sys.argv[1:]))", *lab.words)
+    process = processes.start("-c", f"{HEAD}{body}\nsys.exit(main(sys.argv[1:]))", *lab.words, *lab.column)
     code, _, err = processes.finish(process)
     assert code == -signal.SIGKILL, err
-    answers = len(lab.sound([]))
+    answers = len(sound(lab))
     if place.startswith("after the write"):
         assert answers == 3 * BATCH
     elif "label" in place or "certificate" in place:
         assert answers == len(lab.answers)
     else:
         assert answers == 2 * BATCH
-    assert not lab.certificate.exists()
-    lab.ends_as_if_nothing_had_happened()
+    assert not lab.out.exists()
+    ends_as_if_nothing_had_happened(lab)
 
 
 def test_a_kill_while_the_journal_is_made(processes, make_world, tmp_path, command):
@@ -166,7 +148,7 @@ def test_a_second_runner_is_refused(processes, lab, command):
         first = process.stdout.readline().strip()
         before = recorded(lab.path)
         assert [item for item, _ in before] == [first]
-        code, out, err = command(*lab.words)
+        code, out, err = command(*lab.words, *lab.column)
         assert (code, out) == (2, "")
         assert f"another runner is using the journal {lab.path}" in " ".join(err.split())
         assert command("export", lab.path)[0] == 0  # looking is allowed
@@ -176,8 +158,8 @@ def test_a_second_runner_is_refused(processes, lab, command):
         second = process.stdout.readline().strip()  # the first runner has noticed nothing
     finally:
         processes.kill(process)
-    lab.sound([first, second])
-    lab.ends_as_if_nothing_had_happened()
+    sound(lab, first, second)
+    ends_as_if_nothing_had_happened(lab)
 
 
 # ---- out of disk ----
@@ -195,19 +177,19 @@ sys.exit(main(sys.argv[2:]))
 )
 def test_no_room_on_the_disk(processes, lab, room):
     """No file may grow beyond so many bytes: while the journal is opened, or some labels later."""
-    process = processes.start("-c", FULL, room, *lab.words)
+    process = processes.start("-c", FULL, room, *lab.words, *lab.column)
     code, out, err = processes.finish(process)
     assert (code, out) == (2, "")
     assert "Traceback" not in err
     told = " ".join(err.split())
     assert f"the journal {lab.path} cannot be used" in told
     assert told.endswith("nothing that was acknowledged is lost")
-    rows = lab.sound([])
+    rows = sound(lab)
     assert (len(rows) > 0) == (room >= 60_000)
     assert len(rows) % BATCH == 0
     with Journal(lab.path, write=False) as journal:
         assert len(journal.events()) >= 4  # as it was made, at least
-    lab.ends_as_if_nothing_had_happened()
+    ends_as_if_nothing_had_happened(lab)
 
 
 def test_no_room_is_no_end_for_a_session(make_world, tmp_path):
