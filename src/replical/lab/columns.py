@@ -77,13 +77,7 @@ def open_table(
     categories: Sequence[str] = (),
     numbers: Sequence[str] = (),
 ) -> Iterator[Table]:
-    """A table with these `columns`; in a CSV file some of them are `texts`, few different ones (`categories`) or `numbers`.
-
-    Raises
-    ------
-    BadTable
-        If it cannot be read, lacks a column or has one twice, or is a file that changes while it is read.
-    """
+    """A table with these `columns`; in a CSV file some are `texts`, few different ones (`categories`) or `numbers`."""
     pa, name, before = _pyarrow(), name_of(source), _stamp(source)
     try:
         table = _table(pa, source, name, texts, categories, numbers)

@@ -1,17 +1,12 @@
-"""Is a published answer confirmed: what may be asked, the file a confirmation publishes, and checking it.
+"""Is a published answer confirmed on another lab's items? What may be asked, the file that is published, and checking it.
 
-From a certificate to a claim: which answers may be confirmed on which items.
+The file is a publishable outcome that anyone can check, as a certificate is. No ids, no texts, no annotators; labels only
+as a salted digest, the private seed only as a commitment. Nothing but `provenance` depends on the clock: the same journal
+gives the same bytes.
 
-The file of a confirmation: a publishable outcome that anyone can check, as a certificate is.
-
-No ids, no texts, no annotators; labels only as a salted digest, the private seed only as a commitment. Nothing but
-`provenance` depends on the clock: the same journal gives the same bytes.
-
-Checking a confirmation: alone, with its pool, with pool and journal, as certificates are checked.
-
-*self*: digests, protocol, answer, and whether so many items and labels can have decided. *pool*: these are the items, and
-others than those the answer was computed on. *journal*: the whole confirmation is replayed, and every field must come out
-again.
+It is checked alone, with its pool, with pool and journal. *self*: digests, protocol, answer, and whether so many items and
+labels can have decided. *pool*: these are the items, and others than those the answer was computed on. *journal*: the whole
+confirmation is replayed, and every field must come out again.
 """
 
 from __future__ import annotations
@@ -38,107 +33,28 @@ from replical.lab.protocol import Claim, Protocol
 from replical.lab.sessions.session import LabelCounts, Session
 from replical.learners.confirm import ConfirmPlan, confirm_plan
 
-
-def claim_of(
-    certificate: Mapping[str, Any],
-    *,
-    margin: float | None = None,
-    level: float | None = None,
-    batch: int | None = None,
-    max_labels: int | None = None,
-) -> tuple[Protocol, Claim]:
-    """The answer of a certificate as a claim, with its protocol.
-
-    Parameters
-    ----------
-    certificate
-        From `replical.lab.certificate.file.read`; it must be valid by itself.
-    margin
-        By how much the answer may err more than the best; ε of the protocol if left out.
-    level
-        How often either outcome may be wrong; β of a settled protocol, δ of any other, if left out.
-    batch
-        Items open at once; the protocol's if left out.
-    max_labels
-        Budget; only the pool limits it if left out.
-
-    Returns
-    -------
-    protocol, claim
-        What a `Session` is made with.
-
-    Raises
-    ------
-    BadCertificate
-        If the certificate is not valid, or has no answer.
-    ValueOutOfRange
-        For a number out of its range, and a budget below one batch.
-    """
-    verdict = verify(certificate)
-    if not verdict.valid:
-        wrong = verdict.failed[0]
-        raise BadCertificate(f"the certificate is not valid ({wrong.name}: {wrong.detail}), so it is not confirmed")
-    body = certificate["body"]
-    protocol, h = Protocol.of(body["protocol"]), index_of(body)
-    if h is None:
-        raise BadCertificate("the certificate has no answer, no heavy hitter was found, so there is nothing to confirm")
-    plan = confirm_plan(
-        len(protocol.recipe.C),
-        margin=protocol.parameter("epsilon") if margin is None else margin,
-        level=usual_level(protocol) if level is None else level,
-        batch=(protocol.parameter("batch") or 1) if batch is None else batch,
-        max_labels=max_labels,
-        losses=protocol.recipe.losses,
-    )
-    return protocol, Claim(
-        certificate=certificate["digest"], computed_on=body["pool"]["fingerprint"], hypothesis=h, plan=plan
-    )
-
-
-def usual_level(protocol: Protocol) -> Fraction:
-    """β where the protocol has one, as those of settled runs do, otherwise δ."""
-    numbers = {number.name: Fraction(number.value) for number in protocol.plan.numbers}
-    return numbers.get("beta", fraction(protocol.parameter("delta")))
-
-
-def check_fresh(certificate: Mapping[str, Any], claim: Claim, lab: LabPool, against: Journal | None = None) -> None:
-    """Refuse items that the answer may depend on.
-
-    Parameters
-    ----------
-    certificate, claim
-        The answer.
-    lab
-        The items it is to be confirmed on.
-    against
-        The journal of the run that found the answer, if it is at hand.
-
-    Raises
-    ------
-    BadTable
-        If the answer was computed on this pool, or on items of it.
-    BadJournal
-        If the journal is that of another run.
-    """
-    if lab.fingerprint == claim.computed_on:
-        raise BadTable(
-            "the answer was computed on these items, so they cannot confirm it: bring a pool of items that it has not seen"
-        )
-    if against is None:
-        return
-    private = (against.created or {}).get("private", "")
-    if commitment(bytes.fromhex(private)) != certificate["body"]["private_commitment"]:
-        raise BadJournal(f"{against.where} is not the journal of the run that wrote the certificate: give that one")
-    ledger = Ledger.of(against.events())
-    both = (ledger.asked | set(ledger.labels) | ledger.skipped) & set(lab.ids)
-    if both:
-        raise BadTable(
-            f"{len(both)} of {len(lab)} items of the pool {plural(len(both), 'was', 'were')} asked in the run that found "
-            f"the answer, e.g. {min(both)!r}: take those rows out of the pool"
-        )
-
-
 SCHEMA = "replical.confirm/1"
+
+
+class Body(TypedDict):
+    """Everything that is digested, beside the schema."""
+
+    answer: CandidatePart
+    outcome: str
+    margin: float
+    level: float
+    against: CandidatePart | None
+    labels: LabelCounts
+    batch: int
+    max_labels: int | None
+    pool: ItemsPart
+    certificate: CertificatePart
+    protocol: dict[str, Any]
+    protocol_fingerprint: str
+    class_fingerprint: str
+    private_commitment: str
+    transcript: TranscriptPart
+    runs_in_journal: int
 
 
 class CandidatePart(TypedDict):
@@ -167,28 +83,63 @@ class CertificatePart(TypedDict):
     pool_fingerprint: str
 
 
-class Body(TypedDict):
-    """Everything that is digested, beside the schema."""
-
-    answer: CandidatePart
-    outcome: str
-    margin: float
-    level: float
-    against: CandidatePart | None
-    labels: LabelCounts
-    batch: int
-    max_labels: int | None
-    pool: ItemsPart
-    certificate: CertificatePart
-    protocol: dict[str, Any]
-    protocol_fingerprint: str
-    class_fingerprint: str
-    private_commitment: str
-    transcript: TranscriptPart
-    runs_in_journal: int
-
-
 PARTS = ("schema", *Body.__annotations__, "digest", "provenance")
+
+
+def claim_of(
+    certificate: Mapping[str, Any],
+    *,
+    margin: float | None = None,
+    level: float | None = None,
+    batch: int | None = None,
+    max_labels: int | None = None,
+) -> tuple[Protocol, Claim]:
+    """The answer of a certificate as a claim, with its protocol."""
+    verdict = verify(certificate)
+    if not verdict.valid:
+        wrong = verdict.failed[0]
+        raise BadCertificate(f"the certificate is not valid ({wrong.name}: {wrong.detail}), so it is not confirmed")
+    body = certificate["body"]
+    protocol, h = Protocol.of(body["protocol"]), index_of(body)
+    if h is None:
+        raise BadCertificate("the certificate has no answer, no heavy hitter was found, so there is nothing to confirm")
+    plan = confirm_plan(
+        len(protocol.recipe.C),
+        margin=protocol.parameter("epsilon") if margin is None else margin,
+        level=usual_level(protocol) if level is None else level,
+        batch=(protocol.parameter("batch") or 1) if batch is None else batch,
+        max_labels=max_labels,
+        losses=protocol.recipe.losses,
+    )
+    return protocol, Claim(
+        certificate=certificate["digest"], computed_on=body["pool"]["fingerprint"], hypothesis=h, plan=plan
+    )
+
+
+def usual_level(protocol: Protocol) -> Fraction:
+    """β where the protocol has one, as those of settled runs do, otherwise δ."""
+    numbers = {number.name: Fraction(number.value) for number in protocol.plan.numbers}
+    return numbers.get("beta", fraction(protocol.parameter("delta")))
+
+
+def check_fresh(certificate: Mapping[str, Any], claim: Claim, lab: LabPool, against: Journal | None = None) -> None:
+    """Refuse items that the answer may depend on."""
+    if lab.fingerprint == claim.computed_on:
+        raise BadTable(
+            "the answer was computed on these items, so they cannot confirm it: bring a pool of items that it has not seen"
+        )
+    if against is None:
+        return
+    private = (against.created or {}).get("private", "")
+    if commitment(bytes.fromhex(private)) != certificate["body"]["private_commitment"]:
+        raise BadJournal(f"{against.where} is not the journal of the run that wrote the certificate: give that one")
+    ledger = Ledger.of(against.events())
+    both = (ledger.asked | set(ledger.labels) | ledger.skipped) & set(lab.ids)
+    if both:
+        raise BadTable(
+            f"{len(both)} of {len(lab)} items of the pool {plural(len(both), 'was', 'were')} asked in the run that found "
+            f"the answer, e.g. {min(both)!r}: take those rows out of the pool"
+        )
 
 
 def publish(session: Session) -> dict[str, Any]:
@@ -196,11 +147,6 @@ def publish(session: Session) -> dict[str, Any]:
     content = {"schema": SCHEMA, **body_of(session)}
     digest = fingerprint(cast(Json, content))
     return {**content, "digest": digest, "provenance": provenance(digest, session.journal.head)}
-
-
-def digest_content(content: Mapping[str, Any]) -> dict[str, Any]:
-    """What the digest is of."""
-    return {key: value for key, value in content.items() if key not in ("digest", "provenance")}
 
 
 def body_of(session: Session) -> Body:
@@ -239,6 +185,11 @@ def candidate(session: Session, h: int) -> CandidatePart:
     return {"index": h, "name": session.protocol.recipe.describe(h)}
 
 
+def digest_content(content: Mapping[str, Any]) -> dict[str, Any]:
+    """What the digest is of."""
+    return {key: value for key, value in content.items() if key not in ("digest", "provenance")}
+
+
 def write(content: Mapping[str, Any], path: Path) -> None:
     """Write whole: a confirmation is there or it is not."""
     certificates.write(content, path, what="the confirmation")
@@ -247,12 +198,6 @@ def write(content: Mapping[str, Any], path: Path) -> None:
 def read_either(path: Path) -> dict[str, Any]:
     """Read a certificate or a confirmation."""
     return read_as(path, {certificates.SCHEMA: certificates.PARTS, SCHEMA: PARTS}, optional=("signature",))
-
-
-_PARTS = {
-    "answer": CandidatePart, "labels": LabelCounts, "pool": ItemsPart, "certificate": CertificatePart,
-    "transcript": TranscriptPart,
-}  # fmt: skip
 
 
 def verify_confirmation(
@@ -312,6 +257,12 @@ def _check_levels(checks: Checks, content: Mapping[str, Any], lab: LabPool | Non
     return "journal"
 
 
+_PARTS = {
+    "answer": CandidatePart, "labels": LabelCounts, "pool": ItemsPart, "certificate": CertificatePart,
+    "transcript": TranscriptPart,
+}  # fmt: skip
+
+
 def _check_shape(content: Mapping[str, Any]) -> str | None:
     for name, part in _PARTS.items():
         if set(content[name]) != keys(part):
@@ -337,14 +288,14 @@ def _check_protocol(content: Mapping[str, Any]) -> str | None:
     return same(content["protocol_fingerprint"], Protocol.of(content["protocol"]).fingerprint)
 
 
-def _plan(content: Mapping[str, Any], protocol: Protocol) -> ConfirmPlan:
-    n, named = len(protocol.recipe.C), ("margin", "level", "batch", "max_labels")
-    return confirm_plan(n, losses=protocol.recipe.losses, **{name: content[name] for name in named})
-
-
 def _check_numbers(content: Mapping[str, Any], protocol: Protocol) -> str | None:
     plan = _plan(content, protocol)  # refuses what is none
     return same([content["margin"], content["level"]], [float(plan.margin), float(plan.level)])
+
+
+def _plan(content: Mapping[str, Any], protocol: Protocol) -> ConfirmPlan:
+    n, named = len(protocol.recipe.C), ("margin", "level", "batch", "max_labels")
+    return confirm_plan(n, losses=protocol.recipe.losses, **{name: content[name] for name in named})
 
 
 def _check_candidates(content: Mapping[str, Any], protocol: Protocol) -> str | None:

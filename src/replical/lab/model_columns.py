@@ -33,30 +33,15 @@ WRITE = {  # what to write instead
 
 @dataclass(frozen=True, kw_only=True)
 class ModelColumns:
-    """What a table holds.
+    """What a table holds."""
 
-    Attributes
-    ----------
-    rows
-        How many items.
-    models
-        Its columns that are models, in the order of the table.
-    values
-        The labels, in their public order: numbers by size, texts by alphabet, or as they were given.
-    truth
-        The column with the right answers, where there is one.
-    others
-        Columns that are left alone.
-    never
-        Labels that models give, and no right answer of the table is.
-    """
-
-    rows: int
-    models: tuple[str, ...]
+    rows: int  # how many items
+    models: tuple[str, ...]  # its columns that are models, in the order of the table
+    # the labels, in their public order: numbers by size, texts by alphabet, or as they were given
     values: tuple[Label, ...]
-    truth: str | None
-    others: tuple[str, ...]
-    never: tuple[Label, ...] = ()
+    truth: str | None  # the column with the right answers, where there is one
+    others: tuple[str, ...]  # columns that are left alone
+    never: tuple[Label, ...] = ()  # labels that models give, and no right answer of the table is
 
 
 def model_columns(
@@ -70,35 +55,6 @@ def model_columns(
     progress: Progress | None = None,
 ) -> ModelColumns:
     """Find the models in a table.
-
-    Parameters
-    ----------
-    source
-        A Parquet or CSV file, a data frame, or a mapping of names to arrays.
-    id_column
-        The column with the ids of the items.
-    truth
-        The column with the right answers; left out, the one with a usual name (`TRUTH`), if there is one.
-    values
-        The labels; left out, whatever the models and the right answers say.
-    models
-        The columns that are models; left out, the largest group of columns that share values.
-    without
-        Columns that are no models, whatever they hold.
-    progress
-        Is told how many columns have been read, and how many there are.
-
-    Returns
-    -------
-    found
-        Models, labels, and what is left alone.
-
-    Raises
-    ------
-    BadTable
-        If there are fewer than two models, or it cannot be told which columns they are.
-    BadLabel
-        If the models do not give the labels they should.
 
     Examples
     --------
@@ -138,11 +94,6 @@ def model_columns(
 
 def score_columns(source: Any, *, id_column: str = "id", progress: Progress | None = None) -> list[str]:
     """The columns of a table that hold scores, numbers from 0 to 1.
-
-    Raises
-    ------
-    BadTable
-        If there are none.
 
     Examples
     --------

@@ -1,9 +1,8 @@
 """A protocol: what is published before any lab asks for a label.
 
 A TOML file with the class, the label set, the learner and its parameters, and one random string. It is read strictly:
-a key it may not have is an error that names it. Its fingerprint covers everything but title and notes.
-
-A claim: a published answer that a lab wants to see confirmed on its own items, and how closely.
+a key it may not have is an error that names it. Its fingerprint covers everything but title and notes. A claim is a
+published answer of a protocol that a lab wants to see confirmed on its own items, and how closely.
 """
 
 from __future__ import annotations
@@ -346,24 +345,12 @@ def _weights(value: Any) -> Any:
 
 @dataclass(frozen=True, kw_only=True)
 class Claim:
-    """A published answer under test.
+    """A published answer under test."""
 
-    Attributes
-    ----------
-    certificate
-        Digest of the certificate that publishes it.
-    computed_on
-        Fingerprint of the pool it was computed on.
-    hypothesis
-        Index of the answer.
-    plan
-        Margin, level, batch and budget.
-    """
-
-    certificate: str
-    computed_on: str
-    hypothesis: int
-    plan: ConfirmPlan
+    certificate: str  # digest of the certificate that publishes it
+    computed_on: str  # fingerprint of the pool it was computed on
+    hypothesis: int  # index of the answer
+    plan: ConfirmPlan  # margin, level, batch and budget
 
     @property
     def learner(self) -> Confirm:

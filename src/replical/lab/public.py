@@ -29,21 +29,11 @@ FEW = 50  # fewer items make a rough order
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class PublicSample:
-    """Labelled items that no lab scans.
+    """Labelled items that no lab scans."""
 
-    Attributes
-    ----------
-    items
-        What the candidates say about them, with their ids.
-    labels
-        Their label codes, in the order of the items.
-    column
-        Where in the table the labels stand.
-    """
-
-    items: LabPool
-    labels: NDArray[np.int64]
-    column: str
+    items: LabPool  # what the candidates say about them, with their ids
+    labels: NDArray[np.int64]  # their label codes, in the order of the items
+    column: str  # where in the table the labels stand
 
     def __len__(self) -> int:
         return len(self.items)
@@ -83,27 +73,6 @@ class PublicSample:
 def read_public(source: Any, column: str, recipe: Recipe) -> PublicSample:
     """A public labelled sample.
 
-    Parameters
-    ----------
-    source
-        A table like a lab's pool, with a column ``id``; a path, a data frame or anything that `read_pool` reads.
-    column
-        The column with the labels.
-    recipe
-        The class and the columns it needs, from a protocol.
-
-    Returns
-    -------
-    sample
-        The items in the order of their ids, each with its label.
-
-    Raises
-    ------
-    BadTable
-        If the table cannot be read, holds no items, repeats an id, or lacks a column, a value or a label.
-    BadLabel
-        If a label or a prediction is none of the label set.
-
     Examples
     --------
     >>> from replical.classes.catalogue import recipe
@@ -129,22 +98,6 @@ def read_public(source: Any, column: str, recipe: Recipe) -> PublicSample:
 
 def check_apart(protocol: Protocol, source: Any, lab: LabPool) -> None:
     """Refuse a pool that holds items of the public sample, or a table that is not that sample.
-
-    Parameters
-    ----------
-    protocol
-        Says which sample its order was made from.
-    source
-        The sample, as for `read_public`.
-    lab
-        The items a lab is about to scan.
-
-    Raises
-    ------
-    BadProtocol
-        If the protocol's order was made from no public sample, or from another one.
-    BadTable
-        If an item of the pool is in the sample.
 
     Examples
     --------

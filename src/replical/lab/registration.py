@@ -39,15 +39,7 @@ REGISTERED = "registered: "  # how the checks are named
 
 
 def register(protocol: Protocol, lab: LabPool, journal: Journal, *, name: str | None = None) -> dict[str, Any]:
-    """The registration of the run in this `journal`, of the lab with this `name`; written there, or found as it was.
-
-    Raises
-    ------
-    BadJournal
-        If the run has labels already, belongs to something else, or was registered otherwise.
-    BadUsage
-        If the name is none, or the protocol lists others.
-    """
+    """The registration of the run in this `journal`, of the lab with this `name`; written there, or found as it was."""
     secret = bind(protocol, lab, journal, protocol.learner)
     ledger = Ledger.of(journal.events())
     if ledger.registration is None and ledger.begun:
@@ -71,13 +63,6 @@ def tell_beacon(protocol: Protocol, journal: Journal, text: str) -> None:
     """The value of the protocol's beacon, as it was published: from now on the run has its private seed.
 
     A slip can be mended until the first label.
-
-    Raises
-    ------
-    BadUsage
-        If the protocol names no beacon, or the text is no value.
-    BadJournal
-        If the run is not registered, or has labels that were asked with another value.
     """
     value = beacon_value(text)
     if protocol.beacon is None:

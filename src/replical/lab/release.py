@@ -1,23 +1,17 @@
-"""One private answer from many labs: what a lab sends, the noise, what it costs, what is published.
+"""One private answer from the votes of many labs, and nothing else about them. Claim: docs/claims/release.md.
 
-The vote of a lab: all that it sends to the curator.
+A lab's vote is all that it sends to the curator: which hypotheses it votes for, its name, and which protocol and string
+that was. No labels, no counts, nothing that was proven.
 
-Which hypotheses it votes for, its name, and which protocol and string that was. No labels, no counts, nothing that was
-proven: whatever else a lab knows stays there.
+The budget, a TOML file, says how much privacy may be spent in all, with one line a release. A release is drawn, charged
+and written into this file in one step, before anything else is written. Whoever asks for the same release again is given
+the answer that was drawn, for nothing: two draws would tell more than one.
 
-How much privacy was spent: a TOML file with a total, and one line a release.
-
-A release is drawn, charged and written into this file in one step, before anything else is written. Whoever asks for the
-same release again is given the answer that was drawn, for nothing: two draws would tell more than one.
-
-The noisy maximum: one candidate out of many, from how many labs vote for each. Claim: docs/claims/release.md.
-
-Every count gets noise of its own, exponential of rate ε, and the largest sum wins. OpenDP's reviewed mechanism makes the
-noise. Its twin here does the same in whole numbers: each candidate flips a coin of probability q^(votes short of the top),
-and one of those whose coin fell well is drawn. No floating point touches a probability. Which of the two released is said
-by whoever calls and is told in the release; one never stands in for the other.
-
-The release: one answer from the votes of many labs, and nothing else about them.
+The noisy maximum: every count of votes gets noise of its own, exponential of rate ε, and the largest sum wins. OpenDP's
+reviewed mechanism makes the noise. Its twin here does the same in whole numbers: each candidate flips a coin of
+probability q^(votes short of the top), and one of those whose coin fell well is drawn. No floating point touches a
+probability. Which of the two released is said by whoever calls and is told in the release; one never stands in for the
+other.
 """
 
 from __future__ import annotations
@@ -47,8 +41,71 @@ from replical.lab.protocol import Protocol
 from replical.lab.schema import is_name
 from replical.lab.sessions.session import Session
 
+RELEASE_SCHEMA = "replical.release/1"
 VOTE_SCHEMA = "replical.vote/1"
 VOTE_PARTS = ("schema", "protocol_fingerprint", "shared", "lab", "votes")
+BUDGET_SCHEMA = "replical.budget/1"
+NOBODY = -1  # in place of an index
+SAMPLERS = ("opendp", "exact")
+MOST_EPSILON = 20  # ε beyond this protects nobody: a ratio of e^20
+
+
+def release(
+    protocol: Protocol,
+    votes: Mapping[str, Mapping[str, Any]],
+    budget: Path,
+    *,
+    epsilon: float,
+    nobody: int | None = None,
+    sampler: str = "opendp",
+) -> dict[str, Any]:
+    """Draw one answer, charge the budget for it, and say it."""
+    check_epsilon(epsilon)
+    check_nobody(nobody)
+    check_sampler(sampler)
+    counts = count_votes(protocol, votes)
+    with locked_budget(budget) as so_far:
+        entry = so_far.entry_of(protocol.fingerprint)
+        if entry is None:
+            so_far.check(epsilon)
+            entry = _draw(protocol, counts.tolist(), epsilon, nobody or 0, sampler)
+            write_budget(so_far.with_entry(entry), budget)
+    if (entry.epsilon, entry.nobody) != (epsilon, nobody or 0):
+        told = f"epsilon {entry.epsilon:g}" + (f" and nobody {entry.nobody}" if entry.nobody else "")
+        raise BadBudget(
+            f"this protocol was released before with {told}: an answer is drawn once; say {told} to be given it"
+        )
+    return _content(protocol, entry)
+
+
+def _draw(protocol: Protocol, counts: list[int], epsilon: float, nobody: int, sampler: str) -> Entry:
+    index = noisy_maximum(counts + ([nobody] if nobody else []), epsilon, sampler)
+    made = sampler_name(sampler)
+    answer = NOBODY if index == len(counts) else index
+    return Entry(protocol=protocol.fingerprint, epsilon=epsilon, nobody=nobody, sampler=made, answer=answer)
+
+
+def _content(protocol: Protocol, entry: Entry) -> dict[str, Any]:
+    if not NOBODY <= entry.answer < len(protocol.recipe.C):
+        raise BadBudget(
+            f"the budget is damaged: it says that hypothesis {entry.answer} was released, which is not there"
+        )
+    h = entry.answer
+    return {
+        "schema": RELEASE_SCHEMA,
+        "protocol_fingerprint": protocol.fingerprint,
+        "epsilon": entry.epsilon,
+        "unit": "lab",
+        "mechanism": "noisy maximum",
+        "sampler": entry.sampler,
+        "nobody": entry.nobody or None,
+        "answer": None if h == NOBODY else {"index": h, "name": protocol.recipe.describe(h)},
+    }
+
+
+def write_release(content: Mapping[str, Any], path: Path) -> None:
+    """Write whole: a release is there or it is not."""
+    certificates.write(content, path, what="the release")
 
 
 def vote_of(session: Session, *, approve: bool = False) -> dict[str, Any]:
@@ -115,24 +172,8 @@ def _are_indices(votes: Any, n: int) -> bool:
     return sorted(set(votes)) == votes and all(0 <= h < n for h in votes)
 
 
-BUDGET_SCHEMA = "replical.budget/1"
 _BUDGET_KEYS = ("schema", "total", "spent", "releases")
-NOBODY = -1  # in place of an index
-_MOST_EPSILON = 1e9  # of an epsilon: no privacy is left long before, and sums stay numbers
-
-
-@dataclass(frozen=True, kw_only=True)
-class Entry:
-    """One release: of which protocol, how it was made, and the index that came out (-1 for nobody).
-
-    `nobody` is the votes that "nobody" was given, 0 where it was no choice.
-    """
-
-    protocol: str
-    epsilon: float
-    nobody: int
-    sampler: str
-    answer: int
+_MOST_TOTAL = 1e9  # of an epsilon: no privacy is left long before, and sums stay numbers
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -169,6 +210,20 @@ class Budget:
         return "\n".join(toml_lines(content | {"releases": [asdict(each) for each in self.releases]})) + "\n"
 
 
+@dataclass(frozen=True, kw_only=True)
+class Entry:
+    """One release: of which protocol, how it was made, and the index that came out (-1 for nobody).
+
+    `nobody` is the votes that "nobody" was given, 0 where it was no choice.
+    """
+
+    protocol: str
+    epsilon: float
+    nobody: int
+    sampler: str
+    answer: int
+
+
 def read_budget(path: Path) -> Budget:
     """Read a budget; a file with a line ``total = 2.0`` begins one."""
     if not path.exists():
@@ -187,7 +242,7 @@ def read_budget(path: Path) -> Budget:
         raise BadBudget(f"{path}: schema must be {BUDGET_SCHEMA!r}, got {content['schema']!r:.40}")
     if not _is_epsilon(content.get("total")):
         raise BadBudget(
-            f"{path}: total must be a number above 0 and at most {_MOST_EPSILON:g}, got {content.get('total')!r:.40}"
+            f"{path}: total must be a number above 0 and at most {_MOST_TOTAL:g}, got {content.get('total')!r:.40}"
         )
     budget = Budget(total=content["total"], releases=tuple(_entries(path, content.get("releases", []))))
     if content.get("spent", 0.0) != float(budget.spent):
@@ -213,7 +268,7 @@ def _is_entry(each: Mapping[str, Any]) -> bool:
 
 
 def _is_epsilon(value: Any) -> bool:
-    return isinstance(value, int | float) and not isinstance(value, bool) and 0 < value <= _MOST_EPSILON
+    return isinstance(value, int | float) and not isinstance(value, bool) and 0 < value <= _MOST_TOTAL
 
 
 @contextmanager
@@ -238,46 +293,8 @@ def write_budget(budget: Budget, path: Path) -> None:
     write_whole(path, budget.toml(), what="the budget", refuse=BadBudget)
 
 
-SAMPLERS = ("opendp", "exact")
-MOST_EPSILON = 20  # ε beyond this protects nobody: a ratio of e^20
-
-
-class Coins(Interface):
-    """Where chance comes from."""
-
-    def words(self, count: int) -> NDArray[np.uint64]:
-        """So many words of 64 independent fair bits."""
-        ...
-
-    def below(self, count: int) -> int:
-        """One of so many numbers from 0 on, all alike."""
-        ...
-
-
-class SystemCoins:
-    """The operating system's randomness: never the published string, which everybody knows."""
-
-    def words(self, count: int) -> NDArray[np.uint64]:
-        """So many words of 64 independent fair bits."""
-        return np.frombuffer(os.urandom(8 * count), dtype=np.uint64)
-
-    def below(self, count: int) -> int:
-        """One of so many numbers from 0 on, all alike."""
-        return secrets.randbelow(count)
-
-
 def noisy_maximum(counts: Sequence[int], epsilon: float, sampler: str = "opendp") -> int:
-    """One index, ε-differentially private for anyone who adds at most 1 to every count.
-
-    Parameters
-    ----------
-    counts
-        Votes for each candidate, at least one candidate.
-    epsilon
-        Above 0, at most 20.
-    sampler
-        ``"opendp"``, or ``"exact"`` for the twin.
-    """
+    """One index, ε-differentially private for anyone who adds at most 1 to every count."""
     check_epsilon(epsilon)
     check_sampler(sampler)
     if sampler == "exact":
@@ -295,6 +312,25 @@ def check_nobody(nobody: int | None) -> None:
     """Refuse votes for "no answer" that are none."""
     if nobody is not None and nobody < 1:
         raise ValueOutOfRange(f"nobody must be a whole number of at least 1, got {nobody}")
+
+
+def check_sampler(sampler: str) -> None:
+    """Refuse what is not there before anything is spent."""
+    if sampler not in SAMPLERS:
+        raise BadSpec(f"unknown sampler {sampler!r}; it is one of {', '.join(SAMPLERS)}")
+    if sampler == "opendp":
+        try:
+            import opendp.measurements  # noqa: F401
+        except ImportError as error:
+            raise MissingExtra(
+                "the noise of a release is made by OpenDP: install it with pip install 'replical[private]', or say "
+                "--sampler exact for our own"
+            ) from error
+
+
+def sampler_name(sampler: str) -> str:
+    """What made the noise, for those who read the release."""
+    return "exact integers" if sampler == "exact" else f"opendp {version('opendp')}"
 
 
 def threshold(epsilon: float) -> int:
@@ -327,23 +363,28 @@ def permute_and_flip(counts: NDArray[np.int64], t: int, coins: Coins) -> int:
     return int(left[coins.below(len(left))])
 
 
-def sampler_name(sampler: str) -> str:
-    """What made the noise, for those who read the release."""
-    return "exact integers" if sampler == "exact" else f"opendp {version('opendp')}"
+class Coins(Interface):
+    """Where chance comes from."""
+
+    def words(self, count: int) -> NDArray[np.uint64]:
+        """So many words of 64 independent fair bits."""
+        ...
+
+    def below(self, count: int) -> int:
+        """One of so many numbers from 0 on, all alike."""
+        ...
 
 
-def check_sampler(sampler: str) -> None:
-    """Refuse what is not there before anything is spent."""
-    if sampler not in SAMPLERS:
-        raise BadSpec(f"unknown sampler {sampler!r}; it is one of {', '.join(SAMPLERS)}")
-    if sampler == "opendp":
-        try:
-            import opendp.measurements  # noqa: F401
-        except ImportError as error:
-            raise MissingExtra(
-                "the noise of a release is made by OpenDP: install it with pip install 'replical[private]', or say "
-                "--sampler exact for our own"
-            ) from error
+class SystemCoins:
+    """The operating system's randomness: never the published string, which everybody knows."""
+
+    def words(self, count: int) -> NDArray[np.uint64]:
+        """So many words of 64 independent fair bits."""
+        return np.frombuffer(os.urandom(8 * count), dtype=np.uint64)
+
+    def below(self, count: int) -> int:
+        """One of so many numbers from 0 on, all alike."""
+        return secrets.randbelow(count)
 
 
 def _opendp(counts: list[int], epsilon: float) -> int:
@@ -363,85 +404,3 @@ def _opendp(counts: list[int], epsilon: float) -> int:
         if Fraction(mechanism.map(1)) <= fraction(epsilon):
             return int(mechanism(counts))
         scale = math.nextafter(scale, math.inf)
-
-
-RELEASE_SCHEMA = "replical.release/1"
-
-
-def release(
-    protocol: Protocol,
-    votes: Mapping[str, Mapping[str, Any]],
-    budget: Path,
-    *,
-    epsilon: float,
-    nobody: int | None = None,
-    sampler: str = "opendp",
-) -> dict[str, Any]:
-    """Draw one answer, charge the budget for it, and say it.
-
-    Parameters
-    ----------
-    protocol
-        What the labs ran.
-    votes
-        Their votes, by the name of the file.
-    budget
-        The file of what may be spent.
-    epsilon
-        What this release costs; the noise is the larger the smaller it is.
-    nobody
-        Votes that "no answer" gets, a public number: it wins where no candidate has clearly more. No such choice if None.
-    sampler
-        Who makes the noise, ``"opendp"`` or ``"exact"``.
-
-    Returns
-    -------
-    content
-        What is published.
-    """
-    check_epsilon(epsilon)
-    check_nobody(nobody)
-    check_sampler(sampler)
-    counts = count_votes(protocol, votes)
-    with locked_budget(budget) as so_far:
-        entry = so_far.entry_of(protocol.fingerprint)
-        if entry is None:
-            so_far.check(epsilon)
-            entry = _draw(protocol, counts.tolist(), epsilon, nobody or 0, sampler)
-            write_budget(so_far.with_entry(entry), budget)
-    if (entry.epsilon, entry.nobody) != (epsilon, nobody or 0):
-        told = f"epsilon {entry.epsilon:g}" + (f" and nobody {entry.nobody}" if entry.nobody else "")
-        raise BadBudget(
-            f"this protocol was released before with {told}: an answer is drawn once; say {told} to be given it"
-        )
-    return _content(protocol, entry)
-
-
-def _draw(protocol: Protocol, counts: list[int], epsilon: float, nobody: int, sampler: str) -> Entry:
-    index = noisy_maximum(counts + ([nobody] if nobody else []), epsilon, sampler)
-    made = sampler_name(sampler)
-    answer = NOBODY if index == len(counts) else index
-    return Entry(protocol=protocol.fingerprint, epsilon=epsilon, nobody=nobody, sampler=made, answer=answer)
-
-
-def _content(protocol: Protocol, entry: Entry) -> dict[str, Any]:
-    if not NOBODY <= entry.answer < len(protocol.recipe.C):
-        raise BadBudget(
-            f"the budget is damaged: it says that hypothesis {entry.answer} was released, which is not there"
-        )
-    h = entry.answer
-    return {
-        "schema": RELEASE_SCHEMA,
-        "protocol_fingerprint": protocol.fingerprint,
-        "epsilon": entry.epsilon,
-        "unit": "lab",
-        "mechanism": "noisy maximum",
-        "sampler": entry.sampler,
-        "nobody": entry.nobody or None,
-        "answer": None if h == NOBODY else {"index": h, "name": protocol.recipe.describe(h)},
-    }
-
-
-def write_release(content: Mapping[str, Any], path: Path) -> None:
-    """Write whole: a release is there or it is not."""
-    certificates.write(content, path, what="the release")

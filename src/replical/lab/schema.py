@@ -1,16 +1,10 @@
-"""Names of labs: one text each, as a protocol lists them and `replical run --lab` says them.
+"""The shape of a protocol: which keys and sections it has, of which type their values are, and what some sections mean.
 
-Cuts at quantiles of a public table: what a protocol says of them, and what they lose.
-
-Thresholds on the real line are infinitely many. Cuts at quantiles of public rows are a finite list in their place, and the
-best of them errs little more than the best cut of all if the rows are draws from the population of the labs.
-Claim: docs/claims/finite.md.
-
-The section [yardstick] of a protocol: which public items labs measure distances on, and what is promised then.
-
-The shape of a protocol: which keys and sections it has, and of which type their values are.
-
-It is read strictly: a key it may not have is an error that names it.
+It is read strictly: a key it may not have is an error that names it. Names of labs are one text each, as `replical run
+--lab` says them. [yardstick] says which public items labs measure distances on. Cuts of thresholds may be quantiles of a
+public table: thresholds on the real line are infinitely many, cuts at quantiles of public rows are a finite list in their
+place, and the best of them errs little more than the best cut of all if the rows are draws from the population of the labs
+(claim: docs/claims/finite.md).
 """
 
 from __future__ import annotations
@@ -35,200 +29,6 @@ from replical.lab.signatures import is_public_key
 from replical.lab.tables import read_features, read_pool
 from replical.learners.parameters import PARAMETERS
 from replical.pools.yardstick import Yardstick
-
-LONGEST_NAME = 80  # characters; a name stands in a line of a comparison
-
-
-def is_name(value: Any) -> bool:
-    """Is this a lab's name: a short line of text, without blanks around it?
-
-    Examples
-    --------
-    >>> is_name("St. Mary, Oslo"), is_name(" Oslo"), is_name("")
-    (True, False, False)
-    """
-    return isinstance(value, str) and value.isprintable() and value == value.strip() and 0 < len(value) <= LONGEST_NAME
-
-
-def check_name(name: str, listed: Sequence[str]) -> None:
-    """Refuse a `name` that is none, or that is not among those `listed`, where any are."""
-    if not is_name(name):
-        raise BadUsage(
-            f"a lab's name is one line of 1 to {LONGEST_NAME} characters without blanks around it, got {name!r:.90}"
-        )
-    if listed and name not in listed:
-        raise BadUsage(
-            f"the protocol lists no lab {name!r}, it lists {', '.join(listed)}: give one of these, or leave out --lab"
-        )
-
-
-QUANTILE_LEVEL = 0.05  # with what probability, over the public rows, the loss may be larger than stated
-CUT_KINDS = ("thresholds", "stumps")
-_QUANTILE_KEYS = {"rows", "bins", "level", "loss", "table"}
-_NEAR = 1.5e-6  # losses have six digits; the last may be another machine's
-
-
-def quantile_cuts(values: NDArray[np.float64], bins: int) -> list[float]:
-    """At most `bins` cuts at quantiles of `values`, and one above all of them.
-
-    Every ⌈rows/bins⌉ consecutive values have a cut among them. The last cut stands for the rule that never says the second
-    label.
-
-    Examples
-    --------
-    >>> quantile_cuts(np.array([1.0, 2.0, 2.0, 2.0, 3.0, 9.0]), 3)
-    [2.0, 9.0, 11.666666666666666]
-    """
-    ranked = np.sort(values)
-    apart = step(len(ranked), bins)
-    at = np.unique(np.append(np.arange(apart - 1, len(ranked), apart), len(ranked) - 1))
-    low, high = float(ranked[0]), float(ranked[-1])
-    above = high + ((high - low) / bins or 1.0)
-    above = above if high < above and isfinite(above) else nextafter(high, float("inf"))
-    if not isfinite(above):
-        raise BadTable(f"no number is larger than {high}, and the last cut lies above all values")
-    return [*np.unique(ranked[at]).tolist(), above]
-
-
-def quantile_section(kind: str, path: Path, features: Sequence[str], bins: int) -> dict[str, Any]:
-    """The class section of a protocol whose cuts are quantiles of the public table at `path`.
-
-    Raises
-    ------
-    BadTable
-        If the table cannot be read, or a value is no finite number.
-    ValueOutOfRange
-        If `bins` is below 1.
-    """
-    if bins < 1:
-        raise ValueOutOfRange(f"bins must be at least 1, got {bins}")
-    ids, X = read_features(path, features)
-    about = {
-        "rows": len(ids),
-        "bins": bins,
-        "level": QUANTILE_LEVEL,
-        "loss": quantile_loss(len(ids), bins, QUANTILE_LEVEL),
-        "table": digest_of(read_bytes(path, what="the public table", refuse=BadTable)),
-    }
-    cuts = [quantile_cuts(column, bins) for column in X.T]
-    return {"kind": kind, "features": list(features), "cuts": cuts, "quantiles": about}
-
-
-def check_quantiles(section: Mapping[str, Any]) -> None:
-    """What a class section says of its quantiles, if it has any, is what their numbers come to.
-
-    Raises
-    ------
-    BadProtocol
-        If it is not, or anything is missing.
-    """
-    if "quantiles" not in section:
-        return
-    about = section["quantiles"]
-    if not isinstance(about, Mapping) or set(about) != _QUANTILE_KEYS:
-        raise BadProtocol(f"quantiles says {', '.join(sorted(_QUANTILE_KEYS))} of the public table, got {about!r:.60}")
-    counts = [about["rows"], about["bins"]]
-    if any(isinstance(each, bool) or not isinstance(each, int) or each < 1 for each in counts):
-        raise BadProtocol(f"rows and bins of quantiles must be whole numbers of at least 1, got {counts}")
-    for key in ("level", "loss"):
-        if not isinstance(about[key], float) or not 0 < about[key] < 2:
-            raise BadProtocol(f"{key} of quantiles must be a number above 0, got {about[key]!r:.40}")
-    if about["level"] >= 1:
-        raise BadProtocol(f"level of quantiles must be between 0 and 1, got {about['level']}")
-    if not is_digest(about["table"]):
-        raise BadProtocol(f"table of quantiles must be written sha256:<64 hex digits>, got {about['table']!r:.80}")
-    cuts = section.get("cuts")
-    lines = cuts if isinstance(cuts, list) else []
-    if not lines or any(not isinstance(line, list) or len(line) > about["bins"] + 1 for line in lines):
-        raise BadProtocol(f"{about['bins']} quantiles make at most {about['bins'] + 1} cuts a feature, listed as cuts")
-    loss = quantile_loss(about["rows"], about["bins"], about["level"])
-    if abs(loss - about["loss"]) > _NEAR:
-        raise BadProtocol(f"the loss of these quantiles is {loss}, and the protocol says {about['loss']}")
-
-
-# Keys of a yardstick beside its source.
-_YARDSTICK_KEYS: dict[str, tuple[str, ...]] = {"cells": (), "string": ("items",), "file": ("file", "items", "digest")}
-_TYPES = {"items": int, "file": str, "digest": str}
-
-# Which definition of replicability is met (docs/claims/yardstick.md).
-MEANING = {
-    "cells": "labs share nothing but the string, as the paper's definition asks",
-    "string": "labs share nothing but the string, of which the items are a part, as the paper's definition asks",
-    "file": "labs share the string and these items, which is more than the paper's definition allows; the promise holds "
-    "whatever they are, if they were published before the string was known",
-}
-
-
-def check_yardstick(section: Mapping[str, Any]) -> None:
-    """Refuse a section that says something it may not say, or lacks something.
-
-    Raises
-    ------
-    BadProtocol
-        In one sentence.
-    """
-    source = section.get("source")
-    if not isinstance(source, str) or source not in _YARDSTICK_KEYS:
-        raise BadProtocol(f"[yardstick] needs a source, one of {', '.join(_YARDSTICK_KEYS)}; got {source!r:.40}")
-    for key, value in section.items():
-        if key != "source" and key not in _YARDSTICK_KEYS[source]:
-            raise BadProtocol(f"a yardstick of source {source!r} has no key {key!r:.40}")
-        if isinstance(value, bool) or not isinstance(value, _TYPES.get(key, str)):
-            raise BadProtocol(
-                f"{key} of the yardstick must be a {'whole number' if key == 'items' else 'text'}, got {value!r}"
-            )
-    for key in _YARDSTICK_KEYS[source]:
-        if key not in section:
-            raise BadProtocol(f"a yardstick of source {source!r} needs the key {key!r}")
-    if section.get("items", 1) < 1:
-        raise BadProtocol(f"a yardstick has at least 1 item, got items = {section['items']}")
-
-
-def yardstick_of(
-    section: Mapping[str, Any], recipe: Recipe, shared: SharedRandomness, items: Items | None
-) -> Yardstick:
-    """The yardstick that a section names; `items` are those of its file, where that has been read."""
-    if section["source"] == "cells":
-        return Yardstick.cells(recipe.C)
-    if section["source"] == "string":
-        return Yardstick.drawn(recipe.C, section["items"], shared)
-    if items is not None:
-        return Yardstick.cells(recipe.C, items)
-
-    def missing() -> Items:
-        raise BadProtocol(
-            f"distances are measured on {section['file']}, which was published with the protocol: give that file with "
-            "--yardstick"
-        )
-
-    return Yardstick.lazy(recipe.C, section["items"], missing)
-
-
-def file_section(file: Path, name: str, recipe: Recipe) -> dict[str, Any]:
-    """What a protocol says of a `file` of public items that it calls by this `name`."""
-    table = read_pool(file, recipe)
-    return {"source": "file", "file": name, "items": len(table), "digest": table.fingerprint}
-
-
-def read_items(file: Path, section: Mapping[str, Any], recipe: Recipe) -> Items:
-    """The items of the file that a protocol was published with.
-
-    Raises
-    ------
-    BadProtocol
-        If it is another file, or has been changed since.
-    """
-    try:
-        table = read_pool(file, recipe)
-    except (BadTable, BadLabel) as error:
-        raise BadProtocol(f"the yardstick {file} cannot be used: {error}") from error
-    if table.fingerprint != section["digest"] or len(table) != section["items"]:
-        raise BadProtocol(
-            f"{file} is not the yardstick that was published (its fingerprint is {table.fingerprint[:23]}, the protocol "
-            f"says {section['digest'][:23]}): give the file as it was, because one chosen after the string proves nothing"
-        )
-    return table.items
-
 
 SCHEMA = "replical.protocol/1"
 PLAIN = ("schema", "title", "notes", "seed", "register", "beacon")
@@ -299,6 +99,39 @@ def _check_labels(section: Mapping[str, Any]) -> None:
         raise BadProtocol("'?' cannot be a label: whoever labels by file writes it for items nobody can label")
 
 
+def _check_learner(section: Mapping[str, Any]) -> None:
+    for key in section:
+        if key not in ("name", "plan") and key not in PARAMETERS:
+            raise BadProtocol(
+                f"[learner] has no key {key!r}{remedy(key) or _keys_words(('name', 'plan', *PARAMETERS))}"
+            )
+    for key in ("name", "epsilon", "delta", "rho"):
+        if key not in section:
+            raise BadProtocol(f"[learner] needs the key {key!r}")
+    for key, value in section.items():
+        word, types = _KINDS[PARAMETERS[key].kind if key in PARAMETERS else "word"]
+        if isinstance(value, bool) or not isinstance(value, types):
+            raise BadProtocol(f"{key} must be a {word}, got {value!r:.40}")
+
+
+def _check_candidates(section: Mapping[str, Any]) -> None:
+    if section.get("kind") != "table":
+        return
+    listed = section.get("candidates")
+    if not isinstance(listed, list) or not listed:
+        raise BadProtocol("a class of kind table lists its candidates: candidates = [{ name = .. }, ..]")
+    for number, candidate in enumerate(listed):
+        if not isinstance(candidate, Mapping) or not isinstance(candidate.get("name"), str) or not candidate["name"]:
+            raise BadProtocol(f"candidate {number} needs a name, got {candidate!r:.60}")
+        for key, value in candidate.items():
+            if key not in _CANDIDATE:
+                raise BadProtocol(f"a candidate has no key {key!r}; it has {', '.join(_CANDIDATE)}")
+            if key == "weight" and (isinstance(value, bool) or not isinstance(value, int | float)):
+                raise BadProtocol(f"the weight of {candidate['name']!r} must be a number, got {value!r:.40}")
+            if key == "digest" and not is_digest(value):
+                raise BadProtocol(f"the digest of {candidate['name']!r} must be written sha256:<64 hex digits>")
+
+
 def _check_labs(section: Mapping[str, Any]) -> None:
     for key in section:
         if key not in ("names", "keys"):
@@ -332,34 +165,168 @@ def _check_keys(keys: Any, names: list[str]) -> None:
             raise BadProtocol(f"the labs {other!r} and {name!r} have one key: every lab makes its own")
 
 
-def _check_learner(section: Mapping[str, Any]) -> None:
-    for key in section:
-        if key not in ("name", "plan") and key not in PARAMETERS:
-            raise BadProtocol(
-                f"[learner] has no key {key!r}{remedy(key) or _keys_words(('name', 'plan', *PARAMETERS))}"
-            )
-    for key in ("name", "epsilon", "delta", "rho"):
-        if key not in section:
-            raise BadProtocol(f"[learner] needs the key {key!r}")
-    for key, value in section.items():
-        word, types = _KINDS[PARAMETERS[key].kind if key in PARAMETERS else "word"]
-        if isinstance(value, bool) or not isinstance(value, types):
-            raise BadProtocol(f"{key} must be a {word}, got {value!r:.40}")
+LONGEST_NAME = 80  # characters; a name stands in a line of a comparison
 
 
-def _check_candidates(section: Mapping[str, Any]) -> None:
-    if section.get("kind") != "table":
+def is_name(value: Any) -> bool:
+    """Is this a lab's name: a short line of text, without blanks around it?
+
+    Examples
+    --------
+    >>> is_name("St. Mary, Oslo"), is_name(" Oslo"), is_name("")
+    (True, False, False)
+    """
+    return isinstance(value, str) and value.isprintable() and value == value.strip() and 0 < len(value) <= LONGEST_NAME
+
+
+def check_name(name: str, listed: Sequence[str]) -> None:
+    """Refuse a `name` that is none, or that is not among those `listed`, where any are."""
+    if not is_name(name):
+        raise BadUsage(
+            f"a lab's name is one line of 1 to {LONGEST_NAME} characters without blanks around it, got {name!r:.90}"
+        )
+    if listed and name not in listed:
+        raise BadUsage(
+            f"the protocol lists no lab {name!r}, it lists {', '.join(listed)}: give one of these, or leave out --lab"
+        )
+
+
+QUANTILE_LEVEL = 0.05  # with what probability, over the public rows, the loss may be larger than stated
+CUT_KINDS = ("thresholds", "stumps")
+_QUANTILE_KEYS = {"rows", "bins", "level", "loss", "table"}
+_NEAR = 1.5e-6  # losses have six digits; the last may be another machine's
+
+
+def quantile_cuts(values: NDArray[np.float64], bins: int) -> list[float]:
+    """At most `bins` cuts at quantiles of `values`, and one above all of them.
+
+    Every ⌈rows/bins⌉ consecutive values have a cut among them. The last cut stands for the rule that never says the second
+    label.
+
+    Examples
+    --------
+    >>> quantile_cuts(np.array([1.0, 2.0, 2.0, 2.0, 3.0, 9.0]), 3)
+    [2.0, 9.0, 11.666666666666666]
+    """
+    ranked = np.sort(values)
+    apart = step(len(ranked), bins)
+    at = np.unique(np.append(np.arange(apart - 1, len(ranked), apart), len(ranked) - 1))
+    low, high = float(ranked[0]), float(ranked[-1])
+    above = high + ((high - low) / bins or 1.0)
+    above = above if high < above and isfinite(above) else nextafter(high, float("inf"))
+    if not isfinite(above):
+        raise BadTable(f"no number is larger than {high}, and the last cut lies above all values")
+    return [*np.unique(ranked[at]).tolist(), above]
+
+
+def quantile_section(kind: str, path: Path, features: Sequence[str], bins: int) -> dict[str, Any]:
+    """The class section of a protocol whose cuts are quantiles of the public table at `path`."""
+    if bins < 1:
+        raise ValueOutOfRange(f"bins must be at least 1, got {bins}")
+    ids, X = read_features(path, features)
+    about = {
+        "rows": len(ids),
+        "bins": bins,
+        "level": QUANTILE_LEVEL,
+        "loss": quantile_loss(len(ids), bins, QUANTILE_LEVEL),
+        "table": digest_of(read_bytes(path, what="the public table", refuse=BadTable)),
+    }
+    cuts = [quantile_cuts(column, bins) for column in X.T]
+    return {"kind": kind, "features": list(features), "cuts": cuts, "quantiles": about}
+
+
+def check_quantiles(section: Mapping[str, Any]) -> None:
+    """What a class section says of its quantiles, if it has any, is what their numbers come to."""
+    if "quantiles" not in section:
         return
-    listed = section.get("candidates")
-    if not isinstance(listed, list) or not listed:
-        raise BadProtocol("a class of kind table lists its candidates: candidates = [{ name = .. }, ..]")
-    for number, candidate in enumerate(listed):
-        if not isinstance(candidate, Mapping) or not isinstance(candidate.get("name"), str) or not candidate["name"]:
-            raise BadProtocol(f"candidate {number} needs a name, got {candidate!r:.60}")
-        for key, value in candidate.items():
-            if key not in _CANDIDATE:
-                raise BadProtocol(f"a candidate has no key {key!r}; it has {', '.join(_CANDIDATE)}")
-            if key == "weight" and (isinstance(value, bool) or not isinstance(value, int | float)):
-                raise BadProtocol(f"the weight of {candidate['name']!r} must be a number, got {value!r:.40}")
-            if key == "digest" and not is_digest(value):
-                raise BadProtocol(f"the digest of {candidate['name']!r} must be written sha256:<64 hex digits>")
+    about = section["quantiles"]
+    if not isinstance(about, Mapping) or set(about) != _QUANTILE_KEYS:
+        raise BadProtocol(f"quantiles says {', '.join(sorted(_QUANTILE_KEYS))} of the public table, got {about!r:.60}")
+    counts = [about["rows"], about["bins"]]
+    if any(isinstance(each, bool) or not isinstance(each, int) or each < 1 for each in counts):
+        raise BadProtocol(f"rows and bins of quantiles must be whole numbers of at least 1, got {counts}")
+    for key in ("level", "loss"):
+        if not isinstance(about[key], float) or not 0 < about[key] < 2:
+            raise BadProtocol(f"{key} of quantiles must be a number above 0, got {about[key]!r:.40}")
+    if about["level"] >= 1:
+        raise BadProtocol(f"level of quantiles must be between 0 and 1, got {about['level']}")
+    if not is_digest(about["table"]):
+        raise BadProtocol(f"table of quantiles must be written sha256:<64 hex digits>, got {about['table']!r:.80}")
+    cuts = section.get("cuts")
+    lines = cuts if isinstance(cuts, list) else []
+    if not lines or any(not isinstance(line, list) or len(line) > about["bins"] + 1 for line in lines):
+        raise BadProtocol(f"{about['bins']} quantiles make at most {about['bins'] + 1} cuts a feature, listed as cuts")
+    loss = quantile_loss(about["rows"], about["bins"], about["level"])
+    if abs(loss - about["loss"]) > _NEAR:
+        raise BadProtocol(f"the loss of these quantiles is {loss}, and the protocol says {about['loss']}")
+
+
+# Keys of a yardstick beside its source.
+_YARDSTICK_KEYS: dict[str, tuple[str, ...]] = {"cells": (), "string": ("items",), "file": ("file", "items", "digest")}
+_TYPES = {"items": int, "file": str, "digest": str}
+# Which definition of replicability is met (docs/claims/yardstick.md).
+MEANING = {
+    "cells": "labs share nothing but the string, as the paper's definition asks",
+    "string": "labs share nothing but the string, of which the items are a part, as the paper's definition asks",
+    "file": "labs share the string and these items, which is more than the paper's definition allows; the promise holds "
+    "whatever they are, if they were published before the string was known",
+}
+
+
+def check_yardstick(section: Mapping[str, Any]) -> None:
+    """Refuse a section that says something it may not say, or lacks something."""
+    source = section.get("source")
+    if not isinstance(source, str) or source not in _YARDSTICK_KEYS:
+        raise BadProtocol(f"[yardstick] needs a source, one of {', '.join(_YARDSTICK_KEYS)}; got {source!r:.40}")
+    for key, value in section.items():
+        if key != "source" and key not in _YARDSTICK_KEYS[source]:
+            raise BadProtocol(f"a yardstick of source {source!r} has no key {key!r:.40}")
+        if isinstance(value, bool) or not isinstance(value, _TYPES.get(key, str)):
+            raise BadProtocol(
+                f"{key} of the yardstick must be a {'whole number' if key == 'items' else 'text'}, got {value!r}"
+            )
+    for key in _YARDSTICK_KEYS[source]:
+        if key not in section:
+            raise BadProtocol(f"a yardstick of source {source!r} needs the key {key!r}")
+    if section.get("items", 1) < 1:
+        raise BadProtocol(f"a yardstick has at least 1 item, got items = {section['items']}")
+
+
+def yardstick_of(
+    section: Mapping[str, Any], recipe: Recipe, shared: SharedRandomness, items: Items | None
+) -> Yardstick:
+    """The yardstick that a section names; `items` are those of its file, where that has been read."""
+    if section["source"] == "cells":
+        return Yardstick.cells(recipe.C)
+    if section["source"] == "string":
+        return Yardstick.drawn(recipe.C, section["items"], shared)
+    if items is not None:
+        return Yardstick.cells(recipe.C, items)
+
+    def missing() -> Items:
+        raise BadProtocol(
+            f"distances are measured on {section['file']}, which was published with the protocol: give that file with "
+            "--yardstick"
+        )
+
+    return Yardstick.lazy(recipe.C, section["items"], missing)
+
+
+def file_section(file: Path, name: str, recipe: Recipe) -> dict[str, Any]:
+    """What a protocol says of a `file` of public items that it calls by this `name`."""
+    table = read_pool(file, recipe)
+    return {"source": "file", "file": name, "items": len(table), "digest": table.fingerprint}
+
+
+def read_items(file: Path, section: Mapping[str, Any], recipe: Recipe) -> Items:
+    """The items of the file that a protocol was published with."""
+    try:
+        table = read_pool(file, recipe)
+    except (BadTable, BadLabel) as error:
+        raise BadProtocol(f"the yardstick {file} cannot be used: {error}") from error
+    if table.fingerprint != section["digest"] or len(table) != section["items"]:
+        raise BadProtocol(
+            f"{file} is not the yardstick that was published (its fingerprint is {table.fingerprint[:23]}, the protocol "
+            f"says {section['digest'][:23]}): give the file as it was, because one chosen after the string proves nothing"
+        )
+    return table.items

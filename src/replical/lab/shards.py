@@ -41,21 +41,7 @@ _BAND = 2**28  # bytes of packed predictions that are held at a time
 
 
 def read_shards(folder: Path, recipe: Recipe) -> LabPool:
-    """A pool in shards, of which nothing is read yet but its table of contents and its ids.
-
-    Parameters
-    ----------
-    folder
-        Written by ``replical shard``.
-    recipe
-        The class of the protocol: its candidates and labels must be those of the shards.
-
-    Raises
-    ------
-    BadTable
-        If the folder is unfinished, damaged or made for other candidates, or a shard is missing or of the wrong size. A
-        shard's checksum is compared when the shard is first read.
-    """
+    """A pool in shards, of which nothing is read yet but its table of contents and its ids."""
     body = _contents(folder)
     if body["class"] != recipe.C.fingerprint:
         raise BadTable(

@@ -49,13 +49,7 @@ def _base64(value: Any) -> bytes | None:
 
 
 def new_key(path: Path) -> tuple[Path, str]:
-    """Make a key: the private one at `path`, for its owner alone, the public one beside it; where, and which it is.
-
-    Raises
-    ------
-    BadKey
-        If one of the files is there already, or cannot be written.
-    """
+    """Make a key: the private one at `path`, for its owner alone, the public one beside it; where, and which it is."""
     needs_cryptography()
     from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
     from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat
@@ -82,13 +76,7 @@ def _write_new(path: Path, content: bytes, mode: int) -> None:
 
 
 def read_public(path: Path) -> str:
-    """The public key in a PEM file.
-
-    Raises
-    ------
-    BadKey
-        If the file holds none, or a private one.
-    """
+    """The public key in a PEM file."""
     text = decode(read_bytes(path, what="the key", refuse=BadKey), path, what="the key", refuse=BadKey)
     if "PRIVATE KEY" in text:
         raise BadKey(f"{path} is a private key, which nobody but its lab may see: give the public one")
@@ -100,13 +88,7 @@ def read_public(path: Path) -> str:
 
 
 def read_private(path: Path) -> Signer:
-    """Who signs with the private key in a PEM file.
-
-    Raises
-    ------
-    BadKey
-        If the file holds none, or one behind a password.
-    """
+    """Who signs with the private key in a PEM file."""
     needs_cryptography()
     from cryptography.exceptions import UnsupportedAlgorithm
     from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
@@ -125,13 +107,7 @@ def read_private(path: Path) -> Signer:
 
 
 class Signer:
-    """Whoever has a private key.
-
-    Attributes
-    ----------
-    public
-        Their public key.
-    """
+    """Whoever has a private key."""
 
     def __init__(self, key: Ed25519PrivateKey) -> None:
         self._key = key
@@ -144,13 +120,7 @@ class Signer:
 
 
 def wrong_signature(content: Mapping[str, Any]) -> str | None:
-    """What is wrong with the signature of a published file, whoever has its key; nothing if it is right.
-
-    Raises
-    ------
-    MissingExtra
-        If cryptography is not installed: whether a signature is right is not guessed.
-    """
+    """What is wrong with the signature of a published file, whoever has its key; nothing if it is right."""
     needs_cryptography()
     from cryptography.exceptions import InvalidSignature
     from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey

@@ -211,13 +211,7 @@ def read_labels(source: Any, column: str, labels: tuple[Label, ...], *, id_colum
 def read_features(
     source: Any, features: Sequence[str], *, id_column: str = "id"
 ) -> tuple[list[str], NDArray[np.float64]]:
-    """Ids and features of a table, one row an item.
-
-    Raises
-    ------
-    BadTable
-        If a column is missing, an id stands in two rows, or a value is no finite number.
-    """
+    """Ids and features of a table, one row an item."""
     name, ids, parts = name_of(source), list[str](), list[NDArray[np.float64]]()
     with open_table(source, (id_column, *features), texts=(id_column,), numbers=features) as table:
         for block in table.blocks([id_column, *features], together=True):

@@ -59,27 +59,13 @@ Status = Literal["checked", "not checkable", "failed"]
 
 @dataclass(frozen=True, kw_only=True)
 class Check:
-    """One thing that a certificate says.
+    """One thing that a certificate says."""
 
-    Attributes
-    ----------
-    name
-        What has to be so.
-    status
-        It was checked and is so, it cannot be checked with what was given, or it was checked and is not so.
-    detail
-        What is wrong, or why it cannot be checked; empty if all is well.
-    needs
-        What would show it: ``"pool"``, ``"journal"``, ``"yardstick"``, ..; empty if it was checked, or no file can show it.
-    fields
-        Which fields of the body are believed until then; a field stands for all that is inside it.
-    """
-
-    name: str
+    name: str  # what has to be so
     status: Status
-    detail: str = ""
-    needs: str = ""
-    fields: tuple[str, ...] = ()
+    detail: str = ""  # what is wrong, or why it cannot be checked
+    needs: str = ""  # "pool", "journal", "yardstick", .. would show it; empty if it was checked, or no file can show it
+    fields: tuple[str, ...] = ()  # of the body, each with all that is inside it, that are believed until then
 
     @property
     def ok(self) -> bool:

@@ -28,37 +28,24 @@ class ConfirmationOutcome:
 
 @dataclass(frozen=True, kw_only=True)
 class Comparison:
-    """How several certificates, and confirmations of their answers, relate.
+    """How several certificates, and confirmations of their answers, relate."""
 
-    Attributes
-    ----------
-    identical
-        Do all labs have one answer to one protocol, and did all that checked it confirm it?
-    first_difference
-        The first difference that matters, in words; None where there is none.
-    same_distribution_p
-        How often pools of one population look at least this different; None where protocols differ, or fewer than two labs
-        ran.
-    confirmations
-        What those labs found that did not run the protocol, but checked an answer.
-    labs
-        Names of the labs, in the order in which they were given; None where one has no name.
-    unanimity
-        What follows for another lab, where these are all labs that the protocol lists, they agree and their pools look
-        alike; else None.
-    same_items
-        Pairs of files, by their numbers from 1 on, that are about the same items: no two labs that replicate each other.
-    """
-
-    identical: bool
+    identical: bool  # do all labs have one answer to one protocol, and did all that checked it confirm it?
     same_protocol: bool
     same_index: bool
+    # how often pools of one population look at least this different; None where protocols differ, or fewer than two
+    # labs ran
     same_distribution_p: float | None
-    first_difference: str | None
+    first_difference: str | None  # the first difference that matters, in words; None where there is none
     warning: str | None
+    # what those labs found that did not run the protocol, but checked an answer
     confirmations: tuple[ConfirmationOutcome, ...] = ()
+    # names of the labs, in the order in which they were given; None where one has no name
     labs: tuple[str | None, ...] = ()
+    # what follows for another lab, where these are all labs that the protocol lists, they agree and their pools look
+    # alike; else None
     unanimity: Unanimity | None = None
+    # pairs of files, by their numbers from 1 on, that are about the same items: no two labs that replicate each other
     same_items: tuple[tuple[int, int], ...] = ()
 
     @property

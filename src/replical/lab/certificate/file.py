@@ -372,13 +372,7 @@ def indices_of(entry: Mapping[str, Any], n: int) -> Indices:
 
 
 def ranges_of(entry: Mapping[str, Any], n: int) -> list[tuple[int, int]]:
-    """The set that `set_of` wrote, as ascending ranges of indices below `n`, both ends included.
-
-    Raises
-    ------
-    BadCertificate
-        If it is written in another way.
-    """
+    """The set that `set_of` wrote, as ascending ranges of indices below `n`, both ends included."""
     try:
         ranges = [(int(low), int(high)) for low, high in entry["ranges"]]
         count = entry["count"]
@@ -539,13 +533,7 @@ def _runs(column: Iterable[int]) -> Iterator[str]:
 
 
 def unfold_rounds(texts: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """The rounds that `fold_rounds` wrote.
-
-    Raises
-    ------
-    ValueError
-        If they are none, or too many.
-    """
+    """The rounds that `fold_rounds` wrote."""
     if set(texts) != set(_COLUMNS):
         raise ValueError(f"rounds are {', '.join(_COLUMNS)}")
     columns = [_values(texts[name]) for name in _COLUMNS]

@@ -201,13 +201,7 @@ def _check_beacon(body: Mapping[str, Any], protocol: Protocol) -> str | None:
 def check_signature(
     checks: Checks, content: Mapping[str, Any], lab: str | None, protocol: Protocol, *, what: str = ""
 ) -> None:
-    """Did the lab sign, where the protocol lists keys? A signature that nobody asked for must be right all the same.
-
-    Raises
-    ------
-    MissingExtra
-        If there is a signature to check and cryptography is not installed: whether it is right is not guessed.
-    """
+    """Did the lab sign, where the protocol lists keys? A signature that nobody asked for must be right all the same."""
     if protocol.lab_keys.get(str(lab)) is None and not (protocol.lab_keys and lab is None):
         if "signature" in content:
             needs_cryptography()
@@ -224,13 +218,7 @@ _HELD = 2**22  # numbers that a class has to hold: cuts, or the normals of a net
 
 
 def check_limits(body: Any, *, deeply: bool = False) -> None:
-    """Refuse a `body` whose protocol asks for too much; where a pool is given too, distances are counted `deeply`.
-
-    Raises
-    ------
-    BadUsage
-        In one sentence, unless sizes are trusted. Whatever else is wrong is for others to find.
-    """
+    """Refuse a `body` whose protocol asks for too much; where a pool is given too, distances are counted `deeply`."""
     protocol = body.get("protocol") if isinstance(body, Mapping) else None
     if trusted() or not isinstance(protocol, Mapping) or not isinstance(protocol.get("class"), Mapping):
         return

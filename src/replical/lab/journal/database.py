@@ -1,4 +1,4 @@
-"""Databases that keep journals, and what their settings promise.
+"""Databases that keep journals: what their settings promise, and one runner at a time.
 
 An acknowledged label must be on the disk. That is so only with certain settings, and a server's, database's or role's
 own settings may be others. So a transaction that writes sets what it can, looks whether that took, and is refused
@@ -20,13 +20,12 @@ reservations            ``synchronous_commit=off``                      gone aft
 Not checked, because nobody can from here: a disk that says "written" too early, ``full_page_writes=off`` on a file
 system that tears pages, a network file system that lies about locks.
 
-One runner at a time, and none that was taken for dead writes behind its successor's back.
-
-A runner holds a lock for as long as it lives: a locked file beside an SQLite journal, an advisory lock on a server. Locks
-can be lost without their holder's noticing: a network cut, a terminated connection, a removed file, a pooler between.
-So the database counts runners (`replical_runner.epoch`), and every transaction of a runner looks at this number first,
-with its row locked: who finds that another runner came later writes nothing, for ever. On a server the runner writes
-through the very connection that holds its lock. When that dies nothing more can be written, whoever came or did not.
+No runner that was taken for dead writes behind its successor's back. A runner holds a lock for as long as it lives: a
+locked file beside an SQLite journal, an advisory lock on a server. Locks can be lost without their holder's noticing:
+a network cut, a terminated connection, a removed file, a pooler between. So the database counts runners
+(`replical_runner.epoch`), and every transaction of a runner looks at this number first, with its row locked: who
+finds that another runner came later writes nothing, for ever. On a server the runner writes through the very
+connection that holds its lock. When that dies nothing more can be written, whoever came or did not.
 """
 
 from __future__ import annotations
@@ -60,37 +59,14 @@ _WATCHFUL = {
 
 
 class Database:
-    """A database that is there, or an SQLite file that will be once something is written.
-
-    Parameters
-    ----------
-    where
-        A file, or the URL of a database.
-    write
-        May it be changed?
-    lasting
-        Must a commit be on the disk before it is acknowledged?
-
-    Attributes
-    ----------
-    where
-        What may be shown of it: no password.
-    file
-        The SQLite file; None for a server.
-
-    Raises
-    ------
-    BadJournal
-        If nobody can read the URL, or there is no driver or folder.
-    MissingExtra
-        If SQLAlchemy is not installed.
-    """
+    """A database that is there, or an SQLite file that will be; where it is `lasting`, a commit waits for the disk."""
 
     def __init__(self, where: str | Path, *, write: bool = True, lasting: bool = True) -> None:
         self.sql = _sqlalchemy()
-        self.where = _without_password(str(where))
+        self.where = _without_password(str(where))  # what may be shown of it
         self._url, self._write, self._lasting = _url(self.sql, str(where), self.where), write, lasting
         on_server = self._url.get_backend_name() != "sqlite"
+        # The SQLite file; None for a server.
         self.file = None if on_server else Path(self._url.database if "://" in str(where) else where)
         self.engine = self._engine()
 
@@ -194,16 +170,6 @@ class Database:
             )
 
 
-def make_private(file: Path) -> None:
-    """Make a file that only its owner may read, whatever the umask; SQLite gives its other files the same rights."""
-    try:
-        if not file.exists():
-            os.close(os.open(file, os.O_RDWR | os.O_CREAT, 0o600))
-            file.chmod(0o600)
-    except OSError as error:
-        raise BadJournal(f"cannot write the journal {file}: {error.strerror}") from error
-
-
 def _sqlalchemy() -> Any:
     try:
         import sqlalchemy
@@ -250,13 +216,7 @@ _PATIENT = (
 
 
 class Fence:
-    """The right to drive a run; `open` it once, write through `writing`, and `close` it for the next runner.
-
-    Raises
-    ------
-    BadJournal
-        If another runner has the lock, or the database cannot be used.
-    """
+    """The right to drive a run; `open` it once, write through `writing`, and `close` it for the next runner."""
 
     def __init__(self, database: Database) -> None:
         self._database = database
@@ -361,3 +321,13 @@ def _lock_file(file: Path, busy: str) -> Any:
         lock.close()
         raise BadJournal(busy) from error
     return lock
+
+
+def make_private(file: Path) -> None:
+    """Make a file that only its owner may read, whatever the umask; SQLite gives its other files the same rights."""
+    try:
+        if not file.exists():
+            os.close(os.open(file, os.O_RDWR | os.O_CREAT, 0o600))
+            file.chmod(0o600)
+    except OSError as error:
+        raise BadJournal(f"cannot write the journal {file}: {error.strerror}") from error

@@ -1,19 +1,15 @@
-"""The table of a journal's events: its columns, and what keeps it append-only. It is the same in every database.
-
-The chain of a journal: every event carries a hash of itself and of the hash before it.
-
-The hash of event n is SHA-256 of the 32 bytes of the one before and of the canonical JSON of its fields (`FIELDS`, the
-detail as the text that is stored). So an event that is changed, removed, moved or put in later is found, by its number.
-A chain cannot show that the last events were cut off, or that everything was written anew: for that its head, the last
-hash, has to be known elsewhere. A certificate tells it.
-
-The journal: every label asked and given, append-only, from which a run is rebuilt.
+"""The journal: every label asked and given, append-only, from which a run is rebuilt.
 
 SQLite by default, PostgreSQL by URL; every commit is on the disk before it is acknowledged (`database`), and one
-runner at a time drives the run. One table of events; nothing is ever changed or removed.
+runner at a time drives the run. One table of events, the same in every database; nothing is ever changed or removed.
 What counts follows from the events alone: the first answer for an item is its label until it is taken back or corrected
-(`ledger`), so a run can be replayed at any time, by anyone who has pool, protocol and journal. Every event is linked
-to the one before it, and whoever reads a journal goes along its chain.
+(`ledger`), so a run can be replayed at any time, by anyone who has pool, protocol and journal.
+
+Every event is linked to the one before it, and whoever reads a journal goes along its chain. The hash of event n is
+SHA-256 of the 32 bytes of the one before and of the canonical JSON of its fields (`FIELDS`, the detail as the text that is
+stored). So an event that is changed, removed, moved or put in later is found, by its number. A chain cannot show that the
+last events were cut off, or that everything was written anew: for that its head, the last hash, has to be known elsewhere.
+A certificate tells it.
 Needs SQLAlchemy: ``pip install 'replical[lab]'``.
 """
 
@@ -38,167 +34,6 @@ from replical.lab.journal.database import Database, Fence, make_private
 
 TABLE = "replical_events"
 SNAPSHOT = "replical_snapshot"  # one row, if any: see `replical.lab.sessions.replay`
-
-
-def table_of(sql: Any) -> Any:
-    """Events by number; `chain` is the hash of each (`link_hash`)."""
-    number = sql.BigInteger().with_variant(sql.Integer, "sqlite")
-    return sql.Table(
-        TABLE,
-        sql.MetaData(),
-        sql.Column("seq", number, primary_key=True, autoincrement=True),
-        sql.Column("kind", sql.String(16), nullable=False),
-        sql.Column("item", sql.Text),
-        sql.Column("label", sql.Integer),
-        sql.Column("annotator", sql.Text),
-        sql.Column("at", sql.String(40), nullable=False),
-        sql.Column("detail", sql.Text),
-        sql.Column("chain", sql.LargeBinary(32)),
-        sqlite_autoincrement=True,
-    )
-
-
-def protect(connection: Any) -> None:
-    """Append-only, enforced by the database where it can."""
-    refuse = "SELECT RAISE(ABORT, 'a journal is append-only')"
-    if connection.dialect.name == "sqlite":
-        for verb in ("UPDATE", "DELETE"):
-            connection.exec_driver_sql(
-                f"CREATE TRIGGER IF NOT EXISTS replical_no_{verb.lower()} BEFORE {verb} ON {TABLE} BEGIN {refuse}; END"
-            )
-        connection.exec_driver_sql(  # INSERT OR REPLACE removes a row without asking the other triggers
-            f"CREATE TRIGGER IF NOT EXISTS replical_no_replace BEFORE INSERT ON {TABLE} "
-            f"WHEN EXISTS (SELECT 1 FROM {TABLE} WHERE seq = NEW.seq) BEGIN {refuse}; END"
-        )
-        return
-    there = f"SELECT 1 FROM pg_trigger WHERE tgname = 'replical_append_only' AND tgrelid = '{TABLE}'::regclass"
-    if connection.exec_driver_sql(there).first() is None:
-        connection.exec_driver_sql(
-            "CREATE OR REPLACE FUNCTION replical_append_only() RETURNS trigger LANGUAGE plpgsql AS "
-            "$$ BEGIN RAISE EXCEPTION 'a journal is append-only'; END $$"
-        )
-        connection.exec_driver_sql(
-            f"CREATE TRIGGER replical_append_only BEFORE UPDATE OR DELETE OR TRUNCATE ON {TABLE} "
-            "FOR EACH STATEMENT EXECUTE FUNCTION replical_append_only()"
-        )
-
-
-def lock_table(connection: Any) -> None:
-    """Until this transaction ends nobody else adds events; SQLite lets in one writer at a time anyway."""
-    if connection.dialect.name == "postgresql":
-        connection.exec_driver_sql(f"LOCK TABLE {TABLE} IN EXCLUSIVE MODE")
-
-
-def keep_snapshot(sql: Any, connection: Any, snapshot: bytes) -> None:
-    """Put a snapshot in the place of the last one."""
-    kind = "BLOB" if connection.dialect.name == "sqlite" else "BYTEA"
-    connection.exec_driver_sql(f"CREATE TABLE IF NOT EXISTS {SNAPSHOT} (one INTEGER PRIMARY KEY, content {kind})")
-    connection.exec_driver_sql(f"DELETE FROM {SNAPSHOT}")
-    connection.execute(sql.text(f"INSERT INTO {SNAPSHOT} VALUES (1, :content)"), {"content": snapshot})
-
-
-def last_number(connection: Any) -> int:
-    """The highest number that an event ever had, where the database remembers it; SQLite does."""
-    if connection.dialect.name != "sqlite":
-        return 0
-    return int(connection.exec_driver_sql(f"SELECT max(seq) FROM sqlite_sequence WHERE name = '{TABLE}'").scalar() or 0)
-
-
-FIELDS = ("seq", "kind", "item", "label", "annotator", "at", "detail")
-FIRST = hashlib.sha256(b"replical journal").digest()  # what the first event is linked to
-
-
-class Link(NamedTuple):
-    """How far a chain goes: the number of its last event, and that event's hash."""
-
-    seq: int = 0
-    hash: bytes = FIRST
-
-    @property
-    def digest(self) -> str:
-        """The hash as published files spell it."""
-        return f"sha256:{self.hash.hex()}"
-
-
-Row = tuple[Any, ...]  # the fields of an event, then its hash
-
-
-def link_hash(
-    before: bytes,
-    seq: int,
-    kind: str,
-    item: str | None,
-    label: int | None,
-    annotator: str | None,
-    at: str,
-    detail: str | None,
-) -> bytes:
-    """The hash of an event with these fields, after an event with the hash `before`.
-
-    Raises
-    ------
-    TypeError
-        If a field is neither what it must be nor missing.
-
-    Examples
-    --------
-    >>> link_hash(FIRST, 1, "ask", "a", None, None, "2025-01-01", None).hex()[:16]
-    '8540bd6edc466345'
-    """
-    text = (
-        f"[{int.__repr__(seq)},{spelled(kind)},{'null' if item is None else spelled(item)},"
-        f"{'null' if label is None else int.__repr__(label)},{'null' if annotator is None else spelled(annotator)},"
-        f"{spelled(at)},{'null' if detail is None else spelled(detail)}]"
-    )
-    return hashlib.sha256(before + text.encode()).digest()
-
-
-def follow(rows: Iterable[Row], link: Link, where: str) -> Iterator[tuple[Row, bytes]]:
-    """Go along the chain of the journal `where`, from `link` on: every row, and its hash.
-
-    Raises
-    ------
-    BadJournal
-        At the first event that is not the one which was written there.
-    """
-    last, now = link
-    for row in rows:
-        seq, kept = row[0], row[-1]
-        if kept is None:
-            raise _unlinked(where, seq)
-        if seq != last + 1:
-            raise BadJournal(f"{where}: {_missing(last + 1, seq - 1)}{_REMEDY}")
-        try:
-            now = link_hash(now, *row[:-1])
-        except (TypeError, UnicodeEncodeError) as error:
-            raise BadJournal(f"{where}: event {seq} is damaged{_REMEDY}") from error
-        if now != kept:
-            raise BadJournal(
-                f"{where}: event {seq} is not what was written there: it was changed or damaged, or events were moved or "
-                f"put in{_REMEDY}"
-            )
-        last = seq
-        yield row, now
-
-
-def check_end(last: int, written: int, where: str) -> None:
-    """Refuse a journal that ends at event `last` although its database knows that event `written` was there."""
-    if last < written:
-        raise BadJournal(f"{where}: {_missing(last + 1, written)}{_REMEDY}")
-
-
-def _unlinked(where: str, seq: int) -> BadJournal:
-    why = f"event {seq} is not linked to the one before it, so it was put in later or its hash taken out"
-    return BadJournal(f"{where}: {why}{_REMEDY}")
-
-
-_REMEDY = "; take the journal from a backup, because what follows cannot be trusted"
-
-
-def _missing(first: int, last: int) -> str:
-    return f"event {first} is missing" if first == last else f"events {first} to {last} are missing"
-
-
 SCHEMA = "replical.journal/2"
 _AT_ONCE = 10_000  # rows fetched at a time
 
@@ -384,7 +219,7 @@ class Journal:
         last = connection.execute(self._select().order_by(self._events.c.seq.desc()).limit(1)).first()
         if last is not None:
             if last[-1] is None:
-                raise _unlinked(self.where, last[0])
+                raise _unlinked_error(self.where, last[0])
             link = Link(last[0], last[-1])
         check_end(link.seq, written, self.where)
         return link
@@ -520,7 +355,7 @@ class Journal:
         if detail is not None and schema != SCHEMA:
             raise BadJournal(f"{self.where} was written as {schema!r}, this version reads {SCHEMA!r}")
         if link is None:
-            raise _unlinked(self.where, 1)
+            raise _unlinked_error(self.where, 1)
 
 
 def _event(row: Row, where: str) -> Event:
@@ -532,3 +367,151 @@ def _event(row: Row, where: str) -> Event:
     if detail is not None and not isinstance(detail, dict):
         raise BadJournal(f"{where}: the detail of event {seq} is damaged")
     return Event(kind=kind, item=item, label=label, annotator=annotator, detail=detail, seq=seq, at=at)
+
+
+FIELDS = ("seq", "kind", "item", "label", "annotator", "at", "detail")
+FIRST = hashlib.sha256(b"replical journal").digest()  # what the first event is linked to
+
+
+class Link(NamedTuple):
+    """How far a chain goes: the number of its last event, and that event's hash."""
+
+    seq: int = 0
+    hash: bytes = FIRST
+
+    @property
+    def digest(self) -> str:
+        """The hash as published files spell it."""
+        return f"sha256:{self.hash.hex()}"
+
+
+Row = tuple[Any, ...]  # the fields of an event, then its hash
+
+
+def link_hash(
+    before: bytes,
+    seq: int,
+    kind: str,
+    item: str | None,
+    label: int | None,
+    annotator: str | None,
+    at: str,
+    detail: str | None,
+) -> bytes:
+    """The hash of an event with these fields, after an event with the hash `before`.
+
+    Examples
+    --------
+    >>> link_hash(FIRST, 1, "ask", "a", None, None, "2025-01-01", None).hex()[:16]
+    '8540bd6edc466345'
+    """
+    text = (
+        f"[{int.__repr__(seq)},{spelled(kind)},{'null' if item is None else spelled(item)},"
+        f"{'null' if label is None else int.__repr__(label)},{'null' if annotator is None else spelled(annotator)},"
+        f"{spelled(at)},{'null' if detail is None else spelled(detail)}]"
+    )
+    return hashlib.sha256(before + text.encode()).digest()
+
+
+def follow(rows: Iterable[Row], link: Link, where: str) -> Iterator[tuple[Row, bytes]]:
+    """Go along the chain of the journal `where`, from `link` on: every row, and its hash."""
+    last, now = link
+    for row in rows:
+        seq, kept = row[0], row[-1]
+        if kept is None:
+            raise _unlinked_error(where, seq)
+        if seq != last + 1:
+            raise BadJournal(f"{where}: {_missing(last + 1, seq - 1)}{_REMEDY}")
+        try:
+            now = link_hash(now, *row[:-1])
+        except (TypeError, UnicodeEncodeError) as error:
+            raise BadJournal(f"{where}: event {seq} is damaged{_REMEDY}") from error
+        if now != kept:
+            raise BadJournal(
+                f"{where}: event {seq} is not what was written there: it was changed or damaged, or events were moved or "
+                f"put in{_REMEDY}"
+            )
+        last = seq
+        yield row, now
+
+
+def check_end(last: int, written: int, where: str) -> None:
+    """Refuse a journal that ends at event `last` although its database knows that event `written` was there."""
+    if last < written:
+        raise BadJournal(f"{where}: {_missing(last + 1, written)}{_REMEDY}")
+
+
+_REMEDY = "; take the journal from a backup, because what follows cannot be trusted"
+
+
+def _unlinked_error(where: str, seq: int) -> BadJournal:
+    why = f"event {seq} is not linked to the one before it, so it was put in later or its hash taken out"
+    return BadJournal(f"{where}: {why}{_REMEDY}")
+
+
+def _missing(first: int, last: int) -> str:
+    return f"event {first} is missing" if first == last else f"events {first} to {last} are missing"
+
+
+def table_of(sql: Any) -> Any:
+    """Events by number; `chain` is the hash of each (`link_hash`)."""
+    number = sql.BigInteger().with_variant(sql.Integer, "sqlite")
+    return sql.Table(
+        TABLE,
+        sql.MetaData(),
+        sql.Column("seq", number, primary_key=True, autoincrement=True),
+        sql.Column("kind", sql.String(16), nullable=False),
+        sql.Column("item", sql.Text),
+        sql.Column("label", sql.Integer),
+        sql.Column("annotator", sql.Text),
+        sql.Column("at", sql.String(40), nullable=False),
+        sql.Column("detail", sql.Text),
+        sql.Column("chain", sql.LargeBinary(32)),
+        sqlite_autoincrement=True,
+    )
+
+
+def protect(connection: Any) -> None:
+    """Append-only, enforced by the database where it can."""
+    refuse = "SELECT RAISE(ABORT, 'a journal is append-only')"
+    if connection.dialect.name == "sqlite":
+        for verb in ("UPDATE", "DELETE"):
+            connection.exec_driver_sql(
+                f"CREATE TRIGGER IF NOT EXISTS replical_no_{verb.lower()} BEFORE {verb} ON {TABLE} BEGIN {refuse}; END"
+            )
+        connection.exec_driver_sql(  # INSERT OR REPLACE removes a row without asking the other triggers
+            f"CREATE TRIGGER IF NOT EXISTS replical_no_replace BEFORE INSERT ON {TABLE} "
+            f"WHEN EXISTS (SELECT 1 FROM {TABLE} WHERE seq = NEW.seq) BEGIN {refuse}; END"
+        )
+        return
+    there = f"SELECT 1 FROM pg_trigger WHERE tgname = 'replical_append_only' AND tgrelid = '{TABLE}'::regclass"
+    if connection.exec_driver_sql(there).first() is None:
+        connection.exec_driver_sql(
+            "CREATE OR REPLACE FUNCTION replical_append_only() RETURNS trigger LANGUAGE plpgsql AS "
+            "$$ BEGIN RAISE EXCEPTION 'a journal is append-only'; END $$"
+        )
+        connection.exec_driver_sql(
+            f"CREATE TRIGGER replical_append_only BEFORE UPDATE OR DELETE OR TRUNCATE ON {TABLE} "
+            "FOR EACH STATEMENT EXECUTE FUNCTION replical_append_only()"
+        )
+
+
+def lock_table(connection: Any) -> None:
+    """Until this transaction ends nobody else adds events; SQLite lets in one writer at a time anyway."""
+    if connection.dialect.name == "postgresql":
+        connection.exec_driver_sql(f"LOCK TABLE {TABLE} IN EXCLUSIVE MODE")
+
+
+def keep_snapshot(sql: Any, connection: Any, snapshot: bytes) -> None:
+    """Put a snapshot in the place of the last one."""
+    kind = "BLOB" if connection.dialect.name == "sqlite" else "BYTEA"
+    connection.exec_driver_sql(f"CREATE TABLE IF NOT EXISTS {SNAPSHOT} (one INTEGER PRIMARY KEY, content {kind})")
+    connection.exec_driver_sql(f"DELETE FROM {SNAPSHOT}")
+    connection.execute(sql.text(f"INSERT INTO {SNAPSHOT} VALUES (1, :content)"), {"content": snapshot})
+
+
+def last_number(connection: Any) -> int:
+    """The highest number that an event ever had, where the database remembers it; SQLite does."""
+    if connection.dialect.name != "sqlite":
+        return 0
+    return int(connection.exec_driver_sql(f"SELECT max(seq) FROM sqlite_sequence WHERE name = '{TABLE}'").scalar() or 0)

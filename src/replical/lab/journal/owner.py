@@ -29,15 +29,7 @@ LONGEST = 1000  # characters of a beacon's value; those of public beacons have 6
 
 
 def bind(protocol: Protocol, lab: LabPool, journal: Journal, learner: Learner, claim: Claim | None = None) -> bytes:
-    """Write protocol, pool and claim into a new journal, or find them there as they were; the lab's secret.
-
-    Raises
-    ------
-    BadJournal
-        If the journal belongs to another protocol, pool or claim, or is damaged.
-    PlanMismatch
-        If the `learner`'s plan was not made for such a pool.
-    """
+    """Write protocol, pool and claim into a new journal, or find them there as they were; the lab's secret."""
     created = journal.created
     now = {"protocol_fingerprint": protocol.fingerprint, "pool_fingerprint": lab.fingerprint}
     if created is None:
@@ -79,15 +71,7 @@ def _check_claim(journal: Journal, claim: Claim | None, created: Any) -> None:
 
 
 def name_events(protocol: Protocol, journal: Journal, ledger: Ledger, name: str) -> list[Event]:
-    """The event that gives a lab its `name`, once and for all; none where it has this one.
-
-    Raises
-    ------
-    BadUsage
-        If it is no name, or none that the protocol lists.
-    BadJournal
-        If the journal has another one, or was registered without a name.
-    """
+    """The event that gives a lab its `name`, once and for all; none where it has this one."""
     check_name(name, protocol.lab_names)
     if ledger.lab not in (None, name):
         raise BadJournal(
@@ -138,13 +122,7 @@ def is_beacon(value: Any) -> bool:
 
 
 def beacon_value(text: str) -> str:
-    """The value of a beacon that somebody typed: blanks around it do not count.
-
-    Raises
-    ------
-    BadUsage
-        If it is empty, longer than a line, or no text that can be printed.
-    """
+    """The value of a beacon that somebody typed: blanks around it do not count."""
     value = unicodedata.normalize("NFC", text.strip())
     if not is_beacon(value):
         raise BadUsage(
@@ -172,13 +150,7 @@ def registration_digest(content: Mapping[str, Any]) -> str:
 def check_registered(
     protocol: Protocol, lab: LabPool, journal: Journal, ledger: Ledger, secret: bytes, *, waits: bool = False
 ) -> None:
-    """Is the run registered as it is, and does it have all that the protocol asks for, unless it `waits` for a beacon?
-
-    Raises
-    ------
-    BadJournal
-        If it was registered otherwise, or the registration or the beacon's value is missing.
-    """
+    """Is the run registered as it is, and does it have all that the protocol asks for, unless it `waits` for a beacon?"""
     found, now = ledger.registration, registration_body(protocol, lab, secret, ledger.lab)
     if found is None and protocol.registers:
         raise BadJournal(

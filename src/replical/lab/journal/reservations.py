@@ -35,17 +35,7 @@ class ReservationBook(Protocol):
     """What a desk needs; times are seconds, and people go by their names."""
 
     def take(self, annotator: str, places: Mapping[str, int], patience: float) -> str | None:
-        """An item for this annotator, who has it from now on; None if all places are taken.
-
-        Parameters
-        ----------
-        annotator
-            Who asks.
-        places
-            Items they may label, and how many people may be at each at the same time.
-        patience
-            For how long others are kept away from an item.
-        """
+        """An item for this annotator, who has it from now on; None if all places are taken."""
         ...
 
     def hold(self, annotator: str, item: str) -> None:
@@ -108,15 +98,7 @@ class Reservations:
 
 
 class SharedReservations:
-    """In the journal's database, for the desks of any number of servers.
-
-    Parameters
-    ----------
-    database
-        The journal's; a connection of its own is used, which does not wait for the disk.
-    clock
-        Seconds since 1970; the database server's if left out, or this machine's for a file.
-    """
+    """In the journal's database, for the desks of any number of servers."""
 
     def __init__(self, database: Database, clock: Callable[[], float] | None = None) -> None:
         self._database, self._given = database.without_waiting(), clock

@@ -47,22 +47,12 @@ class _UnknownError(Exception):
 
 @dataclass(frozen=True, kw_only=True)
 class Content:
-    """What the page shows beside the desk.
-
-    Attributes
-    ----------
-    columns
-        Columns of some items, by id.
-    media
-        The only folder files are served from; None: no files.
-    instructions
-        Markdown.
-    """
+    """What the page shows beside the desk."""
 
     title: str
-    columns: Columns
-    media: Path | None = None
-    instructions: str = ""
+    columns: Columns  # columns of some items, by id
+    media: Path | None = None  # the only folder files are served from; None: no files
+    instructions: str = ""  # Markdown
 
 
 def application(desk: Desk, content: Content, people: People, *, token: str | None = None) -> Guard:

@@ -104,15 +104,7 @@ class Connection(H11Protocol):
 
 
 class Connections:
-    """All connections of a page, oldest first.
-
-    Parameters
-    ----------
-    most, each
-        How many may be open in all, and from one network.
-    proxies
-        Networks that many people come through: only the number in all is limited.
-    """
+    """All connections of a page, oldest first: so many in all, and of `each` address that is none of the `proxies`."""
 
     def __init__(self, most: int, each: int, proxies: frozenset[str] = frozenset()) -> None:
         self._most, self._each, self._proxies = most, each, proxies

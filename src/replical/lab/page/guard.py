@@ -36,15 +36,10 @@ _HEADERS = {
 
 
 class Guard:
-    """In front of everything else.
+    """In front of everything else: nothing is served without the `token`, or a personal link of one of the `people`.
 
-    Parameters
-    ----------
-    token
-        Nothing is served without it. None: only to a browser on this machine that calls us by a name of this machine,
-        since any site may give its own name our address.
-    people
-        Whose personal links there are; they let in too.
+    Where there is no token, only to a browser on this machine that calls us by a name of this machine, since any site may
+    give its own name our address.
     """
 
     def __init__(self, app: Any, token: str | None, people: People) -> None:

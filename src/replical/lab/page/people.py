@@ -57,15 +57,7 @@ class ReservedName:
 
 
 class People:
-    """Names and who may use them.
-
-    Parameters
-    ----------
-    run
-        Its journal keeps whose name is whose.
-    closed
-        Are there personal links only?
-    """
+    """Names and who may use them, as the journal of the `run` keeps them; `closed`: there are personal links only."""
 
     def __init__(self, run: JournalRun, *, closed: bool = False, clock: Callable[[], float] = time.monotonic) -> None:
         self._run, self.closed, self._clock = run, closed, clock
@@ -106,15 +98,7 @@ class People:
         return self.linked_name(credential) is not None or _hash(credential) in self._run.ledger.people.values()
 
     def join(self, credential: str, said: object) -> tuple[str, str]:
-        """Somebody says a name, or none: their name, and the credential that their browser keeps from now on.
-
-        Raises
-        ------
-        BadUsage
-            If it is no name.
-        Taken
-            If it is somebody else's, or this browser is somebody with another name.
-        """
+        """Somebody says a name, or none: their name, and the credential that their browser keeps from now on."""
         if credential and self.who(credential) is None:
             self._run.refresh()  # they may have labelled at another server just now
         known = self.who(credential)
@@ -146,13 +130,7 @@ class People:
         return next((theirs for known, theirs in people if looks_like(known) == looks_like(name)), None)
 
     def bind(self, credential: str, name: str) -> None:
-        """Whoever labels has their name from now on, for good.
-
-        Raises
-        ------
-        Taken
-            If somebody else was given it in the meantime, at another server perhaps.
-        """
+        """Whoever labels has their name from now on, for good."""
         own = _hash(credential)
         if self._owner(name) is None:
             self._run.refresh()
@@ -165,13 +143,7 @@ class People:
 
 
 def name_of(said: object) -> str:
-    """A name as it is kept, empty for whoever gives none.
-
-    Raises
-    ------
-    BadUsage
-        If it cannot be written down, or means something else in a journal.
-    """
+    """A name as it is kept, empty for whoever gives none."""
     name = unicodedata.normalize("NFC", said).strip() if isinstance(said, str) else None
     if name is None or len(name) > LONGEST_NAME or any(unicodedata.category(each) in ("Cc", "Cs") for each in name):
         raise BadUsage(f"a name has at most {LONGEST_NAME} letters, in one line")

@@ -1,6 +1,6 @@
 """Several people label one run: who gets which item, votes, and taking back. One lock, so nothing is charged twice.
 
-A run that is driven elsewhere, seen through its journal: what it asks for, and a way to answer.
+The run may be driven elsewhere: then it is seen through its journal, what it asks for and a way to answer.
 """
 
 from __future__ import annotations
@@ -24,89 +24,10 @@ from replical.lab.journal.reservations import ReservationBook, Reservations
 _LEAST, _FIRST, _MOST, _TIMES, _RECENT = 10.0, 30.0, 120.0, 3, 50
 
 
-class LabelledRun(Protocol):
-    """A run that people label: driven here (`Session`), or elsewhere through its journal (`RemoteRun`)."""
-
-    @property
-    def labels(self) -> tuple[Label, ...]:
-        """The label set."""
-        ...
-
-    @property
-    def open(self) -> list[str]:
-        """Items to label now."""
-        ...
-
-    @property
-    def ledger(self) -> Ledger:
-        """What has been said so far."""
-        ...
-
-    @property
-    def mass(self) -> float:
-        """Δ(V) at present."""
-        ...
-
-    @property
-    def budget(self) -> int | None:
-        """The most labels there will be."""
-        ...
-
-    @property
-    def ended(self) -> bool:
-        """Is nothing left to label, for good?"""
-        ...
-
-    def refresh(self) -> None:
-        """Take in what others have written."""
-        ...
-
-    def answer(self, item: str, label: Label, *, annotator: str | None = None) -> None:
-        """A label."""
-        ...
-
-    def vote(self, item: str, label: Label | None, *, annotator: str, needed: int) -> None:
-        """One of several opinions; None from who cannot say."""
-        ...
-
-    def skip(self, item: str, *, annotator: str | None = None) -> None:
-        """Nobody can say."""
-        ...
-
-    def undo(self, item: str, *, annotator: str | None = None) -> None:
-        """Take back."""
-        ...
-
-
-class Outlook(Protocol):
-    """Whoever estimates how many labels are left."""
-
-    def look(self) -> None:
-        """The run has changed; returns at once. What was found before is in the journal then."""
-        ...
-
-
-@dataclass(frozen=True)
-class Action:
-    """Something an annotator did and may take back."""
-
-    item: str
-    kind: str
-
-
 class Desk:
-    """Hands out open items and hears answers.
+    """Hands out open items and hears answers; with several `votes` an item the commonest label counts.
 
-    Parameters
-    ----------
-    session
-        The run.
-    votes
-        How many people label each item; the commonest label counts.
-    outlook
-        Who estimates how many labels are left; nobody if left out.
-    reservations
-        Who is labelling what; known to this desk only if left out, to all desks of a run with `Journal.reservations`.
+    Who is labelling what is known to this desk only, or to all desks of a run with `Journal.reservations`.
     """
 
     def __init__(
@@ -262,14 +183,78 @@ class Desk:
         return None if self.votes == 1 else self.session.ledger.agreement()
 
 
-class RemoteRun:
-    """Open items are those the journal asks for and nobody has answered.
+@dataclass(frozen=True)
+class Action:
+    """Something an annotator did and may take back."""
 
-    Parameters
-    ----------
-    journal
-        Opened with ``runner=False``: the run itself holds the lock.
-    """
+    item: str
+    kind: str
+
+
+class Outlook(Protocol):
+    """Whoever estimates how many labels are left."""
+
+    def look(self) -> None:
+        """The run has changed; returns at once. What was found before is in the journal then."""
+        ...
+
+
+class LabelledRun(Protocol):
+    """A run that people label: driven here (`Session`), or elsewhere through its journal (`RemoteRun`)."""
+
+    @property
+    def labels(self) -> tuple[Label, ...]:
+        """The label set."""
+        ...
+
+    @property
+    def open(self) -> list[str]:
+        """Items to label now."""
+        ...
+
+    @property
+    def ledger(self) -> Ledger:
+        """What has been said so far."""
+        ...
+
+    @property
+    def mass(self) -> float:
+        """Δ(V) at present."""
+        ...
+
+    @property
+    def budget(self) -> int | None:
+        """The most labels there will be."""
+        ...
+
+    @property
+    def ended(self) -> bool:
+        """Is nothing left to label, for good?"""
+        ...
+
+    def refresh(self) -> None:
+        """Take in what others have written."""
+        ...
+
+    def answer(self, item: str, label: Label, *, annotator: str | None = None) -> None:
+        """A label."""
+        ...
+
+    def vote(self, item: str, label: Label | None, *, annotator: str, needed: int) -> None:
+        """One of several opinions; None from who cannot say."""
+        ...
+
+    def skip(self, item: str, *, annotator: str | None = None) -> None:
+        """Nobody can say."""
+        ...
+
+    def undo(self, item: str, *, annotator: str | None = None) -> None:
+        """Take back."""
+        ...
+
+
+class RemoteRun:
+    """A run seen through its `journal`: open items are those it asks for and nobody has answered."""
 
     def __init__(self, journal: Journal) -> None:
         created = journal.created

@@ -1,16 +1,14 @@
-"""Snapshots: what a run remembered at some event, so that it goes on without hearing every label again.
-
-A snapshot is kept beside the events and is never part of what is known: it says for which protocol, pool, private seed
-and version it was made, and at which event and hash of the chain. A damaged or foreign one is ignored. Whoever goes on from
-one replays the run from its first label before it ends, so no answer and no certificate ever rests on a snapshot: the
-worst that a forged one does is to have people asked about other items.
-
-The conversation of a run, rebuilt from its journal: every label known so far is told to the learner again.
+"""The conversation of a run, rebuilt from its journal: every label known so far is told to the learner again.
 
 The state of a run is a function of protocol, pool, private seed and what the journal says of each item: its label, or
 that nobody could label it. So a run is rebuilt by replaying the learner's conversation with the labels known so far;
-whatever happened between two labels, the same journal gives the same result to the byte. A long run goes on from a
-snapshot, and is replayed from its first label before it ends.
+whatever happened between two labels, the same journal gives the same result to the byte.
+
+A long run goes on from a snapshot: what it remembered at some event. A snapshot is kept beside the events and is never part
+of what is known: it says for which protocol, pool, private seed and version it was made, and at which event and hash of the
+chain. A damaged or foreign one is ignored. Whoever goes on from one replays the run from its first label before it ends, so
+no answer and no certificate ever rests on a snapshot: the worst that a forged one does is to have people asked about other
+items.
 """
 
 from __future__ import annotations
@@ -39,85 +37,13 @@ from replical.learners.base import Course, Kept, Learner
 from replical.pools.pool import Pool
 from replical.pools.query import Answers, Query
 
-SCHEMA = "replical.snapshot/1"
 EVERY = 2000  # labels between two snapshots
-_BOUND = "bound"  # the array that says what a snapshot belongs to
-_MOST = 2**28  # bytes: a larger one would take longer to write than it saves
-
-
-class Snapshot(NamedTuple):
-    """What a run kept when the journal ended at `link`."""
-
-    link: Link
-    kept: Kept
-
-
-def pack(snapshot: Snapshot, about: Mapping[str, Any]) -> bytes | None:
-    """The bytes of a snapshot of the run that `about` describes, after their own digest; None if they are too many."""
-    if sum(array.nbytes for array in snapshot.kept.values()) > _MOST:
-        return None
-    told = canonical(_origin(snapshot.link, about)).encode()
-    file = io.BytesIO()
-    assert all(not array.dtype.hasobject for array in snapshot.kept.values()), "numbers alone: nothing is pickled"
-    arrays: dict[str, Any] = {_BOUND: np.frombuffer(told, dtype=np.uint8), **snapshot.kept}
-    np.savez(file, **arrays)
-    content = file.getvalue()
-    return hashlib.sha256(content).digest() + content
-
-
-def unpack(content: bytes, about: Mapping[str, Any]) -> Snapshot:
-    """The snapshot in these bytes, if it is one of the run that `about` describes.
-
-    Raises
-    ------
-    ValueError
-        If it is damaged, or belongs to something else; in words.
-    """
-    if hashlib.sha256(content[32:]).digest() != content[:32]:
-        raise ValueError("it is damaged")
-    try:
-        with np.load(io.BytesIO(content[32:]), allow_pickle=False) as file:
-            kept = {name: file[name] for name in file.files}
-        told = json.loads(kept.pop(_BOUND).tobytes())
-        link = Link(told["event"], bytes.fromhex(told["hash"]))
-    except (KeyError, TypeError, ValueError, EOFError, OSError, zipfile.BadZipFile, zlib.error) as error:
-        raise ValueError("it is damaged") from error
-    expected = _origin(link, about)
-    if told != expected:
-        other = next((key for key in expected if told.get(key) != expected[key]), "schema")
-        raise ValueError(f"it belongs to another {other}")
-    return Snapshot(link, kept)
-
-
-def _origin(link: Link, about: Mapping[str, Any]) -> dict[str, Any]:
-    return {"schema": SCHEMA, "version": version("replical"), **about, "event": link.seq, "hash": link.hash.hex()}
-
-
 # What a run may come to that goes on from a snapshot which is none of its own.
 _STUMBLES = (ReplicalError, ArithmeticError, AssertionError, LookupError, TypeError, ValueError)
 
 
 class Replay:
-    """What a journal says, and the learner's conversation with it.
-
-    Parameters
-    ----------
-    protocol, lab, journal, claim, note
-        As of a `Session`.
-    secret
-        What the lab committed to when the journal was bound.
-    learner
-        Makes the learner, which may depend on what the journal says.
-
-    Attributes
-    ----------
-    ledger
-        What the journal says of the items.
-    private
-        The seed of the lab's private randomness; empty until the journal has been heard.
-    trusting
-        Did the conversation go on from a snapshot?
-    """
+    """What a journal says, and the conversation with it of the `learner`, which may depend on what it says."""
 
     def __init__(
         self,
@@ -134,7 +60,9 @@ class Replay:
         self._secret, self._learner, self._note = secret, learner, note
         self.places = {each: number for number, each in enumerate(lab.ids)}
         self._codes, self._kinds = len(protocol.labels), len(protocol.recipe.C.labels)
-        self.ledger, self.private, self.trusting = Ledger(), b"", False
+        self.ledger = Ledger()
+        self.private = b""  # the seed of the lab's private randomness, once the journal has been heard
+        self.trusting = False  # did the conversation go on from a snapshot?
         self._link = Link()  # how far the journal has been heard
         self._course: Course | None = None
         self._snapshot = self._find_snapshot()
@@ -278,3 +206,50 @@ class Replay:
     def _answers(self, query: Query) -> Answers:
         codes = np.array([self.ledger.labels[self._lab.ids[item]] for item in query.items.tolist()], dtype=np.uint16)
         return Answers.unanimous(query, codes, self._kinds)
+
+
+SCHEMA = "replical.snapshot/1"
+_BOUND = "bound"  # the array that says what a snapshot belongs to
+_MOST = 2**28  # bytes: a larger one would take longer to write than it saves
+
+
+class Snapshot(NamedTuple):
+    """What a run kept when the journal ended at `link`."""
+
+    link: Link
+    kept: Kept
+
+
+def pack(snapshot: Snapshot, about: Mapping[str, Any]) -> bytes | None:
+    """The bytes of a snapshot of the run that `about` describes, after their own digest; None if they are too many."""
+    if sum(array.nbytes for array in snapshot.kept.values()) > _MOST:
+        return None
+    told = canonical(_origin(snapshot.link, about)).encode()
+    file = io.BytesIO()
+    assert all(not array.dtype.hasobject for array in snapshot.kept.values()), "numbers alone: nothing is pickled"
+    arrays: dict[str, Any] = {_BOUND: np.frombuffer(told, dtype=np.uint8), **snapshot.kept}
+    np.savez(file, **arrays)
+    content = file.getvalue()
+    return hashlib.sha256(content).digest() + content
+
+
+def unpack(content: bytes, about: Mapping[str, Any]) -> Snapshot:
+    """The snapshot in these bytes, if it is one of the run that `about` describes."""
+    if hashlib.sha256(content[32:]).digest() != content[:32]:
+        raise ValueError("it is damaged")
+    try:
+        with np.load(io.BytesIO(content[32:]), allow_pickle=False) as file:
+            kept = {name: file[name] for name in file.files}
+        told = json.loads(kept.pop(_BOUND).tobytes())
+        link = Link(told["event"], bytes.fromhex(told["hash"]))
+    except (KeyError, TypeError, ValueError, EOFError, OSError, zipfile.BadZipFile, zlib.error) as error:
+        raise ValueError("it is damaged") from error
+    expected = _origin(link, about)
+    if told != expected:
+        other = next((key for key in expected if told.get(key) != expected[key]), "schema")
+        raise ValueError(f"it belongs to another {other}")
+    return Snapshot(link, kept)
+
+
+def _origin(link: Link, about: Mapping[str, Any]) -> dict[str, Any]:
+    return {"schema": SCHEMA, "version": version("replical"), **about, "event": link.seq, "hash": link.hash.hex()}
