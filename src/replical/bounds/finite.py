@@ -15,27 +15,11 @@ _DIGITS = 10**6  # losses are rounded up to this
 
 
 def quantile_loss(rows: int, bins: int, level: float) -> float:
-    """How much the best cut at public quantiles may err more than the best cut on the real line.
+    """How much the best cut at public quantiles may err more than the best cut on the real line, except with `level`.
 
-    Parameters
-    ----------
-    rows
-        Public rows, independent draws from the population of the labs.
-    bins
-        Cuts: every ⌈rows/bins⌉ consecutive rows, in ascending order, have one of them.
-    level
-        With what probability, over the public rows, it may err more than that.
-
-    Returns
-    -------
-    eta
-        The least share, rounded up to six digits, in which fewer than ⌈rows/bins⌉ of the rows lie with probability at most
-        `level`.
-
-    Raises
-    ------
-    ValueOutOfRange
-        If there is no row or no cut, or `level` is not between 0 and 1.
+    `rows` are independent draws from the population of the labs; ⌈rows/bins⌉ consecutive ones always have a cut among them.
+    The loss is the least share, rounded up to six digits, in which fewer than so many rows lie with probability at most
+    `level`.
 
     Examples
     --------
