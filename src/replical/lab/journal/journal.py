@@ -98,7 +98,7 @@ class Journal:
                 with self._fence.writing() as connection:
                     self._events.metadata.create_all(connection)
                     protect(connection)
-                    reservations.make_table(connection)
+                    make_reservations(connection)
                 self._fence.open()
             with self._database.plain_errors():
                 self._check()
@@ -494,6 +494,12 @@ def protect(connection: Any) -> None:
             f"CREATE TRIGGER replical_append_only BEFORE UPDATE OR DELETE OR TRUNCATE ON {TABLE} "
             "FOR EACH STATEMENT EXECUTE FUNCTION replical_append_only()"
         )
+
+
+def make_reservations(connection: Any) -> None:
+    """Make the table of who is labelling what, where it is missing; it need not outlive a crash."""
+    lasting = "TABLE" if connection.dialect.name == "sqlite" else "UNLOGGED TABLE"
+    connection.exec_driver_sql(f"CREATE {lasting} IF NOT EXISTS {reservations.TABLE} {reservations.COLUMNS}")
 
 
 def lock_table(connection: Any) -> None:

@@ -24,7 +24,7 @@ from replical.lab.journal.database import Database
 
 TABLE = "replical_reservations"
 _KEPT = 86_400.0  # seconds after which an item is nobody's any more, in a database
-_COLUMNS = (
+COLUMNS = (
     "(item TEXT NOT NULL, annotator TEXT NOT NULL, since DOUBLE PRECISION NOT NULL, PRIMARY KEY (item, annotator))"
 )
 
@@ -165,12 +165,6 @@ class SharedReservations:
 
     def _execute(self, connection: Any, statement: str, **values: Any) -> None:
         connection.execute(self._database.sql.text(statement), values)
-
-
-def make_table(connection: Any) -> None:
-    """Make the table where it is missing, within a transaction that writes."""
-    lasting = "TABLE" if connection.dialect.name == "sqlite" else "UNLOGGED TABLE"
-    connection.exec_driver_sql(f"CREATE {lasting} IF NOT EXISTS {TABLE} {_COLUMNS}")
 
 
 def _holds(connection: Any) -> Holds:
