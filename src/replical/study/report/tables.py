@@ -102,7 +102,7 @@ def _measurements(ran: Sequence[Row]) -> list[Column[Row]]:
         share: float | None = row["base_agreement"] if row["replicable"] else None
         return share
 
-    def proven(row: Row) -> str:
+    def proof(row: Row) -> str:
         return "-" if row["rho_proven"] is None else at_most(row["rho_proven"])  # a mean of bounds: rounded up
 
     columns = [
@@ -116,7 +116,7 @@ def _measurements(ran: Sequence[Row]) -> list[Column[Row]]:
             show=lambda row: _estimate(row["expected_jaccard"], 3),
             value=lambda row: row["expected_jaccard"],
         ),
-        Column(head="ρ proven", show=proven, value=lambda row: row["rho_proven"]),
+        Column(head="ρ proven", show=proof, value=lambda row: row["rho_proven"]),
         Column(head="excess error", show=_excess, value=lambda row: row["excess_error_mean"]),
         Column(head="pairs", show=lambda row: count(row["pairs"]), value=lambda row: row["pairs"]),
     ]
