@@ -86,10 +86,10 @@ def _runs(folder):
 
 def _budgets(folder):
     from replical.lab.protocol import Protocol
-    from replical.lab.release import Budget, Entry
+    from replical.lab.release import Budget, ReleaseEntry
 
     of = {"protocol": Protocol.read(folder / "protocol-a.toml").fingerprint, "epsilon": 0.5, "nobody": 0}
-    spent = Budget(total=2.0, releases=(Entry(**of, sampler="exact integers", answer=1),))
+    spent = Budget(total=2.0, releases=(ReleaseEntry(**of, sampler="exact integers", answer=1),))
     (folder / "budget-spent.toml").write_text(spent.toml())
     (folder / "budget-fresh.toml").write_text("total = 2.0\n")
 

@@ -34,7 +34,7 @@ _SUFFIXES = (".parquet", ".csv")
 _RESAVE = "save it as UTF-8 (a spreadsheet calls that CSV UTF-8)"
 
 
-class Block(NamedTuple):
+class ColumnBlock(NamedTuple):
     """Some columns of the rows from `start` on, as Arrow arrays by name."""
 
     start: int
@@ -57,7 +57,7 @@ class Table(ABC):
     pieces = 1  # blocks that a CSV file will come in, about
 
     @abstractmethod
-    def blocks(self, columns: Sequence[str], *, together: bool = False) -> Iterator[Block]:
+    def blocks(self, columns: Sequence[str], *, together: bool = False) -> Iterator[ColumnBlock]:
         """Some rows of some columns, then the next rows; at the end the next columns, unless all come `together`.
 
         The columns of a CSV file always do.
@@ -213,7 +213,7 @@ class _Parquet(Table):
             raise BadTable(f"cannot read the table {path}: it says it has fewer than no rows, so write it again")
         check_claims(str(path), path.stat().st_size, rows=rows, unpacked=unpacked, refuse=BadTable)
 
-    def blocks(self, columns: Sequence[str], *, together: bool = False) -> Iterator[Block]:
+    def blocks(self, columns: Sequence[str], *, together: bool = False) -> Iterator[ColumnBlock]:
         for some in _column_groups(columns, min(self.rows or 0, _ROWS), together=together):
             start = 0
             for batch in self._file.iter_batches(_ROWS, row_groups=self._groups, columns=some):
@@ -245,7 +245,7 @@ class _Csv(Table):
         )
         return self._csv.open_csv(self._path, read_options=self._reading, convert_options=convert)
 
-    def blocks(self, columns: Sequence[str], *, together: bool = True) -> Iterator[Block]:
+    def blocks(self, columns: Sequence[str], *, together: bool = True) -> Iterator[ColumnBlock]:
         start = 0
         for batch in self._reader(list(columns)):
             yield _block(start, batch, columns, str(self._path))
@@ -263,7 +263,7 @@ class _Batch(Table):
         self._batch, self.names, self.rows = batch, list(batch.schema.names), batch.num_rows
         self._name = name
 
-    def blocks(self, columns: Sequence[str], *, together: bool = True) -> Iterator[Block]:
+    def blocks(self, columns: Sequence[str], *, together: bool = True) -> Iterator[ColumnBlock]:
         yield _block(0, self._batch, columns, self._name)
 
 
@@ -314,7 +314,7 @@ class _Memory(Table):
             why = str(error).splitlines()[0]
             raise BadTable(f"{self._name}: the column {name!r} holds values of different types: {why:.200}") from error
 
-    def blocks(self, columns: Sequence[str], *, together: bool = False) -> Iterator[Block]:
+    def blocks(self, columns: Sequence[str], *, together: bool = False) -> Iterator[ColumnBlock]:
         for some in _column_groups(columns, self.rows or 0, together=together):
             start = 0
             for batch in self._part(some).to_batches(max_chunksize=_ROWS):
@@ -322,10 +322,10 @@ class _Memory(Table):
                 start += batch.num_rows
 
 
-def _block(start: int, batch: Any, columns: Sequence[str], name: str) -> Block:
+def _block(start: int, batch: Any, columns: Sequence[str], name: str) -> ColumnBlock:
     """Some columns, validated: lengths, offsets, places in dictionaries and texts are what Arrow takes them for."""
     places = {name: place for place, name in enumerate(batch.schema.names)}
-    block = Block(start, {name: batch.column(places[name]) for name in columns})
+    block = ColumnBlock(start, {name: batch.column(places[name]) for name in columns})
     for column, values in block.columns.items():
         try:
             values.validate(full=True)

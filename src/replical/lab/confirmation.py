@@ -36,7 +36,7 @@ from replical.learners.confirm import ConfirmPlan, confirm_plan
 SCHEMA = "replical.confirm/1"
 
 
-class Body(TypedDict):
+class ConfirmationBody(TypedDict):
     """Everything that is digested, beside the schema."""
 
     answer: CandidatePart
@@ -83,7 +83,7 @@ class CertificatePart(TypedDict):
     pool_fingerprint: str
 
 
-PARTS = ("schema", *Body.__annotations__, "digest", "provenance")
+PARTS = ("schema", *ConfirmationBody.__annotations__, "digest", "provenance")
 
 
 def claim_of(
@@ -149,7 +149,7 @@ def publish(session: Session) -> dict[str, Any]:
     return {**content, "digest": digest, "provenance": provenance(digest, session.journal.head)}
 
 
-def body_of(session: Session) -> Body:
+def body_of(session: Session) -> ConfirmationBody:
     """Everything that is digested, beside the schema."""
     protocol, lab, ledger, claim = session.protocol, session.lab, session.ledger, session.claim
     found = session.result.confirmation

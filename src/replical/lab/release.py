@@ -78,14 +78,14 @@ def release(
     return _content(protocol, entry)
 
 
-def _draw(protocol: Protocol, counts: list[int], epsilon: float, nobody: int, sampler: str) -> Entry:
+def _draw(protocol: Protocol, counts: list[int], epsilon: float, nobody: int, sampler: str) -> ReleaseEntry:
     index = noisy_maximum(counts + ([nobody] if nobody else []), epsilon, sampler)
     made = sampler_name(sampler)
     answer = NOBODY if index == len(counts) else index
-    return Entry(protocol=protocol.fingerprint, epsilon=epsilon, nobody=nobody, sampler=made, answer=answer)
+    return ReleaseEntry(protocol=protocol.fingerprint, epsilon=epsilon, nobody=nobody, sampler=made, answer=answer)
 
 
-def _content(protocol: Protocol, entry: Entry) -> dict[str, Any]:
+def _content(protocol: Protocol, entry: ReleaseEntry) -> dict[str, Any]:
     if not NOBODY <= entry.answer < len(protocol.recipe.C):
         raise BadBudget(
             f"the budget is damaged: it says that hypothesis {entry.answer} was released, which is not there"
@@ -181,14 +181,14 @@ class Budget:
     """What may be spent in all, and what was."""
 
     total: float
-    releases: tuple[Entry, ...] = ()
+    releases: tuple[ReleaseEntry, ...] = ()
 
     @property
     def spent(self) -> Fraction:
         """The sum over releases: they add up, whatever they are about."""
         return sum((fraction(each.epsilon) for each in self.releases), Fraction(0))
 
-    def entry_of(self, protocol: str) -> Entry | None:
+    def entry_of(self, protocol: str) -> ReleaseEntry | None:
         """The release of a protocol, where there was one."""
         return next((each for each in self.releases if each.protocol == protocol), None)
 
@@ -200,7 +200,7 @@ class Budget:
                 f"epsilon {epsilon:g} is more than the budget's rest, {float(left):g} of {self.total:g}: nothing is released"
             )
 
-    def with_entry(self, entry: Entry) -> Budget:
+    def with_entry(self, entry: ReleaseEntry) -> Budget:
         """One release more."""
         return Budget(total=self.total, releases=(*self.releases, entry))
 
@@ -211,7 +211,7 @@ class Budget:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Entry:
+class ReleaseEntry:
     """One release: of which protocol, how it was made, and the index that came out (-1 for nobody).
 
     `nobody` is the votes that "nobody" was given, 0 where it was no choice.
@@ -252,13 +252,15 @@ def read_budget(path: Path) -> Budget:
     return budget
 
 
-def _entries(path: Path, listed: Any) -> Iterator[Entry]:
+def _entries(path: Path, listed: Any) -> Iterator[ReleaseEntry]:
     if not isinstance(listed, list):
         raise BadBudget(f"{path} is damaged: releases must be a list")
     for each in listed:
-        if not isinstance(each, Mapping) or set(each) != set(Entry.__annotations__) or not _is_entry(each):
-            raise BadBudget(f"{path} is damaged: a release has {', '.join(Entry.__annotations__)}, got {each!r:.60}")
-        yield Entry(**each)
+        if not isinstance(each, Mapping) or set(each) != set(ReleaseEntry.__annotations__) or not _is_entry(each):
+            raise BadBudget(
+                f"{path} is damaged: a release has {', '.join(ReleaseEntry.__annotations__)}, got {each!r:.60}"
+            )
+        yield ReleaseEntry(**each)
 
 
 def _is_entry(each: Mapping[str, Any]) -> bool:

@@ -50,7 +50,7 @@ def read_shards(folder: Path, recipe: Recipe) -> LabPool:
         )
     shards = _shards(folder, body, recipe)
     for shard in shards:
-        _check_there(shard)
+        _check_size(shard)
     items = _items(folder, recipe, shards)
     return LabPool(recipe=recipe, ids=_ids(folder, body), items=items, fingerprint=body["fingerprint"])
 
@@ -103,7 +103,7 @@ def _shards(folder: Path, body: Mapping[str, Any], recipe: Recipe) -> list[Shard
     return shards
 
 
-def _check_there(shard: Shard) -> None:
+def _check_size(shard: Shard) -> None:
     try:
         size = os.stat(shard.path).st_size
     except OSError as error:

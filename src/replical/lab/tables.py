@@ -22,9 +22,9 @@ from replical.classes.table import PackedRows, fits
 from replical.core.files import trusted, trusting_sizes
 from replical.errors import BadTable, ValueOutOfRange
 from replical.lab.columns import (
-    Block,
     BlockIds,
     Column,
+    ColumnBlock,
     Table,
     as_integers,
     codes_of,
@@ -154,7 +154,7 @@ class _PoolReader:
         except ValueOutOfRange as error:
             raise ValueOutOfRange(f"{error}, or write the table as shards with replical shard") from error
 
-    def _codes(self, block: Block, ids: list[str]) -> list[Column]:
+    def _codes(self, block: ColumnBlock, ids: list[str]) -> list[Column]:
         labels, seen = self._recipe.C.labels, BlockIds(ids, block.start, self._name)
         return [codes_of(column, name, labels, seen) for name, column in block.columns.items()]
 

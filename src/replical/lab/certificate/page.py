@@ -128,14 +128,14 @@ def _verdict(body: Mapping[str, Any]) -> str:
                 "that is true return this very rule, surely, if some half-space makes no error."
             )
         inaccurate = " How accurate the answer is, is not proven: it is too far from a survivor on this lab's items."
-        return f"Certified: {_both(body)}.{inaccurate if far else ''}"
+        return f"Certified: {_pair_promise(body)}.{inaccurate if far else ''}"
     verdict = body.get("verdict")
     if verdict is None:
         return f"Not certified: {_why_not(body)}"
     return f"Not certified: {verdict['why']}. What helps: {verdict['helps']}."
 
 
-def _both(body: Mapping[str, Any]) -> str:
+def _pair_promise(body: Mapping[str, Any]) -> str:
     numbers = {each["name"]: each["value"] for each in body["plan"]["numbers"]}
     pair, bound = two_of(numbers.get("labs", 2)), at_most(body["rho_proven"])
     return f"the chance that {pair} both prove this much and have different answers is at most {bound}"
@@ -212,7 +212,7 @@ def _why_not(body: Mapping[str, Any]) -> str:
         return f"the finish {finish} has no proof that labs agree; the learner settled has one."
     if ACCURATE in failed and CERTIFIED not in failed:
         why = "the slack is too large for the error bound: the pool is too small, or labels are too few"
-        return f"{_both(body)}, but {why}."
+        return f"{_pair_promise(body)}, but {why}."
     return "agreement with other labs is not proven by this run."
 
 

@@ -126,7 +126,7 @@ class Ledger:
             self.sources.pop(item, None)
 
     @property
-    def waiting(self) -> list[str]:
+    def open_items(self) -> list[str]:
         """What the run has asked for last and nobody has answered."""
         return [item for item in self.announced if item not in self.labels and item not in self.skipped]
 

@@ -174,7 +174,7 @@ def _limit(receive: Any) -> Any:
     """A body that says nothing of its length is counted as it comes."""
     size = 0
 
-    async def counted() -> Any:
+    async def receive_some() -> Any:
         nonlocal size
         message = await receive()
         size += len(message.get("body", b""))
@@ -182,15 +182,15 @@ def _limit(receive: Any) -> Any:
             raise HTTPException(413)
         return message
 
-    return counted
+    return receive_some
 
 
 def _add_headers(send: Any) -> Any:
-    async def adding(message: Any) -> None:
+    async def send_with_headers(message: Any) -> None:
         if message["type"] == "http.response.start":
             headers = MutableHeaders(scope=message)
             for name, value in _HEADERS.items():
                 headers[name] = value
         await send(message)
 
-    return adding
+    return send_with_headers

@@ -67,14 +67,14 @@ def serve(
     server = uvicorn.Server(config)
     reasons: list[OSError] = []
 
-    def aloud(record: logging.LogRecord) -> bool:
+    def is_news(record: logging.LogRecord) -> bool:
         """Uvicorn logs why it cannot listen, and we say it in a sentence."""
         if server.started or not isinstance(record.msg, OSError):
             return True
         reasons.append(record.msg)
         return False
 
-    def over() -> bool:
+    def has_ended() -> bool:
         try:
             return ended()
         except ReplicalError as error:  # people may still take back what it is about
@@ -89,18 +89,18 @@ def serve(
                 listener = server.servers[0].sockets[0]
                 widen(listener)
                 started(listener.getsockname()[1])
-            since = (since or time.monotonic()) if over() else None  # the last answer may be taken back
+            since = (since or time.monotonic()) if has_ended() else None  # the last answer may be taken back
             if since is not None and time.monotonic() - since >= _GRACE:
                 server.should_exit = True
             time.sleep(_LOOK)
 
     threading.Thread(target=watch, daemon=True).start()
-    logging.getLogger("uvicorn.error").addFilter(aloud)
+    logging.getLogger("uvicorn.error").addFilter(is_news)
     try:
         server.run()
     except SystemExit as error:  # uvicorn leaves so when it cannot listen
         why = "".join(f" ({os.strerror(reason.errno)})" for reason in reasons if reason.errno)
         raise ValueOutOfRange(f"cannot listen on {host}, port {port}{why}: choose another with --port") from error
     finally:
-        logging.getLogger("uvicorn.error").removeFilter(aloud)
+        logging.getLogger("uvicorn.error").removeFilter(is_news)
         server.should_exit = True

@@ -62,10 +62,10 @@ def write_batch(
             )
     path, rows = folder / f"batch-{number:04d}.csv", io.StringIO(newline="")
     writer = csv.writer(rows)
-    writer.writerow(["id", *map(_harmless, columns), "label"])
+    writer.writerow(["id", *map(_escape_formula, columns), "label"])
     for item in items:
-        shown = (_harmless(fields.get(item, {}).get(column, "")) for column in columns)
-        writer.writerow([_harmless(item), *shown, ""])
+        shown = (_escape_formula(fields.get(item, {}).get(column, "")) for column in columns)
+        writer.writerow([_escape_formula(item), *shown, ""])
     tasks = [{"data": _data(item, fields.get(item, {}), columns)} for item in items]
     try:
         folder.mkdir(parents=True, exist_ok=True)
@@ -90,14 +90,14 @@ def _data(item: str, fields: Mapping[str, str], columns: Sequence[str]) -> dict[
 
 def items_of(path: Path) -> frozenset[str]:
     """The items a batch asks about, answered or not."""
-    return frozenset(_as_it_was(row["id"]) for row in _rows(path, _text(path, "batch")))
+    return frozenset(_unescape_formula(row["id"]) for row in _rows(path, _text(path, "batch")))
 
 
-def _harmless(text: str) -> str:
+def _escape_formula(text: str) -> str:
     return "'" + text if text.lstrip("'").startswith(_FORMULA) else text
 
 
-def _as_it_was(text: str) -> str:
+def _unescape_formula(text: str) -> str:
     """Without the apostrophe that made it harmless."""
     return text[1:] if text.startswith("'") and text.lstrip("'").startswith(_FORMULA) else text
 
@@ -179,7 +179,7 @@ def _header_line(text: str, separator: str) -> list[str]:
 def _from_csv(path: Path, text: str, labels: tuple[Label, ...]) -> list[Reply]:
     replies = []
     for row in _rows(path, text):
-        item, value = _as_it_was(row["id"]), row["label"]
+        item, value = _unescape_formula(row["id"]), row["label"]
         if not item:
             raise BadTable(f"{path}: a row has no id")
         if value.strip():

@@ -35,7 +35,7 @@ class Desk:
         session: LabelledRun,
         *,
         votes: int = 1,
-        outlook: Outlook | None = None,
+        outlook: LabelEstimator | None = None,
         reservations: ReservationBook | None = None,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
@@ -191,7 +191,7 @@ class Action:
     kind: str
 
 
-class Outlook(Protocol):
+class LabelEstimator(Protocol):
     """Whoever estimates how many labels are left."""
 
     def look(self) -> None:
@@ -283,7 +283,7 @@ class RemoteRun:
     @property
     def open(self) -> list[str]:
         """What the run waits for."""
-        return self.ledger.waiting
+        return self.ledger.open_items
 
     @property
     def ended(self) -> bool:

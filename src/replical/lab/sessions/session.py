@@ -108,7 +108,7 @@ class Session:
         if query is None:
             return
         self.replay.keep()
-        if self.journal.writable and self.open != self.ledger.waiting:
+        if self.journal.writable and self.open != self.ledger.open_items:
             fresh = [Event(kind="ask", item=each) for each in self.open if each not in self.ledger.asked]
             detail = {"items": self.open, "disagreement": list(query.disagreement)}
             self._record([*fresh, Event(kind="open", detail=detail)])
