@@ -87,7 +87,7 @@ def test_the_protocol(name, learner, kind):
 
     # the answer is a survivor, or near them where the learner rounds by distance; the books balance
     if result.rounding is None or result.rounding.rho_proven is None:
-        assert result.hypothesis in result.chosen_from
+        assert result.hypothesis in result.choices
     else:
         assert result.rounding.scores[result.hypothesis] <= result.rounding.items * 0.09
     assert result.labels == sum(query.total for query, _ in book.entries)

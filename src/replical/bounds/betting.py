@@ -8,7 +8,7 @@ most δ, at any time (Ville).
 Wealth is compared in decimals, the same to the last digit on every machine; doubles only pass over what is far from its
 bound.
 
-An interval for a share that holds at every moment of counting, so that one may stop counting whenever one likes.
+`share_interval` holds at every moment of counting, so that one may stop counting whenever one likes.
 """
 
 from __future__ import annotations
@@ -108,12 +108,12 @@ def rejecting(v: Decimal, stakes: Sequence[Decimal], values: tuple[Decimal, ...]
         return Bets(factors=tuple(tuple(1 + each * (Z - v) for Z in values) for each in scaled), values=values)
 
 
-def mirrored(rows: int) -> list[int]:
+def mirror(rows: int) -> list[int]:
     """Places of the values -Z, for those of Z.
 
     Examples
     --------
-    >>> mirrored(5)
+    >>> mirror(5)
     [0, 2, 1, 4, 3]
     """
     return [0, *(place + 1 if place % 2 else place - 1 for place in range(1, rows))]
@@ -136,14 +136,14 @@ def share_interval(hits: int, items: int, level: float) -> tuple[float, float]:
     from scipy.optimize import brentq
     from scipy.special import betaln, xlog1py, xlogy
 
-    enough = betaln(hits + 0.5, items - hits + 0.5) - betaln(0.5, 0.5) + log(level)
+    least = betaln(hits + 0.5, items - hits + 0.5) - betaln(0.5, 0.5) + log(level)
 
-    def apart(p: float) -> float:
+    def plausibility(p: float) -> float:
         """Above 0 where p is plausible."""
-        return float(xlogy(hits, p) + xlog1py(items - hits, -p) - enough)
+        return float(xlogy(hits, p) + xlog1py(items - hits, -p) - least)
 
     best = hits / items if items else 0.5
-    low = 0.0 if hits == 0 or items == 0 else brentq(apart, 1e-300, best)
-    high = 1.0 if hits == items else brentq(apart, best, 1 - 1e-16)
+    low = 0.0 if hits == 0 or items == 0 else brentq(plausibility, 1e-300, best)
+    high = 1.0 if hits == items else brentq(plausibility, best, 1 - 1e-16)
     margin = 1e-9
     return max(0.0, floor((low - margin) * _DIGITS) / _DIGITS), min(1.0, ceil((high + margin) * _DIGITS) / _DIGITS)

@@ -12,9 +12,9 @@ are natural. Each logarithm the paper writes, and each logarithm of a logarithm,
 stay positive outside the domain they were derived for: log(1/(Θν)) is 1 from Θν = 1/e on. Where the paper divides by ν or
 takes its logarithm, ν is ν̄ = max(ν, ε).
 
-Table, reading and what the paper leaves open: docs/claims/complexity.md.
+`scanning` is how many labels CAL asks for over a whole pool, in the mean: Theorem R1 (docs/claims/rounded.md).
 
-How many labels CAL asks for over a whole pool, in the mean: Theorem R1 (docs/claims/rounded.md).
+Table, reading and what the paper leaves open: docs/claims/complexity.md.
 """
 
 from __future__ import annotations
@@ -82,7 +82,7 @@ def _bound(
 ) -> Callable[[Formula], Formula]:
     """List a formula in `BOUNDS`, check its arguments, and refuse those whose bound no float holds."""
 
-    def listed(formula: Formula) -> Formula:
+    def register(formula: Formula) -> Formula:
         signature = inspect.signature(formula)
 
         @functools.wraps(formula)
@@ -110,7 +110,7 @@ def _bound(
         )
         return cast(Formula, labels)
 
-    return listed
+    return register
 
 
 def _read(name: str, value: float) -> float:

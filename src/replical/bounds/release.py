@@ -99,7 +99,7 @@ class Selection:
 
 @dataclass(frozen=True, kw_only=True)
 class ReleaseChance:
-    """A private release, foretold from public numbers.
+    """What public numbers say of a private release.
 
     Attributes
     ----------

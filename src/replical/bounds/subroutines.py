@@ -25,7 +25,7 @@ from replical.errors import ValueOutOfRange
 Sampler = Callable[[int], ArrayLike]
 Ask = TypeVar("Ask")
 Hear = TypeVar("Hear")
-Told = TypeVar("Told")
+Outcome = TypeVar("Outcome")
 
 _AT_ONCE = 1 << 20  # values drawn at a time
 
@@ -133,7 +133,7 @@ def rstat(
     """
     statistic = Statistic.of(tau=tau, rho=rho, delta=delta)
     sums = []
-    for values in _drawn(sampler, statistic.samples):
+    for values in _draw(sampler, statistic.samples):
         inside = (values >= 0) & (values <= 1)
         if not inside.all():
             raise ValueOutOfRange(f"rSTAT is for statistics with values in [0, 1], got {values[~inside][0]}")
@@ -274,23 +274,23 @@ def rheavyhitters(
     low = fraction(v) - fraction(epsilon)
     threshold = low + 2 * fraction(epsilon) * Fraction(shared.uniform(*name))
     sizes = HeavyHitters.of(rho=rho, v=v, epsilon=epsilon, sharp=sharp)
-    return _alone(heavy_hitters(lambda count: _tally(sampler, count), sizes, threshold))[0]
+    return _outcome(heavy_hitters(lambda count: _tally(sampler, count), sizes, threshold))[0]
 
 
-def _alone(conversation: Generator[None, None, Told]) -> Told:
+def _outcome(conversation: Generator[None, None, Outcome]) -> Outcome:
     """What a conversation ends with that asks nobody."""
     try:
         next(conversation)
     except StopIteration as stop:
-        told: Told = stop.value
-        return told
+        outcome: Outcome = stop.value
+        return outcome
     raise AssertionError("nobody is asked")
 
 
 def _tally(sampler: Sampler, count: int) -> Generator[None, None, Counter[int]]:
     """How often each value comes; a conversation without a question."""
     tally: Counter[int] = Counter()
-    for values in _drawn(sampler, count):
+    for values in _draw(sampler, count):
         if values.dtype.kind not in "iu":
             raise ValueOutOfRange(f"heavy hitters are counted among whole numbers, got values of {values.dtype}")
         numbers, times = np.unique(values, return_counts=True)
@@ -299,7 +299,7 @@ def _tally(sampler: Sampler, count: int) -> Generator[None, None, Counter[int]]:
     return tally
 
 
-def _drawn(sampler: Sampler, count: int) -> Iterator[NDArray[Any]]:
+def _draw(sampler: Sampler, count: int) -> Iterator[NDArray[Any]]:
     """`count` values in handy pieces."""
     while count:
         part = min(count, _AT_ONCE)

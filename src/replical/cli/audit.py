@@ -183,7 +183,7 @@ def _lab(world: World, lab: Lab) -> dict[str, Any]:
     if boosting is not None and boosting["frequency"] is not None:
         boosting["frequency"] = float(boosting["frequency"])
     return {
-        "hypothesis": {"index": result.hypothesis, "description": result.described(world.C)},
+        "hypothesis": {"index": result.hypothesis, "description": result.describe(world.C)},
         "labels": result.labels,
         "rounds": [asdict(each) for each in result.rounds],
         "survivors": result.V.size,

@@ -36,7 +36,7 @@ from replical.lab.model_columns import ModelColumns, model_columns
 from replical.lab.protocol import Protocol
 from replical.lab.public import PublicSample, read_public
 from replical.lab.schema import SCHEMA
-from replical.learners.catalogue import find, standard
+from replical.learners.catalogue import find, standard_learner
 
 _FEW = 20  # names that are all listed
 
@@ -105,7 +105,7 @@ def init_command(
     public_items = ask("--public", public, _reader_of(section, found, table), default=NONE, needed=False)
     sample = None if public_items is None else public_items.sample
     best = ask("--nu", nu, optional(UNKNOWN, share("nu")), default=UNKNOWN, needed=False)
-    usual = "settled-cal" if best == 0 else standard(models=True, noiseless=False)
+    usual = "settled-cal" if best == 0 else standard_learner(models=True, noiseless=False)
     record = find(ask("--learner", learner, learner_id, default=usual, needed=False))
     if record.uses("items") and items is None:
         items = ask("--items", None, amount("items"), default=str(found.rows), needed=False)

@@ -39,7 +39,7 @@ from replical.lab.schema import MEANING, SCHEMA
 from replical.lab.tables import read_pool
 from replical.lattice.plan import LatticePlan
 from replical.learners.catalogue import UNLISTED as BEYOND_LISTS
-from replical.learners.catalogue import find, standard
+from replical.learners.catalogue import find, standard_learner
 from replical.worlds.theta import theta as disagreement_coefficient
 from replical.worlds.world import Population
 
@@ -156,7 +156,7 @@ def new_command(
     public = read_prior(class_recipe.C, prior, prefer)
     sample = None if order_from is None else _order_from(order_from, class_recipe, prior, prefer)
     by_loss = class_recipe.losses is not None  # which is for settled alone
-    usual = standard(
+    usual = standard_learner(
         models="candidates" in section or by_loss, noiseless=nu == 0, lists=section["kind"] not in UNLISTED
     )
     learner_section: dict[str, Any] = {

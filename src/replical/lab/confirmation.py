@@ -337,10 +337,12 @@ def _check_possible(content: Mapping[str, Any], plan: ConfirmPlan) -> str | None
         if content["pool"]["unlabelled"] > asked:
             return "more items could not be labelled than were, so nothing is confirmed"
         most = plan.purses(plan.margin).wealth(scanned - asked, 0, asked)
-        return None if plan.n == 1 or most >= plan.enough else f"{scanned} items are too few to confirm anything"
+        return (
+            None if plan.n == 1 or most >= plan.winning_wealth else f"{scanned} items are too few to confirm anything"
+        )
     if content["outcome"] == "refuted":
         most = plan.charges(plan.margin).wealth(scanned - asked, asked, 0)
-        return None if most >= plan.enough else f"{asked} labels are too few to refute anything"
+        return None if most >= plan.winning_wealth else f"{asked} labels are too few to refute anything"
     spent = plan.max_labels is not None and asked >= plan.max_labels
     ended = spent or scanned == content["pool"]["items"] or content["against"] is None
     return None if ended else "neither pool nor budget were used up, and yet nothing is decided"

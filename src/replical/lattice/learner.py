@@ -167,7 +167,7 @@ class Lattice:
     ...     y = KnownLabels(C, (X @ [.6, .64, .48] >= 0).astype(int))
     ...     return learn(learner, Pool(C, X, PrivateRandomness.simulated("doctest", name)), y, string)
     >>> one, two = lab(1), lab(2)
-    >>> one.described(C), one.hypothesis == two.hypothesis, one.labels, two.labels, one.proven.rho_proven
+    >>> one.describe(C), one.hypothesis == two.hypothesis, one.labels, two.labels, one.proven.rho_proven
     ('1 if 0.628 x0 + 0.601 x1 + 0.483 x2 >= 0 else 0', True, 34, 33, 0.0)
     """
 

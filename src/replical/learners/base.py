@@ -1,14 +1,12 @@
-"""What a conversation remembers between two answers, so that it can go on later without hearing everything again.
-
-A replay of the same labels comes to the same state, only more slowly: a memory saves time and decides nothing.
-
-A learner is a conversation.
+"""A learner is a conversation.
 
 ``learner.run(pool, shared)`` yields the items it wants labelled, is sent how often each label came back, and returns
 its result. It sees a pool, never a population; its answer is A(S; r) with S the pool and r the shared randomness.
-`learn` drives the conversation with any source of labels and keeps the books.
+`learn` drives the conversation with any source of labels and keeps the books; `AskTell` waits for people who bring their
+own interface and keep their own books.
 
-Ask and tell, in memory: for people who bring their own interface and keep their own books.
+A conversation may keep a state between two answers, so that it can go on later without hearing everything again. A replay
+of the same labels comes to the same state, only more slowly: it saves time and decides nothing.
 """
 
 from __future__ import annotations
@@ -33,82 +31,9 @@ from replical.pools.pool import AnyPool, Pool
 from replical.pools.query import Answers, Query
 from replical.pools.version_space import VersionSpace
 
-Kept = Mapping[str, NDArray[Any]]
-
-
-class Memory:
-    """Where a conversation is to go on, and where it is now.
-
-    Attributes
-    ----------
-    kept
-        What another conversation of the same learner on the same pool had kept; None to begin at the beginning.
-    look
-        What is kept when the present query is made, for whoever asks while it waits for answers; None where nothing is.
-    """
-
-    def __init__(self, kept: Kept | None = None) -> None:
-        self.kept = kept
-        self.look: Callable[[], Kept | None] | None = None
-
-
-@runtime_checkable
-class Remembers(Protocol):
-    """A learner whose conversation can go on from what it kept."""
-
-    def remembered(self, pool: AnyPool, shared: SharedRandomness, memory: Memory) -> Any:
-        """The conversation of ``run``, from ``memory.kept`` on; it raises `ValueError` if nobody can have kept that."""
-        ...
-
-
-def like(array: NDArray[Any], shape: tuple[int, ...], kind: Any) -> NDArray[Any]:
-    """An array of this shape and type, or `ValueError`."""
-    if array.shape != shape or array.dtype != kind:
-        raise ValueError(f"{array.dtype} {array.shape} in place of {np.dtype(kind)} {shape}")
-    return array
-
-
 Conversation = Generator[Query, Answers, Result]
+State = Mapping[str, NDArray[Any]]
 MASSES = "disagreement mass is known, so the error bound speaks of the distribution"
-
-
-@dataclass(frozen=True, kw_only=True, eq=False)
-class Shrunk:
-    """Where a learner that shrinks a version space got to, and what it heard on the way."""
-
-    V: VersionSpace
-    answers: tuple[Answers, ...]
-    scanned: int
-
-    @property
-    def asked(self) -> int:
-        """Labels heard."""
-        return sum(int(S.counts.sum()) for S in self.answers)
-
-    @cached_property
-    def errors(self) -> NDArray[np.int64]:
-        """Labels that each survivor got wrong; on scanned items that were not asked they agree with each other."""
-        errors = np.zeros(self.V.size, dtype=np.int64)
-        for S in self.answers:
-            errors += self.V.errors(S).astype(np.int64)
-        return errors
-
-
-Shrinking = Generator[Query, Answers, Shrunk]
-Until = Callable[[VersionSpace], bool]
-
-
-class Shrinks(Protocol):
-    """A learner that shrinks a version space and can be stopped by any rule."""
-
-    @property
-    def plan(self) -> Plan:
-        """Its numbers."""
-        ...
-
-    def shrink(self, pool: AnyPool, until: Until) -> Shrinking:
-        """Ask and shrink until the rule says so, the budget is spent or the pool is used up."""
-        ...
 
 
 class Learner(Protocol):
@@ -122,57 +47,6 @@ class Learner(Protocol):
     def run(self, pool: AnyPool, shared: SharedRandomness) -> Conversation:
         """Ask, listen, return."""
         ...
-
-
-@runtime_checkable
-class Proves(Protocol):
-    """A learner whose proof can be made again without labels."""
-
-    def repeatable(self, items: int) -> bool:
-        """Does the proof follow from a pool of so many items and the survivors alone?"""
-        ...
-
-    def again(self, pool: AnyPool, V: VersionSpace, shared: SharedRandomness) -> Result:
-        """What these survivors prove on this pool."""
-        ...
-
-
-def at_own_stop(base: Shrinks, pool: AnyPool, shared: SharedRandomness) -> Conversation:
-    """Shrink until Δ(V) is what the plan asks for, and return the first of V in the shared order."""
-    plan = base.plan
-    V = (yield from base.shrink(pool, lambda V: V.mass <= plan.stop_mass)).V
-    h = V.first(shared, plan.prior)
-    conditions = (*plan.conditions, stop_condition(V, plan, held=V.mass <= plan.stop_mass), masses_known(pool))
-    return Result(hypothesis=h, unrounded=h, V=V, conditions=conditions)
-
-
-def check_plan(plan: Plan, kind: type[Plan], learner: str) -> None:
-    """Refuse a plan that was made for another learner."""
-    if not isinstance(plan, kind):
-        raise PlanMismatch(f"{learner} was given a plan for {getattr(plan, 'learner', plan)!r}")
-
-
-def check_base(base: Shrinks | Learner, plan: Plan, learner: str) -> None:
-    """Refuse a learner inside another that follows other numbers than those its outer one's proof is about."""
-    if base.plan != plan.base:
-        inner = plan.base.learner if plan.base is not None else None
-        raise PlanMismatch(
-            f"{learner} proves its promise for a base with plan.base (a plan for {inner!r}), and was given another plan for "
-            f"{base.plan.learner!r}: learner_for(plan) makes the right one"
-        )
-
-
-def check_copies(plan: Plan, pool: AnyPool) -> None:
-    """Refuse one label for a row that stands for several items, where labels may be wrong: it would be heard as several.
-
-    Where some hypothesis makes no error a second label of an item tells nothing new, and does no harm.
-    """
-    record = LEARNERS.get(plan.learner)
-    if pool.most_copies > 1 and (record is None or record.setting != "realizable"):
-        raise PlanMismatch(
-            f"a row of the pool stands for {pool.most_copies} items and has one label, which {plan.learner} would hear as "
-            f"{pool.most_copies} answers: give each item a row and a label of its own, without weights"
-        )
 
 
 def learn(learner: Learner, pool: AnyPool, labels: Labels, shared: SharedRandomness) -> Result:
@@ -225,56 +99,39 @@ def learn(learner: Learner, pool: AnyPool, labels: Labels, shared: SharedRandomn
     course = Course(learner, pool, shared)
     while course.query is not None:
         course.tell(labels.answer(course.query))
-    return course.ended()
+    return course.result()
 
 
 class Course:
     """A conversation under way: what is asked now, and the books about what was asked before.
 
-    Attributes
-    ----------
-    query
-        What has to be labelled next; None when the run has ended.
-    asked
-        Labels asked so far, those of `query` included.
-
-    Parameters
-    ----------
-    learner, pool, shared
-        Who asks about what, with the published string.
-    kept
-        Where to go on: what an earlier course of the same learner on the same pool had `kept`.
-
-    Raises
-    ------
-    ValueError
-        If `kept` is nothing that such a course keeps.
+    `query` is what has to be labelled next, None when the run has ended; `asked` counts labels asked so far, those of
+    `query` included. With a `state` that an earlier course of the same learner on the same pool kept it goes on from
+    there; `ValueError` is raised if no such course keeps that.
     """
 
-    def __init__(self, learner: Learner, pool: AnyPool, shared: SharedRandomness, kept: Kept | None = None) -> None:
+    def __init__(self, learner: Learner, pool: AnyPool, shared: SharedRandomness, state: State | None = None) -> None:
         learner.plan.check(pool)
         self._plan, self._labels = learner.plan, len(pool.C.labels)
-        if kept is not None and not isinstance(learner, Remembers):
+        if state is not None and not isinstance(learner, Resumable):
             raise ValueError(f"{learner.plan.learner} keeps nothing")
-        self._memory = Memory(kept)
+        self._memory = Memory(state)
         self._conversation: Conversation = (
-            learner.remembered(pool, shared, self._memory)
-            if isinstance(learner, Remembers)
-            else learner.run(pool, shared)
+            learner.resume(pool, shared, self._memory) if isinstance(learner, Resumable) else learner.run(pool, shared)
         )
         self._rounds: list[Round] = []
         self._result: Result | None = None
-        self.asked = 0 if kept is None else int(like(kept.get("course", np.zeros(0)), (), np.int64))
+        self.asked = 0 if state is None else int(check_array(state.get("course", np.zeros(0)), (), np.int64))
         self.query: Query | None = None
-        self._go_on(None)
+        self._advance(None)
 
     @property
-    def kept(self) -> Kept | None:
+    def state(self) -> State | None:
         """What is needed to go on from here in another process, with nothing of `rounds`; None where nothing is kept."""
-        kept = None if self.query is None or self._memory.look is None else self._memory.look()
-        if kept is None or self.query is None:
+        state = None if self.query is None or self._memory.snapshot is None else self._memory.snapshot()
+        if state is None or self.query is None:
             return None
-        return {**kept, "course": np.array(self.asked - self.query.total, dtype=np.int64)}
+        return {**state, "course": np.array(self.asked - self.query.total, dtype=np.int64)}
 
     @property
     def latest(self) -> Round | None:
@@ -285,9 +142,9 @@ class Course:
         """Answer the present query."""
         if self.query is None:
             raise BadLabel("the run has ended: nothing is asked")
-        self._go_on(answers.check(self.query, self._labels))
+        self._advance(answers.check(self.query, self._labels))
 
-    def ended(self) -> Result:
+    def result(self) -> Result:
         """The result, with the books."""
         if self._result is None:
             raise BadLabel("the run has not ended: labels are missing")
@@ -298,7 +155,7 @@ class Course:
         """What was asked so far, exchange by exchange."""
         return tuple(self._rounds)
 
-    def _go_on(self, answers: Answers | None) -> None:
+    def _advance(self, answers: Answers | None) -> None:
         try:
             self.query = next(self._conversation) if answers is None else self._conversation.send(answers)
         except StopIteration as stop:
@@ -306,10 +163,10 @@ class Course:
             return
         self._rounds.append(_round(self.query))
         self.asked += self.query.total
-        _within_budget(self._plan, self.asked)
+        _check_budget(self._plan, self.asked)
 
 
-def _within_budget(plan: Plan, asked: int) -> None:
+def _check_budget(plan: Plan, asked: int) -> None:
     if plan.max_labels is not None and asked > plan.max_labels:
         raise BudgetSpent(
             f"the next labels would make {asked} in all, more than max_labels = {plan.max_labels}: raise the budget or give "
@@ -319,16 +176,6 @@ def _within_budget(plan: Plan, asked: int) -> None:
 
 def _round(query: Query) -> Round:
     return Round(disagreement=query.disagreement, survivors=query.survivors, drawn=query.total, scanned=query.scanned)
-
-
-def stop_condition(V: VersionSpace, plan: Plan, *, held: bool) -> Condition:
-    """Did the loop end because Δ(V) is small, and not at its cap or budget?"""
-    return Condition(name=STOP, value=float(V.mass), bound=float(plan.stop_mass), held=held)
-
-
-def masses_known(pool: AnyPool) -> Condition:
-    """Where Δ is measured on a finite pool, "error at most ε" is about that pool, not about its distribution."""
-    return Condition(name=MASSES, value=float(pool.exact), bound=1.0, held=pool.exact)
 
 
 class AskTell:
@@ -394,13 +241,13 @@ class AskTell:
         before = dict(self._codes)
         self._codes |= {row: self._labels.index(label) for row, label in labels.items()}
         try:
-            self._go_on()
+            self._advance()
         except ReplicalError:
             self._codes, self._course = before, self._begin()
-            self._go_on()
+            self._advance()
             raise
 
-    def _go_on(self) -> None:
+    def _advance(self) -> None:
         while (query := self._course.query) is not None and not self.open:
             codes = np.array([self._codes[row] for row in query.items.tolist()], dtype=np.uint16)
             self._course.tell(Answers.unanimous(query, codes, len(self._labels)))
@@ -408,9 +255,137 @@ class AskTell:
     @property
     def result(self) -> Result:
         """What the run returned; `BadLabel` is raised while labels are missing."""
-        return self._course.ended()
+        return self._course.result()
 
     def _repr_html_(self) -> Any:
         if self._course.query is None:
             return self.result._repr_html_()
         return f"<p>{count(len(self._codes), 'label')} told, {len(self.open)} open.</p>"
+
+
+class Memory:
+    """The state a conversation goes on from, None to begin at the beginning; and how to take its present state.
+
+    `snapshot` gives the state when the present query was made, for whoever asks while it waits for answers; it is None
+    where nothing is kept.
+    """
+
+    def __init__(self, state: State | None = None) -> None:
+        self.state = state
+        self.snapshot: Callable[[], State | None] | None = None
+
+
+@runtime_checkable
+class Resumable(Protocol):
+    """A learner whose conversation can go on from a state it kept."""
+
+    def resume(self, pool: AnyPool, shared: SharedRandomness, memory: Memory) -> Any:
+        """The conversation of ``run``, from ``memory.state`` on; `ValueError` if that is the state of no such run."""
+        ...
+
+
+def check_array(array: NDArray[Any], shape: tuple[int, ...], kind: Any) -> NDArray[Any]:
+    """An array of this shape and type, or `ValueError`."""
+    if array.shape != shape or array.dtype != kind:
+        raise ValueError(f"{array.dtype} {array.shape} in place of {np.dtype(kind)} {shape}")
+    return array
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Shrinkage:
+    """Where a learner that shrinks a version space got to, and what it heard on the way."""
+
+    V: VersionSpace
+    answers: tuple[Answers, ...]
+    scanned: int
+
+    @property
+    def labels(self) -> int:
+        """Labels heard."""
+        return sum(int(S.counts.sum()) for S in self.answers)
+
+    @cached_property
+    def errors(self) -> NDArray[np.int64]:
+        """Labels that each survivor got wrong; on scanned items that were not asked they agree with each other."""
+        errors = np.zeros(self.V.size, dtype=np.int64)
+        for S in self.answers:
+            errors += self.V.errors(S).astype(np.int64)
+        return errors
+
+
+Shrinking = Generator[Query, Answers, Shrinkage]
+Until = Callable[[VersionSpace], bool]
+
+
+class Shrinker(Protocol):
+    """A learner that shrinks a version space and can be stopped by any rule."""
+
+    @property
+    def plan(self) -> Plan:
+        """Its numbers."""
+        ...
+
+    def shrink(self, pool: AnyPool, until: Until) -> Shrinking:
+        """Ask and shrink until the rule says so, the budget is spent or the pool is used up."""
+        ...
+
+
+def run_to_stop(base: Shrinker, pool: AnyPool, shared: SharedRandomness) -> Conversation:
+    """Shrink until Δ(V) is what the plan asks for, and return the first of V in the shared order."""
+    plan = base.plan
+    V = (yield from base.shrink(pool, lambda V: V.mass <= plan.stop_mass)).V
+    h = V.first(shared, plan.prior)
+    conditions = (*plan.conditions, stop_condition(V, plan, held=V.mass <= plan.stop_mass), masses_condition(pool))
+    return Result(hypothesis=h, unrounded=h, V=V, conditions=conditions)
+
+
+def stop_condition(V: VersionSpace, plan: Plan, *, held: bool) -> Condition:
+    """Did the loop end because Δ(V) is small, and not at its cap or budget?"""
+    return Condition(name=STOP, value=float(V.mass), bound=float(plan.stop_mass), held=held)
+
+
+def masses_condition(pool: AnyPool) -> Condition:
+    """Where Δ is measured on a finite pool, "error at most ε" is about that pool, not about its distribution."""
+    return Condition(name=MASSES, value=float(pool.exact), bound=1.0, held=pool.exact)
+
+
+@runtime_checkable
+class Prover(Protocol):
+    """A learner whose proof can be made again without labels."""
+
+    def repeatable(self, items: int) -> bool:
+        """Does the proof follow from a pool of so many items and the survivors alone?"""
+        ...
+
+    def prove(self, pool: AnyPool, V: VersionSpace, shared: SharedRandomness) -> Result:
+        """What these survivors prove on this pool."""
+        ...
+
+
+def check_plan(plan: Plan, kind: type[Plan], learner: str) -> None:
+    """Refuse a plan that was made for another learner."""
+    if not isinstance(plan, kind):
+        raise PlanMismatch(f"{learner} was given a plan for {getattr(plan, 'learner', plan)!r}")
+
+
+def check_base(base: Shrinker | Learner, plan: Plan, learner: str) -> None:
+    """Refuse a learner inside another that follows other numbers than those its outer one's proof is about."""
+    if base.plan != plan.base:
+        inner = plan.base.learner if plan.base is not None else None
+        raise PlanMismatch(
+            f"{learner} proves its promise for a base with plan.base (a plan for {inner!r}), and was given another plan for "
+            f"{base.plan.learner!r}: learner_for(plan) makes the right one"
+        )
+
+
+def check_copies(plan: Plan, pool: AnyPool) -> None:
+    """Refuse one label for a row that stands for several items, where labels may be wrong: it would be heard as several.
+
+    Where some hypothesis makes no error a second label of an item tells nothing new, and does no harm.
+    """
+    record = LEARNERS.get(plan.learner)
+    if pool.most_copies > 1 and (record is None or record.setting != "realizable"):
+        raise PlanMismatch(
+            f"a row of the pool stands for {pool.most_copies} items and has one label, which {plan.learner} would hear as "
+            f"{pool.most_copies} answers: give each item a row and a label of its own, without weights"
+        )

@@ -360,7 +360,7 @@ _SETTLED_DISTANCE = replace(
 )
 
 
-def _boosted(base: Record, marker: str, bounds: Bounds) -> Record:
+def _boost(base: Record, marker: str, bounds: Bounds) -> Record:
     """A replicable learner, run many times."""
     return replace(
         base,
@@ -390,9 +390,9 @@ _ALL = (
     _SETTLED,
     _SETTLED_CAL,
     _SETTLED_DISTANCE,
-    _boosted(_REPLICABLE_ERM, "<", Bounds(paper=("replicable_passive_boosted", None))),
-    _boosted(_REPLICA2, "8", Bounds(paper=("replica2_boosted", "replica2_boosted"))),
-    _boosted(_REPLICAL, ">", Bounds(paper=("replical_boosted", None))),
+    _boost(_REPLICABLE_ERM, "<", Bounds(paper=("replicable_passive_boosted", None))),
+    _boost(_REPLICA2, "8", Bounds(paper=("replica2_boosted", "replica2_boosted"))),
+    _boost(_REPLICAL, ">", Bounds(paper=("replical_boosted", None))),
 )
 LEARNERS: dict[str, Record] = {record.id: record for record in _ALL}
 
@@ -417,14 +417,14 @@ UNLISTED: dict[str, Record] = {
 }
 
 
-def standard(*, models: bool, noiseless: bool, lists: bool = True) -> str:
+def standard_learner(*, models: bool, noiseless: bool, lists: bool = True) -> str:
     """The learner to take where nobody says: for candidate models, or for rules on features, with labels that err or not.
 
     Where the class is no list, there is one learner.
 
     Examples
     --------
-    >>> standard(models=True, noiseless=False), standard(models=False, noiseless=True)
+    >>> standard_learner(models=True, noiseless=False), standard_learner(models=False, noiseless=True)
     ('settled', 'settled-cal')
     """
     if not lists:

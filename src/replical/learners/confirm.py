@@ -1,6 +1,4 @@
-"""The plan of Confirm: the margin, how often an outcome may be wrong, and the bets. Claim: docs/claims/confirm.md.
-
-Confirm: does a published answer h hold here, is its error within a margin ε' of the best candidate's?
+"""Confirm: does a published answer h hold here, is its error within a margin ε' of the best candidate's?
 
 The answer bets against every rival that it errs at most ε' more; a rival whose bet is won is done. One more bet, that it
 errs more than ε' above an opponent, runs against it. Confirmed when every rival is done, refuted when that bet is won.
@@ -37,174 +35,7 @@ from replical.learners.settled.plan import BettingPlan
 from replical.pools.labels import Labels
 from replical.pools.pool import AnyPool
 
-
-@dataclass(frozen=True, kw_only=True)
-class ConfirmPlan(BettingPlan):
-    """Bet for and against one answer until it is confirmed or refuted."""
-
-    @property
-    def margin(self) -> Fraction:
-        """ε', by how much the answer may err more than the best."""
-        return self["margin"]
-
-    @property
-    def level(self) -> Fraction:
-        """α, how often either outcome may be wrong."""
-        return self["level"]
-
-    @property
-    def enough(self) -> Decimal:
-        """The wealth that decides a bet: 1/α."""
-        with decimals():
-            return 1 / decimal(self.level)
-
-
-def confirm_plan(
-    n: int, *, margin: Any, level: Any, batch: Any = 1, max_labels: Any = None, losses: Losses | None = None
-) -> ConfirmPlan:
-    """The numbers of a confirmation among `n` hypotheses.
-
-    Parameters
-    ----------
-    n
-        Hypotheses in the class.
-    margin, level
-        Does the answer err at most `margin` more than the best? Either outcome is wrong at most this often.
-    batch, max_labels
-        Items open at once, and the budget.
-    losses
-        What predictions cost; None where errors are counted.
-
-    Raises
-    ------
-    ValueOutOfRange
-        For a number out of its range, and a budget below one batch.
-
-    Examples
-    --------
-    >>> made = confirm_plan(10, margin=.05, level=.05)
-    >>> made.margin, float(made.enough)
-    (Fraction(1, 20), 20.0)
-    """
-    exact = fraction(in_open("margin", margin, 0, 1))
-    numbers = (
-        Number(name="margin", value=exact, source="ε', by how much the answer may err more than the best"),
-        Number(
-            name="level",
-            value=fraction(in_open("level", level, 0, 1)),
-            source="α: a bad answer is confirmed, or a good one refuted",
-        ),
-        Number(name="idle", value=16, source="unasked items in a row after which bets are settled all the same"),
-    )
-    budget = None if max_labels is None else PARAMETERS["max_labels"].check(max_labels)
-    plan = ConfirmPlan(
-        learner="confirm",
-        name="tight",
-        n=n,
-        epsilon=exact,
-        numbers=numbers,
-        batch=PARAMETERS["batch"].check(batch),
-        losses=losses,
-    )
-    return plan.under(UNIFORM, budget)
-
-
 _UNUSED = SharedRandomness("a confirmation shares nothing")
-
-
-@dataclass(frozen=True, kw_only=True)
-class Confirm:
-    """Bet for and against an answer.
-
-    Parameters
-    ----------
-    plan
-        From `confirm_plan`.
-    h
-        Index of the answer.
-
-    Raises
-    ------
-    PlanMismatch
-        If the plan was made for a learner.
-    ValueOutOfRange
-        If the class has no such hypothesis.
-    """
-
-    plan: ConfirmPlan
-    h: int
-
-    def __post_init__(self) -> None:
-        check_plan(self.plan, ConfirmPlan, "Confirm")
-        if isinstance(self.h, bool) or not isinstance(self.h, int | np.integer) or not 0 <= self.h < self.plan.n:
-            raise ValueOutOfRange(f"the answer must be one of the {self.plan.n} hypotheses from 0 on, got {self.h!r}")
-
-    def run(self, pool: AnyPool, shared: SharedRandomness) -> Conversation:
-        """Ask about items of `pool` and listen; the `shared` string is not used.
-
-        Returns
-        -------
-        conversation
-            Its result's ``confirmation`` says the outcome; ``hypothesis`` and ``unrounded`` are the answer, ``V`` holds it
-            and the rivals that are not done, ``conditions`` says whether enough items were labelled.
-        """
-        plan, n = self.plan, self.plan.n
-        order = np.concatenate(([self.h], np.delete(np.arange(n), self.h)))  # the answer at place 0, rivals behind it
-        purses = Purses(n, plan.purses(plan.margin), plan.enough)
-        charge = Charges(1, plan.charges(plan.margin), plan.enough)  # against the answer alone
-        done, refuted, asked, scanned, o = np.zeros(n, dtype=np.bool_), False, 0, 0, 0
-        whole, blocks, known = pool.version_space(), pool.blocks(), Known()
-
-        def copy(new: int, head: int) -> None:
-            for kept in (done, *purses.arrays()):
-                kept[..., new] = kept[..., head]
-
-        groups = groups_of(whole, order, copy)
-        groups.choose(0, 0)
-        while True:
-            rivals = groups.heads[(groups.heads > 0) & ~done[groups.heads]]
-            if refuted or len(rivals) == 0:
-                break
-            o = _fewest_errors(purses, rivals, plan.differences)
-            if not plan.opens(asked):
-                break
-            S = np.concatenate(([0], rivals))
-            query = blocks.next(groups.region(S), plan.opens(asked), idle=plan.integer("idle"))
-            if query.scanned == 0:  # the pool is used up
-                break
-            asked, scanned = asked + query.total, scanned + query.scanned
-            answers = (yield replace(query, survivors=groups.size(S))) if query.total else None
-            S = groups.hear(S, query.items)
-            block = heard(groups, S, known.labels(query, answers), known.unknown(query), query.scanned, plan.losses)
-            done[purses.settle(0, S > 0, block)] = True
-            refuted = len(charge.reject(o, S == 0, block)) > 0
-        labelled = blocks.unlabelled <= asked  # what nobody can label shows nothing
-        outcome: Outcome = "refuted" if refuted else "confirmed" if len(rivals) == 0 and labelled else "undecided"
-        left = groups.hypotheses(np.concatenate(([0], rivals)))
-        confirmation = Confirmation(
-            outcome=outcome,
-            hypothesis=int(self.h),
-            against=int(order[o]) if refuted or len(rivals) else None,
-            margin=float(plan.margin),
-            level=float(plan.level),
-            asked=asked,
-            scanned=scanned,
-            unlabelled=blocks.unlabelled,
-            rivals=len(left) - 1,
-        )
-        return Result(
-            hypothesis=int(self.h),
-            unrounded=int(self.h),
-            V=whole.restrict(np.sort(left)),
-            conditions=(Condition(name=LABELLED, value=float(blocks.unlabelled), bound=float(asked), held=labelled),),
-            confirmation=confirmation,
-        )
-
-
-def _fewest_errors(purses: Purses, rivals: NDArray[np.int64], differences: Sequence[int]) -> int:
-    """The rival that lost least so far, the first if several did; of each it is known how much less it lost."""
-    less = np.array(differences, dtype=np.int64) @ purses.counts(0)[:, rivals]
-    return int(rivals[np.argmax(less)])
 
 
 def confirm(
@@ -270,3 +101,169 @@ def confirm(
     found = learn(Confirm(plan=plan, h=h), pool, labels, _UNUSED).confirmation
     assert found is not None, "Confirm says so"
     return found
+
+
+@dataclass(frozen=True, kw_only=True)
+class Confirm:
+    """Bet for and against an answer.
+
+    Parameters
+    ----------
+    plan
+        From `confirm_plan`.
+    h
+        Index of the answer.
+
+    Raises
+    ------
+    PlanMismatch
+        If the plan was made for a learner.
+    ValueOutOfRange
+        If the class has no such hypothesis.
+    """
+
+    plan: ConfirmPlan
+    h: int
+
+    def __post_init__(self) -> None:
+        check_plan(self.plan, ConfirmPlan, "Confirm")
+        if isinstance(self.h, bool) or not isinstance(self.h, int | np.integer) or not 0 <= self.h < self.plan.n:
+            raise ValueOutOfRange(f"the answer must be one of the {self.plan.n} hypotheses from 0 on, got {self.h!r}")
+
+    def run(self, pool: AnyPool, shared: SharedRandomness) -> Conversation:
+        """Ask about items of `pool` and listen; the `shared` string is not used.
+
+        Returns
+        -------
+        conversation
+            Its result's ``confirmation`` says the outcome; ``hypothesis`` and ``unrounded`` are the answer, ``V`` holds it
+            and the rivals that are not done, ``conditions`` says whether enough items were labelled.
+        """
+        plan, n = self.plan, self.plan.n
+        order = np.concatenate(([self.h], np.delete(np.arange(n), self.h)))  # the answer at place 0, rivals behind it
+        purses = Purses(n, plan.purses(plan.margin), plan.winning_wealth)
+        charge = Charges(1, plan.charges(plan.margin), plan.winning_wealth)  # against the answer alone
+        done, refuted, asked, scanned, o = np.zeros(n, dtype=np.bool_), False, 0, 0, 0
+        whole, blocks, known = pool.version_space(), pool.blocks(), Known()
+
+        def copy(new: int, head: int) -> None:
+            for kept in (done, *purses.arrays()):
+                kept[..., new] = kept[..., head]
+
+        groups = groups_of(whole, order, copy)
+        groups.choose(0, 0)
+        while True:
+            rivals = groups.heads[(groups.heads > 0) & ~done[groups.heads]]
+            if refuted or len(rivals) == 0:
+                break
+            o = _fewest_errors(purses, rivals, plan.differences)
+            if not plan.opens(asked):
+                break
+            S = np.concatenate(([0], rivals))
+            query = blocks.next(groups.region(S), plan.opens(asked), idle=plan.integer("idle"))
+            if query.scanned == 0:  # the pool is used up
+                break
+            asked, scanned = asked + query.total, scanned + query.scanned
+            answers = (yield replace(query, survivors=groups.size(S))) if query.total else None
+            S = groups.hear(S, query.items)
+            block = heard(groups, S, known.labels(query, answers), known.unknown(query), query.scanned, plan.losses)
+            done[purses.settle(0, S > 0, block)] = True
+            refuted = len(charge.reject(o, S == 0, block)) > 0
+        labelled = blocks.unlabelled <= asked  # what nobody can label shows nothing
+        outcome: Outcome = "refuted" if refuted else "confirmed" if len(rivals) == 0 and labelled else "undecided"
+        left = groups.hypotheses(np.concatenate(([0], rivals)))
+        confirmation = Confirmation(
+            outcome=outcome,
+            hypothesis=int(self.h),
+            against=int(order[o]) if refuted or len(rivals) else None,
+            margin=float(plan.margin),
+            level=float(plan.level),
+            asked=asked,
+            scanned=scanned,
+            unlabelled=blocks.unlabelled,
+            rivals=len(left) - 1,
+        )
+        return Result(
+            hypothesis=int(self.h),
+            unrounded=int(self.h),
+            V=whole.restrict(np.sort(left)),
+            conditions=(Condition(name=LABELLED, value=float(blocks.unlabelled), bound=float(asked), held=labelled),),
+            confirmation=confirmation,
+        )
+
+
+def _fewest_errors(purses: Purses, rivals: NDArray[np.int64], differences: Sequence[int]) -> int:
+    """The rival that lost least so far, the first if several did; of each it is known how much less it lost."""
+    less = np.array(differences, dtype=np.int64) @ purses.counts(0)[:, rivals]
+    return int(rivals[np.argmax(less)])
+
+
+@dataclass(frozen=True, kw_only=True)
+class ConfirmPlan(BettingPlan):
+    """Bet for and against one answer until it is confirmed or refuted."""
+
+    @property
+    def margin(self) -> Fraction:
+        """ε', by how much the answer may err more than the best."""
+        return self["margin"]
+
+    @property
+    def level(self) -> Fraction:
+        """α, how often either outcome may be wrong."""
+        return self["level"]
+
+    @property
+    def winning_wealth(self) -> Decimal:
+        """The wealth that decides a bet: 1/α."""
+        with decimals():
+            return 1 / decimal(self.level)
+
+
+def confirm_plan(
+    n: int, *, margin: Any, level: Any, batch: Any = 1, max_labels: Any = None, losses: Losses | None = None
+) -> ConfirmPlan:
+    """The numbers of a confirmation among `n` hypotheses.
+
+    Parameters
+    ----------
+    n
+        Hypotheses in the class.
+    margin, level
+        Does the answer err at most `margin` more than the best? Either outcome is wrong at most this often.
+    batch, max_labels
+        Items open at once, and the budget.
+    losses
+        What predictions cost; None where errors are counted.
+
+    Raises
+    ------
+    ValueOutOfRange
+        For a number out of its range, and a budget below one batch.
+
+    Examples
+    --------
+    >>> made = confirm_plan(10, margin=.05, level=.05)
+    >>> made.margin, float(made.winning_wealth)
+    (Fraction(1, 20), 20.0)
+    """
+    exact = fraction(in_open("margin", margin, 0, 1))
+    numbers = (
+        Number(name="margin", value=exact, source="ε', by how much the answer may err more than the best"),
+        Number(
+            name="level",
+            value=fraction(in_open("level", level, 0, 1)),
+            source="α: a bad answer is confirmed, or a good one refuted",
+        ),
+        Number(name="idle", value=16, source="unasked items in a row after which bets are settled all the same"),
+    )
+    budget = None if max_labels is None else PARAMETERS["max_labels"].check(max_labels)
+    plan = ConfirmPlan(
+        learner="confirm",
+        name="tight",
+        n=n,
+        epsilon=exact,
+        numbers=numbers,
+        batch=PARAMETERS["batch"].check(batch),
+        losses=losses,
+    )
+    return plan.under(UNIFORM, budget)

@@ -13,7 +13,7 @@ import numpy as np
 from replical.bounds.betting import share_interval
 from replical.core.randomness import SharedRandomness
 from replical.errors import PlanMismatch, ValueOutOfRange
-from replical.learners.base import Conversation, Learner, Memory, Remembers
+from replical.learners.base import Conversation, Learner, Memory, Resumable
 from replical.learners.plan import Plan
 from replical.learners.result import AnswerError, Result
 from replical.learners.settled.plan import SettledPlan
@@ -84,9 +84,9 @@ class Measured:
         conversation
             It ends with the learner's result, with `measured` if the pool held any fresh item.
         """
-        return self.remembered(pool, shared, Memory())
+        return self.resume(pool, shared, Memory())
 
-    def remembered(self, pool: AnyPool, shared: SharedRandomness, memory: Memory) -> Conversation:
+    def resume(self, pool: AnyPool, shared: SharedRandomness, memory: Memory) -> Conversation:
         """The same, from what a `memory` has kept of the learner's own run on `pool` with the `shared` string.
 
         Returns
@@ -97,9 +97,9 @@ class Measured:
         plan = self.learner.plan
         assert isinstance(plan, SettledPlan), "checked when it was made"
         learner = self.learner
-        talk = learner.remembered(pool, shared, memory) if isinstance(learner, Remembers) else learner.run(pool, shared)
+        talk = learner.resume(pool, shared, memory) if isinstance(learner, Resumable) else learner.run(pool, shared)
         result: Result = yield from talk
-        memory.look = None  # of what follows nothing is kept
+        memory.snapshot = None  # of what follows nothing is kept
         settling, h = result.settling, result.hypothesis
         assert settling is not None, "Settled says so"
         assert h is not None, "Settled always has an answer"

@@ -1,9 +1,8 @@
-"""What a plan costs in labels, and in which sense: the parts that bills are made of. Derivations: docs/claims/bills.md.
-
-Plans: every size and threshold a learner uses, each with where it came from.
+"""Plans: every size and threshold a learner uses, each with where it came from, and what that costs in labels.
 
 A learner's file has no constants; it asks its plan. Plans are frozen numbers plus pure functions of what a run has
-measured, computed in decimal arithmetic so that two machines hold the same plan to the last label.
+measured, computed in decimal arithmetic so that two machines hold the same plan to the last label. Costs are the parts
+that bills are made of (docs/claims/bills.md).
 """
 
 from __future__ import annotations
@@ -25,76 +24,131 @@ from replical.learners.parameters import PARAMETERS
 from replical.pools.pool import AnyPool
 from replical.pools.yardstick import Yardstick
 
-
-@dataclass(frozen=True, kw_only=True)
-class Setting:
-    """The public numbers a bill depends on.
-
-    Attributes
-    ----------
-    n
-        Hypotheses in the class.
-    epsilon, delta, rho, theta, nu
-        As in `replical.plan`; no `nu` means that labels are noiseless.
-    labs
-        As in `replical.plan`, for the learners that know it.
-    """
-
-    n: int
-    epsilon: float
-    delta: float
-    rho: float
-    theta: float | None = None
-    nu: float | None = None
-    labs: int = 2
-
-    def __post_init__(self) -> None:
-        class_size("the number of hypotheses", self.n)
-        for name in ("epsilon", "delta", "rho", "theta", "nu", "labs"):
-            if getattr(self, name) is not None:
-                PARAMETERS[name].check(getattr(self, name))
-
-
-@dataclass(frozen=True, kw_only=True)
-class Cost:
-    """What a plan asks for.
-
-    Attributes
-    ----------
-    labels, kind
-        How many labels, and in which sense: the ``"most"`` a run can ask for, a theorem's bound on the ``"expected"``
-        number, or an ``"estimate"``.
-    rounds, labels_per_round, labels_final
-        What they are made of, where the learner works in rounds.
-    unlabelled
-        Items to look at, where that can be said.
-    note
-        What a reader has to know.
-    """
-
-    labels: int
-    kind: Literal["most", "expected", "estimate"]
-    rounds: int | None = None
-    labels_per_round: int | None = None
-    labels_final: int | None = None
-    unlabelled: int | None = None
-    note: str = ""
-
-
-def by_scanning(setting: Setting, items: int) -> int:
-    """Labels that CAL over so many items asks in the mean, at most (Theorem R1)."""
-    from replical.bounds.complexity import scanning  # bills alone need it
-
-    return min(ceil_of(scanning(setting.n, setting.theta or 1.0, items)), items)
-
-
-def by_halving(setting: Setting, telling: float, until: Fraction) -> int:
-    """A² until Δ is at most this: halvings, times labels; at least one in 2Θ tells whoever has to go from the best."""
-    return ceil_of(log2(1 / until) * 2 * (setting.theta or 1.0) * telling)
-
-
 # The answer is the first in the shared order of V, of a ball around its centre, or decided by labels nobody publishes.
 Choice = Literal["survivors", "ball", "labels"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Plan:
+    """Every number a learner uses.
+
+    Attributes
+    ----------
+    learner, name
+        The learner's id, and which of its plans this is.
+    n, epsilon
+        The task.
+    numbers
+        Every number with its source.
+    conditions
+        What the guarantee needs of sizes set by hand and the like.
+    exact_only
+        Why the proof needs a known distribution; empty where finite pools will do.
+    max_labels
+        Budget.
+    prior
+        How the shared order prefers hypotheses.
+    base
+        The plan of the learner this one runs inside, where there is one.
+    """
+
+    learner: str
+    name: str
+    n: int
+    epsilon: Fraction
+    numbers: tuple[Number, ...]
+    conditions: tuple[Condition, ...] = ()
+    exact_only: str = ""
+    max_labels: int | None = None
+    prior: Prior = UNIFORM
+    base: Plan | None = None
+
+    @property
+    def measurable(self) -> bool:
+        """Does a run leave items on which its answer does not depend, so that its errors can be counted there?"""
+        return False
+
+    def __getitem__(self, name: str) -> Fraction:
+        return self._values[name]
+
+    @cached_property
+    def _values(self) -> dict[str, Fraction]:
+        return {number.name: Fraction(number.value) for number in reversed(self.numbers)}
+
+    def integer(self, name: str) -> int:
+        """The number called `name`, which is a size."""
+        return int(self[name])
+
+    @property
+    def stop_mass(self) -> Fraction:
+        """The disagreement mass at which the loop ends."""
+        return self.epsilon
+
+    @property
+    def labels_most(self) -> int | None:
+        """The most labels a run can be expected to ask for; None where only the pool limits it."""
+        raise NotImplementedError
+
+    @property
+    def choice(self) -> Choice:
+        """Who the shared order chooses from."""
+        return "survivors"
+
+    def cost(self, setting: Setting) -> Cost:
+        """What a run asks for, in the `setting` the plan was made for."""
+        raise NotImplementedError
+
+    def under(self, prior: Prior, max_labels: int | None) -> Self:
+        """The same plan with a `prior` and a budget of `max_labels`."""
+        return replace(self, prior=prior, max_labels=max_labels)
+
+    def check(self, pool: AnyPool) -> None:
+        """Refuse a `pool` this plan was not made for.
+
+        Raises
+        ------
+        PlanMismatch
+            If the class has another size, or the proof needs a known distribution.
+        """
+        if len(pool.C) != self.n:
+            raise PlanMismatch(f"the plan is for {self.n} hypotheses, but the pool's class has {len(pool.C)}")
+        self.prior.check(pool.C)
+        if self.exact_only and not pool.exact:
+            raise PlanMismatch(self.exact_only)
+
+
+@dataclass(frozen=True, kw_only=True)
+class SamplePlan(Plan):
+    """Passive learning: one sample of k labelled items."""
+
+    def cost(self, setting: Setting) -> Cost:
+        """The sample."""
+        return Cost(labels=self.k, kind="most", rounds=1, labels_final=self.k, unlabelled=self.k)
+
+    @property
+    def k(self) -> int:
+        """Labels."""
+        return self.integer("k_final")
+
+    @property
+    def labels_most(self) -> int:
+        """The most labels a run can ask for."""
+        return self.k
+
+
+@dataclass(frozen=True, kw_only=True)
+class RoundsPlan(Plan):
+    """A learner that works in at most N rounds of k labels."""
+
+    @property
+    def k(self) -> int:
+        """Labels a round."""
+        return self.integer("k_loop")
+
+    @property
+    def rounds_most(self) -> int:
+        """N."""
+        return self.integer("N")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -230,95 +284,6 @@ class Task:
         return Number(name=name, value=own_size, source=f"given; the proof asks for {needed}"), (condition,)
 
 
-@dataclass(frozen=True, kw_only=True)
-class Plan:
-    """Every number a learner uses.
-
-    Attributes
-    ----------
-    learner, name
-        The learner's id, and which of its plans this is.
-    n, epsilon
-        The task.
-    numbers
-        Every number with its source.
-    conditions
-        What the guarantee needs of sizes set by hand and the like.
-    exact_only
-        Why the proof needs a known distribution; empty where finite pools will do.
-    max_labels
-        Budget.
-    prior
-        How the shared order prefers hypotheses.
-    base
-        The plan of the learner this one runs inside, where there is one.
-    """
-
-    learner: str
-    name: str
-    n: int
-    epsilon: Fraction
-    numbers: tuple[Number, ...]
-    conditions: tuple[Condition, ...] = ()
-    exact_only: str = ""
-    max_labels: int | None = None
-    prior: Prior = UNIFORM
-    base: Plan | None = None
-
-    @property
-    def measurable(self) -> bool:
-        """Does a run leave items on which its answer does not depend, so that its errors can be counted there?"""
-        return False
-
-    def __getitem__(self, name: str) -> Fraction:
-        return self._values[name]
-
-    @cached_property
-    def _values(self) -> dict[str, Fraction]:
-        return {number.name: Fraction(number.value) for number in reversed(self.numbers)}
-
-    def integer(self, name: str) -> int:
-        """The number called `name`, which is a size."""
-        return int(self[name])
-
-    @property
-    def stop_mass(self) -> Fraction:
-        """The disagreement mass at which the loop ends."""
-        return self.epsilon
-
-    @property
-    def labels_most(self) -> int | None:
-        """The most labels a run can be expected to ask for; None where only the pool limits it."""
-        raise NotImplementedError
-
-    @property
-    def choice(self) -> Choice:
-        """Who the shared order chooses from."""
-        return "survivors"
-
-    def cost(self, setting: Setting) -> Cost:
-        """What a run asks for, in the `setting` the plan was made for."""
-        raise NotImplementedError
-
-    def under(self, prior: Prior, max_labels: int | None) -> Self:
-        """The same plan with a `prior` and a budget of `max_labels`."""
-        return replace(self, prior=prior, max_labels=max_labels)
-
-    def check(self, pool: AnyPool) -> None:
-        """Refuse a `pool` this plan was not made for.
-
-        Raises
-        ------
-        PlanMismatch
-            If the class has another size, or the proof needs a known distribution.
-        """
-        if len(pool.C) != self.n:
-            raise PlanMismatch(f"the plan is for {self.n} hypotheses, but the pool's class has {len(pool.C)}")
-        self.prior.check(pool.C)
-        if self.exact_only and not pool.exact:
-            raise PlanMismatch(self.exact_only)
-
-
 def intervals(n: Decimal | int, rho: Decimal) -> int:
     """How many intervals make at most a fraction ρ/8 of them bad."""
     m = ceil(8 / rho * (1 + ln(n) / ln(1 + rho / 30)))
@@ -332,7 +297,62 @@ def grid_position(shared: SharedRandomness, m: int) -> Fraction:
     return Fraction(2 * shared.integer("threshold", high=m) + 1, 2 * m)
 
 
-def in_rounds(rounds: int, k: int, stop_mass: Fraction, *, last: int = 0, looked_at: Fraction = Fraction(0)) -> Cost:
+@dataclass(frozen=True, kw_only=True)
+class Setting:
+    """The public numbers a bill depends on.
+
+    Attributes
+    ----------
+    n
+        Hypotheses in the class.
+    epsilon, delta, rho, theta, nu
+        As in `replical.plan`; no `nu` means that labels are noiseless.
+    labs
+        As in `replical.plan`, for the learners that know it.
+    """
+
+    n: int
+    epsilon: float
+    delta: float
+    rho: float
+    theta: float | None = None
+    nu: float | None = None
+    labs: int = 2
+
+    def __post_init__(self) -> None:
+        class_size("the number of hypotheses", self.n)
+        for name in ("epsilon", "delta", "rho", "theta", "nu", "labs"):
+            if getattr(self, name) is not None:
+                PARAMETERS[name].check(getattr(self, name))
+
+
+@dataclass(frozen=True, kw_only=True)
+class Cost:
+    """What a plan asks for.
+
+    Attributes
+    ----------
+    labels, kind
+        How many labels, and in which sense: the ``"most"`` a run can ask for, a theorem's bound on the ``"expected"``
+        number, or an ``"estimate"``.
+    rounds, labels_per_round, labels_final
+        What they are made of, where the learner works in rounds.
+    unlabelled
+        Items to look at, where that can be said.
+    note
+        What a reader has to know.
+    """
+
+    labels: int
+    kind: Literal["most", "expected", "estimate"]
+    rounds: int | None = None
+    labels_per_round: int | None = None
+    labels_final: int | None = None
+    unlabelled: int | None = None
+    note: str = ""
+
+
+def rounds_cost(rounds: int, k: int, stop_mass: Fraction, *, last: int = 0, looked_at: Fraction = Fraction(0)) -> Cost:
     """N rounds of k labels and a last sample; finding k items in DIS(V) takes about k/Δ(V), and Δ halves."""
     items = looked_at + sum(k * min(Fraction(2**r), 1 / stop_mass) for r in range(rounds))
     return Cost(
@@ -345,35 +365,13 @@ def in_rounds(rounds: int, k: int, stop_mass: Fraction, *, last: int = 0, looked
     )
 
 
-@dataclass(frozen=True, kw_only=True)
-class SamplePlan(Plan):
-    """Passive learning: one sample of k labelled items."""
+def scanning_labels(setting: Setting, items: int) -> int:
+    """Labels that CAL over so many items asks in the mean, at most (Theorem R1)."""
+    from replical.bounds.complexity import scanning  # bills alone need it
 
-    def cost(self, setting: Setting) -> Cost:
-        """The sample."""
-        return Cost(labels=self.k, kind="most", rounds=1, labels_final=self.k, unlabelled=self.k)
-
-    @property
-    def k(self) -> int:
-        """Labels."""
-        return self.integer("k_final")
-
-    @property
-    def labels_most(self) -> int:
-        """The most labels a run can ask for."""
-        return self.k
+    return min(ceil_of(scanning(setting.n, setting.theta or 1.0, items)), items)
 
 
-@dataclass(frozen=True, kw_only=True)
-class RoundsPlan(Plan):
-    """A learner that works in at most N rounds of k labels."""
-
-    @property
-    def k(self) -> int:
-        """Labels a round."""
-        return self.integer("k_loop")
-
-    @property
-    def rounds_most(self) -> int:
-        """N."""
-        return self.integer("N")
+def halving_labels(setting: Setting, telling: float, until: Fraction) -> int:
+    """A² until Δ is at most this: halvings, times labels; at least one in 2Θ tells whoever has to go from the best."""
+    return ceil_of(log2(1 / until) * 2 * (setting.theta or 1.0) * telling)

@@ -155,11 +155,11 @@ def plan(
         ) from error
     made = replace(draft, name=name).under(prior, budget)
     if losses is not None:
-        made = replace(_weighed(made, C, losses, record), losses=losses)
-    return _finished(made, record)
+        made = replace(_with_losses(made, C, losses, record), losses=losses)
+    return _complete(made, record)
 
 
-def _weighed(made: Plan, C: HypothesisClass | int, losses: Losses, record: Record) -> BettingPlan:
+def _with_losses(made: Plan, C: HypothesisClass | int, losses: Losses, record: Record) -> BettingPlan:
     """A plan that can be for losses other than errors."""
     if not record.weighs or not isinstance(made, BettingPlan):
         raise BadSpec(
@@ -214,7 +214,7 @@ _NO_STRICT_PROOF = Condition(
 )
 
 
-def _finished(draft: Plan, record: Record) -> Plan:
+def _complete(draft: Plan, record: Record) -> Plan:
     """Say what is not proven, and refuse a budget that is too small from the start."""
     if draft.prior.kind == "order" and record.replicable and not record.certifies:
         draft = replace(draft, conditions=(*draft.conditions, _NO_STRICT_PROOF))

@@ -95,7 +95,7 @@ class Replicable(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         course = Course(learner, Pool(C, items, self._private()), SharedRandomness(seed))
         while course.query is not None:
             course.tell(Answers.unanimous(course.query, labels(course.query.items), len(C.labels)))
-        return course.ended()
+        return course.result()
 
     def _keep(self, result: Result, classes: NDArray[Any], seed: str) -> None:
         """All at once, at the end: a fit that fails leaves the one before as it was."""

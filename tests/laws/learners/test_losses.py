@@ -21,7 +21,7 @@ from replical import (
     learner_for,
     plan,
 )
-from replical.bounds.betting import mirrored
+from replical.bounds.betting import mirror
 from replical.errors import BadLabel, BadProtocol, BadSpec, PlanMismatch
 from replical.learners.base import Course
 from replical.learners.measured import Measured
@@ -109,7 +109,7 @@ def test_losses_are_what_they_are_said_to_be(weights, price):
     assert table.max() == 1
     values = losses.differences
     assert values[:3] == (0, losses.unit, -losses.unit)
-    assert [values[place] for place in mirrored(len(values))] == [-each for each in values]
+    assert [values[place] for place in mirror(len(values))] == [-each for each in values]
     for row in losses.table:
         apart = np.subtract.outer(row, row)
         assert (np.array(values)[losses.places(apart)] == apart).all()
@@ -147,15 +147,15 @@ def test_a_run_goes_on_from_what_it_kept(run, number):
 
     def to_its_end(course, kept):
         while course.query is not None:
-            kept.append(course.kept)
+            kept.append(course.state)
             query = course.query
             course.tell(Answers.unanimous(query, truth[query.items].astype(np.uint16), len(says)))
-        return course.ended()
+        return course.result()
 
     kept = []
     ended = to_its_end(Course(learner, pool, shared), kept)
     if kept:
-        again = to_its_end(Course(learner, pool, shared, kept=kept[number % len(kept)]), [])
+        again = to_its_end(Course(learner, pool, shared, state=kept[number % len(kept)]), [])
         assert (again.hypothesis, again.settling, again.labels) == (ended.hypothesis, ended.settling, ended.labels)
 
 

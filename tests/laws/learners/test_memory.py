@@ -38,17 +38,17 @@ def gone_on(make_world, data, learner, told, *, every):
     course, exchanges, kept = Course(who, pool, shared), [], []
     while course.query is not None:
         exchanges.append((asked(course), course.asked))
-        kept.append(course.kept)
+        kept.append(course.state)
         heard(world, course, truth)
     states = [number for number, state in enumerate(kept) if state is not None]
     assert states == list(range(len(states)))  # nothing is kept of measuring the error, which comes last
     for number in states if every else data.draw(st.lists(st.sampled_from(states), min_size=1, max_size=2)):
-        again = Course(who, pool, shared, kept=kept[number])
+        again = Course(who, pool, shared, state=kept[number])
         for each in exchanges[number:]:
             assert (asked(again), again.asked) == each
             heard(world, again, truth)
-        assert figures(again.ended())[:5] == figures(course.ended())[:5]
-        assert (again.ended().settling, again.ended().verdict) == (course.ended().settling, course.ended().verdict)
+        assert figures(again.result())[:5] == figures(course.result())[:5]
+        assert (again.result().settling, again.result().verdict) == (course.result().settling, course.result().verdict)
     return kept
 
 
@@ -90,7 +90,7 @@ def test_what_nobody_can_have_kept_is_refused(make_world, data, kind):
     """An entry that is missing, of another shape or type, or beyond its range: a `ValueError`, and nothing else."""
     world = make_world(LEARNERS[0], kind=kind)
     pool = world.lab.pool(PrivateRandomness(b"p" * 32))
-    kept = dict(Course(world.protocol.learner, pool, world.protocol.shared).kept)
+    kept = dict(Course(world.protocol.learner, pool, world.protocol.shared).state)
     for name, right in kept.items():
         for wrong in (None, np.zeros((7, 7)), np.array(["x"]), right.astype(np.int32), right + 10**9):
             if wrong is not None and wrong.dtype == right.dtype and name not in ("m", "o", "at", "heads", "speaker"):
@@ -99,4 +99,4 @@ def test_what_nobody_can_have_kept_is_refused(make_world, data, kind):
             if wrong is not None:
                 broken[name] = wrong
             with pytest.raises(ValueError, match=r".+"):
-                Course(world.protocol.learner, pool, world.protocol.shared, kept=broken)
+                Course(world.protocol.learner, pool, world.protocol.shared, state=broken)

@@ -102,7 +102,7 @@ def agrees(one, formulas):
     """Does the library say of these survivors what the formulas say?"""
     whole = one.pool.version_space()
     V = whole.keep(np.isin(whole.indices, one.alive))
-    found = learner_for(one.plan).again(one.pool, V, SHARED).rounding
+    found = learner_for(one.plan).prove(one.pool, V, SHARED).rounding
     kappa, told, most = formulas
     near = any(abs(found.rho_proven - each) < 1.5 / MILLION for each in told)
     sure = found.rho_proven <= one.plan["rho"] and kappa <= most

@@ -64,7 +64,7 @@ def counted(made, public, weights, alive):
 def again(made, own, alive, string):
     pool = Pool(TABLE, own.T, PrivateRandomness.simulated("law"))
     whole = pool.version_space()
-    return learner_for(made).again(pool, whole.keep(np.isin(whole.indices, alive)), string)
+    return learner_for(made).prove(pool, whole.keep(np.isin(whole.indices, alive)), string)
 
 
 @pytest.mark.claim("yardstick")

@@ -85,7 +85,7 @@ def test_ask_and_tell():
     while going.open:
         going.tell({row: int(X[row, 0] >= 0) for row in going.open})
     assert going.result.hypothesis == run(X, X[:, 0] >= 0).hypothesis
-    assert going.result.described(C).startswith("1 if ")
+    assert going.result.describe(C).startswith("1 if ")
 
 
 @pytest.mark.parametrize(

@@ -113,7 +113,7 @@ def test_a_frequency_equal_to_the_threshold_is_enough(above, found):
 def test_no_heavy_hitter_is_no_answer():
     result = run(boosted(strings=3, runs=200))
     assert result.hypothesis is None
-    assert result.described(C) == "no heavy hitter"
+    assert result.describe(C) == "no heavy hitter"
     assert result.boosting == Boosting(runs=600, strings=3, frequency=None)
     assert result.V.size == 9
     assert not result.stopped

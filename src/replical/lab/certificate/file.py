@@ -297,7 +297,7 @@ def _survivor_parts(protocol: Protocol, result: Result) -> dict[str, HypothesisS
     if protocol.record.family:
         left: Callable[[Protocol, Result], dict[str, HypothesisSet]] = load(f"{protocol.record.family}:left")
         return left(protocol, result)
-    return {"survivors": set_of(result.survivors.indices), "kept": set_of(result.chosen_from)}
+    return {"survivors": set_of(result.survivors.indices), "kept": set_of(result.choices)}
 
 
 def settling_part(settling: Settling) -> SettlingPart:

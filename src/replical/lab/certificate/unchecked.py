@@ -7,7 +7,7 @@ from typing import Any
 
 from replical.lab.certificate.checks import Check, decided_by_labels
 from replical.lab.protocol import Protocol
-from replical.learners.base import Proves
+from replical.learners.base import Prover
 from replical.learners.catalogue import find
 from replical.learners.rounded.learner import NEAR
 from replical.learners.rounded.plan import RoundedPlan
@@ -129,7 +129,7 @@ def _rounding_beliefs(body: Mapping[str, Any], protocol: Protocol, plan: Rounded
         )
         return
     learner, items = protocol.learner, body["pool"]["items"]
-    if isinstance(learner, Proves) and learner.repeatable(items):
+    if isinstance(learner, Prover) and learner.repeatable(items):
         yield not_checkable(name, *proof, why="distances were measured on the lab's items", needs="pool")
     else:
         which = f"which {plan.items} of the {items} items were used follows from the private seed"

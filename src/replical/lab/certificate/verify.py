@@ -69,7 +69,7 @@ from replical.lab.pool import LabPool
 from replical.lab.protocol import Protocol
 from replical.lab.sessions.session import Session
 from replical.lab.signatures import needs_cryptography, wrong_signature, wrong_signer
-from replical.learners.base import Proves
+from replical.learners.base import Prover
 from replical.learners.catalogue import find, load
 from replical.learners.paper.a2 import A2Plan
 from replical.learners.paper.cal import CALPlan
@@ -166,7 +166,7 @@ def _check_alone(checks: Checks, body: Mapping[str, Any], protocol: Protocol) ->
 def _check_scores(body: Mapping[str, Any], protocol: Protocol) -> str | None:
     """Nothing of the lab's own is needed: its items judge the answer's accuracy alone, so any items stand in for them."""
     learner, public = protocol.learner, protocol.yardstick
-    assert isinstance(learner, Proves), "whoever has a yardstick, proves"
+    assert isinstance(learner, Prover), "whoever has a yardstick, proves"
     assert public is not None, "only asked where there is one"
     ids = tuple(map(str, range(len(public.items))))
     stand_in = LabPool(recipe=protocol.recipe, ids=ids, items=public.items, fingerprint="")
@@ -287,7 +287,7 @@ class PoolChecks:
         checks("disagreement in the rounds is possible on the pool", self._check_disagreement)
         if isinstance(protocol.plan, CALPlan | A2Plan):
             checks("disagreement at the stop is that of the survivors on the pool", self._check_stop)
-        if isinstance(learner, Proves) and learner.repeatable(len(lab)):
+        if isinstance(learner, Prover) and learner.repeatable(len(lab)):
             checks("scores and rho_proven follow from pool and survivors", lambda: self.check_scores(learner))
         elif isinstance(plan := protocol.plan, RoundedPlan) and plan.yardstick is None:
             checks("kept and slack are possible on some of the pool's items", lambda: self._check_some_items(plan))
@@ -311,13 +311,13 @@ class PoolChecks:
     def _check_stop(self) -> str | None:
         return same(value_of(self.body, STOP), float(self.survivors.mass))
 
-    def check_scores(self, learner: Proves) -> str | None:
+    def check_scores(self, learner: Prover) -> str | None:
         """What these survivors prove on these items, without labels."""
-        body, again = self.body, learner.again(self.pool, self.survivors, self.protocol.shared)
+        body, again = self.body, learner.prove(self.pool, self.survivors, self.protocol.shared)
         claim = [body["rho_proven"], body["certified"], body["labels_sufficient"], body["kept"]]
         proven = again.rounding
         assert proven is not None, "whoever proves, rounds"
-        told = [proven.rho_proven, proven.certified, proven.labels_sufficient, set_of(again.chosen_from)]
+        told = [proven.rho_proven, proven.certified, proven.labels_sufficient, set_of(again.choices)]
         if wrong := same(claim, told):
             return wrong
         found = [condition_part(each) for each in again.conditions if each.name != NEAR or self._is_lab]

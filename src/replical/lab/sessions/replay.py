@@ -33,7 +33,7 @@ from replical.lab.journal.ledger import CHANGES, Ledger
 from replical.lab.journal.owner import check_registered, seed_of
 from replical.lab.pool import LabPool
 from replical.lab.protocol import Claim, Protocol
-from replical.learners.base import Course, Kept, Learner
+from replical.learners.base import Course, Learner, State
 from replical.pools.pool import Pool
 from replical.pools.query import Answers, Query
 
@@ -103,7 +103,7 @@ class Replay:
             learner = self._learner(self.ledger)
             if self._snapshot is not None:
                 try:
-                    self._course = Course(learner, pool, shared, kept=self._snapshot.kept)
+                    self._course = Course(learner, pool, shared, state=self._snapshot.kept)
                 except _STUMBLES as error:
                     self._ignore(f"the run cannot go on from it: {error}")
             self.trusting = self._course is not None
@@ -117,7 +117,7 @@ class Replay:
         if not self._journal.drives or course.asked - self._replayed < EVERY:
             return
         self._replayed = course.asked
-        if (kept := course.kept) is not None:
+        if (kept := course.state) is not None:
             snapshot = Snapshot(self._link, kept)
             if (content := pack(snapshot, self.about)) is not None:
                 self._journal.keep(content)
@@ -217,7 +217,7 @@ class Snapshot(NamedTuple):
     """What a run kept when the journal ended at `link`."""
 
     link: Link
-    kept: Kept
+    kept: State
 
 
 def pack(snapshot: Snapshot, about: Mapping[str, Any]) -> bytes | None:

@@ -165,7 +165,7 @@ class Session:
     @property
     def result(self) -> Result:
         """What the run returned; `BadLabel` is raised while labels are missing."""
-        return self.course.ended()
+        return self.course.result()
 
     @property
     def course(self) -> Course:
@@ -193,7 +193,7 @@ class Session:
     @property
     def used_labels(self) -> tuple[dict[str, int], set[str]]:
         """Labels, and items that nobody could label, as far as a run that has ended looked: a later one may look further."""
-        ledger, reach = self.ledger, self.result.looked_at if self.ended else None
+        ledger, reach = self.ledger, self.result.items_scanned if self.ended else None
         if reach is None:
             return ledger.labels, ledger.skipped
         order = PrivateRandomness(self.private).permutation(len(self.lab))

@@ -24,15 +24,15 @@ from replical.core.exact import ceil, decimal, decimals, fraction, ln
 from replical.core.randomness import SharedRandomness
 from replical.learners.base import (
     Conversation,
+    Shrinkage,
     Shrinking,
-    Shrunk,
     Until,
-    at_own_stop,
     check_plan,
-    masses_known,
+    masses_condition,
+    run_to_stop,
     stop_condition,
 )
-from replical.learners.plan import Condition, Cost, Number, Plan, RoundsPlan, Setting, Task, by_halving, in_rounds
+from replical.learners.plan import Condition, Cost, Number, Plan, RoundsPlan, Setting, Task, halving_labels, rounds_cost
 from replical.learners.result import Result
 from replical.pools.pool import AnyPool
 from replical.pools.query import Answers, Indices
@@ -82,7 +82,7 @@ class A2:
             shared order. `unrounded`: the same one. `conditions`: those of the plan, whether Δ(V) ≤ κ was reached, and
             whether masses are known, so that the error bound speaks of the distribution and not only of this pool.
         """
-        return at_own_stop(self, pool, shared)
+        return run_to_stop(self, pool, shared)
 
     def shrink(self, pool: AnyPool, until: Until) -> Shrinking:
         """On `pool`, drop whoever a better one has beaten, until V passes the rule `until`.
@@ -109,7 +109,7 @@ class A2:
             V = V.keep(mask)
             test.keep(mask)
             answers.append(S)
-        return Shrunk(V=V, answers=tuple(answers), scanned=scanned)
+        return Shrinkage(V=V, answers=tuple(answers), scanned=scanned)
 
     def measuring(self, pool: AnyPool) -> Indices:
         """Items of `pool` that measure nearness and are never asked.
@@ -214,7 +214,7 @@ class A2Plan(Plan):
     def cost(self, setting: Setting) -> Cost:
         """Labels until everyone but the best has lost, if labels are flipped at random."""
         return Cost(
-            labels=by_halving(setting, bets(setting, self["delta"]), self.stop_mass), kind="estimate", note=FLIPS
+            labels=halving_labels(setting, bets(setting, self["delta"]), self.stop_mass), kind="estimate", note=FLIPS
         )
 
     def losses_allowed(self, won: int) -> NDArray[np.int64]:
@@ -323,7 +323,7 @@ class A2Rounds:
             errors = V.errors(S)
             V = V.keep(errors <= plan.loop_most(int(errors.min())))
             rounds += 1
-        conditions = (*plan.conditions, stop_condition(V, plan, held=V.mass < plan.stop_mass), masses_known(pool))
+        conditions = (*plan.conditions, stop_condition(V, plan, held=V.mass < plan.stop_mass), masses_condition(pool))
         if V.mass > 0:
             S = yield scan.draw(V, plan.final_size(V.mass))
             errors = V.errors(S)
@@ -363,7 +363,7 @@ class AgnosticRoundsPlan(RoundsPlan):
         """The rounds, and the last sample at the mass the loop stops at."""
         mass = min(Fraction(1), self.stop_mass)
         last = self.final_size(mass)
-        return in_rounds(self.rounds_most, self.k, self.stop_mass, last=last, looked_at=last / mass)
+        return rounds_cost(self.rounds_most, self.k, self.stop_mass, last=last, looked_at=last / mass)
 
     def final_size(self, mass: Fraction) -> int:
         """k' for the mass that is left."""

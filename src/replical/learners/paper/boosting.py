@@ -62,7 +62,7 @@ class Boosted:
     >>> learner = Boosted(RepliCAL(p.base), p)
     >>> result = learn(learner, pool, world.labels(pool, lab), SharedRandomness("published"))
     >>> result.labels, result.hypothesis, result.boosting
-    (684650944, 31, Boosting(runs=10, strings=1, frequency=Fraction(1, 1)))
+    (650439537, 31, Boosting(runs=10, strings=1, frequency=Fraction(1, 1)))
     """
 
     base: Learner
@@ -102,7 +102,7 @@ class Boosted:
         return Result(
             hypothesis=winner.h if winner.frequent else None,
             unrounded=tried[0].h,
-            V=_alone(pool, winner.h) if winner.frequent else pool.version_space(),
+            V=_singleton(pool, winner.h) if winner.frequent else pool.version_space(),
             conditions=(
                 *plan.conditions,
                 Condition(name=FREQUENT, value=float(winner.frequency), bound=float(winner.v), held=winner.frequent),
@@ -174,7 +174,7 @@ def _most_frequent(wins: Counter[int]) -> tuple[int, int]:
     return min(wins.items(), key=lambda win: (-win[1], win[0]), default=(0, 0))
 
 
-def _alone(pool: AnyPool, h: int) -> VersionSpace:
+def _singleton(pool: AnyPool, h: int) -> VersionSpace:
     V = pool.version_space()
     return V.keep(V.indices == h)
 

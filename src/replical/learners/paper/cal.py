@@ -15,8 +15,8 @@ from math import log
 
 from replical.core.exact import ceil, fraction, ln
 from replical.core.randomness import SharedRandomness
-from replical.learners.base import Conversation, Shrinking, Shrunk, Until, at_own_stop, check_plan
-from replical.learners.plan import Cost, Number, Plan, Setting, Task, by_scanning, in_rounds
+from replical.learners.base import Conversation, Shrinkage, Shrinking, Until, check_plan, run_to_stop
+from replical.learners.plan import Cost, Number, Plan, Setting, Task, rounds_cost, scanning_labels
 from replical.pools.pool import AnyPool
 from replical.pools.query import Answers, Query
 from replical.pools.scan import Scan
@@ -71,7 +71,7 @@ class CAL:
         PoolExhausted
             If a finite pool runs out of the items a round needs.
         """
-        return at_own_stop(self, pool, shared)
+        return run_to_stop(self, pool, shared)
 
     def shrink(self, pool: AnyPool, until: Until) -> Shrinking:
         """On `pool`, drop whoever is ever wrong, until V passes the rule `until` or the plan's rounds are spent.
@@ -92,7 +92,7 @@ class CAL:
             V = V.keep(V.errors(S) == 0)
             answers.append(S)
             scanned += query.scanned
-        return Shrunk(V=V, answers=tuple(answers), scanned=scanned)
+        return Shrinkage(V=V, answers=tuple(answers), scanned=scanned)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -114,9 +114,9 @@ class CALPlan(Plan):
     def cost(self, setting: Setting) -> Cost:
         """By rounds, or, one item at a time, by Theorem R1 on the items that accuracy needs."""
         if self.rounds_most is not None:
-            return in_rounds(self.rounds_most, self.k, self.stop_mass)
+            return rounds_cost(self.rounds_most, self.k, self.stop_mass)
         items = ceil_of((setting.theta or 1.0) * log(setting.n / setting.delta) / setting.epsilon)
-        return Cost(labels=by_scanning(setting, items), kind="expected", unlabelled=items)
+        return Cost(labels=scanning_labels(setting, items), kind="expected", unlabelled=items)
 
     def spent(self, rounds: int) -> bool:
         """Is the number of rounds (or, one item at a time, the budget of labels) used up?"""

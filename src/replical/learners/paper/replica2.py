@@ -278,10 +278,10 @@ def paper(task: Task) -> PaperReplicA2Plan:
 
 def tight(task: Task) -> ReplicA2Plan:
     """ReplicA² by the rank lemma: conditional samples where masses are known, scanning on a finite pool."""
-    return _known(task) if task.exact else _scanning(task)
+    return _exact(task) if task.exact else _scanning(task)
 
 
-def _known(task: Task) -> TightReplicA2Plan:
+def _exact(task: Task) -> TightReplicA2Plan:
     """ReplicA² by the rank lemma, where masses are known."""
     N = agnostic_rounds(task)
     failure = min(task.delta / 2, task.rho / 16)

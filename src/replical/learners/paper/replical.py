@@ -16,7 +16,7 @@ from math import floor
 from replical.core.exact import ceil, decimal, fraction, ln
 from replical.core.randomness import SharedRandomness
 from replical.learners.base import Conversation, check_plan, stop_condition
-from replical.learners.plan import Cost, Number, RoundsPlan, Setting, Task, grid_position, in_rounds, intervals
+from replical.learners.plan import Cost, Number, RoundsPlan, Setting, Task, grid_position, intervals, rounds_cost
 from replical.learners.result import Result
 from replical.pools.pool import AnyPool
 from replical.pools.query import Query
@@ -118,7 +118,7 @@ class RepliCALPlan(RoundsPlan):
         rounds = self.rounds_most
         last = self.labels_most - rounds * self.k
         looked_at = Fraction(self.integer("k_final")) / (1 if self.final_scans else self.stop_mass)
-        return in_rounds(rounds, self.k, self.stop_mass, last=last, looked_at=looked_at)
+        return rounds_cost(rounds, self.k, self.stop_mass, last=last, looked_at=looked_at)
 
     def threshold(self, shared: SharedRandomness) -> Fraction:
         """The shared random threshold v."""

@@ -28,7 +28,7 @@ from replical.classes.base import Indices
 from replical.classes.prior import exponentials
 from replical.core.exact import down, up
 from replical.core.randomness import SharedRandomness
-from replical.learners.base import Conversation, Shrinks, Shrunk, check_base, check_plan
+from replical.learners.base import Conversation, Shrinkage, Shrinker, check_base, check_plan
 from replical.learners.catalogue import find
 from replical.learners.plan import Condition
 from replical.learners.result import Result, Rounding, Verdict
@@ -38,7 +38,7 @@ from replical.pools.pool import AnyPool
 from replical.pools.version_space import VersionSpace
 
 
-def finish(plan: RoundedPlan, shared: SharedRandomness, ball: Indices | None, shrunk: Shrunk) -> int:
+def finish(plan: RoundedPlan, shared: SharedRandomness, ball: Indices | None, shrunk: Shrinkage) -> int:
     """The answer of the finish the plan names; `ball` is what the shared order chooses from, where it is no labels."""
     if ball is not None:
         return plan.prior.first(shared, "order", indices=ball)
@@ -190,7 +190,7 @@ class Rounded:
     (12, 340, True, 0.089425)
     """
 
-    base: Shrinks
+    base: Shrinker
     plan: RoundedPlan
 
     def __post_init__(self) -> None:
@@ -222,7 +222,7 @@ class Rounded:
         """How this lab proves ρ: on the plan's yardstick, or on the items of its `pool`."""
         return Proof(self.plan, pool) if self.plan.yardstick is None else YardstickProof(self.plan, pool)
 
-    def conclude(self, proof: Looks, shrunk: Shrunk, shared: SharedRandomness) -> Result:
+    def conclude(self, proof: Looks, shrunk: Shrinkage, shared: SharedRandomness) -> Result:
         """Round `shrunk`, what the base left, without labels; `proof` is this lab's own, `shared` the published randomness.
 
         Returns
@@ -249,11 +249,11 @@ class Rounded:
         """Does the proof follow from so many `items` and the survivors? Not where labels decide, or some items did."""
         return self.plan.choice == "ball" and self.plan.items in (None, items)
 
-    def again(self, pool: AnyPool, V: VersionSpace, shared: SharedRandomness) -> Result:
+    def prove(self, pool: AnyPool, V: VersionSpace, shared: SharedRandomness) -> Result:
         """What the survivors `V` prove on this `pool` with the `shared` string, without labels."""
         proof = self.proof(pool)
         proof.reached(V)
-        return self.conclude(proof, Shrunk(V=V, answers=(), scanned=0), shared)
+        return self.conclude(proof, Shrinkage(V=V, answers=(), scanned=0), shared)
 
 
 def _conditions(plan: RoundedPlan, rounding: Rounding) -> tuple[Condition, Condition]:

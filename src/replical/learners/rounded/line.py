@@ -14,7 +14,7 @@ import numpy as np
 from replical.classes.base import Codes, Indices
 from replical.classes.predictions.line import LinePredictions
 from replical.core.randomness import SharedRandomness
-from replical.learners.base import Learner, Shrunk
+from replical.learners.base import Learner, Shrinkage
 from replical.learners.paper.cal import CAL
 from replical.learners.result import Result, Round
 from replical.learners.rounded.learner import Rounded
@@ -95,7 +95,7 @@ class _Run:
         self._asked: list[int] = []
         self._V: VersionSpace | None = None  # as the certificate last saw it
 
-    def to_the_end(self) -> Shrunk:
+    def to_the_end(self) -> Shrinkage:
         """Ask what is disputed, in private order, until the certificate or the pool ends it."""
         at, look, passed = 0, _FIRST_LOOK, 0
         while at < len(self._order) and self._first < self._last:
@@ -145,8 +145,8 @@ class _Run:
         else:
             self._first = position
 
-    def _shrunk(self, scanned: int) -> Shrunk:
+    def _shrunk(self, scanned: int) -> Shrinkage:
         items = np.array(self._asked, dtype=np.int64)
         counts = np.zeros((len(items), 2), dtype=np.int64)
         counts[np.arange(len(items)), self._truth[items]] = 1
-        return Shrunk(V=self._survivors(), answers=(Answers(items=items, counts=counts),), scanned=scanned)
+        return Shrinkage(V=self._survivors(), answers=(Answers(items=items, counts=counts),), scanned=scanned)

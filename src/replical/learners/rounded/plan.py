@@ -24,7 +24,7 @@ from replical.core.randomness import SharedRandomness
 from replical.errors import BadSpec, PlanMismatch, ValueOutOfRange
 from replical.learners.paper import a2
 from replical.learners.paper import cal as tight
-from replical.learners.plan import Choice, Cost, Number, Plan, Setting, Task, by_halving, by_scanning
+from replical.learners.plan import Choice, Cost, Number, Plan, Setting, Task, halving_labels, scanning_labels
 from replical.pools.pool import AnyPool
 from replical.pools.yardstick import Yardstick
 
@@ -199,7 +199,7 @@ class RoundedCALPlan(RoundedPlan):
     def cost(self, setting: Setting) -> Cost:
         """Theorem R1, or Y0 with a yardstick, without a look at a pool."""
         items = self.integer("pool_R1" if self.yardstick is None else "pool_Y0")
-        return Cost(labels=by_scanning(setting, items), kind="expected", unlabelled=items, note=_SHARPER)
+        return Cost(labels=scanning_labels(setting, items), kind="expected", unlabelled=items, note=_SHARPER)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -210,8 +210,8 @@ class RoundedA2Plan(RoundedPlan):
         """Theorem R2, without a look at a pool; with a yardstick the slack at which its crudest bound passes."""
         bets, note = a2.bets(setting, self["delta_A"]), f"{a2.FLIPS}; {_SHARPER}"
         if self.yardstick is not None:
-            return Cost(labels=by_halving(setting, bets, self["kappa_Y"]), kind="estimate", note=note)
-        labels = by_halving(setting, bets, self["kappa_R2"])
+            return Cost(labels=halving_labels(setting, bets, self["kappa_Y"]), kind="estimate", note=note)
+        labels = halving_labels(setting, bets, self["kappa_R2"])
         return Cost(labels=labels, kind="estimate", unlabelled=self.integer("pool_R2"), note=note)
 
 

@@ -27,7 +27,7 @@ from replical.bounds.yardstick import Counts
 from replical.classes.base import Codes, Indices
 from replical.core.exact import fraction
 from replical.core.randomness import SharedRandomness
-from replical.learners.base import Shrunk
+from replical.learners.base import Shrinkage
 from replical.learners.result import Rounding
 from replical.learners.rounded.plan import RoundedPlan
 from replical.pools.pool import AnyPool
@@ -131,8 +131,8 @@ class Looks:
         """Look again when about this share of the slack is left."""
         self._next = kappa * min(_SOONEST, max(_LATEST, _EARLY * share))
 
-    def _spent(self, shrunk: Shrunk) -> bool:
-        return self._plan.max_labels is not None and shrunk.asked >= self._plan.max_labels
+    def _spent(self, shrunk: Shrinkage) -> bool:
+        return self._plan.max_labels is not None and shrunk.labels >= self._plan.max_labels
 
     def seen(self, V: VersionSpace) -> VersionSpace:
         """The survivors on the items that distances are measured on: the lab's own, if nothing else is said."""
@@ -145,7 +145,7 @@ class Looks:
     def _passes(self, V: VersionSpace, kappa: int) -> bool:
         raise NotImplementedError
 
-    def conclude(self, shrunk: Shrunk) -> Rounding:
+    def conclude(self, shrunk: Shrinkage) -> Rounding:
         """The figures at the end."""
         raise NotImplementedError
 
@@ -226,7 +226,7 @@ class Proof(Looks):
     def _least(self, V: VersionSpace) -> float:
         return least_mass(self._own.gamma.masses, V)
 
-    def conclude(self, shrunk: Shrunk) -> Rounding:
+    def conclude(self, shrunk: Shrinkage) -> Rounding:
         """The figures at the end."""
         plan, V, U = self._plan, shrunk.V, self._U
         kappa, scores = self._centre.radius(V), self._centre.distances(V)
@@ -266,7 +266,7 @@ class Proof(Looks):
             spent=self._spent(shrunk),
         )
 
-    def _variance(self, shrunk: Shrunk, scores: NDArray[np.int64]) -> float:
+    def _variance(self, shrunk: Shrinkage, scores: NDArray[np.int64]) -> float:
         """Variance of what the centre's own error adds to a score: survivors stand for the truth, by their likelihood."""
         V, U, plan = shrunk.V, self._U, self._plan
         near = np.flatnonzero((scores >= U * float(plan["a"])) & (scores <= U * float(plan["b"])))
@@ -284,10 +284,10 @@ class Proof(Looks):
         return float(np.dot(shares, squares))
 
 
-def _likely(shrunk: Shrunk) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+def _likely(shrunk: Shrinkage) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
     """Some survivors with their likelihoods if labels are flipped at the rate of the best of them."""
     V, errors = shrunk.V, shrunk.errors
-    rate = min((errors.min() + 0.5) / (shrunk.asked + 1), 0.5)
+    rate = min((errors.min() + 0.5) / (shrunk.labels + 1), 0.5)
     likelihood = np.exp((errors - errors.min()) * log(rate / (1 - rate))) if errors.max() else np.ones(V.size)
     reached = np.cumsum(likelihood) / likelihood.sum()
     chosen = np.unique(np.searchsorted(reached, (np.arange(_SOME) + 0.5) / _SOME))
@@ -336,7 +336,7 @@ class YardstickProof(Looks):
         """Every lab may lose the best hypothesis."""
         return min(1.0, up(Fraction(bound) + _ROUNDING + self._failures))
 
-    def conclude(self, shrunk: Shrunk) -> Rounding:
+    def conclude(self, shrunk: Shrinkage) -> Rounding:
         """The figures at the end; whether the answer is accurate is said by `judged`."""
         plan, V = self._plan, self.seen(shrunk.V)
         kappa, scores = self._centre.radius(V), self._centre.distances(V)

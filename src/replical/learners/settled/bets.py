@@ -29,12 +29,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from replical.bounds.betting import Bets, mirrored
+from replical.bounds.betting import Bets, mirror
 from replical.classes.losses import Losses
 from replical.core.exact import decimals
 from replical.core.kernels.accounts import add
 from replical.errors import BadLabel
-from replical.learners.base import Kept, Memory, like
+from replical.learners.base import Memory, State, check_array
 from replical.learners.settled.candidates import Everyone, Tally
 from replical.pools.query import Answers, Indices, Query
 from replical.pools.scan import Blocks
@@ -54,11 +54,11 @@ class Known:
 
     V: VersionSpace | None = None
 
-    def kept(self) -> Kept:
+    def kept(self) -> State:
         """What is known beside the answers themselves."""
         return {}
 
-    def put_back(self, kept: Kept) -> None:
+    def put_back(self, kept: State) -> None:
         """Know what was kept; `ValueError` if nobody can know that."""
 
     def labels(self, query: Query, answers: Answers | None) -> Labelled:
@@ -266,7 +266,7 @@ class Charges:
         charged = block.places[which]
         apart = block.apart(o, which)
         counts = add(
-            self.counts, charged, [apart[row] for row in mirrored(len(apart))]
+            self.counts, charged, [apart[row] for row in mirror(len(apart))]
         )  # Z is about their losses, not the opponent's
         about = self.bets.about(counts)
         self.best[charged] = np.maximum(self.best[charged], about)
@@ -303,7 +303,7 @@ class Books:
     known: Known
     blocks: Blocks
 
-    def kept(self, m: int, o: int, asked: int, share: float, place: tuple[int, int] | None) -> Kept | None:
+    def kept(self, m: int, o: int, asked: int, share: float, place: tuple[int, int] | None) -> State | None:
         """Everything, when the favourite is `m`, the opponent `o` and the scan at `place`; None where it cannot go back."""
         if place is None:
             return None
@@ -326,22 +326,22 @@ class Books:
         ValueError
             If it is none of this learner's on this pool.
         """
-        if memory.kept is None:
+        if memory.state is None:
             return 0, 0, 0, 1.0
         try:
-            return self._put_back(memory.kept)
+            return self._put_back(memory.state)
         except (KeyError, IndexError, TypeError) as error:
             raise ValueError(f"not what a run keeps: {error}") from error
 
-    def _put_back(self, kept: Kept) -> tuple[int, int, int, float]:
+    def _put_back(self, kept: State) -> tuple[int, int, int, float]:
         n = len(self.is_open)
         m, o, asked, t, at, unlabelled = (
-            int(like(kept[name], (), np.int64)) for name in ("m", "o", "asked", "t", "at", "unlabelled")
+            int(check_array(kept[name], (), np.int64)) for name in ("m", "o", "asked", "t", "at", "unlabelled")
         )
         self.groups.put_back(kept)
         heads, favourites = self.groups.heads, kept["favourites"]
-        like(kept["heads"], heads.shape, np.int64)
-        for place in like(favourites, favourites.shape, np.int64).tolist():
+        check_array(kept["heads"], heads.shape, np.int64)
+        for place in check_array(favourites, favourites.shape, np.int64).tolist():
             if not 0 <= place < n:
                 raise ValueError(f"place {place} of {n}")
             self.purses.begin(place)
@@ -350,11 +350,11 @@ class Books:
         if min(asked, t, unlabelled) < 0:
             raise ValueError("a negative count")
         for name, array in self._arrays().items():
-            array[..., heads] = like(kept[name], array[..., heads].shape, array.dtype)
+            array[..., heads] = check_array(kept[name], array[..., heads].shape, array.dtype)
         self.tally.t = t
         self.blocks.go_to((at, unlabelled))
         self.known.put_back(kept)
-        return m, o, asked, float(like(kept["share"], (), np.float64))
+        return m, o, asked, float(check_array(kept["share"], (), np.float64))
 
     def _arrays(self) -> dict[str, NDArray[Any]]:
         """Whatever is remembered of each candidate."""

@@ -27,7 +27,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from replical.classes.predictions.line import LinePredictions
-from replical.learners.base import Kept
+from replical.learners.base import State
 from replical.learners.settled.plan import SettledPlan
 from replical.pools.version_space import VersionSpace
 
@@ -75,11 +75,11 @@ class Everyone:
         self._order, self._compared = order, np.zeros(0, dtype=np.int64)
         self.heads = np.arange(len(order))  # places, ascending
 
-    def kept(self) -> Kept:
+    def kept(self) -> State:
         """Who is in which group."""
         return {}
 
-    def put_back(self, kept: Kept) -> None:
+    def put_back(self, kept: State) -> None:
         """Be the groups that were kept; `ValueError` if there are no such groups."""
 
     def choose(self, favourite: int, opponent: int) -> None:
@@ -134,14 +134,14 @@ class Line(Everyone):
         self.heads = np.zeros(1, dtype=np.int64)
         self._set(0, whole.indices, places)
 
-    def kept(self) -> Kept:
+    def kept(self) -> State:
         """Of each place the head of its group."""
         speaker = np.empty(len(self._order), dtype=np.int64)
         for head in self.heads.tolist():
             speaker[self._members[head][1]] = head
         return {"speaker": speaker}
 
-    def put_back(self, kept: Kept) -> None:
+    def put_back(self, kept: State) -> None:
         """Be the groups that were kept; `ValueError` if there are no such groups."""
         speaker, places = kept["speaker"], np.arange(len(self._order))
         if speaker.shape != places.shape or speaker.dtype != places.dtype or (speaker > places).any():

@@ -34,7 +34,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from replical.core.randomness import SharedRandomness
-from replical.learners.base import Conversation, Shrinks, Shrunk, check_base, check_plan
+from replical.learners.base import Conversation, Shrinkage, Shrinker, check_base, check_plan
 from replical.learners.result import Result, Settling
 from replical.learners.rounded.proof import Centre
 from replical.learners.settled.learner import conditions
@@ -135,7 +135,7 @@ class SettledDistance:
     (236, True, 214)
     """
 
-    base: Shrinks
+    base: Shrinker
     plan: SettledDistancePlan
 
     def __post_init__(self) -> None:
@@ -163,7 +163,7 @@ class SettledDistance:
         h = self.plan.prior.first(shared, "order", indices=ball)
         place = int(np.flatnonzero(decisions.order == h)[0])
         unlabelled = int(np.count_nonzero(shrunk.V.disagreement[pool.unasked]))
-        certified = decisions.place is not None and unlabelled <= shrunk.asked  # what nobody can label shows nothing
+        certified = decisions.place is not None and unlabelled <= shrunk.labels  # what nobody can label shows nothing
         settling = self._settling(decisions, shrunk, scores[decisions.order], place, pool.size, certified=certified)
         return Result(
             hypothesis=h,
@@ -176,7 +176,7 @@ class SettledDistance:
         )
 
     def _settling(
-        self, decisions: Decisions, shrunk: Shrunk, apart: Counts, place: int, items: int, *, certified: bool
+        self, decisions: Decisions, shrunk: Shrinkage, apart: Counts, place: int, items: int, *, certified: bool
     ) -> Settling:
         """What a lab knows; `apart` from the centre is everyone on so many of the items, by place."""
         plan, v = self.plan, float(decisions.v)
@@ -188,7 +188,7 @@ class SettledDistance:
             levels=(float(plan["delta_A"]), float(plan["delta_I"])),
             v=decisions.v,
             place=place,
-            asked=shrunk.asked,
+            asked=shrunk.labels,
             scanned=shrunk.scanned,
             labs=plan.integer("labs"),
             excess=round(int(apart[place]) / items, 6),

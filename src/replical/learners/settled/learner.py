@@ -33,7 +33,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from replical.core.randomness import SharedRandomness
-from replical.learners.base import Conversation, Kept, Memory, check_plan
+from replical.learners.base import Conversation, Memory, State, check_plan
 from replical.learners.plan import Condition
 from replical.learners.result import Result, Settling
 from replical.learners.settled.bets import Books, Charges, Known, Labelled, Purses, heard
@@ -74,7 +74,7 @@ class Settled:
     >>> pool = Pool(C, wrong.astype(int), PrivateRandomness.simulated("doctest"))
     >>> settled = Settled(plan("settled", C, epsilon=.1, delta=.05, rho=.1, pool="finite"))
     >>> result = learn(settled, pool, KnownLabels(C, np.zeros(3000, dtype=int)), SharedRandomness("published"))
-    >>> result.described(C), result.settling.certified, result.labels
+    >>> result.describe(C), result.settling.certified, result.labels
     ('good', True, 27)
     """
 
@@ -102,9 +102,9 @@ class Settled:
             Its result's ``hypothesis`` is the ideal answer if ``settling.certified``; ``unrounded`` has the fewest errors,
             ``V`` holds who is not rejected, ``conditions`` says at which level the answer is proven.
         """
-        return self.remembered(pool, shared, Memory())
+        return self.resume(pool, shared, Memory())
 
-    def remembered(self, pool: AnyPool, shared: SharedRandomness, memory: Memory) -> Conversation:
+    def resume(self, pool: AnyPool, shared: SharedRandomness, memory: Memory) -> Conversation:
         """The same, from what a `memory` has kept of an earlier run on `pool` with the `shared` string.
 
         Returns
@@ -146,7 +146,7 @@ class Settled:
                 break
             heads = groups.heads
             S = heads[np.flatnonzero(before | rivals | (heads == m) | ((heads == o) & before.any()))]
-            memory.look = partial(books.kept, m, o, asked, share, blocks.place)
+            memory.snapshot = partial(books.kept, m, o, asked, share, blocks.place)
             query = blocks.next(groups.region(S), plan.opens(asked), idle=plan.integer("idle"), V=known.V)
             if query.scanned == 0:  # the pool is used up
                 break
@@ -254,11 +254,11 @@ class Consistent(Known):
     def __init__(self, V: VersionSpace) -> None:
         self.V: VersionSpace = V
 
-    def kept(self) -> Kept:
+    def kept(self) -> State:
         """Who never contradicted an answer."""
         return {"consistent": self.V.indices}
 
-    def put_back(self, kept: Kept) -> None:
+    def put_back(self, kept: State) -> None:
         """Know what was kept; `ValueError` if nobody can know that."""
         mask = np.isin(self.V.indices, kept["consistent"])
         if not mask.any():

@@ -23,7 +23,7 @@ from replical.core.exact import decimal, decimals, fraction
 from replical.core.randomness import SharedRandomness
 from replical.errors import PlanMismatch, ValueOutOfRange
 from replical.learners.paper import a2
-from replical.learners.plan import Choice, Cost, Number, Plan, Setting, Task, by_halving, by_scanning
+from replical.learners.plan import Choice, Cost, Number, Plan, Setting, Task, halving_labels, scanning_labels
 from replical.pools.pool import AnyPool
 
 
@@ -191,7 +191,7 @@ class SettledCALPlan(SettledPlan):
         items = super().cost(setting).unlabelled
         assert items is not None, "Settled says so"
         note = "items are a rough estimate: they depend on how far candidates lie from the shared threshold"
-        return Cost(labels=by_scanning(setting, items), kind="estimate", unlabelled=items, note=note)
+        return Cost(labels=scanning_labels(setting, items), kind="estimate", unlabelled=items, note=note)
 
 
 def settled(task: Task) -> SettledPlan:
@@ -264,7 +264,7 @@ class SettledDistancePlan(IdealPlan):
 
     def cost(self, setting: Setting) -> Cost:
         """An estimate: A² until V is as small as an eighth of v."""
-        labels = by_halving(setting, a2.bets(setting, self["delta_V"]), self["b"] / 8)
+        labels = halving_labels(setting, a2.bets(setting, self["delta_V"]), self["b"] / 8)
         items = ceil_of(8 * 8**2 / float(self["b"]))
         note = (
             f"{a2.FLIPS}; a rough estimate: what it takes depends on how far hypotheses lie from the shared threshold"
