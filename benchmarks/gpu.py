@@ -120,7 +120,7 @@ def _beside(name: str, taken: float, part: float, card: float) -> str:
 def predictions(n: int, m: int, dimensions: int) -> Iterator[Row]:
     """Signs of m points over n planes: on the card, and with the way to it and back."""
     C = HalfSpaces(dimensions, n, seed="benchmark")
-    X = C.drawn(SharedRandomness("points"), "points", count=m)
+    X = C.draw_items(SharedRandomness("points"), "points", count=m)
     X[0], C.normals[0], C.offsets[0] = 0.0, 0.0, 0.0  # some heights are exactly zero
     points, factors, starts = device.send(X), device.send(C.normals), device.send(-C.offsets)
     size = f"{n:,} x {m:,}"
@@ -188,7 +188,7 @@ def distances(planes: Any) -> Iterator[Row]:
 def coefficient(n: int) -> Iterator[Row]:
     """Θ of n half-spaces on n items, from items to the answer; NumPy for some centres, with the best ratio known."""
     C = HalfSpaces(3, n, seed="benchmark")
-    X = C.drawn(SharedRandomness("points"), "points", count=n)
+    X = C.draw_items(SharedRandomness("points"), "points", count=n)
     pool = Pool(C, X, PrivateRandomness.simulated("benchmark"))
     with backend.using("torch"):
         started = time.perf_counter()
@@ -299,7 +299,7 @@ def main() -> int:
         rows += predictions(n, n, dimensions)
     C = HalfSpaces(3, n, seed="benchmark")
     with backend.using("torch"):
-        packed = PackedPredictions(C, C.drawn(SharedRandomness("points"), "points", count=n))
+        packed = PackedPredictions(C, C.draw_items(SharedRandomness("points"), "points", count=n))
     planes = packed._planes
     rows += table(planes, n)
     rows += distances(planes)

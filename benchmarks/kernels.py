@@ -238,7 +238,7 @@ def warm_up() -> None:
     predictions.errors(rows, np.ones((64, 2), dtype=np.int64), V)
     predictions.votes(V, rows)
     predictions.part(V, rows)
-    predictions.nearness(rows).nearest_marked(V, rows[:3], V == 0)
+    predictions.nearness(rows).nearest_marks(V, rows[:3], V == 0)
     add(np.zeros((3, 64), dtype=np.int64), rows, (rows, rows, rows))
     Kinds.of(np.zeros((3, 64), dtype=np.int64))
 

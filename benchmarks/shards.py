@@ -34,7 +34,7 @@ import numpy as np
 
 from replical import KnownLabels, Pool, PredictionTable, PrivateRandomness, SharedRandomness, learn, plan
 from replical.classes.predictions.packed import PackedPredictions
-from replical.classes.predictions.sharded import SIZE, Shard, ShardedPredictions, ShardedRows, ShardedTable, Writing
+from replical.classes.predictions.sharded import SIZE, Shard, ShardedPredictions, ShardedRows, ShardedTable, ShardWriter
 from replical.core import bits
 from replical.core.kernels import backend
 from replical.core.parallel import Workers, cluster, cores, local
@@ -64,7 +64,7 @@ def make(folder: Path, candidates: int, items: int, size: int) -> float:
     """Write the table, shard after shard; the seconds that took."""
     started, words = time.perf_counter(), bits.words_for(candidates)
     truth = np.where(truth_of(items) == 1, np.uint64(2**64 - 1), np.uint64(0))
-    writing = Writing(folder, rows=items, planes=1, words=words, size=size)
+    writing = ShardWriter(folder, rows=items, planes=1, words=words, size=size)
     last = np.uint64(2 ** (candidates - 64 * (words - 1)) - 1) if candidates % 64 else np.uint64(2**64 - 1)
     step = max(1, 2**23 // words)
     for start in range(0, items, step):
@@ -78,7 +78,7 @@ def make(folder: Path, candidates: int, items: int, size: int) -> float:
         said ^= truth[rows, None]
         said[:, -1] &= last
         writing.write(rows, 0, said[None])
-    shards = [vars(shard) for shard in writing.sealed()]
+    shards = [vars(shard) for shard in writing.seal()]
     (folder / "shards.json").write_text(json.dumps(shards))
     return time.perf_counter() - started
 

@@ -9,7 +9,7 @@ import pytest
 
 from replical import Protocol, Session, audit, learner_for, plan, read_pool
 from replical.bounds.complexity import BOUNDS
-from replical.classes.base import listed, size_of
+from replical.classes.base import is_listed, size_of
 from replical.classes.catalogue import KINDS, recipe
 from replical.classes.catalogue import UNLISTED as UNLISTED_KINDS
 from replical.cli import audit as audit_cli
@@ -224,7 +224,7 @@ def test_what_is_no_list_stands_apart_and_is_refused_where_a_list_is_needed():
         assert record.kind == kind
         section = record.section([3]) | {"step": 0.1}
         C = recipe(section, (0, 1), "seed").C
-        assert not listed(C)
+        assert not is_listed(C)
         assert size_of(C) > 100
         with pytest.raises(BadSpec, match="are no list"):
             len(C)

@@ -140,7 +140,7 @@ class WholePool:
         counts = pool.weights[: RIVALS + 1].astype(float)  # the best and rival i differ on Z and on X_i
         self._from = counts[0] + counts
 
-    def nearest_marked(self, alive, among, marks):
+    def nearest_marks(self, alive, among, marks):
         return np.full(len(alive), marks[among[np.argmin(self._from[alive[among]])]])
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import numpy as np
 
-from replical.classes.predictions.sharded import Shard, ShardedTable, sealed
+from replical.classes.predictions.sharded import Shard, ShardedTable, seal
 from replical.classes.table import PackedRows
 
 
@@ -27,7 +27,7 @@ def in_shards(codes, labels, folder, cuts=(), **how):
     for start, stop in pairwise([0, *sorted(set(cuts) - {0, rows}), rows]):
         path = Path(tempfile.mkstemp(dir=folder, suffix=".bits")[1])
         path.write_bytes(np.ascontiguousarray(planes[:, start:stop]).astype("<u8").tobytes())
-        shards.append(sealed(Shard(str(path), start, stop - start, digits, words, "")))
+        shards.append(seal(Shard(str(path), start, stop - start, digits, words, "")))
     return ShardedTable(shards=shards, size=codes.shape[1], labels=labels, folder=Path(folder), **how)
 
 

@@ -75,19 +75,19 @@ class Packs(Protocol):
 class DrawsItems(Protocol):
     """A class with a public law of items: where cells are too many to list, some can be drawn from a string."""
 
-    def drawn(self, shared: SharedRandomness, *name: str | int, count: int) -> Items:
+    def draw_items(self, shared: SharedRandomness, *name: str | int, count: int) -> Items:
         """`count` checked items from the words that `shared` has under `name`."""
         ...
 
 
-def listed(C: HypothesisClass) -> bool:
+def is_listed(C: HypothesisClass) -> bool:
     """Can its hypotheses be listed? Those of a lattice (`Linear`) can be numbered, and are far too many to count up."""
     return bool(getattr(C, "listed", True))
 
 
 def size_of(C: HypothesisClass) -> int:
     """Its number of hypotheses, which of a lattice may have hundreds of digits."""
-    return len(C) if listed(C) else int(getattr(C, "size"))  # noqa: B009 - what is not listed has it
+    return len(C) if is_listed(C) else int(getattr(C, "size"))  # noqa: B009 - what is not listed has it
 
 
 def predict(C: HypothesisClass, X: ArrayLike) -> NDArray[Any]:
@@ -96,25 +96,8 @@ def predict(C: HypothesisClass, X: ArrayLike) -> NDArray[Any]:
 
 
 def label_set(labels: Sequence[Label]) -> tuple[Label, ...]:
-    """Check a label set: two or more distinct texts or integers.
+    """Check a label set, in its public order: two or more distinct texts or integers; `BadLabel` is raised if it is none.
 
-    Parameters
-    ----------
-    labels
-        The labels in their public order.
-
-    Returns
-    -------
-    labels
-        The same as a tuple of Python values.
-
-    Raises
-    ------
-    BadLabel
-        If `labels` is a set, holds something else, a label twice, or fewer than two.
-
-    Examples
-    --------
     >>> label_set(["no", "yes"])
     ('no', 'yes')
     """
@@ -159,13 +142,7 @@ def cell_numbers(X: ArrayLike, cells: int) -> Indices:
 
 
 def features(X: ArrayLike, dimensions: int) -> Items:
-    """Check that `X` is a table of finite numbers, one row an item, one of `dimensions` columns a feature.
-
-    Raises
-    ------
-    BadTable
-        If the table has another shape, or a value is missing or infinite.
-    """
+    """Check that `X` is a table of finite numbers, one row an item, one of `dimensions` columns a feature."""
     raw = np.asarray(X)
     if raw.ndim != 2 or raw.shape[1] != dimensions or raw.dtype.kind not in "biuf":
         raise BadTable(
@@ -180,29 +157,8 @@ def features(X: ArrayLike, dimensions: int) -> Items:
 def encode(raw: ArrayLike, labels: tuple[Label, ...], *, before: int = 0) -> Codes:
     """Turn label values into codes; the first value that is missing or no label is named with its place.
 
-    Parameters
-    ----------
-    raw
-        Label values, in an array of any shape.
-    labels
-        The label set.
-    before
-        How many rows came before these, where a table is encoded in blocks.
+    `before` so many rows came before these, where a table is encoded in blocks.
 
-    Returns
-    -------
-    codes
-        The place of each value in the label set, in the same shape.
-
-    Raises
-    ------
-    BadTable
-        If a value is missing.
-    BadLabel
-        If a value is no label.
-
-    Examples
-    --------
     >>> encode(["yes", "no"], ("no", "yes")).tolist()
     [1, 0]
     >>> encode([1, 7], (0, 1))

@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from replical.classes.base import Codes, Indices, Items, Label, class_size, features, predict, two_labels
 from replical.classes.intervals import ends, runs
-from replical.classes.recipe import Recipe, Section, stacked
+from replical.classes.recipe import Recipe, Section, stack_features
 from replical.core.canonical import fingerprint
 from replical.core.randomness import SharedRandomness, below
 
@@ -118,7 +118,7 @@ class Boxes:
         """Too many to list: a population gives atoms instead."""
         return
 
-    def drawn(self, shared: SharedRandomness, *name: str | int, count: int) -> Items:
+    def draw_items(self, shared: SharedRandomness, *name: str | int, count: int) -> Items:
         """`count` items, uniform on the bins of each feature, from the words that `shared` has under `name`."""
         bins = [below(shared.words(*name, d, count=count), self.bins) for d in range(self.dimensions)]
         return (np.stack(bins, axis=1) + 0.5) / self.bins
@@ -129,8 +129,8 @@ def recipe(section: Section) -> Recipe:
     names, labels, ends = section.features, section.labels, np.array(section.ranges())
     C = Boxes(len(names), section.whole("bins"), labels=labels)
 
-    def scaled(columns: list[NDArray[Any]]) -> NDArray[np.float64]:
-        inside: NDArray[np.float64] = (stacked(columns) - ends[:, 0]) / (ends[:, 1] - ends[:, 0])
+    def scale(columns: list[NDArray[Any]]) -> NDArray[np.float64]:
+        inside: NDArray[np.float64] = (stack_features(columns) - ends[:, 0]) / (ends[:, 1] - ends[:, 0])
         return inside
 
     def in_words(h: int) -> str:
@@ -141,4 +141,4 @@ def recipe(section: Section) -> Recipe:
         ]
         return f"{labels[1]} if {' and '.join(parts)} else {labels[0]}"
 
-    return Recipe(C=C, columns=names, to_items=scaled, in_words=in_words)
+    return Recipe(C=C, columns=names, to_items=scale, in_words=in_words)

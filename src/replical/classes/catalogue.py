@@ -1,9 +1,8 @@
 """Every kind of class, one record each: how a spec and a section of a protocol name it, and what is known of it.
 
 A class is a record here and a file beside it. It works with every learner at once; the command line, protocols, audits and
-studies read the record.
+studies read the record. Specs are the short names of the command line, e.g. ``thresholds:1000`` or ``table:FILE.csv``.
 
-Class specs, the short names of the command line, e.g. ``thresholds:1000`` or ``table:FILE.csv``.
 """
 
 from __future__ import annotations
@@ -28,6 +27,10 @@ from replical.core.randomness import SharedRandomness
 from replical.errors import BadProtocol, BadSpec, BadTable
 
 Sizes = Sequence[int]
+
+ATOMS = 20_000  # points of a population whose cells cannot be listed
+_ATOMS_STRING = "replical atoms"  # public and fixed: every audit of such a class lives on the same points
+_MOST_LABELS = 256  # different predictions in a table; more are ids or scores
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -81,7 +84,7 @@ def _columns(count: int) -> list[str]:
     return [f"x{d}" for d in range(count)]
 
 
-def _binned(kind: str) -> Callable[[Sizes], dict[str, Any]]:
+def _bins_section(kind: str) -> Callable[[Sizes], dict[str, Any]]:
     return lambda sizes: {
         "kind": kind,
         "features": _columns(sizes[0]),
@@ -127,7 +130,7 @@ _ALL = (
         sizes=("D", "B"),
         example="stumps:5,40",
         make=lambda sizes, _: stumps.Stumps(*sizes),
-        section=_binned("stumps"),
+        section=_bins_section("stumps"),
         needs=frozenset({"features"}),
         options=frozenset({"cuts", "range", "bins", "quantiles"}),
         recipe=stumps.recipe,
@@ -137,7 +140,7 @@ _ALL = (
         sizes=("D", "B"),
         example="boxes:2,8",
         make=lambda sizes, _: boxes.Boxes(*sizes),
-        section=_binned("boxes"),
+        section=_bins_section("boxes"),
         needs=frozenset({"features", "bins", "range"}),
         recipe=boxes.recipe,
     ),
@@ -160,7 +163,7 @@ _ALL = (
         section=None,
         needs=frozenset({"candidates"}),
         options=frozenset({"cuts"}),
-        recipe=lambda section: (table.recipe_scores if "cuts" in section.content else table.recipe)(section),
+        recipe=lambda section: (table.score_recipe if "cuts" in section.content else table.recipe)(section),
     ),
 )
 KINDS: dict[str, Kind] = {kind.kind: kind for kind in _ALL}
@@ -190,8 +193,6 @@ def specs() -> str:
 def numbers(spec: str, refuse: Callable[[str], Exception] = BadSpec) -> tuple[Kind, list[int]]:
     """The kind and the numbers of a spec that has numbers.
 
-    Examples
-    --------
     >>> kind, sizes = numbers("stumps:5,40")
     >>> kind.kind, sizes
     ('stumps', [5, 40])
@@ -209,24 +210,10 @@ def numbers(spec: str, refuse: Callable[[str], Exception] = BadSpec) -> tuple[Ki
 
 
 def recipe(section: Mapping[str, Any], labels: Sequence[Label], seed: str, *, abstains: bool = False) -> Recipe:
-    """The class of a protocol, and how the columns of a pool become its items.
+    """The class of a protocol's `section`, and how the columns of a pool become its items.
 
-    Parameters
-    ----------
-    section
-        The class section.
-    labels, seed
-        The label set and the published string.
-    abstains
-        Is the last of the labels the word of candidates that abstain?
+    `BadProtocol` is raised for a kind nobody knows, and for keys or values that the kind does not have.
 
-    Raises
-    ------
-    BadProtocol
-        For a kind nobody knows, and for keys or values that the kind does not have.
-
-    Examples
-    --------
     >>> doses = recipe({"kind": "thresholds", "features": ["dose"], "range": [[0, 10]], "bins": 4}, ("no", "yes"), "s")
     >>> doses.describe(1), doses.columns
     ('yes if dose >= 4.0 else no', ('dose',))
@@ -245,25 +232,12 @@ def recipe(section: Mapping[str, Any], labels: Sequence[Label], seed: str, *, ab
     return kind.recipe(Section(content=section, labels=tuple(labels), seed=seed, abstains=abstains))
 
 
-_MOST_LABELS = 256  # different predictions in a table; more are ids or scores
-ATOMS = 20_000  # points of a population whose cells cannot be listed
-_ATOMS_STRING = "replical atoms"  # public and fixed: every audit of such a class lives on the same points
-
-
 def parse(spec: str, *, seed: str | None = None, digest: str | None = None) -> tuple[HypothesisClass, Items]:
     """Read a spec: the class, and the items of its standard population.
 
-    Parameters
-    ----------
-    spec
-        E.g. ``stumps:5,40``.
-    seed
-        The published text a net of half-spaces is drawn from.
-    digest
-        What `table_digest` said of a table; one that differs is refused.
+    A net of half-spaces is drawn from the published text `seed`; a table whose `digest`, from `table_digest`, differs is
+    refused.
 
-    Examples
-    --------
     >>> C, cells = parse("thresholds:1000")
     >>> len(C), len(cells)
     (1000, 999)
@@ -297,8 +271,6 @@ def _atoms(C: HypothesisClass, dimensions: int, drawn: str) -> Items:
 def known_theta(spec: str) -> float | None:
     """The disagreement coefficient of a class on its uniform population, where theory knows it.
 
-    Examples
-    --------
     >>> known_theta("star:64"), known_theta("boxes:2,8")
     (64.0, None)
     """

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from replical.classes.base import Codes, Indices, Items, Label, class_size, features, predict, two_labels
-from replical.classes.recipe import UNIT, Recipe, Section, rescaled, stacked
+from replical.classes.recipe import UNIT, Recipe, Section, rescale, stack_features
 from replical.core import memory
 from replical.core.bits import Packed
 from replical.core.canonical import fingerprint
@@ -122,7 +122,7 @@ class HalfSpaces:
         """Too many to list: a population gives atoms instead."""
         return
 
-    def drawn(self, shared: SharedRandomness, *name: str | int, count: int) -> Items:
+    def draw_items(self, shared: SharedRandomness, *name: str | int, count: int) -> Items:
         """`count` items with standard normal features, from the words that `shared` has under `name`."""
         points = gaussians(shared, *name, count=count * self.dimensions).reshape(count, self.dimensions)
         return np.asarray(np.round(points / _STEP) * _STEP)
@@ -141,7 +141,7 @@ def recipe(section: Section) -> Recipe:
     names, labels = section.features, section.labels
     C = HalfSpaces(len(names), section.whole("count"), seed=section.seed, labels=labels)
     if "range" not in section.content:
-        return Recipe(C=C, columns=names, to_items=stacked)
+        return Recipe(C=C, columns=names, to_items=stack_features)
     ends = np.array(section.ranges())
 
     def in_words(h: int) -> str:
@@ -149,4 +149,4 @@ def recipe(section: Section) -> Recipe:
         side = " + ".join(f"{factor:.3g} {name}" for factor, name in zip(factors, names, strict=True))
         return f"{labels[1]} if {side} >= {C.offsets[h] + factors @ ends.mean(axis=1):.3g} else {labels[0]}"
 
-    return Recipe(C=C, columns=names, to_items=rescaled(ends), in_words=in_words)
+    return Recipe(C=C, columns=names, to_items=rescale(ends), in_words=in_words)

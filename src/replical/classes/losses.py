@@ -84,7 +84,7 @@ class Losses:
             For weights that are not positive and finite, or not of these labels; for a price that is not a number from 0 to
             1, or stands alone; for an abstention that is a label.
         """
-        scaled = _scaled(labels, weights)
+        scaled = _scale(labels, weights)
         if (abstain is None) != (price is None):
             raise BadProtocol(
                 "candidates that abstain have a word for it and its price: give abstain and price, or neither"
@@ -133,9 +133,9 @@ class Losses:
         apart = {abs(one - two) for row in self.costs for one in row for two in row} - {0, self.unit}
         return (0, self.unit, -self.unit, *(sign * each for each in sorted(apart) for sign in (1, -1)))
 
-    def places(self, apart: Costs) -> NDArray[np.int64]:
-        """The place of each difference, `apart`, in `differences`."""
-        found: NDArray[np.int64] = self._places[apart + self.unit]
+    def places(self, differences: Costs) -> NDArray[np.int64]:
+        """The place of each of these `differences` among all there may be."""
+        found: NDArray[np.int64] = self._places[differences + self.unit]
         return found
 
     @cached_property
@@ -150,7 +150,7 @@ def _is_number(value: Any) -> bool:
     return isinstance(value, Real) and not isinstance(value, bool | np.bool_)
 
 
-def _scaled(labels: Sequence[Label], weights: Mapping[Any, float] | None) -> list[Any]:
+def _scale(labels: Sequence[Label], weights: Mapping[Any, float] | None) -> list[Any]:
     if weights is None:
         return [fraction(1)] * len(labels)
     if not isinstance(weights, Mapping):

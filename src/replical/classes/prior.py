@@ -130,7 +130,7 @@ class Prior:
             listed.append(places[h] if isinstance(h, str) else int(h))
         if sorted(listed) != list(range(len(C))):
             raise ValueOutOfRange(
-                f"an order of preference lists each of the {len(C)} hypotheses once: {_not_an_order(C, listed)}"
+                f"an order of preference lists each of the {len(C)} hypotheses once: {_fault_of_order(C, listed)}"
             )
         places_of = np.empty(len(C), dtype=np.int64)
         places_of[np.array(listed, dtype=np.int64)] = np.arange(len(C))
@@ -301,7 +301,7 @@ def exponentials(words: NDArray[np.uint64]) -> Masses:
     return variables
 
 
-def _not_an_order(C: HypothesisClass, listed: list[int]) -> str:
+def _fault_of_order(C: HypothesisClass, listed: list[int]) -> str:
     """What is wrong with a list that shall hold each hypothesis once."""
     unknown = [h for h in listed if not 0 <= h < len(C)]
     if unknown:

@@ -25,19 +25,60 @@ UNIT = float(np.sqrt(12.0))  # a feature uniform on its range gets variance one
 
 
 @dataclass(frozen=True, kw_only=True)
-class Section:
-    """The class section of a protocol, with what stands beside it.
+class Recipe:
+    """A class and how raw columns become its items.
 
     Attributes
     ----------
-    content
-        What the section says.
-    labels
-        The label set.
-    seed
-        The published string.
-    abstains
-        Is the last of the labels the word of candidates that abstain?
+    columns
+        The columns a pool must have: features, or one a candidate.
+    to_items
+        From these columns to the items of the class.
+    in_words
+        A hypothesis in the units of the columns, where items are rescaled.
+    predicts, scores
+        Do the columns hold predictions, that is label values, or probabilities of the second label?
+    losses
+        What predictions cost; None where errors are counted.
+    """
+
+    C: HypothesisClass
+    columns: tuple[str, ...]
+    to_items: Callable[[list[NDArray[Any]]], Any]
+    in_words: Callable[[int], str] | None = None
+    predicts: bool = False
+    scores: bool = False
+    losses: Losses | None = None
+
+    @property
+    def answers(self) -> tuple[Label, ...]:
+        """What labs may say: every label but the word of those who abstain."""
+        return tuple(self.C.labels) if self.losses is None else tuple(self.C.labels[: self.losses.labels])
+
+    @property
+    def models(self) -> bool:
+        """Are the columns what models say? Whoever labels is not shown them."""
+        return self.predicts or self.scores
+
+    def describe(self, h: int) -> str:
+        """Hypothesis `h` in words, with the names of the features and in their units."""
+        if self.in_words is not None:
+            return self.in_words(h)
+        words = self.C.describe(h)
+        if self.predicts:
+            return words
+        return re.sub(r"\bx(\d*)(?= (?:>=|<|\+) )", lambda match: self.columns[int(match[1] or 0)], words)
+
+    def items(self, columns: Columns) -> Any:
+        """The items of the class, from the named columns."""
+        return self.to_items([columns[name] for name in self.columns])
+
+
+@dataclass(frozen=True, kw_only=True)
+class Section:
+    """The class section of a protocol, with the label set and the published string, `seed`, that stand beside it.
+
+    Where candidates may abstain, the last of the labels is their word for it.
     """
 
     content: Mapping[str, Any]
@@ -112,73 +153,19 @@ class Section:
         return [[low + (high - low) * (b + 1) / (bins + 1) for b in range(bins)] for low, high in self.ranges()]
 
 
-@dataclass(frozen=True, kw_only=True)
-class Recipe:
-    """A class and how raw columns become its items.
-
-    Attributes
-    ----------
-    C
-        The class.
-    columns
-        The columns a pool must have: features, or one a candidate.
-    to_items
-        From these columns to the items of the class.
-    in_words
-        A hypothesis in the units of the columns, where items are rescaled.
-    predicts
-        Do the columns hold predictions, that is label values?
-    scores
-        Do they hold probabilities of the second label?
-    losses
-        What predictions cost; None where errors are counted.
-    """
-
-    C: HypothesisClass
-    columns: tuple[str, ...]
-    to_items: Callable[[list[NDArray[Any]]], Any]
-    in_words: Callable[[int], str] | None = None
-    predicts: bool = False
-    scores: bool = False
-    losses: Losses | None = None
-
-    @property
-    def answers(self) -> tuple[Label, ...]:
-        """What labs may say: every label but the word of those who abstain."""
-        return tuple(self.C.labels) if self.losses is None else tuple(self.C.labels[: self.losses.labels])
-
-    @property
-    def models(self) -> bool:
-        """Are the columns what models say? Whoever labels is not shown them."""
-        return self.predicts or self.scores
-
-    def describe(self, h: int) -> str:
-        """Hypothesis `h` in words, with the names of the features and in their units."""
-        if self.in_words is not None:
-            return self.in_words(h)
-        words = self.C.describe(h)
-        if self.predicts:
-            return words
-        return re.sub(r"\bx(\d*)(?= (?:>=|<|\+) )", lambda match: self.columns[int(match[1] or 0)], words)
-
-    def items(self, columns: Columns) -> Any:
-        """The items of the class, from the named columns."""
-        return self.to_items([columns[name] for name in self.columns])
-
-
-def stacked(columns: list[NDArray[Any]]) -> NDArray[np.float64]:
+def stack_features(columns: list[NDArray[Any]]) -> NDArray[np.float64]:
     """Features side by side, one row an item."""
     return np.stack([np.asarray(column, dtype=np.float64) for column in columns], axis=1)
 
 
-def rescaled(ends: NDArray[np.float64]) -> Callable[[list[NDArray[Any]]], NDArray[np.float64]]:
+def rescale(ends: NDArray[np.float64]) -> Callable[[list[NDArray[Any]]], NDArray[np.float64]]:
     """Features with public ranges, low and high a row of `ends`, brought to middle 0 and variance one."""
 
-    def scaled(columns: list[NDArray[Any]]) -> NDArray[np.float64]:
-        around: NDArray[np.float64] = (stacked(columns) - ends.mean(axis=1)) / (ends[:, 1] - ends[:, 0]) * UNIT
+    def scale(columns: list[NDArray[Any]]) -> NDArray[np.float64]:
+        around: NDArray[np.float64] = (stack_features(columns) - ends.mean(axis=1)) / (ends[:, 1] - ends[:, 0]) * UNIT
         return around
 
-    return scaled
+    return scale
 
 
 def _number(value: Any) -> bool:

@@ -1,7 +1,4 @@
-"""How many of some ascending cuts a number has reached: looked up, not searched for, where cuts lie about evenly.
-
-Decision stumps: one feature, one public cut, one direction.
-"""
+"""Decision stumps: one feature, one public cut, one direction."""
 
 from __future__ import annotations
 
@@ -13,57 +10,17 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from replical.classes.base import Codes, Indices, Items, Label, class_size, features, predict, two_labels
-from replical.classes.recipe import Recipe, Section, stacked
+from replical.classes.recipe import Recipe, Section, stack_features
 from replical.core.canonical import Spelled, canonical, fingerprint
 from replical.core.randomness import SharedRandomness, below
 from replical.errors import ValueOutOfRange
 
 Floats = NDArray[np.float64]
 
-_BUCKETS = 2  # a cut
-_MOST_STEPS = 4  # cuts in one bucket, up to which looking up beats a search
-
-
-class Places:
-    """Equal buckets between the outermost of `cuts`; inside a bucket cuts are passed one by one.
-
-    Rounding may put a number into another bucket than exact arithmetic would, but it never swaps two numbers: a cut in an
-    earlier bucket is smaller, one in a later bucket larger, so the answer is exact.
-
-    Examples
-    --------
-    >>> Places(np.array([.25, .5, .75])).of(np.array([-1, .25, .3, .74, 9])).tolist()
-    [0, 1, 1, 2, 3]
-    """
-
-    def __init__(self, cuts: Floats) -> None:
-        self._cuts, self._low, self._last = np.append(cuts, np.inf), float(cuts[0]), _BUCKETS * len(cuts) - 1
-        with np.errstate(over="ignore", divide="ignore"):
-            self._scale = float(self._last / np.subtract(cuts[-1], cuts[0]))
-        self._steps = _MOST_STEPS + 1
-        if 0 < self._scale < np.inf:
-            buckets = self._bucket(cuts)
-            self._first = np.searchsorted(buckets, np.arange(self._last + 1)).astype(np.int32)  # cut of each bucket
-            self._steps = int(np.bincount(buckets).max())
-
-    def _bucket(self, values: Floats) -> NDArray[np.int32]:
-        with np.errstate(over="ignore"):
-            scaled = (values - self._low) * self._scale
-        bucket: NDArray[np.int32] = np.clip(scaled, 0, self._last).astype(np.int32)
-        return bucket
-
-    def of(self, values: Floats) -> NDArray[np.integer]:
-        """How many cuts each of `values` has reached."""
-        if self._steps > _MOST_STEPS:
-            return np.searchsorted(self._cuts, values, side="right")
-        place = self._first[self._bucket(values)]
-        for _ in range(self._steps):
-            place += self._cuts[place] <= values
-        return place
-
-
 _MOST_CUTS = 2**28  # of one feature, listed
 _BLOCK = 4096  # items whose places are looked up at a time: they stay in the cache
+_BUCKETS = 2  # a cut
+_MOST_STEPS = 4  # cuts in one bucket, up to which looking up beats a search
 
 
 class Stumps:
@@ -191,7 +148,7 @@ class Stumps:
         """Too many to list: a population gives atoms instead."""
         return
 
-    def drawn(self, shared: SharedRandomness, *name: str | int, count: int) -> Items:
+    def draw_items(self, shared: SharedRandomness, *name: str | int, count: int) -> Items:
         """`count` items, each feature between its cuts with equal chances, from the words that `shared` has under `name`.
 
         With equidistant cuts that is the uniform law on their range. An item stands on the cut below it.
@@ -205,4 +162,43 @@ class Stumps:
 
 def recipe(section: Section) -> Recipe:
     """From a protocol: public cuts of each feature."""
-    return Recipe(C=Stumps(cuts=section.cuts(), labels=section.labels), columns=section.features, to_items=stacked)
+    return Recipe(
+        C=Stumps(cuts=section.cuts(), labels=section.labels), columns=section.features, to_items=stack_features
+    )
+
+
+class Places:
+    """How many of ascending `cuts` a number has reached: looked up, not searched for, where cuts lie about evenly.
+
+    Buckets between the outermost cuts are equal; inside a bucket cuts are passed one by one. Rounding may put a number into
+    another bucket than exact arithmetic would, but it never swaps two numbers: a cut in an earlier bucket is smaller, one in
+    a later bucket larger, so the answer is exact.
+
+    >>> Places(np.array([.25, .5, .75])).of(np.array([-1, .25, .3, .74, 9])).tolist()
+    [0, 1, 1, 2, 3]
+    """
+
+    def __init__(self, cuts: Floats) -> None:
+        self._cuts, self._low, self._last = np.append(cuts, np.inf), float(cuts[0]), _BUCKETS * len(cuts) - 1
+        with np.errstate(over="ignore", divide="ignore"):
+            self._scale = float(self._last / np.subtract(cuts[-1], cuts[0]))
+        self._steps = _MOST_STEPS + 1
+        if 0 < self._scale < np.inf:
+            buckets = self._bucket(cuts)
+            self._first = np.searchsorted(buckets, np.arange(self._last + 1)).astype(np.int32)  # cut of each bucket
+            self._steps = int(np.bincount(buckets).max())
+
+    def _bucket(self, values: Floats) -> NDArray[np.int32]:
+        with np.errstate(over="ignore"):
+            scaled = (values - self._low) * self._scale
+        bucket: NDArray[np.int32] = np.clip(scaled, 0, self._last).astype(np.int32)
+        return bucket
+
+    def of(self, values: Floats) -> NDArray[np.integer]:
+        """How many cuts each of `values` has reached."""
+        if self._steps > _MOST_STEPS:
+            return np.searchsorted(self._cuts, values, side="right")
+        place = self._first[self._bucket(values)]
+        for _ in range(self._steps):
+            place += self._cuts[place] <= values
+        return place

@@ -1,15 +1,13 @@
-"""Label codes of many candidates on many items, packed as they come: a bit where an array of codes needs sixteen.
+"""Prediction tables: any candidates at all, known by what they say about each item.
 
-Tables are read in blocks, of rows or of columns, and each block is packed before the next is read: nothing the size of
-the table exists but its bits. What is left indexes like the array of codes, one row an item, one column a candidate.
+`PackedRows` hold label codes, one row an item, one column a candidate: a bit where an array of codes needs sixteen. Tables
+are read in blocks, of rows or of columns, and each block is packed before the next is read: nothing the size of the table
+exists but its bits. Packed rows index like the array of codes.
 
-Prediction tables: any candidates at all, known by what they say about each item.
+Models that give probabilities are, with public cuts, as many candidates as there are cuts. The candidate ``name@cut`` says
+the second label where the model's probability of it is at least the cut. Where candidates may abstain a cut may be a band:
+``name@low-high`` abstains from low on and says the second label from high on.
 
-Models that give probabilities: with public cuts each is as many candidates as there are cuts.
-
-The candidate ``name@cut`` says the second label where the model's probability of it is at least the cut. Where candidates
-may abstain a cut may be a band: ``name@low-high`` abstains from low on and says the second label from high on. From there
-on it is a table of predictions like any other.
 """
 
 from __future__ import annotations
@@ -25,223 +23,20 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from replical.classes.base import Codes, Indices, Items, Label, class_size, encode, label_set, predict, two_labels
-from replical.classes.recipe import Recipe, Section, stacked
+from replical.classes.recipe import Recipe, Section, stack_features
 from replical.core import bits, memory
 from replical.core.bits import blocks
 from replical.core.canonical import fingerprint
 from replical.errors import BadProtocol, BadTable
+
+Cuts = tuple[tuple[float, float], ...]  # where a band begins and ends; of a plain cut both are the same
 
 _BLOCK = 2**20  # codes unpacked at a time: they stay in the cache
 _FEW = 8  # one column in so many is picked from its words, more are unpacked with all the others
 _WORDS = 8  # words of all rows moved at a time when rows change places: a line of the cache
 
 
-@runtime_checkable
-class InBlocks(Protocol):
-    """Rows of codes that come in blocks, with where these stand."""
-
-    def blocks(self, codes: int = ...) -> Iterator[tuple[slice, Codes]]:
-        """All codes, so many at a time."""
-        ...
-
-
-class PackedRows:
-    """Label codes, one row an item, one column a candidate, held as ``planes[digit, row, word]``.
-
-    Some rows (``rows[10:20]``, ``rows[numbers]``) are packed rows again; one row, columns (``rows[:, 3]``) and cells
-    (``rows[numbers, 3]``) are arrays of codes, and ``np.asarray(rows)`` is the whole array.
-
-    Parameters
-    ----------
-    planes
-        One plane a binary digit of the codes; column ``j`` is bit ``j % 64`` of word ``j // 64``, pad bits are 0.
-    columns
-        How many columns there are.
-
-    Examples
-    --------
-    >>> rows = PackedRows.blank(2, 3, labels=4)
-    >>> rows.write(slice(0, 2), np.array([[0, 1, 2], [3, 2, 1]]))
-    >>> rows[1].tolist(), rows[:, 2].tolist(), rows[np.array([1, 1])].tolist()
-    ([3, 2, 1], [2, 1], [[3, 2, 1], [3, 2, 1]])
-    """
-
-    ndim = 2
-    dtype = np.dtype(np.uint16)
-
-    def __init__(self, planes: NDArray[np.uint64], columns: int) -> None:
-        self.planes, self._columns = planes, columns
-
-    @classmethod
-    def blank(cls, rows: int, columns: int, *, labels: int) -> PackedRows:
-        """Code 0 in every one of so many `rows` and `columns`, with room for so many `labels`.
-
-        Raises
-        ------
-        ValueOutOfRange
-            If they would not fit into memory.
-        """
-        fits(rows, columns, labels)
-        return cls(np.zeros((bits.planes_for(labels), rows, bits.words_for(columns)), dtype=np.uint64), columns)
-
-    @classmethod
-    def stacked(cls, parts: list[PackedRows]) -> PackedRows:
-        """One below the other; `parts` is emptied on the way, so that nothing is held twice for long."""
-        planes, columns = parts[0].planes, parts[0]._columns
-        whole = np.empty((len(planes), sum(map(len, parts)), planes.shape[2]), dtype=np.uint64)
-        end = len(whole[0])
-        while parts:
-            part = parts.pop()
-            whole[:, end - len(part) : end] = part.planes
-            end -= len(part)
-        return cls(whole, columns)
-
-    def write(self, at: slice, codes: NDArray[Any]) -> None:
-        """Set the rows `at` to `codes`."""
-        for digit, plane in enumerate(self.planes):
-            plane[at] = bits.pack((codes >> digit) & 1 == 1)
-
-    def write_columns(self, at: slice, first: int, columns: Sequence[NDArray[Any]]) -> None:
-        """Set the columns from `first` on, which were blank, of the rows `at`; eight columns make a byte."""
-        rows = self.planes[0, at].shape[0]
-        octets = np.empty((rows, 8), dtype=np.uint8)
-        for word in range(first // 64, bits.words_for(first + len(columns))):
-            inside = range(max(first, 64 * word), min(first + len(columns), 64 * word + 64))
-            for digit, plane in enumerate(self.planes):
-                octets[:] = 0
-                for octet in range(8):
-                    eight = [each for each in inside if each % 64 // 8 == octet]
-                    if eight:
-                        octets[:, octet] = _byte([(each % 8, columns[each - first]) for each in eight], digit)
-                plane[at, word] |= octets.view("<u8")[:, 0]
-
-    def put_in_order(self, order: Indices) -> None:
-        """Row ``order[i]`` becomes row i; a few words of all rows are moved at a time."""
-        if (order[1:] > order[:-1]).all():
-            return
-        for plane in self.planes:
-            for start in range(0, plane.shape[1], _WORDS):
-                some = slice(start, start + _WORDS)
-                plane[:, some] = plane[order, some]
-
-    @property
-    def shape(self) -> tuple[int, int]:
-        """How many rows and columns."""
-        return len(self), self._columns
-
-    def __len__(self) -> int:
-        return int(self.planes.shape[1])
-
-    def __getitem__(self, key: Any) -> Any:
-        if not isinstance(key, tuple):
-            planes = self.planes[:, key]
-            return self._codes(planes) if planes.ndim == 2 else PackedRows(planes, self._columns)
-        rows, columns = key
-        if isinstance(columns, slice):
-            return np.asarray(self[rows])[..., columns]
-        if not isinstance(rows, slice) or np.size(columns) * _FEW < self._columns:
-            return self._cells(rows, np.arange(self._columns)[columns])
-        some = self[rows]
-        picked = np.empty((len(some), np.size(columns)), dtype=self.dtype)
-        for at, block in some.blocks():
-            picked[at] = block[:, columns].reshape(len(block), -1)
-        return picked if np.ndim(columns) else picked[:, 0]
-
-    def _cells(self, rows: Any, columns: Any) -> Codes:
-        """Codes from single bits; one row and one column number a cell."""
-        return _spelled(self.planes[:, rows, columns >> 6] >> np.uint64(columns & 63) & np.uint64(1))
-
-    def _codes(self, planes: NDArray[np.uint64]) -> Codes:
-        return _spelled([bits.unpack(plane, self._columns) for plane in planes])
-
-    def blocks(self, codes: int = _BLOCK) -> Iterator[tuple[slice, Codes]]:
-        """All codes, so many `codes` at a time, as whole rows, with where they stand."""
-        for at in blocks(len(self), self._columns, codes):
-            yield at, self._codes(self.planes[:, at])
-
-    def __array__(self, dtype: Any = None, copy: bool | None = None) -> NDArray[Any]:
-        """The array of codes."""
-        whole = np.empty(self.shape, dtype=self.dtype if dtype is None else dtype)
-        for at, block in self.blocks():
-            whole[at] = block
-        return whole
-
-    def __eq__(self, other: object) -> Any:
-        """Which codes are equal, cell by cell."""
-        return np.asarray(self) == np.asarray(other)
-
-    def __ne__(self, other: object) -> Any:
-        """Which codes differ, cell by cell."""
-        return np.asarray(self) != np.asarray(other)
-
-    __hash__ = None  # type: ignore[assignment]  # as of an array
-
-    @property
-    def T(self) -> Codes:
-        """The array of codes with one row a candidate."""
-        return np.asarray(self).T
-
-    def tolist(self) -> list[list[int]]:
-        """The codes as lists, one a row."""
-        codes: list[list[int]] = np.asarray(self).tolist()
-        return codes
-
-
-def _byte(columns: list[tuple[int, NDArray[Any]]], digit: int) -> NDArray[np.uint8]:
-    """One binary digit of up to eight columns of codes, each at its bit."""
-    byte = np.zeros(len(columns[0][1]), dtype=np.uint8)
-    for bit, codes in columns:
-        byte |= (((codes >> digit) & 1) << bit).astype(np.uint8, copy=False)
-    return byte
-
-
-def _spelled(digits: Any) -> Codes:
-    """Codes from their binary digits."""
-    codes: Codes = digits[0].astype(np.uint16)
-    for digit, values in enumerate(digits[1:], start=1):
-        codes |= values.astype(np.uint16) << np.uint16(digit)
-    return codes
-
-
-def fits(items: int, hypotheses: int, labels: int) -> None:
-    """Refuse packed predictions that would not fit into memory, saying what would; before anything is read or made.
-
-    Raises
-    ------
-    ValueOutOfRange
-        If the predictions of so many `hypotheses` with so many `labels` on so many `items` do not.
-    """
-    digits = bits.planes_for(labels)
-    row = digits * bits.words_for(hypotheses) * 8
-
-    def remedy(most: int) -> str:
-        fewer = 64 * (most // (8 * digits * items))
-        would = [f"{most // row:,} of the items"] * (most >= row) + [f"{fewer:,} of the hypotheses"] * (fewer > 0)
-        return "use a smaller class or pool" + (f" ({' or '.join(would)} would fit)" if would else "")
-
-    memory.check(items * row, f"the packed predictions of {hypotheses:,} hypotheses on {items:,} items", remedy)
-
-
-def digest(items: Items | InBlocks, *, after: bytes = b"", progress: Callable[[int], None] | None = None) -> str:
-    """SHA-256, in hexadecimal, of items as little-endian bytes in the order of rows, `after` other bytes.
-
-    Packed rows count as the 16-bit codes they stand for; `progress` is told how many rows are done.
-
-    Examples
-    --------
-    >>> codes = np.array([[0, 1], [1, 1]], dtype=np.uint16)
-    >>> rows = PackedRows.blank(2, 2, labels=2)
-    >>> rows.write(slice(0, 2), codes)
-    >>> digest(rows) == digest(codes)
-    True
-    """
-    state = hashlib.sha256(after)
-    for at, block in items.blocks() if isinstance(items, InBlocks) else [(slice(0, len(items)), items)]:
-        plain = np.ascontiguousarray(block)
-        state.update(plain.astype(plain.dtype.newbyteorder("<"), copy=False).data)
-        if progress is not None:
-            progress(at.stop)
-    return state.hexdigest()
+# ---- tables ----
 
 
 class PredictionTable:
@@ -321,16 +116,16 @@ class PredictionTable:
         BadLabel
             If a prediction is no label.
         """
-        table = self._rows_of(X) if isinstance(X, Mapping) else _sliced(X)
-        length = self._checked(table.shape)
+        table = self._rows_of(X) if isinstance(X, Mapping) else _row_source(X)
+        length = self._check_shape(table.shape)
         rows = PackedRows.blank(length, len(self), labels=len(self.labels))
         for at in blocks(length, len(self), _BLOCK):
             codes = encode(table.block(at), self.labels, before=at.start)
-            self._checked(codes.shape)
+            self._check_shape(codes.shape)
             rows.write(at, codes)
         return cast(Items, rows)
 
-    def _checked(self, shape: tuple[int, ...]) -> int:
+    def _check_shape(self, shape: tuple[int, ...]) -> int:
         if len(shape) != 2 or shape[1] != len(self):
             raise BadTable(f"a prediction table needs {len(self)} predictions an item, got shape {shape}")
         return shape[0]
@@ -345,12 +140,12 @@ class PredictionTable:
         """
         return self._rows_of(X).block(slice(None)) if isinstance(X, Mapping) else X
 
-    def _rows_of(self, columns: Mapping[str, ArrayLike]) -> _Sliced:
+    def _rows_of(self, columns: Mapping[str, ArrayLike]) -> _RowSource:
         """Columns side by side."""
         missing = [name for name in self.candidates if name not in columns]
         if missing:
             raise BadTable(f"the table has no column for the candidate {missing[0]!r}")
-        chosen = [_sliced(columns[name], column=True) for name in self.candidates]
+        chosen = [_row_source(columns[name], column=True) for name in self.candidates]
         for name, column in zip(self.candidates, chosen, strict=True):
             if column.shape != chosen[0].shape:
                 first = self.candidates[0]
@@ -361,7 +156,7 @@ class PredictionTable:
         def block(at: slice) -> ArrayLike:
             return np.stack([np.asarray(column.block(at), dtype=object) for column in chosen], axis=1)
 
-        return _Sliced(shape=(*chosen[0].shape, len(chosen)), block=block)
+        return _RowSource(shape=(*chosen[0].shape, len(chosen)), block=block)
 
     def codes(self, items: Items, hypotheses: Indices) -> Codes:
         """Label codes of `hypotheses` (rows) on checked `items` (columns)."""
@@ -376,23 +171,23 @@ class PredictionTable:
         return
 
 
-class _Sliced(NamedTuple):
+class _RowSource(NamedTuple):
     """A table of which some rows can be had."""
 
     shape: tuple[int, ...]
     block: Callable[[slice], ArrayLike]
 
 
-def _sliced(X: Any, *, column: bool = False) -> _Sliced:
+def _row_source(X: Any, *, column: bool = False) -> _RowSource:
     """Arrays, frames and lists are cut as they are, so that no array of the whole is made; anything else is made one."""
     if isinstance(X, list | tuple):
         shapes = set() if column else {np.shape(row) for row in X}
         if len(shapes) > 1:
             raise BadTable(f"the rows of a prediction table have unequal lengths: {sorted(shapes)}")
-        return _Sliced(shape=(len(X), *(shapes.pop() if shapes else ())), block=lambda at: X[at])
+        return _RowSource(shape=(len(X), *(shapes.pop() if shapes else ())), block=lambda at: X[at])
     table = X if hasattr(X, "shape") and hasattr(X, "__getitem__") else np.asarray(X)
     rows = getattr(table, "iloc", table)  # by place, whatever a frame calls its rows
-    return _Sliced(shape=tuple(table.shape), block=lambda at: np.asarray(rows[at]))
+    return _RowSource(shape=tuple(table.shape), block=lambda at: np.asarray(rows[at]))
 
 
 def recipe(section: Section) -> Recipe:
@@ -402,16 +197,203 @@ def recipe(section: Section) -> Recipe:
     return Recipe(C=C, columns=candidates, to_items=lambda columns: np.stack(columns, axis=1), predicts=True)
 
 
-Cuts = tuple[tuple[float, float], ...]  # where a band begins and ends; of a plain cut both are the same
+# ---- packed rows ----
+
+
+@runtime_checkable
+class InBlocks(Protocol):
+    """Rows of codes that come in blocks, with where these stand."""
+
+    def blocks(self, codes: int = ...) -> Iterator[tuple[slice, Codes]]:
+        """All codes, so many at a time."""
+        ...
+
+
+class PackedRows:
+    """Label codes, one row an item, one column a candidate, held as ``planes[digit, row, word]``.
+
+    Column ``j`` is bit ``j % 64`` of word ``j // 64``, pad bits are 0. Some rows (``rows[10:20]``, ``rows[numbers]``) are
+    packed rows again; one row, columns (``rows[:, 3]``) and cells (``rows[numbers, 3]``) are arrays of codes, and
+    ``np.asarray(rows)`` is the whole array.
+
+    >>> rows = PackedRows.blank(2, 3, labels=4)
+    >>> rows.write(slice(0, 2), np.array([[0, 1, 2], [3, 2, 1]]))
+    >>> rows[1].tolist(), rows[:, 2].tolist(), rows[np.array([1, 1])].tolist()
+    ([3, 2, 1], [2, 1], [[3, 2, 1], [3, 2, 1]])
+    """
+
+    ndim = 2
+    dtype = np.dtype(np.uint16)
+
+    def __init__(self, planes: NDArray[np.uint64], columns: int) -> None:
+        self.planes, self._columns = planes, columns
+
+    @classmethod
+    def blank(cls, rows: int, columns: int, *, labels: int) -> PackedRows:
+        """Code 0 in every one of so many `rows` and `columns`, with room for so many `labels`; refused if too many."""
+        check_room(rows, columns, labels)
+        return cls(np.zeros((bits.planes_for(labels), rows, bits.words_for(columns)), dtype=np.uint64), columns)
+
+    @classmethod
+    def stack(cls, parts: list[PackedRows]) -> PackedRows:
+        """One below the other; `parts` is emptied on the way, so that nothing is held twice for long."""
+        planes, columns = parts[0].planes, parts[0]._columns
+        whole = np.empty((len(planes), sum(map(len, parts)), planes.shape[2]), dtype=np.uint64)
+        end = len(whole[0])
+        while parts:
+            part = parts.pop()
+            whole[:, end - len(part) : end] = part.planes
+            end -= len(part)
+        return cls(whole, columns)
+
+    def write(self, at: slice, codes: NDArray[Any]) -> None:
+        """Set the rows `at` to `codes`."""
+        for digit, plane in enumerate(self.planes):
+            plane[at] = bits.pack((codes >> digit) & 1 == 1)
+
+    def write_columns(self, at: slice, first: int, columns: Sequence[NDArray[Any]]) -> None:
+        """Set the columns from `first` on, which were blank, of the rows `at`; eight columns make a byte."""
+        rows = self.planes[0, at].shape[0]
+        octets = np.empty((rows, 8), dtype=np.uint8)
+        for word in range(first // 64, bits.words_for(first + len(columns))):
+            inside = range(max(first, 64 * word), min(first + len(columns), 64 * word + 64))
+            for digit, plane in enumerate(self.planes):
+                octets[:] = 0
+                for octet in range(8):
+                    eight = [each for each in inside if each % 64 // 8 == octet]
+                    if eight:
+                        octets[:, octet] = _byte([(each % 8, columns[each - first]) for each in eight], digit)
+                plane[at, word] |= octets.view("<u8")[:, 0]
+
+    def put_in_order(self, order: Indices) -> None:
+        """Row ``order[i]`` becomes row i; a few words of all rows are moved at a time."""
+        if (order[1:] > order[:-1]).all():
+            return
+        for plane in self.planes:
+            for start in range(0, plane.shape[1], _WORDS):
+                some = slice(start, start + _WORDS)
+                plane[:, some] = plane[order, some]
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """How many rows and columns."""
+        return len(self), self._columns
+
+    def __len__(self) -> int:
+        return int(self.planes.shape[1])
+
+    def __getitem__(self, key: Any) -> Any:
+        if not isinstance(key, tuple):
+            planes = self.planes[:, key]
+            return self._codes(planes) if planes.ndim == 2 else PackedRows(planes, self._columns)
+        rows, columns = key
+        if isinstance(columns, slice):
+            return np.asarray(self[rows])[..., columns]
+        if not isinstance(rows, slice) or np.size(columns) * _FEW < self._columns:
+            return self._cells(rows, np.arange(self._columns)[columns])
+        some = self[rows]
+        picked = np.empty((len(some), np.size(columns)), dtype=self.dtype)
+        for at, block in some.blocks():
+            picked[at] = block[:, columns].reshape(len(block), -1)
+        return picked if np.ndim(columns) else picked[:, 0]
+
+    def _cells(self, rows: Any, columns: Any) -> Codes:
+        """Codes from single bits; one row and one column number a cell."""
+        return _codes_of_digits(self.planes[:, rows, columns >> 6] >> np.uint64(columns & 63) & np.uint64(1))
+
+    def _codes(self, planes: NDArray[np.uint64]) -> Codes:
+        return _codes_of_digits([bits.unpack(plane, self._columns) for plane in planes])
+
+    def blocks(self, codes: int = _BLOCK) -> Iterator[tuple[slice, Codes]]:
+        """All codes, so many `codes` at a time, as whole rows, with where they stand."""
+        for at in blocks(len(self), self._columns, codes):
+            yield at, self._codes(self.planes[:, at])
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> NDArray[Any]:
+        """The array of codes."""
+        whole = np.empty(self.shape, dtype=self.dtype if dtype is None else dtype)
+        for at, block in self.blocks():
+            whole[at] = block
+        return whole
+
+    def __eq__(self, other: object) -> Any:
+        """Which codes are equal, cell by cell."""
+        return np.asarray(self) == np.asarray(other)
+
+    def __ne__(self, other: object) -> Any:
+        """Which codes differ, cell by cell."""
+        return np.asarray(self) != np.asarray(other)
+
+    __hash__ = None  # type: ignore[assignment]  # as of an array
+
+    @property
+    def T(self) -> Codes:
+        """The array of codes with one row a candidate."""
+        return np.asarray(self).T
+
+    def tolist(self) -> list[list[int]]:
+        """The codes as lists, one a row."""
+        codes: list[list[int]] = np.asarray(self).tolist()
+        return codes
+
+
+def _byte(columns: list[tuple[int, NDArray[Any]]], digit: int) -> NDArray[np.uint8]:
+    """One binary digit of up to eight columns of codes, each at its bit."""
+    byte = np.zeros(len(columns[0][1]), dtype=np.uint8)
+    for bit, codes in columns:
+        byte |= (((codes >> digit) & 1) << bit).astype(np.uint8, copy=False)
+    return byte
+
+
+def _codes_of_digits(digits: Any) -> Codes:
+    """Codes from their binary digits."""
+    codes: Codes = digits[0].astype(np.uint16)
+    for digit, values in enumerate(digits[1:], start=1):
+        codes |= values.astype(np.uint16) << np.uint16(digit)
+    return codes
+
+
+def check_room(items: int, hypotheses: int, labels: int) -> None:
+    """Refuse packed predictions that would not fit into memory, saying what would; before anything is read or made."""
+    digits = bits.planes_for(labels)
+    row = digits * bits.words_for(hypotheses) * 8
+
+    def remedy(most: int) -> str:
+        fewer = 64 * (most // (8 * digits * items))
+        would = [f"{most // row:,} of the items"] * (most >= row) + [f"{fewer:,} of the hypotheses"] * (fewer > 0)
+        return "use a smaller class or pool" + (f" ({' or '.join(would)} would fit)" if would else "")
+
+    memory.check(items * row, f"the packed predictions of {hypotheses:,} hypotheses on {items:,} items", remedy)
+
+
+def digest(items: Items | InBlocks, *, after: bytes = b"", progress: Callable[[int], None] | None = None) -> str:
+    """SHA-256, in hexadecimal, of items as little-endian bytes in the order of rows, `after` other bytes.
+
+    Packed rows count as the 16-bit codes they stand for; `progress` is told how many rows are done.
+
+    >>> codes = np.array([[0, 1], [1, 1]], dtype=np.uint16)
+    >>> rows = PackedRows.blank(2, 2, labels=2)
+    >>> rows.write(slice(0, 2), codes)
+    >>> digest(rows) == digest(codes)
+    True
+    """
+    state = hashlib.sha256(after)
+    for at, block in items.blocks() if isinstance(items, InBlocks) else [(slice(0, len(items)), items)]:
+        plain = np.ascontiguousarray(block)
+        state.update(plain.astype(plain.dtype.newbyteorder("<"), copy=False).data)
+        if progress is not None:
+            progress(at.stop)
+    return state.hexdigest()
+
+
+# ---- probabilities ----
 
 
 @dataclass(frozen=True, eq=False)
-class Thresholded:
+class CutScores:
     """Predictions of every model at every cut, made when rows are looked at: they are far larger than the scores.
 
-    Examples
-    --------
-    >>> rows = Thresholded(np.array([[0.2, 0.5], [0.9, 0.4]]), ((0.3, 0.3), (0.4, 0.6)), ("no", "yes", "unsure"))
+    >>> rows = CutScores(np.array([[0.2, 0.5], [0.9, 0.4]]), ((0.3, 0.3), (0.4, 0.6)), ("no", "yes", "unsure"))
     >>> rows.shape, rows[:].tolist()
     ((2, 4), [['no', 'no', 'yes', 'unsure'], ['yes', 'yes', 'yes', 'unsure']])
     """
@@ -432,7 +414,7 @@ class Thresholded:
         return np.array(self.labels, dtype=object)[codes]
 
 
-def recipe_scores(section: Section) -> Recipe:
+def score_recipe(section: Section) -> Recipe:
     """From a protocol: one column a model, with the probability of the second label."""
     listed = section.content["candidates"]
     if heavy := [candidate["name"] for candidate in listed if "weight" in candidate]:
@@ -441,17 +423,17 @@ def recipe_scores(section: Section) -> Recipe:
         )
     models, cuts = tuple(candidate["name"] for candidate in listed), _cuts(section.content["cuts"], section.abstains)
     two_labels(section.labels[:-1] if section.abstains else section.labels)
-    C = PredictionTable([f"{model}@{_spelled_scores(cut)}" for model in models for cut in cuts], labels=section.labels)
+    C = PredictionTable([f"{model}@{_cut_name(cut)}" for model in models for cut in cuts], labels=section.labels)
     return Recipe(
         C=C,
         columns=models,
-        to_items=lambda columns: Thresholded(stacked(columns), cuts, section.labels),
+        to_items=lambda columns: CutScores(stack_features(columns), cuts, section.labels),
         in_words=C.describe,
         scores=True,
     )
 
 
-def _spelled_scores(cut: tuple[float, float]) -> str:
+def _cut_name(cut: tuple[float, float]) -> str:
     low, high = cut
     return f"{low}" if low == high else f"{low}-{high}"
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from replical.classes.base import HypothesisClass, Items, listed, size_of
+from replical.classes.base import HypothesisClass, Items, is_listed, size_of
 from replical.core.exact import fraction, up
 from replical.core.text import about, at_least, at_most, confidence, count, percent, plural, two_of
 from replical.lab.protocol import Protocol
@@ -235,7 +235,7 @@ def lattice_details(found: Enclosing) -> str:
 
 def hypotheses(C: HypothesisClass) -> str:
     """How many hypotheses a class has, in words."""
-    if listed(C):
+    if is_listed(C):
         return count(len(C), "hypothesis", "hypotheses")
     size = size_of(C)
     return f"a lattice of {size:,} cells" if size < 10**6 else f"a lattice of about 10^{len(str(size)) - 1} cells"

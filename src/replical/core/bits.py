@@ -111,12 +111,12 @@ def summable(amounts: NDArray[np.int64]) -> Amounts:
     return doubles if np.abs(doubles).sum() < _EXACT else amounts
 
 
-def sums_by_place(places: NDArray[np.integer], amounts: Amounts, size: int) -> NDArray[np.int64]:
+def bincount(places: NDArray[np.integer], amounts: Amounts, size: int) -> NDArray[np.int64]:
     """The sum of the `amounts`, made `summable`, at each of `size` places.
 
     Examples
     --------
-    >>> sums_by_place(np.array([2, 0, 2]), summable(np.array([5, 1, -2])), 4).tolist()
+    >>> bincount(np.array([2, 0, 2]), summable(np.array([5, 1, -2])), 4).tolist()
     [1, 0, 3, 0]
     """
     if amounts.dtype == np.float64:

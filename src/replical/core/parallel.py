@@ -92,7 +92,7 @@ def ordered_map(
     """
     if isinstance(workers, Workers):
         with workers.hold(function) as handed_in:
-            yield from _ordered(handed_in, units, workers, what)
+            yield from _map_in_order(handed_in, units, workers, what)
     elif min(workers, len(units)) <= 1:
         yield from map(function, units)
     else:
@@ -149,7 +149,7 @@ def _check_losses(losses: int, most: int, which: str, remedy: str, error: Broken
     log.warning("a worker was lost during %s; run again", which)
 
 
-def _ordered(
+def _map_in_order(
     function: Callable[[Unit], Answer], units: Sequence[Unit], workers: Workers, what: str
 ) -> Generator[Answer, None, None]:
     batches, done = _Batches(len(units), workers.count), 0

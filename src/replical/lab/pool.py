@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from replical.classes.base import Items, listed
-from replical.classes.predictions import Predictions, predictions_of
+from replical.classes.base import Items, is_listed
+from replical.classes.predictions.base import Predictions, predictions_of
 from replical.classes.predictions.sharded import ShardedRows
 from replical.classes.recipe import Recipe
 from replical.classes.table import digest
@@ -52,7 +52,7 @@ class LabPool:
     @cached_property
     def _predictions(self) -> Predictions | None:
         """What every hypothesis says about every item; None where the class is no list."""
-        return predictions_of(self.recipe.C, self.items) if listed(self.recipe.C) else None
+        return predictions_of(self.recipe.C, self.items) if is_listed(self.recipe.C) else None
 
     @property
     def sharded(self) -> bool:
@@ -63,7 +63,7 @@ class LabPool:
         """The same pool, where `workers` compute on its shards."""
         if workers is None or not isinstance(self.items, ShardedRows):
             return self
-        return replace(self, items=self.items.on(workers))
+        return replace(self, items=self.items.with_workers(workers))
 
     def recompute_fingerprint(self, progress: Progress | None = None) -> LabPool:
         """The same pool with its fingerprint made from ids and items, whatever a table of contents says.

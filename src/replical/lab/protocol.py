@@ -13,7 +13,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from replical.classes.base import Items, Label, label_set, listed
+from replical.classes.base import Items, Label, is_listed, label_set
 from replical.classes.catalogue import recipe
 from replical.classes.losses import Losses
 from replical.classes.prior import UNIFORM, Prior
@@ -295,7 +295,7 @@ def _prior(content: Mapping[str, Any], class_recipe: Recipe) -> Prior:
         if key not in ("kind", *_PRIORS.get(str(kind), ())):
             raise BadProtocol(f"a prior of kind {kind!r} has no key {key!r}")
     candidates = content["class"].get("candidates", [])
-    if kind in _PRIORS and kind != "uniform" and not listed(C):
+    if kind in _PRIORS and kind != "uniform" and not is_listed(C):
         raise BadProtocol(
             f"a class of kind {content['class']['kind']} is no list, and a prior prefers hypotheses of a list: leave the "
             "section [prior] out"

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from replical.classes.predictions import predictions_of
+from replical.classes.predictions.base import predictions_of
 from replical.classes.prior import Prior
 from replical.classes.recipe import Recipe
 from replical.core.text import plural

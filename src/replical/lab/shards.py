@@ -23,7 +23,7 @@ from typing import Any, cast
 import numpy as np
 
 from replical.classes.base import Indices, Items
-from replical.classes.predictions.sharded import SIZE, Shard, ShardedRows, ShardedTable, Writing
+from replical.classes.predictions.sharded import SIZE, Shard, ShardedRows, ShardedTable, ShardWriter
 from replical.classes.recipe import Recipe
 from replical.classes.table import PackedRows
 from replical.core import bits
@@ -242,7 +242,7 @@ class _ShardWriter:
         places = np.empty(len(self._order), dtype=np.int64)
         places[self._order] = np.arange(len(self._order))
         C = self._recipe.C
-        writing = Writing(
+        writing = ShardWriter(
             self._folder,
             rows=len(places),
             planes=bits.planes_for(len(C.labels)),
@@ -254,7 +254,7 @@ class _ShardWriter:
         for number, (low, high) in enumerate(pairwise(starts.tolist())):
             self._read(number, places[low:high], writing, low)
         with self._disk():
-            return writing.sealed()
+            return writing.seal()
 
     def pool(self, items: Items) -> LabPool:
         """The pool, with the fingerprint that its table has."""
@@ -296,7 +296,7 @@ class _ShardWriter:
             return duplicate_id(name, each, one - int(starts[first]), two - int(starts[first]))
         return BadTable(f"{name} and {self._sources[second]} both have the item {each!r}: every item is in one table")
 
-    def _check_room(self, writing: Writing) -> None:
+    def _check_room(self, writing: ShardWriter) -> None:
         """Before the time is spent that the predictions take."""
         needed = 8 * writing.rows * writing.planes * writing.words
         free = shutil.disk_usage(self._folder).free
@@ -306,7 +306,7 @@ class _ShardWriter:
                 "another disk"
             )
 
-    def _read(self, number: int, places: Indices, writing: Writing, before: int) -> None:
+    def _read(self, number: int, places: Indices, writing: ShardWriter, before: int) -> None:
         """One table: band after band, of each as many columns at a time as may be held."""
         source, ids = self._sources[number], self._ids[number]
         start = 0
@@ -326,7 +326,7 @@ class _ShardWriter:
         if start != len(ids):
             raise BadTable(f"{source} was changed while it was read: run again when nobody writes to it")
 
-    def _band(self, band: Table, ids: list[str], places: Indices, writing: Writing, name: str) -> None:
+    def _band(self, band: Table, ids: list[str], places: Indices, writing: ShardWriter, name: str) -> None:
         columns, labels = self._recipe.columns, self._recipe.C.labels
         order = np.argsort(places)
         for words in blocks(writing.words, 8 * writing.planes * len(ids), _BAND):

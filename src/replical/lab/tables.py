@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from replical.classes.base import Indices, Items, Label
 from replical.classes.recipe import Recipe
-from replical.classes.table import PackedRows, fits
+from replical.classes.table import PackedRows, check_room
 from replical.core.files import trusted, trusting_sizes
 from replical.errors import BadTable, ValueOutOfRange
 from replical.lab.columns import (
@@ -146,11 +146,11 @@ class _PoolReader:
             parts.append(part)
             self._progress(min(number, self._table.pieces), 2 * self._table.pieces)
         order = self._sort(ids)
-        return PackedRows.stacked(parts), order
+        return PackedRows.stack(parts), order
 
     def _check_fits(self, rows: int) -> None:
         try:
-            fits(rows, len(self._recipe.columns), len(self._recipe.C.labels))
+            check_room(rows, len(self._recipe.columns), len(self._recipe.C.labels))
         except ValueOutOfRange as error:
             raise ValueOutOfRange(f"{error}, or write the table as shards with replical shard") from error
 

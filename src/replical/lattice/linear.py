@@ -17,7 +17,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from replical.classes.base import Codes, Indices, Items, Label, class_size, features, two_labels
 from replical.classes.halfspaces import gaussians
-from replical.classes.recipe import UNIT, Recipe, Section, rescaled, stacked
+from replical.classes.recipe import UNIT, Recipe, Section, rescale, stack_features
 from replical.core.canonical import digest_of, fingerprint
 from replical.core.randomness import SharedRandomness
 from replical.errors import BadSpec, ValueOutOfRange
@@ -328,9 +328,9 @@ def recipe(section: Section) -> Recipe:
     constant = section.number("intercept") if "intercept" in content else None
     C = Linear(len(names), step=section.number("step"), seed=section.seed, intercept=constant, labels=labels)
     if "range" not in content:
-        return Recipe(C=C, columns=names, to_items=stacked, in_words=lambda h: C.in_words(h, names))
+        return Recipe(C=C, columns=names, to_items=stack_features, in_words=lambda h: C.in_words(h, names))
     ends = np.array(section.ranges())
-    return Recipe(C=C, columns=names, to_items=rescaled(ends), in_words=lambda h: C.in_words(h, names, ends))
+    return Recipe(C=C, columns=names, to_items=rescale(ends), in_words=lambda h: C.in_words(h, names, ends))
 
 
 def _coarse(values: Floats) -> Floats:

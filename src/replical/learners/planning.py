@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from replical.classes.base import HypothesisClass, class_size, listed
+from replical.classes.base import HypothesisClass, class_size, is_listed
 from replical.classes.losses import Losses
 from replical.classes.prior import UNIFORM, Prior
 from replical.core.exact import decimal, decimals
@@ -186,12 +186,12 @@ def _check_parameters(record: Record, name: str, values: Mapping[str, Any]) -> N
 
 def _check_class(record: Record, C: HypothesisClass | None) -> None:
     """Refuse a learner that needs a list where there is none, and the other way round."""
-    if record.lists and C is not None and not listed(C):
+    if record.lists and C is not None and not is_listed(C):
         raise BadSpec(
             f"{record.id} chooses from a list of hypotheses, and the class linear has none: take the learner lattice, or "
             "the class halfspaces, a list of half-spaces"
         )
-    if not record.lists and (C is None or listed(C)):
+    if not record.lists and (C is None or is_listed(C)):
         raise BadSpec(
             f"{record.id} rounds directions to the cells of the class linear, and got a list of hypotheses: take the class "
             "linear, or a learner that chooses from a list, e.g. settled"

@@ -11,8 +11,8 @@ from typing import Protocol, cast
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from replical.classes.base import HypothesisClass, Indices, Items, listed
-from replical.classes.predictions import Predictions, predictions_of
+from replical.classes.base import HypothesisClass, Indices, Items, is_listed
+from replical.classes.predictions.base import Predictions, predictions_of
 from replical.core.randomness import PrivateRandomness
 from replical.errors import PoolExhausted, ValueOutOfRange
 from replical.pools.scan import Blocks, ExactBlocks, ExactScan, FiniteBlocks, FiniteScan, Scan
@@ -276,7 +276,7 @@ class Pool:
     @property
     def _common(self) -> Predictions | None:
         """What pools made from this one share with it; None where the class is no list."""
-        return self.predictions if listed(self.C) else None
+        return self.predictions if is_listed(self.C) else None
 
     def version_space(self) -> VersionSpace:
         """V = C on this pool."""

@@ -9,8 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from replical.classes.base import Codes, HypothesisClass, Indices, Items
-from replical.classes.predictions import Predictions, predictions_of
-from replical.classes.predictions.survivors import moved_together
+from replical.classes.predictions.base import Predictions, predictions_of
+from replical.classes.predictions.survivors import gather_survivors
 from replical.classes.prior import UNIFORM, Prior
 from replical.core.randomness import SharedRandomness
 from replical.errors import EmptyVersionSpace
@@ -96,7 +96,7 @@ class VersionSpace:
     @cached_property
     def predictions(self) -> Predictions:
         """What every hypothesis says about every item; about survivors on undecided items it is said fastest."""
-        return moved_together(self._held, self.indices, self._undecided, self._looked)
+        return gather_survivors(self._held, self.indices, self._undecided, self._looked)
 
     @cached_property
     def _disputed_mask(self) -> NDArray[np.bool_]:

@@ -188,7 +188,7 @@ class Yardstick:
             raise ValueOutOfRange(
                 "this class neither lists its cells nor draws items: publish a file of items as the yardstick instead"
             )
-        drawn, weights = np.unique(C.drawn(shared, "yardstick", count=int(count)), axis=0, return_counts=True)
+        drawn, weights = np.unique(C.draw_items(shared, "yardstick", count=int(count)), axis=0, return_counts=True)
         return cls.cells(C, drawn, weights=weights)
 
     @property

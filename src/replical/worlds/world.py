@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from replical.classes.base import Codes, HypothesisClass, Items
-from replical.classes.predictions import Predictions, predictions_of
+from replical.classes.predictions.base import Predictions, predictions_of
 from replical.core.randomness import PrivateRandomness
 from replical.errors import BadSpec, ValueOutOfRange
 from replical.pools.pool import ExactPool, Pool, cell_weights

@@ -17,7 +17,7 @@ import pytest
 from replical import Protocol, Session, read_pool
 from replical.classes.predictions import sharded
 from replical.classes.predictions import sharded as files
-from replical.classes.predictions.sharded import ShardedPredictions, Writing
+from replical.classes.predictions.sharded import ShardedPredictions, ShardWriter
 from replical.core.parallel import cluster, local
 from replical.errors import BadTable, BadUsage, ReplicalError
 from replical.lab import shards as writing
@@ -167,11 +167,11 @@ def test_a_full_disk_leaves_nothing(made, tmp_path, monkeypatch, when):
             raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
         return into(*these)
 
-    into = Writing._into
+    into = ShardWriter._into
     if when == "sealing":
-        monkeypatch.setattr(files, "sealed", full)
+        monkeypatch.setattr(files, "seal", full)
     else:
-        monkeypatch.setattr(Writing, "_into", full)
+        monkeypatch.setattr(ShardWriter, "_into", full)
     for out, there in ((tmp_path / "new", False), (tmp_path / "old", True)):
         calls.clear()
         if there:
@@ -230,9 +230,9 @@ def test_a_table_that_changes_between_ids_and_predictions_is_refused(made, tmp_p
 def test_a_killed_sharding_is_never_used(made, tmp_path):
     code = (
         "import sys, os, signal; from pathlib import Path; from replical import Protocol\n"
-        "from replical.lab.shards import write_shards; from replical.classes.predictions.sharded import Writing\n"
+        "from replical.lab.shards import write_shards; from replical.classes.predictions.sharded import ShardWriter\n"
         "from support.lab import content\n"
-        "Writing.sealed = lambda self: os.kill(os.getpid(), signal.SIGKILL)\n"
+        "ShardWriter.seal = lambda self: os.kill(os.getpid(), signal.SIGKILL)\n"
         "recipe = Protocol.of(content('settled', epsilon=0.3, batch=4)).recipe\n"
         f"write_shards([Path({str(made / 'pool.parquet')!r})], recipe, Path({str(tmp_path / 'out')!r}))"
     )
@@ -266,7 +266,7 @@ def test_a_compacted_copy_that_cannot_be_written_is_done_without(tmp_path, monke
     codes = np.random.default_rng(1).integers(2, size=(60, 900))
     shards = ShardedPredictions(in_shards(codes, 2, tmp_path, (20, 50), held=0))
     monkeypatch.setattr(sharded, "_MOVED", 0)
-    monkeypatch.setattr(sharded, "sealed", lambda shard: (_ for _ in ()).throw(OSError(errno.ENOSPC, "No space")))
+    monkeypatch.setattr(sharded, "seal", lambda shard: (_ for _ in ()).throw(OSError(errno.ENOSPC, "No space")))
     before = sorted(tmp_path.iterdir())
     assert shards.pays(5, 60)
     assert shards.part(np.arange(5), np.arange(60)) is None

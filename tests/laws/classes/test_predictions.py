@@ -28,7 +28,7 @@ def test_nearness_on_a_line_equals_packed_nearness(n, data):
     assert line.nearest(everyone, among).tolist() == packed.nearest(everyone, among).tolist() == expected
     marks = np.array(data.draw(st.lists(st.booleans(), min_size=n, max_size=n)))
     for form in (line, packed):
-        assert form.nearest_marked(everyone, among, marks).tolist() == marks[expected].tolist()
+        assert form.nearest_marks(everyone, among, marks).tolist() == marks[expected].tolist()
 
 
 @given(st.integers(1, 30), st.integers(1, 30), st.data())

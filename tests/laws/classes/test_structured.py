@@ -6,7 +6,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from replical import Boxes, Intervals, Population, PrivateRandomness, SharedRandomness, Stumps, learn, plan
-from replical.classes.predictions import predictions_of
+from replical.classes.predictions.base import predictions_of
 from replical.classes.predictions.packed import PackedPredictions
 from replical.classes.stumps import Places
 from replical.learners.planning import learner_for
@@ -86,7 +86,7 @@ def test_structured_nearness_equals_packed_nearness(world, data):
         assert nearest.tolist() == packed.nearest(alive, among).tolist()
         marks = np.isin(np.arange(len(alive)), subset(data, len(alive)))
         for form in (ours, packed):
-            assert form.nearest_marked(alive, among, marks).tolist() == marks[nearest].tolist()
+            assert form.nearest_marks(alive, among, marks).tolist() == marks[nearest].tolist()
 
 
 def test_nearness_is_the_same_beyond_the_items_and_rivals_that_are_looked_at():
@@ -103,7 +103,7 @@ def test_nearness_is_the_same_beyond_the_items_and_rivals_that_are_looked_at():
                 assert nearest.tolist() == packed.nearest(alive, among).tolist()
                 for marks in (np.arange(len(alive)) % 7 == 0, np.isin(np.arange(len(alive)), among)):
                     for form in (ours, packed):
-                        assert form.nearest_marked(alive, among, marks).tolist() == marks[nearest].tolist()
+                        assert form.nearest_marks(alive, among, marks).tolist() == marks[nearest].tolist()
 
 
 @given(st.lists(st.floats(-1e308, 1e308), min_size=1, max_size=40, unique=True), st.lists(st.floats(-1e308, 1e308)))

@@ -128,7 +128,7 @@ def test_packed_rows_index_like_the_array_of_codes(table, data):
     for packed, plain in same:
         assert np.asarray(packed).tolist() == plain.tolist()
     halves = [rows[: len(codes) // 2], rows[len(codes) // 2 :]]
-    assert np.array_equal(PackedRows.stacked(halves).planes, rows.planes)
+    assert np.array_equal(PackedRows.stack(halves).planes, rows.planes)
     order = np.random.default_rng(0).permutation(len(codes))
     rows.put_in_order(order)
     assert rows.tolist() == codes[order].tolist()

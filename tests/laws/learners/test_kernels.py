@@ -52,8 +52,10 @@ def test_a_run_is_the_same_on_all_back_ends_and_however_its_matrix_shrinks(learn
     monkeypatch.setattr(survivors, "_SHRINKS", 1)
     monkeypatch.setattr(version_space, "_LOOK", 2**20)
     moved = []
-    together = survivors.Survivors.__init__
-    monkeypatch.setattr(survivors.Survivors, "__init__", lambda *these: (moved.append(1), together(*these))[1])
+    together = survivors.SurvivorPredictions.__init__
+    monkeypatch.setattr(
+        survivors.SurvivorPredictions, "__init__", lambda *these: (moved.append(1), together(*these))[1]
+    )
     with backend.using("numpy"):
         assert facts(learner, labels) == expected
     assert moved

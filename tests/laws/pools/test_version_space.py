@@ -146,7 +146,7 @@ def test_survivors_moved_together_say_the_same(moving, space, seed):
     labels, anyone, everything = len(C.labels), np.arange(len(C)), np.arange(len(items))
     while True:
         assert V.disagreement.tolist() == reference.dis(codes, alive)
-        assert isinstance(V.predictions, survivors.Survivors) == (moving == "always" and len(alive) < len(C))
+        assert isinstance(V.predictions, survivors.SurvivorPredictions) == (moving == "always" and len(alive) < len(C))
         asked = generator.integers(len(items), size=generator.integers(8))
         counts = generator.integers(9, size=(len(asked), labels))
         expected = reference.errors(codes, alive, asked, counts)

@@ -5,7 +5,7 @@ import pytest
 
 from replical import Boxes, Intervals, PredictionTable, SharedRandomness, Stumps, Thresholds
 from replical.classes.catalogue import parse
-from replical.classes.predictions import predictions_of
+from replical.classes.predictions.base import predictions_of
 from replical.classes.predictions.packed import PackedPredictions, check_memory
 from replical.core import bits, memory, randomness
 from replical.core.canonical import fingerprint

@@ -18,7 +18,7 @@ from replical import (
     learn,
     plan,
 )
-from replical.classes.predictions import predictions_of
+from replical.classes.predictions.base import predictions_of
 from replical.errors import EmptyVersionSpace, PlanMismatch, PoolExhausted
 from replical.learners.planning import learner_for
 

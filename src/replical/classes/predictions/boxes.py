@@ -1,6 +1,7 @@
-"""Who is nearest to whom in a structured class: distances between behaviours on a few items.
+"""Boxes and intervals without a matrix: sums over boxes are differences of prefix sums over cells, and vice versa.
 
-Boxes and intervals without a matrix: sums over boxes are differences of prefix sums over cells, and vice versa.
+And who is nearest to whom in any structured class: distances between behaviours on a few items.
+
 """
 
 from __future__ import annotations
@@ -14,102 +15,21 @@ import numpy as np
 from numpy.typing import NDArray
 
 from replical.classes.base import Codes, Indices
-from replical.classes.intervals import all_ends, by_last, offsets, runs
-from replical.core.bits import summable, sums_by_place
+from replical.classes.intervals import all_ends, offsets, order_by_last, runs
+from replical.core.bits import bincount, summable
+
+Counts = NDArray[np.int64]
 
 MEASURED = 1024  # items on which nearness is measured: any number is valid, this one resolves distances to 3%
 _RIVALS = 64  # rivals considered at a time; a power of two
 _KEPT = 2**27  # bytes of distances that are kept, because rivals come back
 
 
-class Behaviours(Protocol):
-    """What those say who differ on the measured items."""
-
-    def codes(self, h: int) -> Codes:
-        """What behaviour `h` is on each item."""
-        ...
-
-    def errors(self, items: Indices, counts: NDArray[np.int64], alive: Indices) -> NDArray[np.int64]:
-        """How many labels each behaviour of `alive` contradicts."""
-        ...
-
-
-def considered(among: Indices) -> Indices:
-    """`among`, or an even selection where they are many.
-
-    Examples
-    --------
-    >>> considered(np.arange(1000))[:4].tolist()
-    [0, 15, 31, 47]
-    """
-    return among if len(among) <= _RIVALS else among[np.linspace(0, len(among) - 1, _RIVALS).astype(np.int64)]
-
-
-class StructuredNearness:
-    """Hypotheses that say the same on the `items` measured are one behaviour: far fewer distances are needed.
-
-    Parameters
-    ----------
-    small
-        What every behaviour says.
-    size, items
-        How many behaviours and items there are.
-    behaviour
-        That of each hypothesis of the class.
-    """
-
-    def __init__(self, small: Behaviours, size: int, items: int, behaviour: NDArray[np.int32]) -> None:
-        self._small, self._behaviour = small, behaviour
-        self._everyone, self._items = np.arange(size, dtype=np.int64), np.arange(items, dtype=np.int64)
-        self._known: dict[int, NDArray[np.uint32]] = {}
-
-    def nearest(self, alive: Indices, among: Indices) -> Indices:
-        """The places of the nearest survivors among those at `among`, or at an even selection where they are many."""
-        among = considered(among)
-        behaviour = self._behaviour[alive].astype(np.int64)
-        rivals, first = np.unique(behaviour[among], return_index=True)
-        rivals, first = rivals[np.argsort(first)], np.sort(first)  # of rivals that say the same the first counts
-        compared = self._everyone if len(alive) > len(self._everyone) else behaviour
-        best, each = np.full((2, len(compared)), 2**32 - 1, dtype=np.uint32)
-        for number, rival in enumerate(rivals.tolist()):
-            np.take(self._from(rival), compared, out=each, mode="clip")  # a mode that needs no copy
-            np.bitwise_or(each, number, out=each)
-            np.minimum(best, each, out=best)  # of equal distances the first
-        nearest: Indices = among[first][best & (_RIVALS - 1)]
-        return nearest if compared is behaviour else nearest[behaviour]
-
-    def nearest_marked(self, alive: Indices, among: Indices, marks: NDArray[np.bool_]) -> NDArray[np.bool_]:
-        """Is the nearest marked? Nobody looks for it where all who are considered are, or none is."""
-        rivals = marks[considered(among)]
-        return np.full(len(alive), rivals[0]) if (rivals == rivals[0]).all() else marks[self.nearest(alive, among)]
-
-    def _from(self, h: int) -> NDArray[np.uint32]:
-        """Distances times the number of rivals: room for the number of one."""
-        row = self._known.pop(h, None)
-        if row is None:
-            counts = np.zeros((len(self._items), 2), dtype=np.int64)
-            counts[self._items, self._small.codes(h)] = 1
-            row = (_RIVALS * self._small.errors(self._items, counts, self._everyone)).astype(np.uint32)
-            while self._known and (len(self._known) + 1) * row.nbytes > _KEPT:
-                del self._known[next(iter(self._known))]
-        self._known[h] = row  # the latest is last
-        return row
-
-
-Counts = NDArray[np.int64]
-
-
 class BoxPredictions:
     """Predictions of all boxes on a grid: a cell number an item, in O(hypotheses + items) memory and time.
 
-    Parameters
-    ----------
-    cells
-        The cell of each item, counted with the last feature fastest; the number of cells if it lies outside all boxes.
-    shape
-        How many cells the grid has in each feature.
-    empty
-        Is there a hypothesis before all boxes that holds no cell?
+    `cells` has the cell of each item, counted with the last feature fastest; the number of cells if it lies outside all
+    boxes. The grid has `shape` cells in each feature. `empty`: a hypothesis before all boxes holds no cell.
     """
 
     def __init__(self, cells: Indices, shape: tuple[int, ...], *, empty: bool) -> None:
@@ -129,7 +49,7 @@ class BoxPredictions:
 
     def disagreement(self, alive: Indices, within: Indices, seen: Indices | None = None) -> NDArray[np.bool_]:
         """An item is disputed when some survivors hold its cell, but not all."""
-        holding = self._holding(alive)
+        holding = self._holders(alive)
         disputed: NDArray[np.bool_] = ((holding > 0) & (holding < len(alive)))[self._cells[within]]
         return disputed
 
@@ -138,15 +58,15 @@ class BoxPredictions:
         if len(items) == 1:  # the common case, label by label
             wrong: Counts = counts[0][1 - self.codes_of_item(int(items[0]), alive)]
             return wrong
-        gains = sums_by_place(self._cells[items], summable(counts[:, 0] - counts[:, 1]), self._count + 1)[:-1]
+        gains = bincount(self._cells[items], summable(counts[:, 0] - counts[:, 1]), self._count + 1)[:-1]
         errors = np.full(len(alive), int(counts[:, 1].sum()), dtype=np.int64)
         index = self._index(alive)
-        errors[len(alive) - len(index) :] += self._inside(gains.reshape(self._shape), index)
+        errors[len(alive) - len(index) :] += self._sums_inside(gains.reshape(self._shape), index)
         return errors
 
     def votes(self, alive: Indices, within: Indices) -> Counts:
         """The survivors that hold an item's cell predict the high label."""
-        high = self._holding(alive)[self._cells[within]]
+        high = self._holders(alive)[self._cells[within]]
         return np.stack([len(alive) - high, high], axis=1)
 
     def codes(self, h: int, within: Indices | None = None) -> Codes:
@@ -211,13 +131,13 @@ class BoxPredictions:
             corners.append(((-1) ** sum(which), place))
         return corners
 
-    def _holding(self, alive: Indices) -> Counts:
+    def _holders(self, alive: Indices) -> Counts:
         """How many survivors hold each cell; last, none hold what is outside."""
         index = self._index(alive)
-        grid = self._added_corners(index) if self._few(index) else self._added_sides(index)
+        grid = self._count_by_corners(index) if self._few(index) else self._count_by_sides(index)
         return np.append(grid.ravel(), 0)
 
-    def _added_corners(self, index: Indices) -> Counts:
+    def _count_by_corners(self, index: Indices) -> Counts:
         larger = tuple(bins + 1 for bins in self._shape)
         grid = np.zeros(prod(larger), dtype=np.int64)
         for sign, place in self._corners(index):
@@ -230,9 +150,9 @@ class BoxPredictions:
     @cached_property
     def _by_last(self) -> list[Indices]:
         """The sides of each feature, ordered by their last cell."""
-        return [by_last(bins) for bins in self._shape]
+        return [order_by_last(bins) for bins in self._shape]
 
-    def _added_sides(self, index: Indices) -> Counts:
+    def _count_by_sides(self, index: Indices) -> Counts:
         """Feature by feature, counts of sides become counts of cells: every side begins once and ends once."""
         grid = np.zeros(self._boxes, dtype=np.int64)
         grid[index] = 1
@@ -244,7 +164,7 @@ class BoxPredictions:
             grid = np.cumsum(begins, axis=axis) - np.cumsum(finishes, axis=axis) + finishes
         return grid
 
-    def _inside(self, grid: Counts, index: Indices) -> Counts:
+    def _sums_inside(self, grid: Counts, index: Indices) -> Counts:
         """The sum of the cells inside each box."""
         if self._few(index):
             prefix = _prefix(grid, range(grid.ndim)).ravel()
@@ -263,3 +183,72 @@ def _prefix(grid: Counts, axes: range | list[int]) -> Counts:
     for axis in axes:
         grid = np.pad(np.cumsum(grid, axis=axis), [(int(k == axis), 0) for k in range(grid.ndim)])
     return grid
+
+
+# ---- nearness ----
+
+
+class Behaviours(Protocol):
+    """What those say who differ on the measured items."""
+
+    def codes(self, h: int) -> Codes:
+        """What behaviour `h` is on each item."""
+        ...
+
+    def errors(self, items: Indices, counts: NDArray[np.int64], alive: Indices) -> NDArray[np.int64]:
+        """How many labels each behaviour of `alive` contradicts."""
+        ...
+
+
+def choose_rivals(among: Indices) -> Indices:
+    """`among`, or an even selection where they are many.
+
+    >>> choose_rivals(np.arange(1000))[:4].tolist()
+    [0, 15, 31, 47]
+    """
+    return among if len(among) <= _RIVALS else among[np.linspace(0, len(among) - 1, _RIVALS).astype(np.int64)]
+
+
+class StructuredNearness:
+    """Hypotheses that say the same on the items measured are one behaviour: far fewer distances are needed.
+
+    `small` has what every behaviour says; there are so many behaviours, `size`, and `items`; `behaviour` is that of each
+    hypothesis of the class.
+    """
+
+    def __init__(self, small: Behaviours, size: int, items: int, behaviour: NDArray[np.int32]) -> None:
+        self._small, self._behaviour = small, behaviour
+        self._everyone, self._items = np.arange(size, dtype=np.int64), np.arange(items, dtype=np.int64)
+        self._known: dict[int, NDArray[np.uint32]] = {}
+
+    def nearest(self, alive: Indices, among: Indices) -> Indices:
+        """The places of the nearest survivors among those at `among`, or at an even selection where they are many."""
+        among = choose_rivals(among)
+        behaviour = self._behaviour[alive].astype(np.int64)
+        rivals, first = np.unique(behaviour[among], return_index=True)
+        rivals, first = rivals[np.argsort(first)], np.sort(first)  # of rivals that say the same the first counts
+        compared = self._everyone if len(alive) > len(self._everyone) else behaviour
+        best, each = np.full((2, len(compared)), 2**32 - 1, dtype=np.uint32)
+        for number, rival in enumerate(rivals.tolist()):
+            np.take(self._from(rival), compared, out=each, mode="clip")  # a mode that needs no copy
+            np.bitwise_or(each, number, out=each)
+            np.minimum(best, each, out=best)  # of equal distances the first
+        nearest: Indices = among[first][best & (_RIVALS - 1)]
+        return nearest if compared is behaviour else nearest[behaviour]
+
+    def nearest_marks(self, alive: Indices, among: Indices, marks: NDArray[np.bool_]) -> NDArray[np.bool_]:
+        """Is the nearest marked? Nobody looks for it where all who are considered are, or none is."""
+        rivals = marks[choose_rivals(among)]
+        return np.full(len(alive), rivals[0]) if (rivals == rivals[0]).all() else marks[self.nearest(alive, among)]
+
+    def _from(self, h: int) -> NDArray[np.uint32]:
+        """Distances times the number of rivals: room for the number of one."""
+        row = self._known.pop(h, None)
+        if row is None:
+            counts = np.zeros((len(self._items), 2), dtype=np.int64)
+            counts[self._items, self._small.codes(h)] = 1
+            row = (_RIVALS * self._small.errors(self._items, counts, self._everyone)).astype(np.uint32)
+            while self._known and (len(self._known) + 1) * row.nbytes > _KEPT:
+                del self._known[next(iter(self._known))]
+        self._known[h] = row  # the latest is last
+        return row

@@ -105,6 +105,6 @@ class LineNearness:
             nearest[turn : among[gap + 1]] = firsts[gap + 1]
         return nearest
 
-    def nearest_marked(self, alive: Indices, among: Indices, marks: NDArray[np.bool_]) -> NDArray[np.bool_]:
+    def nearest_marks(self, alive: Indices, among: Indices, marks: NDArray[np.bool_]) -> NDArray[np.bool_]:
         """Is the nearest marked?"""
         return marks[self.nearest(alive, among)]

@@ -1,9 +1,8 @@
-"""Refuse a structured class that cannot fit into memory before any time is spent on it.
-
-Any class as packed bits, one row an item, one bit plane a binary digit of the label code.
+"""Any class as packed bits, one row an item, one bit plane a binary digit of the label code.
 
 Rows are items because the questions asked most often, "is this item disputed?" and "who is wrong on these labels?",
 read whole rows.
+
 """
 
 from __future__ import annotations
@@ -14,63 +13,28 @@ from numpy.typing import NDArray
 from replical.classes.base import Codes, HypothesisClass, Indices, Items, Packs
 from replical.classes.boxes import Boxes
 from replical.classes.intervals import Intervals
-from replical.classes.predictions.boxes import MEASURED, considered
+from replical.classes.predictions.boxes import MEASURED, choose_rivals
 from replical.classes.stumps import Stumps
-from replical.classes.table import fits
+from replical.classes.table import check_room
 from replical.classes.thresholds import Thresholds
 from replical.core import bits, memory
 from replical.core.bits import Packed, blocks
 from replical.core.kernels.columns import Columns
 from replical.core.kernels.matrices import Nearest, add_wrong, blank_memory, disagreement, gather, tallies, transpose
 
-_EACH = 128  # bytes of a run for each hypothesis of a structured class (at its peak: 45 with CAL, 105 with A²)
-
-
-def check_memory(C: HypothesisClass, items: int = 0) -> None:
-    """Refuse a structured class that is too large for a run; `items` are those of a pool.
-
-    Raises
-    ------
-    ValueOutOfRange
-        If hypotheses and items need more than 16 GiB, or more than is free.
-
-    Examples
-    --------
-    >>> check_memory(Intervals(100_000))  # doctest: +ELLIPSIS
-    Traceback (most recent call last):
-        ...
-    replical.errors.ValueOutOfRange: 5000050001 hypotheses need 596.1 GiB, ...: at most ... hypotheses fit
-    """
-    if not isinstance(C, Thresholds | Stumps | Intervals | Boxes):
-        return
-    each = 2 * C.dimensions if isinstance(C, Stumps) else 8
-
-    def remedy(most: int) -> str:
-        left = most - each * items
-        return f"at most {left // _EACH} hypotheses fit" if left >= _EACH else f"at most {most // each} items fit"
-
-    what = f"{len(C)} hypotheses" + (f" on {items} items" if items else "")
-    memory.check(_EACH * len(C) + each * items, what, remedy)
-
-
 _BLOCK = 2**23  # values held unpacked at a time; larger blocks leave the cache and gain nothing
 _FEW = 4095  # labels an item, up to which adding bits beats the matrix product (measured: 16 times at 18, 6 at 593)
 _EXACT_DOUBLE = 2**53  # sums below this are exact in the floating-point matrix product
+_EACH = 128  # bytes of a run for each hypothesis of a structured class (at its peak: 45 with CAL, 105 with A²)
 
 
 class PackedPredictions:
-    """Predictions of a class `C` on `items`, as ``planes[digit, item, word]``.
-
-    Raises
-    ------
-    ValueOutOfRange
-        If they would not fit into 16 GiB, or into the memory that is free.
-    """
+    """Predictions of a class `C` on `items`, as ``planes[digit, item, word]``; refused if they do not fit into memory."""
 
     def __init__(self, C: HypothesisClass, items: Items) -> None:
         self._size, self._labels = len(C), len(C.labels)
         digits = bits.planes_for(self._labels)
-        fits(len(items), self._size, self._labels)
+        check_room(len(items), self._size, self._labels)
         self._planes = np.zeros((digits, len(items), bits.words_for(self._size)), dtype=np.uint64)
         if isinstance(C, Packs):
             C.pack(items, self._planes[0])
@@ -201,11 +165,31 @@ class PackedNearness:
 
     def nearest(self, alive: Indices, among: Indices) -> Indices:
         """The places of the nearest survivors among those at `among`, or at an even selection where they are many."""
-        among = considered(among)
+        among = choose_rivals(among)
         closest: Indices = among[self._near.of(alive, alive[among])]
         return closest
 
-    def nearest_marked(self, alive: Indices, among: Indices, marks: NDArray[np.bool_]) -> NDArray[np.bool_]:
+    def nearest_marks(self, alive: Indices, among: Indices, marks: NDArray[np.bool_]) -> NDArray[np.bool_]:
         """Is the nearest marked?"""
-        among = considered(among)
+        among = choose_rivals(among)
         return self._near.marks(alive, alive[among], marks[among])
+
+
+def check_memory(C: HypothesisClass, items: int = 0) -> None:
+    """Refuse a structured class that is too large for a run, before any time is spent; `items` are those of a pool.
+
+    >>> check_memory(Intervals(100_000))  # doctest: +ELLIPSIS
+    Traceback (most recent call last):
+        ...
+    replical.errors.ValueOutOfRange: 5000050001 hypotheses need 596.1 GiB, ...: at most ... hypotheses fit
+    """
+    if not isinstance(C, Thresholds | Stumps | Intervals | Boxes):
+        return
+    each = 2 * C.dimensions if isinstance(C, Stumps) else 8
+
+    def remedy(most: int) -> str:
+        left = most - each * items
+        return f"at most {left // _EACH} hypotheses fit" if left >= _EACH else f"at most {most // each} items fit"
+
+    what = f"{len(C)} hypotheses" + (f" on {items} items" if items else "")
+    memory.check(_EACH * len(C) + each * items, what, remedy)

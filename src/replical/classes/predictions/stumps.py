@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from replical.classes.base import Codes, Indices, Items
 from replical.classes.predictions.boxes import MEASURED, StructuredNearness
 from replical.classes.stumps import Stumps
-from replical.core.bits import summable, sums_by_place
+from replical.core.bits import bincount, summable
 
 Columns = NDArray[np.unsignedinteger]
 
@@ -89,7 +89,7 @@ class StumpPredictions:
         errors = np.empty(len(alive), dtype=np.int64)
         for feature, survivors in self._features(alive):
             cuts = self._count(feature)
-            changes = sums_by_place(self._columns[feature][which], amounts, cuts + 1)[:cuts]
+            changes = bincount(self._columns[feature][which], amounts, cuts + 1)[:cuts]
             wrong = low + np.cumsum(changes)  # in direction 0
             some = alive[survivors]
             if len(some) == 2 * cuts:

@@ -1,6 +1,7 @@
-"""Packed predictions that shrink with the version space: the bits of few survivors on few items, moved together.
+"""Packed predictions that shrink with the version space: the bits of few survivors on few items, gathered.
 
 What is asked about others is asked of the whole matrix, so answers are the same to the bit and only their cost differs.
+
 """
 
 from __future__ import annotations
@@ -9,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from replical.classes.base import Codes, Indices
-from replical.classes.predictions import Predictions
+from replical.classes.predictions.base import Predictions
 from replical.classes.predictions.packed import PackedNearness, PackedPredictions
 from replical.classes.predictions.sharded import ShardedPredictions
 from replical.core import bits
@@ -21,58 +22,21 @@ _SHRINKS = 24  # times that the matrix gets smaller, at least
 _MOST_MOVED = 2**23  # bits moved at a time: 70 ms of one core if the matrix is far larger than the cache
 
 
-def moved_together(predictions: Predictions, alive: Indices, within: Indices, looked: int) -> Predictions:
-    """The same predictions, in a form that answers faster about `alive` on `within` once that pays.
+def gather_survivors(predictions: Predictions, alive: Indices, within: Indices, looked: int) -> Predictions:
+    """The same predictions, in a form that answers faster about `alive` (ascending) on `within` once that pays.
 
-    Parameters
-    ----------
-    predictions
-        In any form; only packed ones and those in shards change.
-    alive
-        The survivors, ascending.
-    within
-        The items on which they may disagree.
-    looked
-        Bits that could have been moved in the time spent looking at `predictions` so far: moving never costs more than
-        looking has.
+    Only packed predictions and those in shards change. `looked` so many bits could have been moved in the time spent looking
+    at them so far: moving never costs more than looking has.
     """
-    if isinstance(predictions, Survivors):
-        return predictions.among(alive, within, looked)
+    if isinstance(predictions, SurvivorPredictions):
+        return predictions.narrow(alive, within, looked)
     if not isinstance(predictions, PackedPredictions | ShardedPredictions):
         return predictions
-    part = _moved(predictions, alive, within, looked)
-    return predictions if part is None else Survivors(predictions, part, alive, within)
+    part = _gather(predictions, alive, within, looked)
+    return predictions if part is None else SurvivorPredictions(predictions, part, alive, within)
 
 
-def _moved(matrix: Matrix, alive: Indices, within: Indices, looked: int) -> Matrix | None:
-    """The part of a matrix, if it is time to move it."""
-    if isinstance(matrix, ShardedPredictions):
-        return matrix.part(alive, within) if matrix.pays(len(alive), len(within)) else None
-    return matrix.part(alive, within) if pays(matrix.shape, len(alive), len(within), looked) else None
-
-
-def pays(shape: tuple[int, ...], alive: int, within: int, looked: int) -> bool:
-    """Is it time to move so many survivors and items of a matrix of this `shape` together?
-
-    Examples
-    --------
-    >>> pays((1, 10_000, 1_000), alive=100, within=1_000, looked=10**6)
-    True
-    >>> pays((1, 10_000, 1_000), alive=100, within=1_000, looked=10**4)
-    False
-
-    Of a large matrix few survivors are moved: whoever labels should not wait.
-
-    >>> [pays((1, 100_000, 1563), alive=alive, within=100_000, looked=10**12) for alive in (80, 90)]
-    [True, False]
-    """
-    digits, items, words = shape
-    smaller = _SHRINKS * within * bits.words_for(alive) <= items * words
-    moved = digits * within * alive
-    return smaller and digits * items * words >= _SMALL and moved <= min(looked, _MOST_MOVED)
-
-
-class Survivors:
+class SurvivorPredictions:
     """Predictions of the whole class, of which `part` holds those of `alive` on `within`.
 
     Hypotheses and items keep their numbers.
@@ -83,11 +47,11 @@ class Survivors:
         self._column, self._row = (np.full(count, -1, dtype=np.int64) for count in (whole.size, whole.shape[1]))
         self._column[alive], self._row[within] = np.arange(len(alive)), np.arange(len(within))
 
-    def among(self, alive: Indices, within: Indices, looked: int) -> Survivors:
+    def narrow(self, alive: Indices, within: Indices, looked: int) -> SurvivorPredictions:
         """These survivors, or fewer of them moved together once more."""
         columns, rows = self._column[alive], self._row[within]
-        part = _moved(self._part, columns, rows, looked) if _held(columns, rows) else None
-        return self if part is None else Survivors(self._whole, part, alive, within)
+        part = _gather(self._part, columns, rows, looked) if _holds(columns, rows) else None
+        return self if part is None else SurvivorPredictions(self._whole, part, alive, within)
 
     def blank_memory(self, items: int) -> Indices:
         """Nothing seen of so many items yet."""
@@ -96,25 +60,25 @@ class Survivors:
     def disagreement(self, alive: Indices, within: Indices, seen: Indices | None = None) -> NDArray[np.bool_]:
         """For each item of `within`: do two hypotheses of `alive` differ on it?"""
         columns, rows = self._column[alive], self._row[within]
-        if _held(columns, rows):
+        if _holds(columns, rows):
             return self._part.disagreement(columns, rows, seen)
         return self._whole.disagreement(alive, within)
 
     def errors(self, items: Indices, counts: NDArray[np.int64], alive: Indices) -> NDArray[np.int64]:
         """For each hypothesis of `alive`: how many labels it contradicts, of those in `counts` (`items` × codes)."""
         columns, rows = self._column[alive], self._row[items]
-        if _held(columns, rows):
+        if _holds(columns, rows):
             return self._part.errors(rows, counts, columns)
         return self._whole.errors(items, counts, alive)
 
     def votes(self, alive: Indices, within: Indices) -> NDArray[np.int64]:
         """For each item of `within` (rows): how many of `alive` predict each label code (columns)."""
         columns, rows = self._column[alive], self._row[within]
-        return self._part.votes(columns, rows) if _held(columns, rows) else self._whole.votes(alive, within)
+        return self._part.votes(columns, rows) if _holds(columns, rows) else self._whole.votes(alive, within)
 
     def codes(self, h: int, within: Indices | None = None) -> Codes:
         """What hypothesis `h` says about every item, or about those of `within`."""
-        if within is not None and _held(self._column[h : h + 1], rows := self._row[within]):
+        if within is not None and _holds(self._column[h : h + 1], rows := self._row[within]):
             return self._part.codes(int(self._column[h]), rows)
         return self._whole.codes(h, within)
 
@@ -134,5 +98,31 @@ class Survivors:
         return self._whole.nearness(items)
 
 
-def _held(columns: Indices, rows: Indices) -> bool:
+def _holds(columns: Indices, rows: Indices) -> bool:
     return bool(columns.min(initial=0) >= 0 and rows.min(initial=0) >= 0)
+
+
+def _gather(matrix: Matrix, alive: Indices, within: Indices, looked: int) -> Matrix | None:
+    """The part of a matrix, if it is time to move it."""
+    if isinstance(matrix, ShardedPredictions):
+        return matrix.part(alive, within) if matrix.pays(len(alive), len(within)) else None
+    return matrix.part(alive, within) if pays(matrix.shape, len(alive), len(within), looked) else None
+
+
+def pays(shape: tuple[int, ...], alive: int, within: int, looked: int) -> bool:
+    """Is it time to gather so many survivors and items of a matrix of this `shape`?
+
+    >>> pays((1, 10_000, 1_000), alive=100, within=1_000, looked=10**6)
+    True
+    >>> pays((1, 10_000, 1_000), alive=100, within=1_000, looked=10**4)
+    False
+
+    Of a large matrix few survivors are gathered: whoever labels should not wait.
+
+    >>> [pays((1, 100_000, 1563), alive=alive, within=100_000, looked=10**12) for alive in (80, 90)]
+    [True, False]
+    """
+    digits, items, words = shape
+    smaller = _SHRINKS * within * bits.words_for(alive) <= items * words
+    moved = digits * within * alive
+    return smaller and digits * items * words >= _SMALL and moved <= min(looked, _MOST_MOVED)

@@ -78,7 +78,7 @@ class Columns:
 BLOCK = 2**19  # words looked at at a time: they stay in the cache while several passes are made over them
 
 
-def chosen_rows(plane: Packed, rows: Indices, words: Indices | None = None) -> Packed:
+def choose_rows(plane: Packed, rows: Indices, words: Indices | None = None) -> Packed:
     """These `rows` of a plane, or these `words` of them: a view where rows follow each other and words are all."""
     if words is not None and len(words) == plane.shape[1]:
         words = None

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from replical.core import bits
 from replical.core.bits import Bits, Packed, blocks
 from replical.core.kernels.backend import register
-from replical.core.kernels.columns import BLOCK, Columns, Indices, chosen_rows, levels
+from replical.core.kernels.columns import BLOCK, Columns, Indices, choose_rows, levels
 
 Sums = NDArray[np.int64]
 
@@ -116,7 +116,7 @@ def _disagreement_once(planes: Packed, rows: Indices, columns: Columns) -> Bits:
     found, look = np.zeros(len(rows), dtype=np.bool_), _both_values if columns.everything else _both_values_masked
     for block in blocks(len(rows), len(columns.words), BLOCK):
         for plane in planes:
-            part = chosen_rows(plane, rows[block], columns.words)
+            part = choose_rows(plane, rows[block], columns.words)
             if _both_values_masked(part[:: 1 + len(part) // _TRIED, :1], columns.mask[:1]).any():
                 found[block] |= _both_values_masked(part[:, :1], columns.mask[:1])
             if not found[block].all():
@@ -160,7 +160,7 @@ def _pass_over(plane: Packed, rows: Indices, columns: Columns, left: Indices, at
     """Those of `left` that do hold both values; the others are passed."""
     both = np.zeros(len(left), dtype=np.bool_)
     for block in blocks(len(left), len(columns.words), BLOCK):
-        part = chosen_rows(plane, rows[left[block]], columns.words)
+        part = choose_rows(plane, rows[left[block]], columns.words)
         both[block] = (_both_values if columns.everything else _both_values_masked)(part, columns.mask)
     at[left[~both]] = len(columns.words)
     return left[both]
@@ -252,7 +252,7 @@ def tallies(planes: Packed, rows: Indices, columns: Columns, codes: int) -> NDAr
     """
     counts = np.zeros((len(rows), codes), dtype=np.int64)
     for block in blocks(len(rows), len(columns.words), BLOCK):
-        parts = [chosen_rows(plane, rows[block], columns.words) for plane in planes]
+        parts = [choose_rows(plane, rows[block], columns.words) for plane in planes]
         for code in range(1, codes):
             spelled = np.broadcast_to(columns.mask, parts[0].shape)
             for digit, part in enumerate(parts):
@@ -340,7 +340,7 @@ def gather(planes: Packed, rows: Indices, columns: Indices) -> Packed:
     octet, bit = columns >> 3, (columns & 7).astype(np.uint8)
     for block in blocks(len(rows), len(columns), _UNPACKED):
         for digit, plane in enumerate(planes):
-            octets = np.ascontiguousarray(chosen_rows(plane, rows[block])).astype("<u8", copy=False).view(np.uint8)
+            octets = np.ascontiguousarray(choose_rows(plane, rows[block])).astype("<u8", copy=False).view(np.uint8)
             values = np.take(octets, octet, axis=1)
             np.right_shift(values, bit, out=values)
             np.bitwise_and(values, np.uint8(1), out=values)

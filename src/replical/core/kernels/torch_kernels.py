@@ -61,7 +61,7 @@ def _disagreement_in_plane(
     first, bit = int(columns.chosen[0]) >> 6, int(columns.chosen[0]) & 63
     with device.short_of_memory():
         for block in device.blocks(len(rows), _WORD * max(1, len(columns.words))):
-            part = _chosen(plane, rows[block], where[block])
+            part = _choose_rows(plane, rows[block], where[block])
             values = (part[:, first] >> bit) & 1
             part = part if words is None else part.index_select(1, words)
             differs = ((part ^ -values[:, None]) & mask) != 0
@@ -83,7 +83,7 @@ def add_wrong(sums: Whole, planes: Packed, rows: Indices, codes: Indices, power:
             wrong = None
             for digit, plane in enumerate(held):
                 spelled = -((right[block] >> digit) & 1)  # all bits of a word
-                differs = _chosen(plane, rows[block], where[block]) ^ spelled[:, None]
+                differs = _choose_rows(plane, rows[block], where[block]) ^ spelled[:, None]
                 wrong = differs if wrong is None else wrong | differs
             total += _column_sums(wrong)
     sums += total.cpu().numpy() << power
@@ -106,7 +106,7 @@ def tallies(planes: Packed, rows: Indices, columns: Columns, codes: int) -> Whol
     counts = np.zeros((len(rows), codes), dtype=np.int64)
     with device.short_of_memory():
         for block in device.blocks(len(rows), (_WORD + 8 * len(planes)) * max(1, len(columns.words))):
-            parts = [_chosen(plane, rows[block], where[block]) for plane in held]
+            parts = [_choose_rows(plane, rows[block], where[block]) for plane in held]
             parts = parts if words is None else [part.index_select(1, words) for part in parts]
             for code in range(1, codes):
                 spelled = mask
@@ -151,7 +151,7 @@ def transpose(planes: Packed, rows: Indices, length: int) -> Packed:
     return turned
 
 
-def _chosen(plane: Tensor, rows: Indices, where: Tensor) -> Tensor:
+def _choose_rows(plane: Tensor, rows: Indices, where: Tensor) -> Tensor:
     """These rows of a plane: a view where they follow each other."""
     if len(rows) and rows[-1] - rows[0] + 1 == len(rows) and (rows[1:] > rows[:-1]).all():
         return plane[int(rows[0]) : int(rows[-1]) + 1]
@@ -223,11 +223,11 @@ def _product(a: Tensor, b: Tensor) -> Tensor:
     torch = device.pytorch()
     if a.is_cuda and _bytes_multiply(str(a.device)):
         rows, columns = len(a), len(b)
-        return torch._int_mm(_padded(a), _padded(b).T)[:rows, :columns]
+        return torch._int_mm(_pad(a), _pad(b).T)[:rows, :columns]
     return (a.to(torch.float32) @ b.to(torch.float32).T).to(torch.int32)
 
 
-def _padded(a: Tensor) -> Tensor:
+def _pad(a: Tensor) -> Tensor:
     missing = -len(a) % _UNIT
     return device.pytorch().nn.functional.pad(a, (0, 0, 0, missing)) if missing else a
 

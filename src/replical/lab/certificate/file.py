@@ -25,7 +25,7 @@ from typing import Any, TypedDict, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from replical.classes.base import Indices, listed
+from replical.classes.base import Indices, is_listed
 from replical.core.canonical import Json, canonical, digest_of, fingerprint
 from replical.core.files import Refuse, write_whole
 from replical.errors import BadCertificate, BadUsage
@@ -417,7 +417,7 @@ _SUMMARISED = 32  # hypotheses whose predictions are counted, to compare the poo
 def summary_hypotheses(protocol: Protocol) -> NDArray[Any]:
     """The hypotheses whose predictions are counted: public, from the shared string."""
     C = protocol.recipe.C
-    if not listed(C):
+    if not is_listed(C):
         return np.array(
             cast(Any, C).some(protocol.shared, "summary", count=_SUMMARISED), dtype=object
         )  # beyond 64 bits

@@ -19,7 +19,7 @@ from math import floor, log
 import numpy as np
 from numpy.typing import NDArray
 
-from replical.classes.predictions import Nearness
+from replical.classes.predictions.base import Nearness
 from replical.core.exact import ceil, decimal, decimals, fraction, ln
 from replical.core.randomness import SharedRandomness
 from replical.learners.base import (
@@ -162,7 +162,7 @@ class Betting:
         best = np.flatnonzero(self._errors == self._errors.min())
 
         def wrong_ones(wrong: Mask) -> Mask:
-            theirs = self._nearness.nearest_marked(V.indices, best, wrong)
+            theirs = self._nearness.nearest_marks(V.indices, best, wrong)
             theirs[best] = wrong[best]  # a hypothesis does not bet against itself
             return theirs
 
