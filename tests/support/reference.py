@@ -48,7 +48,7 @@ def errors(codes, alive, items, counts):
 
 
 def distance(codes, weights, g, h):
-    return sum(int(w) for a, b, w in zip(codes[g], codes[h], weights, strict=True) if a != b)
+    return apart(codes[g], codes[h], weights)
 
 
 def ball(codes, weights, centre, r):
@@ -96,20 +96,35 @@ def first(shared_seed, alive):
     return min(alive, key=lambda h: (shared_word(shared_seed, ("order",), h), h))
 
 
-def cal(codes, order, truth, epsilon, k, seed):
-    """Algorithm 1 on a scanned pool: returns hypothesis, items asked."""
-    alive, asked, at = list(range(len(codes))), [], 0
-    while True:
-        disputed = dis(codes, alive)
-        if Fraction(sum(disputed[x] for x in order), len(order)) <= epsilon:
-            return first(seed, alive), asked, alive
-        batch = []
+class _Rounds:
+    """Draws and masses of the learners that work in rounds, on a scanned pool; Δ is that of all items, or of `measured`."""
+
+    def __init__(self, codes, order, truth, measured=None):
+        self.codes, self.order, self.truth, self.at, self.asked = codes, order, truth, 0, []
+        self.measured = order if measured is None else measured
+
+    def mass(self, alive):
+        disputed = dis(self.codes, alive)
+        return Fraction(sum(disputed[x] for x in self.measured), len(self.measured))
+
+    def errors(self, alive, k):
+        """Errors of each survivor on the next k disputed items."""
+        disputed, batch = dis(self.codes, alive), []
         while len(batch) < k:
-            if disputed[order[at]]:
-                batch.append(order[at])
-            at += 1
-        asked += batch
-        alive = [h for h in alive if all(codes[h][x] == truth[x] for x in batch)]
+            if disputed[self.order[self.at]]:
+                batch.append(self.order[self.at])
+            self.at += 1
+        self.asked += batch
+        return {h: sum(self.codes[h][x] != self.truth[x] for x in batch) for h in alive}
+
+
+def cal(codes, order, truth, epsilon, k, seed):
+    """Algorithm 1: returns hypothesis, items asked, survivors."""
+    world, alive = _Rounds(codes, order, truth), list(range(len(codes)))
+    while world.mass(alive) > epsilon:
+        errors = world.errors(alive, k)
+        alive = [h for h in alive if errors[h] == 0]
+    return first(seed, alive), world.asked, alive
 
 
 def erm(codes, order, truth, k, seed):
@@ -120,55 +135,33 @@ def erm(codes, order, truth, k, seed):
 
 
 def replical_paper(codes, order, truth, epsilon, k_loop, k_final, m, v_max, rounds_most, seed):
-    """Algorithm 3 on a scanned pool."""
+    """Algorithm 3."""
     i = shared_word(seed, ("threshold",), 0) % m  # rejection has probability m/2**64
     v = v_max * Fraction(2 * i + 1, 2 * m)
-    alive, asked, at, rounds = list(range(len(codes))), [], 0, 0
-
-    def draw(disputed, k):
-        nonlocal at
-        batch = []
-        while len(batch) < k:
-            if disputed[order[at]]:
-                batch.append(order[at])
-            at += 1
-        return batch
-
-    def mass(disputed):
-        return Fraction(sum(disputed[x] for x in order), len(order))
-
-    disputed = dis(codes, alive)
-    while mass(disputed) >= epsilon and rounds < rounds_most:
-        batch = draw(disputed, k_loop)
-        asked += batch
-        alive = [h for h in alive if Fraction(sum(codes[h][x] != truth[x] for x in batch), k_loop) <= v]
-        disputed, rounds = dis(codes, alive), rounds + 1
-    if mass(disputed) > 0 and epsilon * v / mass(disputed) < 1:
-        batch = draw(disputed, k_final)
-        asked += batch
-        limit = epsilon * v / mass(disputed)
-        alive = [h for h in alive if Fraction(sum(codes[h][x] != truth[x] for x in batch), k_final) <= limit]
-    return first(seed, alive), asked, alive
+    world, alive, rounds = _Rounds(codes, order, truth), list(range(len(codes))), 0
+    while world.mass(alive) >= epsilon and rounds < rounds_most:
+        errors = world.errors(alive, k_loop)
+        alive = [h for h in alive if Fraction(errors[h], k_loop) <= v]
+        rounds += 1
+    if (mass := world.mass(alive)) > 0 and epsilon * v / mass < 1:
+        errors = world.errors(alive, k_final)
+        alive = [h for h in alive if Fraction(errors[h], k_final) <= epsilon * v / mass]
+    return first(seed, alive), world.asked, alive
 
 
 def replical_tight(codes, order, truth, epsilon, k_loop, M, measuring, v_loop, G, rounds_most, seed):
-    """The tight variant on a scanned pool whose last `measuring` items measure Δ."""
+    """The tight variant; the last `measuring` items measure Δ."""
     g = G * Fraction((shared_word(seed, ("threshold",), 0) >> 11) * 2.0**-53)
     scanned, measured = order[: len(order) - measuring], order[len(order) - measuring :]
-    alive, asked, at, rounds = list(range(len(codes))), [], 0, 0
-    disputed = dis(codes, alive)
-    while Fraction(sum(disputed[x] for x in measured), measuring) >= epsilon and rounds < rounds_most:
-        batch = []
-        while len(batch) < k_loop:
-            if disputed[scanned[at]]:
-                batch.append(scanned[at])
-            at += 1
-        asked += batch
-        alive = [h for h in alive if sum(codes[h][x] != truth[x] for x in batch) <= math.floor(k_loop * v_loop)]
-        disputed, rounds = dis(codes, alive), rounds + 1
-    batch = [x for x in scanned[at : at + M] if disputed[x]]
+    world, alive, rounds = _Rounds(codes, scanned, truth, measured), list(range(len(codes))), 0
+    while world.mass(alive) >= epsilon and rounds < rounds_most:
+        errors = world.errors(alive, k_loop)
+        alive = [h for h in alive if errors[h] <= math.floor(k_loop * v_loop)]
+        rounds += 1
+    disputed, asked = dis(codes, alive), world.asked
+    batch = [x for x in scanned[world.at : world.at + M] if disputed[x]]
     if len(batch) > math.floor(M * g):
-        asked += batch
+        asked = asked + batch
         alive = [h for h in alive if Fraction(sum(codes[h][x] != truth[x] for x in batch), M) <= g]
     return first(seed, alive), asked, alive
 
@@ -221,27 +214,6 @@ def a2_betting(codes, order, truth, epsilon, delta, batch, seed):
             beaten |= {h for h in alive if sum(wealth[h]) >= 1 / delta}
         alive = [h for h in alive if h not in beaten]
     return first(seed, alive), asked, alive
-
-
-class _Rounds:
-    """Draws and masses of the learners that work in rounds."""
-
-    def __init__(self, codes, order, truth):
-        self.codes, self.order, self.truth, self.at, self.asked = codes, order, truth, 0, []
-
-    def mass(self, alive):
-        disputed = dis(self.codes, alive)
-        return Fraction(sum(disputed[x] for x in self.order), len(self.order))
-
-    def errors(self, alive, k):
-        """Errors of each survivor on the next k disputed items."""
-        disputed, batch = dis(self.codes, alive), []
-        while len(batch) < k:
-            if disputed[self.order[self.at]]:
-                batch.append(self.order[self.at])
-            self.at += 1
-        self.asked += batch
-        return {h: sum(self.codes[h][x] != self.truth[x] for x in batch) for h in alive}
 
 
 def a2_rounds(codes, order, truth, stop, rounds_most, k, width, final, seed):

@@ -258,7 +258,11 @@ def test_a_result_in_print_is_short(table, models):
     [
         ("sklearn", "import replical.sklearn", "replical[sklearn]"),
         ("sqlalchemy", "from replical import Journal; Journal('x.db')", "replical[lab]"),
-        ("pyarrow", "from replical.lab.columns import open_table; open_table('x.parquet', ['a']).__enter__()", "replical[lab]"),
+        (
+            "pyarrow",
+            "from replical.lab.columns import open_table; open_table('x.parquet', ['a']).__enter__()",
+            "replical[lab]",
+        ),
     ],
 )
 def test_an_extra_that_is_missing_is_named(missing, code, words, tmp_path):
