@@ -23,20 +23,8 @@ ABSURD = 10**6  # labels nobody has ever asked experts for
 class Bill:
     """What one learner would ask for under one plan.
 
-    Attributes
-    ----------
-    applies
-        Does its guarantee hold in this setting?
-    labels, kind
-        How many labels, and in which sense: ``"most"``, ``"expected"`` or ``"estimate"``.
-    rounds, labels_per_round, labels_final
-        What they are made of, where the learner works in rounds.
-    unlabelled
-        Items to look at, where that can be said.
-    pools
-        Can a finite pool carry it, be it as large as may be?
-    absurd
-        More labels than anybody could pay for.
+    It `applies` where the learner's guarantee holds in the setting; `labels` and `kind` are those of its `Cost`; `pools`
+    says whether a finite pool can carry it, be it as large as may be; `absurd` bills are beyond what anybody could pay.
     """
 
     learner: str

@@ -433,12 +433,7 @@ def standard_learner(*, models: bool, noiseless: bool, lists: bool = True) -> st
 
 
 def find(learner: str) -> Record:
-    """The record of a learner.
-
-    Raises
-    ------
-    BadSpec
-        For an id that nobody has.
+    """The record of a learner; `BadSpec` for an id that nobody has.
 
     Examples
     --------

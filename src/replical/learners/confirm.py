@@ -105,22 +105,7 @@ def confirm(
 
 @dataclass(frozen=True, kw_only=True)
 class Confirm:
-    """Bet for and against an answer.
-
-    Parameters
-    ----------
-    plan
-        From `confirm_plan`.
-    h
-        Index of the answer.
-
-    Raises
-    ------
-    PlanMismatch
-        If the plan was made for a learner.
-    ValueOutOfRange
-        If the class has no such hypothesis.
-    """
+    """Bet for and against the answer with index `h`; the `plan` is one of `confirm_plan`."""
 
     plan: ConfirmPlan
     h: int
@@ -133,11 +118,8 @@ class Confirm:
     def run(self, pool: AnyPool, shared: SharedRandomness) -> Conversation:
         """Ask about items of `pool` and listen; the `shared` string is not used.
 
-        Returns
-        -------
-        conversation
-            Its result's ``confirmation`` says the outcome; ``hypothesis`` and ``unrounded`` are the answer, ``V`` holds it
-            and the rivals that are not done, ``conditions`` says whether enough items were labelled.
+        The result's ``confirmation`` says the outcome, ``V`` holds the answer and the rivals that are not done,
+        ``conditions`` whether enough items were labelled.
         """
         plan, n = self.plan, self.plan.n
         order = np.concatenate(([self.h], np.delete(np.arange(n), self.h)))  # the answer at place 0, rivals behind it
@@ -222,23 +204,7 @@ class ConfirmPlan(BettingPlan):
 def confirm_plan(
     n: int, *, margin: Any, level: Any, batch: Any = 1, max_labels: Any = None, losses: Losses | None = None
 ) -> ConfirmPlan:
-    """The numbers of a confirmation among `n` hypotheses.
-
-    Parameters
-    ----------
-    n
-        Hypotheses in the class.
-    margin, level
-        Does the answer err at most `margin` more than the best? Either outcome is wrong at most this often.
-    batch, max_labels
-        Items open at once, and the budget.
-    losses
-        What predictions cost; None where errors are counted.
-
-    Raises
-    ------
-    ValueOutOfRange
-        For a number out of its range, and a budget below one batch.
+    """The numbers of a confirmation among `n` hypotheses, with these `losses`, or errors where there are none.
 
     Examples
     --------

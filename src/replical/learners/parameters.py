@@ -47,15 +47,7 @@ class Parameter:
     required: bool = False
 
     def check(self, value: Any) -> Any:
-        """The value, if it is one this parameter can have.
-
-        Raises
-        ------
-        ValueOutOfRange
-            For a number out of range.
-        BadSpec
-            For an unknown word.
-        """
+        """The value, if it is one this parameter can have."""
         if self.kind == "word":
             if value not in self.words:
                 raise BadSpec(f"unknown {self.name} {value!r}; it is one of {', '.join(self.words)}")

@@ -299,17 +299,7 @@ def grid_position(shared: SharedRandomness, m: int) -> Fraction:
 
 @dataclass(frozen=True, kw_only=True)
 class Setting:
-    """The public numbers a bill depends on.
-
-    Attributes
-    ----------
-    n
-        Hypotheses in the class.
-    epsilon, delta, rho, theta, nu
-        As in `replical.plan`; no `nu` means that labels are noiseless.
-    labs
-        As in `replical.plan`, for the learners that know it.
-    """
+    """The public numbers a bill depends on, as in `replical.plan`; no `nu` means that labels are noiseless."""
 
     n: int
     epsilon: float

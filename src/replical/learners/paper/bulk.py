@@ -42,13 +42,7 @@ def fits(plan: Plan, pool: AnyPool) -> bool:
 def in_bulk(
     plan: Plan, pool: ExactPool, shared: SharedRandomness, runs: int, name: tuple[str | int, ...]
 ) -> Generator[Query, Answers, Counter[int]]:
-    """How often each hypothesis is the answer of a run; a run that keeps nobody wins for nobody.
-
-    Raises
-    ------
-    EmptyVersionSpace
-        If no run keeps anybody.
-    """
+    """How often each hypothesis is the answer of a run; `EmptyVersionSpace` if no run keeps anybody."""
     generator, broken = pool.generator(*name), None
     wins: Counter[int] = Counter()
     form = _FORMS[plan.learner]
