@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from replical.core.text import LOOK, style
+from replical.core.text import COMMON, stylesheet
 from replical.lab.certificate.page import page
 from replical.study.report.page import report
 from replical.study.spec import Study
@@ -79,8 +79,8 @@ def test_it_looks_like_a_report(shown, tmp_path, colours):
 def test_the_labelling_page_takes_its_look_from_the_same_place(tmp_path):
     with opened(tmp_path) as (desk, content):
         sheet = call(application(desk, content), "/assets/page.css")[2].decode()
-    assert sheet.startswith(style(LOOK))
-    assert "--key:" not in sheet.removeprefix(style(LOOK)), "colours are named in one place"
+    assert sheet.startswith(stylesheet(COMMON))
+    assert "--key:" not in sheet.removeprefix(stylesheet(COMMON)), "colours are named in one place"
 
 
 @pytest.mark.nightly

@@ -10,7 +10,7 @@ import pytest
 pytest.importorskip("pyarrow")
 from replical import Protocol
 from replical.bounds.finite import quantile_loss
-from replical.core.exact import up
+from replical.core.exact import round_up
 from replical.errors import BadProtocol
 from replical.lab.schema import quantile_cuts
 
@@ -38,7 +38,7 @@ def test_cuts_are_quantiles_of_a_public_column_and_the_loss_is_kept(command):
     assert wrote["quantiles"] | {"table": ""} == {
         "rows": 300, "bins": 20, "level": 0.05, "loss": quantile_loss(300, 20, 0.05), "table": "",
     }  # fmt: skip
-    lost = up(quantile_loss(300, 20, 0.05), 4)
+    lost = round_up(quantile_loss(300, 20, 0.05), 4)
     said = f"the best of them errs at most {lost} more than the best on the whole line, except with probability 0.05"
     assert said in out
     assert "placeholders" not in out

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from replical.core.selftest import GOLDEN, wrong_words
+from replical.core.randomness import GOLDEN, wrong_words
 from support.reference import shared_word
 
 HERE = Path(__file__).parent

@@ -29,7 +29,7 @@ from math import log
 from types import MappingProxyType
 from typing import Any, Literal, TypeVar, cast
 
-from replical.core.exact import at_least, in_open
+from replical.core.exact import check_at_least, check_between
 from replical.errors import ValueOutOfRange
 
 Setting = Literal["realizable", "agnostic"]
@@ -120,12 +120,12 @@ def _read(name: str, value: float) -> float:
             raise ValueOutOfRange(f"n must be a whole number of at least 1, got {value!r}")
         return int(value)
     if name == "nu":
-        if at_least("nu", value, 0) >= 0.5:
+        if check_at_least("nu", value, 0) >= 0.5:
             raise ValueOutOfRange(f"nu must be in [0, 0.5), got {float(value):g}")
         return float(value)
     if name == "theta":
-        return float(at_least("theta", value, 1))
-    return float(in_open(name, value, 0, math.inf if name == "constant" else 1))
+        return float(check_at_least("theta", value, 1))
+    return float(check_between(name, value, 0, math.inf if name == "constant" else 1))
 
 
 def _log(top: float, *bottom: float) -> float:

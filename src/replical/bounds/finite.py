@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from math import ceil
 
-from replical.core.exact import in_open, lower_tail
+from replical.core.exact import check_between, lower_tail
 from replical.errors import ValueOutOfRange
 
 _DIGITS = 10**6  # losses are rounded up to this
@@ -28,7 +28,7 @@ def quantile_loss(rows: int, bins: int, level: float) -> float:
     """
     from scipy.special import betaincinv
 
-    in_open("level", level, 0, 1)
+    check_between("level", level, 0, 1)
     if rows < 1 or bins < 1:
         raise ValueOutOfRange(f"quantiles need at least one row and one cut, got {rows} rows and {bins} cuts")
     apart = step(rows, bins)

@@ -18,7 +18,7 @@ from typing import Any, TypeVar, cast
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from replical.core.exact import Real, ceil, decimal, decimals, fraction, in_open, ln
+from replical.core.exact import Real, ceil, check_between, decimal, decimals, fraction, ln
 from replical.core.randomness import SharedRandomness
 from replical.errors import ValueOutOfRange
 
@@ -71,7 +71,7 @@ class Statistic:
             If one of them is not in (0, 1), or `rho` is not above ``2 delta``.
         """
         for name, value in (("tau", tau), ("rho", rho), ("delta", delta)):
-            in_open(name, value, 0, 1)
+            check_between(name, value, 0, 1)
         with decimals():
             t, r, d = (decimal(value) for value in (tau, rho, delta))
             if r <= 2 * d:
@@ -183,7 +183,7 @@ class HeavyHitters:
             If one of them is not in (0, 1), or [v-ε, v+ε] is not inside (0, 1].
         """
         for name, value in (("rho", rho), ("v", v), ("epsilon", epsilon)):
-            in_open(name, cast(float, value), 0, 1)
+            check_between(name, cast(float, value), 0, 1)
         low, high = fraction(v) - fraction(epsilon), fraction(v) + fraction(epsilon)
         if low <= 0 or high > 1:
             raise ValueOutOfRange(

@@ -2,7 +2,6 @@
 
 A class is a record here and a file beside it. It works with every learner at once; the command line, protocols, audits and
 studies read the record. Specs are the short names of the command line, e.g. ``thresholds:1000`` or ``table:FILE.csv``.
-
 """
 
 from __future__ import annotations

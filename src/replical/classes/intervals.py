@@ -1,7 +1,6 @@
 """Intervals on a grid: all runs of neighbouring cells, and the empty one.
 
 Runs are ordered by their first cell, then by their last; sides of boxes are runs too.
-
 """
 
 from __future__ import annotations

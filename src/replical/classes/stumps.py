@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from replical.classes.base import Codes, Indices, Items, Label, class_size, features, predict, two_labels
 from replical.classes.recipe import Recipe, Section, stack_features
-from replical.core.canonical import Spelled, canonical, fingerprint
+from replical.core.canonical import CanonicalText, canonical, fingerprint
 from replical.core.randomness import SharedRandomness, below
 from replical.errors import ValueOutOfRange
 
@@ -85,7 +85,7 @@ class Stumps:
     @cached_property
     def fingerprint(self) -> str:
         """A hash of everything that defines the class."""
-        spelled = {line.tobytes(): Spelled(canonical(line.tolist())) for line in self._lines()}
+        spelled = {line.tobytes(): CanonicalText(canonical(line.tolist())) for line in self._lines()}
         cuts = [spelled[line.tobytes()] for line in self.cuts]
         return fingerprint({"kind": "stumps", "cuts": cuts, "labels": list(self.labels)})
 

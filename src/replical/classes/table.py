@@ -7,7 +7,6 @@ exists but its bits. Packed rows index like the array of codes.
 Models that give probabilities are, with public cuts, as many candidates as there are cuts. The candidate ``name@cut`` says
 the second label where the model's probability of it is at least the cut. Where candidates may abstain a cut may be a band:
 ``name@low-high`` abstains from low on and says the second label from high on.
-
 """
 
 from __future__ import annotations

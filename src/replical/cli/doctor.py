@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import platform
+from importlib.metadata import PackageNotFoundError, version
 from typing import Annotated
 
 import typer
@@ -11,7 +12,7 @@ from replical import __version__
 from replical.cli.output import answer, prose
 from replical.core.kernels import backend
 from replical.core.kernels import torch_device as device
-from replical.core.selftest import installed, wrong_words
+from replical.core.randomness import wrong_words
 
 _CORE = ("numpy", "scipy", "typer", "rich")
 _OPTIONAL = (
@@ -32,7 +33,7 @@ _OPTIONAL = (
 
 def doctor_command(as_json: Annotated[bool, typer.Option("--json", help="one JSON object")] = False) -> None:
     """Show versions and optional parts, and test the shared randomness against its golden words."""
-    versions = {name: installed(name) for name in (*_CORE, *_OPTIONAL)}
+    versions = {name: _version(name) for name in (*_CORE, *_OPTIONAL)}
     wrong = wrong_words()
     if as_json:
         system = {"replical": __version__, "python": platform.python_version(), "packages": versions}
@@ -57,6 +58,13 @@ def doctor_command(as_json: Annotated[bool, typer.Option("--json", help="one JSO
         prose.print(f"Golden words of the shared randomness: {verdict}.", markup=False)
     if wrong:
         raise typer.Exit(1)
+
+
+def _version(package: str) -> str | None:
+    try:
+        return version(package)
+    except PackageNotFoundError:
+        return None
 
 
 def _cards() -> list[str]:

@@ -14,8 +14,8 @@ from replical.classes.prior import Prior
 from replical.classes.table import PredictionTable
 from replical.cli.output import amount, answer, prose, reading
 from replical.cli.sentences import bill_words, hypotheses
-from replical.core.exact import up_to
-from replical.core.text import count, plural, rounded
+from replical.core.exact import round_up_to
+from replical.core.text import count, plural, two_figures
 from replical.errors import BudgetSpent, EmptyVersionSpace, PlanMismatch, PoolExhausted, ReplicalError
 from replical.lab.journal.journal import Event
 from replical.lab.protocol import Protocol
@@ -122,7 +122,7 @@ def show_bills(
 
 
 def _count_text(count: int | None) -> str:
-    return "-" if count is None else f"{count:,}" if count < ABSURD else up_to(count, 2)
+    return "-" if count is None else f"{count:,}" if count < ABSURD else round_up_to(count, 2)
 
 
 def _items(bill: Bill, items: int | None) -> str:
@@ -390,7 +390,7 @@ class Outlook:
     def left(self) -> str:
         """About how many labels are left, by the last estimate or the forecast, for the end of a line; empty if unknown."""
         heard, whole = len(self._session.ledger.labels), self._whole()
-        return "" if whole is None or whole < heard + 1 else f"about {rounded(whole - heard):,} left"
+        return "" if whole is None or whole < heard + 1 else f"about {two_figures(whole - heard):,} left"
 
     def wait(self) -> None:
         """Until the estimate under way is finished."""

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
-from replical.core.exact import down, fraction, up, up_to
+from replical.core.exact import fraction, round_down, round_up, round_up_to
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -119,9 +119,9 @@ def whole(text: str) -> int:
 
 def interval(low: float, high: float, digits: int = 1) -> str:
     """A confidence interval in percent, never narrower than it is."""
-    return f"{down(100 * fraction(low), digits)}% to {up(100 * fraction(high), digits)}%"
+    return f"{round_down(100 * fraction(low), digits)}% to {round_up(100 * fraction(high), digits)}%"
 
 
 def amount(x: float) -> str:
     """A count of labels a person can read at a glance."""
-    return f"{x:,.0f}" if x == int(x) and x < 1e9 else f"{x:,.1f}" if x < 1e6 else up_to(x, 3)
+    return f"{x:,.0f}" if x == int(x) and x < 1e9 else f"{x:,.1f}" if x < 1e6 else round_up_to(x, 3)

@@ -28,7 +28,7 @@ from replical.cli.forecasts import (
 )
 from replical.cli.inputs import CLASSES, SIMULATED, items_from, learner_flag, parameter, read_prior
 from replical.cli.output import amount, answer, number, progress, prose, reading, whole
-from replical.core.exact import down_to
+from replical.core.exact import round_down_to
 from replical.core.text import at_least, at_most, count, plural
 from replical.errors import (
     BadUsage,
@@ -371,15 +371,15 @@ def _labs_remarks(labs: int, question: Question, together: float, *, to_all: boo
     if labs == 2:
         return
     if question.measured is not None:
-        yield f"Of {labs} labs all that are certified agree with probability at least {down_to(together, 6)}."
+        yield f"Of {labs} labs all that are certified agree with probability at least {round_down_to(together, 6)}."
     elif to_all:
         said = question.together
         new = f"publish labs = {labs}, which these numbers are for"
         numbers = new if said is None else f"the protocol says labs = {said}"
         yield f"That two of {labs} labs are certified and differ has probability at most {rho:g}: {numbers}."
     else:
-        wanted = f"publish rho = {down_to(rho / (labs - 1), 3)} if that shall be {down_to(1 - rho, 6)}"
-        yield f"All {labs} labs agree with probability at least {down_to(together, 6)}; {wanted}."
+        wanted = f"publish rho = {round_down_to(rho / (labs - 1), 3)} if that shall be {round_down_to(1 - rho, 6)}"
+        yield f"All {labs} labs agree with probability at least {round_down_to(together, 6)}; {wanted}."
 
 
 def _loss_remarks(question: Question) -> Iterator[str]:

@@ -144,7 +144,7 @@ def read_candidates(source: str) -> list[dict[str, str]]:
         if not names:
             raise BadTable(f"{path} is empty: write the names of the candidates into it, one a line")
         return names
-    rows = read_csv(text, file, what=what, refuse=BadTable, strict=False).named()
+    rows = read_csv(text, file, what=what, refuse=BadTable, strict=False).dicts()
     column = column or "name"
     if not rows or column not in rows[0]:
         table = f"; if it is a lab's table: replical init --pool {path}" if file.suffix == ".csv" else ""

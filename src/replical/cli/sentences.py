@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from replical.classes.base import HypothesisClass, Items, is_listed, size_of
-from replical.core.exact import fraction, up
+from replical.core.exact import fraction, round_up
 from replical.core.text import about, at_least, at_most, confidence, count, percent, plural, two_of
 from replical.lab.protocol import Protocol
 from replical.lattice.cones import cells_of
@@ -255,7 +255,7 @@ def cut_words(section: Mapping[str, Any]) -> Iterator[str]:
     of = names[0] if len(names) == 1 else f"{len(names)} features"
     yield (
         f"Cuts at {about['bins']:,} quantiles of {of} in {about['rows']:,} public rows: the best of them errs at most "
-        f"{up(about['loss'], 4)} more than the best on the whole line, except with probability {about['level']:g}, if "
+        f"{round_up(about['loss'], 4)} more than the best on the whole line, except with probability {about['level']:g}, if "
         "these rows are draws from the population of the labs. Keep them out of every pool."
     )
 

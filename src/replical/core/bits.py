@@ -1,8 +1,6 @@
-"""Packed bits: rows of 0/1 values, 64 to a word, pad bits zero; what is computed with them is in `kernels`.
+"""Packed bits, rows of 0/1 values, 64 to a word, pad bits zero; long work in blocks; whole numbers added up exactly.
 
-Long work cut into blocks, so that what is held at a time stays small.
-
-Whole numbers added up by place, exactly and fast.
+What is computed with packed bits is in `kernels`.
 """
 
 from __future__ import annotations
@@ -14,13 +12,14 @@ from numpy.typing import NDArray
 
 Packed = NDArray[np.uint64]
 Bits = NDArray[np.bool_]
+Amounts = NDArray[np.int64] | NDArray[np.float64]
+
+_EXACT = 2.0**53  # whole numbers below this are exact in doubles, which are added ten times as fast as integers
 
 
 def words_for(length: int) -> int:
     """How many 64-bit words hold `length` bits.
 
-    Examples
-    --------
     >>> words_for(64), words_for(65)
     (1, 2)
     """
@@ -30,8 +29,6 @@ def words_for(length: int) -> int:
 def pack(bits: Bits) -> Packed:
     """Pack the last axis, bit i of a row into bit ``i % 64`` of word ``i // 64``.
 
-    Examples
-    --------
     >>> pack(np.array([[True, False, True]])).tolist()
     [[5]]
     """
@@ -45,8 +42,6 @@ def pack(bits: Bits) -> Packed:
 def unpack(packed: Packed, length: int) -> Bits:
     """Undo `pack` for rows of `length` bits.
 
-    Examples
-    --------
     >>> unpack(np.array([[5]], dtype=np.uint64), 3).tolist()
     [[True, False, True]]
     """
@@ -57,8 +52,6 @@ def unpack(packed: Packed, length: int) -> Bits:
 def planes_for(labels: int) -> int:
     """How many bit planes spell `labels` different codes.
 
-    Examples
-    --------
     >>> planes_for(2), planes_for(3), planes_for(10)
     (1, 2, 4)
     """
@@ -68,8 +61,6 @@ def planes_for(labels: int) -> int:
 def blocks(count: int, width: int, most: int) -> Iterator[slice]:
     """Stretches of ``range(count)``, one row at least, so short that rows of `width` values hold no more than `most`.
 
-    Examples
-    --------
     >>> [(block.start, block.stop) for block in blocks(5, 3, 8)]
     [(0, 2), (2, 4), (4, 5)]
     """
@@ -80,8 +71,6 @@ def blocks(count: int, width: int, most: int) -> Iterator[slice]:
 def numbers_in(ranges: Sequence[tuple[int, int]], most: int) -> Iterator[NDArray[np.int64]]:
     """The whole numbers of `ranges`, both ends included, in arrays of at most so many.
 
-    Examples
-    --------
     >>> [block.tolist() for block in numbers_in([(1, 1), (3, 7), (9, 9)], 3)]
     [[1, 3, 4], [5, 6, 7], [9]]
     """
@@ -100,11 +89,6 @@ def numbers_in(ranges: Sequence[tuple[int, int]], most: int) -> Iterator[NDArray
         yield np.concatenate(held)
 
 
-_EXACT = 2.0**53  # whole numbers below this are exact in doubles, which are added ten times as fast as integers
-
-Amounts = NDArray[np.int64] | NDArray[np.float64]
-
-
 def summable(amounts: NDArray[np.int64]) -> Amounts:
     """The same `amounts` in the fastest form in which no sum of them is rounded: doubles, or as they are."""
     doubles = amounts.astype(np.float64)
@@ -114,8 +98,6 @@ def summable(amounts: NDArray[np.int64]) -> Amounts:
 def bincount(places: NDArray[np.integer], amounts: Amounts, size: int) -> NDArray[np.int64]:
     """The sum of the `amounts`, made `summable`, at each of `size` places.
 
-    Examples
-    --------
     >>> bincount(np.array([2, 0, 2]), summable(np.array([5, 1, -2])), 4).tolist()
     [1, 0, 3, 0]
     """

@@ -21,30 +21,9 @@ Json = None | bool | int | float | str | Sequence["Json"] | Mapping[str, "Json"]
 _DIGEST = re.compile(r"sha256:[0-9a-f]{64}")
 
 
-class Spelled(str):
-    """A value that is canonical JSON already, e.g. a long list that occurs many times."""
-
-
 def canonical(value: Json) -> str:
     """Write `value` as canonical JSON.
 
-    Parameters
-    ----------
-    value
-        None, truth values, numbers and texts, in lists and in mappings from texts.
-
-    Returns
-    -------
-    text
-        Its one spelling.
-
-    Raises
-    ------
-    ValueOutOfRange
-        If a number is not finite.
-
-    Examples
-    --------
     >>> canonical({"b": [1.0, 1e-7, 10**20], "a": "é"})
     '{"a":"é","b":[1,1e-7,100000000000000000000]}'
     """
@@ -52,7 +31,7 @@ def canonical(value: Json) -> str:
         return encode_basestring(value)
     if type(value) is int:
         return int.__repr__(value)
-    if isinstance(value, Spelled):
+    if isinstance(value, CanonicalText):
         return value
     if isinstance(value, float):
         return _number(value)
@@ -67,25 +46,8 @@ def canonical(value: Json) -> str:
 
 
 def fingerprint(value: Json) -> str:
-    """Hash the canonical form of `value`.
+    """Hash the canonical form of `value`: ``sha256:`` and 64 hexadecimal digits.
 
-    Parameters
-    ----------
-    value
-        As for `canonical`.
-
-    Returns
-    -------
-    fingerprint
-        ``sha256:`` and 64 hexadecimal digits.
-
-    Raises
-    ------
-    ValueOutOfRange
-        If a number is not finite.
-
-    Examples
-    --------
     >>> fingerprint({"a": 1})[:23]
     'sha256:015abd7f5cc57a2d'
     """
@@ -95,8 +57,6 @@ def fingerprint(value: Json) -> str:
 def digest_of(content: bytes) -> str:
     """The SHA-256 digest of bytes, as every published file spells it.
 
-    Examples
-    --------
     >>> digest_of(b"")[:19]
     'sha256:e3b0c44298fc'
     """
@@ -106,12 +66,14 @@ def digest_of(content: bytes) -> str:
 def is_digest(value: object) -> bool:
     """Is it a digest as `digest_of` spells them?
 
-    Examples
-    --------
     >>> is_digest(digest_of(b"")), is_digest("sha256:0")
     (True, False)
     """
     return isinstance(value, str) and _DIGEST.fullmatch(value) is not None
+
+
+class CanonicalText(str):
+    """A value that is canonical JSON already, e.g. a long list that occurs many times."""
 
 
 def _number(value: float) -> str:

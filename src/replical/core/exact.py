@@ -3,9 +3,7 @@
 A published parameter such as ``epsilon = 0.01`` means one hundredth, not the double nearest to it, and a plan's
 sizes must not depend on the last bit of a platform's `log`. So parameters are read as the decimal they print as,
 plans are computed in decimal arithmetic (whose logarithm is correctly rounded everywhere), and comparisons are
-between integers or fractions.
-
-Exact binomial tails and intervals, used by plans, audits and tests alike.
+between integers or fractions. Binomial tails and intervals are exact too.
 """
 
 from __future__ import annotations
@@ -35,8 +33,6 @@ def decimals() -> Iterator[None]:
 def fraction(x: Real) -> Fraction:
     """Read a number `x` as the decimal it prints as.
 
-    Examples
-    --------
     >>> fraction(0.1), fraction(3)
     (Fraction(1, 10), Fraction(3, 1))
     """
@@ -59,45 +55,37 @@ def ceil(x: Decimal) -> int:
     return math.ceil(x)
 
 
-def up(x: Real, digits: int) -> str:
+def round_up(x: Real, digits: int) -> str:
     """An upper bound `x` in print, with so many `digits` after the point: never smaller than it is.
 
-    Examples
-    --------
-    >>> up(.0341, 3), up(.034, 3), up(1 / 3, 2)
+    >>> round_up(.0341, 3), round_up(.034, 3), round_up(1 / 3, 2)
     ('0.035', '0.034', '0.34')
     """
     return f"{math.ceil(fraction(x) * 10**digits) / 10**digits:.{digits}f}"
 
 
-def down(x: Real, digits: int) -> str:
+def round_down(x: Real, digits: int) -> str:
     """A lower bound `x` in print, with so many `digits` after the point: never larger than it is.
 
-    Examples
-    --------
-    >>> down(.0349, 3), down(.034, 3)
+    >>> round_down(.0349, 3), round_down(.034, 3)
     ('0.034', '0.034')
     """
     return f"{math.floor(fraction(x) * 10**digits) / 10**digits:.{digits}f}"
 
 
-def up_to(x: float, figures: int) -> str:
+def round_up_to(x: float, figures: int) -> str:
     """An upper bound `x` in print, with so many significant `figures`: never smaller than it is.
 
-    Examples
-    --------
-    >>> up_to(1 / 3, 3), up_to(.05, 3), up_to(1.21e18, 2)
+    >>> round_up_to(1 / 3, 3), round_up_to(.05, 3), round_up_to(1.21e18, 2)
     ('0.334', '0.05', '1.3e+18')
     """
     return _to(x, figures, ROUND_CEILING)
 
 
-def down_to(x: float, figures: int) -> str:
+def round_down_to(x: float, figures: int) -> str:
     """A lower bound `x` in print, with so many significant `figures`: never larger than it is.
 
-    Examples
-    --------
-    >>> down_to(.1 / 3, 3), down_to(.05, 3)
+    >>> round_down_to(.1 / 3, 3), round_down_to(.05, 3)
     ('0.0333', '0.05')
     """
     return _to(x, figures, ROUND_FLOOR)
@@ -106,6 +94,28 @@ def down_to(x: float, figures: int) -> str:
 def _to(x: float, figures: int, rounding: str) -> str:
     exact = str(x) if isinstance(x, int) else repr(float(x))
     return f"{float(Context(prec=figures, rounding=rounding).create_decimal(exact)):.{figures}g}"
+
+
+def check_between(name: str, x: float, low: float, high: float) -> float:
+    """Check ``low < x < high``, with NaN refused; the same as a Python number.
+
+    >>> check_between("epsilon", 1.5, 0, 1)
+    Traceback (most recent call last):
+        ...
+    replical.errors.ValueOutOfRange: epsilon must be in (0, 1), got 1.5
+    """
+    x = _plain(name, x)
+    if not low < x < high:
+        raise ValueOutOfRange(f"{name} must be in ({low:g}, {high:g}), got {_spell(x)}")
+    return x
+
+
+def check_at_least(name: str, x: float, low: float) -> float:
+    """Check that `x`, called `name` in the error, is finite and at least `low`, with NaN refused."""
+    x = _plain(name, x)
+    if not low <= x < math.inf:
+        raise ValueOutOfRange(f"{name} must be a finite number of at least {low:g}, got {_spell(x)}")
+    return x
 
 
 def _plain(name: str, x: float) -> float:
@@ -125,68 +135,9 @@ def _spell(x: Real) -> str:
         return f"{Decimal(int(x)):.3g}"
 
 
-def in_open(name: str, x: float, low: float, high: float) -> float:
-    """Check ``low < x < high``, with NaN refused.
-
-    Parameters
-    ----------
-    name
-        What the number is called in the error.
-    x, low, high
-        The number and its range.
-
-    Returns
-    -------
-    x
-        The same, as a Python number.
-
-    Raises
-    ------
-    ValueOutOfRange
-        If it is no number, or outside.
-
-    Examples
-    --------
-    >>> in_open("epsilon", 1.5, 0, 1)
-    Traceback (most recent call last):
-        ...
-    replical.errors.ValueOutOfRange: epsilon must be in (0, 1), got 1.5
-    """
-    x = _plain(name, x)
-    if not low < x < high:
-        raise ValueOutOfRange(f"{name} must be in ({low:g}, {high:g}), got {_spell(x)}")
-    return x
-
-
-def at_least(name: str, x: float, low: float) -> float:
-    """Check that `x`, called `name` in the error, is finite and at least `low`, with NaN refused.
-
-    Raises
-    ------
-    ValueOutOfRange
-        If it is not.
-    """
-    x = _plain(name, x)
-    if not low <= x < math.inf:
-        raise ValueOutOfRange(f"{name} must be a finite number of at least {low:g}, got {_spell(x)}")
-    return x
-
-
 def lower_tail(count: int, trials: int, p: float) -> float:
     """Pr[Bin(trials, p) <= count].
 
-    Parameters
-    ----------
-    count, trials, p
-        Successes, trials, and the probability of success.
-
-    Returns
-    -------
-    tail
-        The probability of at most `count` successes.
-
-    Examples
-    --------
     >>> round(lower_tail(1, 3, 0.5), 10)
     0.5
     """
@@ -200,18 +151,6 @@ def lower_tail(count: int, trials: int, p: float) -> float:
 def upper_tail(count: int, trials: int, p: float) -> float:
     """Pr[Bin(trials, p) >= count].
 
-    Parameters
-    ----------
-    count, trials, p
-        Successes, trials, and the probability of success.
-
-    Returns
-    -------
-    tail
-        The probability of at least `count` successes.
-
-    Examples
-    --------
     >>> round(upper_tail(2, 3, 0.5), 10)
     0.5
     """
@@ -223,27 +162,8 @@ def upper_tail(count: int, trials: int, p: float) -> float:
 
 
 def clopper_pearson(successes: int, trials: int, level: float = 0.95) -> tuple[float, float]:
-    """Exact two-sided confidence interval for a proportion.
+    """Exact two-sided confidence interval, of this `level`, for a proportion.
 
-    Parameters
-    ----------
-    successes, trials
-        What was observed.
-    level
-        Confidence.
-
-    Returns
-    -------
-    low, high
-        The ends of the interval.
-
-    Raises
-    ------
-    ValueOutOfRange
-        If there are no trials, or more successes than trials.
-
-    Examples
-    --------
     >>> low, high = clopper_pearson(200, 200)
     >>> round(low, 4), high
     (0.9817, 1.0)

@@ -1,11 +1,8 @@
-"""What a file may ask for that somebody else may have written: so much memory as its own size makes likely.
+"""Files that are written whole or not at all, and read with one sentence about what is wrong: text, CSV and TOML.
 
-A file of a few kilobytes can say that it holds sixteen gigabytes. Whoever reads one compares what it says with how large
-it is, before any memory is taken. Whoever knows the file lifts the limits: ``--trust-size``, or `trusting_sizes`.
-
-Files that are read with one sentence about what is wrong, and written whole or not at all.
-
-TOML files, read with one sentence for what is wrong, and values as TOML writes them.
+What a file asks for that somebody else may have written is compared with how large it is, before any memory is taken: a
+file of a few kilobytes can say that it holds sixteen gigabytes. Whoever knows the file lifts the limits: ``--trust-size``,
+or `trusting_sizes`.
 """
 
 from __future__ import annotations
@@ -26,6 +23,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+PART = ".part-"  # beginning of the names of files that are being written
+
+Refuse = Callable[[str], Exception]
+
 REMEDY = "if you know where it comes from, say --trust-size"
 # So much is read of any file, however small, and so much for each byte of a larger one. A distinct id takes more than an
 # eighth of a byte in any format, and what models say of many items is hardly ever packed 256-fold.
@@ -35,103 +36,14 @@ BYTES, BYTES_A_BYTE = 2**28, 256
 _trusted: ContextVar[bool] = ContextVar("trusted", default=False)
 
 
-@contextmanager
-def trusting_sizes(trust: bool = True) -> Iterator[None]:
-    """Believe what files say about their sizes, as far as memory goes.
-
-    Parameters
-    ----------
-    trust
-        False ends the trust that somebody further out has begun.
-
-    Returns
-    -------
-    context
-        For a ``with`` statement: the limits are lifted inside of it.
-
-    Examples
-    --------
-    >>> with trusting_sizes():
-    ...     trusted()
-    True
-    >>> trusted()
-    False
-    """
-    token = _trusted.set(trust)
-    try:
-        yield
-    finally:
-        _trusted.reset(token)
-
-
-def trusted() -> bool:
-    """Are sizes believed?"""
-    return _trusted.get()
-
-
-def most_rows(size: int) -> int:
-    """Rows that a file of `size` bytes may say it has."""
-    return max(ROWS, ROWS_A_BYTE * size)
-
-
-def most_bytes(size: int) -> int:
-    """Bytes that a file of `size` bytes may say it unpacks to."""
-    return max(BYTES, BYTES_A_BYTE * size)
-
-
-def check_claims(name: str, size: int, *, rows: int = 0, unpacked: int = 0, refuse: Callable[[str], Exception]) -> None:
-    """Refuse a file, called `name`, of `size` bytes that says it has too many `rows`, or that it is too large `unpacked`.
-
-    Examples
-    --------
-    >>> check_claims("a.parquet", 114_000, rows=10**7, refuse=ValueError)
-    Traceback (most recent call last):
-        ...
-    ValueError: a.parquet has 114.0 kB and says it holds 10,000,000 rows, ... believed: if you know where it comes from, ...
-    """
-    if trusted():
-        return
-    if rows > (most := most_rows(size)):
-        raise refuse(
-            f"{name} has {amount(size)} and says it holds {rows:,} rows, more than the {most:,} that are believed: {REMEDY}"
-        )
-    if unpacked > (most := most_bytes(size)):
-        raise refuse(
-            f"{name} has {amount(size)} and says it unpacks to {amount(unpacked)}, more than the {amount(most)} that are "
-            f"believed: {REMEDY}"
-        )
-
-
-def amount(size: int) -> str:
-    """Bytes in words.
-
-    Examples
-    --------
-    >>> amount(512), amount(5_800), amount(16 * 10**9)
-    ('512 bytes', '5.8 kB', '16.0 GB')
-    """
-    for unit, factor in (("GB", 10**9), ("MB", 10**6), ("kB", 10**3)):
-        if size >= factor:
-            return f"{size / factor:,.1f} {unit}"
-    return f"{size} bytes"
-
-
-PART = ".part-"  # beginning of the names of files that are being written
-
-Refuse = Callable[[str], Exception]
+# ---- whole files ----
 
 
 def write_whole(path: Path, write: Callable[[Path], object] | str, *, what: str, refuse: Refuse) -> None:
     """Write a file under another name, put it on the disk, then rename it: it is there as a whole or not at all.
 
-    Parameters
-    ----------
-    path
-        Where it shall be.
-    write
-        Its text, or a function that writes a file of the name it is given.
-    what, refuse
-        What it is, for the sentence of the error, and which error that is.
+    `write` is its text, or a function that writes a file of the name it is given. The sentence of an error says `what` it
+    is, and `refuse` which error that is.
     """
     end = Path(os.path.realpath(path))  # a link stays a link
     part = end.with_name(f"{PART}{secrets.token_hex(8)}{end.suffix}")
@@ -189,44 +101,28 @@ def decode(content: bytes, path: Path, *, what: str, refuse: Refuse) -> str:
         raise refuse(f"cannot read {what} {path}: it is no text in UTF-8; is it the right file?") from error
 
 
+# ---- CSV and TOML ----
+
+
 @dataclass(frozen=True, kw_only=True)
 class Rows:
-    """The rows of a CSV file.
-
-    Attributes
-    ----------
-    header
-        Names of the columns.
-    rows
-        Each as long as the header.
-    lines
-        The line of the file each row ends on.
-    """
+    """The rows of a CSV file, each as long as the header, and the line of the file each ends on."""
 
     header: list[str]
     rows: list[list[str]]
     lines: list[int]
 
-    def named(self) -> list[dict[str, str]]:
+    def dicts(self) -> list[dict[str, str]]:
         """Each row by the names of its columns."""
         return [dict(zip(self.header, row, strict=True)) for row in self.rows]
 
 
 def read_csv(text: str, path: Path, *, what: str, refuse: Refuse, separator: str = ",", strict: bool = True) -> Rows:
-    r"""A CSV text as rows; empty lines do not count.
+    r"""A CSV text as rows; empty lines do not count, and rows with more values than the header has names are refused.
 
-    Parameters
-    ----------
-    text, path, what
-        The text, where it came from and what it is, for the sentence of an error.
-    refuse
-        Which error that is.
-    strict
-        Refuse a table without rows, names that occur twice and rows shorter than the header, which are filled up otherwise.
-        Rows with more values than the header has names are always refused.
+    `strict` refuses a table without rows too, names that occur twice, and rows shorter than the header, which are filled up
+    otherwise.
 
-    Examples
-    --------
     >>> table = read_csv("id,label\na,yes\n", Path("x.csv"), what="the table", refuse=ValueError)
     >>> table.header, table.rows, table.lines
     (['id', 'label'], [['a', 'yes']], [2])
@@ -267,8 +163,6 @@ def read_toml(path: Path, *, what: str, refuse: Refuse) -> dict[str, Any]:
 def toml_value(value: Any) -> str:
     """One value; texts are written as JSON writes them, which TOML reads alike.
 
-    Examples
-    --------
     >>> print(toml_value({"pairs": 9, "grid": [0.1, 0.2], "a b": True}))
     { pairs = 9, grid = [0.1, 0.2], "a b" = true }
     """
@@ -293,3 +187,83 @@ def toml_key(key: str) -> str:
 def toml_lines(section: Mapping[str, Any]) -> list[str]:
     """One line for each key."""
     return [f"{toml_key(key)} = {toml_value(value)}" for key, value in section.items()]
+
+
+# ---- sizes that files claim ----
+
+
+@contextmanager
+def trusting_sizes(trust: bool = True) -> Iterator[None]:
+    """Believe what files say about their sizes, as far as memory goes.
+
+    Parameters
+    ----------
+    trust
+        False ends the trust that somebody further out has begun.
+
+    Returns
+    -------
+    context
+        For a ``with`` statement: the limits are lifted inside of it.
+
+    Examples
+    --------
+    >>> with trusting_sizes():
+    ...     trusts_sizes()
+    True
+    >>> trusts_sizes()
+    False
+    """
+    token = _trusted.set(trust)
+    try:
+        yield
+    finally:
+        _trusted.reset(token)
+
+
+def trusts_sizes() -> bool:
+    """Are sizes believed?"""
+    return _trusted.get()
+
+
+def most_rows(size: int) -> int:
+    """Rows that a file of `size` bytes may say it has."""
+    return max(ROWS, ROWS_A_BYTE * size)
+
+
+def most_bytes(size: int) -> int:
+    """Bytes that a file of `size` bytes may say it unpacks to."""
+    return max(BYTES, BYTES_A_BYTE * size)
+
+
+def check_claims(name: str, size: int, *, rows: int = 0, unpacked: int = 0, refuse: Callable[[str], Exception]) -> None:
+    """Refuse a file, called `name`, of `size` bytes that says it has too many `rows`, or that it is too large `unpacked`.
+
+    >>> check_claims("a.parquet", 114_000, rows=10**7, refuse=ValueError)
+    Traceback (most recent call last):
+        ...
+    ValueError: a.parquet has 114.0 kB and says it holds 10,000,000 rows, ... believed: if you know where it comes from, ...
+    """
+    if trusts_sizes():
+        return
+    if rows > (most := most_rows(size)):
+        raise refuse(
+            f"{name} has {amount(size)} and says it holds {rows:,} rows, more than the {most:,} that are believed: {REMEDY}"
+        )
+    if unpacked > (most := most_bytes(size)):
+        raise refuse(
+            f"{name} has {amount(size)} and says it unpacks to {amount(unpacked)}, more than the {amount(most)} that are "
+            f"believed: {REMEDY}"
+        )
+
+
+def amount(size: int) -> str:
+    """Bytes in words.
+
+    >>> amount(512), amount(5_800), amount(16 * 10**9)
+    ('512 bytes', '5.8 kB', '16.0 GB')
+    """
+    for unit, factor in (("GB", 10**9), ("MB", 10**6), ("kB", 10**3)):
+        if size >= factor:
+            return f"{size / factor:,.1f} {unit}"
+    return f"{size} bytes"

@@ -16,34 +16,9 @@ _GROUP = Path("/sys/fs/cgroup/memory.max")  # the limit of a container
 
 
 def free() -> int | None:
-    """Bytes that can still be used, or at least that the machine has; None where the system does not say.
-
-    Examples
-    --------
-    >>> free() is None or free() > 2**20
-    True
-    """
+    """Bytes that can still be used, or at least that the machine has; None where the system does not say."""
     told = [size for size in (_available(), _limit()) if size is not None]
     return min(told) if told else None
-
-
-@contextmanager
-def keeping() -> Iterator[None]:
-    """Nobody looks for garbage meanwhile: where a million small objects are made that all stay, looking takes half the time.
-
-    Examples
-    --------
-    >>> with keeping():
-    ...     gc.isenabled()
-    False
-    """
-    looked = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if looked:
-            gc.enable()
 
 
 def check(needed: int, what: str, remedy: Callable[[int], str]) -> None:
@@ -51,13 +26,6 @@ def check(needed: int, what: str, remedy: Callable[[int], str]) -> None:
 
     `remedy` says what to do if so many bytes are all there is.
 
-    Raises
-    ------
-    ValueOutOfRange
-        If `needed` is more than 16 GiB, or more than is free.
-
-    Examples
-    --------
     >>> check(2**40, "100 models", lambda most: f"bring {100 * most // 2**40} of them")
     Traceback (most recent call last):
         ...
@@ -68,6 +36,18 @@ def check(needed: int, what: str, remedy: Callable[[int], str]) -> None:
     if needed > most:
         why = f"more than {_amount(MOST)}" if most == MOST else f"and {_amount(most)} of memory are free"
         raise ValueOutOfRange(f"{what} need {_amount(needed)}, {why}: {remedy(most)}")
+
+
+@contextmanager
+def without_garbage_collection() -> Iterator[None]:
+    """Where a million small objects are made that all stay, looking for garbage would take half the time."""
+    looked = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if looked:
+            gc.enable()
 
 
 def _amount(size: int) -> str:

@@ -34,6 +34,17 @@ _SEEK_WORTH = 1024
 _BLOCK = 2**20  # hypotheses whose words are held at a time while the first one is looked for
 
 
+# (seed, name, index) -> word; computed once, independently confirmed by the reference in tests/golden.
+GOLDEN: dict[tuple[str, tuple[str | int, ...], int], int] = {
+    ("replical", ("order",), 0): 9684725063889002671,
+    ("replical", ("order",), 12): 13438428956706015059,
+    ("replical", ("order",), 1000000000): 467820595157492640,
+    ("", ("threshold",), 0): 6653272879068679612,
+    ("Zürich 1", ("centre", 3), 7): 13427286049742941640,
+    ("7 / pair 0", ("order",), 99999): 14188488953685935199,
+}
+
+
 class SharedRandomness:
     """The published random string, as words addressed by name.
 
@@ -71,7 +82,7 @@ class SharedRandomness:
         55
         """
         other = SharedRandomness(self.seed)
-        other._secret = _derived(self._secret, name)
+        other._secret = _child_secret(self._secret, name)
         return other
 
     def words(self, *name: str | int, start: int = 0, count: int) -> Words:
@@ -122,9 +133,9 @@ class SharedRandomness:
         if wanted.size and wanted[-1] - wanted[0] == wanted.size - 1 and (np.diff(wanted) == 1).all():
             return self.words(*name, start=int(wanted[0]), count=wanted.size)
         if (np.diff(wanted) > 0).all():
-            return _scattered(self._secret, name, wanted)
+            return _words_at(self._secret, name, wanted)
         ascending, places = np.unique(wanted, return_inverse=True)
-        return _scattered(self._secret, name, ascending)[places]
+        return _words_at(self._secret, name, ascending)[places]
 
     def first(self, *name: str | int, indices: Indices) -> int:
         """The hypothesis among `indices` with the lowest word of the `name`; of equal words the smaller index.
@@ -201,7 +212,7 @@ class PrivateRandomness:
     def derived(self, *name: str | int) -> PrivateRandomness:
         """A lab within the lab: its own randomness under a `name`."""
         other = PrivateRandomness.__new__(PrivateRandomness)
-        other._secret = _derived(self._secret, name)
+        other._secret = _child_secret(self._secret, name)
         return other
 
     def permutation(self, count: int) -> Indices:
@@ -213,6 +224,24 @@ class PrivateRandomness:
         return np.random.Generator(np.random.Philox(key=_key(self._secret, name)))
 
 
+def wrong_words() -> list[str]:
+    """Golden words that this machine gets wrong: does it produce the bits that were published?"""
+    return [
+        f"{seed!r} {name!r} [{index}]"
+        for (seed, name, index), word in GOLDEN.items()
+        if SharedRandomness(seed).word(*name, index=index) != word
+    ]
+
+
+def below(words: Words, k: int) -> Indices:
+    """Whole numbers from 0 to `k` - 1, one a word; for k up to 2³² chances differ by k parts in 2³² at most.
+
+    >>> below(np.array([0, 2**63, 2**64 - 1], dtype=np.uint64), 10).tolist()
+    [0, 5, 9]
+    """
+    return ((words >> np.uint64(32)) * np.uint64(k) >> np.uint64(32)).astype(np.int64)
+
+
 def _utf8(text: str) -> bytes:
     try:
         return text.encode()
@@ -220,29 +249,18 @@ def _utf8(text: str) -> bytes:
         raise ValueOutOfRange(f"a seed or name must be valid Unicode text, got {text!r}") from error
 
 
-def below(words: Words, k: int) -> Indices:
-    """Whole numbers from 0 to `k` - 1, one a word; for k up to 2³² chances differ by k parts in 2³² at most.
-
-    Examples
-    --------
-    >>> below(np.array([0, 2**63, 2**64 - 1], dtype=np.uint64), 10).tolist()
-    [0, 5, 9]
-    """
-    return ((words >> np.uint64(32)) * np.uint64(k) >> np.uint64(32)).astype(np.int64)
-
-
 def _digest(secret: bytes, name: tuple[str | int, ...], size: int) -> bytes:
     if any(isinstance(part, bool) or not isinstance(part, str | int) for part in name):
         raise ValueOutOfRange(f"a name is made of texts and integers, got {name!r}")
-    return hashlib.blake2b(_named(name), digest_size=size, key=secret).digest()
+    return hashlib.blake2b(_name_bytes(name), digest_size=size, key=secret).digest()
 
 
 @lru_cache(maxsize=64)  # a few names are asked for again and again
-def _named(name: tuple[str | int, ...]) -> bytes:
+def _name_bytes(name: tuple[str | int, ...]) -> bytes:
     return _utf8(canonical(list(name)))
 
 
-def _derived(secret: bytes, name: tuple[str | int, ...]) -> bytes:
+def _child_secret(secret: bytes, name: tuple[str | int, ...]) -> bytes:
     return _digest(secret, name, 32)
 
 
@@ -274,7 +292,7 @@ def _words(secret: bytes, name: tuple[str | int, ...], start: int, count: int) -
     return words[skip:]
 
 
-def _scattered(secret: bytes, name: tuple[str | int, ...], ascending: Indices) -> Words:
+def _words_at(secret: bytes, name: tuple[str | int, ...], ascending: Indices) -> Words:
     """Words at ascending indices, far apart or near, from one pass of the generator."""
     if ascending.size == 0:
         return np.empty(0, dtype=np.uint64)

@@ -21,8 +21,6 @@ RETIRED: dict[str, str] = {
 def remedy(word: str) -> str:
     """What to say of a word that is gone, to end a sentence with; empty for any other word.
 
-    Examples
-    --------
     >>> remedy("cal")
     ''
     """

@@ -1,6 +1,6 @@
-"""Numbers in sentences: one label and two labels, and shares that are small but not nothing.
+"""Numbers in sentences: one label and two labels, shares that are small but not nothing. And the style of every page.
 
-How pages look, whether people label at them, read them or print them: one place for colours, fonts and frames.
+Pages that people label at, read or print share their colours, fonts and frames: the sheets in ``assets``.
 """
 
 from __future__ import annotations
@@ -9,14 +9,14 @@ import base64
 import hashlib
 from importlib.resources import files
 
-from replical.core.exact import Real, down, fraction, up
+from replical.core.exact import Real, fraction, round_down, round_up
+
+COMMON, READING = "common.css", "reading.css"  # of every page, and of those that are one file to read
 
 
 def plural(many: float, one: str, more: str | None = None) -> str:
     """The word that fits so `many`: `one`, or `more`, which is `one` with an s if left out.
 
-    Examples
-    --------
     >>> plural(1, "label"), plural(2, "label"), plural(0, "is", "are")
     ('label', 'labels', 'are')
     """
@@ -26,8 +26,6 @@ def plural(many: float, one: str, more: str | None = None) -> str:
 def count(many: int, one: str, more: str | None = None) -> str:
     """So `many` things, in words that fit one of them too.
 
-    Examples
-    --------
     >>> count(1, "label"), count(1200, "label"), count(2, "hypothesis", "hypotheses")
     ('1 label', '1,200 labels', '2 hypotheses')
     """
@@ -37,8 +35,6 @@ def count(many: int, one: str, more: str | None = None) -> str:
 def two_of(labs: int) -> str:
     """A pair among so many `labs`.
 
-    Examples
-    --------
     >>> two_of(2), two_of(5)
     ('two labs', 'two of 5 labs')
     """
@@ -48,8 +44,6 @@ def two_of(labs: int) -> str:
 def about(share: float, digits: int = 3) -> str:
     """An estimate: 0 only if it is 0.
 
-    Examples
-    --------
     >>> about(.0341), about(.1), about(.0002), about(0)
     ('0.034', '0.1', '< 0.001', '0')
     """
@@ -60,30 +54,24 @@ def about(share: float, digits: int = 3) -> str:
 def at_most(share: Real, digits: int = 3) -> str:
     """An upper bound: never smaller than it is, without zeros that say nothing.
 
-    Examples
-    --------
     >>> at_most(.0341), at_most(.1), at_most(.0002), at_most(0)
     ('0.035', '0.1', '0.001', '0')
     """
-    return _short(up(share, digits))
+    return _short(round_up(share, digits))
 
 
 def at_least(share: Real, digits: int = 3) -> str:
     """A lower bound: never larger than it is.
 
-    Examples
-    --------
     >>> at_least(.0349), at_least(.9), at_least(.0002)
     ('0.034', '0.9', '0')
     """
-    return _short(down(share, digits))
+    return _short(round_down(share, digits))
 
 
 def confidence(level: Real, digits: int = 1) -> str:
     """How sure something is that fails at this `level` at most.
 
-    Examples
-    --------
     >>> confidence(.05), confidence(.1), confidence(1 / 30)
     ('95%', '90%', '96.6%')
     """
@@ -93,8 +81,6 @@ def confidence(level: Real, digits: int = 1) -> str:
 def percent(share: float) -> str:
     """An estimate in percent: nobody is sure of none, or of all.
 
-    Examples
-    --------
     >>> percent(.973), percent(.9999), percent(.005)
     ('97%', '> 99%', '< 1%')
     """
@@ -102,43 +88,34 @@ def percent(share: float) -> str:
     return {"0%": "< 1%", "100%": "> 99%"}.get(near, near)
 
 
-def rounded(value: float) -> int:
+def two_figures(value: float) -> int:
     """An estimate of a count, to two figures: more would pretend to know.
 
-    Examples
-    --------
-    >>> rounded(351), rounded(7.6)
+    >>> two_figures(351), two_figures(7.6)
     (350, 7)
     """
     return int(float(f"{value:.2g}"))
 
 
-def _short(number: str) -> str:
-    """Without zeros at the end."""
-    return number.rstrip("0").rstrip(".") if "." in number else number
-
-
-LOOK, READING = "look.css", "reading.css"  # of every page, and of those that are one file to read
-
-
-def style(*sheets: str) -> str:
+def stylesheet(*sheets: str) -> str:
     """The shared sheets of these names, one after the other.
 
-    Examples
-    --------
-    >>> "--key" in style(LOOK), style(LOOK, READING).count(":root") == style(LOOK).count(":root")
+    >>> "--key" in stylesheet(COMMON), stylesheet(COMMON, READING).count(":root") == stylesheet(COMMON).count(":root")
     (True, True)
     """
     folder = files("replical.core").joinpath("assets")
     return "\n".join(folder.joinpath(name).read_text(encoding="utf-8").strip() for name in sheets)
 
 
-def hash_of(text: str) -> str:
+def policy_hash(text: str) -> str:
     """The hash of a style or a script, as a content security policy writes it.
 
-    Examples
-    --------
-    >>> hash_of("")
+    >>> policy_hash("")
     'sha256-47DEQpj8HBSa+/TImW+5JCeuQeRkm5NMpJWZG3hSuFU='
     """
     return "sha256-" + base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()
+
+
+def _short(number: str) -> str:
+    """Without zeros at the end."""
+    return number.rstrip("0").rstrip(".") if "." in number else number

@@ -262,7 +262,7 @@ def _with_candidates(content: dict[str, Any], folder: Path) -> dict[str, Any]:
     path = folder / str(section["file"])
     raw = read_bytes(path, what="the candidates", refuse=BadProtocol)
     text = decode(raw, path, what="the candidates", refuse=BadProtocol)
-    rows = read_csv(text, path, what="the candidates", refuse=BadProtocol, strict=False).named()
+    rows = read_csv(text, path, what="the candidates", refuse=BadProtocol, strict=False).dicts()
     digest = digest_of(raw)
     if section.get("digest", digest) != digest:
         raise BadProtocol(f"{path} has changed: its digest is {digest}, the protocol says {section['digest']}")

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from replical.classes.base import Indices, Items, Label
 from replical.classes.recipe import Recipe
 from replical.classes.table import PackedRows, check_room
-from replical.core.files import trusted, trusting_sizes
+from replical.core.files import trusting_sizes, trusts_sizes
 from replical.errors import BadTable, ValueOutOfRange
 from replical.lab.columns import (
     BlockIds,
@@ -239,7 +239,7 @@ class ItemColumns:
 
     def __init__(self, source: Any, columns: Sequence[str], *, id_column: str = "id") -> None:
         self._source, self._columns, self._id = source, list(columns), id_column
-        self._trusts = trusted()  # read later, perhaps by another thread
+        self._trusts = trusts_sizes()  # read later, perhaps by another thread
 
     def __call__(self, ids: Sequence[str]) -> dict[str, dict[str, str]]:
         """The columns of some items, by id; nothing where no column is shown."""

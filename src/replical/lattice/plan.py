@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from replical.classes.prior import UNIFORM, Prior
-from replical.core.exact import clopper_pearson, fraction, in_open
+from replical.core.exact import check_between, clopper_pearson, fraction
 from replical.errors import BadSpec, PlanMismatch, ValueOutOfRange
 from replical.lattice.linear import Linear
 from replical.learners.parameters import PARAMETERS
@@ -181,12 +181,14 @@ def lattice_plan(
     if isinstance(checks, bool) or not isinstance(checks, int | np.integer) or checks < 0:
         raise ValueOutOfRange(f"checks must be a whole number of at least 0, got {checks!r}")
     numbers = (
-        Number(name="delta", value=fraction(in_open("delta", delta, 0, 0.5)), source="given"),
-        Number(name="rho", value=fraction(in_open("rho", rho, 0, 1)), source="given"),
+        Number(name="delta", value=fraction(check_between("delta", delta, 0, 0.5)), source="given"),
+        Number(name="rho", value=fraction(check_between("rho", rho, 0, 1)), source="given"),
         Number(name="labs", value=PARAMETERS["labs"].check(labs), source="K, how many labs shall agree"),
         Number(name="checks", value=int(checks), source="labels that test whether a half-space makes no error"),
         Number(name="noisy", value=int(noisy), source="given: are labels taken to be wrong from the start?"),
-        Number(name="wrong", value=fraction(in_open("wrong", wrong, 0, 0.5)), source="share of wrong labels in a fit"),
+        Number(
+            name="wrong", value=fraction(check_between("wrong", wrong, 0, 0.5)), source="share of wrong labels in a fit"
+        ),
         Number(
             name="noisy_labels", value=25 * C.d, source="25 a coordinate: about where labs agree at 5% wrong labels"
         ),
@@ -196,7 +198,7 @@ def lattice_plan(
         learner="lattice",
         name="tight",
         n=0,
-        epsilon=fraction(in_open("epsilon", epsilon, 0, 1)),
+        epsilon=fraction(check_between("epsilon", epsilon, 0, 1)),
         numbers=numbers,
         class_fingerprint=C.fingerprint,
     )

@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 
 from replical.classes.losses import Losses
 from replical.classes.prior import UNIFORM
-from replical.core.exact import decimal, decimals, fraction, in_open
+from replical.core.exact import check_between, decimal, decimals, fraction
 from replical.core.randomness import SharedRandomness
 from replical.errors import ValueOutOfRange
 from replical.learners.base import Conversation, check_plan, learn
@@ -212,12 +212,12 @@ def confirm_plan(
     >>> made.margin, float(made.winning_wealth)
     (Fraction(1, 20), 20.0)
     """
-    exact = fraction(in_open("margin", margin, 0, 1))
+    exact = fraction(check_between("margin", margin, 0, 1))
     numbers = (
         Number(name="margin", value=exact, source="ε', by how much the answer may err more than the best"),
         Number(
             name="level",
-            value=fraction(in_open("level", level, 0, 1)),
+            value=fraction(check_between("level", level, 0, 1)),
             source="α: a bad answer is confirmed, or a good one refuted",
         ),
         Number(name="idle", value=16, source="unasked items in a row after which bets are settled all the same"),

@@ -13,7 +13,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from replical.core.exact import at_least, decimal, in_open
+from replical.core.exact import check_at_least, check_between, decimal
 from replical.errors import BadSpec, ValueOutOfRange
 
 Kind = Literal["share", "number", "count", "word"]
@@ -58,9 +58,9 @@ class Parameter:
                 raise ValueOutOfRange(f"{self.name} must be a whole number of at least {least}, got {value!r}")
             return int(value)
         if self.kind == "share":
-            return in_open(self.name, value, self.low, self.high)
+            return check_between(self.name, value, self.low, self.high)
         if self.high == float("inf"):
-            return at_least(self.name, value, self.low)
+            return check_at_least(self.name, value, self.low)
         if not self.low <= value < self.high:
             raise ValueOutOfRange(f"{self.name} must be in [{self.low:g}, {self.high:g}), got {value:g}")
         return value

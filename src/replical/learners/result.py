@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from replical.bounds.ranks import agreement_bound
 from replical.classes.base import HypothesisClass
 from replical.classes.prior import Prior
-from replical.core.exact import up
+from replical.core.exact import round_up
 from replical.errors import MissingExtra
 from replical.learners.plan import Condition
 from replical.pools.version_space import VersionSpace
@@ -139,7 +139,7 @@ class Result:
         }
         if self.proven is not None and self.proven.rho_proven is not None:
             rows["certified"] = "yes" if self.proven.certified else "no"
-            rows["rho proven"] = up(self.proven.rho_proven, 4)
+            rows["rho proven"] = round_up(self.proven.rho_proven, 4)
         for condition in self.conditions:
             if not condition.held:
                 rows[f"not held: {condition.name}"] = f"{condition.value:g} (bound {condition.bound:g})"

@@ -32,7 +32,7 @@ from numpy.typing import NDArray
 
 from replical.classes.base import Label, label_set
 from replical.core.canonical import fingerprint
-from replical.core.exact import in_open
+from replical.core.exact import check_between
 from replical.core.files import read_toml
 from replical.core.randomness import SharedRandomness, below
 from replical.errors import BadRecipe, ReplicalError
@@ -196,7 +196,7 @@ class Family:
     @property
     def held_out(self) -> float:
         """Share of the public rows that make the order."""
-        return in_open("held_out", self.content.get("held_out", 0.3), 0, 1)
+        return check_between("held_out", self.content.get("held_out", 0.3), 0, 1)
 
     @property
     def shared(self) -> SharedRandomness:

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from replical.core.exact import in_open
+from replical.core.exact import check_between
 from replical.lattice.learner import Lattice
 from replical.lattice.linear import Linear, heights, step_for
 from replical.lattice.plan import lattice_plan
@@ -139,7 +139,7 @@ class ReplicableLinear(Replicable):
         self._warn_of_scaling(X)
         seed = self._seed()
         d = X.shape[1] + (self.intercept is not None)
-        step = step_for(in_open("epsilon", self.epsilon, 0, 1), d) if self.step is None else self.step
+        step = step_for(check_between("epsilon", self.epsilon, 0, 1), d) if self.step is None else self.step
         C = Linear(X.shape[1], step=step, seed=seed, intercept=self.intercept)
         plan = lattice_plan(
             C,

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from math import floor, log10
 
-from replical.core.exact import clopper_pearson, down, fraction, up, upper_tail
+from replical.core.exact import clopper_pearson, fraction, round_down, round_up, upper_tail
 from replical.core.text import plural
 from replical.learners.catalogue import LEARNERS, find
 from replical.study.results import Row
@@ -251,7 +251,7 @@ def percent_up(value: float) -> str:
     >>> percent_up(.08), percent_up(.0801)
     ('8%', '8.1%')
     """
-    return up(100 * fraction(value), 1).removesuffix(".0") + "%"
+    return round_up(100 * fraction(value), 1).removesuffix(".0") + "%"
 
 
 def percent_down(value: float) -> str:
@@ -262,7 +262,7 @@ def percent_down(value: float) -> str:
     >>> percent_down(.08), percent_down(.0809)
     ('8%', '8%')
     """
-    return down(100 * fraction(value), 1).removesuffix(".0") + "%"
+    return round_down(100 * fraction(value), 1).removesuffix(".0") + "%"
 
 
 def number(value: float | None) -> str:

@@ -8,12 +8,12 @@ import shlex
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass
+from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
 from replical.core.canonical import fingerprint
 from replical.core.parallel import Workers
-from replical.core.selftest import installed
 from replical.study.pictures.draw import draw
 from replical.study.report.findings import summary_sentence
 from replical.study.report.page import report
@@ -104,8 +104,15 @@ def _facts(study: Study, *, quick: bool, entries: dict[str, Entry]) -> dict[str,
         "cells": sorted(entries),
         # A cell that several versions ran counts for each of them.
         "cells_by_version": dict(Counter(name for each in entries.values() for name in each.versions)),
-        "versions": {"python": platform.python_version()} | {name: installed(name) for name in _PACKAGES},
+        "versions": {"python": platform.python_version()} | {name: _version(name) for name in _PACKAGES},
     }
+
+
+def _version(package: str) -> str | None:
+    try:
+        return version(package)
+    except PackageNotFoundError:
+        return None
 
 
 def _command(study: Study, folder: Path, *, quick: bool) -> str | None:

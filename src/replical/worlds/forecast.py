@@ -22,7 +22,7 @@ from replical.classes.prior import UNIFORM, Prior
 from replical.classes.table import PredictionTable
 from replical.core.exact import clopper_pearson
 from replical.core.randomness import SharedRandomness
-from replical.core.text import count, rounded
+from replical.core.text import count, two_figures
 from replical.errors import PlanMismatch, ReplicalError, ValueOutOfRange
 from replical.learners.base import Learner, learn
 from replical.learners.catalogue import Record, find
@@ -495,7 +495,7 @@ class Remaining:
     @property
     def words(self) -> str:
         """In a line."""
-        low, median, high = (rounded(value) for value in (self.low, self.median, self.high))
+        low, median, high = (two_figures(value) for value in (self.low, self.median, self.high))
         return f"{count(self.labels, 'label')}; about {median:,} left ({low:,} to {high:,})"
 
 

@@ -22,7 +22,7 @@ from replical.classes.base import HypothesisClass, Indices
 from replical.classes.predictions.packed import PackedPredictions
 from replical.classes.thresholds import Thresholds
 from replical.core import bits, memory
-from replical.core.exact import fraction, in_open
+from replical.core.exact import check_between, fraction
 from replical.core.kernels.pairs import Distances, GrowingBalls, Pairs, Swept, Tops, align
 from replical.errors import ValueOutOfRange
 from replical.pools.pool import ExactPool, Pool
@@ -315,7 +315,7 @@ def theta_bound(
     """
     if not 0 <= r0 < 1:
         raise ValueOutOfRange(f"r0 must be in [0, 1), got {r0:g}")
-    in_open("confidence", confidence, 0, 1)
+    check_between("confidence", confidence, 0, 1)
     if centre is not None and not 0 <= centre < len(C):
         raise ValueOutOfRange(f"the centre must be one of the {len(C)} hypotheses, got {centre}")
     n, metric = len(C), measure(C, pool)

@@ -6,7 +6,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from replical.core.exact import clopper_pearson, down, down_to, lower_tail, up, up_to, upper_tail
+from replical.core.exact import (
+    clopper_pearson,
+    lower_tail,
+    round_down,
+    round_down_to,
+    round_up,
+    round_up_to,
+    upper_tail,
+)
 from replical.errors import ValueOutOfRange
 from support.reference import binomial_upper
 
@@ -14,20 +22,20 @@ from support.reference import binomial_upper
 @given(st.floats(0, 1), st.integers(0, 6))
 def test_a_bound_in_print_is_on_the_safe_side_by_less_than_one_digit(x, digits):
     exact = Fraction(repr(x))
-    assert 0 <= Fraction(up(x, digits)) - exact < Fraction(1, 10**digits)
-    assert 0 <= exact - Fraction(down(x, digits)) < Fraction(1, 10**digits)
+    assert 0 <= Fraction(round_up(x, digits)) - exact < Fraction(1, 10**digits)
+    assert 0 <= exact - Fraction(round_down(x, digits)) < Fraction(1, 10**digits)
 
 
 @given(st.floats(1e-9, 1e30) | st.integers(1, 10**40), st.integers(1, 6))
 def test_significant_figures_are_on_the_safe_side_too(x, figures):
     exact = Fraction(repr(x))
-    assert Fraction(down_to(x, figures)) <= exact <= Fraction(up_to(x, figures))
-    assert Fraction(up_to(x, figures)) - exact <= exact / 10 ** (figures - 1)
+    assert Fraction(round_down_to(x, figures)) <= exact <= Fraction(round_up_to(x, figures))
+    assert Fraction(round_up_to(x, figures)) - exact <= exact / 10 ** (figures - 1)
 
 
 @pytest.mark.parametrize("x", [0.1, 0.034, 0.29, 1.0, 0.0])
 def test_a_bound_that_fits_is_printed_as_it_is(x):
-    assert float(up(x, 3)) == float(down(x, 3)) == float(up_to(x, 3)) == x
+    assert float(round_up(x, 3)) == float(round_down(x, 3)) == float(round_up_to(x, 3)) == x
 
 
 @pytest.mark.parametrize(

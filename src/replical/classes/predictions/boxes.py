@@ -1,7 +1,6 @@
 """Boxes and intervals without a matrix: sums over boxes are differences of prefix sums over cells, and vice versa.
 
 And who is nearest to whom in any structured class: distances between behaviours on a few items.
-
 """
 
 from __future__ import annotations

@@ -2,7 +2,6 @@
 
 Rows are items because the questions asked most often, "is this item disputed?" and "who is wrong on these labels?",
 read whole rows.
-
 """
 
 from __future__ import annotations

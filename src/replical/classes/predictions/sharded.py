@@ -9,7 +9,6 @@ put together in the order of the shards: results are the same to the bit, whoeve
 A shard is mapped into memory when it is read, for as long as one operation takes: what is held of it belongs to the system,
 which takes it back when memory is short. Before a process trusts a shard it has compared its checksum, or was told by
 another process which did, and the file has not been touched since.
-
 """
 
 from __future__ import annotations

@@ -1,7 +1,6 @@
 """Packed predictions that shrink with the version space: the bits of few survivors on few items, gathered.
 
 What is asked about others is asked of the whole matrix, so answers are the same to the bit and only their cost differs.
-
 """
 
 from __future__ import annotations

@@ -9,8 +9,8 @@ from string import Template
 from typing import Any
 
 from replical.classes.losses import Losses
-from replical.core import text as look
-from replical.core.exact import up_to
+from replical.core import text
+from replical.core.exact import round_up_to
 from replical.core.text import about, at_least, at_most, count, percent, two_of
 from replical.learners.rounded.learner import ACCURATE, CERTIFIED, NEAR
 
@@ -69,7 +69,7 @@ def page(certificate: Mapping[str, Any]) -> str:
         **({"signed with the key": certificate["signature"]["key"]} if "signature" in certificate else {}),
     }
     labels = map(str, protocol["labels"]["values"])
-    style = look.style(look.LOOK, look.READING) + _own_style()
+    style = text.stylesheet(text.COMMON, text.READING) + _own_style()
     sections = {
         "The run": _table(facts),
         "What the promise needs": _conditions(body),
@@ -79,7 +79,7 @@ def page(certificate: Mapping[str, Any]) -> str:
         + "<p>Check it with <code>replical verify</code>: alone, with the pool, or with pool and journal.</p>",
     }
     return _PAGE.substitute(
-        hash=look.hash_of(style),
+        hash=text.policy_hash(style),
         style=style,
         certified="Certified" if body["certified"] else "Not certified",
         open="" if body["certified"] else " open",
@@ -187,14 +187,14 @@ def _settling_facts(body: Mapping[str, Any]) -> dict[str, str]:
     facts = {
         "ideal answer": f"the first in the shared order within {part['v']:.4f} of the best; this one stands at place "
         f"{part['place'] + 1}",
-        "level": f"asked for {part['beta']:g}, proven {up_to(part['doubt'], 6)}",
+        "level": f"asked for {part['beta']:g}, proven {round_up_to(part['doubt'], 6)}",
         "items looked at": f"{part['scanned']:,}, of which {count(part['asked'], 'was', 'were')} asked",
         "same answer elsewhere": f"about {percent(part['agreement_estimate'])} of labs: an estimate, no proof",
     }
     if part["excess_upper"] is not None:
         plain = not _costs(body["protocol"]["labels"])
         facts["excess error" if plain else "excess loss, in costliest errors"] = (
-            f"at most {at_most(part['excess_upper'], 4)}, at level {up_to(2 * part['beta'], 3)}"
+            f"at most {at_most(part['excess_upper'], 4)}, at level {round_up_to(2 * part['beta'], 3)}"
         )
     if error is not None and error["of"] == "error":
         facts["error"] = (

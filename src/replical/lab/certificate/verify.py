@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 
 from replical.core.canonical import fingerprint
-from replical.core.files import REMEDY, trusted
+from replical.core.files import REMEDY, trusts_sizes
 from replical.core.randomness import PrivateRandomness
 from replical.core.text import count
 from replical.errors import BadUsage, ReplicalError
@@ -220,7 +220,7 @@ _HELD = 2**22  # numbers that a class has to hold: cuts, or the normals of a net
 def check_limits(body: Any, *, deeply: bool = False) -> None:
     """Refuse a `body` whose protocol asks for too much; where a pool is given too, distances are counted `deeply`."""
     protocol = body.get("protocol") if isinstance(body, Mapping) else None
-    if trusted() or not isinstance(protocol, Mapping) or not isinstance(protocol.get("class"), Mapping):
+    if trusts_sizes() or not isinstance(protocol, Mapping) or not isinstance(protocol.get("class"), Mapping):
         return
     if (held := _class_numbers(protocol["class"])) > _HELD:
         raise _too_much(f"a class of {held:,} numbers", _HELD)

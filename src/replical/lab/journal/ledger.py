@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from itertools import combinations
 from typing import Any, TextIO
 
-from replical.core.text import rounded
+from replical.core.text import two_figures
 from replical.lab.journal.journal import Event, Journal
 
 CANNOT_SAY = -1  # the vote of somebody who cannot label an item
@@ -96,7 +96,7 @@ class Ledger:
     def left(self) -> int | None:
         """About how many labels are left, to two figures; None if nobody knows, or if there were more than estimated."""
         heard = len(self.labels)
-        return None if self.estimate is None or self.estimate <= heard else rounded(self.estimate - heard)
+        return None if self.estimate is None or self.estimate <= heard else two_figures(self.estimate - heard)
 
     def _hear_before(self, kind: str, detail: Mapping[str, Any]) -> None:
         """Something that comes before the first label: the first registration counts, then the last value of the beacon."""

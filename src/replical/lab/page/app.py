@@ -20,7 +20,7 @@ from starlette.requests import ClientDisconnect, Request
 from starlette.responses import FileResponse, JSONResponse, Response
 from starlette.routing import Route
 
-from replical.core.text import LOOK, style
+from replical.core.text import COMMON, stylesheet
 from replical.errors import BadLabel, BadUsage, ReplicalError
 from replical.lab.page.guard import REMEMBERED, Guard, cookie_of, set_cookie
 from replical.lab.page.people import People
@@ -144,7 +144,7 @@ class _Page:
         if name not in _ASSETS:
             return _not_found()
         text = files("replical.lab.page").joinpath(f"assets/{name}").read_text(encoding="utf-8")
-        shared = f"{style(LOOK)}\n" if name.endswith(".css") else ""
+        shared = f"{stylesheet(COMMON)}\n" if name.endswith(".css") else ""
         return Response(shared + text, media_type=_ASSETS[name])
 
     async def file(self, request: Request) -> Response:

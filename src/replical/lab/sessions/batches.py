@@ -166,7 +166,7 @@ def _rows(path: Path, text: str) -> list[dict[str, str]]:
         raise BadTable(
             f"{path} is a CSV export of Label Studio, whose ids may be its own: export as JSON or JSON-MIN there"
         )
-    return table.named()
+    return table.dicts()
 
 
 def _header_line(text: str, separator: str) -> list[str]:

@@ -25,7 +25,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from replical.core.canonical import canonical, digest_of
-from replical.core.memory import keeping
+from replical.core.memory import without_garbage_collection
 from replical.core.randomness import PrivateRandomness
 from replical.errors import BadJournal, ReplicalError
 from replical.lab.journal.journal import Event, Journal, Link
@@ -70,7 +70,7 @@ class Replay:
 
     def hear(self) -> None:
         """Take in the events since the last one that was heard."""
-        with keeping():
+        with without_garbage_collection():
             self._hear()
         if not self.private:
             self._draw()

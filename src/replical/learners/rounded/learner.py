@@ -26,7 +26,7 @@ import numpy as np
 
 from replical.classes.base import Indices
 from replical.classes.prior import exponentials
-from replical.core.exact import down, up
+from replical.core.exact import round_down, round_up
 from replical.core.randomness import SharedRandomness
 from replical.learners.base import Conversation, Shrinkage, Shrinker, check_base, check_plan
 from replical.learners.catalogue import find
@@ -76,9 +76,9 @@ def verdict(plan: RoundedPlan, rounding: Rounding) -> Verdict:
         return Verdict(certified=False, why=why, helps=f"--learner {_settled(plan)}, which has one")
     rho, inaccurate = float(plan["rho"]), _inaccurate(rounding)
     if rounding.rho_proven <= rho:
-        why, ways = f"{up(rounding.rho_proven, 3)} is proven, but {inaccurate}", _to_be_accurate(plan, rounding)
+        why, ways = f"{round_up(rounding.rho_proven, 3)} is proven, but {inaccurate}", _to_be_accurate(plan, rounding)
     else:
-        proven = "nothing is" if rounding.rho_proven >= 1 else f"only {up(rounding.rho_proven, 3)} is"
+        proven = "nothing is" if rounding.rho_proven >= 1 else f"only {round_up(rounding.rho_proven, 3)} is"
         why = f"{proven} proven of how often labs differ, and {rho:g} was asked for"
         why, ways = f"{why}; {inaccurate}" if inaccurate else why, [_to_prove(plan, rounding)]
     return Verdict(certified=False, why=why, helps=", or ".join([*ways, f"--learner {_settled(plan)}"]))
@@ -87,9 +87,9 @@ def verdict(plan: RoundedPlan, rounding: Rounding) -> Verdict:
 def _by_yardstick(plan: RoundedPlan, rounding: Rounding) -> Verdict:
     """That labs agree and that the answer is accurate are said apart; one does not take back the other."""
     share, most = rounding.accuracy
-    near = f"the answer differs from a survivor on {up(share, 3)} of this lab's items"
+    near = f"the answer differs from a survivor on {round_up(share, 3)} of this lab's items"
     inaccurate = (
-        f"{near}, and the error bound allows {down(most, 3)}"
+        f"{near}, and the error bound allows {round_down(most, 3)}"
         if most > 0
         else "the pool is too small for the error bound"
     )
@@ -97,7 +97,7 @@ def _by_yardstick(plan: RoundedPlan, rounding: Rounding) -> Verdict:
     if rounding.certified:
         return Verdict(certified=True, why="" if rounding.accurate else inaccurate, helps=", or ".join(helps))
     assert rounding.rho_proven is not None, "a yardstick always proves something"
-    proven = "nothing is" if rounding.rho_proven >= 1 else f"only {up(rounding.rho_proven, 3)} is"
+    proven = "nothing is" if rounding.rho_proven >= 1 else f"only {round_up(rounding.rho_proven, 3)} is"
     why = f"{proven} proven of how often labs differ, and {float(plan['rho']):g} was asked for"
     why = why if rounding.accurate else f"{why}; {inaccurate}"
     return Verdict(
@@ -117,7 +117,7 @@ def _inaccurate(rounding: Rounding) -> str:
     slack, most = rounding.accuracy
     if most < 0:
         return f"the pool of {rounding.items:,} items is too small for the error bound"
-    return f"the slack {up(slack, 4)} is too large for the error bound, which allows {down(most, 4)}"
+    return f"the slack {round_up(slack, 4)} is too large for the error bound, which allows {round_down(most, 4)}"
 
 
 def _to_be_accurate(plan: RoundedPlan, rounding: Rounding) -> list[str]:
@@ -144,7 +144,7 @@ def _to_prove(plan: RoundedPlan, rounding: Rounding) -> str:
 def _supports(plan: RoundedPlan, rounding: Rounding) -> str:
     if rounding.supports is None or rounding.supports <= float(plan["rho"]):
         return ""
-    most = "nothing" if rounding.supports >= 1 else up(rounding.supports, 3)
+    most = "nothing" if rounding.supports >= 1 else round_up(rounding.supports, 3)
     return f" (these {rounding.items:,} could prove {most} with all labels in the world)"
 
 

@@ -16,7 +16,7 @@ from pathlib import Path
 from string import Template
 from typing import TYPE_CHECKING, Any
 
-from replical.core import text as look
+from replical.core import text
 from replical.core.files import toml_lines
 from replical.study.judging import amount, finished_rows, list_few, replicable_rows, sort_rows
 from replical.study.report.findings import TERMS, findings, limits, summary_sentence
@@ -68,7 +68,7 @@ def report(study: Study, rows: list[Row], pictures: Sequence[Picture], facts: di
     }
     links = {"shows": "What this shows and does not show"}
     links |= {key: key.capitalize() for key, text in sections.items() if text} | {"made": "How it was made"}
-    style, script = f"{look.style(look.LOOK, look.READING)}\n{_asset('report.css')}", _asset("report.js")
+    style, script = f"{text.stylesheet(text.COMMON, text.READING)}\n{_asset('report.css')}", _asset("report.js")
     return Template(_asset("report.html")).substitute(
         {key: _section(key, text) if text else "" for key, text in sections.items()},
         title=escape(study.title),
@@ -86,8 +86,8 @@ def report(study: Study, rows: list[Row], pictures: Sequence[Picture], facts: di
         listing=escape(toml(study.content)),
         style=style,
         script=script,
-        style_hash=look.hash_of(style),
-        script_hash=look.hash_of(script),
+        style_hash=text.policy_hash(style),
+        script_hash=text.policy_hash(script),
     )
 
 

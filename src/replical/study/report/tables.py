@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from html import escape
 from typing import Generic, TypeVar
 
-from replical.core.exact import down, fraction, up
+from replical.core.exact import fraction, round_down, round_up
 from replical.core.text import about, at_most
 from replical.study.judging import (
     BELOW,
@@ -133,7 +133,9 @@ def _agreement(row: Row) -> str:
     low, high = 100 * row["agreement_low"], 100 * row["agreement_high"]
     aim = f'<path class="aim" d="M{100 * (1 - row["rho"]):.1f} 0V10"/>' if verdict(row) else ""
     drawn = f'<path class="all" d="M0 5H100"/>{aim}<path d="M{low:.1f} 5H{high:.1f}"/>'
-    ends = f"{down(100 * fraction(row['agreement_low']), 1)} to {up(100 * fraction(row['agreement_high']), 1)}"
+    ends = (
+        f"{round_down(100 * fraction(row['agreement_low']), 1)} to {round_up(100 * fraction(row['agreement_high']), 1)}"
+    )
     return (
         f'<svg class="bar" viewBox="0 0 100 10" aria-hidden="true">{drawn}'
         f'<circle cx="{100 * row["agreement"]:.1f}" cy="5" r="3.6"/></svg>'
