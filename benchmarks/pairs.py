@@ -107,7 +107,7 @@ def all_pairs(planes: NDArray[np.uint64]) -> list[dict[str, Any]]:
                              "seconds": seconds(lambda some=some: found.distances(some)) * n / SOME / 2})  # fmt: skip
                 continue
             found.distances(np.arange(2))  # compiles
-            rows.append({"back end": name, "threads": count, "seconds": seconds(found.among, count=count)})
+            rows.append({"back end": name, "threads": count, "seconds": seconds(found.matrix, count=count)})
             if limit is not None:
                 rows[-1]["share of the limit"] = n * (n + 1) / 2 * words / rows[-1]["seconds"] / limit
     return [{"operation": f"all pairs, {n} × {64 * words}", **row} for row in rows]
