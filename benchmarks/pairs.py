@@ -69,7 +69,7 @@ def back_ends() -> list[tuple[str, int]]:
 
 def words_a_second() -> float:
     """XOR, count and add, as fast as one core does it in its registers."""
-    from replical.core.kernels.numba_compiler import kernel, popcount
+    from replical.core.kernels.numba_rows import kernel, popcount
 
     @kernel
     def passes(words: Any, times: int) -> int:

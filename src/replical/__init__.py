@@ -28,7 +28,7 @@ _HOMES = {
     "HalfSpaces": "classes.halfspaces",
     "Intervals": "classes.intervals",
     "Journal": "lab.journal.journal",
-    "KnownLabels": "pools.labels",
+    "KnownLabels": "pools.query",
     "Lattice": "lattice.learner",
     "Linear": "lattice.linear",
     "Losses": "classes.losses",
@@ -123,8 +123,8 @@ if TYPE_CHECKING:
     from replical.learners.settled.distance import SettledDistance as SettledDistance
     from replical.learners.settled.learner import Settled as Settled
     from replical.learners.settled.learner import SettledCAL as SettledCAL
-    from replical.pools.labels import KnownLabels as KnownLabels
     from replical.pools.pool import Pool as Pool
+    from replical.pools.query import KnownLabels as KnownLabels
     from replical.pools.version_space import VersionSpace as VersionSpace
     from replical.pools.yardstick import Yardstick as Yardstick
     from replical.worlds.audit import Audit as Audit

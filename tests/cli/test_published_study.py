@@ -7,7 +7,7 @@ import sys
 
 import pytest
 
-from replical.study.pictures.draw import draw
+from replical.study.run import draw
 from replical.study.spec import Study
 from support.figures import faults, recorded
 from support.paths import ROOT

@@ -163,7 +163,7 @@ def test_another_seed_overwrites_nothing(study_file, tmp_path, capsys, plain):
 
 def test_what_is_told_on_the_way(capsys, monkeypatch):
     """Lines where there is no terminal, one in ten seconds; time as roughly as it is known."""
-    from replical.cli.study import _left, _progress_bar
+    from replical.cli.paper import _left, _progress_bar
     from replical.study.scheduler import Progress
 
     assert [_left(seconds) for seconds in (None, 0.0, 0.4, 61, 89, 90, 600, 5400, 10**6)] == [
@@ -171,7 +171,7 @@ def test_what_is_told_on_the_way(capsys, monkeypatch):
         ", about 10 min left", ", about 1.5 h left", ", about 277.8 h left",
     ]  # fmt: skip
     clock = [1000.0]
-    monkeypatch.setattr("replical.cli.study.time.monotonic", lambda: clock[0])
+    monkeypatch.setattr("replical.cli.paper.time.monotonic", lambda: clock[0])
     with _progress_bar("a [red]name") as update:
         for step in range(30):
             clock[0] += 1

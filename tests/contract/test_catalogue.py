@@ -272,7 +272,7 @@ def test_a_class_nobody_knows_is_named_with_those_there_are():
 # --- public names -------------------------------------------------------------------------------------------------------
 
 PUBLIC = (
-    "replical", "replical.errors", "replical.sklearn", "replical.complexity", "replical.subroutines", "replical.cli",
+    "replical", "replical.errors", "replical.sklearn", "replical.bounds.complexity", "replical.bounds.subroutines", "replical.cli",
     "replical.__main__",
 )  # fmt: skip
 

@@ -16,9 +16,9 @@ import pytest
 pytest.importorskip("sklearn")
 
 import replical
-import replical.complexity
+import replical.bounds.complexity
+import replical.bounds.subroutines
 import replical.sklearn
-import replical.subroutines
 from replical import errors
 from replical.bounds.ranks import AgreementBound
 from replical.lab.journal.journal import Event, Journal
@@ -39,18 +39,15 @@ RETURNED = (
     Lab, LabPool, Number, Pair, Plan, PopulationLabels, Query, Round, Rounding, ThetaBound,
 )  # fmt: skip
 
-# Public names that cannot carry a docstring, and why.
-VALUES = {
-    "replical.complexity.BOUNDS": "a mapping; its records are `Bound`, which is checked",
-    "replical.subroutines.Sampler": "a type alias; `rstat` says what a sampler is",
-}
-
-
 def public():
     """Every public name with what it stands for."""
     named = {f"replical.{name}": getattr(replical, name) for name in replical.__all__}
-    for module in (replical.complexity, replical.subroutines):
-        named |= {f"{module.__name__}.{name}": getattr(module, name) for name in module.__all__}
+    for module in (replical.bounds.complexity, replical.bounds.subroutines):
+        named |= {
+            f"{module.__name__}.{name}": each
+            for name, each in inspect.getmembers(module, lambda each: inspect.isfunction(each) or inspect.isclass(each))
+            if each.__module__ == module.__name__ and not name.startswith("_") and name != "scanning"
+        }
     estimators = inspect.getmembers(replical.sklearn, inspect.isclass)
     named |= {
         f"replical.sklearn.{name}": each
@@ -58,7 +55,7 @@ def public():
         if each.__module__.startswith("replical.sklearn.") and not name.startswith("_")
     }
     named |= {f"{each.__module__}.{each.__name__}": each for each in RETURNED}
-    return {name: each for name, each in named.items() if name not in VALUES}
+    return named
 
 
 PUBLIC = public()

@@ -10,7 +10,7 @@ from replical import (
     PrivateRandomness,
     SharedRandomness,
 )
-from replical.subroutines import HeavyHitters, Statistic, rheavyhitters, rstat
+from replical.bounds.subroutines import HeavyHitters, Statistic, rheavyhitters, rstat
 from replical.worlds.audit import pair_string
 from support.pairs import strings
 from support.sequential import Promise

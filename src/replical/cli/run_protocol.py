@@ -12,6 +12,7 @@ import typer
 
 from replical.cli.forecasts import FIRST, NO_FORECAST, Outlook, rough_words
 from replical.cli.inputs import SIMULATED, Cluster, Device
+from replical.cli.lab import BeaconValue, Go, KeyFile, RegisterFile, RegistrationOptions
 from replical.cli.labels import (
     PENDING,
     Annotator,
@@ -33,7 +34,6 @@ from replical.cli.labels import (
 )
 from replical.cli.output import amount, answer, notes, prose, whole
 from replical.cli.page import Host, Instructions, Media, NoToken, PageOptions, PeopleFile, Port, Proxy, Votes
-from replical.cli.registration import BeaconValue, Go, KeyFile, RegisterFile, RegistrationOptions
 from replical.cli.sentences import (
     detail_words,
     error_words,

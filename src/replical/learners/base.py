@@ -26,9 +26,8 @@ from replical.errors import BadLabel, BudgetSpent, PlanMismatch, ReplicalError, 
 from replical.learners.catalogue import LEARNERS
 from replical.learners.plan import Condition, Plan
 from replical.learners.result import STOP, Result, Round
-from replical.pools.labels import KnownLabels, Labels
 from replical.pools.pool import AnyPool, Pool
-from replical.pools.query import Answers, Query
+from replical.pools.query import Answers, KnownLabels, Labels, Query
 from replical.pools.version_space import VersionSpace
 
 Conversation = Generator[Query, Answers, Result]

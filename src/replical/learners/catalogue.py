@@ -29,7 +29,7 @@ def load(path: str) -> Any:
 
 @dataclass(frozen=True, kw_only=True)
 class Bounds:
-    """The names of a learner's bounds in `replical.complexity`, for noiseless and for noisy labels.
+    """The names of a learner's bounds in `replical.bounds.complexity`, for noiseless and for noisy labels.
 
     Attributes
     ----------

@@ -32,8 +32,8 @@ from replical.learners.settled.bets import Charges, Known, Purses, heard
 from replical.learners.settled.candidates import groups_of
 from replical.learners.settled.learner import LABELLED
 from replical.learners.settled.plan import BettingPlan
-from replical.pools.labels import Labels
 from replical.pools.pool import AnyPool
+from replical.pools.query import Labels
 
 _UNUSED = SharedRandomness("a confirmation shares nothing")
 

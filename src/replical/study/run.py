@@ -14,10 +14,14 @@ from typing import Any
 
 from replical.core.canonical import fingerprint
 from replical.core.parallel import Workers
-from replical.study.pictures.draw import draw
+from replical.errors import BadStudy
+from replical.study.pictures.costs import costs
+from replical.study.pictures.curves import curves, difference_scatter, estimate_scatter
+from replical.study.pictures.headline import headline
+from replical.study.pictures.style import Picture, style
 from replical.study.report.findings import summary_sentence
 from replical.study.report.page import report
-from replical.study.results import Row, row, table, write_csv
+from replical.study.results import Row, fill_columns, row, table, write_csv
 from replical.study.scheduler import Progress, Sweep
 from replical.study.spec import Cell, Study
 from replical.study.store import Entry, Store, arrow
@@ -121,3 +125,20 @@ def _command(study: Study, folder: Path, *, quick: bool) -> str | None:
         return None
     file, out = (f"./{path}" if str(path).startswith("-") else str(path) for path in (study.file, folder))
     return shlex.join(["replical", "study", file, "--out", out, *(["--quick"] if quick else [])])
+
+
+def draw(cells: list[Cell], rows: list[Row], folder: Path) -> list[Picture]:
+    """Draw every picture the study has data for, the headline first; the same rows give the same bytes."""
+    rows = fill_columns(rows)
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise BadStudy(f"cannot write to the folder {folder}: {error.strerror or error}") from error
+    with style():
+        return [
+            *headline(rows, folder),
+            *costs(cells, rows, folder),
+            *difference_scatter(rows, folder),
+            *curves(rows, folder),
+            *estimate_scatter(rows, folder),
+        ]

@@ -25,7 +25,6 @@ from replical.core.randomness import PrivateRandomness, SharedRandomness
 from replical.errors import ReplicalError, ValueOutOfRange
 from replical.learners.base import Learner, learn
 from replical.learners.result import Proven, Result, Rounding
-from replical.learners.rounded.line import along_a_line
 from replical.worlds.world import Population, World
 
 Progress = Callable[[int, int], None]
@@ -184,7 +183,7 @@ def run_lab(
     private = PrivateRandomness.simulated(*name)
     pool = population.pool(pool_size, private)
     labels = population.labels(pool, private)
-    result = along_a_line(learner, pool, labels.truth, shared) or learn(learner, pool, labels, shared)
+    result = learn(learner, pool, labels, shared)
     error = Fraction(1) if result.hypothesis is None else population.error(result.hypothesis)  # no answer is no use
     return Lab(result=result, excess_error=error - population.nu)
 

@@ -29,7 +29,6 @@ from replical.learners.catalogue import Record, find
 from replical.learners.plan import Plan
 from replical.learners.planning import learner_for, plan
 from replical.learners.result import Result
-from replical.learners.rounded.line import along_a_line
 from replical.learners.rounded.plan import RoundedPlan
 from replical.pools.pool import Pool
 from replical.worlds.vote_worlds import (
@@ -294,10 +293,7 @@ def simulate_pair(chosen: Plan, world: PossibleWorld, U: int, number: int) -> Si
         private = world.private.derived(name)
         pool = world.population.pool(U, private)
         assert isinstance(pool, Pool), "it has a size"
-        labels = world.answers(pool, private)
-        truth = getattr(labels, "truth", None)
-        quick = along_a_line(active, pool, truth, shared) if find(chosen.learner).rounds else None
-        results.append(quick or learn(active, pool, labels, shared))
+        results.append(learn(active, pool, world.answers(pool, private), shared))
     return _compare(results[0], results[1], chosen, world.best)
 
 

@@ -26,9 +26,8 @@ from replical.classes.prior import UNIFORM, Prior
 from replical.classes.table import PackedRows, PredictionTable
 from replical.core.randomness import PrivateRandomness
 from replical.errors import PoolExhausted, ValueOutOfRange
-from replical.pools.labels import Labels
 from replical.pools.pool import AnyPool, Pool
-from replical.pools.query import Answers, Query
+from replical.pools.query import Answers, Labels, Query
 from replical.worlds.world import BoundaryNoise, Noise, Population
 
 Numbers = NDArray[np.float64]

@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from replical import SharedRandomness
-from replical.subroutines import HeavyHitters, Statistic, rheavyhitters, rstat
+from replical.bounds.subroutines import HeavyHitters, Statistic, rheavyhitters, rstat
 from support import reference
 
 hundredths = st.integers(1, 99).map(lambda i: i / 100)

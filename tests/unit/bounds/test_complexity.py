@@ -7,10 +7,11 @@ from math import inf, log, nan
 import numpy as np
 import pytest
 
-from replical import complexity, plan
-from replical.complexity import BOUNDS
+from replical import plan
+from replical.bounds import complexity
+from replical.bounds.complexity import BOUNDS
+from replical.bounds.subroutines import HeavyHitters
 from replical.errors import ValueOutOfRange
-from replical.subroutines import HeavyHitters
 
 REFERENCE = {"n": 1000, "epsilon": 0.01, "delta": 0.05, "rho": 0.1, "theta": 2.0, "nu": 0.02}
 BINARY = {"n": 2**20, "epsilon": 2**-10, "delta": 2**-3, "rho": 2**-6, "theta": 5, "nu": 2**-7}

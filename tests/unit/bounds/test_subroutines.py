@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 
 from replical import SharedRandomness
+from replical.bounds.subroutines import Statistic, rheavyhitters, rstat
 from replical.errors import ValueOutOfRange
-from replical.subroutines import Statistic, rheavyhitters, rstat
 
 SHARED = SharedRandomness("published")
 

@@ -81,7 +81,7 @@ def test_a_worker_process_uses_one_thread(monkeypatch):
 @needs_numba
 def test_where_nothing_can_be_written_code_is_compiled_and_not_kept():
     """A function without a file has no place for its code, as in an installation that nobody may write to."""
-    code = "from replical.core.kernels.numba_compiler import kernel, popcount\nprint(kernel(lambda x: popcount(x))(7))"
+    code = "from replical.core.kernels.numba_rows import kernel, popcount\nprint(kernel(lambda x: popcount(x))(7))"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "3"
     assert done.stderr == ""

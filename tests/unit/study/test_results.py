@@ -5,7 +5,7 @@ from math import log
 import numpy as np
 import pytest
 
-from replical import complexity
+from replical.bounds import complexity
 from replical.learners.catalogue import find
 from replical.study.results import class_thetas, fit, growths
 from support.studies import study_row

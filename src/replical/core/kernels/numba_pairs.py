@@ -17,7 +17,7 @@ from numba.extending import intrinsic
 
 from replical.core.bits import Packed
 from replical.core.kernels.backend import share
-from replical.core.kernels.numba_compiler import kernel, popcount
+from replical.core.kernels.numba_rows import kernel, popcount
 from replical.core.kernels.pairs import Distances, GrowingBalls, Parts, Swept, Tops, Whole, share_columns
 from replical.core.kernels.signs import Floats, share_points
 

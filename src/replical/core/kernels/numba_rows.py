@@ -1,4 +1,7 @@
-"""The compiled versions of `matrices` and `accounts`; what they compute is said there.
+"""Compiled versions of `matrices` and `accounts`, which say what they compute; imported only where one is about to run.
+
+Kernels are serial and release the interpreter's lock, so that `backend` can run several: numba's own threads die in
+forked processes and abort on concurrent calls.
 
 A compiled function works on a stretch, from `start` to `stop`, of what it writes, so that stretches can run at the same
 time. Inner loops go over slices of rows: indexing the matrix itself keeps the compiler from using wide registers.
@@ -6,9 +9,13 @@ time. Inner loops go over slices of rows: indexing the matrix itself keeps the c
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from typing import Any, TypeVar, cast
 
+import numba
 import numpy as np
+from numba.core import types
+from numba.extending import intrinsic
 from numpy.typing import NDArray
 
 from replical.core import bits
@@ -16,7 +23,31 @@ from replical.core.bits import Bits, Packed
 from replical.core.kernels.backend import share
 from replical.core.kernels.columns import Columns, Indices
 from replical.core.kernels.matrices import Nearest, blank_memory
-from replical.core.kernels.numba_compiler import kernel, popcount
+
+Function = TypeVar("Function", bound=Callable[..., Any])
+
+
+def kernel(function: Function) -> Function:
+    """Compile `function` when it is first called, and keep the code on the disk where there is a place for it."""
+    try:
+        compiled = numba.njit(function, cache=True, nogil=True)
+    except RuntimeError:  # neither beside this file nor in the user's cache may anything be written
+        compiled = numba.njit(function, nogil=True)
+    return cast(Function, compiled)
+
+
+@intrinsic
+def _popcount(typing_context: Any, word: Any) -> Any:
+    """How many bits of a 64-bit word are set, as the machine's own instruction; for use inside kernels."""
+
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        return builder.ctpop(arguments[0])
+
+    return types.uint64(types.uint64), generate
+
+
+popcount: Any = _popcount
+
 
 _THREAD = 2**19  # words worth a thread
 

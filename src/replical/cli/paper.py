@@ -1,0 +1,158 @@
+"""To study the paper: ``replical study``, a grid of audits from one file, and ``replical theta``."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import asdict
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.markup import escape
+from rich.progress import BarColumn, TextColumn
+from rich.progress import Progress as Bar
+
+from replical.classes.catalogue import parse, table_path
+from replical.cli.inputs import CLASSES, Cluster, Device, items_from, never_over
+from replical.cli.output import answer, notes, number, progress, prose, whole
+from replical.core.kernels.torch_device import use
+from replical.core.parallel import cluster, local
+from replical.core.randomness import PrivateRandomness
+from replical.core.text import plural
+from replical.errors import ValueOutOfRange
+from replical.study.pictures.style import check_name, new_figure, save
+from replical.study.pictures.theory import theta_picture
+from replical.study.report.findings import TERMS
+from replical.study.run import StudyRun, run_study
+from replical.study.scheduler import Progress
+from replical.study.spec import Study
+from replical.worlds.theta import curve, theta, theta_bound
+from replical.worlds.world import Population
+
+_EVERY = 10.0  # seconds between lines where there is no terminal
+_MOST_WORKERS = 1000
+
+
+def study_command(
+    study: Annotated[Path, typer.Argument(metavar="STUDY", help="the study file")],
+    out: Annotated[Path, typer.Option(help="folder for cells, tables, figures and the report")],
+    quick: Annotated[bool, typer.Option("--quick", help="the short version the file describes")] = False,
+    workers: Annotated[int | None, typer.Option(parser=whole, help="processes; every core if left out")] = None,
+    at: Cluster = None,
+    as_json: Annotated[bool, typer.Option("--json", help="one JSON object on standard output")] = False,
+) -> None:
+    """Run a study, or go on with one that was stopped: what is complete in the folder is not run again."""
+    if workers is not None and not 1 <= workers <= _MOST_WORKERS:
+        raise ValueOutOfRange(f"--workers must be from 1 to {_MOST_WORKERS}, got {workers}")
+    if workers is not None and at is not None:
+        raise ValueOutOfRange("--workers counts processes of this machine: leave it out with --cluster")
+    read = Study.read(study)
+    with cluster(at) if at is not None else local(workers) as busy, _progress_bar(read.name) as update:
+        notes.print(f"workers: {busy.words}", markup=False)
+        done = run_study(read, out, quick=quick, workers=busy, progress=update)
+    if as_json:
+        answer({"schema": "replical.study-answer/1", "name": read.name, "quick": quick, **done.answer()})
+    else:
+        _tell(done)
+
+
+@contextmanager
+def _progress_bar(name: str) -> Iterator[Callable[[Progress], None]]:
+    """A bar with cells, pairs and time left; a line now and then where there is no terminal."""
+    columns = (TextColumn("{task.description}"), BarColumn(), TextColumn("{task.fields[words]}"))
+    last = [0.0]
+    with Bar(*columns, console=notes.console, transient=True, disable=not notes.is_terminal) as bar:
+        task = bar.add_task(escape(name), total=None, words="")
+
+        def update(far: Progress) -> None:
+            words = (
+                f"{far.cells_done} of {far.cells} cells, {far.pairs_done} of {far.pairs} pairs{_left(far.seconds_left)}"
+            )
+            bar.update(task, completed=far.pairs_done, total=far.pairs, words=words)
+            now = time.monotonic()
+            if not notes.is_terminal and now - last[0] >= _EVERY:
+                last[0] = now
+                notes.print(f"{words}{'; now ' + far.now if far.now else ''}", markup=False, soft_wrap=True)
+
+        yield update
+
+
+def _left(seconds: float | None) -> str:
+    """How long it still takes, as roughly as it is known."""
+    if not seconds:  # nothing to go by, or nothing left to run
+        return ""
+    if seconds < 90:
+        return f", about {max(1, round(seconds)):d} s left"
+    return f", about {seconds / 60:.0f} min left" if seconds < 5400 else f", about {seconds / 3600:.1f} h left"
+
+
+def _tell(done: StudyRun) -> None:
+    prose.print(done.sentence, markup=False)
+    prose.print(TERMS, markup=False)
+    for reason, count in done.refusals.items():
+        prose.print(f"Not run, {count} {plural(count, 'cell')}: {reason}", markup=False)
+    tables = f"{done.folder / 'results.parquet'}, results.csv"
+    prose.print(f"Tables: {tables}; report: {done.folder / 'report.html'}", markup=False)
+
+
+def theta_command(
+    class_spec: Annotated[str, typer.Option("--class", help=CLASSES)],
+    pool: Annotated[
+        Path | None, typer.Option(help="CSV of items to measure on; the class's uniform population if left out")
+    ] = None,
+    centre: Annotated[int | None, typer.Option(parser=whole, help="one hypothesis; the maximum if left out")] = None,
+    seed: Annotated[str | None, typer.Option(help="the published text a net of half-spaces is drawn from")] = None,
+    r0: Annotated[float, typer.Option(parser=number, help="smallest radius that matters")] = 0.0,
+    plot: Annotated[
+        Path | None, typer.Option(help="draw what a ball disputes against its radius: a .svg, .png or .pdf file")
+    ] = None,
+    device: Device = None,
+    as_json: Annotated[bool, typer.Option("--json", help="one JSON object on standard output")] = False,
+) -> None:
+    """Compute the disagreement coefficient of a class from unlabelled items."""
+    use(device)
+    if plot is not None:
+        check_name(plot)
+        never_over({"--plot": plot}, {"--pool": pool, "--class": table_path(class_spec)})
+        new_figure()  # says what to install, before anything is computed
+    C, cells = parse(class_spec, seed=seed)
+    private = PrivateRandomness.fresh()  # the coefficient does not depend on the order of the items
+    items = None if pool is None else items_from(C, pool, private)
+    over = Population(C, target=0, cells=cells) if items is None else items
+    with progress("centres") as update:
+        coefficient = theta(C, over, centre=centre, r0=r0, progress=update)
+    bound = None
+    if items is not None:
+        with progress("centres, for the bound") as update:
+            bound = theta_bound(C, items, centre=centre, r0=r0, progress=update)
+    if plot is not None:
+        title = f"{class_spec}: balls around “{C.describe(coefficient.centre)}”"
+        save(theta_picture(curve(C, over, coefficient.centre), coefficient, title, r0=r0, bound=bound), plot)
+    points = len(cells) if items is None else len(items)
+    if as_json:
+        measured = asdict(coefficient)
+        head = {"schema": "replical.theta/1", "class": class_spec, "hypotheses": len(C), "points": points, "r0": r0}
+        upper = (None, None) if bound is None else (bound.value, bound.confidence)
+        answer(
+            head | {"theta": measured.pop("value")} | measured | dict(zip(("upper", "confidence"), upper, strict=True))
+        )
+        return
+    (near, of), (disputed, total) = coefficient.radius, coefficient.disagreement
+    prose.print(
+        f"theta = {coefficient.value:g}: within distance {near}/{of} of hypothesis {coefficient.centre} "
+        f"({C.describe(coefficient.centre)}), hypotheses disagree on {disputed}/{total} of {points} points.",
+        markup=False,
+        soft_wrap=True,
+    )
+    if bound is not None:
+        radii = f" at radii from {r0:g} on" if r0 else ""
+        prose.print(
+            f"That is theta of these items. If they are an independent sample, theta of the population{radii} is at most "
+            f"{bound.value:.4g}, with {bound.confidence:.0%} confidence.",
+            markup=False,
+            soft_wrap=True,
+        )
+    if plot is not None:
+        prose.print(f"Drawn: {plot}", markup=False, soft_wrap=True)
