@@ -20,6 +20,7 @@ import pyarrow.parquet as pq
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
 from replical.study.pictures.draw import draw
+
 from replical.study.report.page import report
 from replical.study.spec import Study
 from support.browser import browsers, installed
