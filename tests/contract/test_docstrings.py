@@ -39,6 +39,7 @@ RETURNED = (
     Lab, LabPool, Number, Pair, Plan, PopulationLabels, Query, Round, Rounding, ThetaBound,
 )  # fmt: skip
 
+
 def public():
     """Every public name with what it stands for."""
     named = {f"replical.{name}": getattr(replical, name) for name in replical.__all__}
