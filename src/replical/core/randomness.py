@@ -311,4 +311,3 @@ def _words_at(secret: bytes, name: tuple[str | int, ...], ascending: Indices) ->
         reached = counter + -(-count // _WORDS_PER_COUNTER)
         begin = end
     return words
-
