@@ -12,7 +12,7 @@ from replical.lab.protocol import Protocol
 from replical.lattice.cones import cells_of
 from replical.lattice.learner import ACCURATE as SMALL
 from replical.lattice.learner import ENCLOSED, SEPARABLE
-from replical.lattice.linear import Linear, dependent
+from replical.lattice.linear import Linear, dependent_columns
 from replical.lattice.plan import LatticePlan
 from replical.learners.catalogue import find
 from replical.learners.plan import Plan
@@ -287,7 +287,7 @@ def item_warnings(C: Linear, items: Items, names: tuple[str, ...]) -> Iterator[s
         few = count(len(items), "item")
         yield f"{few} cannot tell {C.d} coordinates apart, so nothing can be proven: bring more items"
         return
-    if found := dependent(items):
+    if found := dependent_columns(items):
         said = ", ".join(columns[j] for j in found[:_FEW]) + (" .." if len(found) > _FEW else "")
         follow = plural(len(found), "follows", "follow")
         yield (

@@ -82,7 +82,7 @@ def by_itself(checks: Checks, body: Mapping[str, Any], protocol: Protocol) -> bo
     checks("labels, skips and rounds add up", lambda: check_counts(body, protocol))
     checks("the rounds follow the plan and are possible", lambda: _rounds(body, protocol))
     checks("every condition is recomputed", lambda: _conditions(body, protocol))
-    checks("what is proven is what is certified", lambda: _proven(body, protocol))
+    checks("what is proven is what is certified", lambda: _proof(body, protocol))
     checks("the error is that of the items told", lambda: _error(body, protocol))
     return True
 
@@ -99,12 +99,12 @@ def _noisy(body: Mapping[str, Any]) -> bool:
     return any(each["name"] == SEPARABLE for each in body["conditions"])
 
 
-def _found(body: Mapping[str, Any], protocol: Protocol) -> Enclosing:
+def _enclosing(body: Mapping[str, Any], protocol: Protocol) -> Enclosing:
     """What the run knew, as far as it follows from the bounds, the counts and whether all is in one cell."""
     (_, plan), part = _lattice(protocol), body["enclosing"]
     axes = None if part["axes"] is None else tuple((low, high) for low, high in part["axes"])
     crossed = 1.0 if axes is None else crossings_of(axes)
-    rho = 0.0 if part["enclosed"] else 1.0 if _noisy(body) else plan.proven(crossed)
+    rho = 0.0 if part["enclosed"] else 1.0 if _noisy(body) else plan.rho_proven(crossed)
     accurate = not _noisy(body) and _most(body, plan) <= plan.epsilon
     return Enclosing(
         enclosed=part["enclosed"],
@@ -134,7 +134,7 @@ def _cell(body: Mapping[str, Any], protocol: Protocol) -> str | None:
         return wrong
     if not _holds_a_direction(C, np.add(cell, [[0.0], [1.0]])):
         return "no direction lies in this cell"
-    return same(part["direction"], _part(protocol, _found(body, protocol))["direction"])
+    return same(part["direction"], _part(protocol, _enclosing(body, protocol))["direction"])
 
 
 def _holds_a_direction(C: Linear, ends: NDArray[np.float64]) -> bool:
@@ -160,7 +160,9 @@ def _axes(body: Mapping[str, Any], protocol: Protocol) -> str | None:
         if part["enclosed"]:
             return "nothing bounds what is left, and yet it lies in one cell"
         return None if (wrong, unknown) == (0, items) else "nothing bounds what is left, and yet labels follow from it"
-    if len(axes) != C.d or not all(len(each) == 2 and all(map(_told, each)) and each[0] <= each[1] for each in axes):
+    if len(axes) != C.d or not all(
+        len(each) == 2 and all(map(_six_digits, each)) and each[0] <= each[1] for each in axes
+    ):
         return f"there are {C.d} pairs of bounds in six digits, the smaller first"
     for cell, (low, high) in zip(part["cell"], axes, strict=True):
         if part["enclosed"] and not cell <= low <= high <= cell + 1:
@@ -170,7 +172,7 @@ def _axes(body: Mapping[str, Any], protocol: Protocol) -> str | None:
     return None if _holds_a_direction(C, np.transpose(axes)) else "no direction lies between these bounds"
 
 
-def _told(value: Any) -> bool:
+def _six_digits(value: Any) -> bool:
     """A number in six digits."""
     return is_number(value) and math.isfinite(value) and round(value, 6) == value
 
@@ -221,9 +223,9 @@ def _conditions(body: Mapping[str, Any], protocol: Protocol) -> str | None:
     return same(body["conditions"], [condition_part(each) for each in (*plan.conditions, *own)])
 
 
-def _proven(body: Mapping[str, Any], protocol: Protocol) -> str | None:
+def _proof(body: Mapping[str, Any], protocol: Protocol) -> str | None:
     """ρ follows from the bounds, what is certified from it and from the error; the verdict has words if it is not."""
-    found, verdict = _found(body, protocol), body["verdict"]
+    found, verdict = _enclosing(body, protocol), body["verdict"]
     claim = (body["certified"], body["labels_sufficient"], body["rho_proven"], verdict["certified"])
     if wrong := same(claim, (found.certified, found.certified, found.rho_proven, found.certified)):
         return wrong

@@ -27,15 +27,7 @@ _UNKNOWN = 1e-9  # information where there is none: deviations are large then, n
 
 @dataclass(frozen=True, eq=False)
 class Fit:
-    """A fitted direction.
-
-    Attributes
-    ----------
-    theta
-        θ.
-    loss
-        What was minimised.
-    """
+    """A direction θ that was fitted, and the loss that was minimised."""
 
     theta: Floats
     loss: float
@@ -47,17 +39,10 @@ class Fit:
         return np.asarray(self.theta / length) if length > 0 else np.eye(len(self.theta))[0]
 
 
-def fitted(rows: Floats, ones: NDArray[np.bool_], wrong: float, start: Floats) -> Fit:
-    """The better of two fits, one from `start` and one from the direction that fits best if no label is wrong.
+def fit_direction(rows: Floats, ones: NDArray[np.bool_], wrong: float, start: Floats) -> Fit:
+    """The better of two fits, one from the θ `start` and one from the direction that fits best if no label is wrong.
 
-    Parameters
-    ----------
-    rows, ones
-        Items, and which of them have label 1.
-    wrong
-        η, the share of labels that are supposed to be wrong.
-    start
-        A θ to begin with.
+    Of the items, `rows`, those with label 1 are `ones`; η, the share of labels that are supposed to be wrong, is `wrong`.
     """
     y = ones.astype(np.float64)
     convex = _newton(rows, y, 0.0, _CONVEX, np.zeros_like(start)).theta
@@ -68,14 +53,7 @@ def fitted(rows: Floats, ones: NDArray[np.bool_], wrong: float, start: Floats) -
 def deviations(rows: Floats, ones: NDArray[np.bool_], direction: Floats, axes: Floats) -> Floats:
     """About how far off a fitted `direction` is along each row of `axes`: standard deviations, by Fisher's information.
 
-    Parameters
-    ----------
-    rows, ones
-        The items that it was fitted to, and which of them have label 1.
-    direction
-        A unit vector.
-    axes
-        Unit vectors, one a row.
+    `rows` and `ones` are the items it was fitted to, and which of them have label 1.
     """
     length, wrong = _least_sharp(rows @ direction, ones, len(direction))
     information = _derivatives(rows, ones.astype(np.float64), wrong, _UNKNOWN, length * direction)[1]

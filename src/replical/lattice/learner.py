@@ -1,4 +1,18 @@
-"""Lattice where labels may be wrong: the same rounding, and nothing proven.
+"""Lattice: half-spaces without a list, where some half-space makes no error.
+
+    V <- all directions
+    repeat:
+      an item whose plane cuts V near its middle, and its label
+      V <- V without the directions that the answer contradicts
+    until V lies in one cell of the shared lattice, and that cell's half-space errs little
+    the labels of some items of which V is sure, half of them near the boundary, half at random: is V right about them?
+    return the cell
+
+Claim: the best direction is in V, so whoever stops this way returns its cell: all such labs return the identical half-space,
+surely, with any string. A lab whose V still touches several cells returns that of its middle; a wall crosses V with
+probability Σ widths/s over the string, at most.
+
+If V is wrong about one of them, labels may be wrong (`fit_noisy`): the same rounding, and nothing proven.
 
     θ <- the direction that fits the labels of a few random items
     repeat:
@@ -8,22 +22,6 @@
 
 No lab can know from its labels how far the best direction is, for every law of items and labels. How often labs differ is
 predicted from Fisher's information, as if the model of the fit were true. How wrong that prediction is was measured.
-Reference: ours, docs/claims/lattice.md.
-
-Lattice: half-spaces without a list, where some half-space makes no error.
-
-    V <- all directions
-    repeat:
-      an item whose plane cuts V near its middle, and its label
-      V <- V without the directions that the answer contradicts
-    until V lies in one cell of the shared lattice, and that cell's half-space errs little
-    the labels of some items of which V is sure, half of them near the boundary, half at random: is V right about them?
-    If not, labels may be wrong (lattice_noisy)
-    return the cell
-
-Claim: the best direction is in V, so whoever stops this way returns its cell: all such labs return the identical half-space,
-surely, with any string. A lab whose V still touches several cells returns that of its middle; a wall crosses V with
-probability Σ widths/s over the string, at most.
 Reference: ours, docs/claims/lattice.md.
 """
 
@@ -39,7 +37,7 @@ from replical.classes.base import Indices
 from replical.core.randomness import SharedRandomness
 from replical.errors import PlanMismatch
 from replical.lattice.cones import Cone, axes_of, cells_of, crossings_of, differ_estimate
-from replical.lattice.direction import deviations, fitted
+from replical.lattice.direction import deviations, fit_direction
 from replical.lattice.linear import Floats, Linear
 from replical.lattice.plan import LatticePlan
 from replical.learners.base import Conversation, check_plan
@@ -48,97 +46,10 @@ from replical.learners.result import AnswerError, Enclosing, Result, Verdict
 from replical.pools.pool import AnyPool
 from replical.pools.query import Answers, Query
 
-SEPARABLE = "some half-space makes no error"
-CONTRADICTED = Condition(name=SEPARABLE, value=0.0, bound=1.0, held=False)
-
-
-@dataclass
-class Heard:
-    """Labels heard so far, in the order in which they came."""
-
-    items: list[int] = field(default_factory=list)
-    ones: list[bool] = field(default_factory=list)
-
-    def hear(self, answers: Answers) -> None:
-        """Take in answers to one label an item."""
-        self.items += answers.items.tolist()
-        self.ones += (answers.counts.argmax(axis=1) == 1).tolist()
-
-
-def fit_noisy(plan: LatticePlan, V: Cone, order: Indices, heard: Heard) -> Generator[Query, Answers, Result]:
-    """Go on from the labels `heard`, items in the private `order`, and return what a fit makes of all of them."""
-    C, rows = V.C, V.rows * np.sqrt(V.C.d)
-    theta, most = np.zeros(C.d), plan.noisy_labels(len(order))
-    usable = order[(rows[order] != 0).any(axis=1)]
-    first = usable[~np.isin(usable, heard.items)].tolist()
-    first = first[: max(0, min(plan.noisy_start(C.d), most) - len(heard.items))]
-    if first:
-        heard.hear((yield _ask(np.array(first, dtype=np.int64), V)))
-    while True:
-        fit = fitted(rows[heard.items], np.array(heard.ones), float(plan["wrong"]), theta)
-        theta = fit.theta
-        left = min(most - len(heard.items), plan.noisy_batch(len(heard.items)))
-        fresh = usable[~np.isin(usable, heard.items)]
-        if left <= 0 or len(fresh) == 0:
-            off = deviations(rows[heard.items], np.array(heard.ones), fit.direction, C.rotation)
-            return _result(plan, V, C.number(C.cell(fit.direction)), differ_by(C, off))
-        nearest = np.argsort(np.abs(rows[fresh] @ theta), kind="stable")[:left]
-        heard.hear((yield _ask(fresh[nearest], V)))
-
-
-def _ask(items: Indices, V: Cone) -> Query:
-    total = len(V.rows)
-    return Query(
-        items=items,
-        counts=np.ones(len(items), dtype=np.int64),
-        scanned=len(items),
-        disagreement=(total, total),
-        survivors=V.C.size,
-    )
-
-
-def _result(plan: LatticePlan, V: Cone, h: int, predicted: float) -> Result:
-    enclosing = Enclosing(
-        enclosed=False,
-        certified=False,
-        rho_proven=1.0,
-        rho_predicted=predicted,
-        crossings=1.0,
-        cell=V.C.cell_of(h),
-        accurate=False,
-    )
-    return Result(
-        hypothesis=h,
-        unrounded=h,
-        V=V,
-        conditions=(*plan.conditions, CONTRADICTED),
-        enclosing=enclosing,
-        verdict=noisy_verdict(plan),
-    )
-
-
-def noisy_verdict(plan: LatticePlan) -> Verdict:
-    """Why nothing is proven, in words."""
-    told = "labels are taken to be wrong now and then" if plan.noisy else "labels contradict every half-space"
-    return Verdict(
-        certified=False,
-        why=f"{told}, and where labels may be wrong nothing is proven for all half-spaces",
-        helps="choose among a finite list of models instead (learner settled); what labs would do here is predicted",
-    )
-
-
-def differ_by(C: Linear, off: Floats) -> float:
-    """An estimate of how often two labs differ whose directions have these standard deviations along the axes.
-
-    Along an axis they lie apart by 2σ/√π on the average, and a wall lies between them with that probability, in cells; the
-    shifts of the axes do not depend on each other.
-    """
-    walls = np.minimum(1.0, 2 / np.sqrt(np.pi) * off / C.step)
-    return float(1 - np.prod(1 - walls))
-
-
 ENCLOSED = "all directions that contradict no label lie in one cell of the lattice"
 ACCURATE = "the answer's error is proven"
+SEPARABLE = "some half-space makes no error"
+CONTRADICTED = Condition(name=SEPARABLE, value=0.0, bound=1.0, held=False)
 
 
 @dataclass(frozen=True)
@@ -195,13 +106,13 @@ class Lattice:
         if shared.seed != C.seed:
             raise PlanMismatch("the lattice was drawn from another string than the one that is shared")
         order = _askable(pool)
-        V, heard = Cone(C, pool.items, order), Heard()
+        V, heard = Cone(C, pool.items, order), LabelRecord()
         if not plan.noisy:
             most = None if plan.max_labels is None else plan.max_labels - plan.checks
             while not (V.look() and self._accurate(V, pool)) and len(heard.items) != most:
                 if (item := V.next()) is None:
                     break
-                heard.hear((yield _about(item, V, pool)))
+                heard.add((yield _about(item, V, pool)))
                 V.tell(item, heard.ones[-1])
             if (yield from self._separable(V, pool, order, heard)):
                 return self._result(V, pool)
@@ -213,14 +124,14 @@ class Lattice:
         proven = self.plan.error_at_most(wrong + open_, len(pool.items)) <= self.plan.epsilon
         return proven or self.plan.error_at_most(wrong, len(pool.items)) > self.plan.epsilon
 
-    def _separable(self, V: Cone, pool: AnyPool, order: Indices, heard: Heard) -> Generator[Query, Answers, bool]:
+    def _separable(self, V: Cone, pool: AnyPool, order: Indices, heard: LabelRecord) -> Generator[Query, Answers, bool]:
         """Are items about which V is of one opinion what V says? The labels that made V cannot tell."""
         V.measure()
         sure, says = order[V.certain()[order] & ~np.isin(order, heard.items)], V.says()
         near = sure[np.argsort(V.distances(sure), kind="stable")][: self.plan.checks // 2]
         rest = sure[~np.isin(sure, near)][: self.plan.checks - len(near)]
         for item in np.concatenate([near, rest]).tolist():
-            heard.hear((yield _about(item, V, pool)))
+            heard.add((yield _about(item, V, pool)))
             if heard.ones[-1] != says[item]:
                 return False
         return True
@@ -230,7 +141,7 @@ class Lattice:
         C, h = V.C, int(V.indices[0])
         axes = None if reach is None else axes_of(C, reach)
         crossed = 1.0 if axes is None else crossings_of(axes)
-        proven = 0.0 if enclosed else plan.proven(crossed)
+        proven = 0.0 if enclosed else plan.rho_proven(crossed)
         wrong, open_ = _errors(V, pool)
         items = len(pool.items)
         high = plan.error_at_most(wrong + open_, items)
@@ -262,6 +173,19 @@ class Lattice:
             verdict=verdict_of(plan, enclosing),
             measured=error,
         )
+
+
+@dataclass
+class LabelRecord:
+    """Labels heard so far, in the order in which they came."""
+
+    items: list[int] = field(default_factory=list)
+    ones: list[bool] = field(default_factory=list)
+
+    def add(self, answers: Answers) -> None:
+        """Take in answers to one label an item."""
+        self.items += answers.items.tolist()
+        self.ones += (answers.counts.argmax(axis=1) == 1).tolist()
 
 
 def _askable(pool: AnyPool) -> Indices:
@@ -323,3 +247,78 @@ def verdict_of(plan: LatticePlan, found: Enclosing) -> Verdict:
         why="the answer is the one that other labs have, but its error is not proven to be at most epsilon",
         helps="a larger epsilon, with a lattice of the same step",
     )
+
+
+# ---- labels that may be wrong ----
+
+
+def fit_noisy(plan: LatticePlan, V: Cone, order: Indices, heard: LabelRecord) -> Generator[Query, Answers, Result]:
+    """Go on from the labels `heard`, items in the private `order`, and return what a fit makes of all of them."""
+    C, rows = V.C, V.rows * np.sqrt(V.C.d)
+    theta, most = np.zeros(C.d), plan.noisy_labels(len(order))
+    usable = order[(rows[order] != 0).any(axis=1)]
+    first = usable[~np.isin(usable, heard.items)].tolist()
+    first = first[: max(0, min(plan.noisy_start(C.d), most) - len(heard.items))]
+    if first:
+        heard.add((yield _ask(np.array(first, dtype=np.int64), V)))
+    while True:
+        fit = fit_direction(rows[heard.items], np.array(heard.ones), float(plan["wrong"]), theta)
+        theta = fit.theta
+        left = min(most - len(heard.items), plan.noisy_batch(len(heard.items)))
+        fresh = usable[~np.isin(usable, heard.items)]
+        if left <= 0 or len(fresh) == 0:
+            off = deviations(rows[heard.items], np.array(heard.ones), fit.direction, C.rotation)
+            return _result(plan, V, C.number(C.cell(fit.direction)), differ_by(C, off))
+        nearest = np.argsort(np.abs(rows[fresh] @ theta), kind="stable")[:left]
+        heard.add((yield _ask(fresh[nearest], V)))
+
+
+def _ask(items: Indices, V: Cone) -> Query:
+    total = len(V.rows)
+    return Query(
+        items=items,
+        counts=np.ones(len(items), dtype=np.int64),
+        scanned=len(items),
+        disagreement=(total, total),
+        survivors=V.C.size,
+    )
+
+
+def _result(plan: LatticePlan, V: Cone, h: int, predicted: float) -> Result:
+    enclosing = Enclosing(
+        enclosed=False,
+        certified=False,
+        rho_proven=1.0,
+        rho_predicted=predicted,
+        crossings=1.0,
+        cell=V.C.cell_of(h),
+        accurate=False,
+    )
+    return Result(
+        hypothesis=h,
+        unrounded=h,
+        V=V,
+        conditions=(*plan.conditions, CONTRADICTED),
+        enclosing=enclosing,
+        verdict=noisy_verdict(plan),
+    )
+
+
+def noisy_verdict(plan: LatticePlan) -> Verdict:
+    """Why nothing is proven, in words."""
+    told = "labels are taken to be wrong now and then" if plan.noisy else "labels contradict every half-space"
+    return Verdict(
+        certified=False,
+        why=f"{told}, and where labels may be wrong nothing is proven for all half-spaces",
+        helps="choose among a finite list of models instead (learner settled); what labs would do here is predicted",
+    )
+
+
+def differ_by(C: Linear, off: Floats) -> float:
+    """An estimate of how often two labs differ whose directions have these standard deviations along the axes.
+
+    Along an axis they lie apart by 2σ/√π on the average, and a wall lies between them with that probability, in cells; the
+    shifts of the axes do not depend on each other.
+    """
+    walls = np.minimum(1.0, 2 / np.sqrt(np.pi) * off / C.step)
+    return float(1 - np.prod(1 - walls))

@@ -106,7 +106,7 @@ class Linear:
                 f"a lattice with {self.d} coordinates and step {self.step:g} has too many cells to number: give a larger "
                 "step or fewer features"
             )
-        self.rotation, self.shift = _drawn(seed, self.d)
+        self.rotation, self.shift = _draw(seed, self.d)
 
     @property
     def size(self) -> int:
@@ -228,41 +228,24 @@ class Linear:
         return [self.number(self.cell(w)) for w in directions]
 
 
-@lru_cache(maxsize=4)
-def _drawn(seed: str, d: int) -> tuple[Floats, Floats]:
-    """Rotation and shift that a text gives to d coordinates; nobody may write into them."""
-    shared = SharedRandomness(seed)
-    orthogonal, upper = np.linalg.qr(gaussians(shared, "lattice", "rotation", count=d * d).reshape(d, d))
-    rotation = _coarse((orthogonal * np.sign(np.diag(upper))).T)
-    shift = (shared.words("lattice", "shift", count=d) >> np.uint64(11)).astype(np.float64) * 2.0**-53
-    rotation.flags.writeable = shift.flags.writeable = False
-    return rotation, shift
-
-
-def _constant(value: object) -> bool:
-    return isinstance(value, int | float | np.number) and not isinstance(value, bool) and bool(0 < value < math.inf)
-
-
 def heights(items: Items, w: Floats) -> Floats:
     """w.x, added up feature by feature: a matrix product may add in another order on another machine.
 
     Items near the largest double are made smaller first, so that no sum of theirs is infinite on its way.
 
-    Examples
-    --------
     >>> X = np.array([[2.0**1023, 2.0**1023, -2.0**1023], [1.0, 2.0, 3.0]])
     >>> heights(X, np.array([1.0, .75, .5])).tolist() == [1.25 * 2.0**1023, 4.0]
     True
     """
     with np.errstate(over="ignore", invalid="ignore"):
-        total = _summed(items, w)
+        total = _sum(items, w)
         large = ~np.isfinite(total)
         if large.any():
-            total[large] = _summed(items[large] * _DOWN, w) / _DOWN
+            total[large] = _sum(items[large] * _DOWN, w) / _DOWN
     return total
 
 
-def _summed(items: Items, w: Floats) -> Floats:
+def _sum(items: Items, w: Floats) -> Floats:
     total = np.zeros(len(items))
     for d, weight in enumerate(w):
         total += weight * items[:, d]
@@ -275,13 +258,6 @@ def step_for(epsilon: float, dimensions: int) -> float:
     Rounding moves a direction by s√(d/12), root mean square; of items that look alike from every side that share,
     divided by π, changes sides.
 
-    Raises
-    ------
-    ValueOutOfRange
-        If no lattice is that fine.
-
-    Examples
-    --------
     >>> round(step_for(.04, 10), 4)
     0.0688
     """
@@ -294,14 +270,12 @@ def step_for(epsilon: float, dimensions: int) -> float:
     return min(1.0, found)
 
 
-def dependent(items: Items) -> list[int]:
+def dependent_columns(items: Items) -> list[int]:
     """Columns that follow from those before them, the last column (an intercept) first: constant ones, copies, sums.
 
     No label tells anything of their weights.
 
-    Examples
-    --------
-    >>> dependent(np.array([[1.0, 2.0, 5.0], [2.0, 4.0, 1.0], [4.0, 8.0, 3.0]]))
+    >>> dependent_columns(np.array([[1.0, 2.0, 5.0], [2.0, 4.0, 1.0], [4.0, 8.0, 3.0]]))
     [1]
     """
     largest = np.abs(items).max(axis=0)
@@ -333,5 +307,20 @@ def recipe(section: Section) -> Recipe:
     return Recipe(C=C, columns=names, to_items=rescale(ends), in_words=lambda h: C.in_words(h, names, ends))
 
 
+@lru_cache(maxsize=4)
+def _draw(seed: str, d: int) -> tuple[Floats, Floats]:
+    """Rotation and shift that a text gives to d coordinates; nobody may write into them."""
+    shared = SharedRandomness(seed)
+    orthogonal, upper = np.linalg.qr(gaussians(shared, "lattice", "rotation", count=d * d).reshape(d, d))
+    rotation = _coarse((orthogonal * np.sign(np.diag(upper))).T)
+    shift = (shared.words("lattice", "shift", count=d) >> np.uint64(11)).astype(np.float64) * 2.0**-53
+    rotation.flags.writeable = shift.flags.writeable = False
+    return rotation, shift
+
+
 def _coarse(values: Floats) -> Floats:
     return np.asarray(np.round(values / _STEP) * _STEP)
+
+
+def _constant(value: object) -> bool:
+    return isinstance(value, int | float | np.number) and not isinstance(value, bool) and bool(0 < value < math.inf)

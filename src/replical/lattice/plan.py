@@ -89,7 +89,7 @@ class LatticePlan(Plan):
             )
         return super().under(prior, max_labels)
 
-    def proven(self, crossings: float) -> float:
+    def rho_proven(self, crossings: float) -> float:
         """What a lab proves that stopped at a time which does not look at the lattice: each of K labs may be off."""
         return min(1.0, self.labs * crossings)
 
@@ -175,7 +175,7 @@ def lattice_plan(
     Examples
     --------
     >>> made = lattice_plan(Linear(2, step=.1, seed="published"), epsilon=.1, delta=.05, rho=.1)
-    >>> made.labs, made.proven(.02), round(made.error_at_most(10, 1000), 4)
+    >>> made.labs, made.rho_proven(.02), round(made.error_at_most(10, 1000), 4)
     (2, 0.04, 0.0169)
     """
     if isinstance(checks, bool) or not isinstance(checks, int | np.integer) or checks < 0:

@@ -140,7 +140,7 @@ def broken(chance_of, labs=40, shifts=100):
         if chance >= 0.5:
             continue
         for C.shift in world.random((shifts, 4)):  # given V each is a trial of its own
-            crossed = not cone.enclosed(C, reach)
+            crossed = not cone.is_enclosed(C, reach)
             off += C.cell(V.direction) != C.cell(best)
             assert crossed or C.cell(V.direction) == C.cell(best)
             failures += crossed
@@ -195,7 +195,7 @@ def test_the_same_tests_catch_mutants(mutant, monkeypatch):
             place, radii = V.C.place(V.direction), V.centre.radii(V.C.rotation) / V.C.step
             low, high = (place - radii + V.C.shift) * V.C.step, (place + radii + V.C.shift) * V.C.step
             V.extent = Extent(low=low, high=high, slice_low=low, slice_high=high)
-            return len(V.centre.A) >= V.C.d and cone.enclosed(V.C, V.extent)
+            return len(V.centre.A) >= V.C.d and cone.is_enclosed(V.C, V.extent)
 
         monkeypatch.setattr(cone.Cone, "look", inner)
         assert wrong_though_enclosed(round_law, 4, 15)[1] > 0

@@ -15,7 +15,7 @@ from replical import AskTell, Journal, Linear, PrivateRandomness, Protocol, Rule
 from replical.errors import ReplicalError
 from replical.lab.certificate.file import body_of
 from replical.lattice.cones import axes_of, cells_of, crossings_of
-from replical.lattice.linear import dependent
+from replical.lattice.linear import dependent_columns
 from support.lab import LABELS, answered, begin
 from support.lab import private as private_seed
 from support.linear import FEATURES, OFFSET, RANGES, WEIGHTS, columns, content
@@ -165,6 +165,6 @@ def test_features_that_follow_from_others_are_found(data):
     X = np.random.default_rng(data.draw(st.integers(0, 99))).normal(size=(30, d))
     for j in data.draw(st.sets(st.integers(0, d - 2), max_size=d - 2)):
         X[:, j] = X @ data.draw(st.sampled_from([np.eye(d)[d - 1], np.zeros(d), np.ones(d) - np.eye(d)[j]]))
-    found = dependent(X)
+    found = dependent_columns(X)
     kept = [j for j in range(d) if j not in found]
     assert np.linalg.matrix_rank(X) == len(kept) == np.linalg.matrix_rank(X[:, kept])

@@ -6,7 +6,7 @@ import scipy.optimize
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from replical.lattice.cones import Centre, Slice, extent
+from replical.lattice.cones import ConeCentre, Slice, extent
 
 
 def a_cone(d, rows, seed):
@@ -14,7 +14,7 @@ def a_cone(d, rows, seed):
     generator = np.random.default_rng(seed)
     true = generator.normal(size=d)
     true /= np.linalg.norm(true)
-    centre = Centre.of_ball(d)
+    centre = ConeCentre.of_ball(d)
     for _ in range(rows):
         candidates = generator.normal(size=(50, d))
         candidates /= np.linalg.norm(candidates, axis=1)[:, None]

@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from replical.lattice import direction
-from replical.lattice.direction import deviations, fitted
+from replical.lattice.direction import deviations, fit_direction
 
 
 def world(d, count, seed, *, wrong=0.05):
@@ -65,6 +65,6 @@ def test_coin_flips_near_the_plane_promise_nothing():
     rows = generator.normal(size=(150, 5))
     rows[30:, 0] *= 0.005
     ones = generator.random(150) < 1 / (1 + np.exp(-4 * rows[:, 0]))
-    fit = fitted(rows, ones, 0.1, np.zeros(5))
+    fit = fit_direction(rows, ones, 0.1, np.zeros(5))
     off = deviations(rows, ones, fit.direction, np.eye(5)[1:])
     assert off.sum() > 3 * 0.25 / np.sqrt(150)  # what four times as sharp a boundary would leave, on three axes
