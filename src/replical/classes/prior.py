@@ -284,8 +284,6 @@ def exponentials(words: NDArray[np.uint64]) -> Masses:
     The logarithm of a mathematical library may differ in its last bit between platforms; additions, multiplications
     and divisions of doubles do not.
 
-    Examples
-    --------
     >>> exponentials(np.array([2**63], dtype=np.uint64)).tolist()
     [0.6931471805599455]
     """

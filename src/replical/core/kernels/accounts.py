@@ -42,18 +42,10 @@ _add_three = register(work=lambda counts, places, more: 12 * len(places), numba=
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Kinds:
-    """Which accounts are equal.
+    """Which accounts are equal: each kind is a cell of a table of `size` cells.
 
-    Attributes
-    ----------
-    distinct
-        The accounts of which no two are equal, as columns; a single one comes twice.
-    cells
-        The cell of each of them in the table.
-    size
-        How many cells the table has.
-    places
-        The cell of every account.
+    `distinct` are the accounts of which no two are equal, as columns (a single one comes twice), `cells` the cell of each of
+    them, and `places` the cell of every account.
     """
 
     distinct: Counts

@@ -1,9 +1,4 @@
-"""Some columns of packed rows: the words that hold them, and which bits of those words they are.
-
-Some rows of a packed matrix, without a copy where that is possible; how many words of them to look at at a time.
-
-Carry-save adders: three rows of one weight become a sum of that weight and a carry of twice the weight.
-"""
+"""Some columns or rows of a packed matrix, without a copy where that is possible, and adders of packed rows."""
 
 from __future__ import annotations
 
@@ -19,14 +14,15 @@ from replical.core import bits
 from replical.core.bits import Packed
 
 Indices = NDArray[np.int64]
+Rows = TypeVar("Rows", bound=Any)  # arrays of NumPy or of PyTorch
+
+BLOCK = 2**19  # words looked at at a time: they stay in the cache while several passes are made over them
 
 
 @dataclass(frozen=True, eq=False)
 class Columns:
     """Columns `chosen` (ascending) of rows that are `length` bits long.
 
-    Examples
-    --------
     >>> some = Columns(np.array([1, 2, 130]), 200)
     >>> some.words.tolist(), some.mask.tolist(), some.places.tolist()
     ([0, 2], [6, 4], [1, 2, 66])
@@ -75,9 +71,6 @@ class Columns:
         return self.full_mask[self.words]
 
 
-BLOCK = 2**19  # words looked at at a time: they stay in the cache while several passes are made over them
-
-
 def choose_rows(plane: Packed, rows: Indices, words: Indices | None = None) -> Packed:
     """These `rows` of a plane, or these `words` of them: a view where rows follow each other and words are all."""
     if words is not None and len(words) == plane.shape[1]:
@@ -91,15 +84,11 @@ def choose_rows(plane: Packed, rows: Indices, words: Indices | None = None) -> P
     return found if words is None else found[:, words]
 
 
-Rows = TypeVar("Rows", bound=Any)  # arrays of NumPy or of PyTorch
-
-
 def levels(rows: Rows, join: Callable[[Sequence[Rows]], Rows]) -> Iterator[tuple[int, Rows]]:
     """At most two rows of each weight 1, 2, 4, .. that add up to all `rows`; `join` stacks rows.
 
-    Examples
-    --------
-    >>> import numpy as np
+    Carry-save adders: three rows of one weight become a sum of that weight and a carry of twice the weight.
+
     >>> [(weight, left.tolist()) for weight, left in levels(np.array([[5], [4], [6]]), np.concatenate)]
     [(1, [[7]]), (2, [[4]])]
     """

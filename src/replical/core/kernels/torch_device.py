@@ -32,20 +32,8 @@ _GATHER = 0x0102040810204080  # times eight bytes that are 0 or 1: their bits, i
 def use(wanted: str | None) -> None:
     """Send large work to this device, in this process and those it starts; None leaves everything as it is.
 
-    Parameters
-    ----------
-    wanted
-        What an option ``--device`` says: cpu, cuda or cuda:N.
+    `wanted` is what an option ``--device`` says: cpu, cuda or cuda:N.
 
-    Raises
-    ------
-    BadUsage
-        If it is no device, there is no such card, or the environment keeps kernels on the processor.
-    MissingExtra
-        If it is a card and PyTorch is not installed.
-
-    Examples
-    --------
     >>> use("gpu")
     Traceback (most recent call last):
         ...
@@ -73,15 +61,7 @@ def name() -> str:
 
 @cache
 def check(wanted: str) -> str:
-    """The same name, if PyTorch can use this device here.
-
-    Raises
-    ------
-    MissingExtra
-        If PyTorch is not installed or cannot be imported.
-    BadUsage
-        If there is no such card.
-    """
+    """The same name, if PyTorch can use this device here; one sentence if not."""
     if wanted == backend.CPU:
         return wanted
     torch = pytorch()
@@ -122,14 +102,9 @@ def send(array: NDArray[Any]) -> Tensor:
 
 
 def hold(array: NDArray[Any]) -> Tensor:
-    """The matrix on the device: copied when first asked for, and then kept as long as it lives.
+    """The matrix on the device: copied when first asked for, and then kept as long as it lives; refused if it does not fit.
 
     Packed words are int64 there, and uint16 is int32.
-
-    Raises
-    ------
-    ValueOutOfRange
-        If it does not fit into the memory of the card.
     """
     torch, here = pytorch(), name()
     known = _HELD.get(_key(array))
@@ -168,13 +143,7 @@ def _key(array: NDArray[Any]) -> tuple[int, int, str]:
 
 @contextmanager
 def short_of_memory() -> Iterator[None]:
-    """A card without memory is one sentence.
-
-    Raises
-    ------
-    ValueOutOfRange
-        If PyTorch finds no memory on the card.
-    """
+    """A card without memory is one sentence."""
     try:
         yield
     except pytorch().cuda.OutOfMemoryError as error:
@@ -241,13 +210,7 @@ def _free(here: str) -> int:
 
 @cache
 def pytorch() -> Any:
-    """The module `torch`, imported when first asked for.
-
-    Raises
-    ------
-    MissingExtra
-        If it is not installed or cannot be imported.
-    """
+    """The module `torch`, imported when first asked for."""
     if (why := backend.torch_trouble()) is None:
         try:
             import torch

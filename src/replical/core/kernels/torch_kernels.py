@@ -41,6 +41,20 @@ from replical.core.kernels.torch_device import Tensor
 
 _WORD = 40  # bytes a word takes with what is computed from it
 _SPREAD = 8 * _WORD  # and where it is spread to a byte a bit, or an int32 an octet
+_SIDE = 20_000  # rows of a product on a card; larger ones are no faster
+_CENTRES = 2_048  # rows whose distances from everyone are given out together
+_UNIT = 32  # rows and columns of a product of bytes are whole multiples of this
+_SIGN = 4  # bytes a bit takes while it is spread to a sign, on both sides
+_EXACT = 2**24  # sums of fewer signs are exact in single precision
+_STEP = 64  # rows added to a ball at a time
+_BALL_WORD = 48  # bytes a word takes in a step
+_SAFE = 8  # times what two sums can differ by
+_TINY = 1e-290  # what products too small for a double may lose
+_EACH = 20  # bytes a height takes with its products, comparisons and bits
+_MANY = 64  # one in so many left open: then all are added up in order
+
+
+# ---- matrices ----
 
 
 def disagreement(planes: Packed, rows: Indices, columns: Columns, seen: Indices | None = None) -> Bits:
@@ -158,11 +172,7 @@ def _choose_rows(plane: Tensor, rows: Indices, where: Tensor) -> Tensor:
     return plane.index_select(0, where)
 
 
-_SIDE = 20_000  # rows of a product on a card; larger ones are no faster
-_CENTRES = 2_048  # rows whose distances from everyone are given out together
-_UNIT = 32  # rows and columns of a product of bytes are whole multiples of this
-_SIGN = 4  # bytes a bit takes while it is spread to a sign, on both sides
-_EXACT = 2**24  # sums of fewer signs are exact in single precision
+# ---- distances ----
 
 
 def distances(pairs: Pairs, rows: Indices, first: int = 0) -> Distances:
@@ -243,8 +253,7 @@ def _bytes_multiply(here: str) -> bool:
         return False
 
 
-_STEP = 64  # rows added to a ball at a time
-_BALL_WORD = 48  # bytes a word takes in a step
+# ---- balls ----
 
 
 def tops(balls: GrowingBalls, centres: Whole, far: Distances, *, inner: int, best: float) -> Tops:
@@ -342,10 +351,7 @@ def _by_digit(weights: Whole, words: int) -> list[tuple[int, Tensor | None]]:
     return masks
 
 
-_SAFE = 8  # times what two sums can differ by
-_TINY = 1e-290  # what products too small for a double may lose
-_EACH = 20  # bytes a height takes with its products, comparisons and bits
-_MANY = 64  # one in so many left open: then all are added up in order
+# ---- signs ----
 
 
 def signs(points: NDArray[np.float64], factors: NDArray[np.float64], starts: NDArray[np.float64], out: Packed) -> None:
