@@ -58,7 +58,7 @@ def test_labs_with_one_answer_are_identical(labs, capsys):
     assert told == {
         "schema": "replical.compare/1", "identical": True, "same_protocol": True, "same_index": True,
         "first_difference": None, "warning": None, "confirmations": [],
-        "labs": [None, None], "unanimity": None, "registrations": {"given": 0, "wrong": []},
+        "labs": [None, None], "registrations": {"given": 0, "wrong": []},
         "same_items": [], "replicated": True, "files": files,
     }  # fmt: skip
     assert {each["level"] for each in files} == {"self"}
@@ -176,14 +176,13 @@ def test_labs_of_other_populations_are_warned():
     ],
 )
 def test_a_warning_says_about_which_labs_the_promise_is(protocol, sentence):
-    """Populations that differ are what a yardstick is for; unanimity is about one population all the same."""
+    """Populations that differ are what a yardstick is for."""
     generator = np.random.default_rng(18)
     labs = [told_of(generator.integers(low, 199, size=400), **protocol) for low in (0, 40)]
     for name, each in zip("ab", labs, strict=True):
         each["body"] |= {"lab": name, "protocol": protocol | {"labs": {"names": ["a", "b"]}}}
     found = compare(labs)
     assert sentence in found.warning
-    assert found.unanimity is None
 
 
 def test_three_pools_are_looked_at_together():

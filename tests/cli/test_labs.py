@@ -154,26 +154,3 @@ def test_more_certificates_than_labs_are_refused(certificates):
         BadUsage, match="5 certificates are given, but the protocol's promise is about labs = 4: compare"
     ):
         compare([made["north"], made["south"], *many])
-
-
-def test_all_labs_of_the_list_say_something_about_the_next_one(certificates, command):
-    folder, made = certificates
-    found = compare([made[name] for name in NAMES]).unanimity
-    assert (found.labs, round(found.split, 4), round(found.differs, 3)) == (3, 0.1481, 0.776)
-    _, out, _ = command("compare", *(folder / f"{name}.json" for name in reversed(NAMES)))
-    said = " ".join(out.split())
-    assert (
-        "that the 3 labs which the protocol lists all agree and the next one differs has probability at most 0.149"
-        in said
-    )
-    assert "With confidence 95% another such lab with this string differs with probability at most 0.78." in said
-    assert compare([made[name] for name in (*NAMES, "other")]).unanimity == found
-
-
-@pytest.mark.parametrize("names", [NAMES[:2], ["north", "south", "other"], ["north", "south", "apart"]])
-def test_labs_that_agree_and_are_not_the_list_say_nothing(certificates, command, names):
-    folder, made = certificates
-    assert compare([made[name] for name in names]).unanimity is None
-    _, out, _ = command("compare", *(folder / f"{name}.json" for name in names))
-    assert "Before any of them ran" not in out
-    assert "With confidence" not in out

@@ -4,8 +4,7 @@ import json
 
 import pytest
 
-from replical.core.retired import RETIRED, remedy
-from replical.errors import BadProtocol, BadSpec, BadTable
+from replical.errors import RETIRED, BadProtocol, BadSpec, BadTable, remedy
 from replical.lab.columns import open_table
 from replical.lab.schema import check_shape
 from replical.learners.catalogue import find

@@ -23,7 +23,7 @@ def main(arguments: list[str] | None = None) -> int:
 
     from replical.cli.commands import app
     from replical.cli.output import fail
-    from replical.core.retired import remedy
+    from replical.errors import remedy
 
     as_json = "--json" in words
     try:

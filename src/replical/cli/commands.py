@@ -14,8 +14,7 @@ from typer.core import TyperGroup
 from typer.main import get_command
 
 from replical import __version__
-from replical.core.retired import remedy
-from replical.errors import BadUsage
+from replical.errors import BadUsage, remedy
 
 # Name: where it is, and the line of the list of commands. (A module `run` would take the name of `replical.cli.run`.)
 COMMANDS = {

@@ -18,8 +18,7 @@ from replical.cli.inputs import file_and_column
 from replical.cli.output import notes, number, reading
 from replical.cli.wizard import ask, at_a_terminal, label_text
 from replical.core.files import decode, read_bytes, read_csv
-from replical.core.retired import RETIRED
-from replical.errors import BadProtocol, BadTable, BadUsage
+from replical.errors import RETIRED, BadProtocol, BadTable, BadUsage
 from replical.lab.model_columns import model_columns, score_columns
 from replical.lab.schema import CUT_KINDS as CUT
 from replical.lab.schema import file_section, quantile_section

@@ -3,19 +3,18 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict
 from functools import partial
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
-from replical.bounds.ranks import Unanimity
 from replical.cli.inputs import never_over
 from replical.cli.output import answer, notes, prose, reading
 from replical.core.files import write_whole
-from replical.core.text import at_most, count, plural, two_of
+from replical.core.text import count, plural, two_of
 from replical.errors import BadCertificate, BadRegistration, BadUsage
 from replical.lab.certificate.checks import Check, Verification
 from replical.lab.certificate.compare import Comparison, compare
@@ -183,8 +182,6 @@ def compare_command(
     comparison = compare(contents)
     runs, registrations = [each for each in contents if each["schema"] != CONFIRMATION], registration or []
     unfit = wrong_registrations(runs, registrations)
-    if unfit:
-        comparison = replace(comparison, unanimity=None)  # of labs that may have chosen among runs nothing follows
     if as_json:
         files = [_depth(path, verdict) for path, verdict in zip(certificates, verdicts, strict=True)]
         told = asdict(comparison) | {"replicated": comparison.replicated, "files": files}
@@ -230,9 +227,6 @@ def _say_comparison(comparison: Comparison, contents: list[dict[str, Any]], file
         who = f"all {labs} files" if comparison.same_items else who
         prose.print(f"Identical: {who} chose {chosen}.", markup=False, soft_wrap=True)
         prose.print(_certification(certificates), markup=False, soft_wrap=True)
-    if comparison.unanimity is not None:
-        for sentence in _unanimity_words(comparison.unanimity):
-            prose.print(sentence, markup=False, soft_wrap=True)
     for each in comparison.confirmations:
         word = {"confirmed": "Confirmed", "refuted": "Refuted", "undecided": "Undecided"}[each.outcome]
         against = "" if each.against is None else f", against {each.against}"
@@ -272,18 +266,6 @@ def _names(bodies: list[dict[str, Any]]) -> str:
     """Who they are, where all have names."""
     names = [body["lab"] for body in bodies if "lab" in body]
     return f" ({', '.join(names)})" if len(names) == len(bodies) else ""
-
-
-def _unanimity_words(found: Unanimity) -> Iterator[str]:
-    """What follows for another lab; said of the protocol's own list alone."""
-    yield (
-        f"Before any of them ran: that the {found.labs} labs which the protocol lists all agree and the next one differs "
-        f"has probability at most {at_most(found.split)}, if all sample one population."
-    )
-    yield (
-        f"With confidence {100 * (1 - found.level):g}% another such lab with this string differs with probability at most "
-        f"{at_most(found.differs, 2)}."
-    )
 
 
 def _say_depths(verdicts: list[Verification]) -> None:

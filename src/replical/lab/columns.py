@@ -22,8 +22,7 @@ from numpy.typing import NDArray
 
 from replical.classes.base import Label
 from replical.core.files import check_claims
-from replical.core.retired import remedy
-from replical.errors import BadLabel, BadTable, MissingExtra, ReplicalError
+from replical.errors import BadLabel, BadTable, MissingExtra, ReplicalError, remedy
 
 Column = NDArray[Any]
 

@@ -23,8 +23,7 @@ from replical.classes.recipe import Recipe
 from replical.core.canonical import digest_of, is_digest
 from replical.core.files import read_bytes
 from replical.core.randomness import SharedRandomness
-from replical.core.retired import remedy
-from replical.errors import BadLabel, BadProtocol, BadTable, BadUsage, ValueOutOfRange
+from replical.errors import BadLabel, BadProtocol, BadTable, BadUsage, ValueOutOfRange, remedy
 from replical.lab.signatures import is_public_key
 from replical.lab.tables import read_features, read_pool
 from replical.learners.parameters import PARAMETERS

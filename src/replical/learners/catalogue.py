@@ -12,8 +12,7 @@ from dataclasses import dataclass, replace
 from importlib import import_module
 from typing import Any, Literal
 
-from replical.core.retired import remedy
-from replical.errors import BadSpec
+from replical.errors import BadSpec, remedy
 from replical.learners.parameters import EVERYWHERE
 from replical.learners.plan import Plan, Task
 

@@ -8,7 +8,6 @@ from typing import Any
 
 import numpy as np
 
-from replical.bounds.ranks import Unanimity, unanimity
 from replical.errors import BadUsage
 
 _SUSPICIOUS = 0.001  # two pools of one population look this different once in a thousand comparisons
@@ -44,7 +43,6 @@ class Comparison:
     labs: tuple[str | None, ...] = ()
     # what follows for another lab, where these are all labs that the protocol lists, they agree and their pools look
     # alike; else None
-    unanimity: Unanimity | None = None
     # pairs of files, by their numbers from 1 on, that are about the same items: no two labs that replicate each other
     same_items: tuple[tuple[int, int], ...] = ()
 
@@ -94,7 +92,6 @@ def compare(certificates: Sequence[Mapping[str, Any]]) -> Comparison:
         warning=warning,
         confirmations=confirmations,
         labs=tuple(body.get("lab") for body in bodies),
-        unanimity=_unanimity(runs) if identical and warning is None else None,
         same_items=same_items,
     )
 
@@ -151,17 +148,6 @@ def _labs_most(body: Mapping[str, Any]) -> int | None:
     said = protocol.get("learner", {}).get("labs") if "yardstick" not in protocol else None
     most: int | None = next((each["value"] for each in numbers if each["name"] == "labs"), said)
     return most
-
-
-def _unanimity(runs: Sequence[Any]) -> Unanimity | None:
-    """Only if every lab that the protocol lists is here.
-
-    Nobody may leave out those that differ, so the list is used whole: a part of it that agrees, found afterwards, says
-    nothing.
-    """
-    listed = runs[0]["protocol"].get("labs", {}).get("names", []) if runs else []
-    here = {body.get("lab") for body in runs}
-    return unanimity(len(listed)) if listed and set(listed) <= here else None
 
 
 def _confirmation(number: int, body: Mapping[str, Any]) -> ConfirmationOutcome:
