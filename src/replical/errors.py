@@ -114,6 +114,7 @@ RETIRED: dict[str, str] = {
     "--stop": "leave it out, loops end by the mass of DIS(V)",
     "--stop-delta": "leave it out, loops end by the mass of DIS(V)",
     "a2-paired": "take a2",
+    "--finish": "leave it out: rounded-a2 chooses by distance",
 }
 
 

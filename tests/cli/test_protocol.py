@@ -181,7 +181,7 @@ def test_labels_with_commas_stand_in_quotes(new, text):
 
 
 def test_a_new_protocol_says_what_was_asked_for(new):
-    done = new({"--plan": "tight", "--nu": None, "--items": "500", "--finish": "distance", "--kappa": "0.02", "--batch": "4",
+    done = new({"--plan": "tight", "--nu": None, "--items": "500", "--kappa": "0.02", "--batch": "4",
                 "--max-labels": "77", "--theta": "2.5", "--title": 'Dose "rule"'})  # fmt: skip
     assert done.code == 0, done.err
     assert done.wrote == {
@@ -192,7 +192,7 @@ def test_a_new_protocol_says_what_was_asked_for(new):
         "labels": {"values": ["no", "yes"]},
         "learner": {
             "name": "rounded-a2", "plan": "tight", "epsilon": 0.1, "delta": 0.05, "rho": 0.2, "theta": 2.5, "items": 500,
-            "finish": "distance", "kappa": 0.02, "batch": 4, "max_labels": 77,
+            "kappa": 0.02, "batch": 4, "max_labels": 77,
         },
     }  # fmt: skip
     fingerprint = Protocol.read(done.file).fingerprint
@@ -207,27 +207,6 @@ def test_a_new_protocol_says_what_was_asked_for(new):
         "fingerprint": Protocol.read(again.file).fingerprint,
     }
     assert again.err == ""
-
-
-@pytest.mark.parametrize(
-    ("changes", "expected"),
-    [
-        ({}, ("excess", 0.05, 0.1)),
-        ({"--a": ".02"}, ("excess", 0.02, 0.1)),
-        ({"--b": ".07"}, ("excess", 0.05, 0.07)),
-        ({"--finish": "distance"}, ("distance", None, None)),
-        ({"--finish": "excess"}, ("excess", None, None)),
-        ({"--learner": "rounded-cal"}, (None, None, None)),  # whose survivors all have excess 0
-        ({"--learner": "settled"}, (None, None, None)),
-        ({"--class": "thresholds:9", "--candidates": None}, (None, None, None)),
-    ],
-)
-def test_models_are_rounded_by_excess_error_unless_somebody_says_otherwise(new, tmp_path, changes, expected):
-    (tmp_path / "names.txt").write_text("m1\nm2\n")
-    done = new({"--class": None, "--candidates": "names.txt"} | changes)
-    assert done.code == 0, done.err
-    assert tuple(done.wrote["learner"].get(key) for key in ("finish", "a", "b")) == expected
-    assert ("--learner settled has a proof." in done.out) == (expected[0] == "excess")
 
 
 def test_a_slack_may_be_epsilon(new):
@@ -518,7 +497,6 @@ def test_bad_numbers_of_settled_are_one_sentence(models, tmp_path, changes, mess
         ({"--epsilon": "much"}, "'much' is not a number"),
         ({"--batch": "2.5"}, "'2.5' is not a whole number"),
         ({"--items": "0"}, "items must be a whole number of at least 1, got 0"),
-        ({"--finish": "soon"}, "unknown finish 'soon'"),
         ({"--plan": "loose"}, "unknown plan 'loose'"),
         ({"--seed": " "}, "seed is empty"),
         ({"--theta": ".5"}, "theta must be a finite number of at least 1, got 0.5"),

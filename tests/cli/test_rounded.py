@@ -149,12 +149,9 @@ def test_what_failed_is_named_where_rho_is_proven(capsys):
 
 BAD = [
     (["--kappa", ".06"], "kappa must be at most epsilon = 0.05, got 0.06"),
-    (["--finish", "excess", "--kappa", ".06"], "kappa must be at most epsilon = 0.05, got 0.06"),
-    (["--finish", "excess", "--b", ".06"], "b must be at most epsilon = 0.05, got 0.06"),
     (["--a", ".03", "--b", ".03"], "a must be above 0 and below b"),
     (["--b", ".05"], "b must be below epsilon"),
     (["--b", ".2"], "b must be below epsilon"),
-    (["--finish", "best"], "unknown finish 'best'"),
     (["--query", "halving"], "rounded-a2 has no query"),
     (["--kappa", "0"], "kappa must be in (0, 1)"),
     (["--noise", ".5"], "noise"),

@@ -83,7 +83,7 @@ def lab(tmp_path, monkeypatch, capsys):
 
 def test_two_labs_one_answer(lab, monkeypatch):
     """The whole way: publish, run at two labs, compare, and let anyone check."""
-    lab(*NEW, "--out", "p.toml", "--items", 1000, "--batch", 24, "--finish", "distance")
+    lab(*NEW, "--out", "p.toml", "--items", 1000, "--batch", 24)
     assert "Publish the file, or at least its fingerprint, before any lab asks for a label." in lab.out
     for name in "ab":
         monkeypatch.setattr(journal_module.secrets, "token_hex", lambda size, name=name: private(f"lab {name}"))
@@ -146,27 +146,6 @@ def test_the_plan_comes_first_and_the_answer_last(lab):
     assert (lab.folder / "page.html").read_text() == page(read(lab.folder / "lab.json"))
     lab(*ALL_LABELS)
     assert "Forecast" not in lab.err  # only when a journal begins
-
-
-def test_models_are_told_apart_by_their_errors_and_nobody_calls_that_proven(lab):
-    """A protocol for candidates that names no finish: by excess error, with its range; the words say what has a proof."""
-    lab(*NEW, "--out", "p.toml", "--batch", 12)
-    assert "Finish excess: nothing is proven of how often labs agree. --learner settled has a proof." in lab.out
-    said = Protocol.read(lab.folder / "p.toml").content["learner"]
-    assert (said["finish"], said["a"], said["b"]) == ("excess", 0.2, 0.4)
-    lab(*ALL_LABELS, "--html", "page.html")
-    assert "Forecast from the unlabelled items" in lab.err
-    assert (
-        "Not certified: the finish 'excess' has no proof that labs agree. What helps: --learner settled, which"
-        in lab.out
-    )
-    shown = (lab.folder / "page.html").read_text()
-    assert "Not certified: the finish excess has no proof that labs agree; the learner settled has one." in shown
-    lab("plan", "p.toml", "--pool", "small.csv")
-    assert "Forecast from the unlabelled items" in lab.out
-    assert "certified      0% of labs" in lab.out
-    for files in ([], ["--pool", "small.csv"], ["--pool", "small.csv", "--journal", "lab.db"]):
-        lab("verify", "lab.json", *files)
 
 
 def test_a_prediction_that_is_withheld_is_said_to_be_and_verifies(lab):

@@ -240,4 +240,3 @@ def test_candidates_measured_on_a_file_need_all_their_predictions(command, tmp_p
     content = tomllib.loads((tmp_path / "p.toml").read_text())
     assert content["yardstick"]["items"] == 90
     assert content["learner"]["labs"] == 5
-    assert "finish" not in content["learner"]

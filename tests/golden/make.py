@@ -114,8 +114,6 @@ def results():
         "rounded-cal halving": (clean, {"query": "halving"}),
         "rounded-cal weights": (clean, {"items": 50_000, "prior": Prior.weights(C, 1 + np.arange(300) % 7)}),
         "rounded-a2": (noisy, {"items": 50_000}),
-        "rounded-a2 excess": (noisy, {"finish": "excess"}),
-        "rounded-a2 noise": (noisy, {"finish": "noise"}),
         "settled": (noisy, {}),
         "settled batch": (noisy, {"batch": 5, "max_labels": 300, "labs": 3}),
         "settled-cal": (clean, {}),

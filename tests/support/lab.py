@@ -59,7 +59,6 @@ KINDS = {
     "rounded-a2 many labs certified": (1000, {"items": 1000, "batch": 24, "labs": 4}),
     "rounded-a2 uncertified": (150, {"batch": 8}),
     "rounded-a2 first items": (200, {"items": 150, "batch": 8}),
-    "rounded-a2 excess": (150, {"batch": 8, "finish": "excess"}),
     "rounded-a2 weights": (
         1000,
         {"batch": 12, "prior": {"kind": "weights", "weights": [1.0, 2.0, 3.0, 4.0, 5.0, 6.0]}},

@@ -16,7 +16,6 @@ LEARNERS = {
     "rounded-cal-halving": {"name": "rounded-cal", "query": "halving"},
     "rounded-cal-items": {"name": "rounded-cal", "items": 25},
     "rounded-a2": {"name": "rounded-a2", "batch": 4},
-    "rounded-a2-excess": {"name": "rounded-a2", "finish": "excess", "batch": 3},
     "settled": {"name": "settled", "epsilon": 0.3},
     "settled-batch": {"name": "settled", "epsilon": 0.3, "batch": 4, "max_labels": 40},
     "settled-cal": {"name": "settled-cal", "epsilon": 0.3},

@@ -61,7 +61,6 @@ def audit_command(
     kappa: Annotated[float | None, parameter("kappa")] = None,
     batch: Annotated[int | None, parameter("batch")] = None,
     query: Annotated[str | None, parameter("query")] = None,
-    finish: Annotated[str | None, parameter("finish")] = None,
     a: Annotated[float | None, parameter("a")] = None,
     b: Annotated[float | None, parameter("b")] = None,
     strings: Annotated[int | None, parameter("strings")] = None,
@@ -93,7 +92,7 @@ def audit_command(
         _check_cluster(workers, device, pair)
     use(device)
     named = {
-        "T": T, "k_loop": k_loop, "k_final": k_final, "kappa": kappa, "batch": batch, "query": query, "finish": finish,
+        "T": T, "k_loop": k_loop, "k_final": k_final, "kappa": kappa, "batch": batch, "query": query,
         "a": a, "b": b, "strings": strings, "runs": runs,
         "labs": labs, "max_labels": max_labels,
     }  # fmt: skip
@@ -205,7 +204,7 @@ def _proof(result: Result, plan: Plan) -> str:
     if verdict is None or proven is None:
         return ""
     if verdict.certified:
-        bound = at_most(proven.rho_proven or 0.0)
+        bound = at_most(proven.rho_proven)
         also = f" Not accurate: {verdict.why}. What helps: {verdict.helps}." if verdict.why else ""
         return f" Certified: the chance that {difference_words(plan)} is at most {bound}.{also}"
     return f" {uncertified_words(verdict, result, plan)}"

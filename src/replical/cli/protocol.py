@@ -107,7 +107,6 @@ def new_command(
         ),
     ] = None,
     items: Annotated[int | None, parameter("items")] = None,
-    finish: Annotated[str | None, parameter("finish")] = None,
     kappa: Annotated[float | None, parameter("kappa")] = None,
     a: Annotated[float | None, parameter("a")] = None,
     b: Annotated[float | None, parameter("b")] = None,
@@ -167,7 +166,7 @@ def new_command(
         "rho": ask("--rho", rho, share("rho"), default="0.1"),
         "nu": nu,
         "theta": theta if theta_from is None else _theta_from(theta_from, class_recipe),
-        "items": items, "finish": finish, "kappa": kappa, "a": a, "b": b, "batch": batch, "query": query, "T": T,
+        "items": items, "kappa": kappa, "a": a, "b": b, "batch": batch, "query": query, "T": T,
         "k_loop": k_loop, "k_final": k_final,
         "strings": strings, "runs": runs, "labs": labs, "max_labels": max_labels,
     }  # fmt: skip
@@ -185,8 +184,6 @@ def new_command(
         content["prior"] = {"kind": "order", "order": public.places.argsort().tolist()}
     if yardstick is not None:
         content["yardstick"] = yardstick_section(yardstick, out, class_recipe)
-    models = "candidates" in section and yardstick is None  # which is about distances
-    learner_section |= _finish(learner_section, models=models)
     learner_section |= _labs_number(learner_section, lab or [], public=yardstick is not None)
     content["learner"] = {key: value for key, value in learner_section.items() if value is not None}
     content |= labs_section(lab or [], lab_key or [])
@@ -236,15 +233,6 @@ def _theta_from(file: Path, class_recipe: Recipe) -> float:
         return disagreement_coefficient(
             class_recipe.C, Population(class_recipe.C, target=0, cells=lab.items), progress=update
         ).value
-
-
-def _finish(learner: dict[str, Any], *, models: bool) -> dict[str, Any]:
-    """How to round among models, where nobody says: by excess error. They differ too much for the distance to prove much."""
-    if not models or learner["finish"] is not None or not find(learner["name"]).uses("finish"):
-        return {}
-    epsilon = learner["epsilon"]
-    own = {"a": learner["a"], "b": learner["b"]}
-    return {"finish": "excess", "a": epsilon / 2, "b": epsilon} | {key: x for key, x in own.items() if x is not None}
 
 
 def _labs_number(learner: dict[str, Any], names: list[str], *, public: bool) -> dict[str, Any]:
@@ -320,9 +308,6 @@ def _remarks(
     yield from loss_words(protocol)
     if sample is not None:
         yield _first_candidates(sample)
-    if protocol.record.rounds and protocol.plan.choice == "labels":
-        finish = protocol.parameter("finish")
-        yield f"Finish {finish}: nothing is proven of how often labs agree. --learner settled has a proof."
     if protocol.yardstick is not None:
         source = protocol.content["yardstick"]["source"]
         yield f"Distances are measured on {protocol.yardstick.size:,} public items: {MEANING[source]}."

@@ -108,7 +108,7 @@ def proof_words(result: Result, protocol: Protocol) -> str:
         return f"Certified: {lattice_proof(result, plan)}."
     if result.settling is not None:
         return _settled_proof(result.settling, plan)
-    proven = 0.0 if result.proven is None else result.proven.rho_proven or 0.0
+    proven = 0.0 if result.proven is None else result.proven.rho_proven
     fixed = f" {_fixed_words(plan)}" if result.rounding is not None and result.rounding.fixed else ""
     return (
         f"Certified: the chance that {difference_words(plan)} is at most {at_most(proven)}{_assumptions(plan)}.{fixed}"

@@ -310,7 +310,7 @@ _ROUNDED_A2 = Record(
     paper=None,
     tight="replical.learners.rounded.plan:a2_betting",
     needs=frozenset({"rho"}),
-    options=_ROUND | {"batch", "finish"},
+    options=_ROUND | {"batch"},
     parent="a2",
     bounds=Bounds(paper=("replica2", "replica2")),
     colour="#00614A",

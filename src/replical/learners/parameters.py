@@ -112,13 +112,6 @@ _ALL = (
     ),
     Parameter(name="items", kind="count", help="items each lab rounds on, its first in private order"),
     Parameter(
-        name="finish",
-        kind="word",
-        words=("distance", "excess", "noise"),
-        help="last step of Rounded: distance, which can be proven, excess or noise",
-        default="distance",
-    ),
-    Parameter(
         name="a", kind="share", help="start of the range of the shared threshold of rounded and settled learners"
     ),
     Parameter(name="b", kind="share", help="end of the range of the shared threshold of rounded and settled learners"),

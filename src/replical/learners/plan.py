@@ -223,7 +223,6 @@ class Task:
     batch: int
     query: str
     items: int | None
-    finish: str
     a: Decimal | None
     b: Decimal | None
     strings: int | None
@@ -237,22 +236,6 @@ class Task:
                 f"kappa must be at most epsilon = {self.epsilon:g}, got {self.kappa:g}: a run that stops there leaves "
                 "hypotheses that err more than epsilon; give a smaller kappa or a larger epsilon"
             )
-
-    def excess_range(self, share: Fraction) -> tuple[Fraction, Fraction]:
-        """[a, b] of a shared threshold on excess errors: b is ε, and a is this `share` of b, where they are not given."""
-        epsilon = fraction(self.epsilon)
-        b = epsilon if self.b is None else fraction(self.b)
-        a = share * b if self.a is None else fraction(self.a)
-        if b > epsilon:
-            raise ValueOutOfRange(
-                f"b must be at most epsilon = {float(epsilon):g}, got {float(b):g}: the answer may err b more than the best"
-            )
-        if not 0 < a <= b:
-            raise ValueOutOfRange(
-                f"a must be above 0 and at most b = {float(b):g}, got {float(a):g}: the shared threshold is drawn between "
-                "them"
-            )
-        return a, b
 
     @property
     def nu_bar(self) -> Decimal:

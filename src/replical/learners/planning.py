@@ -40,7 +40,6 @@ def plan(
     batch: int | None = None,
     query: str | None = None,
     items: int | None = None,
-    finish: str | None = None,
     a: float | None = None,
     b: float | None = None,
     strings: int | None = None,
@@ -86,12 +85,9 @@ def plan(
     items
         Items on which every lab rounds, its first in private order: public. If left out, each lab uses all it has and
         is certified against the ideal answer, whatever the others have.
-    finish
-        How Rounded over A² chooses: ``"distance"``, the only one with a proof, ``"excess"`` or ``"noise"``.
     a, b
-        Range of the shared threshold: of Rounded's on distances, .45 and .9 of epsilon if left out; of its finish
-        ``"excess"`` on excess errors, 2/9 and 2/3 of epsilon if both are left out, otherwise half of epsilon and epsilon; of
-        Settled's on excess errors, .75 of epsilon and epsilon.
+        Range of the shared threshold: of Rounded's on distances, .45 and .9 of epsilon if left out; of Settled's on
+        excess errors, .75 of epsilon and epsilon.
     strings, runs
         Your own numbers of strings, and of runs with each, in place of boosting's.
     labs
@@ -127,7 +123,7 @@ def plan(
     """
     values = {
         "epsilon": epsilon, "delta": delta, "rho": rho, "theta": theta, "nu": nu, "T": T, "k_loop": k_loop,
-        "k_final": k_final, "kappa": kappa, "batch": batch, "query": query, "items": items, "finish": finish, "a": a, "b": b,
+        "k_final": k_final, "kappa": kappa, "batch": batch, "query": query, "items": items, "a": a, "b": b,
         "strings": strings, "runs": runs, "labs": labs,
         "max_labels": max_labels,
     }  # fmt: skip

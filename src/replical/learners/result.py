@@ -137,7 +137,7 @@ class Result:
             "survivors": self.V.size,
             "rounds": len(self.rounds),
         }
-        if self.proven is not None and self.proven.rho_proven is not None:
+        if self.proven is not None:
             rows["certified"] = "yes" if self.proven.certified else "no"
             rows["rho proven"] = round_up(self.proven.rho_proven, 4)
         for condition in self.conditions:
@@ -309,14 +309,14 @@ class Proven:
     labels_sufficient
         Are more labels not needed?
     rho_proven
-        Two labs both prove this much *and* differ with at most this probability; None where the finish has no proof.
+        Two labs both prove this much *and* differ with at most this probability.
     rho_predicted
         An estimate of how often they differ, not a bound; None where there is none.
     """
 
     certified: bool
     labels_sufficient: bool
-    rho_proven: float | None
+    rho_proven: float
     rho_predicted: float | None
 
 
@@ -382,12 +382,12 @@ class Rounding:
     Attributes
     ----------
     rho_proven
-        Two labs both prove this much *and* differ with at most this probability. None where the finish has no such proof.
+        Two labs both prove this much *and* differ with at most this probability.
     labels_sufficient
         More labels are not needed: on a large enough pool the bound would be at most ρ.
     rho_predicted
-        An estimate of how often two labs with such pools differ, not a bound. None where the order is strict, where the
-        finish has no proof, and where survivors are so far apart that nothing can be said: the slack is a or more.
+        An estimate of how often two labs with such pools differ, not a bound. None where the order is strict, and
+        where survivors are so far apart that nothing can be said: the slack is a or more.
     certified
         rho_proven ≤ ρ; where distances are measured on the lab's own items, also that the error bound holds.
     kappa
@@ -417,7 +417,7 @@ class Rounding:
         known with a yardstick.
     """
 
-    rho_proven: float | None
+    rho_proven: float
     labels_sufficient: bool
     rho_predicted: float | None
     certified: bool

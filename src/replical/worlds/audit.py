@@ -236,7 +236,7 @@ def _same_function(population: Population, one: int | None, two: int | None) -> 
 
 def _distance(one: Result, two: Result, prior: Prior) -> float:
     """Jaccard distance of what the shared order chooses from; of balls, the mean over the shared threshold."""
-    if one.rounding is not None and two.rounding is not None and one.rounding.rho_proven is not None:
+    if one.rounding is not None and two.rounding is not None:
         return one.rounding.difference(two.rounding, prior)
     common = len(np.intersect1d(one.survivors.indices, two.survivors.indices, assume_unique=True))
     return 1 - common / (one.V.size + two.V.size - common)
@@ -245,7 +245,7 @@ def _distance(one: Result, two: Result, prior: Prior) -> float:
 def _group(results: Sequence[Result], prior: Prior) -> LabGroup:
     """What all labs of a group have in common."""
     proven = [result.proven for result in results if result.proven is not None]
-    balls = [each for result in results if (each := result.rounding) is not None and each.rho_proven is not None]
+    balls = [each for result in results if (each := result.rounding) is not None]
     return LabGroup(
         hypotheses=tuple(result.hypothesis for result in results),
         certified=tuple(each.certified for each in proven) if proven else None,
@@ -318,7 +318,7 @@ class LabGroup:
 
     hypotheses: tuple[int | None, ...]  # None for no answer
     certified: tuple[bool, ...] | None  # None where the learner certifies nothing
-    rho_proven: tuple[float | None, ...]
+    rho_proven: tuple[float, ...]
     jaccard_distance: float | None  # 1 - |∩|/|∪| of their balls, averaged over the shared threshold; None without balls
 
     @property

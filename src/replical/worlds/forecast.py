@@ -249,7 +249,7 @@ def _figures(pool: Pool, record: Record, chosen: Plan, pairs: list[SimulatedPair
     differences = [pair.difference for pair in pairs]
     certified = mean_or_none([pair.certified for pair in pairs])
     needed = None
-    if isinstance(chosen, RoundedPlan) and chosen.choice == "ball":
+    if isinstance(chosen, RoundedPlan):
         needed = chosen.pool_needed(pool.version_space().distances(worst.best) / len(pool))
     return Prediction(
         items=U,
@@ -299,7 +299,6 @@ def simulate_pair(chosen: Plan, world: PossibleWorld, U: int, number: int) -> Si
 
 def _compare(one: Result, two: Result, chosen: Plan, best: int) -> SimulatedPair:
     first, second, prior = one.rounding, two.rounding, chosen.prior
-    by_ball = first is not None and second is not None and chosen.choice == "ball"
     found = SimulatedPair(
         best=best,
         difference=float(one.hypothesis != two.hypothesis or one.hypothesis is None),
@@ -309,10 +308,8 @@ def _compare(one: Result, two: Result, chosen: Plan, best: int) -> SimulatedPair
         prior_log=None,
         uniform_log=None,
     )
-    if not by_ball:
+    if first is None or second is None:
         return found
-    assert first is not None, "it rounds"
-    assert second is not None, "it rounds"
     uniform = first.difference(second, UNIFORM)
     near = first.scores <= first.range[0] * first.items
     share = float(prior.masses(len(near))[near].sum()) if prior.kind == "weights" else float(near.mean())

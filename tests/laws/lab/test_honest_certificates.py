@@ -32,7 +32,7 @@ SAID = {
     "replica2": THETA | NOISE | SIZES | PLAN,
     "replical": THETA | SIZES | PLAN,
     "rounded-cal": {"query": st.sampled_from([None, "halving"]), **ROUND},
-    "rounded-a2": {"finish": st.sampled_from([None, None, "excess", "noise"]), **BATCH, **ROUND},
+    "rounded-a2": BATCH | ROUND,
     "settled": BATCH | LABS | BUDGET,
     "settled-cal": BATCH | LABS | BUDGET,
     "settled-distance": BATCH | LABS | BUDGET,

@@ -45,7 +45,7 @@ def classes(draw):
 
 
 LEARNERS = [
-    {"name": "rounded-a2", "batch": 3, "items": 5000, "finish": "excess", "kappa": 0.01, "max_labels": 10**20},
+    {"name": "rounded-a2", "batch": 3, "items": 5000, "kappa": 0.01, "max_labels": 10**20},
     {"name": "settled", "labs": 3, "batch": 4, "max_labels": 400, "a": 0.05, "b": 0.09},
     {"name": "settled-cal", "labs": 3, "batch": 4, "max_labels": 400, "a": 0.05, "b": 0.09},
     {"name": "settled-distance", "labs": 3, "batch": 4, "max_labels": 400, "a": 0.05, "b": 0.09},

@@ -13,7 +13,7 @@ from replical.learners.rounded.learner import verdict
 PLANS = [
     plan("rounded-a2", n, epsilon=epsilon, delta=0.05, rho=0.1, pool="finite", **more)
     for n, epsilon in ((8, 0.2), (5000, 0.05))
-    for more in ({}, {"kappa": 0.02}, {"max_labels": 80}, {"finish": "excess"}, {"finish": "noise"})
+    for more in ({}, {"kappa": 0.02}, {"max_labels": 80})
 ]
 
 
@@ -22,8 +22,8 @@ def rounded(draw):
     """A plan, and what a lab may end with: the two conditions decide what is certified."""
     made, U = draw(st.sampled_from(PLANS)), draw(st.integers(20, 50_000))
     kappa, most = draw(st.integers(0, U // 2)), made.kappa_most(U)
-    proven = draw(st.floats(0, 1)) if made.finish == "distance" else None
-    certified = proven is not None and proven <= 0.1 and kappa <= most
+    proven = draw(st.floats(0, 1))
+    certified = proven <= 0.1 and kappa <= most
     rounding = Rounding(
         rho_proven=proven,
         labels_sufficient=certified or draw(st.booleans()),
@@ -50,10 +50,8 @@ def test_certified_exactly_if_there_is_nothing_to_say(case):
     found = verdict(made, rounding)
     assert found.certified == rounding.certified == (found.why == "") == (found.helps == "")
     if not found.certified:
-        proven = rounding.rho_proven is not None and rounding.rho_proven <= 0.1
-        accurate = rounding.kappa <= rounding.kappa_most
-        assert ("error bound" in found.why) == (not accurate and rounding.rho_proven is not None)
-        assert ("is proven, but" in found.why) == proven
+        assert ("error bound" in found.why) == (rounding.kappa > rounding.kappa_most)
+        assert ("is proven, but" in found.why) == (rounding.rho_proven <= 0.1)
         assert "--learner settled" in found.helps
         assert ("larger budget" in found.helps) <= rounding.spent
 

@@ -1,8 +1,7 @@
-"""Rounded: what it proves and says when it proves nothing, its finishes, priors and budgets (docs/claims/rounded.md)."""
+"""Rounded: what it proves and says when it proves nothing, its priors and budgets (docs/claims/rounded.md)."""
 
 from fractions import Fraction
 from math import log
-from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -13,7 +12,6 @@ from replical.bounds.gamma import Gamma
 from replical.classes.prior import Prior
 from replical.errors import PlanMismatch, ValueOutOfRange
 from replical.learners.planning import learner_for
-from replical.learners.rounded.learner import finish
 from replical.learners.rounded.proof import Centre
 from replical.worlds.audit import run_pair
 from replical.worlds.datasets import real_world
@@ -103,9 +101,8 @@ def test_the_threshold_itself_is_within_the_threshold():
     for scores, answer in (([v, v + 1, v + 1], 0), ([v + 1, v + 1, v], 2)):
         ball = made.ball(shared, np.array(scores), 5000, np.array([1]))
         assert ball.tolist() == [answer]
-        assert finish(made, shared, ball, SimpleNamespace(V=None)) == answer
-    nobody = made.ball(shared, np.array([v + 1, v + 2]), 5000, np.array([1]))
-    assert finish(made, shared, nobody, SimpleNamespace(V=None)) == 1
+        assert made.prior.first(shared, "order", indices=ball) == answer
+    assert made.ball(shared, np.array([v + 1, v + 2]), 5000, np.array([1])).tolist() == [1]  # nobody is: the survivors
 
 
 @pytest.mark.parametrize("seed", range(4))
@@ -178,68 +175,10 @@ def test_a_slack_given_in_advance_stops_a_run_uncertified():
     assert further.labels > result.labels
 
 
-@pytest.mark.parametrize("kind", ["excess", "noise"])
-def test_other_finishes_run_and_are_never_certified(kind):
-    learner = learner_for(plan("rounded-a2", SMALL, **TASK, items=12_000, finish=kind))
-    _, result = one_lab(learner, 12_000, noise=0.05)
-    assert not result.rounding.certified
-    assert not result.sound
-    assert (result.rounding.rho_proven, result.rounding.rho_predicted) == (None, None)
-    assert result.hypothesis in result.V.indices
-    assert result.rounding.kappa <= 12_000 * 0.2 / 3
-    answers = {one_lab(learner, 12_000, noise=0.05, shared=f"s{i}")[1].hypothesis for i in range(4)}
-    assert len(answers) > 1  # the string has its say
-
-
-def excess_plan(**said):
-    return plan("rounded-a2", SMALL, **TASK, finish="excess", **said)
-
-
-def test_the_range_of_the_excess_finish_is_the_one_given():
-    """And the old one where none is given; the numbers that old certificates list stay as they were."""
-    assert excess_plan().range == (Fraction(2, 45), Fraction(2, 15))
-    assert (excess_plan()["a"], excess_plan()["b"]) == (Fraction(9, 100), Fraction(18, 100))
-    for said, expected in (
-        ({"a": 0.1, "b": 0.2}, (Fraction(1, 10), Fraction(1, 5))),
-        ({"b": 0.15}, (Fraction(3, 40), Fraction(3, 20))),
-        ({"a": 0.04}, (Fraction(1, 25), Fraction(1, 5))),
-        ({"b": 0.05}, (Fraction(1, 40), Fraction(1, 20))),
-        ({"a": 0.05, "b": 0.05}, (Fraction(1, 20), Fraction(1, 20))),
-    ):
-        made = excess_plan(**said)
-        assert made.range == (made["a"], made["b"]) == expected
-        drawn = [made.threshold(SharedRandomness(f"s{i}"), 10**6) for i in range(20)]
-        assert all(expected[0] * 10**6 - 1 < v <= expected[1] * 10**6 for v in drawn)
-        assert len(set(drawn)) > 1 or expected[0] == expected[1]
-
-
-def test_a_wider_threshold_lets_worse_survivors_in():
-    """The same labels: with a threshold of ε nearly every survivor may win, with next to none only the best."""
-    errors = []
-    for end in (1e-6, 0.2):
-        _, result = one_lab(learner_for(excess_plan(a=end, b=end)), 12_000, noise=0.05)
-        errors.append(abs(result.hypothesis - 1234))
-    assert errors[0] < errors[1]
-
-
-@pytest.mark.parametrize(
-    ("said", "sentence"),
-    [
-        ({"b": 0.21}, "b must be at most epsilon = 0.2, got 0.21"),
-        ({"a": 0.15, "b": 0.1}, "a must be above 0 and at most b = 0.1, got 0.15"),
-    ],
-)
-def test_a_range_of_excess_errors_ends_at_epsilon(said, sentence):
-    with pytest.raises(ValueOutOfRange, match=sentence):
-        excess_plan(**said)
-
-
 @pytest.mark.parametrize("learner", ["rounded-cal", "rounded-a2", "a2"])
-@pytest.mark.parametrize("finish", [None, "distance", "excess", "noise"])
-def test_a_slack_above_epsilon_is_refused(learner, finish):
+def test_a_slack_above_epsilon_is_refused(learner):
     rho = {"rho": 0.2} if learner.startswith("rounded") else {}
     task = {"epsilon": 0.2, "delta": 0.05, "pool": "finite", **rho}
-    task |= {"finish": finish} if learner == "rounded-a2" else {}
     assert plan(learner, SMALL, **task, kappa=0.2)["kappa"] == Fraction(1, 5)
     with pytest.raises(ValueOutOfRange) as error:
         plan(learner, SMALL, **task, kappa=0.2000001)

@@ -92,7 +92,6 @@ def test_drawn_items_use_words_that_nothing_else_uses(monkeypatch):
         ),
         (lambda: plan("rounded-cal", 6, yardstick=Yardstick.cells(C), **TASK), BadSpec, "give the class"),
         (lambda: plan("settled", C, yardstick=Yardstick.cells(C), **TASK), BadSpec, "settled measures nothing"),
-        (lambda: plan("rounded-a2", C, yardstick=Yardstick.cells(C), finish="excess", **TASK), BadSpec, "excess"),
         (lambda: check_yardstick({"source": "pool"}), BadProtocol, "one of cells, string, file"),
         (lambda: check_yardstick({"source": ["cells"]}), BadProtocol, "one of cells, string, file"),
         (lambda: check_yardstick({"source": "cells", "items": 3}), BadProtocol, "no key 'items'"),

@@ -100,7 +100,7 @@ ODD = {
     "boundary": [cell("a2", 90.0 + each, noise=f"boundary:0.{each},0.05") for each in (1, 2, 3)],
     "table": [cell(learner, 90.0, noise="0.05", **{"class": "table:some.csv"}) for learner in ("a2", "rounded-a2")],
     "everyone": [cell(learner, 30.0 * (number + 1), epsilon=e, theta=2.0, nu=0.0) for number, learner in enumerate(LEARNERS) for e in (0.1, 0.05, 0.02)],
-    "options": [cell("rounded-a2", 30.0, rho=r, finish=f, kappa=0.01) for r in (0.1, 0.2, 0.4) for f in ("distance", "noise")],
+    "options": [cell("rounded-a2", 30.0, rho=r, batch=b, kappa=0.01) for r in (0.1, 0.2, 0.4) for b in (1, 4)],
     "of the study": rows_of_the_study(),
 }  # fmt: skip
 

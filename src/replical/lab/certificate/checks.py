@@ -573,17 +573,13 @@ _MEASURED = Condition(name=MASSES, value=0.0, bound=1.0, held=False)  # labs hav
 
 def _rounding_conditions(body: Mapping[str, Any], plan: RoundedPlan) -> tuple[Condition, ...]:
     """What is proven of ρ, and slack or nearness in items."""
-    proven, U = body["rho_proven"], measured_items(plan, body["pool"]["items"])
+    U = measured_items(plan, body["pool"]["items"])
+    proven = 1.0 if body["rho_proven"] is None else body["rho_proven"]  # null is refused with what is proven
     rho, name = float(plan["rho"]), ACCURATE if plan.yardstick is None else NEAR
     most = plan.kappa_most(U) if plan.yardstick is None else plan.apart_most(U)
     count = _count(value_of(body, name), U)
     return (
-        Condition(
-            name=CERTIFIED,
-            value=1.0 if proven is None else proven,
-            bound=rho,
-            held=proven is not None and proven <= rho,
-        ),
+        Condition(name=CERTIFIED, value=proven, bound=rho, held=proven <= rho),
         Condition(name=name, value=count / U, bound=most / U, held=count <= most),
     )
 

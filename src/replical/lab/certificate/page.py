@@ -207,9 +207,6 @@ def _settling_facts(body: Mapping[str, Any]) -> dict[str, str]:
 def _why_not(body: Mapping[str, Any]) -> str:
     """Which of the conditions failed, in a sentence."""
     failed = {each["name"] for each in body["conditions"] if not each["held"]}
-    finish = body["protocol"]["learner"].get("finish", "distance")
-    if finish != "distance":
-        return f"the finish {finish} has no proof that labs agree; the learner settled has one."
     if ACCURATE in failed and CERTIFIED not in failed:
         why = "the slack is too large for the error bound: the pool is too small, or labels are too few"
         return f"{_pair_promise(body)}, but {why}."

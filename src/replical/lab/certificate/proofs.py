@@ -39,10 +39,10 @@ def rounded_proof(body: Mapping[str, Any], protocol: Protocol) -> str | None:
         return f"certified is what the conditions say: {wrong}"
     if body["certified"] and not body["labels_sufficient"]:
         return "certified, and yet labels are said to be missing"
-    if proven is not None and round(proven, 6) != proven:
+    if proven is None:
+        return "a rounded run always proves something"
+    if round(proven, 6) != proven:
         return "rho_proven has more than six digits"
-    if (proven is None) != (plan.finish != "distance"):
-        return f"the finish {plan.finish!r} {'always proves something' if proven is None else 'proves nothing'}"
     if plan.yardstick is not None:
         return same((body["labels_sufficient"], body["rho_predicted"]), (body["certified"], None))
     return _check_own_items(body, protocol, plan)
@@ -60,8 +60,6 @@ def _check_own_items(body: Mapping[str, Any], protocol: Protocol, plan: RoundedP
     disputed = body["rounds"][-1]["disagreement"][0] if body["rounds"] else U
     if kappa > (0 if body["survivors"]["count"] == 1 else disputed):
         return "the slack is larger than what survivors dispute"
-    if plan.finish != "distance":
-        return same((body["labels_sufficient"], body["rho_predicted"]), (False, None))
     own = OwnBound(plan, U)
     least = own.with_failures(0.0)
     least = least if kappa or own.exact is None else min(least, own.misjudged)

@@ -119,15 +119,6 @@ def _rounding_beliefs(body: Mapping[str, Any], protocol: Protocol, plan: Rounded
             yield not_checkable(name, *proof, why=f"distances were measured on {named}", needs="yardstick")
         yield not_checkable(f"{NEAR}", "conditions[].value", why="it is a matter of the lab's items", needs="pool")
         return
-    if plan.choice == "labels":
-        yield not_checkable(
-            f"the slack, and the finish {plan.finish}",
-            "conditions[].value",
-            "conditions[].held",
-            why=_LABELS,
-            needs="journal",
-        )
-        return
     learner, items = protocol.learner, body["pool"]["items"]
     if isinstance(learner, Prover) and learner.repeatable(items):
         yield not_checkable(name, *proof, why="distances were measured on the lab's items", needs="pool")

@@ -335,8 +335,6 @@ class PoolChecks:
         kappa, radius = slack(body, plan), centre.radius(V)
         if not radius - unused <= kappa <= radius:
             return f"the slack is said to be {kappa} items, on these it is {max(0, radius - unused)} to {radius}"
-        if plan.choice != "ball":
-            return None
         scores, v = centre.distances(V), plan.threshold(self.protocol.shared, measured_items(plan, len(self.lab)))
         kept = np.zeros(plan.n, dtype=np.bool_)
         kept[indices_of(body["kept"], plan.n)] = True

@@ -1,20 +1,12 @@
-"""The last step of Rounded, without labels: which hypothesis is returned. Fixed by the protocol, never by the data.
-
-distance: the first in the shared order within a shared distance of the centre. This one carries the proof.
-excess:   the first survivor whose empirical excess error is at most a shared threshold; between near-ties it errs less.
-noise:    the survivor with the smallest excess error minus shared exponential noise.
-What is proven about each: docs/claims/rounded.md.
-
-Is a rounded run certified? If not: which of the two conditions failed, and what would help.
-
-Rounded: replicability for an additive price in labels.
+"""Rounded: replicability for an additive price in labels.
 
 Shrink a version space with CAL or A² further than accuracy needs, take its centre, and return the first hypothesis in
 the shared order within a shared distance v of it. The last step costs no labels. The run stops as soon as this lab's own
 bound gamma, computed without labels, proves that two labs are both certified and different with probability at most ρ.
 
 Claim: for every fixed ρ, Pr[both labs certified and their answers differ] ≤ ρ, and Pr[certified, error above ν+ε] ≤ δ; over
-CAL under realizability, over A² whatever the noise. Reference: ours, Theorems L1-L2 (docs/claims/certificate.md).
+CAL under realizability, over A² whatever the noise. Where a run is not certified its verdict says which of the two
+conditions failed, and what would help. Reference: ours, Theorems L1-L2 (docs/claims/certificate.md).
 """
 
 from __future__ import annotations
@@ -22,10 +14,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 from fractions import Fraction
 
-import numpy as np
-
-from replical.classes.base import Indices
-from replical.classes.prior import exponentials
 from replical.core.exact import round_down, round_up
 from replical.core.randomness import SharedRandomness
 from replical.learners.base import Conversation, Shrinkage, Shrinker, check_base, check_plan
@@ -36,18 +24,6 @@ from replical.learners.rounded.plan import RoundedPlan
 from replical.learners.rounded.proof import Looks, Proof, YardstickProof
 from replical.pools.pool import AnyPool
 from replical.pools.version_space import VersionSpace
-
-
-def finish(plan: RoundedPlan, shared: SharedRandomness, ball: Indices | None, shrunk: Shrinkage) -> int:
-    """The answer of the finish the plan names; `ball` is what the shared order chooses from, where it is no labels."""
-    if ball is not None:
-        return plan.prior.first(shared, "order", indices=ball)
-    excess = shrunk.errors - shrunk.errors.min()
-    if plan.finish == "excess":
-        within = shrunk.V.indices[excess <= plan.threshold(shared, shrunk.scanned)]
-        return plan.prior.first(shared, "order", indices=within)
-    noise = float(plan["sigma"]) * exponentials(shared.ranks("noise", indices=shrunk.V.indices))
-    return int(shrunk.V.indices[np.argmin(excess / max(1, shrunk.scanned) - noise)])
 
 
 def verdict(plan: RoundedPlan, rounding: Rounding) -> Verdict:
@@ -71,9 +47,6 @@ def verdict(plan: RoundedPlan, rounding: Rounding) -> Verdict:
         return _by_yardstick(plan, rounding)
     if rounding.certified:
         return Verdict(certified=True, why="", helps="")
-    if rounding.rho_proven is None:
-        why = f"the finish {plan.finish!r} has no proof that labs agree"
-        return Verdict(certified=False, why=why, helps=f"--learner {_settled(plan)}, which has one")
     rho, inaccurate = float(plan["rho"]), _inaccurate(rounding)
     if rounding.rho_proven <= rho:
         why, ways = f"{round_up(rounding.rho_proven, 3)} is proven, but {inaccurate}", _to_be_accurate(plan, rounding)
@@ -96,7 +69,6 @@ def _by_yardstick(plan: RoundedPlan, rounding: Rounding) -> Verdict:
     helps = [] if rounding.accurate else ["a smaller b", "more items"]
     if rounding.certified:
         return Verdict(certified=True, why="" if rounding.accurate else inaccurate, helps=", or ".join(helps))
-    assert rounding.rho_proven is not None, "a yardstick always proves something"
     proven = "nothing is" if rounding.rho_proven >= 1 else f"only {round_up(rounding.rho_proven, 3)} is"
     why = f"{proven} proven of how often labs differ, and {float(plan['rho']):g} was asked for"
     why = why if rounding.accurate else f"{why}; {inaccurate}"
@@ -203,8 +175,8 @@ class Rounded:
         Returns
         -------
         conversation
-            It ends with a `Result`. `hypothesis`: the answer of the plan's finish, by default the first in the shared
-            order within a shared distance of the centre of V. `unrounded`: the first of V in the shared order. `V`:
+            It ends with a `Result`. `hypothesis`: the first in the shared order within a shared distance of the
+            centre of V. `unrounded`: the first of V in the shared order. `V`:
             what the base left. `conditions`: those of the plan, whether ρ is proven, and whether the slack is small
             enough for the error bound. `rounding`: what this lab has proven.
 
@@ -233,7 +205,7 @@ class Rounded:
         plan = self.plan
         rounding = proof.conclude(shrunk)
         ball = plan.ball(shared, rounding.scores, rounding.items, shrunk.V.indices)
-        answer = finish(plan, shared, ball, shrunk)
+        answer = plan.prior.first(shared, "order", indices=ball)
         rounding = proof.judged(rounding, shrunk.V, answer, shared)
         return Result(
             hypothesis=answer,
@@ -246,8 +218,8 @@ class Rounded:
         )
 
     def repeatable(self, items: int) -> bool:
-        """Does the proof follow from so many `items` and the survivors? Not where labels decide, or some items did."""
-        return self.plan.choice == "ball" and self.plan.items in (None, items)
+        """Does the proof follow from so many `items` and the survivors? Not where some of the items did."""
+        return self.plan.items in (None, items)
 
     def prove(self, pool: AnyPool, V: VersionSpace, shared: SharedRandomness) -> Result:
         """What the survivors `V` prove on this `pool` with the `shared` string, without labels."""
@@ -259,12 +231,7 @@ class Rounded:
 def _conditions(plan: RoundedPlan, rounding: Rounding) -> tuple[Condition, Condition]:
     proven, rho = rounding.rho_proven, float(plan["rho"])
     return (
-        Condition(
-            name=CERTIFIED,
-            value=1.0 if proven is None else proven,
-            bound=rho,
-            held=proven is not None and proven <= rho,
-        ),
+        Condition(name=CERTIFIED, value=proven, bound=rho, held=proven <= rho),
         Condition(
             name=ACCURATE if plan.yardstick is None else NEAR,
             value=rounding.accuracy[0],

@@ -21,7 +21,7 @@ from replical.classes.base import Indices
 from replical.classes.prior import UNIFORM, Prior
 from replical.core.exact import ceil, decimal, fraction, ln
 from replical.core.randomness import SharedRandomness
-from replical.errors import BadSpec, PlanMismatch, ValueOutOfRange
+from replical.errors import PlanMismatch, ValueOutOfRange
 from replical.learners.paper import a2
 from replical.learners.paper import cal as tight
 from replical.learners.plan import Choice, Cost, Number, Plan, Setting, Task, halving_labels, scanning_labels
@@ -41,21 +41,14 @@ class RoundedPlan(Plan):
     ----------
     base
         The plan of the learner that shrinks the version space.
-    finish
-        How the answer is chosen at the end: by distance to the centre, by empirical excess error below a shared
-        threshold, or by excess error with shared noise. Fixed before any label.
     items
         Items every lab rounds on; None where each uses all it has.
-    range
-        Between these the shared threshold is drawn: on distances or, where the finish says so, on excess errors.
     yardstick
         Public items on which distances are measured; None where each lab measures on its own.
     """
 
     base: Plan
-    finish: str
     items: int | None
-    range: tuple[Fraction, Fraction]
     yardstick: Yardstick | None = None
 
     @property
@@ -70,8 +63,8 @@ class RoundedPlan(Plan):
 
     @property
     def choice(self) -> Choice:
-        """The ball of radius v around the centre, or survivors by errors that no certificate tells."""
-        return "ball" if self.finish == "distance" else "labels"
+        """The ball of radius v around the centre."""
+        return "ball"
 
     def under(self, prior: Prior, max_labels: int | None) -> RoundedPlan:
         """The budget is the base's too."""
@@ -97,13 +90,8 @@ class RoundedPlan(Plan):
                 "more, or publish a protocol with fewer items before any label is asked"
             )
 
-    def ball(self, shared: SharedRandomness, scores: Indices, items: int, survivors: Indices) -> Indices | None:
-        """The set the shared order chooses from: everyone within the shared distance of the centre, measured on `items`.
-
-        None where labels decide: then the answer is a survivor.
-        """
-        if self.choice == "labels":
-            return None
+    def ball(self, shared: SharedRandomness, scores: Indices, items: int, survivors: Indices) -> Indices:
+        """The set the shared order chooses from: everyone within the shared distance of the centre, measured on `items`."""
         within = np.flatnonzero(scores <= self.threshold(shared, items))
         # A centre that votes with a majority need not be a hypothesis: nobody within v is possible on tiny pools.
         return within if len(within) else survivors
@@ -111,19 +99,17 @@ class RoundedPlan(Plan):
     def kappa_most(self, U: int) -> int:
         """The largest slack, in items, with which the error bound is proven; negative if there is none.
 
-        The answer is within b+κ of the best hypothesis on the pool, or, as a survivor, within 2κ.
+        The answer is within b+κ of the best hypothesis on the pool.
         """
-        most = self.apart_most(U)
-        return most - floor(U * self["b"]) if self.finish == "distance" else most // 2
+        return self.apart_most(U) - floor(U * self["b"])
 
     def apart_most(self, U: int) -> int:
         """Whoever differs from the best on so few of `U` items errs at most ε more, except with probability δ/2; or -1."""
         return largest_count(U, float(self.epsilon), float(self["delta"]) / (2 * self.n))
 
     def threshold(self, shared: SharedRandomness, items: int) -> int:
-        """The shared threshold v, uniform on the range: in items on which to differ, or errors in excess, of `items`."""
-        low, high = self.range
-        return floor(items * (low + (high - low) * Fraction(shared.uniform("threshold"))))
+        """The shared threshold v, uniform on [a, b]: on how many of `items` to differ."""
+        return floor(items * (self["a"] + (self["b"] - self["a"]) * Fraction(shared.uniform("threshold"))))
 
     def gamma(self, U: int) -> Gamma:
         """What a lab with `U` items bounds its differences to others with."""
@@ -275,16 +261,11 @@ def _many(task: Task) -> tuple[Number, ...]:
     return (labs,) if task.yardstick is None and task.labs > 2 else ()
 
 
-def _own_range(task: Task) -> bool:
-    """Do a and b speak of excess errors?"""
-    return task.finish == "excess" and (task.a is not None or task.b is not None)
-
-
 def _distances(task: Task) -> tuple[Fraction, Fraction]:
     """[a, b] on distances: b = .9ε leaves room for slack, a = b/2 makes the growth of the class between them small."""
-    epsilon, own = fraction(task.epsilon), _own_range(task)
-    b = Fraction(9, 10) * epsilon if task.b is None or own else fraction(task.b)
-    a = b / 2 if task.a is None or own else fraction(task.a)
+    epsilon = fraction(task.epsilon)
+    b = Fraction(9, 10) * epsilon if task.b is None else fraction(task.b)
+    a = b / 2 if task.a is None else fraction(task.a)
     if b >= epsilon and task.yardstick is None:
         raise ValueOutOfRange(
             f"b must be below epsilon = {float(epsilon):g}, got {float(b):g}: the rest is for what a pool cannot measure"
@@ -299,26 +280,18 @@ def _distances(task: Task) -> tuple[Fraction, Fraction]:
 def _rounded(
     kind: type[RoundedPlan], task: Task, learner: str, base: Plan, delta_A: Number, simple: tuple[Number, ...]
 ) -> RoundedPlan:
-    if task.yardstick is not None and task.finish != "distance":
-        raise BadSpec(f"a yardstick measures distances, and the finish {task.finish!r} has none: leave one of them out")
-    own = _own_range(task)
-    a, b = task.excess_range(Fraction(1, 2)) if own else _distances(task)
-    start, end = ("ε/2", "ε") if own else ("b/2", ".9ε")
-    epsilon, kappa = fraction(task.epsilon), fraction(task.kappa or 0)
-    # A file that names the finish and no range means [2ε/9, 2ε/3]; its certificate lists a and b of distances all the same.
-    other = task.finish == "excess" and not own
-    drawn_from = (Fraction(2, 9) * epsilon, Fraction(2, 3) * epsilon) if other else (a, b)
-    if task.finish != "distance" and not kappa:
-        kappa = epsilon / 3
+    a, b = _distances(task)
+    # Published certificates list σ, which nothing uses, and speak of other finishes, which there are none of.
     sigma = fraction(2 * task.epsilon / (3 * ln(2 * task.n / task.delta)))
+    slack = "slack at which a run stops uncertified; ε/3 for other finishes"
     numbers = (
-        Number(name="a", value=a, source=f"start of the range of the shared threshold; {start} if not given"),
-        Number(name="b", value=b, source=f"its end; {end} if not given"),
+        Number(name="a", value=a, source="start of the range of the shared threshold; b/2 if not given"),
+        Number(name="b", value=b, source="its end; .9ε if not given"),
         Number(name="rho", value=fraction(task.rho), source="given"),
         Number(name="delta", value=fraction(task.delta), source="given"),
         delta_A,
         _measuring(task),
-        Number(name="kappa", value=kappa, source="slack at which a run stops uncertified; ε/3 for other finishes"),
+        Number(name="kappa", value=fraction(task.kappa or 0), source=slack),
         Number(name="sigma", value=sigma, source="(2ε/3)/ln(2n/δ): scale of the shared noise"),
         *simple,
     )
@@ -326,12 +299,10 @@ def _rounded(
         learner=learner,
         name="tight",
         n=task.n,
-        epsilon=epsilon,
+        epsilon=fraction(task.epsilon),
         numbers=numbers,
         base=base,
-        finish=task.finish,
         items=task.items,
-        range=drawn_from,
         yardstick=task.yardstick,
     )
 

@@ -203,7 +203,7 @@ class Proof(Looks):
 
     def __init__(self, plan: RoundedPlan, pool: AnyPool, centre: Centre | None = None) -> None:
         self._U, self._accurate = pool.size, plan.kappa_most(pool.size)
-        most = min(self._accurate, ceil(plan["a"] * self._U) - 1) if plan.finish == "distance" else -1
+        most = min(self._accurate, ceil(plan["a"] * self._U) - 1)
         super().__init__(plan, pool, centre or Centre(pool.version_space()), self._U, most)
         self._own = OwnBound(plan, self._U)
 
@@ -231,35 +231,25 @@ class Proof(Looks):
         plan, V, U = self._plan, shrunk.V, self._U
         kappa, scores = self._centre.radius(V), self._centre.distances(V)
         a, b, rho, gamma = float(plan["a"]), float(plan["b"]), float(plan["rho"]), self._own.gamma
-        rho_proven = rho_predicted = supports = pool_needed = None
-        sufficient = certified = False
-        if plan.finish == "distance":
-            rho_proven = (
-                self._proven if V is self._last and self._proven else self._own.rho(scores, kappa, self._least(V))
-            )
-            certified = rho_proven <= rho and kappa <= self._accurate
-            unlimited = inf
-            if not certified and kappa < U * (plan.epsilon - plan["b"]) and gamma.places is None:
-                unlimited = gamma_unlimited(scores / U, kappa / U, a, b, gamma.masses, self._least(V))
-            sufficient = certified or self._own.with_failures(unlimited) <= rho
-            # With a larger slack a ball need not hold the truth.
-            if gamma.places is None and kappa < U * plan["a"]:
-                variance = self._variance(shrunk, scores)
-                rho_predicted = estimate(scores / U, U, a, b, variance=variance, masses=gamma.masses, labs=plan.labs)
-            if not certified:
-                supports = self._own.rho(scores, 0, self._least(V))
-                pool_needed = plan.pool_needed(scores / U)
+        proven = self._proven if V is self._last and self._proven else self._own.rho(scores, kappa, self._least(V))
+        certified, unlimited, predicted = proven <= rho and kappa <= self._accurate, inf, None
+        if not certified and kappa < U * (plan.epsilon - plan["b"]) and gamma.places is None:
+            unlimited = gamma_unlimited(scores / U, kappa / U, a, b, gamma.masses, self._least(V))
+        # With a larger slack a ball need not hold the truth.
+        if gamma.places is None and kappa < U * plan["a"]:
+            variance = self._variance(shrunk, scores)
+            predicted = estimate(scores / U, U, a, b, variance=variance, masses=gamma.masses, labs=plan.labs)
         return Rounding(
-            rho_proven=rho_proven,
-            labels_sufficient=sufficient,
-            rho_predicted=rho_predicted,
+            rho_proven=proven,
+            labels_sufficient=certified or self._own.with_failures(unlimited) <= rho,
+            rho_predicted=predicted,
             certified=certified,
             kappa=kappa,
             kappa_most=self._accurate,
             accurate=kappa <= self._accurate,
             accuracy=(kappa / U, self._accurate / U),
-            supports=supports,
-            pool_needed=pool_needed,
+            supports=None if certified else self._own.rho(scores, 0, self._least(V)),
+            pool_needed=None if certified else plan.pool_needed(scores / U),
             scores=scores,
             range=(a, b),
             items=U,

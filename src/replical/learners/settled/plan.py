@@ -48,7 +48,7 @@ def beta(task: Task) -> Fraction:
 
 def ideal(task: Task, measure: str) -> tuple[Number, ...]:
     """What makes an answer the ideal one, by a `measure`, and how sure of it a lab is to be."""
-    a, b = task.excess_range(Fraction(3, 4))
+    a, b = _range(task)
     range_of = "the range of the shared threshold v" + (" on distances" if measure == "distance" else "")
     return (
         Number(name="a", value=a, source=f"start of {range_of}; .75b if not given"),
@@ -62,6 +62,22 @@ def ideal(task: Task, measure: str) -> tuple[Number, ...]:
             name="beta", value=beta(task), source="min(δ, ρ/K): a lab is certified and its answer is not the ideal one"
         ),
     )
+
+
+def _range(task: Task) -> tuple[Fraction, Fraction]:
+    """[a, b] of the shared threshold: b is ε, and a is three quarters of b, where they are not given."""
+    epsilon = fraction(task.epsilon)
+    b = epsilon if task.b is None else fraction(task.b)
+    a = Fraction(3, 4) * b if task.a is None else fraction(task.a)
+    if b > epsilon:
+        raise ValueOutOfRange(
+            f"b must be at most epsilon = {float(epsilon):g}, got {float(b):g}: the answer may err b more than the best"
+        )
+    if not 0 < a <= b:
+        raise ValueOutOfRange(
+            f"a must be above 0 and at most b = {float(b):g}, got {float(a):g}: the shared threshold is drawn between them"
+        )
+    return a, b
 
 
 def parts(task: Task, **shares: tuple[Fraction, str]) -> tuple[Number, ...]:
