@@ -37,7 +37,7 @@ def _add(counts: Counts, places: Indices, more: Sequence[Counts] | Counts) -> Co
     return counts.take(places, axis=1)
 
 
-_add_three = register(work=lambda counts, places, more: 12 * len(places), numba="numba_rows.add_three")(_add)
+_add_three = register(lambda counts, places, more: 12 * len(places), numba="numba_rows")(_add)
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -79,14 +79,14 @@ class Kinds:
         )
 
 
-@register(work=lambda counts: 6 * counts.shape[1], numba="numba_rows.ranges")
+@register(lambda counts: 6 * counts.shape[1], numba="numba_rows")
 def _ranges(counts: Counts) -> tuple[list[int], list[int]]:
     """The least and the largest sum of a column, and entry of the second and third row."""
     rows = (counts.sum(axis=0), counts[1], counts[2])
     return [int(row.min()) for row in rows], [int(row.max()) for row in rows]
 
 
-@register(work=lambda counts, low, spans, held: 6 * counts.shape[1], numba="numba_rows.cells")
+@register(lambda counts, low, spans, held: 6 * counts.shape[1], numba="numba_rows")
 def _cells(counts: Counts, low: list[int], spans: list[int], held: NDArray[np.bool_]) -> Indices:
     """The cell of every column, by its sum and its second and third row; marked in `held`."""
     places: Indices = counts.sum(axis=0) - low[0]

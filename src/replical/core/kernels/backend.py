@@ -41,27 +41,24 @@ Function = TypeVar("Function", bound=Callable[..., Any])
 
 
 def register(
-    *,
-    work: Callable[..., int],
-    torch_work: Callable[..., int] | None = None,
-    numba: str | None = None,
-    torch: str | None = None,
+    work: Callable[..., int], *, numba: str = "", torch: str = "", torch_work: Callable[..., int] | None = None
 ) -> Callable[[Function], Function]:
-    """A NumPy function becomes a kernel: whoever calls it gets the version that pays, ``module.function`` of this package.
+    """A NumPy function becomes a kernel: whoever calls it gets the version that pays.
 
-    `work` tells from the arguments about how many 64-bit words NumPy would read or write, all its passes together;
-    `torch_work` how many a card has to, where that is another number.
+    Other versions have the same name, without underscores, in the modules `numba` and `torch` of this package. `work` tells
+    from the arguments about how many 64-bit words NumPy would read or write, all its passes together; `torch_work` how many
+    a card has to, where that is another number.
     """
 
     def make(plain: Function) -> Function:
         @wraps(plain)
         def dispatch(*args: Any, **kwargs: Any) -> Any:
-            words = work(*args, **kwargs)
+            words, version = work(*args, **kwargs), plain
             if torch and on_device(words if torch_work is None else torch_work(*args, **kwargs)):
-                return _version(torch)(*args, **kwargs)
-            if numba and compiles(words):
-                return _version(numba)(*args, **kwargs)
-            return plain(*args, **kwargs)
+                version = _version(torch, plain.__name__)
+            elif numba and compiles(words):
+                version = _version(numba, plain.__name__)
+            return version(*args, **kwargs)
 
         return cast(Function, dispatch)
 
@@ -69,9 +66,8 @@ def register(
 
 
 @cache
-def _version(name: str) -> Callable[..., Any]:
-    module, _, function = name.partition(".")
-    return cast(Callable[..., Any], getattr(import_module(f"{__package__}.{module}"), function))
+def _version(module: str, name: str) -> Any:
+    return getattr(import_module(f"{__package__}.{module}"), name.strip("_"))
 
 
 def compiles(work: int) -> bool:

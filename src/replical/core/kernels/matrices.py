@@ -40,22 +40,16 @@ def blank_memory(rows: int) -> Indices:
     return np.zeros((2, rows), dtype=np.int64)
 
 
-def _words_remembered(planes: Packed, rows: Indices, columns: Columns, seen: Indices | None = None) -> int:
-    return 4 * len(planes) * len(rows)  # looked at where most rows are answered by what was kept
+def _work(planes: Packed, rows: Indices, columns: Columns, seen: Indices | None = None) -> int:
+    return 4 * len(planes) * len(rows)  # words looked at where most rows are answered by what was kept
 
 
-def _words_of_card(planes: Packed, rows: Indices, columns: Columns, seen: Indices | None = None) -> int:
-    if seen is None or not seen.any():
-        return len(planes) * len(rows) * len(columns.words)
-    return _words_remembered(planes, rows, columns)
+def _all_work(planes: Packed, rows: Indices, columns: Columns, seen: Indices | None = None) -> int:
+    fresh = seen is None or not seen.any()
+    return len(planes) * len(rows) * len(columns.words) if fresh else _work(planes, rows, columns)
 
 
-@register(
-    work=_words_remembered,
-    torch_work=_words_of_card,
-    numba="numba_rows.disagreement",
-    torch="torch_kernels.disagreement",
-)
+@register(_work, numba="numba_rows", torch="torch_kernels", torch_work=_all_work)
 def disagreement(planes: Packed, rows: Indices, columns: Columns, seen: Indices | None = None) -> Bits:
     """For each of `rows`: does some plane hold both a 0 and a 1 in the columns, of which there is one at least?
 
@@ -186,10 +180,9 @@ def _both_values(rows: Packed, mask: Packed) -> Bits:
 
 
 @register(
-    work=lambda sums, planes, rows, codes, power=0: 6 * len(planes) * len(rows) * planes.shape[2],
-    numba="numba_rows.add_wrong",
-    torch="torch_kernels.add_wrong",
-)
+    lambda sums, planes, rows, *_, **power: 6 * len(planes) * len(rows) * planes.shape[2],
+    numba="numba_rows", torch="torch_kernels",
+)  # fmt: skip
 def add_wrong(sums: Sums, planes: Packed, rows: Indices, codes: Indices, power: int = 0) -> None:
     """Add ``2**power`` to the sum of every column, for each of `rows` in which it does not spell the row's code.
 
@@ -239,10 +232,9 @@ def column_sums(rows: Packed, length: int) -> Sums:
 
 
 @register(
-    work=lambda planes, rows, columns, codes: len(rows) * len(columns.words) * codes * (len(planes) + 1),
-    numba="numba_rows.tallies",
-    torch="torch_kernels.tallies",
-)
+    lambda planes, rows, columns, codes: len(rows) * len(columns.words) * codes * (len(planes) + 1),
+    numba="numba_rows", torch="torch_kernels",
+)  # fmt: skip
 def tallies(planes: Packed, rows: Indices, columns: Columns, codes: int) -> NDArray[np.int64]:
     """For each of `rows` (rows): how many of the columns spell each of the numbers below `codes` (columns).
 
@@ -265,9 +257,7 @@ def tallies(planes: Packed, rows: Indices, columns: Columns, codes: int) -> NDAr
 # ---- distances ----
 
 
-@register(
-    work=lambda planes, row: 4 * planes.size, numba="numba_rows.distances_from", torch="torch_kernels.distances_from"
-)
+@register(lambda planes, row: 4 * planes.size, numba="numba_rows", torch="torch_kernels")
 def distances_from(planes: Packed, row: int) -> NDArray[np.int64]:
     """For every row: in how many columns it spells another number than row `row` does.
 
@@ -310,7 +300,7 @@ class Nearest:
             return np.full(len(rows), marks[0])
         return self._marks(rows, few, marks)
 
-    @register(work=lambda near, rows, few, marks: len(rows) * len(few), numba="numba_rows.marks_of_nearest")
+    @register(lambda near, rows, few, marks: len(rows) * len(few), numba="numba_rows")
     def _marks(self, rows: Indices, few: Indices, marks: Bits) -> Bits:
         return marks[self.of(rows, few)]
 
@@ -325,10 +315,7 @@ class Nearest:
 # ---- parts ----
 
 
-@register(
-    work=lambda planes, rows, columns: 32 * len(planes) * len(rows) * bits.words_for(len(columns)),
-    numba="numba_rows.gather",
-)
+@register(lambda planes, rows, columns: 32 * len(planes) * len(rows) * bits.words_for(len(columns)), numba="numba_rows")
 def gather(planes: Packed, rows: Indices, columns: Indices) -> Packed:
     """The chosen `rows` and `columns` of a packed matrix as one of their own, in the order given.
 
@@ -348,11 +335,7 @@ def gather(planes: Packed, rows: Indices, columns: Indices) -> Packed:
     return gathered
 
 
-@register(
-    work=lambda planes, rows, length: len(planes) * len(rows) * length // 2,
-    numba="numba_rows.transpose",
-    torch="torch_kernels.transpose",
-)
+@register(lambda planes, rows, length: len(planes) * len(rows) * length // 2, numba="numba_rows", torch="torch_kernels")
 def transpose(planes: Packed, rows: Indices, length: int) -> Packed:
     """The chosen `rows`, `length` bits long, as columns.
 

@@ -129,17 +129,8 @@ def _disagree(
 
 
 @kernel
-def _disagree_in_words(
-    planes: Packed,
-    rows: Indices,
-    words: Indices,
-    mask: Packed,
-    first: int,
-    seen: Indices,
-    found: Bits,
-    start: int,
-    stop: int,
-) -> None:
+def _disagree_in_words(planes: Packed, rows: Indices, words: Indices, mask: Packed, first: int, seen: Indices, found: Bits,
+                       start: int, stop: int) -> None:  # fmt: skip
     """The same where few words hold any of the columns, and `mask` is for those."""
     digits, _, width = planes.shape
     bit = np.uint64(first & 63)
@@ -206,16 +197,8 @@ def _add_wrong(  # noqa: PLR0912, PLR0915 - one loop nest
                         wrong[word] |= part[word] ^ flip
             carry = eight[0]
             ones, twos, fours = upright[0], upright[1], upright[2]  # the eights are carried on
-            r0, r1, r2, r3, r4, r5, r6, r7 = (
-                eight[0],
-                eight[1],
-                eight[2],
-                eight[3],
-                eight[4],
-                eight[5],
-                eight[6],
-                eight[7],
-            )
+            r0, r1, r2, r3 = eight[0], eight[1], eight[2], eight[3]
+            r4, r5, r6, r7 = eight[4], eight[5], eight[6], eight[7]
             for word in range(_WIDE):
                 a, b, c = ones[word], r0[word], r1[word]
                 either = a ^ b
@@ -376,7 +359,7 @@ def _distances_from(planes: Packed, row: int, counts: NDArray[np.int64], start: 
         counts[at] = _distance(planes, at, row)
 
 
-def marks_of_nearest(near: Nearest, rows: Indices, few: Indices, marks: Bits) -> Bits:
+def marks(near: Nearest, rows: Indices, few: Indices, marks: Bits) -> Bits:
     """The rarer kind of mark is looked at first, then the others until one of them is nearer."""
     common, planes = 2 * np.count_nonzero(marks) > len(few), near.planes
     some, others = np.flatnonzero(marks != common), np.flatnonzero(marks == common)
@@ -424,15 +407,15 @@ def _distance(planes: Packed, one: int, other: int) -> np.uint64:
     return total
 
 
-def add_three(counts: Indices, places: Indices, more: Sequence[Indices] | Indices) -> Indices:
+def add(counts: Indices, places: Indices, more: Sequence[Indices] | Indices) -> Indices:
     """Accounts after more is added."""
     now = np.empty((3, len(places)), dtype=np.int64)
-    _add_three(counts, places, more[0], more[1], more[2], now)
+    _add(counts, places, more[0], more[1], more[2], now)
     return now
 
 
 @kernel
-def _add_three(counts: Indices, places: Indices, first: Indices, second: Indices, third: Indices, now: Indices) -> None:
+def _add(counts: Indices, places: Indices, first: Indices, second: Indices, third: Indices, now: Indices) -> None:
     """Three whole numbers added at each place."""
     a, b, c = counts[0], counts[1], counts[2]
     now_a, now_b, now_c = now[0], now[1], now[2]

@@ -86,7 +86,7 @@ class Pairs:
         each = sum(len(planes) * int(planes.shape[2]) for _, planes in self.parts)
         return 3 * len(rows) * (self._size - first) * each
 
-    @register(work=work, torch="torch_kernels.distances")
+    @register(work, torch="torch_kernels")
     def distances(self, rows: Whole, first: int = 0) -> Distances:
         """Distances of `rows` (first axis) from everyone, or from those from `first` on."""
         found: Distances = np.zeros((len(rows), self._size - first), dtype=self.dtype)
@@ -118,7 +118,7 @@ class Pairs:
             pass
         return matrix
 
-    @register(work=work, torch="torch_kernels.rows_at_a_time")
+    @register(work, torch="torch_kernels")
     def _rows_at_a_time(self, rows: Whole) -> int:
         return _BLOCK
 
@@ -154,7 +154,7 @@ def _by_digit(planes: Packed, weights: Whole) -> Iterator[tuple[int, Packed]]:
             yield power, align(gather(planes, np.arange(planes.shape[1]), positions))
 
 
-@register(work=lambda parts, far, then: 3 * _words(parts) * far.shape[1], numba="numba_pairs.measure")
+@register(lambda parts, far, then: 3 * _words(parts) * far.shape[1], numba="numba_pairs")
 def measure(parts: Parts, far: Distances, then: Callable[[int, int], None]) -> None:
     """Add the distances of `parts` to `far`, some columns at a time; `then` is called for each stretch of them."""
     share_columns(_count, parts, far, then)
@@ -252,15 +252,15 @@ class GrowingBalls:
         self.planes, self._weights, self.whole = planes, weights, whole
         self.heavy = np.zeros(0, dtype=np.int64) if weights is None else weights  # as compiled code takes it
 
-    @register(work=lambda balls, centre, far, most: 3 * balls.planes.size, numba="numba_pairs.sweep")
+    @register(lambda balls, *_, **most: 3 * balls.planes.size, numba="numba_pairs")
     def sweep(self, centre: int, far: Distances, most: int) -> Swept:
         """All balls around row `centre` up to radius `most`; `far` has everyone's distance from it."""
         return self._sweep(centre, far, most)
 
     @register(
-        work=lambda balls, centres, far, *, inner, best: 3 * balls.planes.size * len(centres),
-        numba="numba_pairs.tops",
-        torch="torch_kernels.tops",
+        lambda balls, centres, *_, **__: 3 * balls.planes.size * len(centres),
+        numba="numba_pairs",
+        torch="torch_kernels",
     )
     def tops(self, centres: Whole, far: Distances, *, inner: int, best: float) -> Tops:
         """The highest balls around `centres` among radii beyond `inner`; ``far[i]`` is how far everyone is from the i-th.
