@@ -106,7 +106,7 @@ class BadStudy(ReplicalError, ValueError):
 # What earlier versions had and this one has not, and what to use in its place. Learners, commands and values stand here as
 # they were typed, options with their dashes (a protocol's key has the row of its option), kinds of files with their dot.
 RETIRED: dict[str, str] = {
-    "--shift": "leave it out: every promise is about labs that sample one population",
+    "--shift": "leave it out, every promise is about labs that sample one population",
     "--profile": "compare takes the certificates alone",
     ".arrow": "write it as Parquet or CSV",
     ".feather": "write it as Parquet or CSV",
@@ -114,7 +114,7 @@ RETIRED: dict[str, str] = {
     "--stop": "leave it out, loops end by the mass of DIS(V)",
     "--stop-delta": "leave it out, loops end by the mass of DIS(V)",
     "a2-paired": "take a2",
-    "--finish": "leave it out: rounded-a2 chooses by distance",
+    "--finish": "leave it out, rounded-a2 chooses by distance",
 }
 
 

@@ -65,7 +65,14 @@ def test_hashes_are_those_of_the_definition(batches):
 
 # ---- what somebody does to the file ----
 
-OTHER = {"kind": "vote", "item": "other", "label": 9, "annotator": "Eve", "at": "2000-01-01", "detail": "{}"}
+OTHER = {
+    "kind": "vote",
+    "item": "other",
+    "label": 9,
+    "annotator": "Eve",
+    "at": "2000-01-01",
+    "detail": '{"by": "Eve, who changed it"}',
+}
 
 
 def changed(connection, draw, seqs):
