@@ -50,7 +50,7 @@ BAD = [
     (["--labs", "2.5"], "2.5"),
     (
         ["--shift", "0.1"],
-        "No such option: --shift: leave it out: every promise is about labs that sample one population",
+        "No such option: --shift: leave it out, every promise is about labs that sample one population",
     ),
 ]
 

@@ -133,7 +133,7 @@ def test_a_missing_key_is_named(said, place, key, message):
         (["learner", "batch"], 0, "batch must be a whole number of at least 1, got 0"),
         (["learner", "items"], True, "items must be a whole number, got True"),
         (["learner", "query"], 1, "query must be a text, got 1"),
-        (["learner", "finish"], "excess", "[learner] has no key 'finish': leave it out: rounded-a2 chooses by distance"),
+        (["learner", "finish"], "excess", "[learner] has no key 'finish': leave it out, rounded-a2 chooses by distance"),
         (["learner", "plan"], "loose", "unknown plan 'loose'"),
         (["learner", "query"], "halving", "rounded-a2 has no query"),
         (["class", "kind"], "forest", "unknown kind of class 'forest'"),
