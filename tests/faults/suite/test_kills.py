@@ -47,7 +47,7 @@ def test_a_journal_that_acknowledges_before_it_commits_is_found(lab_of):
     driver = LATE + DRIVER.replace("as journal:\n", "as journal:\n    late(journal._database)\n")
     way = replace(WAYS["Python session"], start=lambda lab: [start("-c", driver, lab.folder, lab.path)])
     counts, lab, chance = Counts("late"), lab_of().again(), random.Random(1)
-    while not counts.lost and counts.kills < 8:
+    while not counts.lost and counts.kills < 40:
         sitting(way, lab, chance, counts)
         lab.check(counts)
     assert counts.faults.keys() == {"lost"}

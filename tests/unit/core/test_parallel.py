@@ -156,5 +156,5 @@ def test_what_is_long_travels_once_to_each_process_and_to_those_started_later(tm
     assert [number for number, _, _ in found] == list(range(40))
     for pid in {pid for _, pid, _ in found}:
         calls = [calls for _, who, calls in found if who == pid]
-        assert calls == sorted(set(calls))  # one object, called again and again
+        assert len(set(calls)) == len(calls)  # one object, called again and again
     assert (tmp_path / "ended").exists()
