@@ -357,6 +357,23 @@ _SETTLED_DISTANCE = replace(
     colour="#882255",
     marker="$\\spadesuit$",
 )
+_HANDICAP = Record(
+    id="handicap",
+    learner="replical.learners.handicap.learner:Handicap",
+    setting="either",
+    replicable=True,
+    active=True,
+    certifies=True,
+    weighs=True,
+    paper=None,
+    tight="replical.learners.handicap.plan:handicap",
+    needs=frozenset({"rho"}),
+    options=frozenset({"a", "b", "batch", "labs", "nu"}),
+    parent="a2",
+    bounds=Bounds(paper=("replica2", "replica2")),
+    colour="#111111",
+    marker="$h$",
+)
 
 
 def _boost(base: Record, marker: str, bounds: Bounds) -> Record:
@@ -376,6 +393,7 @@ def _boost(base: Record, marker: str, bounds: Bounds) -> Record:
 
 
 _ALL = (
+    _HANDICAP,
     _ERM,
     _CAL,
     _CAL_ROUNDS,

@@ -144,7 +144,11 @@ def plan(
             exact = {each.name: each.exact(values[each.name]) for each in PARAMETERS.values()}
             budget = exact.pop("max_labels")
             spread = decimal(prior.spread(n)) if prior.kind == "weights" else decimal(n)
-            draft = make(Task(C=given, n=n, exact=pool == "exact", spread=spread, yardstick=yardstick, **exact))
+            draft = make(
+                Task(
+                    C=given, n=n, exact=pool == "exact", noiseless=nu == 0, spread=spread, yardstick=yardstick, **exact
+                )
+            )
     except (DecimalException, OverflowError) as error:
         raise ValueOutOfRange(
             f"these numbers are too extreme to plan with: epsilon {epsilon}, delta {delta}, rho {rho}, theta {theta}, T {T}"

@@ -1,0 +1,149 @@
+"""Handicap: look for the smallest error plus public handicap, and keep everyone who may still be it.
+
+Every hypothesis has a public handicap c between 0 and ε. The ideal answer I is the hypothesis with the smallest error plus
+handicap: a constant of the distribution and of what is public. A lab drops, by bets, whoever is clearly not it:
+
+    S <- C, a wealth of 1 for everyone
+    repeat until one is left, or the pool or the budget ends:
+      m <- the member of S with the smallest errors + handicap so far; the old one while it is near to that
+      scan to the next item on which S is not unanimous, and ask it
+      everyone else in S bets that m errs more than itself, by the difference of their handicaps at least
+      whoever's wealth has reached 1/β leaves S: if it were ideal that would hardly ever happen
+
+Claim: whatever the noise, the pool, the budget and the stop, S holds the ideal answer at every moment, except with
+probability β; so K labs that are certified differ with probability at most Kβ ≤ ρ, and err(I) ≤ ν+ε.
+Reference: ours, Theorem H (docs/claims/handicap.md).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from replical.classes.base import Indices
+from replical.core.randomness import SharedRandomness
+from replical.learners.base import Conversation, Memory, check_plan
+from replical.learners.handicap.bets import Bets, Block
+from replical.learners.handicap.plan import HandicapPlan
+from replical.learners.handicap.proof import History, conclude
+from replical.learners.result import Result
+from replical.pools.pool import AnyPool
+from replical.pools.query import Answers, Query
+from replical.pools.version_space import VersionSpace
+
+
+@dataclass(frozen=True)
+class Handicap:
+    """Find the hypothesis with the smallest error plus handicap, with a set that is proven to contain it.
+
+    Parameters
+    ----------
+    plan
+        ``plan("handicap", C, epsilon=.., delta=.., rho=.., pool="finite")``; with ``nu=0`` labels are inferred where all
+        consistent hypotheses agree.
+
+    Raises
+    ------
+    PlanMismatch
+        If the plan was made for another learner.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from replical import Handicap, KnownLabels, Pool, PredictionTable, Prior, PrivateRandomness, SharedRandomness
+    >>> from replical import learn, plan
+    >>> generator = np.random.default_rng(1)
+    >>> C = PredictionTable(["good", "better", "bad"])
+    >>> wrong = generator.random((3000, 3)) < [.06, .05, .3]
+    >>> pool = Pool(C, wrong.astype(int), PrivateRandomness.simulated("doctest"))
+    >>> order = Prior.order(C, ["good", "better", "bad"])
+    >>> learner = Handicap(plan("handicap", C, epsilon=.1, delta=.05, rho=.1, pool="finite", prior=order))
+    >>> result = learn(learner, pool, KnownLabels(C, np.zeros(3000, dtype=int)), SharedRandomness("published"))
+    >>> result.described(C), result.proof.certified, result.labels
+    ('good', True, 22)
+    """
+
+    plan: HandicapPlan
+
+    def __post_init__(self) -> None:
+        check_plan(self.plan, HandicapPlan, "Handicap")
+
+    def run(self, pool: AnyPool, shared: SharedRandomness) -> Conversation:
+        """Ask about items of `pool`, listen, and return with the `shared` string.
+
+        Returns
+        -------
+        conversation
+            Its result's ``V`` is S, which holds the ideal answer; ``hypothesis`` is the favourite, the ideal answer itself
+            if ``proof.certified``; ``unrounded`` has the fewest errors.
+        """
+        return self.remembered(pool, shared, Memory())
+
+    def remembered(self, pool: AnyPool, shared: SharedRandomness, memory: Memory) -> Conversation:
+        """The same, from what a `memory` has kept of an earlier run on `pool` with the `shared` string.
+
+        Returns
+        -------
+        conversation
+            As that of `run`.
+        """
+        plan = self.plan
+        members, c, places = plan.terms(shared)
+        S, labels, blocks = pool.version_space().only(members), Labels(pool, plan), pool.blocks()
+        bets, history = Bets(c, places, plan.stakes, plan.unit), History(S, plan)
+        m, asked = bets.lead(None, 0), 0
+        while S.size > 1 and plan.opens(asked):
+            query = blocks.next(S, plan.opens(asked), idle=plan.integer("idle"), V=labels.V)
+            if query.scanned == 0:  # the pool is used up
+                break
+            answers = (yield query) if query.total else None
+            asked += query.total
+            items, codes, unknown = labels.of(query, answers)
+            block = Block.of(S, items, codes, unknown, query.scanned, plan.losses)
+            bets.settle(m, block)
+            history.add(S, block, items, codes)
+            stays = bets.mean < plan.leaves_at
+            stays[m] = True  # the favourite never leaves while it is one
+            m = int(np.count_nonzero(stays[:m]))
+            S = S.keep(stays)
+            bets.keep(stays)
+            m = bets.lead(m, plan.patience(int(S.indices[m])))
+        proof = conclude(plan, S, m, bets, history, asked=asked, blocks=blocks)
+        return Result(
+            hypothesis=int(S.indices[m]),
+            unrounded=int(S.indices[bets.lost.argmin()]),
+            V=S,
+            conditions=(*plan.conditions, *proof.conditions),
+            verdict=proof.verdict,
+            proof=proof,
+        )
+
+
+class Labels:
+    """Labels that are known: those that were asked and, where nobody's labels are wrong, those that can be inferred.
+
+    Attributes
+    ----------
+    V
+        Who never contradicted an answer: where they agree, that is the label. None where labels may be wrong.
+    """
+
+    def __init__(self, pool: AnyPool, plan: HandicapPlan) -> None:
+        self.V: VersionSpace | None = pool.version_space() if plan.noiseless else None
+
+    def of(self, query: Query, answers: Answers | None) -> tuple[Indices, Indices, Indices]:
+        """Items that a query passed, their labels, and those that are held against the favourite.
+
+        Where labels may be wrong, what nobody can label tells nobody apart. Where they are not, such an item may be inferred
+        in another run, so here it counts at its worst.
+        """
+        items, codes = query.items, query.items
+        if answers is not None:
+            items, codes = answers.items, np.argmax(answers.counts, axis=1)
+        if self.V is None:
+            return items, codes, query.unlabelled[:0]
+        inferred = self.V.predictions.codes(int(self.V.indices[0]), query.known)
+        if answers is not None:
+            self.V = self.V.keep(self.V.errors(answers) == 0)
+        return np.concatenate([items, query.known]), np.concatenate([codes, inferred]), query.unlabelled
