@@ -23,17 +23,37 @@ Mask = NDArray[np.bool_]
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
+class Heard:
+    """What was learned of some items in a row.
+
+    Attributes
+    ----------
+    scanned
+        Items, disputed or not.
+    items, codes
+        Disputed ones whose labels are known, and their labels.
+    unknown
+        Disputed ones that nobody can label, and that are held against the favourite.
+    """
+
+    scanned: int
+    items: Indices
+    codes: Indices
+    unknown: Indices
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
 class Block:
-    """What was heard of some items in a row.
+    """The same for the members of S.
 
     Attributes
     ----------
     scanned
         Items, disputed or not.
     losses
-        For each disputed item whose label is known (rows) what each member of S (columns) lost, in whole parts of 1/q.
+        For each item whose label is known (rows) what each member (columns) lost, in whole parts of 1/q.
     disputed
-        For each disputed item that nobody can label, and that is held against the favourite, what each member says.
+        For each that is held against the favourite, what each member says.
     """
 
     scanned: int
@@ -41,20 +61,18 @@ class Block:
     disputed: NDArray[np.uint16]
 
     @classmethod
-    def of(
-        cls, S: VersionSpace, items: Indices, codes: Indices, unknown: Indices, scanned: int, losses: Losses | None
-    ) -> Block:
-        """Members of S on the `items` with labels `codes`, and on those that stay `unknown`."""
-        if losses is not None and (codes >= losses.labels).any():
+    def of(cls, S: VersionSpace, heard: Heard, losses: Losses | None) -> Block:
+        """What members of S lost."""
+        if losses is not None and (heard.codes >= losses.labels).any():
             raise BadLabel("a label is what candidates say that abstain, and nobody's label ever is that")
-        says = [S.predictions.codes_of_item(item, S.indices) for item in items.tolist()]
+        says = [S.predictions.codes_of_item(item, S.indices) for item in heard.items.tolist()]
         lost = [
-            (said != code).astype(np.int64) if losses is None else losses.table[code][said]
-            for said, code in zip(says, codes.tolist(), strict=True)
+            (said != code) if losses is None else losses.table[code][said]
+            for said, code in zip(says, heard.codes.tolist(), strict=True)
         ]
-        unlabelled = [S.predictions.codes_of_item(item, S.indices) for item in unknown.tolist()]
+        unlabelled = [S.predictions.codes_of_item(item, S.indices) for item in heard.unknown.tolist()]
         return cls(
-            scanned=scanned,
+            scanned=heard.scanned,
             losses=np.array(lost, dtype=np.int64).reshape(-1, S.size),
             disputed=np.array(unlabelled, dtype=np.uint16).reshape(-1, S.size),
         )
@@ -106,13 +124,13 @@ class Bets:
         """Settle every member's bet against the favourite `m` on a block of items."""
         theta = (self.c - self.c[m]) / UNIT
         quiet = block.scanned - len(block.losses) - len(block.disputed)
-        for wealth, stake in zip(self.wealth, self._stakes, strict=True):
+        for row, stake in enumerate(self._stakes):
             staked = np.where(theta < 0, stake / (1 - theta), stake)
-            wealth *= power(1 + staked * theta, quiet)
+            self.wealth[row] *= power(1 + staked * theta, quiet)
             for losses in block.losses:
-                wealth *= 1 + staked * (theta - (losses[m] - losses) / self._unit)
+                self.wealth[row] *= 1 + staked * (theta - (losses[m] - losses) / self._unit)
             for codes in block.disputed:
-                wealth *= 1 + staked * (theta - (codes != codes[m]))
+                self.wealth[row] *= 1 + staked * (theta - (codes != codes[m]))
         self.lost += block.losses.sum(axis=0)
         self.scanned += block.scanned
         np.maximum(self.most, self.mean, out=self.most)
@@ -123,12 +141,14 @@ class Bets:
         total = self.wealth[0].copy()
         for wealth in self.wealth[1:]:
             total += wealth
-        return total / len(self._stakes)
+        mean: Floats = total / len(self._stakes)
+        return mean
 
     def keep(self, mask: Mask) -> None:
         """Forget whoever left S."""
-        self.c, self.places, self.lost, self.most = (each[mask] for each in (self.c, self.places, self.lost, self.most))
-        self.wealth = self.wealth[:, mask]
+        if not mask.all():
+            self.c, self.places, self.lost = self.c[mask], self.places[mask], self.lost[mask]
+            self.most, self.wealth = self.most[mask], self.wealth[:, mask]
 
     def arrays(self) -> dict[str, NDArray[Any]]:
         """Everything a run needs to go on later."""

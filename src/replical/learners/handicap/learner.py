@@ -21,10 +21,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from replical.classes.base import Indices
 from replical.core.randomness import SharedRandomness
 from replical.learners.base import Conversation, Memory, check_plan
-from replical.learners.handicap.bets import Bets, Block
+from replical.learners.handicap.bets import Bets, Block, Heard
 from replical.learners.handicap.plan import HandicapPlan
 from replical.learners.handicap.proof import History, conclude
 from replical.learners.result import Result
@@ -99,17 +98,17 @@ class Handicap:
                 break
             answers = (yield query) if query.total else None
             asked += query.total
-            items, codes, unknown = labels.of(query, answers)
-            block = Block.of(S, items, codes, unknown, query.scanned, plan.losses)
+            heard = labels.hear(query, answers)
+            block = Block.of(S, heard, plan.losses)
             bets.settle(m, block)
-            history.add(S, block, items, codes)
+            history.add(S, block, heard)
             stays = bets.mean < plan.leaves_at
             stays[m] = True  # the favourite never leaves while it is one
             m = int(np.count_nonzero(stays[:m]))
             S = S.keep(stays)
             bets.keep(stays)
             m = bets.lead(m, plan.patience(int(S.indices[m])))
-        proof = conclude(plan, S, m, bets, history, asked=asked, blocks=blocks)
+        proof = conclude(plan, S, m, bets, history, units=c, asked=asked, blocks=blocks)
         return Result(
             hypothesis=int(S.indices[m]),
             unrounded=int(S.indices[bets.lost.argmin()]),
@@ -132,18 +131,19 @@ class Labels:
     def __init__(self, pool: AnyPool, plan: HandicapPlan) -> None:
         self.V: VersionSpace | None = pool.version_space() if plan.noiseless else None
 
-    def of(self, query: Query, answers: Answers | None) -> tuple[Indices, Indices, Indices]:
-        """Items that a query passed, their labels, and those that are held against the favourite.
+    def hear(self, query: Query, answers: Answers | None) -> Heard:
+        """What is known of the items that a query passed, now that its answers are in.
 
         Where labels may be wrong, what nobody can label tells nobody apart. Where they are not, such an item may be inferred
-        in another run, so here it counts at its worst.
+        in another run, so here it is held against the favourite.
         """
-        items, codes = query.items, query.items
+        items, codes = query.items[:0], query.items[:0]
         if answers is not None:
             items, codes = answers.items, np.argmax(answers.counts, axis=1)
         if self.V is None:
-            return items, codes, query.unlabelled[:0]
-        inferred = self.V.predictions.codes(int(self.V.indices[0]), query.known)
+            return Heard(scanned=query.scanned, items=items, codes=codes, unknown=query.unlabelled[:0])
+        inferred = self.V.predictions.codes(int(self.V.indices[0]), query.known).astype(np.int64)
         if answers is not None:
             self.V = self.V.keep(self.V.errors(answers) == 0)
-        return np.concatenate([items, query.known]), np.concatenate([codes, inferred]), query.unlabelled
+        items, codes = np.concatenate([items, query.known]), np.concatenate([codes, inferred])
+        return Heard(scanned=query.scanned, items=items, codes=codes, unknown=query.unlabelled)

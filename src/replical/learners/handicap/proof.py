@@ -6,20 +6,21 @@ the same. Claim: docs/claims/handicap.md, statements (4) and (5), and the tolera
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, replace
 from decimal import Decimal
-from fractions import Fraction
 from functools import cache
-from math import ceil
+from math import ceil, floor, log, log10
 
 import numpy as np
 from numpy.typing import NDArray
 
-from replical.bounds.betting import PLAIN, accepting
 from replical.bounds.betting import Bets as FixedBets
+from replical.bounds.betting import accepting
 from replical.classes.base import Indices
 from replical.core.exact import decimal, decimals
-from replical.learners.handicap.bets import Bets, Block
+from replical.learners.handicap.bets import Bets, Block, Heard
+from replical.learners.handicap.handicaps import UNIT
 from replical.learners.handicap.plan import STAKES, HandicapPlan
 from replical.learners.plan import Condition
 from replical.learners.result import Verdict
@@ -27,6 +28,7 @@ from replical.pools.scan import Blocks
 from replical.pools.version_space import VersionSpace
 
 Counts = NDArray[np.int64]
+Mask = NDArray[np.bool_]
 
 PROVEN = "the answer is proven to be the ideal one"
 LABELLED = "of the items on which candidates differ at least as many were labelled as could not be"
@@ -35,6 +37,7 @@ _STEPS = 64  # of [0, ε] for excess_upper
 _CLEAR = 1e-6  # doubles are off by far less; what is nearer to its bound is decided in decimals
 _RATIO = Decimal("1.05")  # from one tolerance of the grid to the next
 _FINEST = Decimal("0.001")
+_MOST = 10**7  # items beyond which nobody goes
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -55,6 +58,8 @@ class HandicapProof:
         How many are left.
     asked, scanned, skipped
         Labels asked for, items looked at, and disputed items that nobody could label.
+    labels_left, items_left
+        An estimate of how many more labels a proof takes, and among how many items; None where nobody can say.
     excess
         An estimate of the answer's excess error, not a bound.
     excess_upper
@@ -74,6 +79,8 @@ class HandicapProof:
     asked: int
     scanned: int
     skipped: int
+    labels_left: int | None
+    items_left: int | None
     excess: float
     excess_upper: float | None
     tolerance: float | None
@@ -95,148 +102,207 @@ class HandicapProof:
         )
 
 
-class History:
-    """Which items were labelled while who was in S: from it follow bounds on how good the answer is."""
-
-    def __init__(self, S: VersionSpace, plan: HandicapPlan) -> None:
-        self._whole, self._plan = S, plan
-        self._left = np.full(S.size, -1, dtype=np.int64)  # the number of blocks each member was in S for, when it left
-        self._blocks: list[tuple[Indices, Indices, int]] = []
-        self._f = None if plan.favourite is None else plan.favourite
-        self._against_first = Accounts(S.size, plan.values)
-
-    def add(self, S: VersionSpace, block: Block, items: Indices, codes: Indices) -> None:
-        """A block in which S was compared."""
-        self._blocks.append((items, codes, block.scanned))
-        self._left[np.searchsorted(self._whole.indices, S.indices)] = len(self._blocks)
-        if self._f is not None and self._f in S.indices:
-            self._against_first.add(
-                np.searchsorted(self._whole.indices, S.indices), int(np.searchsorted(S.indices, self._f)), block
-            )
-
-    def against(self, h: int) -> Accounts:
-        """The differences between the losses of `h` and of everyone, on the items for which they were in S."""
-        accounts = Accounts(self._whole.size, self._plan.values)
-        for number, (items, codes, scanned) in enumerate(self._blocks, 1):
-            present = np.flatnonzero(self._left >= number)
-            S = self._whole.only(self._whole.indices[present])
-            block = Block.of(S, items, codes, items[:0], scanned, self._plan.losses)
-            accounts.add(present, int(np.searchsorted(S.indices, h)), block)
-        return accounts
-
-    def tolerance(self) -> float | None:
-        """U, for the first of a public order."""
-        if self._f is None:
-            return None
-        others = self._whole.indices != self._f
-        return tolerance_bound(self._against_first, others, self._plan["beta"])
-
-
 class Accounts:
-    """How often the difference of losses between one hypothesis and every other had each of its values.
+    """How often the difference of losses between one hypothesis and each other one had each of its values.
 
     Attributes
     ----------
+    values
+        Of the difference, 0 first.
     counts
-        Rows are the values of Z, 0 first; columns are hypotheses.
+        A row for each of them, a column for each hypothesis.
     """
 
-    def __init__(self, n: int, values: tuple[Decimal, ...] = PLAIN) -> None:
+    def __init__(self, n: int, values: tuple[Decimal, ...]) -> None:
         self.values = values
+        self.counts = np.zeros((len(values), n), dtype=np.int64)
         with decimals():
             self._unit = max(int(1 / abs(each)) for each in values if each)
             whole = [int(each * self._unit) for each in values]
         self._rows = np.zeros(2 * self._unit + 1, dtype=np.int64)
         self._rows[np.array(whole) + self._unit] = np.arange(len(values))
-        self.counts = np.zeros((len(values), n), dtype=np.int64)
 
     def add(self, columns: Indices, m: int, block: Block) -> None:
         """Losses of the `m`-th less those of everyone at `columns`; what nobody can label counts against the `m`-th."""
         self.counts[0, columns] += block.scanned
         for losses in block.losses:
-            apart = losses[m] - losses
-            self._move(columns, apart)
+            self._move(columns, losses[m] - losses)
         for codes in block.disputed:
             self._move(columns, self._unit * (codes != codes[m]))
 
-    def _move(self, columns: Indices, apart: NDArray[np.int64]) -> None:
-        """From the value 0 to the value `apart`, in whole parts of 1/q."""
-        rows = self._rows[apart + self._unit]
+    def _move(self, columns: Indices, differences: NDArray[np.int64]) -> None:
+        """An item from the value 0 to another one, in whole parts of 1/q."""
         self.counts[0, columns] -= 1
-        self.counts[rows, columns] += 1
+        self.counts[self._rows[differences + self._unit], columns] += 1
 
-    def reach(self, x: Decimal, enough: Decimal) -> NDArray[np.bool_]:
-        """Whose bet that Z has a mean below x holds `enough`."""
-        bets, about = _bets(x, self.values), float(enough.ln())
+    def reach(self, x: Decimal, enough: Decimal) -> Mask:
+        """Whose bet that the difference has a mean below x holds `enough`."""
+        bets, about = _fixed_bets(x, self.values), float(enough.ln())
         wealth = bets.about(self.counts)
-        reached = wealth >= about
+        reached: Mask = wealth >= about
         for column in np.flatnonzero(np.abs(wealth - about) < _CLEAR).tolist():
             reached[column] = bets.wealth(*self.counts[:, column].tolist()) >= enough
         return reached
 
 
 @cache
-def _bets(x: Decimal, values: tuple[Decimal, ...]) -> FixedBets:
+def _fixed_bets(x: Decimal, values: tuple[Decimal, ...]) -> FixedBets:
     return accepting(x, STAKES, values)
 
 
-def excess_bound(accounts: Accounts, gaps: list[Fraction], epsilon: Fraction, beta: Fraction) -> float:
-    """The least x on the grid of ε/64 such that everybody's bet at x holds 1/β, or whose handicap allows no more than x."""
-    with decimals():
-        enough, top = 1 / decimal(beta), decimal(epsilon)
-    low, high = 0, _STEPS
-    while low < high:
-        k = (low + high) // 2
-        x = epsilon * k / _STEPS
-        allowed = np.array([gap <= x for gap in gaps])
+class History:
+    """Which items were labelled while who was in S: from it follow bounds on how good the answer is."""
+
+    def __init__(self, S: VersionSpace, plan: HandicapPlan) -> None:
+        self._whole, self._plan = S, plan
+        self._blocks: list[Heard] = []
+        self._last = np.zeros(S.size, dtype=np.int64)  # blocks that each member has seen
+        self._first = Accounts(S.size, plan.values)  # of the first of a public order
+
+    def add(self, S: VersionSpace, block: Block, heard: Heard) -> None:
+        """A block in which S was compared."""
+        self._blocks.append(heard)
+        columns = np.searchsorted(self._whole.indices, S.indices)
+        self._last[columns] = len(self._blocks)
+        f = self._plan.favourite
+        if f is not None and f in S.indices:
+            self._first.add(columns, int(np.searchsorted(S.indices, f)), block)
+
+    def against(self, h: int) -> Accounts:
+        """The differences between the losses of `h` and of everyone, on the items for which they were in S."""
+        accounts = Accounts(self._whole.size, self._plan.values)
+        for number, heard in enumerate(self._blocks, 1):
+            columns = np.flatnonzero(self._last >= number)
+            S = self._whole.only(self._whole.indices[columns])
+            accounts.add(columns, int(np.searchsorted(S.indices, h)), Block.of(S, heard, self._plan.losses))
+        return accounts
+
+    def excess_upper(self, h: int, units: Indices) -> float:
+        """Of the answer `h`: the least x on a grid of ε/64 at which everybody's bet holds 1/β, or c_g - c_h is at most x."""
+        accounts, plan = self.against(h), self._plan
+        column = int(np.searchsorted(self._whole.indices, h))
+        gaps = units - units[column]
+
+        def holds(k: int) -> bool:
+            x = plan.epsilon * k / _STEPS
+            allowed = gaps <= int(x * UNIT)
+            allowed[column] = True
+            return bool(allowed.all()) or bool((allowed | accounts.reach(decimal(x), self._enough)).all())
+
         with decimals():
-            reached = accounts.reach(top * k / _STEPS, enough)
-        low, high = (low, k) if bool((allowed | reached).all()) else (k + 1, high)
-    return float(epsilon * low / _STEPS)
+            return up(float(plan.epsilon * _first(holds, _STEPS) / _STEPS))
+
+    def tolerance(self) -> float | None:
+        """U: the least x on a grid of 5% steps at which everybody's bet against the first of a public order holds 1/β."""
+        f = self._plan.favourite
+        if f is None:
+            return None
+        others = self._whole.indices != f
+        with decimals():
+            grid = [_FINEST]
+            while grid[-1] < 1:
+                grid.append(min(grid[-1] * _RATIO, Decimal(1)))
+            k = _first(lambda k: bool(self._first.reach(grid[k], self._enough)[others].all()), len(grid) - 1)
+            return up(float(grid[k]))
+
+    @property
+    def _enough(self) -> Decimal:
+        return 1 / decimal(self._plan["beta"])
 
 
-def tolerance_bound(accounts: Accounts, others: NDArray[np.bool_], beta: Fraction) -> float:
-    """U: the least x on a grid of 5% steps at which the bet of all `others` against the public favourite holds 1/β."""
-    with decimals():
-        enough = 1 / decimal(beta)
-        grid = [_FINEST]
-        while grid[-1] < 1:
-            grid.append(min(grid[-1] * _RATIO, Decimal(1)))
-    low, high = 0, len(grid) - 1
+def _first(holds: Callable[[int], bool], last: int) -> int:
+    """The least k for which something holds that goes on holding; the `last` one without a look."""
+    low, high = 0, last
     while low < high:
         k = (low + high) // 2
-        with decimals():
-            reached = bool(accounts.reach(grid[k], enough)[others].all())
-        low, high = (low, k) if reached else (k + 1, high)
-    return float(grid[low])
+        low, high = (low, k) if holds(k) else (k + 1, high)
+    return low
+
+
+def up(x: float) -> float:
+    """Rounded up to six digits."""
+    return ceil(x * DIGITS * (1 - 1e-12)) / DIGITS
 
 
 def conclude(
-    plan: HandicapPlan, S: VersionSpace, m: int, bets: Bets, history: History, *, asked: int, blocks: Blocks
+    plan: HandicapPlan,
+    S: VersionSpace,
+    m: int,
+    bets: Bets,
+    history: History,
+    *,
+    units: Indices,
+    asked: int,
+    blocks: Blocks,
 ) -> HandicapProof:
-    """Everything that is proven when S is left, with the `m`-th of it as favourite."""
-    certified = S.size == 1 and blocks.unlabelled <= asked
-    beta = float(plan["beta"])
-    best = (bets.lost.min() / plan.unit) / max(bets.scanned, 1)
-    excess = round(float(bets.lost[m]) / plan.unit / max(bets.scanned, 1) - float(best), 6)
+    """Everything that is proven when S is left, with the `m`-th of it as favourite; `units` are the handicaps of all."""
+    beta, h = float(plan["beta"]), int(S.indices[m])
+    shown = blocks.unlabelled <= asked  # what nobody can label shows nothing
+    certified = S.size == 1 and shown
+    errors = bets.lost / plan.unit / max(bets.scanned, 1)
+    items = None if S.size == 1 else _items_left(plan, bets, m, history.against(h).counts[:, _columns(history, S)])
     proof = HandicapProof(
         certified=certified,
-        doubt=beta if certified else _doubt(bets, m, beta) if blocks.unlabelled <= asked else 1.0,
+        doubt=_doubt(bets, m, beta) if shown else 1.0,
         beta=beta,
         labs=plan.integer("labs"),
         survivors=S.size,
         asked=asked,
         scanned=bets.scanned,
         skipped=blocks.unlabelled,
-        excess=excess,
-        excess_upper=None,
+        labels_left=None if items is None else ceil(items * asked / max(bets.scanned, 1)),
+        items_left=items,
+        excess=round(float(errors[m] - errors.min()), 6),
+        excess_upper=history.excess_upper(h, units) if certified else None,
         tolerance=history.tolerance(),
-        verdict=Verdict(certified=certified),
+        verdict=Verdict(certified=True),
     )
-    return proof
+    return proof if certified else replace(proof, verdict=_verdict(plan, proof, left=blocks.left))
+
+
+def _columns(history: History, S: VersionSpace) -> Indices:
+    return np.searchsorted(history._whole.indices, S.indices)
 
 
 def _doubt(bets: Bets, m: int, beta: float) -> float:
-    """1 over the least of the largest wealths of the others, rounded up: at least β, at most 1."""
+    """1 over the least of the largest wealths of the others, rounded up: β where there are none, at most 1."""
     others = np.delete(bets.most, m)
-    return min(1.0, max(beta, ceil(DIGITS * (1 + 1e-9) / float(others.min())) / DIGITS)) if len(others) else beta
+    return beta if len(others) == 0 else min(1.0, max(beta + 1 / DIGITS, up(1 / float(others.min()))))
+
+
+def _items_left(plan: HandicapPlan, bets: Bets, m: int, counts: Counts) -> int | None:
+    """Roughly how many more items a proof takes, by whoever takes longest; None where that is beyond everybody's means.
+
+    Wealth grows like half the square of a gap, in standard deviations. A gap is taken to be a standard error smaller than
+    it looks.
+    """
+    Z = np.array(plan.values, dtype=np.float64)
+    items = np.maximum(counts.sum(axis=0), 1)
+    mean = Z @ counts / items
+    error = np.sqrt(np.maximum(Z**2 @ counts / items - mean**2, 1 / items) / items)
+    gap = np.maximum(np.abs((bets.c - bets.c[m]) / UNIT - mean) / error - 1, 1.0)
+    missing = np.maximum(2 * log(plan.leaves_at) / gap**2 - 1, 0.0) * items
+    most = max(float(np.delete(missing, m).max()), float(plan["idle"]))
+    if most > _MOST:
+        return None
+    unit: int = 10 ** max(0, floor(log10(most)) - 1)  # two digits are more than anybody knows
+    return ceil(most / unit) * unit
+
+
+def _verdict(plan: HandicapPlan, proof: HandicapProof, *, left: int | None) -> Verdict:
+    """Why the answer is not proven, and what would help; `left` items were not looked at."""
+    if proof.skipped > proof.asked:
+        why = f"{proof.skipped} items on which candidates differ could not be labelled, and only {proof.asked} were"
+        return Verdict(certified=False, why=why, helps="items that somebody can label")
+    spent = plan.max_labels is not None and proof.asked >= plan.max_labels
+    end = f"the budget of {plan.max_labels} labels was spent" if spent else "the pool was used up"
+    ways = [f"roughly {proof.labels_left:,} more labels"] if proof.labels_left else []
+    if left is not None and proof.items_left is not None and proof.items_left > left:
+        ways.append(f"{'' if ways else 'roughly '}{proof.items_left - left:,} more items")
+    more = f"{' and '.join(ways)} (it may be several times as many)" if ways else "more labels"
+    order = [] if plan.source == "order" else ["a public order of preference"]
+    return Verdict(
+        certified=False,
+        why=f"{end} before one candidate was left: the answer is one of {proof.survivors:,}",
+        helps=", ".join([more, *order, "or a larger epsilon"]),
+    )
