@@ -144,42 +144,43 @@ def test_wrong_bets_are_noticed(name, mutant, world, alarm, monkeypatch, request
 
 @pytest.mark.claim("handicap")
 @pytest.mark.mutant
-def test_a_favourite_chosen_on_the_whole_pool_is_noticed(alarm, monkeypatch, request, record_property):
-    """Who is favourite may depend on the past alone: of twenty tied ones the luckiest on the whole pool beats the others."""
-    world = World([0.0] * 21, [0.0] * 21, 0, 600)
-    pools = iter(PrivateRandomness.simulated(request.node.name, number) for number in count())
-    monkeypatch.setattr(Bets, "lead", lambda self, m, patience: _luckiest(self, world, pools) if m is None else m)
+def test_a_favourite_chosen_with_a_look_ahead_is_noticed(alarm, monkeypatch, request, record_property):
+    """Who is favourite may depend on the past alone; here it is who does best on the next hundred items."""
+    world, labs = World([0.0] * 21, [0.0] * 21, 0, 600), count(-1)
+
+    def lead(bets, m, patience):
+        if m is None:
+            lead.private = PrivateRandomness.simulated(request.node.name, next(labs) + 1)
+            lead.wrong = errors(world, lead.private)[lead.private.permutation(world.items)]
+        ahead = lead.wrong[bets.scanned : bets.scanned + 100].sum(axis=0)
+        return int(ahead[bets.places].argmin())
+
+    monkeypatch.setattr(Bets, "lead", lead)
     promise = Promise(BETA, RUNS, alarm)
     dropped(runs(world, request.node.name), world.ideal, promise)
     record_property("power", promise.told("labs drop the ideal answer"))
     assert promise.broken
 
 
-def _luckiest(bets, world, pools):
-    """The candidate with the fewest errors on all items of the lab that comes next."""
-    return int(errors(world, next(pools)).sum(axis=0).argmin())
-
-
-def by_public_errors(seed, *, overlap):
-    """Labs whose public order comes from a hundred items, of their own pool or of nobody's."""
-    n = 21
-    world = World([V * 1.1] * 20 + [0.0], [0.0] * n, 20, 600)
-    C = PredictionTable([f"m{place}" for place in range(n)])
+def by_public_errors(seed, *, overlap, many=3000, public=140):
+    """Labs whose public order comes from labelled items of their own pool, or of nobody's: the last one is ideal."""
+    world = World([V * 0.998] * many + [0.0], [], many, 600, best=0.0)
+    C = PredictionTable([f"m{place:04}" for place in range(many + 1)])
     labels = KnownLabels(C, np.zeros(world.items, dtype=int))
     for number in count():
         private = PrivateRandomness.simulated(seed, number)
         wrong = errors(world, private)
         pool = Pool(C, wrong.astype(int), private)
-        public = wrong[pool.order[:100]] if overlap else errors(world, private.derived("public"))[:100]
-        prior = Prior.by_errors(C, public.sum(axis=0))
-        made = plan("handicap", C, epsilon=V, delta=BETA, rho=2 * BETA, pool="finite", prior=prior)
+        seen = wrong[pool.order[:public]] if overlap else errors(world, private.derived("public"))[:public]
+        prior = Prior.by_errors(C, seen.sum(axis=0))
+        made = plan("handicap", C, epsilon=V, a=V, b=V, delta=BETA, rho=2 * BETA, pool="finite", prior=prior)
         yield learn(learner_for(made), pool, labels, SharedRandomness(f"{seed} {number}"))
 
 
 @pytest.mark.claim("handicap")
 def test_an_order_from_items_that_nobody_scans_keeps_the_promise(alarm, request, record_property):
     promise = Promise(BETA, RUNS, alarm)
-    dropped(by_public_errors(request.node.name, overlap=False), 20, promise)
+    dropped(by_public_errors(request.node.name, overlap=False, many=100), 100, promise)
     record_property("power", promise.told("labs drop the ideal answer"))
     assert not promise.broken
 
@@ -188,7 +189,7 @@ def test_an_order_from_items_that_nobody_scans_keeps_the_promise(alarm, request,
 @pytest.mark.mutant
 def test_public_items_that_are_scanned_again_are_noticed(alarm, request, record_property):
     promise = Promise(BETA, RUNS, alarm)
-    dropped(by_public_errors(request.node.name, overlap=True), 20, promise)
+    dropped(by_public_errors(request.node.name, overlap=True), 3000, promise)
     record_property("power", promise.told("labs drop the ideal answer"))
     assert promise.broken
 
@@ -204,7 +205,7 @@ def bounds_missed(world, results, promise, what):
         promise.hear(bound is not None and world.excess[h] - best > bound)
 
 
-SHARP = World([0.6 * V, 0.0, 0.0], [0.0, V, V], 0, 3000)
+SHARP = World([0.4 * V, 0.0, 0.0], [0.0, V, V], 0, 5000)
 
 
 def ordered(world, seed):
